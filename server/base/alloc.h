@@ -1,0 +1,46 @@
+/*
+ * Job: the only caller of malloc, so that tests can make the n-th allocation fail; scope cleanup.
+ * Ownership: every result is freed by mem_free. Threads: any; mem_fail_at is for single-threaded tests.
+ */
+#pragma once
+
+#include <stddef.h>
+
+void *mem_alloc(size_t bytes) __attribute__((malloc, warn_unused_result));
+void *mem_zeroed(size_t bytes) __attribute__((malloc, warn_unused_result));
+/* NULL on failure or when count * item_bytes overflows; the old block then stays valid. */
+void *mem_resize(void *old, size_t count, size_t item_bytes) __attribute__((warn_unused_result));
+char *mem_copy_string(const char *text) __attribute__((malloc, warn_unused_result));
+void mem_free(void *block);
+
+/* Grows *items (count used of *cap) so that one more fits; returns 0 when memory is out. Items keep their values. */
+int mem_grow(void **items, size_t count, size_t *cap, size_t item_bytes);
+
+/* Tests only: the n-th allocation from now on fails (1 = the next one), once; 0 turns it off. */
+void mem_fail_at(long nth);
+
+/*
+ * AUTO(type) name = …; frees by type_free when the scope ends, however it ends. Hand ownership on by setting it to NULL.
+ * Each such type says AUTO_TYPE(type) once, beside the declaration of type_free.
+ */
+#define AUTO_TYPE(type)                                                                                                \
+	static inline void type##_cleanup_(struct type **object)                                                       \
+	{                                                                                                              \
+		type##_free(*object);                                                                                  \
+	}
+#define AUTO(type) __attribute__((cleanup(type##_cleanup_))) struct type *
+
+/* AUTO_DONE(type) name = …; the same for values that live in place and end by type_done. */
+#define AUTO_DONE_TYPE(type)                                                                                           \
+	static inline void type##_cleanup_done_(struct type *object)                                                   \
+	{                                                                                                              \
+		type##_done(object);                                                                                   \
+	}
+#define AUTO_DONE(type) __attribute__((cleanup(type##_cleanup_done_))) struct type
+
+static inline void mem_cleanup_(void *pointer)
+{
+	mem_free(*(void **)pointer);
+}
+/* AUTO_MEM char *text = mem_alloc(…); */
+#define AUTO_MEM __attribute__((cleanup(mem_cleanup_)))

@@ -1,0 +1,60 @@
+/*
+ * Job: one status and one text for every failure; the text is made where the cause is known and passed up unchanged.
+ * Ownership: plain values, nothing to free. Threads: an error belongs to its caller.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum status {
+	OK = 0,
+	ERR_INVALID,      /* malformed: the bytes are not what they claim to be */
+	ERR_SEMANTIC,     /* understood, but wrong */
+	ERR_UNAUTHORIZED, /* no or unknown credentials */
+	ERR_FORBIDDEN,
+	ERR_NOT_FOUND,
+	ERR_CONFLICT,
+	ERR_GONE,        /* was there, was deleted by a stated limit */
+	ERR_TOO_LARGE,   /* over a limit; the text names the option */
+	ERR_UNSUPPORTED, /* media type or encoding */
+	ERR_MISDIRECTED, /* the Host header names another server */
+	ERR_BUSY,        /* try again after retry_after_s */
+	ERR_UNAVAILABLE, /* disk full, stopping: nothing was taken */
+	ERR_IO,
+	ERR_MEMORY,
+	ERR_INTERNAL,
+	STATUS_COUNT
+};
+
+struct error {
+	enum status status;
+	int retry_after_s; /* for BUSY and UNAVAILABLE; 0: not stated */
+	int64_t line;      /* 1-based place in the input; 0: not stated */
+	int64_t column;
+	char field[64]; /* the parameter or document path at fault; "" if none */
+	char text[512];
+};
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+/* Fills *err (which may be NULL) and returns the status, so that `return error_set(…)` is the usual form. */
+enum status error_set(struct error *err, enum status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same, naming the field or parameter at fault. */
+enum status error_set_field(struct error *err, enum status status, const char *field, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Puts "CONTEXT: " before the text of an error that is already set. */
+void error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A short lower-case name: "invalid", "not_found". Never NULL. */
+const char *status_name(enum status status);
+
+/* Returns from the calling function unless the expression is OK. One of the two control macros (the other: AUTO). */
+#define TRY(expression)                                                                                                \
+	do {                                                                                                           \
+		enum status try_status_ = (expression);                                                                \
+		if (try_status_ != OK)                                                                                 \
+			return try_status_;                                                                            \
+	} while (0)

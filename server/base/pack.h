@@ -1,0 +1,30 @@
+/*
+ * Job: the binary building blocks of our own formats (journal, blocks, chunks, states): varints, zigzag, bytes, doubles;
+ *      and a reader that cannot run past its end.
+ * Ownership: writing goes into the caller's buf; what is read points into the input. Threads: values.
+ * Source: LEB128 varints and zigzag as in Protocol Buffers; doubles as 8 bytes, little endian.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+void pack_u64(struct buf *out, uint64_t value);
+void pack_i64(struct buf *out, int64_t value); /* zigzag */
+void pack_double(struct buf *out, double value); /* all bits kept: NaN, -0 */
+void pack_span(struct buf *out, struct span bytes); /* length, bytes */
+
+/* After a malformed read has_failed stays set and everything reads as zero or empty: check once at the end. */
+struct unpacker {
+	struct span rest;
+	bool has_failed;
+};
+
+struct unpacker unpacker_on(struct span bytes);
+uint64_t unpack_u64(struct unpacker *u);
+int64_t unpack_i64(struct unpacker *u);
+double unpack_double(struct unpacker *u);
+struct span unpack_span(struct unpacker *u);
+/* A count that must fit: fails when more items of at least min_item_bytes each cannot be in what is left. */
+size_t unpack_count(struct unpacker *u, size_t min_item_bytes);
+/* OK when nothing failed and nothing is left; ERR_INVALID "WHAT is damaged …" otherwise. */
+enum status unpacker_end(const struct unpacker *u, const char *what, struct error *err) MUST_CHECK;

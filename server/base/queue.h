@@ -1,0 +1,36 @@
+/*
+ * Job: a bounded hand-over of pointers from many threads to one (or several) threads, with a lane for control work that
+ *      is never refused and goes first.
+ * Ownership: moves with the item: after a push that returned OK it is the consumer's. Threads: all calls from any.
+ */
+#pragma once
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+
+struct queue;
+
+/* Put it into the thing that is queued. */
+struct queue_item {
+	struct queue_item *next;
+	size_t bytes; /* set before the push: what it holds in memory */
+};
+
+struct queue *queue_new(size_t max_items, size_t max_bytes) __attribute__((warn_unused_result));
+void queue_free(struct queue *queue); /* must be empty; nobody may be waiting in it */
+
+/* ERR_BUSY when it is full, ERR_UNAVAILABLE when it is closed; the item then stays the caller's. */
+enum status queue_push(struct queue *queue, struct queue_item *item, struct error *err) MUST_CHECK;
+/* The control lane: not counted against the limits; refused only when closed. */
+enum status queue_push_control(struct queue *queue, struct queue_item *item, struct error *err) MUST_CHECK;
+
+/* Waits at most timeout_ms (-1: for ever) for an item; NULL: none came, or closed and empty. The control lane first. */
+struct queue_item *queue_pop(struct queue *queue, int64_t timeout_ms);
+/* No more pushes; what is inside can still be popped. Wakes all waiters. */
+void queue_close(struct queue *queue);
+bool queue_is_closed(struct queue *queue);
+void queue_size(struct queue *queue, size_t *items, size_t *bytes); /* of the bounded lane */
+
+AUTO_TYPE(queue)

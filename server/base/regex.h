@@ -1,0 +1,39 @@
+/*
+ * Job: compiled regular expressions (PCRE2, JIT) with match limits. The only user of PCRE2.
+ * Ownership: new/free. Threads: a regex is immutable and shared; a scratch belongs to one thread.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+struct regex;
+struct regex_scratch; /* match data and stack of one thread; serves any regex */
+
+enum regex_flags {
+	REGEX_IGNORE_CASE = 1,
+	REGEX_UTF = 2, /* the subject must be valid UTF-8; without it, bytes */
+};
+
+enum { REGEX_MAX_GROUPS = 32 }; /* group 0 included; a pattern with more is refused */
+
+/* ERR_SEMANTIC with column = 1-based offset of the mistake in the pattern. */
+enum status regex_new(struct regex **out, struct span pattern, unsigned flags, struct error *err) MUST_CHECK;
+void regex_free(struct regex *regex);
+
+unsigned regex_group_count(const struct regex *regex); /* without group 0 */
+/* Number of the group of that name, or -1. */
+int regex_group(const struct regex *regex, const char *name);
+
+struct regex_scratch *regex_scratch_new(void) __attribute__((warn_unused_result));
+void regex_scratch_free(struct regex_scratch *scratch);
+/* Steps after which a match is given up (PCRE2's match limit; the JIT counts in its own, coarser unit). */
+void regex_scratch_limit(struct regex_scratch *scratch, uint32_t match_steps);
+
+enum regex_result { REGEX_NO_MATCH, REGEX_MATCH, REGEX_LIMIT };
+
+/* Searches subject from byte `from`. groups[i].ptr is NULL where group i took no part. Never ERR: limits are results. */
+enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS]);
+
+AUTO_TYPE(regex)
+AUTO_TYPE(regex_scratch)

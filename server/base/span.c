@@ -1,0 +1,248 @@
+#include "base/span.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* The longest text of a double by "%f" has 317 characters; past the fast limit the counting would have to be wider. */
+enum { MAX_FAST_CHARACTERS = 64, MAX_NUMBER_CHARACTERS = 511 };
+
+bool span_equal(struct span a, struct span b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+bool span_equal_fold(struct span a, struct span b)
+{
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++)
+		if (tolower((unsigned char)a.ptr[i]) != tolower((unsigned char)b.ptr[i]))
+			return false;
+	return true;
+}
+
+bool span_starts_with(struct span s, struct span prefix)
+{
+	return s.len >= prefix.len && span_equal(span_of(s.ptr, prefix.len), prefix);
+}
+
+bool span_ends_with(struct span s, struct span suffix)
+{
+	return s.len >= suffix.len && span_equal(span_skip(s, s.len - suffix.len), suffix);
+}
+
+ptrdiff_t span_find(struct span s, struct span needle)
+{
+	if (needle.len == 0)
+		return 0;
+	if (s.len < needle.len)
+		return -1;
+	const char *hit = memmem(s.ptr, s.len, needle.ptr, needle.len);
+	return hit ? hit - s.ptr : -1;
+}
+
+ptrdiff_t span_find_char(struct span s, char c)
+{
+	const char *hit = s.len ? memchr(s.ptr, c, s.len) : NULL;
+	return hit ? hit - s.ptr : -1;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct span span_trim(struct span s)
+{
+	while (s.len && is_blank(s.ptr[0]))
+		s = span_skip(s, 1);
+	while (s.len && is_blank(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+bool span_next(struct span *rest, char separator, struct span *part)
+{
+	if (!rest->ptr)
+		return false;
+	ptrdiff_t at = span_find_char(*rest, separator);
+	if (at < 0) {
+		*part = *rest;
+		*rest = (struct span){NULL, 0};
+		return true;
+	}
+	*part = span_of(rest->ptr, (size_t)at);
+	*rest = span_of(rest->ptr + at + 1, rest->len - (size_t)at - 1);
+	return true;
+}
+
+bool span_parse_u64(struct span s, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	if (s.len == 0)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned digit = (unsigned)(s.ptr[i] - '0');
+		if (digit > 9 || __builtin_mul_overflow(sum, (uint64_t)10, &sum) ||
+			__builtin_add_overflow(sum, (uint64_t)digit, &sum))
+			return false;
+	}
+	*value = sum;
+	return true;
+}
+
+bool span_parse_i64(struct span s, int64_t *value)
+{
+	bool is_negative = s.len && s.ptr[0] == '-';
+	uint64_t magnitude;
+
+	if (s.len && (s.ptr[0] == '-' || s.ptr[0] == '+'))
+		s = span_skip(s, 1);
+	if (!span_parse_u64(s, &magnitude) || magnitude > (uint64_t)INT64_MAX + is_negative)
+		return false;
+	*value = is_negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+	return true;
+}
+
+static bool parse_word(struct span s, double *value)
+{
+	double sign = 1;
+
+	if (s.len && (s.ptr[0] == '-' || s.ptr[0] == '+')) {
+		sign = s.ptr[0] == '-' ? -1 : 1;
+		s = span_skip(s, 1);
+	}
+	if (span_equal_fold(s, SPAN("nan")))
+		*value = NAN;
+	else if (span_equal_fold(s, SPAN("inf")) || span_equal_fold(s, SPAN("infinity")))
+		*value = sign * INFINITY;
+	else
+		return false;
+	return true;
+}
+
+/* The digits and the point, in text from *at on; how many places the point moves them goes into *exponent. */
+static bool scan_digits(struct span s, size_t *at, uint64_t *mantissa, int *exponent)
+{
+	size_t start = *at, point = SIZE_MAX;
+
+	for (; *at < s.len; ++*at) {
+		unsigned digit = (unsigned)(s.ptr[*at] - '0');
+		if (digit <= 9) {
+			if (*mantissa > UINT64_MAX / 10 - 1)
+				return false;
+			*mantissa = *mantissa * 10 + digit;
+		} else if (s.ptr[*at] == '.' && point == SIZE_MAX) {
+			point = *at;
+		} else {
+			break;
+		}
+	}
+	bool has_point = point != SIZE_MAX;
+	*exponent = has_point ? -(int)(*at - point - 1) : 0;
+	return *at - start > has_point;
+}
+
+/* e, sign, at most three digits, and the end. */
+static bool scan_exponent(struct span s, int *exponent)
+{
+	int64_t value;
+
+	if (s.len < 2 || s.len > 5 || (s.ptr[0] | 0x20) != 'e' || !span_parse_i64(span_skip(s, 1), &value))
+		return false;
+	*exponent += (int)value;
+	return true;
+}
+
+/*
+ * A mantissa up to 2^53 and a power of ten up to 10^22 are both exact, so one operation rounds correctly (Clinger's fast
+ * path): nearly everything that training code prints. False: strtod has to do it.
+ */
+static bool parse_exact(struct span s, double *value)
+{
+	static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+		1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	bool is_negative = s.len && s.ptr[0] == '-';
+	size_t at = s.len && (s.ptr[0] == '-' || s.ptr[0] == '+');
+	uint64_t mantissa = 0;
+	int exponent;
+
+	if (s.len > MAX_FAST_CHARACTERS || !scan_digits(s, &at, &mantissa, &exponent))
+		return false;
+	if (at < s.len && !scan_exponent(span_skip(s, at), &exponent))
+		return false;
+	if (mantissa > (uint64_t)1 << 53 || exponent < -22 || exponent > 22)
+		return false;
+	double magnitude = (double)mantissa;
+	magnitude = exponent < 0 ? magnitude / powers[-exponent] : magnitude * powers[exponent];
+	*value = is_negative ? -magnitude : magnitude;
+	return true;
+}
+
+bool span_parse_double(struct span s, double *value)
+{
+	char text[MAX_NUMBER_CHARACTERS + 1], *end;
+
+	if (parse_exact(s, value))
+		return true;
+	if (s.len == 0 || s.len > MAX_NUMBER_CHARACTERS)
+		return false;
+	for (size_t i = 0; i < s.len; i++)
+		if (!isdigit((unsigned char)s.ptr[i]) && !memchr("+-.eE", s.ptr[i], 5))
+			return parse_word(s, value);
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = 0;
+	double number = strtod(text, &end);
+	if (end != text + s.len)
+		return false;
+	*value = number;
+	return true;
+}
+
+int span_compare(struct span a, struct span b)
+{
+	size_t common = a.len < b.len ? a.len : b.len;
+	int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+uint64_t span_hash(struct span s)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < s.len; i++)
+		hash = (hash ^ (unsigned char)s.ptr[i]) * 0x100000001b3u;
+	return hash ^ hash >> 32;
+}
+
+size_t span_utf8_length(struct span s)
+{
+	unsigned char lead = (unsigned char)s.ptr[0];
+	size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+
+	if (length == 0 || length > s.len)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if (((unsigned char)s.ptr[i] & 0xc0) != 0x80)
+			return 0;
+	unsigned char second = length > 1 ? (unsigned char)s.ptr[1] : 0;
+	if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second >= 0xa0) || (lead == 0xf0 && second < 0x90) ||
+		(lead == 0xf4 && second >= 0x90))
+		return 0;
+	return length;
+}
+
+bool span_is_utf8(struct span s)
+{
+	while (s.len) {
+		size_t length = span_utf8_length(s);
+		if (!length)
+			return false;
+		s = span_skip(s, length);
+	}
+	return true;
+}

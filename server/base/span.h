@@ -1,0 +1,60 @@
+/*
+ * Job: borrowed bytes by value; no terminating NUL is promised.
+ * Ownership: none. Threads: values.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct span {
+	const char *ptr;
+	size_t len;
+};
+
+#define SPAN(literal) ((struct span){"" literal, sizeof literal - 1})
+/* For printf's "%.*s". */
+#define SPAN_ARGS(s) (int)(s).len, (s).ptr
+
+static inline struct span span_of(const char *ptr, size_t len)
+{
+	return (struct span){ptr, len};
+}
+
+static inline struct span span_from(const char *text)
+{
+	return (struct span){text, text ? strlen(text) : 0};
+}
+
+static inline struct span span_skip(struct span s, size_t bytes)
+{
+	size_t cut = bytes < s.len ? bytes : s.len;
+
+	return cut ? (struct span){s.ptr + cut, s.len - cut} : s; /* no arithmetic on the NULL of an empty span */
+}
+
+bool span_equal(struct span a, struct span b);
+bool span_equal_fold(struct span a, struct span b); /* ASCII case folded */
+bool span_starts_with(struct span s, struct span prefix);
+bool span_ends_with(struct span s, struct span suffix);
+/* -1 when it is not there. */
+ptrdiff_t span_find(struct span s, struct span needle);
+ptrdiff_t span_find_char(struct span s, char c);
+struct span span_trim(struct span s); /* spaces, tabs, CR, LF on both sides */
+
+/* Cuts *rest at the first separator: returns what is before it, *rest becomes what is behind it. False at the end. */
+bool span_next(struct span *rest, char separator, struct span *part);
+
+/* The whole span must be the number. */
+bool span_parse_i64(struct span s, int64_t *value);
+bool span_parse_u64(struct span s, uint64_t *value);
+/* Decimal (up to 511 characters), exponent, and nan, inf, infinity in any case, with sign; no hex, no locale. */
+bool span_parse_double(struct span s, double *value);
+
+int span_compare(struct span a, struct span b); /* bytewise order */
+uint64_t span_hash(struct span s);		/* FNV-1a folded; not for keys that an adversary chooses: see map.h */
+bool span_is_utf8(struct span s);		/* valid, without surrogates and overlong forms */
+/* Bytes of the valid character at the start of s (not empty); 0 when it is malformed or cut off. */
+size_t span_utf8_length(struct span s);

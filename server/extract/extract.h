@@ -1,0 +1,108 @@
+/*
+ * Job: metric definitions compiled to one immutable set; lines of one stream, in order, to points: values, steps, attempts.
+ * Ownership: new/free. Threads: a set is immutable and shared; an extractor (the state of one stream) belongs to whoever
+ *      holds its stream's lock. Pure: no clock, no I/O; the same lines in the same order give the same points.
+ */
+#pragma once
+
+#include "base/json_read.h"
+#include "base/pack.h"
+#include "base/regex.h"
+#include "model/metric.h"
+#include "model/point.h"
+
+struct definition_set;
+
+enum { DEFINITIONS_MAX = 100 };
+
+/*
+ * From MetricDefinitions: an array of {Name, Regex, Step?, Role?, Unit?, Higher?}. ERR_SEMANTIC with field
+ * ("MetricDefinitions[2].Regex") and the column inside the expression. An empty array or NULL: the preset form, which
+ * waits for the first line that one of the presets recognises (per stream) and then goes on with that preset.
+ */
+enum status definition_set_new(struct definition_set **out, const struct json *definitions, const struct definition_set *presets,
+	struct error *err) MUST_CHECK;
+/*
+ * From the data file presets.json: {"presets":[{"name","detect":regex,"definitions":[…]}]}, tried in their order. The
+ * result serves only as `presets` above and lives longer than what was made from it.
+ */
+enum status definition_presets_new(struct definition_set **out, struct span json, struct error *err) MUST_CHECK;
+void definition_set_free(struct definition_set *set);
+
+/* Of the set itself (explicit definitions), or of a preset by its number. */
+size_t definition_set_count(const struct definition_set *set, int preset);
+struct metric_definition definition_set_get(const struct definition_set *set, int preset, size_t index);
+bool definition_set_is_preset_form(const struct definition_set *set);
+const char *definition_set_preset_name(const struct definition_set *set, int preset); /* NULL for -1 */
+
+/* What happened to one definition in one stream. */
+struct definition_health {
+	uint64_t tried;	      /* lines (segments) it was run on */
+	uint64_t matched;     /* lines where it matched */
+	uint64_t not_numeric; /* matched, but the captured text is no number */
+	uint64_t limited;     /* given up at the match limit */
+};
+
+/* A point found: which definition it belongs to. */
+struct extracted {
+	uint32_t definition; /* index in the set, or in the stream's preset */
+	struct point point;
+};
+
+struct extracted_list {
+	struct extracted *items;
+	size_t count;
+	size_t cap;
+};
+void extracted_list_done(struct extracted_list *list);
+
+struct extractor;
+
+struct extractor *extractor_new(void) __attribute__((warn_unused_result));
+void extractor_free(struct extractor *extractor);
+
+struct extract_line {
+	struct span text;
+	int64_t ts_ms;	/* log time if the protocol stated one, else NO_TIME of model/batch.h */
+	uint64_t number; /* of the line in its stream */
+};
+
+/*
+ * Appends the points of one line to `out` (which the caller clears). A line is cut into segments at '\r'; ANSI escapes
+ * are skipped; every definition runs on every segment (of several segments that match, each gives a point).
+ * arrival_ms is the log time of a line that neither states nor shows one.
+ *
+ * Step: the `step` group, else step_regex on the segment, else the stream's last seen step, else the definition's own
+ * count from 0. When an `epoch` group grows as the step falls back, the step is unrolled (base + step), so that a
+ * per-epoch counter gives a global axis.
+ * Attempt: see DESIGN.md section 5. An attempt opens when a definition's step goes back while log time does not, and it
+ * stays back for five of its points, or a start-up or checkpoint-load line came between; per-epoch counters excepted.
+ * While that is open the points carry the new attempt. If it turns out to be a late chunk instead (the step jumps back
+ * above the old maximum within five points), extractor_take_revision says from which line on the points get their old
+ * attempt again.
+ */
+enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
+	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err) MUST_CHECK;
+
+/* True once after a provisional attempt was taken back: points from line on with attempt `from` are of attempt `to`. */
+bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32_t *from, uint32_t *to);
+bool extractor_is_undecided(const struct extractor *extractor); /* an attempt is provisional: do not seal */
+
+uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
+/* Steps at which the attempts opened: attempt i + 1 at starts[i]. */
+size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts);
+int extractor_preset(const struct extractor *extractor); /* -1: none (yet) */
+struct definition_health extractor_health(const struct extractor *extractor, size_t definition);
+/* A change of definitions (a new generation): counts and the preset start anew, steps and attempts go on. */
+void extractor_reset_definitions(struct extractor *extractor);
+
+/* The whole state, for the sealer; a restored extractor goes on as if it had never stopped. */
+void extractor_pack(const struct extractor *extractor, struct buf *out);
+enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct error *err) MUST_CHECK;
+
+/* The timestamp at or near the start of a log line in the forms that trainers and SageMaker print, else false. UTC. */
+bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms);
+
+AUTO_TYPE(definition_set)
+AUTO_TYPE(extractor)
+AUTO_DONE_TYPE(extracted_list)

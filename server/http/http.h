@@ -1,0 +1,174 @@
+/*
+ * Job: incoming HTTP as the rest of the server sees it: a route table, requests, replies, uploads that are consumed as
+ *      they arrive, streams that are written as things happen. libmicrohttpd stays inside mhd.c.
+ * Ownership: a request and what it returns live until its handler has answered; replies own their body.
+ * Threads: I/O threads (libmicrohttpd's pool) run INLINE, UPLOAD and STREAM callbacks and must never block;
+ *      worker threads run WORKER handlers and may. See each type.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/json_write.h"
+
+#include <stdatomic.h>
+
+enum http_method { HTTP_GET = 1, HTTP_POST = 2, HTTP_PUT = 4, HTTP_PATCH = 8, HTTP_DELETE = 16, HTTP_OPTIONS = 32 };
+
+/* What a token may do. ADMIN may write, WRITE may ingest, READ may look; WRITE alone does not read. */
+enum http_scope { SCOPE_PUBLIC, SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN };
+const char *http_scope_name(enum http_scope scope);
+bool http_scope_parse(struct span name, enum http_scope *out);
+/* May a token of scope `has` use a route that needs `needs`? ADMIN may all; READ and WRITE only their own. */
+bool http_scope_allows(enum http_scope has, enum http_scope needs);
+
+/* Who is asking. */
+struct principal {
+	enum http_scope scope;
+	char name[64];	/* of the token; "" when no token is needed */
+	char team[64];	/* "" : none */
+	uint64_t id;	/* for rate limits: of the token; 0 for all who need none */
+};
+
+struct http_request;
+
+enum http_method http_request_method(const struct http_request *request);
+/* The i-th {parameter} of the route's pattern, percent-decoded, valid UTF-8 without NUL. */
+struct span http_request_segment(const struct http_request *request, unsigned i);
+/* The whole decoded path, for logs and fallbacks. */
+struct span http_request_path(const struct http_request *request);
+/* A query parameter, decoded ("+" is a space); false: absent. The first wins; the router has refused unknown names. */
+bool http_request_query(const struct http_request *request, const char *name, struct span *value);
+struct span http_request_header(const struct http_request *request, const char *name); /* empty: absent */
+struct span http_request_body(const struct http_request *request); /* WORKER and INLINE: whole, decompressed */
+const struct principal *http_request_principal(const struct http_request *request);
+int64_t http_request_arrival_ms(const struct http_request *request);
+
+/* Query parameters with their type; unchanged when absent; ERR_INVALID with field otherwise. */
+enum status http_query_i64(const struct http_request *request, const char *name, int64_t min, int64_t max, int64_t *out,
+	struct error *err) MUST_CHECK;
+enum status http_query_bool(const struct http_request *request, const char *name, bool *out, struct error *err) MUST_CHECK;
+
+struct http_response {
+	int status; /* 200 at the start */
+	const char *content_type; /* static; "application/json" at the start */
+	struct buf body;
+	struct {
+		const char *name; /* static */
+		char value[512];
+	} headers[6];
+	unsigned header_count;
+};
+
+void http_response_header(struct http_response *response, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Replaces what was written by application/problem+json (RFC 9457). The only place where a status becomes a code. */
+void http_response_problem(struct http_response *response, const struct error *err);
+int http_status_of(enum status status);
+
+/* context: the route table's owner. worker: what worker_new made for this thread; NULL on I/O threads. */
+typedef enum status http_handler(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err);
+
+/*
+ * An upload that is consumed as it arrives. All four run on I/O threads, one at a time for one upload.
+ * feed and finish may return with *must_wait set: the connection is then suspended until http_upload_resume(handle),
+ * which may be called from any thread, also before feed returned. feed has taken all its bytes nevertheless; finish is
+ * called again after the resume. An error from any of them becomes the reply; what is left of the body is drained
+ * (up to 8 MiB or 2 s) so that the client reads it; after that the connection closes.
+ * abort: the client went away or an error was returned; finish will not come. Exactly one of finish (without wait) and
+ * abort ends the upload, and frees `upload`.
+ */
+struct http_upload; /* handle of the transport */
+struct http_upload_ops {
+	enum status (*begin)(void *context, const struct http_request *request, struct http_upload *handle, void **upload,
+		struct error *err);
+	enum status (*feed)(void *upload, struct span bytes, bool *must_wait, struct error *err);
+	enum status (*finish)(void *upload, struct http_response *response, bool *must_wait, struct error *err);
+	void (*abort)(void *upload);
+};
+void http_upload_resume(struct http_upload *handle);
+
+/*
+ * A reply that is written as things happen (SSE, long exports). open runs on an I/O thread. read runs on an I/O thread:
+ * writes at most room bytes and returns how many; 0 = nothing now: suspended until http_stream_wake, which may be called
+ * from any thread at any time until free; -1 = the end.
+ */
+struct http_stream;
+struct http_stream_ops {
+	enum status (*open)(void *context, const struct http_request *request, struct http_stream *handle, void **stream,
+		struct http_response *head, struct error *err); /* head: content type and headers only */
+	ssize_t (*read)(void *stream, char *out, size_t room);
+	void (*free)(void *stream); /* no wake may come afterwards: free must make sure of that */
+};
+void http_stream_wake(struct http_stream *handle);
+
+enum http_route_kind { ROUTE_INLINE, ROUTE_WORKER, ROUTE_UPLOAD, ROUTE_STREAM };
+
+struct http_route {
+	unsigned methods; /* of enum http_method */
+	const char *pattern; /* "/api/v1/jobs/{job}/points"; "{rest...}" as the last segment takes all that is left */
+	enum http_scope scope;
+	enum http_route_kind kind;
+	http_handler *handler;
+	const struct http_upload_ops *upload;
+	const struct http_stream_ops *stream;
+	const char *query;   /* names of the query parameters it knows, separated by spaces; "*" : any */
+	size_t max_body_bytes; /* of a buffered body; 0: no body */
+	const char *summary; /* for the OpenAPI document */
+};
+
+struct http_options {
+	const char *listen; /* "127.0.0.1:8080", "[::1]:0"; port 0: any free one */
+	unsigned io_threads;
+	unsigned workers;
+	size_t max_connections;
+	size_t max_pending; /* requests that wait for a worker; more are 429 */
+	uint64_t max_upload_bytes; /* of one upload after decompression; 0: none (endless uploads are normal) */
+	const char *tls_cert_file; /* both or none */
+	const char *tls_key_file;
+	const char *allowed_hosts; /* separated by commas, beside localhost, literal addresses and what it listens on */
+	const char *public_url;	   /* "" or the origin that browsers see behind a proxy */
+	uint64_t rate_requests_per_s; /* per principal, 0: no limit; bursts of 2 s */
+	uint64_t rate_bytes_per_s;
+	unsigned drain_bytes;	   /* of a refused body: 8 MiB */
+	unsigned drain_ms;	   /* 2000 */
+	unsigned idle_timeout_s;
+};
+
+struct http_hooks {
+	void *context; /* handed to all handlers */
+	/* I/O threads; must not block. token is empty when none was sent. ERR_UNAUTHORIZED when it is unknown or missing. */
+	enum status (*authenticate)(void *context, struct span token, struct principal *out, struct error *err);
+	/* One worker's own things (a read-only database connection). */
+	enum status (*worker_new)(void *context, void **worker, struct error *err);
+	void (*worker_free)(void *worker);
+};
+
+/* Figures for /metrics and the status line. */
+struct http_counters {
+	atomic_uint_fast64_t requests;
+	atomic_uint_fast64_t refused_auth;
+	atomic_uint_fast64_t refused_busy;
+	atomic_uint_fast64_t errors_4xx;
+	atomic_uint_fast64_t errors_5xx;
+	atomic_uint_fast64_t bytes_in;
+	atomic_uint_fast64_t connections;
+	atomic_uint_fast64_t streams;
+};
+
+struct http_server;
+
+/* Starts listening at once; routes and hooks outlive the server. ERR_IO when the address cannot be bound. */
+enum status http_server_start(struct http_server **out, const struct http_options *options, const struct http_route *routes,
+	size_t route_count, const struct http_hooks *hooks, struct error *err) MUST_CHECK;
+unsigned http_server_port(const struct http_server *server);
+const struct http_counters *http_server_counters(const struct http_server *server);
+
+/*
+ * The stop order: quiesce (no new connections; requests that are not ingest are still answered; new uploads get 503),
+ * then the caller drains its writer, then end_streams (every stream is woken and ends; suspended uploads must have been
+ * resumed by the writer), then free (waits for what is under way, at most deadline_ms, and stops the daemon).
+ */
+void http_server_quiesce(struct http_server *server);
+void http_server_end_streams(struct http_server *server);
+void http_server_free(struct http_server *server, int64_t deadline_ms);

@@ -1,0 +1,43 @@
+/*
+ * Job: protocols: bytes of a body as they arrive -> lines in a batch. One protocol a file; the table is here.
+ * Ownership: a parser owns its carry-over; batches are the caller's. Threads: one upload at a time. Pure: no clock.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/span.h"
+#include "model/batch.h"
+
+struct ingest_options {
+	size_t max_line_bytes; /* longer lines are cut there, marked and counted: 64 KiB */
+	struct span job;    /* from the query; "" when the body must say it */
+	struct span stream; /* from the query or the default "algo-1" */
+	size_t max_name_bytes; /* of jobs and streams: 255 */
+	size_t max_parts;      /* streams in one slice; more is an error */
+};
+
+struct ingest_parser;
+
+struct ingest_protocol {
+	const char *name;
+	enum status (*open)(struct ingest_parser **out, const struct ingest_options *options, struct error *err);
+	/* Appends what is complete to the batch. An error names line and column of the body; what was complete before it is in
+	 * the batch. A lone bad entry of NDJSON is counted in batch->rejected with a warning (see ingest_warning), not an error. */
+	enum status (*feed)(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err);
+	/* The end of the body: a last line without its newline is taken (LINE_OPEN_END). */
+	enum status (*finish)(struct ingest_parser *parser, struct batch *batch, struct error *err);
+	/* The first few rejections in words, for the reply; "" : none. Lives as long as the parser. */
+	struct span (*warning)(const struct ingest_parser *parser);
+	void (*free)(struct ingest_parser *parser);
+};
+
+extern const struct ingest_protocol ingest_plain;  /* text/plain and everything that is no other's */
+extern const struct ingest_protocol ingest_ndjson; /* application/x-ndjson: line|log|message, ts|date|time, stream, job */
+
+/* By media type (parameters ignored); NULL: none takes it. An empty type and curl's default form type are plain. */
+const struct ingest_protocol *ingest_protocol_for(struct span content_type);
+
+/* Names of jobs, streams, metrics: 1..max UTF-8 bytes without control characters. ERR_INVALID with field. */
+enum status ingest_check_name(const char *field, struct span name, size_t max_bytes, struct error *err) MUST_CHECK;
+/* Numbers (s, ms, µs or ns by magnitude) and ISO 8601 -> Unix ms. */
+bool ingest_parse_time(struct span text, int64_t *ts_ms);

@@ -1,0 +1,63 @@
+/*
+ * Job: the unit of hand-over between a request and the writer: lines of one or several streams with the memory that
+ *      holds them.
+ * Ownership: a batch owns its arena and so every span in it; it moves by pointer. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#define NO_TIME INT64_MIN
+
+enum line_flags {
+	LINE_CUT = 1,	   /* was longer than the limit; text holds the first bytes */
+	LINE_OPEN_END = 2, /* the body ended without a newline behind it */
+};
+
+struct line {
+	struct span text; /* as sent, without its '\n' */
+	int64_t ts_ms;	  /* log time stated by the protocol or found in the line, else NO_TIME */
+	uint32_t flags;
+	uint64_t sent_bytes; /* of the stream as sent that this line stands for: its newline and what was cut off included */
+};
+
+/* Lines of one stream, in the order of the body. */
+struct batch_part {
+	struct span job;
+	struct span stream;
+	struct line *lines;
+	size_t count;
+	size_t cap;
+	uint64_t sent_bytes; /* sum over the lines */
+};
+
+struct batch {
+	struct arena *arena;
+	struct batch_part *parts;
+	size_t part_count;
+	size_t part_cap;
+	size_t line_count;
+	size_t text_bytes; /* of all lines, for limits and slices */
+	int64_t arrival_ms;
+	/* Of the whole body: where it starts in the stream as sent, or -1. Only with exactly one part. */
+	int64_t offset;
+	struct span host;   /* of the sender; "" when not stated */
+	struct span team;   /* the token's; "" without */
+	size_t rejected;    /* entries that could not be stored, counted by the parser */
+	size_t cut_lines;
+};
+
+struct batch *batch_new(int64_t arrival_ms) __attribute__((warn_unused_result));
+void batch_free(struct batch *batch);
+/* The part of that stream, made when it is not there; NULL: out of memory. Copies the names into the arena. */
+struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream);
+/*
+ * Copies the text into the arena. sent_bytes: text and newline, plus what a cut line lost (bytes that a cut line lost in
+ * an earlier slice count with the line that follows). False: out of memory.
+ */
+bool batch_add(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, uint32_t flags,
+	uint64_t sent_bytes)
+	__attribute__((warn_unused_result));
+
+AUTO_TYPE(batch)

@@ -1,0 +1,39 @@
+/*
+ * Job: something that went wrong in a series, from the point that tripped it to its recovery. Plain values.
+ */
+#pragma once
+
+#include "base/span.h"
+
+enum incident_kind { INCIDENT_LOSS_SPIKE, INCIDENT_DIVERGENCE, INCIDENT_NON_FINITE, INCIDENT_KIND_COUNT };
+enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };
+enum incident_state { INCIDENT_OPEN, INCIDENT_RECOVERED, INCIDENT_STATE_COUNT };
+
+const char *incident_kind_name(enum incident_kind kind); /* as in API.md: "loss_spike" */
+bool incident_kind_parse(struct span name, enum incident_kind *out);
+const char *severity_name(enum severity severity);
+bool severity_parse(struct span name, enum severity *out);
+const char *incident_state_name(enum incident_state state);
+bool incident_state_parse(struct span name, enum incident_state *out);
+
+/* What a detector says about a series. The key of an incident is (series, kind, opened_ordinal): replay repeats nothing. */
+struct incident {
+	enum incident_kind kind;
+	enum severity severity;
+	enum incident_state state;
+	uint64_t opened_ordinal; /* of the point that tripped it, in its series */
+	int64_t first_step;	 /* where it began, as far as can be told */
+	int64_t last_step;	 /* the newest step that belongs to it */
+	int64_t opened_step;	 /* of the point that tripped it */
+	int64_t opened_ms;
+	int64_t closed_ms; /* 0 while open */
+	uint64_t line;	   /* of the point that tripped it */
+	bool is_historic;  /* its lines were old when they came: no webhook */
+	/* evidence: the figures of the window at the opening */
+	double value;	   /* of the tripping point */
+	double expected;   /* the window's median */
+	double spread;	   /* the window's MAD, floored as the detector does */
+	double score;	   /* robust z of the tripping point */
+	double worst;	   /* the farthest value so far */
+	int64_t worst_step;
+};

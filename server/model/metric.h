@@ -1,0 +1,36 @@
+/*
+ * Job: what a metric is called, how it is found in a line, and what role it plays. Plain values.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/span.h"
+
+enum role {
+	ROLE_OTHER,
+	ROLE_LOSS,
+	ROLE_EVAL_LOSS,
+	ROLE_THROUGHPUT,
+	ROLE_STEP_TIME,
+	ROLE_LEARNING_RATE,
+	ROLE_GRAD_NORM,
+	ROLE_MFU,
+	ROLE_COUNT
+};
+
+enum { METRIC_NAME_MAX_BYTES = 255, METRIC_REGEX_MAX_BYTES = 2000, METRIC_UNIT_MAX_BYTES = 32 };
+
+const char *role_name(enum role role); /* "loss", "eval_loss", … "other" */
+bool role_parse(struct span name, enum role *out);
+/* From the metric's name alone: "val_loss" is eval_loss, "train:loss" is loss, "lr" is learning_rate; else OTHER. */
+enum role role_guess(struct span metric);
+
+/* One entry of MetricDefinitions: Name and Regex are SageMaker's, the rest is ours and optional. Spans are borrowed. */
+struct metric_definition {
+	struct span name;
+	struct span regex; /* value: the group named `value`, else group 1; step, epoch: the groups of these names */
+	struct span step_regex; /* searched in the same line when regex has no step group; "" : none */
+	struct span unit;
+	enum role role;
+	int higher; /* 1: higher is better, -1: lower is, 0: not stated */
+};

@@ -1,0 +1,63 @@
+/*
+ * Job: one measured value, and what a series of them amounts to. Plain values.
+ */
+#pragma once
+
+#include "base/span.h"
+
+#include <math.h>
+
+#define NO_LINE UINT64_MAX
+
+struct point {
+	int64_t step;
+	int64_t ts_ms; /* log time, Unix milliseconds */
+	double value;  /* NaN and infinities are values */
+	uint64_t line; /* of the stream; NO_LINE when it did not come from one */
+	uint32_t attempt;
+	uint32_t flags;
+};
+
+/* Sums over finite values; counts say how many were not. */
+struct summary {
+	uint64_t count;
+	uint64_t nan_count;
+	uint64_t inf_count;
+	double last; /* of any kind */
+	double min;  /* of finite values; meaningless while count == nan_count + inf_count */
+	double max;
+	double sum;
+	int64_t first_step; /* of the first and the last point to come */
+	int64_t last_step;
+	int64_t last_ts_ms;
+};
+
+static inline void summary_add(struct summary *s, const struct point *p)
+{
+	if (s->count == 0)
+		s->first_step = p->step;
+	if (isnan(p->value)) {
+		s->nan_count++;
+	} else if (isinf(p->value)) {
+		s->inf_count++;
+	} else {
+		bool is_first = s->count == s->nan_count + s->inf_count;
+		s->min = is_first || p->value < s->min ? p->value : s->min;
+		s->max = is_first || p->value > s->max ? p->value : s->max;
+		s->sum += p->value;
+	}
+	s->count++;
+	s->last = p->value;
+	s->last_step = p->step;
+	s->last_ts_ms = p->ts_ms;
+}
+
+static inline bool summary_has_finite(const struct summary *s)
+{
+	return s->count > s->nan_count + s->inf_count;
+}
+
+static inline double summary_mean(const struct summary *s)
+{
+	return summary_has_finite(s) ? s->sum / (double)(s->count - s->nan_count - s->inf_count) : NAN;
+}

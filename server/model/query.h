@@ -1,0 +1,60 @@
+/*
+ * Job: the query's tree: what query/ parses, store/ compiles and the reference evaluator walks.
+ * Ownership: nodes and spans live in the arena they were parsed into. Threads: immutable once built.
+ * Language: API.md, "Query language".
+ */
+#pragma once
+
+#include "base/arena.h"
+
+enum query_kind { QUERY_AND, QUERY_OR, QUERY_NOT, QUERY_TERM };
+
+enum query_family {
+	QUERY_TEXT,	/* a bare word: name, tags, notes */
+	QUERY_PROPERTY, /* key is a property's short name: "name", "status", "created" … */
+	QUERY_METRIC,	/* key is the metric's name (or the role's with is_role), aggregate says which figure */
+	QUERY_HP,
+	QUERY_TAG,
+	QUERY_ENV,
+};
+
+enum query_compare {
+	QUERY_CONTAINS, /* : */
+	QUERY_EQUAL,
+	QUERY_NOT_EQUAL,
+	QUERY_LESS,
+	QUERY_AT_MOST,
+	QUERY_MORE,
+	QUERY_AT_LEAST,
+	QUERY_MATCHES,	      /* ~ */
+	QUERY_MATCHES_FOLDED, /* ~* */
+	QUERY_MATCHES_NOT,    /* !~ */
+	QUERY_IN,
+	QUERY_EXISTS,
+};
+
+enum query_aggregate { AGGREGATE_LAST, AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_MEAN, AGGREGATE_COUNT, AGGREGATE_STEP };
+
+struct query_value {
+	struct span text; /* as written, unquoted */
+	bool is_number;	  /* an unquoted numeric literal: compares numbers only */
+	double number;	  /* units resolved: durations in seconds, sizes in bytes, times in Unix ms */
+};
+
+struct query_term {
+	enum query_family family;
+	struct span key;
+	bool is_role;
+	enum query_aggregate aggregate;
+	enum query_compare compare;
+	struct query_value *values; /* one; several for IN; none for EXISTS */
+	size_t value_count;
+	size_t column; /* 1-based, in the text */
+};
+
+struct query_node {
+	enum query_kind kind;
+	struct query_node *left; /* AND, OR: both; NOT: left */
+	struct query_node *right;
+	struct query_term term;
+};

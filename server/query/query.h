@@ -1,0 +1,18 @@
+/*
+ * Job: query text -> tree, tree -> canonical text. The store compiles the tree; nothing here knows SQL.
+ * Ownership: everything in the caller's arena. Threads: values.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "model/query.h"
+
+enum { QUERY_MAX_BYTES = 8192, QUERY_MAX_TERMS = 64, QUERY_MAX_DEPTH = 32 };
+
+/* now_ms: what "-7d" and "today" are relative to. *out is NULL for an empty text. ERR_SEMANTIC with column: what was
+ * expected there. */
+enum status query_parse(struct query_node **out, struct span text, int64_t now_ms, struct arena *arena, struct error *err)
+	MUST_CHECK;
+/* Canonical text: parses to an equal tree. */
+void query_print(const struct query_node *node, struct buf *out);

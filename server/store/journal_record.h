@@ -1,0 +1,48 @@
+/*
+ * Job: what one journal row holds: the slices of one commit, in order, in one zstd frame. Pure encoding.
+ * Ownership: decoded slices point into `plain`, which the caller owns. Threads: values.
+ */
+#pragma once
+
+#include "base/pack.h"
+#include "base/zstd.h"
+#include "model/batch.h"
+
+/* Lines of one stream in one commit. */
+struct journal_slice {
+	int64_t job_id;
+	uint32_t stream_id;
+	uint32_t generation; /* of the job's definitions that these lines are extracted by */
+	uint64_t first_line; /* number of the first line in its stream */
+	uint64_t first_byte; /* offset of the first line in the stream as sent */
+	int64_t arrival_ms;
+	size_t line_count;
+	size_t text_bytes; /* with a newline a line, as sent */
+	struct span body;  /* opaque: walk it with journal_lines */
+};
+
+struct journal_writer {
+	struct buf plain;
+	size_t slice_count;
+};
+
+/* Appends to writer->plain. */
+void journal_add(struct journal_writer *writer, const struct journal_slice *slice, const struct line *lines);
+/* Ends the record: format number, zstd level 1. The writer is empty afterwards. */
+enum status journal_pack(struct journal_writer *writer, struct zstd *zstd, struct buf *record, struct error *err) MUST_CHECK;
+
+/* Reads a record into plain (cleared first) and hands out its slices; they live as long as plain. */
+enum status journal_unpack(struct span record, struct zstd *zstd, struct buf *plain, struct journal_slice **slices,
+	size_t *count, struct arena *arena, struct error *err) MUST_CHECK;
+
+/* The same over a record that is still plain (the writer keeps it for the consumers). */
+enum status journal_slices(struct span plain, struct journal_slice **slices, size_t *count, struct arena *arena,
+	struct error *err) MUST_CHECK;
+
+struct journal_cursor {
+	struct unpacker at;
+	size_t left;
+};
+struct journal_cursor journal_lines(const struct journal_slice *slice);
+/* False at the end. line->text points into the record. */
+bool journal_next_line(struct journal_cursor *cursor, struct line *line);

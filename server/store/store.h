@@ -1,0 +1,324 @@
+/*
+ * Job: the domain's verbs on durable data. SQL exists below this header only (store/sqlite).
+ * Ownership: rows that are read have their spans in the arena that the caller gives.
+ * Threads: store_open gives the one writing connection; a store_tx exists on the writer thread alone, so the types say
+ *      who may write. Each store_reader is a read-only connection of one thread. Readers are short: no snapshot outlives
+ *      100 ms or a socket wait.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "model/incident.h"
+#include "model/metric.h"
+#include "model/point.h"
+#include "model/query.h"
+
+struct store;
+struct store_tx;
+struct store_reader;
+
+struct store_options {
+	const char *path;	/* of the database; its lock is PATH.lock */
+	size_t wal_bytes;	/* a checkpoint with RESTART beyond this: 64 MiB */
+	size_t writer_cache_bytes; /* 16 MiB */
+	size_t reader_cache_bytes; /* 2 MiB */
+};
+
+/* Takes the lock, opens, migrates. ERR_CONFLICT: another server has it; ERR_UNSUPPORTED: newer than this program, or on a
+ * network file system. */
+enum status store_open(struct store **out, const struct store_options *options, struct error *err) MUST_CHECK;
+void store_free(struct store *store);
+
+enum status store_reader_new(struct store_reader **out, struct store *store, struct error *err) MUST_CHECK;
+void store_reader_free(struct store_reader *reader);
+/* One consistent view over several reads. Without it each read is its own. */
+enum status store_reader_begin(struct store_reader *reader, struct error *err) MUST_CHECK;
+void store_reader_end(struct store_reader *reader);
+/* Reads of this reader past the deadline fail with ERR_UNAVAILABLE (5 s after begin by default). */
+void store_reader_deadline(struct store_reader *reader, int64_t ms);
+
+/* ---- transactions (writer thread) ---- */
+enum status store_tx_begin(struct store_tx **out, struct store *store, struct error *err) MUST_CHECK;
+/* Durable when OK (synchronous=FULL). On an error the transaction is rolled back. Both end the tx.
+ * ERR_UNAVAILABLE: the disk is full or read-only; ERR_IO: it failed. */
+enum status store_tx_commit(struct store_tx *tx, struct error *err) MUST_CHECK;
+void store_tx_rollback(struct store_tx *tx);
+/* Reads inside the transaction see its own writes. */
+struct store_reader *store_tx_reader(struct store_tx *tx);
+/* A nested step that can be undone alone: a poison slice harms itself only. */
+enum status store_tx_savepoint(struct store_tx *tx, struct error *err) MUST_CHECK;
+enum status store_tx_release(struct store_tx *tx, struct error *err) MUST_CHECK;
+void store_tx_undo(struct store_tx *tx);
+
+/* Between transactions: PASSIVE when called idle, RESTART past wal_bytes. */
+enum status store_checkpoint(struct store *store, bool is_idle, struct error *err) MUST_CHECK;
+
+struct store_figures {
+	uint64_t wal_bytes;
+	uint64_t page_count;
+	uint64_t freelist_count;
+	uint32_t page_bytes;
+};
+enum status store_figures(struct store_reader *reader, struct store_figures *out, struct error *err) MUST_CHECK;
+
+/* ---- jobs ---- */
+struct job_row {
+	int64_t job_id; /* 0 in store_put_job: a new one */
+	struct span name;
+	struct span team;
+	struct span document; /* JSON as created and merged, without derived fields */
+	struct span status;   /* SageMaker's TrainingJobStatus */
+	struct span secondary;
+	struct span failure_reason;
+	int64_t created_ms;
+	int64_t started_ms; /* 0: not yet, as below */
+	int64_t ended_ms;
+	int64_t modified_ms;
+	uint32_t generation; /* of the metric definitions in force */
+	bool is_implicit;    /* made by its first line, no document was posted */
+};
+/* Inserts (job_id 0, then set) or updates all columns. ERR_CONFLICT when the name is taken. */
+enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error *err) MUST_CHECK;
+enum status store_read_job(struct store_reader *reader, struct arena *arena, struct span name, struct job_row *out,
+	struct error *err) MUST_CHECK; /* ERR_NOT_FOUND names the job */
+enum status store_read_job_by_id(struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_row *out,
+	struct error *err) MUST_CHECK;
+/* Removes a job and everything that belongs to it but the journal (whose lines are then nobody's and are skipped). */
+enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+
+struct transition_row {
+	struct span status; /* SageMaker's SecondaryStatus */
+	struct span message;
+	int64_t start_ms;
+	int64_t end_ms; /* 0: the present one */
+};
+/* Ends the newest transition at start_ms and appends this one. The same status again updates its message. */
+enum status store_add_transition(struct store_tx *tx, int64_t job_id, const struct transition_row *row,
+	struct error *err) MUST_CHECK;
+enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct transition_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* Metric definitions: JSON array as given, one row a generation. */
+enum status store_put_definitions(struct store_tx *tx, int64_t job_id, uint32_t generation, struct span json,
+	struct error *err) MUST_CHECK;
+enum status store_read_definitions(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t generation,
+	struct span *json, struct error *err) MUST_CHECK; /* empty when there are none */
+
+/* What a page of jobs shows, per metric, folded over streams; flushed from RAM. */
+struct summary_row {
+	struct span metric;
+	struct span unit;
+	enum role role;
+	struct summary summary;
+};
+/* Replaces the job's rows, and its counts. */
+struct job_counts {
+	uint64_t streams;
+	uint64_t lines;
+	int64_t last_line_ms;
+};
+enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struct job_counts *counts,
+	const struct summary_row *rows, size_t count, struct error *err) MUST_CHECK;
+enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct job_search {
+	const struct query_node *query; /* NULL: all */
+	struct span sort;   /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
+	struct span cursor; /* "" or a next_cursor */
+	size_t limit;
+	bool wants_total;
+};
+struct job_search_result {
+	struct job_row *rows;
+	size_t count;
+	struct span next_cursor; /* empty on the last page */
+	uint64_t total;		 /* when wanted */
+};
+enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
+	struct job_search_result *out, struct error *err) MUST_CHECK;
+/* All jobs whose status is InProgress or Stopping, and all jobs. */
+enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
+
+/* ---- streams and series ---- */
+struct stream_row {
+	int64_t job_id;
+	uint32_t stream_id; /* numbered within the job from 1; 0 in store_put_stream: a new one */
+	struct span name;
+	struct span host;
+	int64_t created_ms;
+	/* Everything of the stream up to and including sealed_seq is in blocks, chunks and state; above: the journal. */
+	uint64_t sealed_seq;
+	uint64_t sealed_lines;
+	uint64_t sealed_bytes; /* as sent, newlines included */
+	int64_t first_ms;      /* log times of the sealed lines; 0: none */
+	int64_t last_ms;
+	struct span state; /* of the stream's consumers as of sealed_seq; opaque here */
+};
+enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct error *err) MUST_CHECK;
+/* name empty: all streams of the job, in order of their number. */
+enum status store_read_streams(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span name,
+	struct stream_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct series_row {
+	int64_t job_id;
+	uint32_t series_id; /* numbered within the job from 1; 0 in store_put_series: a new one */
+	uint32_t stream_id;
+	struct span metric;
+	struct span labels; /* canonical label set, "" */
+	struct span unit;
+	enum role role;
+	uint64_t sealed_points;
+	struct summary sealed; /* over the sealed points that are not superseded */
+};
+enum status store_put_series(struct store_tx *tx, struct series_row *row, struct error *err) MUST_CHECK;
+/* stream_id 0: of all streams; metric empty: all. */
+enum status store_read_series(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct span metric, struct series_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* ---- journal ---- */
+enum status store_append_journal(struct store_tx *tx, uint64_t seq, struct span record, struct error *err) MUST_CHECK;
+enum status store_read_journal(struct store_reader *reader, struct arena *arena, uint64_t seq, struct span *record,
+	struct error *err) MUST_CHECK; /* ERR_NOT_FOUND: sealed and gone */
+/* The oldest row with a number >= *seq: sets *seq; record empty when there is none. */
+enum status store_next_journal(struct store_reader *reader, struct arena *arena, uint64_t *seq, struct span *record,
+	struct error *err) MUST_CHECK;
+/* The newest number ever given (its row always stays), 0 in a new database; and what the rows weigh. */
+enum status store_journal_figures(struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq, uint64_t *bytes,
+	struct error *err) MUST_CHECK;
+/* Deletes rows below before_seq, at most limit of them, never the newest. */
+enum status store_trim_journal(struct store_tx *tx, uint64_t before_seq, size_t limit, struct error *err) MUST_CHECK;
+
+/* ---- sealed text and points ---- */
+struct block_row {
+	int64_t job_id;
+	uint32_t stream_id;
+	uint64_t first_line;
+	uint64_t line_count;
+	int64_t first_ms; /* smallest and largest log time */
+	int64_t last_ms;
+	uint64_t raw_bytes;
+	struct span data; /* store/block.h */
+};
+/* Replaces a block that starts at the same line (the open last block grows by being written again). */
+enum status store_put_block(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
+/* The block that holds the line, else the first one behind it; data empty and line_count 0 when there is none. */
+enum status store_read_block(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	uint64_t line, struct block_row *out, struct error *err) MUST_CHECK;
+enum status store_read_last_block(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct block_row *out, struct error *err) MUST_CHECK;
+
+struct chunk_row {
+	int64_t job_id;
+	uint32_t series_id;
+	uint64_t first_ordinal;
+	uint64_t point_count;
+	int64_t first_step; /* smallest and largest, and so the times: a reader skips what is outside its window */
+	int64_t last_step;
+	int64_t first_ms;
+	int64_t last_ms;
+	struct span data; /* store/chunk.h */
+};
+enum status store_put_chunk(struct store_tx *tx, const struct chunk_row *row, struct error *err) MUST_CHECK; /* replaces */
+/* The chunk that holds the point with this ordinal, else the first one behind it; point_count 0: none. */
+enum status store_read_chunk(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
+	uint64_t ordinal, struct chunk_row *out, struct error *err) MUST_CHECK;
+enum status store_read_last_chunk(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
+	struct chunk_row *out, struct error *err) MUST_CHECK;
+
+/* ---- incidents ---- */
+struct incident_row {
+	int64_t job_id;
+	uint32_t incident_id; /* numbered within the job from 1 */
+	uint32_t series_id;
+	struct span job;    /* when read: the names */
+	struct span metric;
+	struct span stream;
+	struct incident incident;
+	int64_t acknowledged_ms; /* 0: not */
+};
+/* By its key (job, series, kind, opened_ordinal): inserts, or updates what a detector may change. *is_new, *has_changed
+ * (of the state) say what happened; the id is set. A replay that says the same again changes nothing. */
+enum status store_put_incident(struct store_tx *tx, struct incident_row *row, bool *is_new, bool *has_changed_state,
+	struct error *err) MUST_CHECK;
+struct incident_filter {
+	int64_t job_id; /* 0: all jobs */
+	int state;	/* enum incident_state, -1: any */
+	int kind;	/* enum incident_kind, -1: any */
+	struct span cursor;
+	size_t limit;
+};
+/* Newest opened first. */
+enum status store_read_incidents(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
+	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err) MUST_CHECK;
+enum status store_read_incident(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
+	struct incident_row *out, struct error *err) MUST_CHECK;
+enum status store_acknowledge_incident(struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms,
+	struct error *err) MUST_CHECK;
+enum status store_count_open_incidents(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
+	MUST_CHECK;
+
+/* ---- webhooks and their outbox ---- */
+struct webhook_row {
+	int64_t webhook_id; /* 0: new */
+	struct span url;
+	struct span format;	   /* "json" */
+	struct span sealed_secret; /* by base/crypto.h with the server's key */
+	enum severity minimum_severity;
+	bool is_enabled;
+	struct span team; /* "" or the only team whose jobs it hears of */
+	int64_t created_ms;
+};
+enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err) MUST_CHECK;
+enum status store_read_webhooks(struct store_reader *reader, struct arena *arena, struct webhook_row **out, size_t *count,
+	struct error *err) MUST_CHECK;
+enum status store_read_webhook(struct store_reader *reader, struct arena *arena, int64_t webhook_id, struct webhook_row *out,
+	struct error *err) MUST_CHECK;
+enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK;
+
+enum delivery_state { DELIVERY_PENDING, DELIVERY_DONE, DELIVERY_DEAD };
+struct delivery_row {
+	int64_t delivery_id; /* 0: new */
+	int64_t webhook_id;
+	int64_t job_id;
+	uint32_t incident_id;
+	struct span message_id; /* Standard Webhooks' webhook-id: the same in every retry */
+	struct span payload;
+	enum delivery_state state;
+	uint32_t attempts;
+	int64_t created_ms;
+	int64_t next_ms; /* due */
+	int64_t done_ms;
+	int32_t last_code; /* HTTP status of the last attempt; 0: none came */
+	struct span last_error;
+};
+enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, struct error *err) MUST_CHECK;
+/* Due at now_ms, oldest first; none whose (webhook, incident) has an older one pending: order holds within these. */
+enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* When the next pending one is due; INT64_MAX: none is pending. */
+enum status store_next_delivery_ms(struct store_reader *reader, int64_t *next_ms, struct error *err) MUST_CHECK;
+enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
+	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* ---- tokens and settings ---- */
+struct token_row {
+	int64_t token_id; /* 0: new */
+	struct span name; /* unique */
+	struct span hash; /* SHA-256 of the token, 32 bytes */
+	struct span scope;
+	struct span team;
+	int64_t created_ms;
+};
+enum status store_put_token(struct store_tx *tx, struct token_row *row, struct error *err) MUST_CHECK; /* ERR_CONFLICT: name */
+enum status store_read_tokens(struct store_reader *reader, struct arena *arena, struct token_row **out, size_t *count,
+	struct error *err) MUST_CHECK;
+enum status store_delete_token(struct store_tx *tx, struct span name, struct error *err) MUST_CHECK; /* ERR_NOT_FOUND */
+
+enum status store_put_setting(struct store_tx *tx, const char *key, struct span value, struct error *err) MUST_CHECK;
+enum status store_read_setting(struct store_reader *reader, struct arena *arena, const char *key, struct span *value,
+	struct error *err) MUST_CHECK; /* empty when absent */
+
+AUTO_TYPE(store)
+AUTO_TYPE(store_reader)
