@@ -36,16 +36,23 @@ void *mem_resize(void *old, size_t count, size_t item_bytes)
 {
 	if (item_bytes && count > SIZE_MAX / item_bytes)
 		return NULL;
-	return must_fail() ? NULL : realloc(old, count * item_bytes ? count * item_bytes : 1);
+	return must_fail() ? NULL : realloc(old, count && item_bytes ? count * item_bytes : 1);
 }
 
 char *mem_copy_string(const char *text)
 {
-	size_t bytes = strlen(text) + 1;
-	char *copy = mem_alloc(bytes);
+	return mem_copy_bytes(text, strlen(text));
+}
 
-	if (copy)
-		memcpy(copy, text, bytes);
+char *mem_copy_bytes(const char *bytes, size_t len)
+{
+	char *copy = len == SIZE_MAX ? NULL : mem_alloc(len + 1);
+
+	if (copy) {
+		if (len)
+			memcpy(copy, bytes, len);
+		copy[len] = 0;
+	}
 	return copy;
 }
 

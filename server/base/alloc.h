@@ -11,6 +11,8 @@ void *mem_zeroed(size_t bytes) __attribute__((malloc, warn_unused_result));
 /* NULL on failure or when count * item_bytes overflows; the old block then stays valid. */
 void *mem_resize(void *old, size_t count, size_t item_bytes) __attribute__((warn_unused_result));
 char *mem_copy_string(const char *text) __attribute__((malloc, warn_unused_result));
+/* len bytes and a NUL behind them. */
+char *mem_copy_bytes(const char *bytes, size_t len) __attribute__((malloc, warn_unused_result));
 void mem_free(void *block);
 
 /* Grows *items (count used of *cap) so that one more fits; returns 0 when memory is out. Items keep their values. */

@@ -36,7 +36,8 @@ void crypto_hmac_sha256(struct span key, struct span data, unsigned char out[SHA
 {
 	const mbedtls_md_info_t *sha256 = mbedtls_md_info_from_type(MBEDTLS_MD_SHA256);
 
-	if (mbedtls_md_hmac(sha256, (const unsigned char *)key.ptr, key.len, (const unsigned char *)data.ptr, data.len, out) != 0)
+	if (mbedtls_md_hmac(sha256, (const unsigned char *)key.ptr, key.len, (const unsigned char *)data.ptr, data.len,
+		    out) != 0)
 		abort(); /* as above */
 }
 
@@ -56,7 +57,8 @@ enum status crypto_seal(const unsigned char key[SEAL_KEY_BYTES], struct span pla
 	int failure = mbedtls_gcm_setkey(&gcm, MBEDTLS_CIPHER_ID_AES, key, 8 * SEAL_KEY_BYTES);
 	if (!failure)
 		failure = mbedtls_gcm_crypt_and_tag(&gcm, MBEDTLS_GCM_ENCRYPT, plain.len, room, NONCE_BYTES, NULL, 0,
-			(const unsigned char *)plain.ptr, room + NONCE_BYTES, TAG_BYTES, room + NONCE_BYTES + plain.len);
+			(const unsigned char *)plain.ptr, room + NONCE_BYTES, TAG_BYTES,
+			room + NONCE_BYTES + plain.len);
 	mbedtls_gcm_free(&gcm);
 	if (failure)
 		return error_set(err, ERR_INTERNAL, "cannot seal a secret (mbed TLS %d)", failure);
@@ -64,7 +66,8 @@ enum status crypto_seal(const unsigned char key[SEAL_KEY_BYTES], struct span pla
 	return OK;
 }
 
-enum status crypto_unseal(const unsigned char key[SEAL_KEY_BYTES], struct span sealed, struct buf *out, struct error *err)
+enum status crypto_unseal(
+	const unsigned char key[SEAL_KEY_BYTES], struct span sealed, struct buf *out, struct error *err)
 {
 	const unsigned char *bytes = (const unsigned char *)sealed.ptr;
 	mbedtls_gcm_context gcm;
@@ -77,8 +80,8 @@ enum status crypto_unseal(const unsigned char key[SEAL_KEY_BYTES], struct span s
 	mbedtls_gcm_init(&gcm);
 	int failure = mbedtls_gcm_setkey(&gcm, MBEDTLS_CIPHER_ID_AES, key, 8 * SEAL_KEY_BYTES);
 	if (!failure)
-		failure = mbedtls_gcm_auth_decrypt(&gcm, len, bytes, NONCE_BYTES, NULL, 0, bytes + NONCE_BYTES + len, TAG_BYTES,
-			bytes + NONCE_BYTES, room);
+		failure = mbedtls_gcm_auth_decrypt(&gcm, len, bytes, NONCE_BYTES, NULL, 0, bytes + NONCE_BYTES + len,
+			TAG_BYTES, bytes + NONCE_BYTES, room);
 	mbedtls_gcm_free(&gcm);
 	if (failure)
 		return error_set(err, ERR_INVALID, "a sealed secret does not open with this server's key file");
@@ -102,7 +105,8 @@ void crypto_base64(struct span data, struct buf *out)
 	size_t len = (data.len + 2) / 3 * 4, written = 0;
 	char *room = buf_reserve(out, len);
 
-	if (room && mbedtls_base64_encode((unsigned char *)room, len + 1, &written, (const unsigned char *)data.ptr, data.len) == 0)
+	if (room && mbedtls_base64_encode(
+			    (unsigned char *)room, len + 1, &written, (const unsigned char *)data.ptr, data.len) == 0)
 		buf_advance(out, written);
 }
 
@@ -123,8 +127,8 @@ bool crypto_unbase64(struct span text, struct buf *out)
 		return false;
 	len -= span_ends_with(text, SPAN("==")) ? 2 : span_ends_with(text, SPAN("="));
 	char *room = buf_reserve(out, len);
-	if (!room ||
-		mbedtls_base64_decode((unsigned char *)room, len, &written, (const unsigned char *)text.ptr, text.len) != 0)
+	if (!room || mbedtls_base64_decode(
+			     (unsigned char *)room, len, &written, (const unsigned char *)text.ptr, text.len) != 0)
 		return false;
 	buf_advance(out, written);
 	return true;

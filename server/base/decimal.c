@@ -53,7 +53,7 @@ struct decimal decimal_shortest(double value)
 	uint64_t c = biased ? fraction | (uint64_t)1 << FRACTION_BITS : fraction;
 	int q = (biased ? biased : 1) - EXPONENT_BIAS;
 	bool is_edge = fraction == 0 && biased > 1; /* the next double below is half as far as the one above */
-	bool is_odd = c & 1;			    /* ties round to even: an odd value does not own its edges */
+	bool is_odd = c & 1; /* ties round to even: an odd value does not own its edges */
 	int k = floor_log10_pow2(q, is_edge);
 	int shift = q + floor_log2_pow10(-k) + 1;
 	const uint64_t *power = decimal_powers[-k - DECIMAL_FIRST_POWER];

@@ -18,8 +18,10 @@ struct inflater {
 	char window[WINDOW_BYTES];
 };
 
-static const char *const names[] = {[ENCODING_IDENTITY] = "identity", [ENCODING_GZIP] = "gzip",
-	[ENCODING_DEFLATE] = "deflate", [ENCODING_ZSTD] = "zstd"};
+static const char *const names[] = {[ENCODING_IDENTITY] = "identity",
+	[ENCODING_GZIP] = "gzip",
+	[ENCODING_DEFLATE] = "deflate",
+	[ENCODING_ZSTD] = "zstd"};
 
 bool encoding_parse(struct span name, enum encoding *out)
 {
@@ -58,8 +60,8 @@ static bool init_decoder(struct inflater *inflater)
 	switch (inflater->encoding) {
 	case ENCODING_GZIP:
 	case ENCODING_DEFLATE:
-		inflater->has_zlib =
-			inflateInit2(&inflater->zlib, inflater->encoding == ENCODING_GZIP ? GZIP_BITS : ZLIB_BITS) == Z_OK;
+		inflater->has_zlib = inflateInit2(&inflater->zlib,
+					     inflater->encoding == ENCODING_GZIP ? GZIP_BITS : ZLIB_BITS) == Z_OK;
 		return inflater->has_zlib;
 	case ENCODING_ZSTD:
 		return (inflater->zstd = zstd_stream_new()) != NULL;

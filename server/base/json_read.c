@@ -48,22 +48,41 @@ static const struct json *node_of(const cJSON *item)
 	return (const struct json *)item;
 }
 
-/* How deep the place at the end of text is nested; strings are skipped. */
-static int nesting_of(struct span text)
+/* Where the end of a text lies in the document that it begins. */
+struct place {
+	int depth;
+	bool is_in_string;
+	bool is_in_object;
+};
+
+static struct place place_of(struct span text)
 {
-	int depth = 0;
-	bool is_in_string = false;
+	bool is_object[CJSON_NESTING_LIMIT] = {false};
+	struct place place = {0};
 
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
 		if (c == '"')
-			is_in_string = !is_in_string;
-		else if (c == '\\' && is_in_string)
+			place.is_in_string = !place.is_in_string;
+		else if (c == '\\' && place.is_in_string)
 			i++;
-		else if (!is_in_string)
-			depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+		else if (!place.is_in_string && (c == '[' || c == '{') && place.depth < CJSON_NESTING_LIMIT)
+			is_object[place.depth++] = c == '{';
+		else if (!place.is_in_string && (c == ']' || c == '}') && place.depth > 0)
+			place.depth--;
 	}
-	return depth;
+	place.is_in_object = place.depth > 0 && is_object[place.depth - 1];
+	return place;
+}
+
+/* cJSON stands behind the character where it wanted a key and found something else. */
+static bool is_bad_key(struct span text, size_t at)
+{
+	if (at == 0 || strchr("\" ,{:", text.ptr[at - 1]))
+		return false;
+	struct span before = span_trim(span_of(text.ptr, at - 1));
+	bool is_first = span_ends_with(before, SPAN("{")) && text.ptr[at - 1] != '}';
+	return (is_first || span_ends_with(before, SPAN(","))) && place_of(before).is_in_object;
 }
 
 static enum status place_error(struct error *err, struct span text, size_t at, const char *what)
@@ -108,35 +127,24 @@ static ptrdiff_t find_nul(struct span text)
 static enum status explain(struct span text, size_t at, struct error *err)
 {
 	char what[48] = "the text ends in the middle of a value";
-	unsigned char c = at < text.len ? (unsigned char)text.ptr[at] : 0;
 
 	if (thread_state.is_out_of_memory)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (span_trim(text).len == 0)
 		return place_error(err, text, text.len, "there is no JSON value, the text is empty");
-	if ((c == '[' || c == '{') && nesting_of(span_of(text.ptr, at)) >= CJSON_NESTING_LIMIT)
+	if (is_bad_key(text, at))
+		at--;
+	struct place place = place_of(span_of(text.ptr, at));
+	unsigned char c = at < text.len ? (unsigned char)text.ptr[at] : 0;
+	if ((c == '[' || c == '{') && place.depth == CJSON_NESTING_LIMIT)
 		return place_error(err, text, at, "nested too deeply, more than 1000 levels");
+	if (place.is_in_string)
+		return place_error(err, text, at, c == '\\' ? "not a valid escape" : "this string does not end");
 	if (c > ' ' && c < 0x7f)
 		snprintf(what, sizeof what, "'%c' is not valid JSON here", c);
 	else if (at < text.len)
 		snprintf(what, sizeof what, "byte 0x%02x is not valid JSON here", c);
 	return place_error(err, text, at, what);
-}
-
-/* cJSON 1.7 looks one byte past its input in places: it gets a copy with NULs behind it. */
-static cJSON *parse_copy(const char *copy, size_t len, size_t *error_at)
-{
-	const char *end = copy;
-	cJSON *item = cJSON_ParseWithLengthOpts(copy, len, &end, 0);
-
-	*error_at = (size_t)(end - copy);
-	while (item && *error_at < len && strchr(" \t\r\n", copy[*error_at]))
-		++*error_at;
-	if (item && *error_at < len) {
-		cJSON_Delete(item);
-		return NULL;
-	}
-	return item;
 }
 
 enum status json_parse(struct json **out, struct span text, struct error *err)
@@ -146,16 +154,17 @@ enum status json_parse(struct json **out, struct span text, struct error *err)
 	ptrdiff_t nul = find_nul(text);
 	if (nul >= 0)
 		return place_error(err, text, (size_t)nul, "a NUL character is not accepted");
+	/* The NUL counts as input, so that an early end is found there; cJSON 1.7 looks one byte further in places. */
 	AUTO_MEM char *copy = mem_alloc(text.len + 2);
 	if (!copy)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (text.len)
 		memcpy(copy, text.ptr, text.len);
 	memset(copy + text.len, 0, 2);
-	size_t error_at = 0;
-	cJSON *item = parse_copy(copy, text.len, &error_at);
+	const char *end = copy;
+	cJSON *item = cJSON_ParseWithLengthOpts(copy, text.len + 1, &end, 1);
 	if (!item)
-		return explain(span_of(copy, text.len), error_at, err);
+		return explain(span_of(copy, text.len), (size_t)(end - copy), err);
 	*out = (struct json *)item;
 	return OK;
 }
@@ -250,8 +259,12 @@ bool json_is_true(const struct json *node)
 
 static enum status wrong_kind(const struct json *node, const char *key, const char *wanted, struct error *err)
 {
-	static const char *const names[] = {[JSON_NULL] = "null", [JSON_BOOL] = "a boolean", [JSON_NUMBER] = "a number",
-		[JSON_STRING] = "a string", [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object"};
+	static const char *const names[] = {[JSON_NULL] = "null",
+		[JSON_BOOL] = "a boolean",
+		[JSON_NUMBER] = "a number",
+		[JSON_STRING] = "a string",
+		[JSON_ARRAY] = "an array",
+		[JSON_OBJECT] = "an object"};
 
 	return error_set_field(err, ERR_SEMANTIC, key, "'%s' must be %s, not %s", key, wanted, names[json_kind(node)]);
 }
@@ -286,8 +299,8 @@ enum status json_want_i64(const struct json *object, const char *key, int64_t *o
 	if (!json_number_of(node, &value))
 		return wrong_kind(node, key, "a whole number", err);
 	if (fabs(value) > largest_exact || value != trunc(value))
-		return error_set_field(err, ERR_SEMANTIC, key, "'%s' must be a whole number between -2^53 and 2^53, not %.17g",
-			key, value);
+		return error_set_field(err, ERR_SEMANTIC, key,
+			"'%s' must be a whole number between -2^53 and 2^53, not %.17g", key, value);
 	*out = (int64_t)value;
 	return OK;
 }

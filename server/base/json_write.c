@@ -94,8 +94,8 @@ static size_t plain_length(struct span text)
 static void append_escape(struct buf *out, unsigned char c)
 {
 	static const char digits[] = "0123456789abcdef";
-	static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"',
-		['\\'] = '\\'};
+	static const char letters[] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'};
 
 	if (c >= 0x80)
 		buf_append_text(out, "\xef\xbf\xbd");

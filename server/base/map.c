@@ -99,7 +99,8 @@ static struct entry *find(const struct map *map, struct span key, uint64_t hash)
 		struct entry *entry = &map->entries[i & (map->cap - 1)];
 		if (!entry->key)
 			return NULL;
-		if (entry->key != &tombstone && entry->hash == hash && span_equal(span_of(entry->key, entry->key_len), key))
+		if (entry->key != &tombstone && entry->hash == hash &&
+			span_equal(span_of(entry->key, entry->key_len), key))
 			return entry;
 	}
 	return NULL;

@@ -114,7 +114,8 @@ size_t unpack_count(struct unpacker *u, size_t min_item_bytes)
 enum status unpacker_end(const struct unpacker *u, const char *what, struct error *err)
 {
 	if (u->has_failed)
-		return error_set(err, ERR_INVALID, "%s is damaged: it is cut off or holds a number that cannot be", what);
+		return error_set(
+			err, ERR_INVALID, "%s is damaged: it is cut off or holds a number that cannot be", what);
 	if (u->rest.len)
 		return error_set(err, ERR_INVALID, "%s is damaged: %zu bytes too many", what, u->rest.len);
 	return OK;

@@ -66,8 +66,8 @@ static enum status compile(struct regex *regex, struct span pattern, unsigned fl
 	int code = PCRE2_ERROR_HEAP_FAILED;
 
 	if (context)
-		regex->code = pcre2_compile((PCRE2_SPTR)(pattern.ptr ? pattern.ptr : ""), pattern.len, options_of(flags), &code,
-			&offset, context);
+		regex->code = pcre2_compile((PCRE2_SPTR)(pattern.ptr ? pattern.ptr : ""), pattern.len,
+			options_of(flags), &code, &offset, context);
 	pcre2_compile_context_free(context);
 	pcre2_general_context_free(general);
 	return regex->code ? OK : pattern_error(err, code, offset);
@@ -170,8 +170,8 @@ static void copy_groups(const struct regex *regex, struct regex_scratch *scratch
 	}
 }
 
-enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject, size_t from,
-	struct span groups[REGEX_MAX_GROUPS])
+enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS])
 {
 	const char *text = subject.ptr ? subject.ptr : "";
 	int result;
@@ -179,9 +179,11 @@ enum regex_result regex_search(const struct regex *regex, struct regex_scratch *
 	if (from > subject.len)
 		return REGEX_NO_MATCH;
 	if (regex->has_jit)
-		result = pcre2_jit_match(regex->code, (PCRE2_SPTR)text, subject.len, from, 0, scratch->data, scratch->context);
+		result = pcre2_jit_match(
+			regex->code, (PCRE2_SPTR)text, subject.len, from, 0, scratch->data, scratch->context);
 	else
-		result = pcre2_match(regex->code, (PCRE2_SPTR)text, subject.len, from, 0, scratch->data, scratch->context);
+		result = pcre2_match(
+			regex->code, (PCRE2_SPTR)text, subject.len, from, 0, scratch->data, scratch->context);
 	if (result == PCRE2_ERROR_NOMATCH)
 		return REGEX_NO_MATCH;
 	if (result <= 0)

@@ -163,8 +163,8 @@ static bool scan_exponent(struct span s, int *exponent)
  */
 static bool parse_exact(struct span s, double *value)
 {
-	static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-		1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+		1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 	bool is_negative = s.len && s.ptr[0] == '-';
 	size_t at = s.len && (s.ptr[0] == '-' || s.ptr[0] == '+');
 	uint64_t mantissa = 0;
@@ -222,7 +222,11 @@ uint64_t span_hash(struct span s)
 size_t span_utf8_length(struct span s)
 {
 	unsigned char lead = (unsigned char)s.ptr[0];
-	size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+	size_t length = lead < 0x80                   ? 1
+			: lead >= 0xc2 && lead < 0xe0 ? 2
+			: (lead & 0xf0) == 0xe0       ? 3
+			: lead >= 0xf0 && lead < 0xf5 ? 4
+						      : 0;
 
 	if (length == 0 || length > s.len)
 		return 0;

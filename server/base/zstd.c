@@ -12,6 +12,7 @@ struct zstd {
 
 struct zstd_stream {
 	ZSTD_DCtx *context;
+	bool is_inside; /* a frame */
 };
 
 struct zstd *zstd_new(void)
@@ -77,6 +78,16 @@ static enum status frame_error(size_t result, struct error *err)
 	}
 }
 
+/* Frames as in RFC 8878 and skippable ones; the library would also take the formats from before version 0.8. */
+static enum status check_first_byte(struct span input, struct error *err)
+{
+	unsigned char byte = (unsigned char)input.ptr[0];
+
+	if (byte == 0x28 || (byte & 0xf0) == 0x50)
+		return OK;
+	return error_set(err, ERR_INVALID, "not a zstd frame: it begins with byte 0x%02x", byte);
+}
+
 static enum status too_large(size_t max_bytes, struct error *err)
 {
 	return error_set(err, ERR_TOO_LARGE, "the zstd frame holds more than %zu bytes", max_bytes);
@@ -95,7 +106,8 @@ static enum status unpack_known(struct zstd *zstd, struct span frame, size_t siz
 }
 
 /* A frame from a stream does not say how much it holds. */
-static enum status unpack_unknown(struct zstd *zstd, struct span frame, size_t max_bytes, struct buf *out, struct error *err)
+static enum status unpack_unknown(
+	struct zstd *zstd, struct span frame, size_t max_bytes, struct buf *out, struct error *err)
 {
 	ZSTD_inBuffer input = {frame.ptr, frame.len, 0};
 	size_t start = out->len, hint = 1;
@@ -112,7 +124,8 @@ static enum status unpack_unknown(struct zstd *zstd, struct span frame, size_t m
 		if (output.pos > left)
 			return too_large(max_bytes, err);
 		if (hint && input.pos == input.size && output.pos < output.size)
-			return error_set(err, ERR_INVALID, "not a whole zstd frame: cut off after %zu bytes", frame.len);
+			return error_set(
+				err, ERR_INVALID, "not a whole zstd frame: cut off after %zu bytes", frame.len);
 		buf_advance(out, output.pos);
 	}
 	return OK;
@@ -120,13 +133,15 @@ static enum status unpack_unknown(struct zstd *zstd, struct span frame, size_t m
 
 enum status zstd_unpack(struct zstd *zstd, struct span frame, size_t max_bytes, struct buf *out, struct error *err)
 {
+	if (frame.len == 0)
+		return error_set(err, ERR_INVALID, "not a zstd frame: there are no bytes");
+	TRY(check_first_byte(frame, err));
 	size_t frame_bytes = ZSTD_findFrameCompressedSize(frame.ptr, frame.len), start = out->len;
-	unsigned long long size = ZSTD_getFrameContentSize(frame.ptr, frame.len);
-
 	if (ZSTD_isError(frame_bytes))
 		return frame_error(frame_bytes, err);
 	if (frame_bytes < frame.len)
 		return error_set(err, ERR_INVALID, "%zu bytes behind the end of a zstd frame", frame.len - frame_bytes);
+	unsigned long long size = ZSTD_getFrameContentSize(frame.ptr, frame.len);
 	if (size == ZSTD_CONTENTSIZE_ERROR)
 		return error_set(err, ERR_INVALID, "not a zstd frame");
 	if (size != ZSTD_CONTENTSIZE_UNKNOWN && size > max_bytes)
@@ -164,6 +179,13 @@ enum status zstd_stream_step(struct zstd_stream *stream, struct span *input, cha
 {
 	ZSTD_inBuffer from = {input->ptr, input->len, 0};
 	ZSTD_outBuffer to = {out, room, 0};
+
+	*written = 0;
+	*is_at_end = false;
+	if (!stream->is_inside && input->len == 0)
+		return OK;
+	if (!stream->is_inside)
+		TRY(check_first_byte(*input, err));
 	size_t hint = ZSTD_decompressStream(stream->context, &to, &from);
 
 	if (ZSTD_isError(hint))
@@ -171,5 +193,6 @@ enum status zstd_stream_step(struct zstd_stream *stream, struct span *input, cha
 	*input = span_skip(*input, from.pos);
 	*written = to.pos;
 	*is_at_end = hint == 0;
+	stream->is_inside = hint != 0;
 	return OK;
 }

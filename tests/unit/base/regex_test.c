@@ -1,0 +1,202 @@
+#include "test.h"
+
+#include "base/regex.h"
+
+static struct regex *compiled(const char *pattern, unsigned flags)
+{
+	struct regex *regex = NULL;
+
+	CHECK_OK(regex_new(&regex, span_from(pattern), flags, &err));
+	return regex;
+}
+
+/* What `pattern` finds in `subject`: group 0, or "-" for nothing, or "limit". */
+static struct span found(const char *pattern, unsigned flags, struct span subject)
+{
+	AUTO(regex) regex = compiled(pattern, flags);
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+
+	switch (regex_search(regex, scratch, subject, 0, groups)) {
+	case REGEX_MATCH:
+		return groups[0];
+	case REGEX_NO_MATCH:
+		return SPAN("-");
+	case REGEX_LIMIT:
+		return SPAN("limit");
+	}
+	return SPAN("?");
+}
+
+TEST(regex_groups)
+{
+	AUTO(regex) regex = compiled("(?<name>[a-z_]+)=(?:(\\d+)|(?<word>\\w+))(!)?", 0);
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+
+	CHECK_INT(regex_group_count(regex), 4);
+	CHECK_INT(regex_group(regex, "name"), 1);
+	CHECK_INT(regex_group(regex, "word"), 3);
+	CHECK_INT(regex_group(regex, "nobody"), -1);
+	CHECK_INT(regex_search(regex, scratch, SPAN("x loss=abc"), 0, groups), REGEX_MATCH);
+	CHECK_SPAN(groups[0], SPAN("loss=abc"));
+	CHECK_SPAN(groups[1], SPAN("loss"));
+	CHECK(!groups[2].ptr && !groups[4].ptr);
+	CHECK_SPAN(groups[3], SPAN("abc"));
+	CHECK_INT(regex_search(regex, scratch, SPAN("x loss=12!"), 0, groups), REGEX_MATCH);
+	CHECK_SPAN(groups[2], SPAN("12"));
+	CHECK(!groups[3].ptr);
+	CHECK_SPAN(groups[4], SPAN("!"));
+}
+
+TEST(regex_searches_from_a_place)
+{
+	AUTO(regex) regex = compiled("\\ba(b*)", 0);
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS], subject = SPAN("abb xa a");
+
+	CHECK_INT(regex_search(regex, scratch, subject, 0, groups), REGEX_MATCH);
+	CHECK_SPAN(groups[0], SPAN("abb"));
+	CHECK_INT(regex_search(regex, scratch, subject, 1, groups),
+		REGEX_MATCH); /* what is before `from` still counts for \b */
+	CHECK(groups[0].ptr == subject.ptr + 7);
+	CHECK(groups[1].ptr && groups[1].len == 0);
+	CHECK_INT(regex_search(regex, scratch, subject, 8, groups), REGEX_NO_MATCH);
+	CHECK_INT(regex_search(regex, scratch, subject, 9, groups), REGEX_NO_MATCH);
+}
+
+TEST(regex_empty_pattern_and_subject)
+{
+	AUTO(regex) regex = NULL;
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS], nothing = {NULL, 0};
+
+	CHECK_OK(regex_new(&regex, nothing, 0, &err));
+	CHECK_INT(regex_search(regex, scratch, nothing, 0, groups), REGEX_MATCH);
+	CHECK(groups[0].ptr && groups[0].len == 0);
+	regex_free(NULL);
+	regex_scratch_free(NULL);
+}
+
+TEST(regex_flags)
+{
+	CHECK_SPAN(found("LOSS", 0, SPAN("loss")), SPAN("-"));
+	CHECK_SPAN(found("LOSS", REGEX_IGNORE_CASE, SPAN("loss")), SPAN("loss"));
+	CHECK_SPAN(found("\xc3\x9c", REGEX_IGNORE_CASE | REGEX_UTF, SPAN("gr\xc3\xbcn")), SPAN("\xc3\xbc"));
+	CHECK_SPAN(found("r.n", 0, SPAN("gr\xc3\xbcn")), SPAN("-"));
+	CHECK_SPAN(found("r.n", REGEX_UTF, SPAN("gr\xc3\xbcn")), SPAN("r\xc3\xbcn"));
+}
+
+TEST(regex_bad_bytes_never_fail)
+{
+	CHECK_SPAN(found("loss=\\d", REGEX_UTF, SPAN("\xff\xc3 loss=1 \x80")), SPAN("loss=1"));
+	CHECK_SPAN(found("a.b", REGEX_UTF,
+			   SPAN("a\xff"
+				"b")),
+		SPAN("-"));
+	CHECK_SPAN(found("a.b", 0,
+			   SPAN("a\xff"
+				"b")),
+		SPAN("a\xff"
+		     "b"));
+	CHECK_SPAN(found("(*NO_JIT)a.b", REGEX_UTF,
+			   SPAN("a\xff"
+				"b a-b\xc3")),
+		SPAN("a-b"));
+	CHECK_SPAN(found("a\\x00b", 0, SPAN("a\0b")), SPAN("a\0b"));
+}
+
+TEST(regex_without_jit)
+{
+	CHECK_SPAN(found("(*NO_JIT)(a+)b", 0, SPAN("xaab")), SPAN("aab"));
+	CHECK_SPAN(found("(*NO_JIT)c", 0, SPAN("xaab")), SPAN("-"));
+	CHECK_SPAN(found("(*NO_JIT)(a+)+$", 0, SPAN("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")), SPAN("limit"));
+}
+
+static void check_refused(const char *pattern, unsigned flags, int64_t column, const char *words)
+{
+	struct regex *regex = NULL;
+	struct error err = {0};
+
+	CHECK_INT(regex_new(&regex, span_from(pattern), flags, &err), ERR_SEMANTIC);
+	if (err.column != column || span_find(span_from(err.text), span_from(words)) < 0 || regex)
+		test_fail(__FILE__, __LINE__, "%s gives column %d, '%s'", pattern, (int)err.column, err.text);
+}
+
+TEST(regex_errors_have_a_place)
+{
+	check_refused("a(b", 0, 4, "at offset 3: missing closing parenthesis");
+	check_refused("a*b)", 0, 4, "at offset 3: unmatched closing parenthesis");
+	check_refused("[z-a]", 0, 4, "range out of order");
+	check_refused("a\\Cb", 0, 4, "\\C");
+	check_refused("(*UTF)a", 0, 7, "UTF");
+	check_refused("\xff", REGEX_UTF, 1, "UTF-8 error");
+	CHECK_INT(regex_new(&(struct regex *){NULL}, SPAN("("), 0, NULL), ERR_SEMANTIC);
+}
+
+TEST(regex_group_limit)
+{
+	char pattern[200] = "";
+
+	for (size_t i = 0; i < REGEX_MAX_GROUPS; i++)
+		memcpy(pattern + 3 * i, "(a)", 4);
+	check_refused(pattern, 0, 0, "32 groups, more than 31");
+	AUTO(regex) regex = compiled(pattern + 3, 0);
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+	CHECK_INT(regex_search(regex, scratch, SPAN("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 0, groups), REGEX_MATCH);
+	CHECK_SPAN(groups[31], SPAN("a"));
+}
+
+TEST(regex_limits_are_results)
+{
+	AUTO(regex) regex = compiled("^(x+x+)+$", 0);
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+
+	regex_scratch_limit(scratch, 1000);
+	CHECK_INT(regex_search(regex, scratch, SPAN("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx!"), 0, groups),
+		REGEX_LIMIT);
+	CHECK_INT(regex_search(regex, scratch, SPAN("xxx"), 0, groups), REGEX_MATCH); /* and the scratch stays good */
+}
+
+TEST(regex_stack_exhaustion_is_a_limit)
+{
+	AUTO_MEM char *text = mem_alloc(4 << 20);
+	AUTO(regex) regex = compiled("(?:(a)|b)*c", 0);
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+
+	memset(text, 'a', 4 << 20);
+	regex_scratch_limit(scratch, UINT32_MAX);
+	CHECK_INT(regex_search(regex, scratch, span_of(text, 4 << 20), 0, groups), REGEX_LIMIT);
+}
+
+TEST(regex_duplicate_names)
+{
+	AUTO(regex) regex = compiled("(?J)(?<n>a)|(?<n>b)", 0);
+
+	CHECK_INT(regex_group(regex, "n"), -1);
+}
+
+TEST(regex_out_of_memory)
+{
+	for (long nth = 1;; nth++) {
+		struct regex *regex = NULL;
+		struct error err = {0};
+		mem_fail_at(nth);
+		enum status status = regex_new(&regex, SPAN("(?<name>[a-z]+)=(\\d+)"), REGEX_UTF, &err);
+		mem_fail_at(0);
+		regex_free(regex);
+		if (status == OK)
+			break;
+		CHECK_INT(status, ERR_MEMORY);
+		CHECK(nth < 50);
+	}
+	for (long nth = 1; nth < 20; nth++) {
+		mem_fail_at(nth);
+		AUTO(regex_scratch) scratch = regex_scratch_new();
+		mem_fail_at(0);
+		CHECK(scratch || nth < 10);
+	}
+}
