@@ -1,0 +1,167 @@
+// The shapes of the REST contract that the page reads. Absent values are absent keys;
+// numbers that are not finite travel as strings.
+
+export type Num = number | "NaN" | "Infinity" | "-Infinity";
+
+export type JobStatus = "InProgress" | "Completed" | "Failed" | "Stopping" | "Stopped";
+
+export interface MetricSummary {
+  metric: string;
+  role?: string;
+  unit?: string;
+  last?: Num;
+  min?: Num;
+  max?: Num;
+  mean?: Num;
+  count?: number;
+  first_step?: number;
+  last_step?: number;
+}
+
+export interface JobRow {
+  TrainingJobName: string;
+  TrainingJobStatus: JobStatus;
+  SecondaryStatus?: string;
+  CreationTime?: number;
+  TrainingStartTime?: number;
+  TrainingEndTime?: number;
+  LastModifiedTime?: number;
+  ResourceConfig?: { InstanceType?: string; InstanceCount?: number };
+  Tags?: { Key: string; Value: string }[];
+  FailureReason?: string;
+  BillableTimeInSeconds?: number;
+  streams?: number;
+  lines?: number;
+  last_line_ms?: number;
+  open_incidents?: number;
+  metrics?: MetricSummary[];
+}
+
+export interface Transition {
+  Status: string;
+  StartTime?: number;
+  EndTime?: number;
+  StatusMessage?: string;
+}
+
+export interface JobDoc extends JobRow {
+  SecondaryStatusTransitions?: Transition[];
+  attempts?: number;
+}
+
+export interface JobsReply {
+  jobs: JobRow[];
+  next_cursor?: string;
+  total?: number;
+}
+
+export interface StreamInfo {
+  stream: string;
+  host?: string;
+  lines?: number;
+  bytes?: number;
+  first_ms?: number;
+  last_ms?: number;
+  attempt?: number;
+}
+
+export interface LogLine {
+  n: number;
+  ts_ms: number;
+  text: string;
+  cut?: boolean;
+}
+
+export interface LogsReply {
+  lines: LogLine[];
+  total: number;
+}
+
+export interface SeriesInfo extends MetricSummary {
+  stream?: string;
+}
+
+export interface PointColumns {
+  x: number[];
+  min: Num[];
+  max: Num[];
+  first: Num[];
+  last: Num[];
+  mean: Num[];
+  count: number[];
+  line: (number | null)[];
+  line_stream?: (string | null)[];
+  /** How many values of each bucket are NaN or infinite. */
+  non_finite?: number[];
+}
+
+export interface PointsReply {
+  columns: PointColumns;
+  total_points: number;
+  bucket_width: number;
+  seq?: string;
+  attempts?: { attempt: number; first_step: number }[];
+}
+
+export type Severity = "info" | "warning" | "critical";
+
+export interface Incident {
+  id: string | number;
+  kind: string;
+  severity: Severity;
+  state: string;
+  job: string;
+  metric?: string;
+  stream?: string;
+  first_step?: number;
+  last_step?: number;
+  opened_step?: number;
+  opened_ms?: number;
+  line?: number;
+  evidence?: Record<string, unknown>;
+}
+
+export interface IncidentsReply {
+  incidents: Incident[];
+  next_cursor?: string;
+}
+
+export interface ServerInfo {
+  version: string;
+  demo?: boolean;
+  seq?: string;
+  lines_per_second?: number;
+  jobs?: number;
+  live_jobs?: number;
+}
+
+export interface Session {
+  required: boolean;
+  authenticated: boolean;
+  scope?: string | null;
+  team?: string | null;
+}
+
+/** [step, ts_ms, value, line, attempt] */
+export type LivePoint = [step: number, ts_ms: number, value: Num, line: number | null, attempt: number];
+
+export interface LiveSeries {
+  metric: string;
+  stream: string;
+  role?: string;
+  points: LivePoint[];
+}
+
+export interface PointsEvent {
+  job: string;
+  series: LiveSeries[];
+}
+
+export interface LinesEvent {
+  job: string;
+  stream: string;
+  from: number;
+  lines: LogLine[];
+  /** Set when there were too many lines to send: they exist, and are to be fetched. */
+  count?: number;
+}

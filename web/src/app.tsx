@@ -1,0 +1,66 @@
+import { useEffect, useRef } from "preact/hooks";
+import { IncidentsPage } from "./pages/incidents";
+import { JobPage } from "./pages/job/page";
+import { JobsPage } from "./pages/jobs/page";
+import { cutMiddle } from "./lib/format";
+import { followLink, query, route } from "./state/router";
+import { signIns } from "./state/session";
+import { QueryBar } from "./ui/querybar";
+import { Rail } from "./ui/rail";
+import { SignIn } from "./ui/signin";
+import { StatusLine } from "./ui/statusline";
+
+function View() {
+  const here = route.value;
+  // A new session makes a new view: everything that was refused is asked for again.
+  const era = signIns.value;
+  switch (here.view) {
+    case "jobs":
+      return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
+    case "job":
+      return <JobPage key={`${era} ${here.name}`} name={here.name} />;
+    case "incidents":
+      return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
+    default:
+      return (
+        <div class="empty">
+          <h1>There is no page here</h1>
+          <p>
+            <code>{here.path}</code> is not one of this server's addresses. <a href="/">All jobs</a>
+          </p>
+        </div>
+      );
+  }
+}
+
+function titleOf(): string {
+  const here = route.value;
+  if (here.view === "job") return `${cutMiddle(here.name, 40)} · smfleet`;
+  if (here.view === "incidents") return "Alerts · smfleet";
+  return "Jobs · smfleet";
+}
+
+export function App() {
+  const title = titleOf();
+  const hasStarted = useRef(false);
+  useEffect(() => {
+    document.title = title;
+    // A new view is where reading goes on, also for those who follow the focus.
+    if (hasStarted.current) document.getElementById("main")?.focus({ preventScroll: true });
+    hasStarted.current = true;
+  }, [title]);
+  return (
+    <div class="frame" onClick={followLink}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Rail />
+      <QueryBar />
+      <main id="main" tabIndex={-1}>
+        <View />
+      </main>
+      <StatusLine />
+      <SignIn />
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import type { Incident, Severity } from "../api/types";
+import type { Axis } from "./url";
+
+const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
+
+export const SEVERITY_GLYPH: Record<Severity, string> = { info: "◇", warning: "▲", critical: "◆" };
+
+export interface Mark {
+  /** Pixels from the plot's left edge. */
+  left: number;
+  severity: Severity;
+  incidents: Incident[];
+}
+
+/** Marks that would overlap become one, at the place and with the severity of the gravest. */
+export function layoutMarks(placed: { left: number; incident: Incident }[], gap: number): Mark[] {
+  const marks: Mark[] = [];
+  for (const { left, incident } of [...placed].sort((a, b) => a.left - b.left)) {
+    const last = marks[marks.length - 1];
+    if (!last || left - last.left >= gap) {
+      marks.push({ left, severity: incident.severity, incidents: [incident] });
+      continue;
+    }
+    last.incidents.push(incident);
+    if (WEIGHT[incident.severity] > WEIGHT[last.severity]) {
+      last.severity = incident.severity;
+      last.left = left;
+    }
+  }
+  return marks;
+}
+
+export const isOpen = (incident: Incident): boolean => incident.state === "open";
+
+const KINDS: Record<string, string> = {
+  loss_spike: "loss spike",
+  non_finite: "non-finite value",
+  log_signature: "known error in the log",
+};
+
+export const kindTitle = (kind: string): string => KINDS[kind] ?? kind.replaceAll("_", " ");
+
+/** The log line that an incident points at, where its evidence names one. */
+export function evidenceLine(incident: Incident): number | null {
+  const evidence = incident.evidence ?? {};
+  const lines = evidence["lines"];
+  const candidates = [incident.line, evidence["line"], evidence["first_line"], Array.isArray(lines) ? (lines[0] as unknown) : null];
+  for (const value of candidates) {
+    if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
+  }
+  return null;
+}
+
+export function incidentTitle(incident: Incident): string {
+  const what = incident.metric ? `${kindTitle(incident.kind)} in ${incident.metric}` : kindTitle(incident.kind);
+  const where = incident.opened_step === undefined ? "" : ` at step ${incident.opened_step}`;
+  return `${incident.severity}: ${what}${where} (${incident.state})`;
+}
+
+/** Newest and still open first; the same incident replaces its older state. */
+export function mergeIncident(list: readonly Incident[], incident: Incident): Incident[] {
+  return sortIncidents([incident, ...list.filter((other) => other.id !== incident.id)]);
+}
+
+export function sortIncidents(list: readonly Incident[]): Incident[] {
+  return [...list].sort(
+    (a, b) => Number(isOpen(b)) - Number(isOpen(a)) || (b.opened_ms ?? 0) - (a.opened_ms ?? 0),
+  );
+}
+
+/** The stretch of x to look at around an incident: wide enough to see what was normal. */
+export function incidentWindow(incident: Incident, axis: Axis, startMs: number, lastStep: number): [number, number] | null {
+  if (axis !== "step") {
+    if (incident.opened_ms === undefined) return null;
+    const at = axis === "relative" ? incident.opened_ms - startMs : incident.opened_ms;
+    return [at - AROUND_MS, at + AROUND_MS];
+  }
+  const opened = incident.opened_step;
+  if (opened === undefined) return null;
+  const first = incident.first_step ?? opened;
+  const last = Math.max(opened, incident.last_step ?? opened);
+  const room = Math.max(10, Math.round(lastStep * 0.03), (last - first) * 2);
+  return [Math.max(0, first - room), last + room];
+}
+
+const AROUND_MS = 15 * 60_000;

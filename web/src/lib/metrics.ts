@@ -1,0 +1,90 @@
+// A job's metrics: one entry a name, folded over the streams that print it.
+import type { LivePoint, LiveSeries, Num, SeriesInfo } from "../api/types";
+import { toNumber } from "./number";
+import { roleRank } from "./roles";
+
+export interface Metric {
+  metric: string;
+  role: string;
+  unit: string;
+  /** Streams in natural order; the first speaks for `last`. */
+  streams: string[];
+  count: number;
+  last: Num | undefined;
+  lastStep: number | undefined;
+  min: number | undefined;
+  max: number | undefined;
+}
+
+const natural = new Intl.Collator("en", { numeric: true });
+export const compareNatural = (a: string, b: string): number => natural.compare(a, b);
+
+export function groupMetrics(series: readonly SeriesInfo[]): Metric[] {
+  const groups = new Map<string, Metric>();
+  const ordered = [...series].sort((a, b) => compareNatural(a.stream ?? "", b.stream ?? ""));
+  for (const one of ordered) {
+    const group = groups.get(one.metric);
+    if (!group) {
+      groups.set(one.metric, newMetric(one));
+      continue;
+    }
+    if (one.stream) group.streams.push(one.stream);
+    group.count += one.count ?? 0;
+    group.min = lower(group.min, finite(one.min));
+    group.max = higher(group.max, finite(one.max));
+  }
+  return sortMetrics([...groups.values()]);
+}
+
+function newMetric(one: SeriesInfo): Metric {
+  return {
+    metric: one.metric,
+    role: one.role ?? "other",
+    unit: one.unit ?? "",
+    streams: one.stream ? [one.stream] : [],
+    count: one.count ?? 0,
+    last: one.last,
+    lastStep: one.last_step,
+    min: finite(one.min),
+    max: finite(one.max),
+  };
+}
+
+const sortMetrics = (metrics: Metric[]): Metric[] =>
+  metrics.sort((a, b) => roleRank(a.role) - roleRank(b.role) || compareNatural(a.metric, b.metric));
+
+/** The metrics after new points came; metrics that had none before are added. */
+export function applyPoints(metrics: readonly Metric[], series: readonly LiveSeries[]): Metric[] {
+  const next = new Map(metrics.map((metric) => [metric.metric, { ...metric }]));
+  for (const one of series) {
+    let metric = next.get(one.metric);
+    if (!metric) {
+      metric = newMetric({ metric: one.metric, stream: one.stream, ...(one.role ? { role: one.role } : {}) });
+      next.set(one.metric, metric);
+    }
+    if (!metric.streams.includes(one.stream)) metric.streams = [...metric.streams, one.stream].sort(compareNatural);
+    for (const point of one.points) applyPoint(metric, one.stream, point);
+  }
+  return sortMetrics([...next.values()]);
+}
+
+function applyPoint(metric: Metric, stream: string, [step, , value]: LivePoint): void {
+  metric.count++;
+  metric.min = lower(metric.min, finite(value));
+  metric.max = higher(metric.max, finite(value));
+  if (stream === metric.streams[0] && (metric.lastStep === undefined || step >= metric.lastStep)) {
+    metric.last = value;
+    metric.lastStep = step;
+  }
+}
+
+function finite(value: Num | undefined): number | undefined {
+  const number = toNumber(value);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+const lower = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : Math.min(a, b);
+
+const higher = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : Math.max(a, b);

@@ -1,0 +1,29 @@
+import type { Num } from "../api/types";
+
+/** Numbers as the API sends them: non-finite values are strings, absent ones undefined or null. */
+export function toNumber(value: Num | null | undefined): number {
+  if (value === null || value === undefined) return NaN;
+  if (typeof value === "number") return value;
+  if (value === "Infinity") return Infinity;
+  if (value === "-Infinity") return -Infinity;
+  return NaN;
+}
+
+export const NON_FINITE = { nan: 1, posInf: 2, negInf: 4 } as const;
+
+/** A bit for each kind of non-finite value, 0 for finite and absent ones. */
+export function nonFiniteBit(value: Num | null | undefined): number {
+  if (value === null || value === undefined) return 0;
+  const number = toNumber(value);
+  if (Number.isFinite(number)) return 0;
+  if (Number.isNaN(number)) return NON_FINITE.nan;
+  return number > 0 ? NON_FINITE.posInf : NON_FINITE.negInf;
+}
+
+export function nonFiniteText(bits: number): string {
+  const parts: string[] = [];
+  if (bits & NON_FINITE.nan) parts.push("NaN");
+  if (bits & NON_FINITE.posInf) parts.push("+Inf");
+  if (bits & NON_FINITE.negInf) parts.push("−Inf");
+  return parts.join(", ");
+}

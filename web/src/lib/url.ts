@@ -1,0 +1,87 @@
+// Every view is a URL: the path names the view, the query holds its state.
+
+export type Route =
+  | { view: "jobs" }
+  | { view: "job"; name: string }
+  | { view: "incidents" }
+  | { view: "unknown"; path: string };
+
+export function parseRoute(pathname: string): Route {
+  const parts = pathname.split("/").filter((part) => part !== "");
+  if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
+  if (parts.length === 1 && parts[0] === "incidents") return { view: "incidents" };
+  const name = parts.length === 2 && parts[0] === "jobs" ? decode(parts[1] ?? "") : null;
+  return name === null ? { view: "unknown", path: pathname } : { view: "job", name };
+}
+
+function decode(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
+
+export type Query = Readonly<Record<string, string>>;
+
+export const parseQuery = (search: string): Query => Object.fromEntries(new URLSearchParams(search));
+
+/** Query text in a stable order of keys; undefined and "" take a key away. */
+export function buildSearch(base: Query, patch: Record<string, string | undefined> = {}): string {
+  const merged = new URLSearchParams();
+  for (const [key, value] of Object.entries({ ...base, ...patch })) {
+    if (value !== undefined && value !== "") merged.set(key, value);
+  }
+  const text = merged.toString();
+  return text ? `?${text}` : "";
+}
+
+export const jobHref = (name: string, query: Record<string, string | undefined> = {}): string =>
+  `/jobs/${encodeURIComponent(name)}${buildSearch({}, query)}`;
+
+export type Axis = "step" | "time" | "relative";
+
+export interface ChartState {
+  axis: Axis;
+  from: number | null;
+  to: number | null;
+  logScale: boolean;
+  smooth: number;
+  stream: string | null;
+  superseded: boolean;
+}
+
+export function parseChartState(query: Query): ChartState {
+  const axis = query["x"];
+  const from = finiteOrNull(query["from"]);
+  const to = finiteOrNull(query["to"]);
+  const window = from !== null && to !== null && from < to;
+  return {
+    axis: axis === "time" || axis === "relative" ? axis : "step",
+    from: window ? from : null,
+    to: window ? to : null,
+    logScale: query["scale"] === "log",
+    smooth: Math.min(0.99, Math.max(0, finiteOrNull(query["smooth"]) ?? 0)),
+    stream: query["series"] ?? null,
+    superseded: query["attempts"] === "all",
+  };
+}
+
+export interface LogTarget {
+  stream: string | null;
+  line: number | null;
+}
+
+export function parseLogTarget(query: Query): LogTarget {
+  const line = finiteOrNull(query["line"]);
+  return { stream: query["stream"] ?? null, line: line !== null && line >= 0 ? Math.floor(line) : null };
+}
+
+function finiteOrNull(text: string | undefined): number | null {
+  if (text === undefined || text.trim() === "") return null;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : null;
+}
+
+/** A text literal of the query language. */
+export const quoteText = (text: string): string => `"${text.replace(/[\\"]/g, "\\$&")}"`;

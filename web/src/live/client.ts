@@ -1,0 +1,58 @@
+// The page's end of the live connection.
+import { signal } from "@preact/signals";
+import { PING_MS, type FromHub, type LiveEvent, type LiveState, type ToHub, type Want } from "./protocol";
+import workerUrl from "./worker.ts?sharedworker&url";
+
+type Listener = (event: LiveEvent) => void;
+
+export const liveState = signal<LiveState>("reconnecting");
+
+const listeners = new Set<Listener>();
+let want: Want | null = null;
+let send: ((message: ToHub) => void) | null = null;
+
+/** Replaces what this page wants to hear of. */
+export function setWant(next: Want | null): void {
+  want = next;
+  send ??= connect();
+  send({ type: "want", want });
+}
+
+export function onLive(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function take(message: FromHub): void {
+  if (message.type === "state") liveState.value = message.state;
+  else for (const listener of [...listeners]) listener(message.event);
+}
+
+function connect(): (message: ToHub) => void {
+  const say = (): void => send?.({ type: "visible", visible: !document.hidden });
+  document.addEventListener("visibilitychange", say);
+  window.setInterval(() => document.hidden || say(), PING_MS);
+  window.addEventListener("pagehide", () => send?.({ type: "bye" }));
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    // Back from the browser's page cache: what was missed meanwhile is loaded by whoever shows it.
+    send?.({ type: "want", want });
+    take({ type: "event", event: { kind: "resync", id: "" } });
+  });
+  const port = "SharedWorker" in window ? connectWorker() : connectHere();
+  port.onmessage = (message: MessageEvent<FromHub>) => take(message.data);
+  return (message) => port.postMessage(message);
+}
+
+function connectWorker(): MessagePort {
+  return new SharedWorker(workerUrl, { type: "module", name: "smfleet-live" }).port;
+}
+
+/** Without SharedWorker the very same script runs in the page, and is connected to in the same way. */
+function connectHere(): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  void import(/* @vite-ignore */ workerUrl).then(() =>
+    globalThis.dispatchEvent(new MessageEvent("connect", { ports: [port2] })),
+  );
+  return port1;
+}

@@ -1,0 +1,16 @@
+import { render } from "preact";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/frame.css";
+import "./styles/jobs.css";
+import "./styles/job.css";
+import "./styles/log.css";
+import "./styles/plot.css";
+import { App } from "./app";
+import { pollInfo } from "./state/info";
+import { loadSession } from "./state/session";
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+pollInfo();
+void loadSession();

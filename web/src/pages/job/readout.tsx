@@ -1,0 +1,51 @@
+import type { Signal } from "@preact/signals";
+import { formatCount, formatExact, formatValue } from "../../lib/format";
+import type { Metric } from "../../lib/metrics";
+import { nonFiniteText } from "../../lib/number";
+import type { Axis } from "../../lib/url";
+import { formatX } from "../../plot/axes";
+import type { ChartStore } from "../../state/chart";
+
+/** The value under the cursor, else the last one: always in the same place. */
+export function Readout({ chart, metric, axis, hover }: { chart: ChartStore; metric: Metric; axis: Axis; hover: Signal<number | null> }) {
+  void chart.version.value;
+  const index = hover.value;
+  const text = index === null ? null : describeBucket(chart, axis, index);
+  if (text) {
+    return (
+      <span class="readout" title={`${text.exact} · ${text.rest}`}>
+        <b>{text.value}</b> {text.rest}
+      </span>
+    );
+  }
+  return (
+    <span class="readout" title={formatExact(metric.last)}>
+      <b>{formatValue(metric.last)}</b> {metric.unit}
+    </span>
+  );
+}
+
+export interface BucketText {
+  value: string;
+  rest: string;
+  exact: string;
+}
+
+export function describeBucket(chart: ChartStore, axis: Axis, index: number): BucketText | null {
+  const { x, min, max, mean, count, line, lineStream, nonFinite } = chart.buckets;
+  const at = x[index];
+  if (at === undefined) return null;
+  const bad = nonFiniteText(nonFinite[index] ?? 0);
+  const isMany = (count[index] ?? 1) > 1;
+  const parts = [formatX(axis, at)];
+  if (isMany && min[index] !== null) parts.push(`${formatValue(min[index])} … ${formatValue(max[index])}`);
+  if (isMany) parts.push(`${formatCount(count[index])} points`);
+  if (bad && mean[index] !== null) parts.push(bad);
+  const where = line[index];
+  if (where !== null && where !== undefined) parts.push(`${lineStream[index] ? `${lineStream[index]} ` : ""}line ${formatCount(where)}`);
+  return {
+    value: mean[index] === null ? bad || "–" : formatValue(mean[index]),
+    rest: parts.join(" · "),
+    exact: formatExact(mean[index]),
+  };
+}

@@ -1,0 +1,70 @@
+import { useEffect, useState } from "preact/hooks";
+import { formatCount } from "../../lib/format";
+import { patchQuery } from "../../state/router";
+import { JobList } from "../../state/jobs";
+import { ProblemBox } from "../../ui/problem";
+import { Skeleton } from "../../ui/skeleton";
+import { FirstLine } from "./empty";
+import { JobsTable } from "./table";
+
+export function JobsPage({ search, sort }: { search: string; sort: string }) {
+  const [list, setList] = useState<JobList | null>(null);
+
+  useEffect(() => {
+    const next = new JobList(search, sort, list?.rows.value ?? null);
+    void next.start();
+    setList(next);
+    return () => next.stop();
+  }, [search, sort]);
+
+  return (
+    <div class="view">
+      <h1 class="hidden">Jobs</h1>
+      {list && <Content list={list} search={search} sort={sort} />}
+    </div>
+  );
+}
+
+function Content({ list, search, sort }: { list: JobList; search: string; sort: string }) {
+  const rows = list.rows.value;
+  const problem = list.problem.value;
+  return (
+    <>
+      {problem && <ProblemBox problem={problem} onRetry={() => void list.retry()} />}
+      {!rows && !problem && <Skeleton rows={12} />}
+      {rows && rows.length > 0 && <JobsTable rows={rows} sort={sort} />}
+      {rows?.length === 0 && !problem && (search === "" ? <FirstLine /> : <NothingFound search={search} />)}
+      {rows && rows.length > 0 && <Footer list={list} shown={rows.length} />}
+    </>
+  );
+}
+
+function NothingFound({ search }: { search: string }) {
+  return (
+    <section class="empty">
+      <h1>No job matches</h1>
+      <p>
+        <code>{search}</code>
+      </p>
+      <button type="button" onClick={() => patchQuery({ q: undefined })}>
+        Show all jobs
+      </button>
+    </section>
+  );
+}
+
+function Footer({ list, shown }: { list: JobList; shown: number }) {
+  const total = list.total.value;
+  return (
+    <div class="more">
+      {list.cursor.value && (
+        <button type="button" disabled={list.isLoading.value} onClick={() => void list.more()}>
+          More
+        </button>
+      )}
+      <span class="dim">
+        {formatCount(shown)} of {total === null ? "many" : formatCount(total)}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { JobRow } from "../../api/types";
+import { nextSort, parseSort } from "../../lib/sort";
+import { jobHref } from "../../lib/url";
+import { navigate, patchQuery } from "../../state/router";
+import { isTyping } from "../../ui/querybar";
+import { COLUMNS, type Column } from "./columns";
+
+function Head({ column, sort }: { column: Column; sort: string }) {
+  const current = parseSort(sort);
+  const isSorted = column.sort !== undefined && current?.key === column.sort;
+  const direction = isSorted ? (current?.descending ? "descending" : "ascending") : undefined;
+  const { sort: key } = column;
+  return (
+    <th scope="col" class={column.class} aria-sort={direction}>
+      {key === undefined ? (
+        column.title
+      ) : (
+        <button type="button" onClick={() => patchQuery({ sort: nextSort(sort, key, column.descending ?? false) })}>
+          {column.title}
+          <span class="arrow" aria-hidden="true">
+            {direction === "descending" ? "▾" : direction === "ascending" ? "▴" : ""}
+          </span>
+        </button>
+      )}
+    </th>
+  );
+}
+
+/** One row has the focus at a time; j, k and the arrows move it, Enter opens. */
+export function JobsTable({ rows, sort }: { rows: JobRow[]; sort: string }) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const chosen = useSignal<string | null>(null);
+  const count = rows.length;
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+      if (step === undefined || count === 0) return;
+      event.preventDefault();
+      const elements = [...(body.current?.rows ?? [])];
+      const at = elements.findIndex((row) => row.dataset["name"] === chosen.value);
+      const next = elements[at < 0 ? 0 : Math.min(count - 1, Math.max(0, at + step))];
+      next?.focus();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [count, chosen]);
+
+  const isChosenHere = rows.some((row) => row.TrainingJobName === chosen.value);
+  return (
+    <table class="jobs">
+      <thead>
+        <tr>
+          {COLUMNS.map((column) => (
+            <Head key={column.key} column={column} sort={sort} />
+          ))}
+        </tr>
+      </thead>
+      <tbody ref={body}>
+        {rows.map((row, i) => {
+          const name = row.TrainingJobName;
+          const isChosen = chosen.value === name;
+          return (
+            <tr
+              key={name}
+              data-name={name}
+              class={isChosen ? "chosen" : ""}
+              tabIndex={isChosen || (!isChosenHere && i === 0) ? 0 : -1}
+              onFocus={() => (chosen.value = name)}
+              onDblClick={() => navigate(jobHref(name))}
+              onKeyDown={(event) => event.key === "Enter" && event.target === event.currentTarget && navigate(jobHref(name))}
+            >
+              {COLUMNS.map((column) => (
+                <td key={column.key} class={column.class}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

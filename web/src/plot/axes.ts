@@ -1,0 +1,112 @@
+// Scales and tick texts of a chart.
+import type uPlot from "uplot";
+import { formatDuration, formatTime, formatValue } from "../lib/format";
+import type { Axis } from "../lib/url";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const RELATIVE_INCREMENTS = [
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR),
+  ...[1, 2, 5, 10, 20, 50].map((n) => n * DAY),
+];
+
+export function xAxis(axis: Axis): Partial<uPlot.Axis> {
+  if (axis === "time") return { space: 64, values: (_, splits, __, ___, step) => splits.map((ms) => formatTimeTick(ms, step)) };
+  if (axis === "relative") {
+    return {
+      space: 70,
+      incrs: RELATIVE_INCREMENTS,
+      values: (_, splits) => splits.map((ms) => (ms < 0 ? "" : formatDuration(ms / SECOND))),
+    };
+  }
+  return { space: 70, incrs: STEP_INCREMENTS, values: (_, splits) => splits.map(formatStep) };
+}
+
+/** The clock, and the day where a new one begins. */
+export function formatTimeTick(ms: number, step: number): string {
+  const text = formatTime(ms);
+  const clock = text.slice(11);
+  if (step >= DAY || clock === "00:00:00") return text.slice(5, 10);
+  return step >= MINUTE ? clock.slice(0, 5) : clock;
+}
+
+const STEP_INCREMENTS = Array.from({ length: 15 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
+
+const grouped = new Intl.NumberFormat("en-US");
+
+/** Steps are read off exactly until they get too long for the axis. */
+export const formatStep = (step: number): string =>
+  Math.abs(step) < 1e7 ? grouped.format(step) : formatValue(step);
+
+export function formatX(axis: Axis, x: number): string {
+  if (axis === "time") return formatTime(x);
+  if (axis === "relative") return `${x < 0 ? "−" : "+"}${formatDuration(Math.abs(x) / SECOND)}`;
+  return `step ${formatStep(x)}`;
+}
+
+/** Room above and below the curve; a flat curve lies in the middle. */
+export function paddedRange(min: number, max: number): [number, number] {
+  if (!Number.isFinite(min) || !Number.isFinite(max)) return [0, 1];
+  // Means of equal values differ by rounding: that is a flat curve too.
+  if (max - min <= Math.abs(max) * 1e-9) {
+    const room = Math.abs(min) * 0.1 || 1;
+    return [min - room, max + room];
+  }
+  const room = (max - min) * 0.06;
+  // Curves of positive values do not get a negative axis for the sake of padding.
+  return [min >= 0 && min - room < 0 ? 0 : min - room, max + room];
+}
+
+export function logRange(min: number, max: number): [number, number] {
+  if (!(min > 0) || !(max > 0) || !Number.isFinite(max)) return [0.1, 10];
+  if (min === max) return [min / 2, max * 2];
+  const room = (max / min) ** 0.05;
+  return [min / room, max * room];
+}
+
+const LOG_DIGITS = [
+  { digits: [1, 2, 3, 4, 5, 6, 7, 8, 9], gap: 0.045 },
+  { digits: [1, 2, 5], gap: 0.3 },
+  { digits: [1], gap: 1 },
+];
+const LOG_TICK_SPACE = 16;
+
+/** Round values as close as their texts allow; where a log axis spans too little for those, even steps. */
+export function logSplits(min: number, max: number, height: number): number[] {
+  const perDecade = height / Math.log10(max / min);
+  const { digits } = LOG_DIGITS.find(({ gap }) => gap * perDecade >= LOG_TICK_SPACE) ?? { digits: [1] };
+  const splits: number[] = [];
+  for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power++) {
+    for (const digit of digits) {
+      const value = Number(`${digit}e${power}`);
+      if (value >= min && value <= max) splits.push(value);
+    }
+  }
+  return splits.length > 1 ? splits : evenSplits(min, max);
+}
+
+function evenSplits(min: number, max: number): number[] {
+  const rough = (max - min) / 3;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((digit) => digit * power >= rough) ?? 10) * power;
+  const splits: number[] = [];
+  for (let n = Math.ceil(min / step); n * step <= max; n++) splits.push(Number((n * step).toPrecision(12)));
+  return splits;
+}
+
+export const formatLogTick = (value: number): string =>
+  value >= 1e-3 && value < 1e4 ? String(Number(value.toPrecision(4))) : formatValue(value);
+
+/** Ticks share their number of digits, so that the axis reads as a column. */
+export function formatTicks(splits: number[]): string[] {
+  const step = splits.length > 1 ? Math.abs((splits[1] ?? 0) - (splits[0] ?? 0)) : 1;
+  const largest = Math.max(...splits.map(Math.abs), 0);
+  const plain = largest < 1e4 && (largest >= 1e-3 || largest === 0) && step >= 1e-4;
+  const digits = plain ? Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) : 0;
+  return splits.map((split) => (plain ? split.toFixed(digits).replace("-", "−") : formatValue(split)));
+}

@@ -1,0 +1,40 @@
+/** Resolves the page's colour tokens for the canvas, which knows no custom properties. */
+export interface PlotColors {
+  line: string;
+  band: string;
+  edge: string;
+  faint: string;
+  ghost: string;
+  text: string;
+  grid: string;
+  cursor: string;
+  info: string;
+  warning: string;
+  critical: string;
+}
+
+export function readColors(host: HTMLElement, series: number): PlotColors {
+  const probe = document.createElement("span");
+  host.append(probe);
+  const read = (value: string): string => {
+    probe.style.color = value;
+    return getComputedStyle(probe).color;
+  };
+  const line = `var(--series-${series})`;
+  const colors = {
+    line: read(line),
+    band: read(`color-mix(in srgb, ${line} 22%, transparent)`),
+    // Strong enough that a spike one pixel wide, whose band has no area, is seen.
+    edge: read(`color-mix(in srgb, ${line} 60%, transparent)`),
+    faint: read(`color-mix(in srgb, ${line} 38%, transparent)`),
+    ghost: read("color-mix(in srgb, var(--text-2) 55%, transparent)"),
+    text: read("var(--text-2)"),
+    grid: read("var(--grid)"),
+    cursor: read("var(--text-2)"),
+    info: read("var(--info)"),
+    warning: read("var(--warning)"),
+    critical: read("var(--critical)"),
+  };
+  probe.remove();
+  return colors;
+}

@@ -1,0 +1,62 @@
+// Incidents of one job or of all, kept current by live rows.
+import { signal } from "@preact/signals";
+import { asProblem, getJson, isAbort, type Problem } from "../api/client";
+import type { Incident, IncidentsReply } from "../api/types";
+import { quoteText } from "../lib/url";
+import { mergeIncident, sortIncidents } from "../lib/marks";
+import { onLive } from "../live/client";
+
+const LIMIT = 200;
+
+export class IncidentList {
+  readonly rows = signal<Incident[] | null>(null);
+  readonly problem = signal<Problem | null>(null);
+  readonly cursor = signal<string | null>(null);
+  private readonly abort = new AbortController();
+  private readonly off: () => void;
+
+  constructor(
+    private readonly job: string | null,
+    private readonly params: { q?: string | undefined; state?: string | undefined } = {},
+  ) {
+    this.off = onLive((event) => {
+      if (event.kind === "resync") void this.load();
+      if (event.kind !== "incident" || (this.job !== null && event.data.job !== this.job)) return;
+      // With a filter only the server knows whether the row still belongs to the list.
+      if (this.params.q || this.params.state) void this.load();
+      else this.rows.value = mergeIncident(this.rows.value ?? [], event.data);
+    });
+  }
+
+  async load(): Promise<void> {
+    const reply = await this.ask({});
+    if (!reply) return;
+    this.rows.value = sortIncidents(reply.incidents);
+    this.cursor.value = reply.next_cursor ?? null;
+  }
+
+  async more(): Promise<void> {
+    const reply = await this.ask({ cursor: this.cursor.value ?? undefined });
+    if (!reply) return;
+    this.rows.value = [...(this.rows.value ?? []), ...reply.incidents];
+    this.cursor.value = reply.next_cursor ?? null;
+  }
+
+  stop(): void {
+    this.abort.abort();
+    this.off();
+  }
+
+  private async ask(extra: { cursor?: string | undefined }): Promise<IncidentsReply | null> {
+    const params = { limit: LIMIT, ...this.params, ...extra };
+    if (this.job !== null) params.q = `name=${quoteText(this.job)}`;
+    try {
+      const reply = await getJson<IncidentsReply>("incidents", params, this.abort.signal);
+      this.problem.value = null;
+      return reply;
+    } catch (error) {
+      if (!isAbort(error)) this.problem.value = asProblem(error);
+      return null;
+    }
+  }
+}

@@ -1,0 +1,116 @@
+// Everything that a job's page shows but for curves and lines, which have stores of their own.
+import { computed, signal } from "@preact/signals";
+import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
+import type { JobDoc, PointsEvent, SeriesInfo, StreamInfo } from "../api/types";
+import { SeenPoints } from "../lib/dedupe";
+import { applyPoints, compareNatural, groupMetrics, type Metric } from "../lib/metrics";
+import { onLive, setWant } from "../live/client";
+import type { LiveEvent } from "../live/protocol";
+import { IncidentList } from "./incidents";
+import { freshSeq } from "./info";
+import { knownRows } from "./jobs";
+
+export class JobStore {
+  readonly doc = signal<JobDoc | null>(null);
+  readonly problem = signal<Problem | null>(null);
+  readonly streams = signal<StreamInfo[] | null>(null);
+  readonly metrics = signal<Metric[] | null>(null);
+  readonly lastLineMs = signal<number | null>(null);
+  readonly incidents: IncidentList;
+  /** Where relative time starts: the job's first line, else its start. */
+  readonly startMs = computed(() => this.findStart());
+
+  private readonly seen = new SeenPoints();
+  private readonly abort = new AbortController();
+  private readonly off: () => void;
+  private attempt = 0;
+
+  constructor(readonly name: string) {
+    this.doc.value = knownRows.get(name) ?? null;
+    this.incidents = new IncidentList(name);
+    this.off = onLive((event) => this.take(event));
+  }
+
+  async start(): Promise<void> {
+    const seq = await freshSeq();
+    if (this.abort.signal.aborted) return;
+    this.problem.value = null;
+    setWant({ jobs: [this.name], kinds: ["points", "lines", "job", "incident"], after: seq });
+    await this.load();
+  }
+
+  stop(): void {
+    this.abort.abort();
+    this.incidents.stop();
+    this.off();
+  }
+
+  private async load(): Promise<void> {
+    void this.incidents.load();
+    await Promise.all([this.loadDoc(), this.loadStreams(), this.loadMetrics()]);
+  }
+
+  private loadDoc(): Promise<void> {
+    return this.fetch<JobDoc>("", (doc) => {
+      this.doc.value = doc;
+      this.sawLine(doc.last_line_ms);
+    });
+  }
+
+  private loadStreams(): Promise<void> {
+    return this.fetch<{ streams: StreamInfo[] }>("/streams", (reply) => {
+      this.streams.value = reply.streams.sort((a, b) => compareNatural(a.stream, b.stream));
+    });
+  }
+
+  private loadMetrics(): Promise<void> {
+    return this.fetch<{ series: SeriesInfo[] }>("/metrics", (reply) => {
+      this.metrics.value = groupMetrics(reply.series);
+    });
+  }
+
+  private async fetch<T>(rest: string, use: (reply: T) => void): Promise<void> {
+    try {
+      use(await getJson<T>(jobPath(this.name, rest), {}, this.abort.signal));
+    } catch (error) {
+      if (!isAbort(error)) this.problem.value = asProblem(error);
+    }
+  }
+
+  private take(event: LiveEvent): void {
+    if (event.kind === "resync") {
+      this.seen.clear();
+      void this.load();
+    } else if (event.kind === "job" && event.data.TrainingJobName === this.name) {
+      this.doc.value = { ...this.doc.value, ...event.data };
+      this.sawLine(event.data.last_line_ms);
+    } else if (event.kind === "points" && event.data.job === this.name) this.takePoints(event.data);
+    else if (event.kind === "lines" && event.data.job === this.name) {
+      for (const line of event.data.lines) this.sawLine(line.ts_ms);
+      if (!this.streams.value?.some((one) => one.stream === event.data.stream)) void this.loadStreams();
+    }
+  }
+
+  private takePoints(event: PointsEvent): void {
+    const fresh = event.series.map((series) => ({
+      ...series,
+      points: series.points.filter(([step, , , line]) => this.seen.take(series.stream, series.metric, line, step)),
+    }));
+    if (this.metrics.value) this.metrics.value = applyPoints(this.metrics.value, fresh);
+    const attempt = Math.max(0, ...event.series.flatMap((series) => series.points.map((point) => point[4] ?? 0)));
+    // A restart supersedes points that the summaries had counted.
+    if (attempt > this.attempt && this.attempt > 0) void this.load();
+    this.attempt = Math.max(this.attempt, attempt);
+  }
+
+  private sawLine(ms: number | undefined): void {
+    if (ms !== undefined) this.lastLineMs.value = Math.max(ms, this.lastLineMs.value ?? ms);
+  }
+
+  private findStart(): number {
+    const first = (this.streams.value ?? []).map((one) => one.first_ms).filter((ms) => ms !== undefined);
+    if (first.length > 0) return Math.min(...first);
+    const doc = this.doc.value;
+    return (doc?.TrainingStartTime ?? doc?.CreationTime ?? 0) * 1000;
+  }
+}

@@ -1,0 +1,65 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { asProblem } from "../api/client";
+import { isSignInOpen, signIn } from "../state/session";
+
+export function SignIn() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const token = useSignal("");
+  const error = useSignal("");
+  const isBusy = useSignal(false);
+  const isOpen = isSignInOpen.value;
+
+  useEffect(() => {
+    if (isOpen && !dialog.current?.open) dialog.current?.showModal();
+    if (!isOpen) dialog.current?.close();
+  }, [isOpen]);
+
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    isBusy.value = true;
+    error.value = "";
+    try {
+      await signIn(token.value.trim());
+      token.value = "";
+    } catch (reason) {
+      const problem = asProblem(reason);
+      error.value = problem.status === 401 ? "This token is not known here, or has been taken back." : problem.message;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+
+  return (
+    <dialog ref={dialog} class="signin" aria-labelledby="signin-title" onClose={() => (isSignInOpen.value = false)}>
+      <form onSubmit={(event) => void submit(event)}>
+        <h2 id="signin-title">Sign in</h2>
+        <p>
+          This server asks for a token. An administrator makes one with <code>sm-server token create NAME --scope read</code>.
+        </p>
+        <label>
+          Token
+          <input
+            type="password"
+            autocomplete="current-password"
+            required
+            value={token}
+            onInput={(event) => (token.value = event.currentTarget.value)}
+            aria-describedby="signin-error"
+          />
+        </label>
+        <p id="signin-error" class="error" role="alert">
+          {error}
+        </p>
+        <div class="actions">
+          <button type="button" onClick={() => (isSignInOpen.value = false)}>
+            Not now
+          </button>
+          <button type="submit" class="primary" disabled={isBusy}>
+            Sign in
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

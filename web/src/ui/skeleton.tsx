@@ -1,0 +1,11 @@
+/** Rows of known height while nothing is known; shown by CSS only after 200 ms. */
+export function Skeleton({ rows }: { rows: number }) {
+  return (
+    <div class="skeleton" role="status">
+      <span class="hidden">Loading</span>
+      {Array.from({ length: rows }, (_, i) => (
+        <div key={i} aria-hidden="true" />
+      ))}
+    </div>
+  );
+}

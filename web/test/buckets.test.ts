@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import type { PointsReply } from "../src/api/types";
+import { addPoint, bucketsFromReply, emptyBuckets, findBucket, nearestBucket } from "../src/lib/buckets";
+import { NON_FINITE } from "../src/lib/number";
+
+const reply = (): PointsReply => ({
+  columns: {
+    x: [0, 4, 8],
+    min: [1, "NaN", 2],
+    max: [9, "NaN", 2],
+    first: [1, "NaN", 2],
+    last: [3, "Infinity", 2],
+    mean: [4, "NaN", 2],
+    count: [4, 4, 1],
+    line: [2, 5, 8],
+    line_stream: ["algo-1", "algo-2", "algo-1"],
+  },
+  total_points: 9,
+  bucket_width: 4,
+  seq: "7",
+});
+
+test("non-finite values leave a gap and a mark", () => {
+  const buckets = bucketsFromReply(reply());
+  expect(buckets.mean).toEqual([4, null, 2]);
+  expect(buckets.nonFinite).toEqual([0, NON_FINITE.nan | NON_FINITE.posInf, 0]);
+});
+
+test("a NaN in the middle of a bucket is known by its count", () => {
+  const counted = reply();
+  counted.columns.non_finite = [1, 4, 0];
+  expect(bucketsFromReply(counted).nonFinite[0]).toBe(NON_FINITE.nan);
+});
+
+test("a live point joins the last bucket", () => {
+  const buckets = bucketsFromReply(reply());
+  expect(addPoint(buckets, { x: 9, value: 8, line: 9, stream: "algo-1" })).toBe(true);
+  expect(buckets.x).toEqual([0, 4, 8]);
+  expect([buckets.min[2], buckets.mean[2], buckets.max[2], buckets.last[2]]).toEqual([2, 5, 8, 8]);
+  expect([buckets.count[2], buckets.line[2], buckets.total]).toEqual([2, 9, 10]);
+});
+
+test("a live point past the last bucket opens a new one", () => {
+  const buckets = bucketsFromReply(reply());
+  addPoint(buckets, { x: 13, value: "NaN", line: 13, stream: "algo-1" });
+  expect(buckets.x).toEqual([0, 4, 8, 13]);
+  expect(buckets.mean[3]).toBeNull();
+  expect(buckets.nonFinite[3]).toBe(NON_FINITE.nan);
+});
+
+test("a late point goes to its own bucket, also before its first x", () => {
+  const buckets = bucketsFromReply(reply());
+  buckets.x[1] = 6;
+  addPoint(buckets, { x: 5, value: 100, line: 50, stream: "algo-1" });
+  expect(buckets.x).toEqual([0, 5, 8]);
+  expect([buckets.max[1], buckets.line[1]]).toEqual([100, 50]);
+  addPoint(buckets, { x: -3, value: 1, line: 0, stream: "algo-1" });
+  expect(buckets.x).toEqual([-3, 0, 5, 8]);
+});
+
+test("a point that was loaded is not added again", () => {
+  const buckets = bucketsFromReply(reply());
+  expect(addPoint(buckets, { x: 8, value: 2, line: 8, stream: "algo-1" })).toBe(false);
+  expect(buckets.total).toBe(9);
+  expect(addPoint(buckets, { x: 8, value: 2, line: 8, stream: "algo-2" })).toBe(true);
+});
+
+test("without a width every x is a bucket of its own", () => {
+  const buckets = emptyBuckets();
+  for (const x of [1, 2, 2, 1.5]) addPoint(buckets, { x, value: x, line: x * 10, stream: "s" });
+  expect(buckets.x).toEqual([1, 1.5, 2]);
+  expect(buckets.count).toEqual([1, 1, 1]);
+});
+
+test("finds the bucket at or before, and the nearest", () => {
+  expect(findBucket([0, 4, 8], 5)).toBe(1);
+  expect(findBucket([0, 4, 8], -1)).toBe(-1);
+  expect(nearestBucket([0, 4, 8], 7)).toBe(2);
+  expect(nearestBucket([0, 4, 8], -9)).toBe(0);
+  expect(nearestBucket([], 1)).toBe(-1);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { cutMiddle, formatAge, formatCompact, formatCount, formatDuration, formatValue } from "../src/lib/format";
+
+test.each([
+  [2.3144, "2.314"],
+  [0.4605, "0.4605"],
+  [0.46, "0.4600"],
+  [71, "71"],
+  [1234, "1,234"],
+  [41200, "41.2 k"],
+  [1_940_000, "1.94 M"],
+  [999_900, "1.00 M"],
+  [0.00021, "2.1e-4"],
+  [-3.5, "−3.500"],
+  [0, "0"],
+  ["NaN", "NaN"],
+  ["Infinity", "+Inf"],
+  ["-Infinity", "−Inf"],
+  [undefined, "–"],
+] as const)("formatValue(%s) is %s", (value, text) => {
+  expect(formatValue(value)).toBe(text);
+});
+
+test("compact numbers keep three digits", () => {
+  expect(formatCompact(3100)).toBe("3.10 k");
+  expect(formatCompact(12)).toBe("12.0");
+});
+
+test("counts are grouped, absent ones a dash", () => {
+  expect(formatCount(12431)).toBe("12,431");
+  expect(formatCount(undefined)).toBe("–");
+});
+
+test("durations show two units, ages one", () => {
+  expect(formatDuration(3 * 86_400 + 4 * 3600 + 59)).toBe("3 d 4 h");
+  expect(formatDuration(7200)).toBe("2 h");
+  expect(formatDuration(65)).toBe("1 min 5 s");
+  expect(formatDuration(-4)).toBe("0 s");
+  expect(formatAge(9 * 60_000 + 1)).toBe("9 min");
+  expect(formatAge(NaN)).toBe("–");
+});
+
+test("long names are cut in the middle, by characters", () => {
+  expect(cutMiddle("abcdefghij", 5)).toBe("ab…ij");
+  expect(cutMiddle("abc", 5)).toBe("abc");
+  expect(cutMiddle("😀😀😀😀😀😀", 3)).toBe("😀…😀");
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { Incident } from "../src/api/types";
+import { evidenceLine, incidentWindow, layoutMarks, mergeIncident } from "../src/lib/marks";
+
+const incident = (fields: Partial<Incident>): Incident => ({
+  id: "1", kind: "loss_spike", severity: "warning", state: "open", job: "j", ...fields,
+});
+
+test("marks that would overlap become the gravest one", () => {
+  const marks = layoutMarks(
+    [
+      { left: 50, incident: incident({ id: "b", severity: "critical" }) },
+      { left: 45, incident: incident({ id: "a", severity: "info" }) },
+      { left: 90, incident: incident({ id: "c" }) },
+    ],
+    10,
+  );
+  expect(marks.map((mark) => [mark.left, mark.severity, mark.incidents.length])).toEqual([
+    [50, "critical", 2],
+    [90, "warning", 1],
+  ]);
+});
+
+test("a new state replaces the old one, open ones stand first", () => {
+  const list = [incident({ id: "1", opened_ms: 5 }), incident({ id: "2", opened_ms: 9 })];
+  const merged = mergeIncident(list, incident({ id: "2", opened_ms: 9, state: "recovered" }));
+  expect(merged.map((one) => [one.id, one.state])).toEqual([["1", "open"], ["2", "recovered"]]);
+});
+
+test("finds the line that the evidence names", () => {
+  expect(evidenceLine(incident({ line: 7 }))).toBe(7);
+  expect(evidenceLine(incident({ evidence: { line: 120 } }))).toBe(120);
+  expect(evidenceLine(incident({ evidence: { lines: [4, 5] } }))).toBe(4);
+  expect(evidenceLine(incident({ evidence: { line: "x" } }))).toBeNull();
+  expect(evidenceLine(incident({}))).toBeNull();
+});
+
+test("looks at enough around an incident to see what was normal", () => {
+  const one = incident({ opened_step: 1000, first_step: 990, last_step: 1100, opened_ms: 5_000_000 });
+  expect(incidentWindow(one, "step", 0, 10_000)).toEqual([690, 1400]);
+  expect(incidentWindow(incident({ opened_step: 3 }), "step", 0, 5)).toEqual([0, 13]);
+  expect(incidentWindow(one, "relative", 1_000_000, 0)).toEqual([3_100_000, 4_900_000]);
+  expect(incidentWindow(incident({}), "step", 0, 0)).toBeNull();
+});

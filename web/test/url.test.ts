@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { buildSearch, jobHref, parseChartState, parseLogTarget, parseQuery, parseRoute, quoteText } from "../src/lib/url";
+
+test("paths name views", () => {
+  expect(parseRoute("/")).toEqual({ view: "jobs" });
+  expect(parseRoute("/incidents")).toEqual({ view: "incidents" });
+  expect(parseRoute("/jobs/llama")).toEqual({ view: "job", name: "llama" });
+  expect(parseRoute("/jobs/a%2Fb%20c")).toEqual({ view: "job", name: "a/b c" });
+  expect(parseRoute("/jobs/%ff")).toMatchObject({ view: "unknown" });
+  expect(parseRoute("/nothing/here")).toMatchObject({ view: "unknown" });
+});
+
+test("a job's address survives any name", () => {
+  const name = "a/b?c#d,é%";
+  expect(parseRoute(jobHref(name))).toEqual({ view: "job", name });
+});
+
+test("patches the query and drops what is empty", () => {
+  expect(buildSearch({ q: "loss>3", sort: "name" }, { sort: undefined, x: "time" })).toBe("?q=loss%3E3&x=time");
+  expect(buildSearch({})).toBe("");
+});
+
+test("chart state has defaults and refuses nonsense", () => {
+  expect(parseChartState({})).toEqual({
+    axis: "step", from: null, to: null, logScale: false, smooth: 0, stream: null, superseded: false,
+  });
+  const state = parseChartState(parseQuery("?x=time&from=1&to=9&scale=log&smooth=7&series=algo-2&attempts=all"));
+  expect(state).toEqual({
+    axis: "time", from: 1, to: 9, logScale: true, smooth: 0.99, stream: "algo-2", superseded: true,
+  });
+  expect(parseChartState({ from: "9", to: "1", x: "colour" })).toMatchObject({ axis: "step", from: null, to: null });
+});
+
+test("a log target is a stream and a line", () => {
+  expect(parseLogTarget(parseQuery("?stream=algo-1&line=120"))).toEqual({ stream: "algo-1", line: 120 });
+  expect(parseLogTarget({ line: "-4" })).toEqual({ stream: null, line: null });
+});
+
+test("text literals are escaped", () => {
+  expect(quoteText('a"b\\c')).toBe('"a\\"b\\\\c"');
+});

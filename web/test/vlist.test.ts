@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { contentHeight, isScaled, MAX_HEIGHT, maxScroll, pagesOf, rowAt, scrollFor, scrollToMiddle, visibleRows } from "../src/lib/vlist";
+
+const small = { total: 1000, rowHeight: 17, viewHeight: 340 };
+const huge = { total: 10_000_000, rowHeight: 17, viewHeight: 340 };
+
+test("short lists map pixels to rows one to one", () => {
+  expect(contentHeight(small)).toBe(17_000);
+  expect(rowAt(small, 170)).toBe(10);
+  expect(scrollFor(small, 10)).toBe(170);
+  expect(visibleRows(small, 170, 2)).toEqual({ first: 8, end: 32, offset: 136 });
+});
+
+test("windows stay inside the list", () => {
+  expect(visibleRows(small, 0, 5)).toEqual({ first: 0, end: 25, offset: 0 });
+  expect(visibleRows(small, 1e9, 5).end).toBe(1000);
+  expect(visibleRows({ ...small, total: 0 }, 0, 5)).toEqual({ first: 0, end: 0, offset: 0 });
+  expect(visibleRows({ ...small, total: 3 }, 0, 5)).toEqual({ first: 0, end: 3, offset: 0 });
+});
+
+test("the middle is the middle, but for the ends", () => {
+  expect(rowAt(small, scrollToMiddle(small, 500)) + 9.5).toBeCloseTo(500.5, 0);
+  expect(scrollToMiddle(small, 0)).toBe(0);
+  expect(scrollToMiddle(small, 999)).toBe(maxScroll(small));
+});
+
+test("huge lists scroll by proportion and reach both ends", () => {
+  expect(isScaled(huge)).toBe(true);
+  expect(contentHeight(huge)).toBe(MAX_HEIGHT);
+  expect(rowAt(huge, 0)).toBe(0);
+  expect(visibleRows(huge, maxScroll(huge), 0).end).toBe(huge.total);
+  expect(rowAt(huge, scrollFor(huge, 1_234_567))).toBeCloseTo(1_234_567, 3);
+  const window = visibleRows(huge, scrollFor(huge, 5_000_000.5), 0);
+  expect(window.first).toBe(5_000_000);
+  expect(window.offset).toBeCloseTo(scrollFor(huge, 5_000_000.5) - 8.5, 3);
+});
+
+test("pages that a window touches", () => {
+  expect(pagesOf(0, 0, 500)).toEqual([]);
+  expect(pagesOf(499, 501, 500)).toEqual([0, 1]);
+  expect(pagesOf(500, 1000, 500)).toEqual([1]);
+});

@@ -1,0 +1,42 @@
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+// uPlot hangs these on its one export, so that no bundler can see that nobody uses them.
+const UNUSED_OF_UPLOT = [
+  "uPlot.join = join;",
+  "(paths.stepped = stepped);",
+  "(paths.bars    = bars);",
+  "(paths.spline  = monotoneCubic);",
+];
+
+/** Takes out the parts of uPlot that line charts do not need: 3 kB of a budget of 60. */
+function slimUplot(): Plugin {
+  return {
+    name: "slim-uplot",
+    transform(code, id) {
+      if (!id.endsWith("/uPlot.esm.js")) return null;
+      return UNUSED_OF_UPLOT.reduce((text, statement) => {
+        if (!text.includes(statement)) this.error(`uPlot no longer says ${statement}`);
+        return text.replace(statement, "");
+      }, code);
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [slimUplot()],
+  build: {
+    // light-dark() and the other CSS used here exist natively from these on; nothing is lowered.
+    target: ["chrome123", "firefox125", "safari17.5"],
+    // A data: URL would break the page's Content-Security-Policy for anything but images.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    cssCodeSplit: false,
+    reportCompressedSize: false,
+  },
+  worker: { format: "es" },
+  server: {
+    proxy: { "/api": "http://127.0.0.1:8080" },
+  },
+  test: { include: ["test/**/*.test.ts"] },
+});
