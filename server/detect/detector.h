@@ -23,10 +23,11 @@ enum incident_change { INCIDENT_OPENED, INCIDENT_UPDATED, INCIDENT_CLOSED };
 typedef void detector_report(void *context, enum incident_change change, const struct incident *incident);
 
 /* ordinal: the point's number in its series, from 0. Points of an older attempt are not fed. */
-void detector_set_feed(struct detector_set *set, uint64_t ordinal, const struct point *point, detector_report *report,
-	void *context);
+void detector_set_feed(
+	struct detector_set *set, uint64_t ordinal, const struct point *point, detector_report *report, void *context);
 
 void detector_set_pack(const struct detector_set *set, struct buf *out);
-enum status detector_set_unpack(struct detector_set **out, enum role role, struct unpacker *in, struct error *err) MUST_CHECK;
+enum status detector_set_unpack(
+	struct detector_set **out, enum role role, struct unpacker *in, struct error *err) MUST_CHECK;
 
 AUTO_TYPE(detector_set)

@@ -20,8 +20,8 @@ enum { DEFINITIONS_MAX = 100 };
  * ("MetricDefinitions[2].Regex") and the column inside the expression. An empty array or NULL: the preset form, which
  * waits for the first line that one of the presets recognises (per stream) and then goes on with that preset.
  */
-enum status definition_set_new(struct definition_set **out, const struct json *definitions, const struct definition_set *presets,
-	struct error *err) MUST_CHECK;
+enum status definition_set_new(struct definition_set **out, const struct json *definitions,
+	const struct definition_set *presets, struct error *err) MUST_CHECK;
 /*
  * From the data file presets.json: {"presets":[{"name","detect":regex,"definitions":[…]}]}, tried in their order. The
  * result serves only as `presets` above and lives longer than what was made from it.
@@ -37,10 +37,10 @@ const char *definition_set_preset_name(const struct definition_set *set, int pre
 
 /* What happened to one definition in one stream. */
 struct definition_health {
-	uint64_t tried;	      /* lines (segments) it was run on */
-	uint64_t matched;     /* lines where it matched */
+	uint64_t tried; /* lines (segments) it was run on */
+	uint64_t matched; /* lines where it matched */
 	uint64_t not_numeric; /* matched, but the captured text is no number */
-	uint64_t limited;     /* given up at the match limit */
+	uint64_t limited; /* given up at the match limit */
 };
 
 /* A point found: which definition it belongs to. */
@@ -63,7 +63,7 @@ void extractor_free(struct extractor *extractor);
 
 struct extract_line {
 	struct span text;
-	int64_t ts_ms;	/* log time if the protocol stated one, else NO_TIME of model/batch.h */
+	int64_t ts_ms; /* log time if the protocol stated one, else NO_TIME of model/batch.h */
 	uint64_t number; /* of the line in its stream */
 };
 

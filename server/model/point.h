@@ -61,3 +61,12 @@ static inline double summary_mean(const struct summary *s)
 {
 	return summary_has_finite(s) ? s->sum / (double)(s->count - s->nan_count - s->inf_count) : NAN;
 }
+
+/* starts[i]: the step at which attempt i + 1 opened. A point is superseded when a later attempt began at or before its step. */
+static inline bool point_is_superseded(const struct point *p, const int64_t *starts, size_t count)
+{
+	for (size_t i = p->attempt; i < count; i++)
+		if (starts[i] <= p->step)
+			return true;
+	return false;
+}

@@ -33,7 +33,18 @@ enum query_compare {
 	QUERY_EXISTS,
 };
 
-enum query_aggregate { AGGREGATE_LAST, AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_MEAN, AGGREGATE_COUNT, AGGREGATE_STEP };
+enum query_aggregate {
+	AGGREGATE_LAST,
+	AGGREGATE_MIN,
+	AGGREGATE_MAX,
+	AGGREGATE_MEAN,
+	AGGREGATE_COUNT,
+	AGGREGATE_STEP,
+	AGGREGATE_BEST,
+	AGGREGATE_BEST_STEP,
+	AGGREGATE_FINAL,
+	AGGREGATE_NUMBER /* of them */
+};
 
 struct query_value {
 	struct span text; /* as written, unquoted */
@@ -58,3 +69,8 @@ struct query_node {
 	struct query_node *right;
 	struct query_term term;
 };
+
+/* "last", "min", "best_step" … */
+const char *query_aggregate_name(enum query_aggregate aggregate);
+/* Cuts ".min" off the end; false and unchanged when no aggregate is the last dotted part, or nothing is in front of it. */
+bool query_take_aggregate(struct span *name, enum query_aggregate *aggregate);

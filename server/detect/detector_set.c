@@ -1,0 +1,142 @@
+#include "detect/kind.h"
+
+static const struct detector_kind *const kinds[] = {&non_finite_kind, &loss_spike_kind};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+struct detector_set {
+	enum role role;
+	void *states[KIND_COUNT]; /* NULL: the kind means nothing for the role */
+};
+
+struct detector_set *detector_set_new(enum role role)
+{
+	AUTO(detector_set) set = mem_zeroed(sizeof *set);
+
+	if (!set)
+		return NULL;
+	set->role = role;
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (kinds[i]->roles & 1u << role && !(set->states[i] = mem_zeroed(kinds[i]->bytes)))
+			return NULL;
+	struct detector_set *result = set;
+	set = NULL;
+	return result;
+}
+
+void detector_set_free(struct detector_set *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		if (set->states[i])
+			kinds[i]->done(set->states[i]);
+		mem_free(set->states[i]);
+	}
+	mem_free(set);
+}
+
+void detector_set_feed(
+	struct detector_set *set, uint64_t ordinal, const struct point *point, detector_report *report, void *context)
+{
+	struct report_to to = {report, context};
+
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (set->states[i])
+			kinds[i]->feed(set->states[i], ordinal, point, &to);
+}
+
+void detector_set_pack(const struct detector_set *set, struct buf *out)
+{
+	pack_u64(out, set->role);
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (set->states[i])
+			kinds[i]->pack(set->states[i], out);
+}
+
+enum status detector_set_unpack(struct detector_set **out, enum role role, struct unpacker *in, struct error *err)
+{
+	AUTO(detector_set) set = detector_set_new(role);
+
+	if (!set)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (unpack_u64(in) != role)
+		return error_set(
+			err, ERR_INVALID, "the state of a detector is damaged: it is not of role %s", role_name(role));
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (set->states[i])
+			kinds[i]->unpack(set->states[i], in);
+	if (in->has_failed)
+		return error_set(err, ERR_INVALID, "the state of a detector of role %s is damaged", role_name(role));
+	*out = set;
+	set = NULL;
+	return OK;
+}
+
+struct incident incident_at(
+	enum incident_kind kind, enum severity severity, uint64_t ordinal, const struct point *point)
+{
+	return (struct incident){
+		.kind = kind,
+		.severity = severity,
+		.state = INCIDENT_OPEN,
+		.opened_ordinal = ordinal,
+		.first_step = point->step,
+		.last_step = point->step,
+		.opened_step = point->step,
+		.opened_ms = point->ts_ms,
+		.line = point->line,
+		.value = point->value,
+		.worst = point->value,
+		.worst_step = point->step,
+	};
+}
+
+void incident_close(struct incident *incident, const struct point *point, const struct report_to *to)
+{
+	incident->state = INCIDENT_RECOVERED;
+	incident->closed_ms = point->ts_ms;
+	to->report(to->context, INCIDENT_CLOSED, incident);
+}
+
+void incident_pack(const struct incident *incident, struct buf *out)
+{
+	pack_u64(out, incident->kind);
+	pack_u64(out, incident->severity);
+	pack_u64(out, incident->opened_ordinal);
+	pack_i64(out, incident->first_step);
+	pack_i64(out, incident->last_step);
+	pack_i64(out, incident->opened_step);
+	pack_i64(out, incident->opened_ms);
+	pack_u64(out, incident->line);
+	pack_double(out, incident->value);
+	pack_double(out, incident->expected);
+	pack_double(out, incident->spread);
+	pack_double(out, incident->score);
+	pack_double(out, incident->worst);
+	pack_i64(out, incident->worst_step);
+}
+
+/* Only open incidents are kept in states. */
+void incident_unpack(struct incident *incident, struct unpacker *in)
+{
+	uint64_t kind = unpack_u64(in), severity = unpack_u64(in);
+
+	in->has_failed |= kind >= INCIDENT_KIND_COUNT || severity >= SEVERITY_COUNT;
+	*incident = (struct incident){.state = INCIDENT_OPEN};
+	if (in->has_failed)
+		return;
+	incident->kind = (enum incident_kind)kind;
+	incident->severity = (enum severity)severity;
+	incident->opened_ordinal = unpack_u64(in);
+	incident->first_step = unpack_i64(in);
+	incident->last_step = unpack_i64(in);
+	incident->opened_step = unpack_i64(in);
+	incident->opened_ms = unpack_i64(in);
+	incident->line = unpack_u64(in);
+	incident->value = unpack_double(in);
+	incident->expected = unpack_double(in);
+	incident->spread = unpack_double(in);
+	incident->score = unpack_double(in);
+	incident->worst = unpack_double(in);
+	incident->worst_step = unpack_i64(in);
+}

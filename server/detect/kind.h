@@ -1,0 +1,31 @@
+/*
+ * Job: what a detector is to the set: a table of functions over a state of its own. Internal to detect/.
+ * Ownership: the set allocates `bytes` zeroed bytes a state; done frees what a state allocated. Threads: one at a time.
+ */
+#pragma once
+
+#include "detect/detector.h"
+
+struct report_to {
+	detector_report *report;
+	void *context;
+};
+
+struct detector_kind {
+	size_t bytes;
+	unsigned roles; /* bits: 1 << role */
+	void (*feed)(void *state, uint64_t ordinal, const struct point *point, const struct report_to *to);
+	void (*pack)(const void *state, struct buf *out);
+	void (*unpack)(void *state, struct unpacker *in); /* marks *in as failed when damaged */
+	void (*done)(void *state);
+};
+
+extern const struct detector_kind loss_spike_kind;
+extern const struct detector_kind non_finite_kind;
+
+/* An incident that opens at this point. */
+struct incident incident_at(
+	enum incident_kind kind, enum severity severity, uint64_t ordinal, const struct point *point);
+void incident_close(struct incident *incident, const struct point *point, const struct report_to *to);
+void incident_pack(const struct incident *incident, struct buf *out);
+void incident_unpack(struct incident *incident, struct unpacker *in);

@@ -1,0 +1,421 @@
+/*
+ * Spikes and divergence of a training loss.
+ *
+ * The next value is expected where the last 128 accepted values point to (robust.h); z is the distance above that in
+ * robust standard deviations, shrunk while the history is short. An excursion trips the detector when
+ *   - of the last 4 points 2 have z > 4 and the sum of min(z - 3, 8) is at least 9; or 3 and 12 when single points go
+ *     beyond z = 6 more often than once in a thousand: the tail of the data, not the trainer (the count lags 12 points,
+ *     so that an excursion does not call itself usual); or
+ *   - the cumulative sum of z (clipped to +-4, less 1) passes 14, which finds ramps and small shifts; the bar rises with
+ *     the correlation of neighbouring points, as the variance of their sums does.
+ * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone
+ * (z > 8), which bad data often causes, is a mark of severity info and no more.
+ * After an alarm the window is frozen until the points are normal again. The incident becomes a divergence, critical,
+ * when 8 points in a row lie above half the way back to where training started (the median of its first 16 points), or
+ * when 256 points later the loss still stands a fifth above its old level. A spike that lingers for 256 points below
+ * that is the new level: it ends, and the window starts afresh; so does a divergence after 4096.
+ *
+ * Sources. Window, robust z, evidence and the frozen window: the detector's figures were chosen on synthetic curves and
+ * public training logs; relatives are OLMo-core's SkipStepOptimizer (6 sigma over 128 steps), Hampel's identifier, and
+ * Page's cumulative sum (1954). Half-way back: in the public chronicles of 104B and 176B models, spikes that came back
+ * by themselves stayed below it, those that needed a restart did not.
+ */
+#include "detect/kind.h"
+#include "detect/robust.h"
+
+enum { RECENT = 4, START = 16, TAIL_LAG = 12, HISTORY_MIN = 20, HIGH_RUN = 8, LINGER = 256, GIVE_UP = 4096 };
+
+struct alarm {
+	bool is_open;
+	struct incident incident;
+	double level; /* frozen at the opening */
+	double spread;
+	double calm; /* moving mean of z, clipped to +-8: below 1 it is over */
+	double height; /* moving mean of the excess, as a share of the worst */
+	double reported; /* the worst value in the last report */
+	uint32_t points;
+	uint32_t high_run; /* points in a row above half the way to the start */
+};
+
+struct loss_spike {
+	struct robust_window *window; /* NULL until the first finite value */
+	uint32_t attempt;
+	float z[RECENT]; /* of the last points, newest last */
+	int64_t steps[RECENT];
+	double cusum;
+	int64_t cusum_step; /* where the sum last left 0 */
+	double tail; /* decaying count of points beyond z = 6 */
+	uint32_t tail_bits; /* the last TAIL_LAG points, not yet in the count */
+	float start[START];
+	uint32_t start_count;
+	double start_level; /* median of start, once it is full */
+	struct alarm alarm;
+};
+
+static double clip(double value, double low, double high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static void forget_evidence(struct loss_spike *state)
+{
+	memset(state->z, 0, sizeof state->z);
+	state->cusum = 0;
+}
+
+static void learn_start(struct loss_spike *state, double value)
+{
+	if (state->start_count >= START)
+		return;
+	/* Kept sorted: the insertion of one more. */
+	uint32_t at = state->start_count++;
+	float f = (float)clip(value, -1e30, 1e30);
+	for (; at > 0 && state->start[at - 1] > f; at--)
+		state->start[at] = state->start[at - 1];
+	state->start[at] = f;
+	state->start_level = (double)state->start[state->start_count / 2];
+}
+
+/*
+ * With few values the median and the MAD are uncertain themselves; correlated ones are worth fewer, and the trend takes a
+ * part of their spread with it.
+ */
+static double score(const struct robust_window *window, double value)
+{
+	double rho = window->correlation, history = window->count;
+	double widened = 1 + 0.8 * (ROBUST_WINDOW - history) / (ROBUST_WINDOW - HISTORY_MIN);
+
+	widened /= sqrt(fmax(0.25, 1 - 2 * (1 + rho) / ((1 - rho) * ROBUST_WINDOW)));
+
+	if (window->count < HISTORY_MIN || !(window->spread > 0))
+		return 0;
+	return (value - robust_expected(window)) / (window->spread * widened);
+}
+
+static void gather(struct loss_spike *state, double z, int64_t step)
+{
+	for (size_t i = 1; i < RECENT; i++) {
+		state->z[i - 1] = state->z[i];
+		state->steps[i - 1] = state->steps[i];
+	}
+	state->z[RECENT - 1] = (float)clip(z, -1e6, 1e6);
+	state->steps[RECENT - 1] = step;
+	if (state->cusum <= 0)
+		state->cusum_step = step;
+	state->cusum = fmax(0, state->cusum + clip(z, -4, 4) - 1);
+}
+
+static bool has_heavy_tail(const struct loss_spike *state)
+{
+	return state->tail >= 2; /* of about 2048 points */
+}
+
+static void count_tail(struct loss_spike *state, double z)
+{
+	uint32_t leaving = state->tail_bits >> (TAIL_LAG - 1) & 1;
+
+	state->tail_bits = (state->tail_bits << 1 | (z > 6)) & ((1u << TAIL_LAG) - 1);
+	state->tail = state->tail * (1 - 1.0 / 2048) + leaving;
+}
+
+enum cause { CAUSE_NONE, CAUSE_EVIDENCE, CAUSE_SUM };
+
+static enum cause judge(const struct loss_spike *state)
+{
+	bool is_heavy = has_heavy_tail(state);
+	double sum = 0, rho = state->window->correlation;
+	int count = 0;
+
+	for (size_t i = 0; i < RECENT; i++) {
+		count += state->z[i] > 4;
+		sum += clip((double)state->z[i] - 3, 0, 8);
+	}
+	if (state->z[RECENT - 1] > 3 && count >= (is_heavy ? 3 : 2) && sum >= (is_heavy ? 12 : 9) * (1 + rho))
+		return CAUSE_EVIDENCE;
+	return state->cusum > 14 * (1 + rho) / (1 - rho) ? CAUSE_SUM : CAUSE_NONE;
+}
+
+static int64_t onset(const struct loss_spike *state, enum cause cause)
+{
+	int64_t step = state->steps[RECENT - 1];
+
+	if (cause == CAUSE_SUM)
+		return state->cusum_step;
+	for (size_t i = RECENT - 1; i-- > 0 && state->z[i] > 3;)
+		step = state->steps[i];
+	return step;
+}
+
+static void open_alarm(struct loss_spike *state, enum severity severity, uint64_t ordinal, const struct point *point,
+	double z, const struct report_to *to)
+{
+	struct alarm *alarm = &state->alarm;
+
+	*alarm = (struct alarm){
+		.is_open = true, .level = robust_expected(state->window), .spread = state->window->spread};
+	alarm->calm = 8;
+	alarm->height = 1;
+	alarm->reported = point->value;
+	alarm->incident = incident_at(INCIDENT_LOSS_SPIKE, severity, ordinal, point);
+	alarm->incident.expected = alarm->level;
+	alarm->incident.spread = alarm->spread;
+	alarm->incident.score = z;
+	if (severity > SEVERITY_INFO) {
+		enum cause cause = judge(state);
+		alarm->incident.first_step = onset(state, cause);
+		alarm->calm = cause == CAUSE_SUM ? 3 : 8;
+	}
+	to->report(to->context, INCIDENT_OPENED, &alarm->incident);
+}
+
+/* Follows the incident; says so when it got clearly worse. */
+static void follow(struct alarm *alarm, const struct point *point, bool is_part, const struct report_to *to)
+{
+	if (is_part)
+		alarm->incident.last_step = point->step;
+	if (point->value <= alarm->incident.worst)
+		return;
+	alarm->incident.worst = point->value;
+	alarm->incident.worst_step = point->step;
+	if (alarm->incident.severity == SEVERITY_INFO ||
+		point->value - alarm->level < 1.25 * (alarm->reported - alarm->level))
+		return;
+	alarm->reported = point->value;
+	to->report(to->context, INCIDENT_UPDATED, &alarm->incident);
+}
+
+static void end_alarm(struct loss_spike *state, const struct point *point, const struct report_to *to)
+{
+	state->alarm.is_open = false;
+	forget_evidence(state);
+	incident_close(&state->alarm.incident, point, to);
+}
+
+/* The spike ends here and goes on as a divergence that began where it did. */
+static void become_divergence(
+	struct loss_spike *state, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	struct alarm *alarm = &state->alarm;
+	struct incident spike = alarm->incident;
+
+	alarm->incident = incident_at(INCIDENT_DIVERGENCE, SEVERITY_CRITICAL, ordinal, point);
+	alarm->incident.first_step = spike.first_step;
+	alarm->incident.expected = alarm->level;
+	alarm->incident.spread = alarm->spread;
+	alarm->incident.score = (point->value - alarm->level) / alarm->spread;
+	alarm->incident.worst = spike.worst;
+	alarm->incident.worst_step = spike.worst_step;
+	incident_close(&spike, point, to);
+	to->report(to->context, INCIDENT_OPENED, &alarm->incident);
+}
+
+static bool has_diverged(const struct loss_spike *state)
+{
+	const struct alarm *alarm = &state->alarm;
+	double excess = alarm->height * (alarm->incident.worst - alarm->level);
+
+	if (alarm->high_run >= HIGH_RUN)
+		return true;
+	return alarm->points == LINGER && excess > 0.2 * fabs(alarm->level) && excess > 10 * alarm->spread;
+}
+
+static void feed_alarm(
+	struct loss_spike *state, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	struct alarm *alarm = &state->alarm;
+	double excess = point->value - alarm->level, z = excess / alarm->spread;
+	double half_way = fmax(0.5 * (state->start_level - alarm->level), 10 * alarm->spread);
+	bool is_divergence = alarm->incident.kind == INCIDENT_DIVERGENCE;
+
+	follow(alarm, point, z > 3, to);
+	alarm->points++;
+	alarm->calm += 0.25 * (clip(z, -8, 8) - alarm->calm);
+	alarm->height += 0.0625 * (clip(excess / (alarm->incident.worst - alarm->level), 0, 1) - alarm->height);
+	alarm->high_run = excess > half_way && state->start_level > alarm->level ? alarm->high_run + 1 : 0;
+	if ((alarm->calm < 1 && z < 3) || (is_divergence && alarm->height < 0.15)) {
+		end_alarm(state, point, to);
+	} else if (!is_divergence && has_diverged(state)) {
+		become_divergence(state, ordinal, point, to);
+	} else if (alarm->points >= (is_divergence ? GIVE_UP : LINGER)) {
+		robust_clear(state->window);
+		end_alarm(state, point, to);
+	}
+}
+
+/* A mark of one odd point: raised when it was the beginning of more, ended by the next normal point. */
+static void feed_mark(
+	struct loss_spike *state, const struct point *point, double z, enum cause cause, const struct report_to *to)
+{
+	struct alarm *alarm = &state->alarm;
+
+	if (cause != CAUSE_NONE) {
+		alarm->incident.severity = SEVERITY_WARNING;
+		alarm->incident.first_step = onset(state, cause);
+		follow(alarm, point, true, to);
+		alarm->reported = alarm->incident.worst;
+		to->report(to->context, INCIDENT_UPDATED, &alarm->incident);
+	} else if (z < 4) {
+		alarm->is_open = false;
+		incident_close(&alarm->incident, point, to);
+	} else {
+		follow(alarm, point, true, to);
+	}
+}
+
+static void feed_watch(
+	struct loss_spike *state, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	struct robust_window *window = state->window;
+	double z = score(window, point->value);
+	double ceiling = robust_expected(window) + 6 * window->spread;
+
+	gather(state, z, point->step);
+	enum cause cause = judge(state);
+	if (state->alarm.is_open)
+		feed_mark(state, point, z, cause, to);
+	else if (cause != CAUSE_NONE)
+		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
+	else if (z > 8)
+		open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
+	if (cause != CAUSE_NONE)
+		return;
+	count_tail(state, z);
+	robust_add(window, window->count >= HISTORY_MIN && point->value > ceiling ? ceiling : point->value);
+}
+
+/* A new attempt repeats steps with values of another time: what is known of the old one does not hold. */
+static void start_attempt(struct loss_spike *state, const struct point *point, const struct report_to *to)
+{
+	if (state->alarm.is_open)
+		end_alarm(state, point, to);
+	forget_evidence(state);
+	robust_clear(state->window);
+	state->attempt = point->attempt;
+}
+
+static void feed(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	struct loss_spike *state = of;
+
+	if (!isfinite(point->value))
+		return;
+	if (!state->window) {
+		state->window = mem_zeroed(sizeof *state->window);
+		state->attempt = point->attempt;
+	}
+	if (!state->window)
+		return; /* out of memory: blind, not dead; tried again with the next point */
+	if (point->attempt != state->attempt)
+		start_attempt(state, point, to);
+	learn_start(state, point->value);
+	if (state->alarm.is_open && state->alarm.incident.severity > SEVERITY_INFO)
+		feed_alarm(state, ordinal, point, to);
+	else
+		feed_watch(state, ordinal, point, to);
+}
+
+static void pack_alarm(const struct alarm *alarm, struct buf *out)
+{
+	incident_pack(&alarm->incident, out);
+	pack_double(out, alarm->level);
+	pack_double(out, alarm->spread);
+	pack_double(out, alarm->calm);
+	pack_double(out, alarm->height);
+	pack_double(out, alarm->reported);
+	pack_u64(out, alarm->points);
+	pack_u64(out, alarm->high_run);
+}
+
+static void unpack_alarm(struct alarm *alarm, struct unpacker *in)
+{
+	incident_unpack(&alarm->incident, in);
+	alarm->level = unpack_double(in);
+	alarm->spread = unpack_double(in);
+	alarm->calm = unpack_double(in);
+	alarm->height = unpack_double(in);
+	alarm->reported = unpack_double(in);
+	alarm->points = (uint32_t)unpack_u64(in);
+	alarm->high_run = (uint32_t)unpack_u64(in);
+	in->has_failed |= !isfinite(alarm->level) || !(alarm->spread > 0) || alarm->points > GIVE_UP;
+}
+
+static void pack(const void *of, struct buf *out)
+{
+	const struct loss_spike *state = of;
+
+	pack_u64(out, (uint64_t)(state->window != NULL) | (uint64_t)state->alarm.is_open << 1);
+	if (!state->window)
+		return;
+	pack_u64(out, state->attempt);
+	for (size_t i = 0; i < RECENT; i++) {
+		pack_double(out, (double)state->z[i]);
+		pack_i64(out, state->steps[i]);
+	}
+	pack_double(out, state->cusum);
+	pack_i64(out, state->cusum_step);
+	pack_double(out, state->tail);
+	pack_u64(out, state->tail_bits);
+	pack_u64(out, state->start_count);
+	for (size_t i = 0; i < state->start_count; i++)
+		pack_double(out, (double)state->start[i]);
+	robust_pack(state->window, out);
+	if (state->alarm.is_open)
+		pack_alarm(&state->alarm, out);
+}
+
+static void unpack_start(struct loss_spike *state, struct unpacker *in)
+{
+	uint64_t count = unpack_u64(in);
+
+	in->has_failed |= count > START;
+	if (in->has_failed)
+		return;
+	state->start_count = (uint32_t)count;
+	for (size_t i = 0; i < count; i++)
+		state->start[i] = (float)unpack_double(in);
+	state->start_level = count ? (double)state->start[count / 2] : 0;
+}
+
+static void unpack(void *of, struct unpacker *in)
+{
+	struct loss_spike *state = of;
+	uint64_t flags = unpack_u64(in);
+
+	in->has_failed |= flags > 3 || flags == 2;
+	if (in->has_failed || flags == 0)
+		return;
+	state->window = mem_zeroed(sizeof *state->window);
+	in->has_failed |= !state->window;
+	state->attempt = (uint32_t)unpack_u64(in);
+	for (size_t i = 0; i < RECENT; i++) {
+		state->z[i] = (float)unpack_double(in);
+		state->steps[i] = unpack_i64(in);
+	}
+	state->cusum = unpack_double(in);
+	state->cusum_step = unpack_i64(in);
+	state->tail = unpack_double(in);
+	state->tail_bits = (uint32_t)unpack_u64(in);
+	unpack_start(state, in);
+	if (in->has_failed)
+		return;
+	robust_unpack(state->window, in);
+	state->alarm.is_open = flags >> 1;
+	if (state->alarm.is_open)
+		unpack_alarm(&state->alarm, in);
+}
+
+static void done(void *of)
+{
+	struct loss_spike *state = of;
+
+	mem_free(state->window);
+}
+
+const struct detector_kind loss_spike_kind = {
+	.bytes = sizeof(struct loss_spike),
+	.roles = 1u << ROLE_LOSS,
+	.feed = feed,
+	.pack = pack,
+	.unpack = unpack,
+	.done = done,
+};

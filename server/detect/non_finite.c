@@ -1,0 +1,103 @@
+/*
+ * NaN and infinities in a loss or a gradient norm. One is enough for a critical incident once the series has been
+ * finite; before that a trainer may just have nothing to say yet (its first report, a warm-up), so that only the third
+ * in a row counts, as a warning. Closes after five finite points: a running mean drags one NaN along to the epoch's end.
+ */
+#include "detect/kind.h"
+
+enum { EARLY_RUN = 3, FINITE_RUN = 5 };
+
+struct non_finite {
+	bool has_finite; /* ever */
+	bool is_open;
+	uint32_t bad_run; /* non-finite points in a row, while the series has not been finite */
+	uint32_t finite_run; /* finite points in a row while open */
+	int64_t bad_step; /* where bad_run began */
+	double last_finite;
+	struct incident incident;
+};
+
+static void open_incident(struct non_finite *state, enum severity severity, uint64_t ordinal, const struct point *point,
+	const struct report_to *to)
+{
+	state->is_open = true;
+	state->finite_run = 0;
+	state->incident = incident_at(INCIDENT_NON_FINITE, severity, ordinal, point);
+	state->incident.expected = state->last_finite;
+	if (!state->has_finite)
+		state->incident.first_step = state->bad_step;
+	to->report(to->context, INCIDENT_OPENED, &state->incident);
+}
+
+static void feed_finite(struct non_finite *state, const struct point *point, const struct report_to *to)
+{
+	state->has_finite = true;
+	state->last_finite = point->value;
+	state->bad_run = 0;
+	if (state->is_open && ++state->finite_run >= FINITE_RUN) {
+		state->is_open = false;
+		incident_close(&state->incident, point, to);
+	}
+}
+
+static void feed(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	struct non_finite *state = of;
+
+	if (isfinite(point->value)) {
+		feed_finite(state, point, to);
+	} else if (state->is_open) {
+		state->finite_run = 0;
+		state->incident.last_step = point->step;
+	} else if (state->has_finite) {
+		open_incident(state, SEVERITY_CRITICAL, ordinal, point, to);
+	} else {
+		if (state->bad_run++ == 0)
+			state->bad_step = point->step;
+		if (state->bad_run >= EARLY_RUN)
+			open_incident(state, SEVERITY_WARNING, ordinal, point, to);
+	}
+}
+
+static void pack(const void *of, struct buf *out)
+{
+	const struct non_finite *state = of;
+
+	pack_u64(out, (uint64_t)state->has_finite | (uint64_t)state->is_open << 1);
+	pack_u64(out, state->bad_run);
+	pack_u64(out, state->finite_run);
+	pack_i64(out, state->bad_step);
+	pack_double(out, state->last_finite);
+	if (state->is_open)
+		incident_pack(&state->incident, out);
+}
+
+static void unpack(void *of, struct unpacker *in)
+{
+	struct non_finite *state = of;
+	uint64_t flags = unpack_u64(in), bad_run = unpack_u64(in), finite_run = unpack_u64(in);
+
+	in->has_failed |= flags > 3 || bad_run > EARLY_RUN || finite_run > FINITE_RUN;
+	state->has_finite = flags & 1;
+	state->is_open = flags >> 1 & 1;
+	state->bad_run = (uint32_t)bad_run;
+	state->finite_run = (uint32_t)finite_run;
+	state->bad_step = unpack_i64(in);
+	state->last_finite = unpack_double(in);
+	if (state->is_open)
+		incident_unpack(&state->incident, in);
+}
+
+static void done(void *of)
+{
+	(void)of;
+}
+
+const struct detector_kind non_finite_kind = {
+	.bytes = sizeof(struct non_finite),
+	.roles = 1u << ROLE_LOSS | 1u << ROLE_EVAL_LOSS | 1u << ROLE_GRAD_NORM,
+	.feed = feed,
+	.pack = pack,
+	.unpack = unpack,
+	.done = done,
+};

@@ -1,0 +1,178 @@
+#include "detect/robust.h"
+
+#include <endian.h>
+#include <math.h>
+
+static const double floor_share = 0.002; /* of the level: below that, a difference is of no interest */
+static const float largest = 1e30f;
+
+void robust_clear(struct robust_window *window)
+{
+	*window = (struct robust_window){0};
+}
+
+static void swap(float *a, float *b)
+{
+	float kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* Hoare's partition about the middle value: returns j such that low..j are at most and j+1..high at least that value. */
+static size_t split(float *values, size_t low, size_t high)
+{
+	float pivot = values[low + (high - low) / 2];
+	size_t i = low, j = high;
+
+	for (;; i++, j--) {
+		while (values[i] < pivot)
+			i++;
+		while (values[j] > pivot)
+			j--;
+		if (i >= j)
+			return j;
+		swap(&values[i], &values[j]);
+	}
+}
+
+/* The k-th smallest of `count` values, which are reordered. */
+static float select_value(float *values, size_t count, size_t k)
+{
+	size_t low = 0, high = count - 1;
+
+	while (low < high) {
+		size_t middle = split(values, low, high);
+		if (k <= middle)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return values[k];
+}
+
+static double median(const float *values, size_t count)
+{
+	float copy[ROBUST_WINDOW];
+
+	memcpy(copy, values, count * sizeof *copy);
+	return (double)select_value(copy, count, count / 2);
+}
+
+static size_t in_order(const struct robust_window *window, float out[ROBUST_WINDOW])
+{
+	size_t first = window->count < ROBUST_WINDOW ? 0 : window->next;
+
+	for (size_t i = 0; i < window->count; i++)
+		out[i] = window->values[(first + i) % ROBUST_WINDOW];
+	return window->count;
+}
+
+/* The smallest difference between neighbours that is not 0: logs print few digits, and a quantum is no excursion. */
+static double quantum_of(const float *values, size_t count)
+{
+	double smallest = INFINITY;
+
+	for (size_t i = 1; i < count; i++) {
+		double step = fabs((double)values[i] - (double)values[i - 1]);
+		if (step > 0 && step < smallest)
+			smallest = step;
+	}
+	return isinf(smallest) ? 0 : smallest;
+}
+
+static double correlation_of(const float *residuals, size_t count, double spread)
+{
+	double products = 0, squares = 0, limit = 3 * spread, before = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double r = fmax(-limit, fmin(limit, (double)residuals[i]));
+		products += r * before;
+		squares += r * r;
+		before = r;
+	}
+	return squares > 0 ? fmax(0, fmin(0.95, products / squares)) : 0;
+}
+
+static void fit(struct robust_window *window)
+{
+	float values[ROBUST_WINDOW] = {0}, residuals[ROBUST_WINDOW], sizes[ROBUST_WINDOW];
+	size_t count = in_order(window, values), half = count / 2;
+	double older = median(values, half), newer = median(values + half, count - half);
+	double slope = (newer - older) / (double)half, middle = (older + newer) / 2;
+
+	for (size_t i = 0; i < count; i++) {
+		double straight = middle + slope * ((double)i - (double)(count - 1) / 2);
+		residuals[i] = (float)((double)values[i] - straight);
+		sizes[i] = fabsf(residuals[i]);
+	}
+	double spread = 1.4826 * (double)select_value(sizes, count, count / 2);
+	spread = fmax(spread, fmax(floor_share * fabs(newer), quantum_of(values, count)));
+	window->spread = spread;
+	window->correlation = correlation_of(residuals, count, spread);
+	window->slope = fmin(0, slope);
+	window->level = slope < 0 ? newer + fmax(slope * (double)half / 2, -spread) : middle;
+	window->since_fit = 0;
+}
+
+void robust_add(struct robust_window *window, double value)
+{
+	window->values[window->next] = fmaxf(-largest, fminf(largest, (float)value));
+	window->next = (window->next + 1) % ROBUST_WINDOW;
+	window->count += window->count < ROBUST_WINDOW;
+	window->since_fit++;
+	uint32_t patience = window->count < ROBUST_WINDOW ? ROBUST_REFIT / 4 : ROBUST_REFIT; /* young curves bend */
+	if (window->count >= 2 && window->since_fit >= patience)
+		fit(window);
+}
+
+double robust_expected(const struct robust_window *window)
+{
+	return window->level + fmax(window->slope * (window->since_fit + 1), -window->spread);
+}
+
+void robust_pack(const struct robust_window *window, struct buf *out)
+{
+	pack_u64(out, window->count);
+	pack_u64(out, window->next);
+	pack_u64(out, window->since_fit);
+	pack_double(out, window->level);
+	pack_double(out, window->slope);
+	pack_double(out, window->spread);
+	pack_double(out, window->correlation);
+	for (size_t i = 0; i < window->count; i++) {
+		uint32_t bits;
+		memcpy(&bits, &window->values[i], sizeof bits);
+		bits = htole32(bits);
+		buf_append(out, &bits, sizeof bits);
+	}
+}
+
+void robust_unpack(struct robust_window *window, struct unpacker *in)
+{
+	uint64_t count = unpack_u64(in), next = unpack_u64(in), since_fit = unpack_u64(in);
+
+	window->level = unpack_double(in);
+	window->slope = unpack_double(in);
+	window->spread = unpack_double(in);
+	window->correlation = unpack_double(in);
+	size_t bytes = (size_t)count * sizeof *window->values;
+	in->has_failed |= count > ROBUST_WINDOW || next >= ROBUST_WINDOW || since_fit > ROBUST_REFIT ||
+			  (count < ROBUST_WINDOW && next != count) || in->rest.len < bytes;
+	if (in->has_failed) {
+		robust_clear(window);
+		return;
+	}
+	window->count = (uint32_t)count;
+	window->next = (uint32_t)next;
+	window->since_fit = (uint32_t)since_fit;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t bits;
+		memcpy(&bits, in->rest.ptr + i * sizeof bits, sizeof bits);
+		bits = le32toh(bits);
+		memcpy(&window->values[i], &bits, sizeof bits);
+		/* A NaN would send the selection past its end. */
+		in->has_failed |= !isfinite(window->values[i]);
+	}
+	in->rest = span_skip(in->rest, bytes);
+}

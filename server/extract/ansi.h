@@ -1,0 +1,10 @@
+/*
+ * Job: text without terminal escape sequences. Internal to extract/.
+ * Ownership: the caller's buf holds the result. Threads: any.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+/* Control sequences (CSI, "ESC [ … letter"), operating system commands (OSC, up to BEL or ESC \) and two-byte escapes go. */
+void ansi_strip(struct span text, struct buf *out);

@@ -1,0 +1,264 @@
+#include "extract/attempt.h"
+#include "extract/number.h"
+
+bool attempts_init(struct attempts *attempts)
+{
+	*attempts = (struct attempts){0};
+	if (!mem_grow((void **)&attempts->starts, 0, &attempts->start_cap, sizeof *attempts->starts))
+		return false;
+	attempts->starts[attempts->start_count++] = 0;
+	return true;
+}
+
+void attempts_done(struct attempts *attempts)
+{
+	mem_free(attempts->tracks);
+	mem_free(attempts->starts);
+	*attempts = (struct attempts){0};
+}
+
+bool attempts_set_tracks(struct attempts *attempts, size_t count)
+{
+	struct track *tracks = count ? mem_zeroed(count * sizeof *tracks) : NULL;
+
+	if (count && !tracks)
+		return false;
+	mem_free(attempts->tracks);
+	attempts->tracks = tracks;
+	attempts->track_count = count;
+	return true;
+}
+
+static uint32_t current(const struct attempts *attempts)
+{
+	return (uint32_t)attempts->start_count;
+}
+
+/* base + by, unless that leaves the axis. */
+static void shift_base(struct position *p, int64_t epochs)
+{
+	int64_t by, base;
+
+	if (!__builtin_mul_overflow(p->epoch_length, epochs, &by) && !__builtin_add_overflow(p->base, by, &base) &&
+		base >= -STEP_MAX && base <= STEP_MAX)
+		p->base = base;
+}
+
+static int64_t length_of_epoch(const struct position *p)
+{
+	int64_t length = p->last - p->first + (p->stride ? p->stride : 1);
+
+	return length > 0 && length <= STEP_MAX ? length : 1;
+}
+
+static void follow_epoch(struct position *p, const struct raw_step *raw)
+{
+	/* An epoch of one point says the same step again and again; a global step that is printed twice does not. */
+	bool fell = raw->value < p->last || (raw->value == p->last && p->stride == 0);
+
+	if (raw->epoch > p->epoch && fell)
+		p->epoch_length = length_of_epoch(p);
+	if (raw->epoch > p->epoch ? fell : p->epoch_length > 0)
+		shift_base(p, raw->epoch - p->epoch);
+	p->first = raw->value;
+	p->stride = 0;
+}
+
+static void next_epoch(struct position *p, const struct raw_step *raw)
+{
+	p->epoch_length = length_of_epoch(p);
+	shift_base(p, 1);
+	p->first = raw->value;
+	p->stride = 0;
+}
+
+/* Moves p on to the raw step and returns it unrolled. */
+static int64_t unroll(struct position *p, const struct raw_step *raw)
+{
+	if (p->has_epoch && raw->has_epoch && raw->epoch != p->epoch)
+		follow_epoch(p, raw);
+	else if (p->is_per_epoch && raw->value <= p->first && raw->value < p->last)
+		next_epoch(p, raw);
+	if (p->stride == 0 && raw->value > p->first)
+		p->stride = raw->value - p->first;
+	p->has_epoch = raw->has_epoch;
+	p->epoch = raw->has_epoch ? raw->epoch : 0;
+	p->last = raw->value;
+	int64_t step = p->base + raw->value;
+	return step >= -STEP_MAX && step <= STEP_MAX ? step : raw->value;
+}
+
+/* The position after the first point of an attempt. */
+static void settle(struct position *p, const struct attempts *attempts, const struct raw_step *raw, int64_t step)
+{
+	if (!p->has_epoch || p->attempt == 0) {
+		p->first = raw->value;
+		p->stride = 0;
+	}
+	p->last = raw->value;
+	p->has_epoch = raw->has_epoch;
+	p->epoch = raw->has_epoch ? raw->epoch : 0;
+	p->attempt = current(attempts);
+	p->max_step = step;
+	p->max_ts_ms = raw->ts_ms;
+	p->last_line = raw->line;
+}
+
+static void confirm(struct attempts *attempts)
+{
+	attempts->trial.is_open = false;
+	for (size_t i = 0; i < attempts->track_count; i++)
+		attempts->tracks[i].is_on_trial = false;
+}
+
+static bool started_over(const struct track *track)
+{
+	return track->is_on_trial && !track->now.has_epoch && track->now.first == track->before.first;
+}
+
+/* The attempt on trial never was: its points go to the one before. */
+static void take_back(struct attempts *attempts)
+{
+	uint32_t from = current(attempts);
+
+	attempts->start_count--;
+	attempts->trial.is_open = false;
+	attempts->revision.is_pending = true;
+	attempts->revision.line = attempts->trial.line;
+	attempts->revision.from = from;
+	attempts->revision.to = from - 1;
+	for (size_t i = 0; i < attempts->track_count; i++) {
+		struct track *track = &attempts->tracks[i];
+		if (track->is_on_trial)
+			track->now = track->before;
+		else if (track->now.attempt == from)
+			track->now.attempt = from - 1;
+		track->is_on_trial = false;
+	}
+}
+
+/*
+ * The attempt on trial is another epoch: of a counter that has just started over again (is_again), or of one that fell
+ * back while the step of another definition went on.
+ */
+static void take_back_as_epoch(struct attempts *attempts, bool is_again)
+{
+	for (size_t i = 0; i < attempts->track_count; i++) {
+		struct track *track = &attempts->tracks[i];
+		struct position *p = &track->before;
+		int64_t highest = track->now.max_step - track->now.base;
+		if (!track->is_on_trial || (is_again && !started_over(track)))
+			continue;
+		p->is_per_epoch = true;
+		if (!started_over(track))
+			continue;
+		p->epoch_length = length_of_epoch(p);
+		shift_base(p, 1);
+		p->last = track->now.last;
+		p->stride = track->now.stride;
+		p->max_step = p->base + highest;
+		p->max_ts_ms = track->now.max_ts_ms;
+		p->last_line = track->now.last_line;
+	}
+	take_back(attempts);
+}
+
+static enum status open_attempt(struct attempts *attempts, const struct raw_step *raw, int64_t step, bool is_sure,
+	bool waits_for_epoch, struct error *err)
+{
+	if (!mem_grow(
+		    (void **)&attempts->starts, attempts->start_count, &attempts->start_cap, sizeof *attempts->starts))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	confirm(attempts);
+	attempts->starts[attempts->start_count++] = step;
+	attempts->trial.is_open = !is_sure;
+	attempts->trial.waits_for_epoch = !is_sure && waits_for_epoch;
+	attempts->trial.line = raw->line;
+	attempts->trial.points = 0;
+	return OK;
+}
+
+/* A track comes into an attempt that is already open. */
+static void enter(
+	struct attempts *attempts, struct track *track, const struct raw_step *raw, struct position *next, int64_t step)
+{
+	track->before = track->now;
+	track->is_on_trial = attempts->trial.is_open;
+	track->progress = 1;
+	settle(next, attempts, raw, step);
+	track->now = *next;
+}
+
+static void advance(
+	struct attempts *attempts, struct track *track, const struct raw_step *raw, struct position *next, int64_t step)
+{
+	bool is_progress = step > track->now.max_step;
+
+	next->max_step = step > next->max_step ? step : next->max_step;
+	next->max_ts_ms = raw->ts_ms > next->max_ts_ms ? raw->ts_ms : next->max_ts_ms;
+	next->last_line = raw->line;
+	track->now = *next;
+	if (!track->is_on_trial)
+		return;
+	track->progress += is_progress && track->progress < TRIAL_PROGRESS;
+	bool is_decided = track->progress >= TRIAL_PROGRESS && !attempts->trial.waits_for_epoch;
+	if (is_decided || step > track->before.max_step || ++attempts->trial.points >= TRIAL_POINTS_MAX)
+		confirm(attempts);
+}
+
+/* The step is below the maximum and log time is not: a restart, an epoch, or one of the ranks is slow. */
+static enum status fall_back(struct attempts *attempts, struct track *track, const struct raw_step *raw,
+	struct position *next, int64_t *step, struct error *err)
+{
+	bool is_sure = attempts->has_hint && attempts->hint_line > track->now.last_line;
+	bool is_first = !raw->has_epoch && raw->value == track->now.first;
+
+	if (!is_sure && attempts->trial.is_open && attempts->trial.waits_for_epoch && is_first && started_over(track) &&
+		track->now.max_step == track->before.max_step) {
+		take_back_as_epoch(attempts, true);
+		return attempts_place(attempts, track, raw, step, err);
+	}
+	bool is_refused = attempts->revision.is_pending || attempts->start_count >= ATTEMPTS_MAX;
+	bool is_known = attempts->trial.is_open || track->now.is_per_epoch;
+	if (is_refused || (is_known && !is_sure)) {
+		advance(attempts, track, raw, next, *step);
+		return OK;
+	}
+	TRY(open_attempt(attempts, raw, *step, is_sure, is_first, err));
+	enter(attempts, track, raw, next, *step);
+	return OK;
+}
+
+enum status attempts_place(
+	struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step, struct error *err)
+{
+	struct position next = track->now;
+	struct position *now = &track->now;
+
+	*step = unroll(&next, raw);
+	if (!attempts->has_step)
+		attempts->starts[0] = *step;
+	attempts->has_step = true;
+	if (now->attempt == 0) {
+		settle(&next, attempts, raw, *step);
+		*now = next;
+	} else if (now->attempt < current(attempts)) {
+		bool goes_on = attempts->trial.is_open && *step > now->max_step;
+		if (goes_on) {
+			take_back_as_epoch(attempts, false);
+			return attempts_place(attempts, track, raw, step, err);
+		}
+		enter(attempts, track, raw, &next, *step);
+	} else if (*step < now->max_step && raw->ts_ms >= now->max_ts_ms) {
+		return fall_back(attempts, track, raw, &next, step, err);
+	} else if (*step >= now->max_step) {
+		bool is_late_chunk = attempts->trial.is_open && track->is_on_trial &&
+				     track->progress<TRIAL_PROGRESS && * step> track->before.max_step;
+		if (is_late_chunk) {
+			take_back(attempts);
+			return attempts_place(attempts, track, raw, step, err);
+		}
+		advance(attempts, track, raw, &next, *step);
+	}
+	return OK;
+}

@@ -1,0 +1,90 @@
+/*
+ * Job: where each definition of a stream stands on its step axis: unrolls per-epoch counters, tells restarts from late
+ *      chunks and from counters that start over in each epoch. Internal to extract/.
+ * Ownership: init/done. Threads: one at a time.
+ *
+ * A step that falls below the definition's maximum while log time does not is one of these:
+ *   a restart        opened on trial; decided when five more and more advanced points stayed at or below the old maximum, or at
+ *                    once when a start-up or checkpoint-load line stands before it;
+ *   a late chunk     log time went back too: nothing happens. Or it passes the old maximum before the five: taken back;
+ *   the next epoch   of a per-epoch counter. With an epoch group this is told at once and unrolled. Without one it looks like
+ *                    a restart from the very first step, so such a trial stays open until the counter passes its old
+ *                    maximum (a restart), or starts over at the same first value from the same maximum (twice in a
+ *                    row: per-epoch; taken back and unrolled from then on), or TRIAL_POINTS_MAX points went by (a
+ *                    restart). When another definition's step just goes on, it is no restart either.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/pack.h"
+#include "extract/extract.h"
+
+enum { ATTEMPTS_MAX = 1000, TRIAL_PROGRESS = 5, TRIAL_POINTS_MAX = 1024 };
+
+/* A step as captured. */
+struct raw_step {
+	int64_t value;
+	int64_t epoch;
+	bool has_epoch;
+	int64_t ts_ms;
+	uint64_t line;
+};
+
+struct position {
+	uint32_t attempt; /* 0: no step yet */
+	bool is_per_epoch; /* starts over without an epoch group */
+	bool has_epoch;
+	int64_t first; /* raw: of the epoch, or of the attempt */
+	int64_t last; /* raw */
+	int64_t stride; /* between the first two; 0: not known */
+	int64_t epoch;
+	int64_t epoch_length;
+	int64_t base; /* unrolled = base + raw */
+	int64_t max_step; /* unrolled */
+	int64_t max_ts_ms;
+	uint64_t last_line;
+};
+
+/* One definition in one stream. */
+struct track {
+	struct definition_health health;
+	uint32_t limited_in_row;
+	uint32_t progress; /* points of the trial that advanced */
+	uint64_t count; /* points: the step of a definition that has none */
+	bool is_on_trial; /* `before` is where it stood before the trial */
+	struct position now;
+	struct position before;
+};
+
+struct attempts {
+	struct track *tracks;
+	size_t track_count;
+	int64_t *starts; /* one an attempt */
+	size_t start_count;
+	size_t start_cap;
+	bool has_step; /* any yet */
+	bool has_hint; /* a start-up line, not yet followed by a step */
+	uint64_t hint_line;
+	struct {
+		bool is_open;
+		bool waits_for_epoch;
+		uint64_t line;
+		uint32_t points;
+	} trial;
+	struct {
+		bool is_pending;
+		uint64_t line;
+		uint32_t from;
+		uint32_t to;
+	} revision;
+};
+
+bool attempts_init(struct attempts *attempts) __attribute__((warn_unused_result));
+void attempts_done(struct attempts *attempts);
+/* Exactly `count` fresh tracks. */
+bool attempts_set_tracks(struct attempts *attempts, size_t count) __attribute__((warn_unused_result));
+/* Where the step lies on the axis; may open, confirm or take back an attempt. */
+enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
+	struct error *err) MUST_CHECK;
+void attempts_pack(const struct attempts *attempts, struct buf *out);
+enum status attempts_unpack(struct attempts *attempts, struct unpacker *in, struct error *err) MUST_CHECK;

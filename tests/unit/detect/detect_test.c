@@ -1,0 +1,400 @@
+#include "detect/detector.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { REPORTS_MAX = 64 };
+
+struct report {
+	enum incident_change change;
+	struct incident incident;
+};
+
+/* One series with everything that was said about it. */
+struct series {
+	struct detector_set *set;
+	uint64_t ordinal;
+	int64_t step;
+	uint32_t attempt;
+	uint64_t noise;
+	struct report reports[REPORTS_MAX];
+	size_t count;
+};
+
+static void series_done(struct series *series)
+{
+	detector_set_free(series->set);
+}
+AUTO_DONE_TYPE(series)
+
+static struct series series_of(enum role role)
+{
+	struct series series = {.set = detector_set_new(role), .attempt = 1, .noise = 1};
+
+	CHECK(series.set);
+	return series;
+}
+
+static void remember(void *context, enum incident_change change, const struct incident *incident)
+{
+	struct series *series = context;
+
+	CHECK(series->count < REPORTS_MAX);
+	CHECK((change == INCIDENT_CLOSED) == (incident->state == INCIDENT_RECOVERED));
+	CHECK((incident->closed_ms != 0) == (change == INCIDENT_CLOSED));
+	series->reports[series->count++] = (struct report){change, *incident};
+}
+
+static void feed(struct series *series, double value)
+{
+	struct point point = {
+		.step = series->step, .ts_ms = 1000 + series->step, .value = value, .attempt = series->attempt};
+
+	point.line = 7 * series->ordinal;
+	detector_set_feed(series->set, series->ordinal++, &point, remember, series);
+	series->step += 10;
+}
+
+/* Gaussian enough: the sum of twelve. */
+static double noise(struct series *series)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++) {
+		series->noise = series->noise * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		sum += (double)(series->noise >> 11) / (double)(UINT64_C(1) << 53);
+	}
+	return sum;
+}
+
+static void feed_level(struct series *series, double level, double share, int count)
+{
+	for (int i = 0; i < count; i++)
+		feed(series, level * (1 + share * noise(series)));
+}
+
+static struct report *report_at(struct series *series, size_t index)
+{
+	CHECK(index < series->count);
+	return &series->reports[index];
+}
+
+static void check_report(struct series *series, size_t index, enum incident_change change, enum incident_kind kind,
+	enum severity severity)
+{
+	struct report *report = report_at(series, index);
+
+	CHECK_INT(report->change, change);
+	CHECK_INT(report->incident.kind, kind);
+	CHECK_INT(report->incident.severity, severity);
+}
+
+TEST(a_spike_opens_within_two_points_and_recovers)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed_level(&s, 3, 0.01, 64);
+	feed_level(&s, 6, 0.01, 2);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_INFO);
+	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+	feed_level(&s, 6, 0.01, 3);
+	feed_level(&s, 3, 0.01, 30);
+	struct incident *closed = &report_at(&s, s.count - 1)->incident;
+	check_report(&s, s.count - 1, INCIDENT_CLOSED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+	CHECK_INT(closed->first_step, 640);
+	CHECK_INT(closed->opened_step, 640);
+	CHECK_INT(closed->opened_ordinal, 64);
+	CHECK_INT(closed->last_step, 680);
+	CHECK_INT(closed->line, 64 * 7);
+	CHECK_INT(closed->opened_ms, 1640);
+	CHECK(closed->closed_ms > 1680 && closed->closed_ms < 1850);
+	CHECK(closed->worst >= closed->value && closed->worst < 6.3);
+	CHECK(closed->expected > 2.9 && closed->expected < 3.1);
+	CHECK(closed->score > 8);
+	CHECK(closed->spread > 0.006 && closed->spread < 0.1);
+}
+
+TEST(a_spike_is_seen_with_twenty_points_of_history)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed_level(&s, 3, 0.01, 21);
+	feed_level(&s, 6, 0.01, 3);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_INFO);
+	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+}
+
+TEST(a_spike_is_seen_while_the_loss_falls)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	for (int i = 0; i < 64; i++)
+		feed(&s, (2 + 9 / sqrt(1 + i / 60.0)) * (1 + 0.01 * noise(&s)));
+	CHECK_INT(s.count, 0);
+	for (int i = 64; i < 66; i++)
+		feed(&s, 2 * (2 + 9 / sqrt(1 + i / 60.0)));
+	check_report(&s, 1, INCIDENT_UPDATED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+}
+
+TEST(one_odd_point_is_a_mark)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed_level(&s, 3, 0.01, 200);
+	feed(&s, 4);
+	feed_level(&s, 3, 0.01, 200);
+	CHECK_INT(s.count, 2);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_INFO);
+	check_report(&s, 1, INCIDENT_CLOSED, INCIDENT_LOSS_SPIKE, SEVERITY_INFO);
+	CHECK_INT(report_at(&s, 1)->incident.first_step, 2000);
+	CHECK_INT(report_at(&s, 1)->incident.closed_ms, 1000 + 2010);
+}
+
+TEST(healthy_curves_are_silent)
+{
+	static const double shares[] = {0.001, 0.01, 0.03};
+
+	for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++) {
+		AUTO_DONE(series) s = series_of(ROLE_LOSS);
+		for (int i = 0; i < 20000; i++)
+			feed(&s, (1.8 + 9.2 / pow(1 + i / 60.0, 0.45)) * (1 + shares[k] * noise(&s)));
+		CHECK_INT(s.count, 0);
+	}
+}
+
+TEST(constant_quantised_and_falling_columns_are_silent)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+	AUTO_DONE(series) q = series_of(ROLE_LOSS);
+	AUTO_DONE(series) f = series_of(ROLE_LOSS);
+
+	for (int i = 0; i < 1000; i++) {
+		feed(&s, 0);
+		feed(&q, 0.4 + 0.01 * (i % 7 == 0)); /* two decimals */
+		feed(&f, i < 500 ? 3 + 0.01 * noise(&f) : 2 + 0.01 * noise(&f));
+	}
+	CHECK_INT(s.count, 0);
+	CHECK_INT(q.count, 0);
+	CHECK_INT(f.count, 0);
+}
+
+TEST(a_ramp_is_found_by_its_sum)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed_level(&s, 2, 0.005, 300);
+	for (int i = 0; i < 200; i++)
+		feed(&s, (2 + 0.2 * i / 200) * (1 + 0.005 * noise(&s)));
+	CHECK(s.count > 0);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+	struct incident *opened = &report_at(&s, 0)->incident;
+	CHECK(opened->first_step < opened->opened_step && opened->first_step >= 2900);
+	CHECK(opened->opened_step < 4200);
+}
+
+TEST(back_to_the_start_is_a_divergence)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	for (int i = 0; i < 500; i++)
+		feed(&s, (2 + 9 / sqrt(1 + i / 30.0)) * (1 + 0.01 * noise(&s)));
+	feed_level(&s, 10, 0.02, 300);
+	CHECK_INT(s.count, 4);
+	check_report(&s, 2, INCIDENT_CLOSED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+	check_report(&s, 3, INCIDENT_OPENED, INCIDENT_DIVERGENCE, SEVERITY_CRITICAL);
+	CHECK_INT(report_at(&s, 3)->incident.first_step, 5000);
+	CHECK_INT(report_at(&s, 3)->incident.opened_step, 5000 + 10 * 8);
+	feed_level(&s, 4, 0.01, 60);
+	CHECK_INT(s.count, 5);
+	check_report(&s, 4, INCIDENT_CLOSED, INCIDENT_DIVERGENCE, SEVERITY_CRITICAL);
+}
+
+TEST(staying_up_is_a_divergence_or_the_new_level)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+	AUTO_DONE(series) low = series_of(ROLE_LOSS);
+
+	feed_level(&s, 3, 0.01, 300);
+	feed_level(&s, 4.5, 0.01, 300);
+	check_report(&s, s.count - 1, INCIDENT_OPENED, INCIDENT_DIVERGENCE, SEVERITY_CRITICAL);
+	feed_level(&low, 3, 0.01, 300);
+	feed_level(&low, 3.3, 0.01, 300); /* a tenth up */
+	check_report(&low, low.count - 1, INCIDENT_CLOSED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+	size_t before = low.count;
+	feed_level(&low, 3.3, 0.01, 1000);
+	CHECK_INT(low.count, before);
+}
+
+TEST(a_new_attempt_starts_afresh)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed_level(&s, 2, 0.01, 300);
+	feed_level(&s, 4, 0.01, 4);
+	s.attempt = 2;
+	feed_level(&s, 9, 0.01, 300);
+	check_report(&s, s.count - 1, INCIDENT_CLOSED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+}
+
+TEST(extreme_values_do_no_harm)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+	static const double values[] = {1e308, -1e308, 0, 5e-324, 1, -1};
+
+	for (int i = 0; i < 500; i++)
+		feed(&s, values[(i * 7 + i / 13) % 6]);
+	CHECK(s.count < REPORTS_MAX);
+}
+
+TEST(a_nan_is_critical_at_once)
+{
+	static const enum role roles[] = {ROLE_LOSS, ROLE_EVAL_LOSS, ROLE_GRAD_NORM};
+	static const double bad[] = {NAN, INFINITY, -INFINITY};
+
+	for (size_t i = 0; i < 3; i++) {
+		AUTO_DONE(series) s = series_of(roles[i]);
+		feed(&s, 2);
+		feed(&s, bad[i]);
+		CHECK_INT(s.count, 1);
+		check_report(&s, 0, INCIDENT_OPENED, INCIDENT_NON_FINITE, SEVERITY_CRITICAL);
+		CHECK_DOUBLE(report_at(&s, 0)->incident.value, bad[i]);
+		CHECK_DOUBLE(report_at(&s, 0)->incident.expected, 2);
+		feed_level(&s, 2, 0.01, 4);
+		feed(&s, NAN);
+		feed_level(&s, 2, 0.01, 4);
+		CHECK_INT(s.count, 1);
+		feed(&s, 2);
+		check_report(&s, 1, INCIDENT_CLOSED, INCIDENT_NON_FINITE, SEVERITY_CRITICAL);
+		CHECK_INT(report_at(&s, 1)->incident.last_step, 60);
+	}
+}
+
+TEST(nan_from_the_beginning_is_a_warning_at_the_third)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed(&s, NAN);
+	feed(&s, NAN);
+	CHECK_INT(s.count, 0);
+	feed(&s, NAN);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_NON_FINITE, SEVERITY_WARNING);
+	CHECK_INT(report_at(&s, 0)->incident.first_step, 0);
+	CHECK_INT(report_at(&s, 0)->incident.opened_step, 20);
+	feed_level(&s, 2, 0.01, 5);
+	check_report(&s, 1, INCIDENT_CLOSED, INCIDENT_NON_FINITE, SEVERITY_WARNING);
+	feed(&s, NAN);
+	check_report(&s, 2, INCIDENT_OPENED, INCIDENT_NON_FINITE, SEVERITY_CRITICAL);
+}
+
+TEST(other_roles_may_be_anything)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 100, 0.01, 200);
+	feed(&s, NAN);
+	feed_level(&s, 300, 0.01, 20);
+	CHECK_INT(s.count, 0);
+}
+
+/* A curve with everything on it: noise, an odd point, a spike, NaN, a ramp, a divergence, a restart. */
+static void feed_eventful(struct series *series, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		double level = 2 + 9 / sqrt(1 + i / 30.0);
+		bool is_spike = i >= 500 && i < 510, is_ramp = i >= 700 && i < 800,
+		     is_divergence = i >= 900 && i < 1300;
+		series->attempt = i < 1400 ? 1 : 2;
+		level *= is_spike ? 2 : is_ramp ? 1 + (i - 700) / 500.0 : 1;
+		level = is_divergence ? 11 : level;
+		level *= i == 450 ? 1.5 : 1;
+		feed(series, i == 600 || i == 20 ? NAN : level * (1 + 0.01 * noise(series)));
+	}
+}
+
+static void check_same_reports(struct series *a, struct series *b)
+{
+	CHECK_INT(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct incident *x = &a->reports[i].incident, *y = &b->reports[i].incident;
+		CHECK_INT(a->reports[i].change, b->reports[i].change);
+		CHECK_INT(x->kind, y->kind);
+		CHECK_INT(x->severity, y->severity);
+		CHECK_INT(x->opened_ordinal, y->opened_ordinal);
+		CHECK_INT(x->first_step, y->first_step);
+		CHECK_INT(x->last_step, y->last_step);
+		CHECK_INT(x->line, y->line);
+		CHECK_INT(x->closed_ms, y->closed_ms);
+		CHECK_DOUBLE(x->value, y->value);
+		CHECK_DOUBLE(x->expected, y->expected);
+		CHECK_DOUBLE(x->spread, y->spread);
+		CHECK_DOUBLE(x->score, y->score);
+		CHECK_DOUBLE(x->worst, y->worst);
+	}
+}
+
+static void restart(struct series *series, enum role role)
+{
+	AUTO_DONE(buf) first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
+	struct detector_set *restored = NULL;
+
+	detector_set_pack(series->set, &first);
+	struct unpacker in = unpacker_on(buf_span(&first));
+	CHECK_OK(detector_set_unpack(&restored, role, &in, &err));
+	CHECK_OK(unpacker_end(&in, "state", &err));
+	detector_set_free(series->set);
+	series->set = restored;
+	detector_set_pack(restored, &second);
+	CHECK_SPAN(buf_span(&second), buf_span(&first));
+}
+
+TEST(a_restored_state_says_exactly_the_same)
+{
+	AUTO_DONE(series) whole = series_of(ROLE_LOSS);
+
+	feed_eventful(&whole, 0, 1500);
+	CHECK(whole.count >= 8);
+	for (int cut = 0; cut < 1500; cut += 7) {
+		AUTO_DONE(series) s = series_of(ROLE_LOSS);
+		feed_eventful(&s, 0, cut);
+		restart(&s, ROLE_LOSS);
+		feed_eventful(&s, cut, 1500);
+		check_same_reports(&s, &whole);
+	}
+}
+
+TEST(states_are_small_and_damage_is_refused)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	feed_eventful(&s, 0, 505);
+	detector_set_pack(s.set, &state);
+	CHECK(state.len < 4096);
+	for (size_t len = 0; len < state.len; len++) {
+		AUTO(detector_set) restored = NULL;
+		struct unpacker in = unpacker_on(span_of(state.ptr, len));
+		CHECK_FAILS(detector_set_unpack(&restored, ROLE_LOSS, &in, &err), ERR_INVALID, "damaged");
+	}
+	AUTO(detector_set) other = NULL;
+	struct unpacker in = unpacker_on(buf_span(&state));
+	CHECK_FAILS(detector_set_unpack(&other, ROLE_GRAD_NORM, &in, &err), ERR_INVALID, "not of role grad_norm");
+}
+
+TEST(out_of_memory_is_blind_but_alive)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	mem_fail_at(1);
+	feed(&s, 2);
+	mem_fail_at(0);
+	feed_level(&s, 2, 0.01, 100);
+	feed_level(&s, 4, 0.01, 2);
+	CHECK_INT(s.count, 2);
+	for (long nth = 1; nth < 4; nth++) {
+		mem_fail_at(nth);
+		AUTO(detector_set) set = detector_set_new(ROLE_LOSS);
+		mem_fail_at(0);
+		CHECK(!set);
+	}
+}

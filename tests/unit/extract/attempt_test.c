@@ -1,0 +1,295 @@
+#include "helper.h"
+
+static void check_starts(struct stream *stream, size_t count, const int64_t *expected)
+{
+	const int64_t *starts;
+
+	CHECK_INT(extractor_attempt_starts(stream->extractor, &starts), count);
+	for (size_t i = 0; i < count; i++)
+		CHECK_INT(starts[i], expected[i]);
+}
+
+TEST(a_restart_from_a_checkpoint_opens_an_attempt)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	feed_steps(&s, 10, 200, 10);
+	feed_steps(&s, 100, 130, 10);
+	CHECK(extractor_is_undecided(s.extractor));
+	CHECK_INT(newest(&s)->attempt, 2);
+	feed_steps(&s, 140, 140, 10);
+	CHECK(!extractor_is_undecided(s.extractor));
+	feed_steps(&s, 150, 400, 10);
+	CHECK_INT(extractor_attempt(s.extractor), 2);
+	CHECK_INT(newest(&s)->attempt, 2);
+	CHECK_INT(point_at(&s, 19)->attempt, 1);
+	CHECK_INT(point_at(&s, 20)->attempt, 2);
+	CHECK_INT(s.revisions, 0);
+	check_starts(&s, 2, (int64_t[]){10, 100});
+}
+
+TEST(a_start_up_line_decides_at_once)
+{
+	static const char *const lines[] = {"loading checkpoint from /ckpt/iter_90", "INFO Resuming from step 90",
+		"[01/23 17:57:13] detectron2 INFO: Starting training from iteration 90",
+		" successfully loaded checkpoint from x", "Resuming training from out",
+		"Checkpoint successfully loaded"};
+
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		feed_steps(&s, 10, 100, 10);
+		feed(&s, "something else");
+		feed(&s, lines[i]);
+		feed(&s, "something else");
+		feed_steps(&s, 90, 90, 10); /* so near that the five points would have said nothing */
+		CHECK_INT(newest(&s)->attempt, 2);
+		CHECK(!extractor_is_undecided(s.extractor));
+		feed_steps(&s, 100, 200, 10);
+		CHECK_INT(extractor_attempt(s.extractor), 2);
+	}
+}
+
+TEST(ordinary_lines_are_no_start)
+{
+	static const char *const lines[] = {"saving checkpoint at step 100 to /ckpt", "consumed samples: 5", "start",
+		"kp", "The sum of it all is taken", "Checkpoint saved"};
+
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		feed_steps(&s, 10, 100, 10);
+		feed(&s, lines[i]);
+		feed_steps(&s, 90, 90, 10);
+		CHECK(extractor_is_undecided(s.extractor));
+	}
+}
+
+TEST(a_late_chunk_is_taken_back)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	feed_steps(&s, 10, 50, 10);
+	feed_steps(&s, 100, 200, 10);
+	feed_steps(&s, 60, 90, 10); /* four points */
+	CHECK_INT(newest(&s)->attempt, 2);
+	feed_steps(&s, 210, 300, 10);
+	CHECK_INT(s.revisions, 1);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+	CHECK(!extractor_is_undecided(s.extractor));
+	for (size_t i = 0; i < s.points.count; i++)
+		CHECK_INT(point_at(&s, i)->attempt, 1);
+	check_starts(&s, 1, (int64_t[]){10});
+}
+
+TEST(a_chunk_with_old_log_times_is_late_without_a_trial)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	char text[64];
+
+	for (int step = 0; step < 100; step++) {
+		int shown = step < 50 ? step : step < 80 ? step + 20 : step - 30; /* 50..69 come last */
+		snprintf(text, sizeof text, "step %d loss 1", shown);
+		feed_at(&s, span_from(text), noon_ms + 1000 * shown);
+	}
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+	CHECK_INT(s.revisions, 0);
+	for (size_t i = 0; i < s.points.count; i++)
+		CHECK_INT(point_at(&s, i)->attempt, 1);
+}
+
+TEST(ranks_out_of_step_are_no_restart)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	for (int step = 0; step < 50; step++)
+		for (int rank = 0; rank < 8; rank++)
+			feed_steps(&s, rank == 0 ? step + 1 : step, rank == 0 ? step + 1 : step, 1);
+	feed_steps(&s, 51, 51, 1);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+	for (size_t i = 0; i < s.points.count; i++)
+		CHECK_INT(point_at(&s, i)->attempt, 1);
+}
+
+TEST(an_epoch_group_unrolls_the_step)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"Epoch (?<epoch>\\\\d+) batch (?<step>\\\\d+) loss "
+		      "(?<value>\\\\S+)\"}]");
+	char text[64];
+
+	for (int epoch = 0; epoch < 4; epoch++)
+		for (int batch = 0; batch < 50; batch += 5) {
+			snprintf(text, sizeof text, "Epoch %d batch %d loss 1", epoch, batch);
+			feed(&s, text);
+			CHECK_INT(newest(&s)->step, epoch * 50 + batch);
+		}
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+	/* Back into an epoch that was: a restart. */
+	for (int batch = 0; batch < 50; batch += 5) {
+		snprintf(text, sizeof text, "Epoch 2 batch %d loss 1", batch);
+		feed(&s, text);
+		CHECK_INT(newest(&s)->step, 100 + batch);
+		CHECK_INT(newest(&s)->attempt, 2);
+	}
+	CHECK(!extractor_is_undecided(s.extractor));
+	feed(&s, "Epoch 3 batch 0 loss 1");
+	CHECK_INT(newest(&s)->step, 150);
+	check_starts(&s, 2, (int64_t[]){0, 100});
+}
+
+TEST(a_global_step_with_an_epoch_is_not_unrolled)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"epoch (?<epoch>\\\\d+) step (?<step>\\\\d+) loss "
+		      "(?<value>\\\\S+)\"}]");
+	char text[64];
+
+	for (int step = 0; step < 300; step++) {
+		snprintf(text, sizeof text, "epoch %d step %d loss 1", step / 100, step);
+		feed(&s, text);
+		CHECK_INT(newest(&s)->step, step);
+	}
+}
+
+static void feed_epochs(struct stream *s, int epochs)
+{
+	for (int epoch = 0; epoch < epochs; epoch++)
+		feed_steps(s, 1, 20, 1);
+}
+
+TEST(a_per_epoch_counter_without_an_epoch_gives_no_attempts)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	feed_epochs(&s, 2);
+	CHECK(extractor_is_undecided(s.extractor));
+	feed_epochs(&s, 4);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+	CHECK(!extractor_is_undecided(s.extractor));
+	CHECK_INT(s.revisions, 1);
+	for (size_t i = 0; i < s.points.count; i++)
+		CHECK_INT(point_at(&s, i)->attempt, 1);
+	for (size_t i = 40; i < s.points.count; i++)
+		CHECK_INT(point_at(&s, i)->step, i + 1);
+}
+
+TEST(several_definitions_of_one_per_epoch_counter)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"},"
+		      "{\"Name\":\"again\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"}]");
+	char text[64];
+
+	for (int i = 0; i < 120; i++) {
+		snprintf(text, sizeof text, "step %d loss 1", i % 20);
+		CHECK_INT(feed(&s, text), 2);
+	}
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+	CHECK_INT(newest(&s)->step, 119);
+	CHECK_INT(point_at(&s, s.points.count - 2)->step, 119);
+	CHECK_INT(s.revisions, 1);
+}
+
+TEST(a_counter_beside_a_global_step_is_no_restart)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"},"
+		      "{\"Name\":\"lr\",\"Regex\":\"global (?<step>\\\\d+) lr (?<value>\\\\S+)\"}]");
+	char text[64];
+
+	for (int i = 0; i < 120; i++) {
+		snprintf(text, sizeof text, "step %d loss 1", i % 20);
+		feed(&s, text);
+		snprintf(text, sizeof text, "global %d lr 1", i);
+		feed(&s, text);
+	}
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+	CHECK_INT(s.revisions, 1);
+	CHECK_INT(newest(&s)->step, 119);
+}
+
+TEST(a_restart_from_scratch_is_known_when_it_passes_the_crash)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	feed_steps(&s, 0, 50, 1);
+	feed_steps(&s, 0, 50, 1);
+	CHECK(extractor_is_undecided(s.extractor));
+	CHECK_INT(newest(&s)->attempt, 2);
+	feed_steps(&s, 51, 51, 1);
+	CHECK(!extractor_is_undecided(s.extractor));
+	CHECK_INT(extractor_attempt(s.extractor), 2);
+	check_starts(&s, 2, (int64_t[]){0, 0});
+}
+
+TEST(a_trial_ends_even_when_nothing_decides_it)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	feed_steps(&s, 0, 3000, 1);
+	feed_steps(&s, 0, 1100, 1);
+	CHECK(!extractor_is_undecided(s.extractor));
+	CHECK_INT(newest(&s)->attempt, 2);
+}
+
+TEST(every_definition_follows_into_the_attempt)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"},"
+		      "{\"Name\":\"val\",\"Regex\":\"step (?<step>\\\\d+) val (?<value>\\\\S+)\"},"
+		      "{\"Name\":\"other\",\"Regex\":\"other (?<value>\\\\S+)\"}]");
+
+	feed_steps(&s, 0, 100, 10);
+	feed(&s, "step 100 val 1");
+	feed_steps(&s, 50, 50, 10);
+	feed(&s, "step 50 val 1");
+	CHECK_INT(newest(&s)->attempt, 2);
+	feed(&s, "other 1");
+	CHECK_INT(newest(&s)->attempt, 2);
+	CHECK_INT(newest(&s)->step, 50);
+	feed_steps(&s, 60, 200, 10);
+	feed(&s, "step 200 val 1");
+	CHECK_INT(extractor_attempt(s.extractor), 2);
+	CHECK_INT(s.revisions, 0);
+}
+
+TEST(many_restarts_are_all_counted)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	for (int i = 0; i < 10; i++) {
+		feed_steps(&s, i * 100, i * 100 + 200, 10);
+		feed(&s, "Resuming from checkpoint");
+	}
+	CHECK_INT(extractor_attempt(s.extractor), 10);
+	check_starts(&s, 10, (int64_t[]){0, 100, 200, 300, 400, 500, 600, 700, 800, 900});
+}
+
+TEST(wild_steps_do_not_pile_up_attempts)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	uint32_t seed = 1;
+
+	for (int i = 0; i < 20000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		feed_steps(&s, (int)(seed >> 12), (int)(seed >> 12), 1);
+	}
+	CHECK(extractor_attempt(s.extractor) <= 1000);
+}
+
+TEST(new_definitions_keep_steps_and_attempts)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	AUTO(definition_set) other = set_from("[{\"Name\":\"lr\",\"Regex\":\"lr (\\\\S+)\"}]");
+
+	feed_steps(&s, 0, 100, 10);
+	feed(&s, "Resuming from x");
+	feed_steps(&s, 50, 100, 10);
+	extractor_reset_definitions(s.extractor);
+	struct definition_set *kept = s.set;
+	s.set = other;
+	feed(&s, "lr 0.5");
+	s.set = kept;
+	CHECK_INT(newest(&s)->step, 100);
+	CHECK_INT(newest(&s)->attempt, 2);
+	CHECK_INT(extractor_health(s.extractor, 0).tried, 1);
+}

@@ -1,0 +1,235 @@
+#include "helper.h"
+
+#include "base/clock.h"
+
+TEST(the_value_is_the_named_group_or_the_first)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"a\",\"Regex\":\"a=(\\\\S+)\"},"
+		      "{\"Name\":\"b\",\"Regex\":\"(\\\\w+)=b(?<value>\\\\d+)\"},"
+		      "{\"Name\":\"c\",\"Regex\":\"step (?<step>\\\\d+)/(?<total>\\\\d+) c=(\\\\S+)\"}]");
+
+	CHECK_INT(feed(&s, "a=1.5 x=b7"), 2);
+	CHECK_DOUBLE(point_at(&s, 0)->value, 1.5);
+	CHECK_DOUBLE(point_at(&s, 1)->value, 7);
+	CHECK_INT(feed(&s, "step 12/100 c=0.25"), 1);
+	CHECK_DOUBLE(newest(&s)->value, 0.25);
+	CHECK_INT(newest(&s)->step, 12);
+	CHECK_INT(s.points.items[2].definition, 2);
+	CHECK_INT(newest(&s)->line, 1);
+	CHECK_INT(newest(&s)->attempt, 1);
+}
+
+TEST(numbers_as_trainers_print_them)
+{
+	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"v\",\"Regex\":\"v=([^;]*);\"}]");
+	static const struct {
+		const char *text;
+		double value;
+	} cases[] = {{"v=1;", 1}, {"v= -2.5e-3 ;", -2.5e-3}, {"v=4,376;", 4376}, {"v=1,234,567.5;", 1234567.5},
+		{"v=nan;", NAN}, {"v=NaN;", NAN}, {"v=inf;", INFINITY}, {"v=-inf;", -INFINITY}, {"v=.5;", .5}};
+	static const char *const wrong[] = {
+		"v=;", "v=abc;", "v=1,23;", "v=1234,567;", "v=,123;", "v=1.5,000;", "v=0x10;", "v=1 2;", "v=,;"};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		CHECK_INT(feed(&s, cases[i].text), 1);
+		CHECK_DOUBLE(newest(&s)->value, cases[i].value);
+	}
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+		CHECK_INT(feed(&s, wrong[i]), 0);
+	struct definition_health health = extractor_health(s.extractor, 0);
+	CHECK_INT(health.tried, 18);
+	CHECK_INT(health.matched, 18);
+	CHECK_INT(health.not_numeric, 9);
+	CHECK_INT(extractor_health(s.extractor, 7).tried, 0);
+}
+
+TEST(every_segment_of_a_progress_bar_counts)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	CHECK_INT(feed(&s, "step 1 loss 3.0\rstep 2 loss 2.0\r\rstep 3 loss 1.0\r"), 3);
+	CHECK_INT(newest(&s)->step, 3);
+	CHECK_INT(point_at(&s, 0)->line, 0);
+	CHECK_INT(extractor_health(s.extractor, 0).tried, 3);
+}
+
+TEST(escapes_are_not_text)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"^step: (?<step>\\\\d+) loss: (?<value>\\\\S+)$\"}]");
+
+	CHECK_INT(feed(&s, "\x1b[31mstep: 4 \x1b[32mloss: 2.5\x1b[0m"), 1);
+	CHECK_DOUBLE(newest(&s)->value, 2.5);
+	CHECK_INT(feed(&s, "\x1b]0;title\x07step: 5 loss: 2.25"), 1);
+	CHECK_INT(feed(&s, "\x1b]8;;http://x\x1b\\step: 6 loss: 2\x1b[K\x1b"), 1);
+	CHECK_INT(feed(&s, "\x1b(step: 7 loss: 2"), 1);
+	CHECK_INT(newest(&s)->step, 7);
+}
+
+TEST(a_step_comes_from_the_group_the_line_the_stream_or_the_count)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"lone\",\"Regex\":\"lone (\\\\S+)\"},"
+		      "{\"Name\":\"loss\",\"Regex\":\"loss (\\\\S+)\",\"Step\":\"it (\\\\d+)\"}]");
+
+	CHECK_INT(feed(&s, "lone 1"), 1);
+	CHECK_INT(newest(&s)->step, 0);
+	CHECK_INT(feed(&s, "lone 1"), 1);
+	CHECK_INT(newest(&s)->step, 1);
+	CHECK_INT(feed(&s, "loss 1"), 1);
+	CHECK_INT(newest(&s)->step, 0);
+	CHECK_INT(feed(&s, "lone 1 loss 2 it 40"), 2);
+	CHECK_INT(point_at(&s, 3)->step, 40); /* a neighbour's step, further right */
+	CHECK_INT(newest(&s)->step, 40);
+	CHECK_INT(feed(&s, "loss 3"), 1);
+	CHECK_INT(newest(&s)->step, 40);
+}
+
+TEST(steps_that_are_no_whole_numbers_are_refused)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"loss\",\"Regex\":\"step (?<step>\\\\S+) loss (?<value>\\\\S+)\"}]");
+
+	feed(&s, "step 7 loss 1");
+	feed(&s, "step nan loss 1");
+	CHECK_INT(newest(&s)->step, 7);
+	feed(&s, "step 9007199254740993 loss 1"); /* 2^53 + 1 */
+	CHECK_INT(newest(&s)->step, 7);
+	feed(&s, "step 99999999999999999999 loss 1");
+	CHECK_INT(newest(&s)->step, 7);
+	feed(&s, "step 1.5 loss 1");
+	CHECK_INT(newest(&s)->step, 7);
+	feed(&s, "step 1,000 loss 1");
+	CHECK_INT(newest(&s)->step, 1000);
+	feed(&s, "step 2e3 loss 1");
+	CHECK_INT(newest(&s)->step, 2000);
+	feed(&s, "step 9007199254740992 loss 1");
+	CHECK_INT(newest(&s)->step, INT64_C(9007199254740992));
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+}
+
+TEST(log_time_is_stated_shown_or_that_of_the_arrival)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+
+	feed(&s, "step 1 loss 1");
+	CHECK_INT(newest(&s)->ts_ms, noon_ms);
+	feed(&s, "2025-01-02 03:04:05,678 step 2 loss 1");
+	CHECK_INT(newest(&s)->ts_ms, INT64_C(1735787045678));
+	feed_at(&s, SPAN("2025-01-02 03:04:05 step 3 loss 1"), 1234);
+	CHECK_INT(newest(&s)->ts_ms, 1234);
+}
+
+TEST(a_record_of_several_lines_has_the_step_and_time_of_its_header)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"epoch\",\"Regex\":\"step=(?<step>\\\\d+),epoch=(?<value>\\\\d+)\"},"
+		      "{\"Name\":\"loss\",\"Regex\":\"^\\\\s+loss=(\\\\S+)\"}]");
+
+	feed(&s, "2025-12-27 00:58:00.517\t[step=10,epoch=0]");
+	feed(&s, "    loss=9.362");
+	CHECK_INT(newest(&s)->step, 10);
+	CHECK_INT(newest(&s)->ts_ms, INT64_C(1766797080517));
+	for (int i = 0; i < 100; i++)
+		feed(&s, "chatter");
+	feed(&s, "    loss=9.362");
+	CHECK_INT(newest(&s)->ts_ms, s.now_ms - 1000);
+}
+
+TEST(a_runaway_expression_is_switched_off)
+{
+	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"x\",\"Regex\":\"(a+)+$\"}]");
+
+	regex_scratch_limit(s.scratch, 100);
+	for (int i = 0; i < 150; i++)
+		feed(&s, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+	CHECK_INT(extractor_health(s.extractor, 0).limited, 101);
+	CHECK_INT(extractor_health(s.extractor, 0).tried, 101);
+	extractor_reset_definitions(s.extractor);
+	CHECK_INT(extractor_health(s.extractor, 0).limited, 0);
+	feed(&s, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+	CHECK_INT(extractor_health(s.extractor, 0).limited, 1);
+}
+
+static void check_time(const char *text, int64_t arrival_ms, int64_t expected_ms)
+{
+	int64_t ts_ms = -1;
+
+	CHECK(line_time_parse(span_from(text), arrival_ms, &ts_ms));
+	CHECK_INT(ts_ms, expected_ms);
+}
+
+TEST(times_in_lines)
+{
+	int64_t second = INT64_C(1735787045000); /* 2025-01-02T03:04:05Z */
+
+	check_time("2025-01-02T03:04:05Z step 1", noon_ms, second);
+	check_time("2025-01-02 03:04:05 step 1", noon_ms, second);
+	check_time("2025-01-02T03:04:05.123456Z x", noon_ms, second + 123);
+	check_time("[2025-01-02 03:04:05,967] [INFO]", noon_ms, second + 967);
+	check_time("INFO 2025/01/02 03:04:05 x", noon_ms, second);
+	check_time("01/02/2025 03:04:05 - INFO", noon_ms, second);
+	check_time("[INFO|trainer.py:912] 2025-01-02 03:04:05,5 >> x", noon_ms, second + 500);
+	check_time("2025-01-02T05:04:05+02:00", noon_ms, second);
+	check_time("2025-01-02T01:34:05-0130 x", noon_ms, second);
+	check_time("2025-01-02 05:04:05 +0200", noon_ms, second);
+	check_time("2025-01-02 03:04:05 -12 x", noon_ms, second);
+	check_time("2024-02-29 00:00:00", noon_ms, INT64_C(1709164800000));
+	check_time("[01/02 03:04:05] detectron2 INFO: x", second + 1000, second);
+	check_time("[12/31 23:59:59] x", second, INT64_C(1735689599000)); /* last year's */
+	check_time("[02/29 00:00:00] x", second, INT64_C(1709164800000));
+}
+
+TEST(what_is_no_time)
+{
+	static const char *const none[] = {"", "x", "INFO:root:08:01:48 start", "08:01:48 2025-01-02",
+		"2025-13-02 03:04:05", "2025-02-29 03:04:05", "2025-01-02 24:00:00", "2025-01-02 03:60:00",
+		"2025-01-02 03:04", "2025-01-0203:04:05", "1980-01-02 03:04:05", "2201-01-02 03:04:05",
+		"2099-01-02 03:04:05", "12025-01-02 03:04:05", "[13/02 03:04:05] x", "a:b:c:d:e:f:g:h",
+		"::::::::::::::::::::::::::::", "2025-01-02 03:04:0",
+		"                                                                    2025-01-02 03:04:05"};
+	int64_t ts_ms;
+
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+		CHECK(!line_time_parse(span_from(none[i]), noon_ms, &ts_ms));
+	CHECK(!line_time_parse(SPAN("[01/02 03:04:05] x"), INT64_MAX, &ts_ms));
+	CHECK(!line_time_parse(SPAN("[01/02 03:04:05] x"), NO_TIME, &ts_ms));
+}
+
+TEST(a_restored_stream_goes_on_as_if_it_had_never_stopped)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	AUTO_DONE(buf) first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
+	struct extractor *restored = NULL;
+
+	feed_steps(&s, 0, 100, 10);
+	feed_steps(&s, 40, 60, 10); /* undecided */
+	extractor_pack(s.extractor, &first);
+	struct unpacker in = unpacker_on(buf_span(&first));
+	CHECK_OK(extractor_unpack(&restored, &in, &err));
+	CHECK_OK(unpacker_end(&in, "state", &err));
+	extractor_pack(restored, &second);
+	CHECK_SPAN(buf_span(&second), buf_span(&first));
+	CHECK(extractor_is_undecided(restored));
+	extractor_free(s.extractor);
+	s.extractor = restored;
+	feed_steps(&s, 70, 90, 10);
+	CHECK(!extractor_is_undecided(s.extractor));
+	CHECK_INT(newest(&s)->attempt, 2);
+}
+
+TEST(damaged_states_are_refused)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	feed_steps(&s, 0, 100, 10);
+	feed_steps(&s, 40, 60, 10);
+	extractor_pack(s.extractor, &state);
+	for (size_t len = 0; len < state.len; len++) {
+		AUTO(extractor) restored = NULL;
+		struct unpacker in = unpacker_on(span_of(state.ptr, len));
+		CHECK_FAILS(extractor_unpack(&restored, &in, &err), ERR_INVALID, "damaged");
+	}
+}

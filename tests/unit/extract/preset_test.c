@@ -1,0 +1,258 @@
+#include "helper.h"
+
+static char *read_whole(const char *path, size_t *len)
+{
+	FILE *file = fopen(path, "rb");
+
+	if (!file)
+		return NULL;
+	fseek(file, 0, SEEK_END);
+	long size = ftell(file);
+	rewind(file);
+	char *text = mem_alloc((size_t)size + 1);
+	*len = text ? fread(text, 1, (size_t)size, file) : 0;
+	fclose(file);
+	return text;
+}
+
+static struct definition_set *shipped_presets(void)
+{
+	struct definition_set *set = NULL;
+	size_t len = 0;
+	AUTO_MEM char *text = read_whole("../../../server/data/presets.json", &len);
+
+	CHECK(text);
+	CHECK_OK(definition_presets_new(&set, span_of(text, len), &err));
+	return set;
+}
+
+static struct stream preset_stream(void)
+{
+	struct definition_set *presets = shipped_presets(), *set = NULL;
+
+	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
+	struct stream stream = stream_on(set);
+	stream.presets = presets;
+	return stream;
+}
+
+static const char *preset_of(struct stream *stream)
+{
+	return definition_set_preset_name(stream->set, extractor_preset(stream->extractor));
+}
+
+static size_t index_of(struct stream *stream, const char *name)
+{
+	int preset = extractor_preset(stream->extractor);
+
+	for (size_t i = 0; i < definition_set_count(stream->set, preset); i++)
+		if (span_equal(definition_set_get(stream->set, preset, i).name, span_from(name)))
+			return i;
+	test_fail(__FILE__, __LINE__, "no definition '%s'", name);
+}
+
+static size_t count_of(struct stream *stream, const char *name, size_t *nan_count)
+{
+	size_t count = 0, wanted = index_of(stream, name);
+
+	*nan_count = 0;
+	for (size_t i = 0; i < stream->points.count; i++) {
+		if (stream->points.items[i].definition != wanted)
+			continue;
+		count++;
+		*nan_count += isnan(stream->points.items[i].point.value) != 0;
+	}
+	return count;
+}
+
+/* The one point of that name so far. */
+static struct point *only(struct stream *stream, const char *name)
+{
+	size_t wanted = index_of(stream, name);
+	struct point *found = NULL;
+
+	for (size_t i = 0; i < stream->points.count; i++)
+		if (stream->points.items[i].definition == wanted) {
+			CHECK(!found);
+			found = &stream->points.items[i].point;
+		}
+	CHECK(found);
+	return found;
+}
+
+static void check_only(struct stream *stream, const char *name, int64_t step, double value)
+{
+	CHECK_DOUBLE(only(stream, name)->value, value);
+	CHECK_INT(only(stream, name)->step, step);
+}
+
+TEST(a_preset_is_chosen_by_its_first_line_which_counts)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	CHECK_INT(feed(&s, "starting up"), 0);
+	CHECK_INT(extractor_preset(s.extractor), -1);
+	CHECK(feed(&s, "iter 3: loss 4.2709, time 10268.08ms, mfu -100.00%") == 3);
+	CHECK_TEXT(preset_of(&s), "nanogpt");
+	check_only(&s, "train:loss", 3, 4.2709);
+	check_only(&s, "train:mfu", 3, -100);
+	CHECK_INT(definition_set_get(s.set, extractor_preset(s.extractor), 1).role, ROLE_STEP_TIME);
+	extractor_reset_definitions(s.extractor);
+	CHECK_INT(extractor_preset(s.extractor), -1);
+}
+
+TEST(preset_torchtitan)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	feed(&s, "\x1b[31mstep: 20  \x1b[32mloss: 11.83506  \x1b[38;2;180;60;0mgrad_norm:  9.6669  \x1b[36mmemory: "
+		 "48.87GiB(51.44%)  \x1b[34mtps: 4,376  \x1b[36mtflops: 253.41  \x1b[35mmfu: 25.62%\x1b[39m");
+	CHECK_TEXT(preset_of(&s), "torchtitan");
+	check_only(&s, "train:loss", 20, 11.83506);
+	check_only(&s, "train:grad_norm", 20, 9.6669);
+	check_only(&s, "train:throughput", 20, 4376);
+	check_only(&s, "train:mfu", 20, 25.62);
+}
+
+TEST(preset_megatron)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	feed(&s,
+		" iteration       30/    1000 | consumed samples:          120 | elapsed time per iteration (ms): 1376.1 | "
+		"throughput per GPU (TFLOP/s/GPU): 123.4 | learning rate: 1.500E-04 | global batch size:     4 | lm loss: "
+		"2.247505E+01 | loss scale: 16384.0 | grad norm: 16.999 | number of skipped iterations:   1 |");
+	CHECK_TEXT(preset_of(&s), "megatron-lm");
+	check_only(&s, "train:loss", 30, 22.47505);
+	check_only(&s, "train:grad_norm", 30, 16.999);
+	check_only(&s, "train:step_time", 30, 1376.1);
+	check_only(&s, "train:tflops", 30, 123.4);
+	feed(&s, " validation loss at iteration 100 | lm loss value: 8.017406E+00 | lm loss PPL: 3.033300E+03 |");
+	check_only(&s, "val:loss", 100, 8.017406);
+}
+
+TEST(preset_generic)
+{
+	static const struct {
+		const char *line;
+		int64_t step;
+	} cases[] = {{"step 10: loss: 2.5 lr: 1e-4", 10}, {"iter=10 loss=2.5, lr=1e-4", 10}, {"{'loss'= 2.5}", 0},
+		{"{\"step\": 10, \"loss\": 2.5, \"lr\": 0.0001}", 10}, {"Epoch 3, Step 10/500, train_loss: 2.5", 10},
+		{"epoch 10 Train Loss: 2.5", 10}, {"global_step=10 reduced_train_loss=2.5", 10},
+		{"Iteration 10, loss = 2.5", 10}, {"[10] total_loss: 2.5, epoch: 0.01", 0}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		AUTO_DONE(stream) s = preset_stream();
+		feed(&s, cases[i].line);
+		CHECK_TEXT(preset_of(&s), "generic");
+		check_only(&s, "train:loss", cases[i].step, 2.5);
+	}
+	AUTO_DONE(stream) s = preset_stream();
+	feed(&s, "step 7 loss: 2.5 val_loss: 3.5 grad_norm: 1.5 tokens/s: 12,345 learning_rate: 3e-4");
+	check_only(&s, "val:loss", 7, 3.5);
+	check_only(&s, "train:grad_norm", 7, 1.5);
+	check_only(&s, "train:throughput", 7, 12345);
+	check_only(&s, "train:lr", 7, 3e-4);
+}
+
+TEST(chatter_chooses_no_preset)
+{
+	static const char *const lines[] = {"loss: mse", "loss_scale: 65536", "  --loss=cross_entropy",
+		"10 packets, packet loss: 0%", "using loss function: 3 heads", "weight_loss: 3", "loss_fn=2",
+		"val_loss: improved", "no loss", "Loss: 12%", "packet loss: 3 of 5",
+		"Reducing dynamic loss scale from 65536 to 32768.0", "[2025-01-02] lossless: 3",
+		"downloading 5/10 [===>", "step 3 of the installation",
+		"2020-01-28 08:57:34 Starting - Starting the training job..."};
+
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+		AUTO_DONE(stream) s = preset_stream();
+		if (feed(&s, lines[i]) != 0 || extractor_preset(s.extractor) != -1)
+			test_fail(__FILE__, __LINE__, "'%s' chose %s", lines[i], preset_of(&s));
+	}
+}
+
+/* Real logs are not part of the sources: SM_SHARED_LOGS, or shared/logs beside the checkout. */
+static struct stream over_log(struct stream stream, const char *name, bool *is_there)
+{
+	const char *folder = getenv("SM_SHARED_LOGS");
+	char path[4096];
+	size_t len = 0;
+
+	snprintf(path, sizeof path, "%s/%s", folder ? folder : "../../../../shared/logs", name);
+	AUTO_MEM char *text = read_whole(path, &len);
+	*is_there = text != NULL;
+	if (!text) {
+		printf("skipped: %s is not there\n", path);
+		return stream;
+	}
+	struct span rest = span_of(text, len), line;
+	while (span_next(&rest, '\n', &line))
+		feed_at(&stream, line, NO_TIME);
+	return stream;
+}
+
+static void check_log(struct stream empty, const char *log, const char *metric, size_t count, size_t nan_count)
+{
+	bool is_there;
+	AUTO_DONE(stream) s = over_log(empty, log, &is_there);
+	size_t nans;
+
+	if (!is_there)
+		return;
+	CHECK_INT(count_of(&s, metric, &nans), count);
+	CHECK_INT(nans, nan_count);
+	CHECK_INT(extractor_attempt(s.extractor), 1);
+}
+
+TEST(real_logs_by_presets)
+{
+	static const struct {
+		const char *log;
+		const char *metric;
+		size_t count;
+		size_t nans;
+	} cases[] = {
+		{"nanogpt/termux_char_nan.log", "train:loss", 91, 6},
+		{"nanogpt/termux_char_nan.log", "val:loss", 5, 0},
+		{"megatron-lm/gpt2_n4.log", "train:step_time", 20, 0},
+		{"megatron-lm/gpt2_n4.log", "train:loss", 19, 0},
+		{"hf-trainer-stdout/ppo_reward_240k.log", "train:loss", 11, 0},
+		{"hf-trainer-state/mistral_translator.log", "train:loss", 866, 0},
+		{"hf-trainer-state/mistral_translator.log", "train:grad_norm", 866, 0},
+		{"sagemaker/karate_club_dgl.log", "train:loss", 30, 0},
+		{"llmc/adamw_9536.log", "train:loss", 9536, 0},
+		{"llmc/adamw_9536.log", "val:loss", 76, 0},
+		{"olmo/tied_1b.log", "train:loss", 3000, 0},
+		{"olmo/tied_1b.log", "train:throughput", 2999, 0},
+		{"torchtitan-losses/llama3_cuda.log", "train:loss", 100, 0},
+		{"modded-nanogpt/muon_6000.log", "train:loss", 6200, 0},
+		{"keras/convnets.log", "val:loss", 130, 0},
+		{"mmdet/mask_rcnn_sockets.log", "train:loss", 216, 0},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		check_log(preset_stream(), cases[i].log, cases[i].metric, cases[i].count, cases[i].nans);
+}
+
+#define NUMBER "(?<value>[-+]?(?:\\\\d+\\\\.?\\\\d*(?:[eE][-+]?\\\\d+)?|(?i:nan|inf)))"
+
+TEST(real_logs_by_definitions)
+{
+	check_log(stream_of("[{\"Name\":\"l\",\"Regex\":\"^iter (?<step>\\\\d+): loss " NUMBER "\"}]"),
+		"nanogpt/termux_char_nan.log", "l", 91, 6);
+	check_log(stream_of("[{\"Name\":\"l\",\"Regex\":\"^step (?<step>\\\\d+): train loss [^,]+, val loss " NUMBER
+			    "\"}]"),
+		"nanogpt/termux_char_nan.log", "l", 5, 0);
+	check_log(
+		stream_of(
+			"[{\"Name\":\"t\",\"Regex\":\"iteration\\\\s+(?<step>\\\\d+)/.*?iteration \\\\(ms\\\\): " NUMBER
+			"\"}]"),
+		"megatron-lm/gpt2_n4.log", "t", 20, 0);
+	check_log(stream_of("[{\"Name\":\"l\",\"Regex\":\"'loss': " NUMBER
+			    "\",\"Step\":\"\\\\| (\\\\d+)/\\\\d+ \\\\[\"}]"),
+		"hf-trainer-stdout/ppo_reward_240k.log", "l", 11, 0);
+	check_log(stream_of("[{\"Name\":\"l\",\"Regex\":\"^\\\\s*\\\"loss\\\": " NUMBER "\"}]"),
+		"hf-trainer-state/mistral_translator.log", "l", 866, 0);
+	check_log(stream_of("[{\"Name\":\"l\",\"Regex\":\"^Epoch (?<step>\\\\d+) \\\\| Loss: " NUMBER "\"}]"),
+		"sagemaker/karate_club_dgl.log", "l", 30, 0);
+}

@@ -1,0 +1,77 @@
+#include "model/metric.h"
+#include "test.h"
+
+TEST(roles_have_names)
+{
+	for (unsigned i = 0; i < ROLE_COUNT; i++) {
+		enum role role;
+		CHECK(role_parse(span_from(role_name((enum role)i)), &role));
+		CHECK_INT(role, i);
+	}
+	enum role role = ROLE_MFU;
+	CHECK(!role_parse(SPAN("Loss"), &role) && !role_parse(SPAN(""), &role));
+	CHECK_INT(role, ROLE_MFU);
+	CHECK_TEXT(role_name((enum role)99), "other");
+}
+
+TEST(roles_are_guessed_from_names)
+{
+	static const struct {
+		const char *name;
+		enum role role;
+	} cases[] = {
+		{"loss", ROLE_LOSS},
+		{"train:loss", ROLE_LOSS},
+		{"train_loss", ROLE_LOSS},
+		{"Training Loss", ROLE_LOSS},
+		{"lm loss", ROLE_LOSS},
+		{"train/CrossEntropyLoss", ROLE_LOSS},
+		{"reduced_train_loss", ROLE_LOSS},
+		{"latest_loss", ROLE_LOSS},
+		{"dev_loss", ROLE_EVAL_LOSS},
+		{"device_loss", ROLE_LOSS},
+		{"val_loss", ROLE_EVAL_LOSS},
+		{"validation:loss", ROLE_EVAL_LOSS},
+		{"eval/loss", ROLE_EVAL_LOSS},
+		{"test_loss", ROLE_EVAL_LOSS},
+		{"valLoss", ROLE_EVAL_LOSS},
+		{"loss_scale", ROLE_OTHER},
+		{"perplexity", ROLE_OTHER},
+		{"lr", ROLE_LEARNING_RATE},
+		{"learning_rate", ROLE_LEARNING_RATE},
+		{"train:lr", ROLE_LEARNING_RATE},
+		{"optim/learning_rate_group0", ROLE_LEARNING_RATE},
+		{"grad_norm", ROLE_GRAD_NORM},
+		{"optim/total_grad_norm", ROLE_GRAD_NORM},
+		{"gradient norm", ROLE_GRAD_NORM},
+		{"throughput", ROLE_THROUGHPUT},
+		{"tokens_per_second", ROLE_THROUGHPUT},
+		{"tokens/s", ROLE_THROUGHPUT},
+		{"samples/sec", ROLE_THROUGHPUT},
+		{"tps", ROLE_THROUGHPUT},
+		{"train:samples_per_second", ROLE_THROUGHPUT},
+		{"it/s", ROLE_THROUGHPUT},
+		{"https", ROLE_OTHER},
+		{"steps", ROLE_OTHER},
+		{"step_time", ROLE_STEP_TIME},
+		{"iter_time_ms", ROLE_STEP_TIME},
+		{"elapsed time per iteration", ROLE_STEP_TIME},
+		{"seconds_per_step", ROLE_STEP_TIME},
+		{"s/it", ROLE_STEP_TIME},
+		{"mfu", ROLE_MFU},
+		{"train:mfu", ROLE_MFU},
+		{"accuracy", ROLE_OTHER},
+		{"", ROLE_OTHER},
+		{"epoch", ROLE_OTHER},
+		{"glossary", ROLE_OTHER},
+		{"loss_weight", ROLE_OTHER},
+		{"no_loss_count", ROLE_OTHER},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		enum role got = role_guess(span_from(cases[i].name));
+		if (got != cases[i].role)
+			test_fail(__FILE__, __LINE__, "'%s' is %s, not %s", cases[i].name, role_name(got),
+				role_name(cases[i].role));
+	}
+}
