@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 enum http_method { HTTP_GET = 1, HTTP_POST = 2, HTTP_PUT = 4, HTTP_PATCH = 8, HTTP_DELETE = 16, HTTP_OPTIONS = 32 };
 

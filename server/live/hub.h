@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 
+#include <sys/types.h>
+
 struct hub;
 struct subscriber;
 

@@ -1,0 +1,108 @@
+#include "base/clock.h"
+#include "http/server.h"
+
+static struct span header(const struct exchange *exchange, const char *name)
+{
+	return http_request_header(&exchange->request, name);
+}
+
+/* HTTP/1.0 may leave Host out (health checks do); no browser does. */
+static enum status check_host(const struct exchange *exchange, struct error *err)
+{
+	struct span host = header(exchange, "Host");
+
+	if (!host.len && exchange->request.is_http_10)
+		return OK;
+	return guard_check_host(exchange->server->guard, host, err);
+}
+
+static enum status answer_without_handler(struct exchange *exchange, unsigned allowed, struct error *err)
+{
+	char text[ROUTER_ALLOW_BYTES];
+
+	if (!allowed)
+		return error_set(err, ERR_NOT_FOUND, "there is nothing at '%.*s'",
+			(int)(exchange->request.path.len > 200 ? 200 : exchange->request.path.len),
+			exchange->request.path.ptr);
+	if (!exchange_make_reply(exchange))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	router_allow_text(allowed, text);
+	if (exchange->request.method == HTTP_OPTIONS) {
+		exchange->reply->status = 204;
+	} else {
+		error_set(err, ERR_INVALID, "this path takes %s only", text);
+		response_problem_as(exchange->reply, 405, err);
+		atomic_fetch_add(&exchange->server->counters.errors_4xx, 1);
+	}
+	http_response_header(exchange->reply, "Allow", "%s", text);
+	return OK;
+}
+
+/* Pages of other sites may link to what is public, and nothing else. */
+static enum status check_origin(const struct exchange *exchange, struct error *err)
+{
+	const struct http_route *route = exchange->route;
+
+	if (route && route->scope == SCOPE_PUBLIC && exchange->request.method == HTTP_GET)
+		return OK;
+	return guard_check_origin(exchange->server->guard, header(exchange, "Host"), header(exchange, "Origin"),
+		header(exchange, "Sec-Fetch-Site"), err);
+}
+
+static enum status check_scope(const struct exchange *exchange, struct error *err)
+{
+	const struct principal *principal = &exchange->request.principal;
+	enum http_scope needs = exchange->route->scope;
+
+	if (http_scope_allows(principal->scope, needs))
+		return OK;
+	return error_set(err, ERR_FORBIDDEN, "this needs a token with the scope '%s'; '%s' has '%s'",
+		http_scope_name(needs), principal->name, http_scope_name(principal->scope));
+}
+
+static enum status authenticate(struct exchange *exchange, struct error *err)
+{
+	const struct http_hooks *hooks = exchange->server->hooks;
+	struct principal *principal = &exchange->request.principal;
+	struct span token = guard_token(header(exchange, "Authorization"), header(exchange, "Cookie"));
+	bool is_public = exchange->route->scope == SCOPE_PUBLIC;
+
+	if (is_public && !token.len)
+		return OK;
+	enum status status = hooks->authenticate ? hooks->authenticate(hooks->context, token, principal, err) : OK;
+	if (status && is_public) { /* an old cookie must not lock anybody out of the sign-in page */
+		*principal = (struct principal){0};
+		return OK;
+	}
+	if (!status && hooks->authenticate)
+		status = check_scope(exchange, err);
+	if (status == ERR_UNAUTHORIZED || status == ERR_FORBIDDEN)
+		atomic_fetch_add(&exchange->server->counters.refused_auth, 1);
+	return status;
+}
+
+static enum status check_stop(const struct exchange *exchange, struct error *err)
+{
+	const struct http_server *server = exchange->server;
+	bool is_late = (exchange->route->kind == ROUTE_UPLOAD && atomic_load(&server->is_quiescing)) ||
+		       (exchange->route->kind == ROUTE_STREAM && atomic_load(&server->is_ending));
+
+	return is_late ? error_set(err, ERR_UNAVAILABLE, "the server is stopping") : OK;
+}
+
+enum status admit(struct exchange *exchange, struct error *err)
+{
+	struct http_server *server = exchange->server;
+
+	TRY(request_parse_target(&exchange->request, exchange->target, err));
+	TRY(check_host(exchange, err));
+	struct router_match match = router_find(server->router, &exchange->request);
+	exchange->route = match.route;
+	TRY(check_origin(exchange, err));
+	if (!match.route)
+		return answer_without_handler(exchange, match.allowed, err);
+	TRY(authenticate(exchange, err));
+	TRY(rate_admit(server->rate, exchange->request.principal.id, clock_mono_ms(), err));
+	TRY(router_check_query(match.route, &exchange->request, err));
+	return check_stop(exchange, err);
+}

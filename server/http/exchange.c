@@ -1,0 +1,331 @@
+#include "http/exchange.h"
+#include "base/clock.h"
+#include "http/server.h"
+
+struct exchange *exchange_new(struct http_server *server, struct MHD_Connection *connection, struct span target)
+{
+	struct exchange *exchange = mem_zeroed(sizeof *exchange);
+
+	if (!exchange)
+		return NULL;
+	exchange->server = server;
+	exchange->connection = connection;
+	exchange->park.connection = connection;
+	exchange->upload.exchange = exchange;
+	exchange->stream.exchange = exchange;
+	atomic_init(&exchange->owners, 1);
+	if (request_init(&exchange->request, NULL) == OK)
+		exchange->target = arena_copy(exchange->request.arena, target);
+	if (!exchange->target.ptr) {
+		request_done(&exchange->request);
+		mem_free(exchange);
+		return NULL;
+	}
+	return exchange;
+}
+
+void exchange_drop_reply(struct exchange *exchange)
+{
+	if (exchange->reply)
+		response_done(exchange->reply);
+	mem_free(exchange->reply);
+	exchange->reply = NULL;
+}
+
+static void abort_upload(struct exchange *exchange)
+{
+	if (exchange->has_object && exchange->route->kind == ROUTE_UPLOAD)
+		exchange->route->upload->abort(exchange->object);
+	exchange->has_object = false;
+}
+
+/* The last owner; the server may be gone already when that is a late wake-up. */
+static void disown(struct exchange *exchange)
+{
+	if (atomic_fetch_sub(&exchange->owners, 1) != 1)
+		return;
+	abort_upload(exchange);
+	inflater_free(exchange->inflater);
+	exchange_drop_reply(exchange);
+	request_done(&exchange->request);
+	mem_free(exchange);
+}
+
+void exchange_release(struct exchange *exchange)
+{
+	if (exchange->has_object && exchange->route->kind == ROUTE_STREAM)
+		stream_end(exchange);
+	server_unlist(exchange->server, exchange);
+	/* The count is the last thing: the server may be freed behind it, so what its callbacks need is done before. */
+	struct http_server *server = exchange->is_underway ? exchange->server : NULL;
+	if (atomic_load(&exchange->owners) == 1)
+		abort_upload(exchange);
+	disown(exchange);
+	if (server)
+		server_count_underway(server, -1);
+}
+
+void http_upload_resume(struct http_upload *handle)
+{
+	struct exchange *exchange = handle->exchange;
+
+	if (!park_wake(&exchange->park))
+		disown(exchange);
+}
+
+void exchange_detach(struct exchange *exchange)
+{
+	atomic_fetch_add(&exchange->owners, 1);
+	if (!park_detach(&exchange->park))
+		atomic_fetch_sub(&exchange->owners, 1);
+}
+
+bool exchange_wait(struct exchange *exchange)
+{
+	if (!park_wait(&exchange->park))
+		return false;
+	if (atomic_load(&exchange->server->is_stopping)) /* it may have looked for the suspended before */
+		exchange_detach(exchange);
+	return true;
+}
+
+bool exchange_make_reply(struct exchange *exchange)
+{
+	exchange_drop_reply(exchange);
+	exchange->reply = mem_alloc(sizeof *exchange->reply);
+	if (exchange->reply)
+		response_init(exchange->reply);
+	return exchange->reply != NULL;
+}
+
+static void count_reply(struct http_server *server, int code)
+{
+	if (code >= 500)
+		atomic_fetch_add(&server->counters.errors_5xx, 1);
+	else if (code >= 400)
+		atomic_fetch_add(&server->counters.errors_4xx, 1);
+	if (code == 429)
+		atomic_fetch_add(&server->counters.refused_busy, 1);
+}
+
+void exchange_fail(struct exchange *exchange, enum status status, struct error *err)
+{
+	if (!exchange_make_reply(exchange))
+		return;
+	response_settle(exchange->reply, status, err);
+	count_reply(exchange->server, exchange->reply->status);
+}
+
+static void read_body_headers(struct exchange *exchange)
+{
+	struct span length = http_request_header(&exchange->request, "Content-Length");
+	struct span expect = http_request_header(&exchange->request, "Expect");
+
+	exchange->has_unknown_length = http_request_header(&exchange->request, "Transfer-Encoding").len > 0;
+	if (!exchange->has_unknown_length && !span_parse_u64(span_trim(length), &exchange->content_length))
+		exchange->content_length = 0; /* libmicrohttpd has refused what is no number */
+	exchange->expects_continue = span_equal_fold(expect, SPAN("100-continue"));
+}
+
+/* STEP_CLOSE when there is no memory even for the refusal. */
+static enum step refuse(struct exchange *exchange, enum status status, struct error *err)
+{
+	exchange_fail(exchange, status, err);
+	return exchange->reply ? refusal_begin(exchange) : STEP_CLOSE;
+}
+
+enum step exchange_begin(struct exchange *exchange, struct span method, struct span version)
+{
+	struct error err = {0};
+
+	request_set_method(&exchange->request, method);
+	exchange->request.is_http_10 = span_equal(version, SPAN("HTTP/1.0"));
+	exchange->request.arrival_ms = clock_wall_ms();
+	atomic_fetch_add(&exchange->server->counters.requests, 1);
+	read_body_headers(exchange);
+	enum status status = admit(exchange, &err);
+	if (status == OK && exchange->reply)
+		return refusal_begin(exchange);
+	exchange->phase = PHASE_BODY;
+	if (status == OK)
+		status = body_begin(exchange, &err);
+	return status == OK ? STEP_MORE : refuse(exchange, status, &err);
+}
+
+static void account(struct exchange *exchange, size_t bytes)
+{
+	struct http_server *server = exchange->server;
+
+	exchange->wire_bytes += bytes;
+	atomic_fetch_add(&server->counters.bytes_in, bytes);
+	if (server->options.rate_bytes_per_s && exchange->phase == PHASE_BODY)
+		rate_charge_bytes(server->rate, exchange->request.principal.id, bytes, clock_mono_ms());
+}
+
+static enum step take_piece(struct exchange *exchange, struct span *piece)
+{
+	struct error err = {0};
+	bool is_waiting = false;
+	size_t before = piece->len;
+
+	enum status status = body_take(exchange, piece, &is_waiting, &err);
+	if (status)
+		*piece = span_skip(*piece, piece->len);
+	account(exchange, before - piece->len);
+	if (status == OK)
+		return STEP_MORE;
+	abort_upload(exchange);
+	return refuse(exchange, status, &err);
+}
+
+static enum step still_parked(const struct exchange *exchange)
+{
+	return park_is_suspended(&exchange->park) ? STEP_MORE : STEP_CLOSE;
+}
+
+enum step exchange_body(struct exchange *exchange, struct span *piece)
+{
+	if (exchange->phase == PHASE_BODY)
+		return park_is_free(&exchange->park) ? take_piece(exchange, piece) : still_parked(exchange);
+	account(exchange, piece->len);
+	*piece = span_skip(*piece, piece->len);
+	return exchange->phase == PHASE_REFUSED || exchange->phase == PHASE_LINGER ? refusal_drain(exchange)
+										   : STEP_CLOSE;
+}
+
+/* Runs the handler; exchange->reply is there. */
+static void call_handler(struct exchange *exchange, void *worker)
+{
+	struct error err = {0};
+	enum status status = exchange->route->handler(
+		exchange->server->hooks->context, worker, &exchange->request, exchange->reply, &err);
+
+	response_settle(exchange->reply, status, &err);
+	count_reply(exchange->server, exchange->reply->status);
+}
+
+static void run_in_worker(struct work *work, void *worker, bool is_dropped)
+{
+	struct exchange *exchange = (struct exchange *)((char *)work - offsetof(struct exchange, work));
+	struct error err = {0};
+
+	if (is_dropped) {
+		exchange_fail(exchange, error_set(&err, ERR_UNAVAILABLE, "the server is stopping"), &err);
+	} else {
+		call_handler(exchange, worker);
+		response_compress(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
+	}
+	exchange->phase = PHASE_REPLY;
+	mhd_resume(exchange->connection); /* the last touch: it may be gone when this returns */
+}
+
+static enum step hand_to_worker(struct exchange *exchange)
+{
+	struct error err = {0};
+
+	exchange->phase = PHASE_WORKING;
+	exchange->work.run = run_in_worker;
+	exchange->work.item.bytes = exchange->request.body.len;
+	mhd_suspend(exchange->connection);
+	enum status status = workers_push(exchange->server->workers, &exchange->work, &err);
+	if (status == OK)
+		return STEP_MORE;
+	exchange_fail(exchange, status, &err);
+	exchange->phase = PHASE_REPLY;
+	mhd_resume(exchange->connection);
+	return STEP_MORE;
+}
+
+static enum step finish_upload(struct exchange *exchange)
+{
+	const struct http_upload_ops *ops = exchange->route->upload;
+	struct error err = {0};
+	enum status status;
+
+	for (;;) {
+		bool must_wait = false;
+		status = ops->finish(exchange->object, exchange->reply, &must_wait, &err);
+		if (status != OK || !must_wait)
+			break;
+		if (exchange_wait(exchange))
+			return STEP_MORE;
+	}
+	if (status == OK)
+		exchange->has_object = false;
+	else
+		abort_upload(exchange);
+	response_settle(exchange->reply, status, &err);
+	count_reply(exchange->server, exchange->reply->status);
+	return STEP_REPLY;
+}
+
+static enum step open_stream(struct exchange *exchange)
+{
+	struct error err = {0};
+	enum status status = stream_open(exchange, &err);
+
+	if (status == OK && !exchange->request.is_head) {
+		exchange->phase = PHASE_STREAMING;
+		return STEP_STREAM;
+	}
+	if (status == OK)
+		stream_end(exchange);
+	else
+		exchange_fail(exchange, status, &err);
+	return exchange->reply ? STEP_REPLY : STEP_CLOSE;
+}
+
+static enum step answer(struct exchange *exchange)
+{
+	if (!exchange->reply && !exchange_make_reply(exchange))
+		return STEP_CLOSE;
+	switch (exchange->route->kind) {
+	case ROUTE_WORKER:
+		return hand_to_worker(exchange);
+	case ROUTE_UPLOAD:
+		return finish_upload(exchange);
+	case ROUTE_STREAM:
+		return open_stream(exchange);
+	case ROUTE_INLINE:
+		break;
+	}
+	call_handler(exchange, NULL);
+	return STEP_REPLY;
+}
+
+static enum step end_body(struct exchange *exchange)
+{
+	struct error err = {0};
+	bool is_waiting = false;
+
+	if (!park_is_free(&exchange->park))
+		return still_parked(exchange);
+	enum status status = body_end(exchange, &is_waiting, &err);
+	if (status == OK)
+		return is_waiting ? STEP_MORE : answer(exchange);
+	abort_upload(exchange);
+	exchange_fail(exchange, status, &err);
+	return exchange->reply ? STEP_REPLY : STEP_CLOSE;
+}
+
+enum step exchange_end(struct exchange *exchange)
+{
+	if (!exchange->is_underway) {
+		exchange->is_underway = true;
+		server_count_underway(exchange->server, 1);
+	}
+	switch (exchange->phase) {
+	case PHASE_BODY:
+		return end_body(exchange);
+	case PHASE_REFUSED:
+	case PHASE_REPLY:
+		return exchange->reply ? STEP_REPLY : STEP_CLOSE;
+	case PHASE_WORKING:
+	case PHASE_STREAMING:
+		return STEP_MORE;
+	case PHASE_NEW:
+	case PHASE_LINGER:
+		break;
+	}
+	return STEP_CLOSE;
+}

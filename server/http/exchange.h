@@ -1,0 +1,112 @@
+/*
+ * Job: one request from its headers to the end of its reply, as a state machine that knows nothing of libmicrohttpd's
+ *      types. admit.c decides whether it is served, body.c takes its body, refusal.c says no while a body still
+ *      arrives, stream.c writes open-ended replies, exchange.c drives them.
+ * Ownership: made when the request line has arrived, released by exchange_release when the transport is done with it.
+ * Threads: the connection's I/O thread; a worker while phase is WORKING (the connection is suspended then).
+ */
+#pragma once
+
+#include "base/inflate.h"
+#include "http/park.h"
+#include "http/request.h"
+#include "http/response.h"
+#include "http/workers.h"
+
+enum phase {
+	PHASE_NEW,
+	PHASE_BODY, /* the body arrives and is taken */
+	PHASE_REFUSED, /* the reply is there; what is left of the body is read and thrown away */
+	PHASE_LINGER, /* the reply has left around the transport; what is left of the body is thrown away */
+	PHASE_WORKING, /* a worker has it */
+	PHASE_REPLY,
+	PHASE_STREAMING,
+};
+
+/* What the transport does next. */
+enum step {
+	STEP_MORE, /* nothing: more will come, or it is suspended */
+	STEP_REPLY,
+	STEP_STREAM,
+	STEP_CLOSE,
+};
+
+struct http_upload {
+	struct exchange *exchange;
+};
+
+struct http_stream {
+	struct exchange *exchange;
+};
+
+struct exchange {
+	struct http_request request;
+	struct http_server *server;
+	struct MHD_Connection *connection;
+	const struct http_route *route;
+	struct span target; /* as it came */
+	enum phase phase;
+	struct http_response *reply;
+	bool must_close; /* the connection serves no further request */
+	bool is_underway; /* the whole request is here: the server's end waits for the reply */
+
+	bool expects_continue;
+	bool has_unknown_length; /* chunked */
+	uint64_t content_length;
+	uint64_t wire_bytes; /* of the body, so far */
+	uint64_t body_bytes; /* the same, decoded */
+	struct inflater *inflater;
+	int64_t refusal_deadline_ms;
+
+	struct park park;
+	void *object; /* the upload's or the stream's own */
+	bool has_object; /* begun or opened, and not ended */
+	atomic_uint owners; /* the transport, and a detached upload's late wake-up */
+	struct http_upload upload;
+	struct http_stream stream;
+	struct work work;
+
+	struct exchange *next; /* the server's list of uploads and streams */
+	struct exchange *previous;
+	bool is_listed;
+};
+
+/* NULL: out of memory. */
+struct exchange *exchange_new(struct http_server *server, struct MHD_Connection *connection, struct span target);
+/* Ends what is not ended: abort of an upload, free of a stream. */
+void exchange_release(struct exchange *exchange);
+
+/* In this order, once each, but for exchange_body (each piece) and exchange_end (again after a wait). */
+enum step exchange_begin(struct exchange *exchange, struct span method, struct span version);
+enum step exchange_body(struct exchange *exchange, struct span *piece); /* what is left of *piece comes again */
+enum step exchange_end(struct exchange *exchange);
+
+/* The reply becomes this error's. */
+void exchange_fail(struct exchange *exchange, enum status status, struct error *err);
+/* An empty reply to be filled; false: out of memory. */
+bool exchange_make_reply(struct exchange *exchange);
+void exchange_drop_reply(struct exchange *exchange);
+
+/* The upload waits for http_upload_resume. True: suspended, the callback must return. */
+bool exchange_wait(struct exchange *exchange);
+/* The server stops, though a wake-up is owed: the connection goes on to its end, the upload lives until that comes. */
+void exchange_detach(struct exchange *exchange);
+
+/* admit.c: everything that is known from the headers. OK with a reply: it is answered already (405, OPTIONS). */
+enum status admit(struct exchange *exchange, struct error *err) MUST_CHECK;
+
+/* body.c */
+enum status body_begin(struct exchange *exchange, struct error *err) MUST_CHECK;
+/* *is_waiting: suspended, call again with what is left of *piece. */
+enum status body_take(struct exchange *exchange, struct span *piece, bool *is_waiting, struct error *err) MUST_CHECK;
+enum status body_end(struct exchange *exchange, bool *is_waiting, struct error *err) MUST_CHECK;
+
+/* refusal.c */
+enum step refusal_begin(struct exchange *exchange);
+enum step refusal_drain(struct exchange *exchange);
+
+/* stream.c: opens it; the reply then holds its head. */
+enum status stream_open(struct exchange *exchange, struct error *err) MUST_CHECK;
+/* > 0: bytes; 0: suspended; -1: the end. */
+ssize_t stream_read(struct exchange *exchange, char *out, size_t room);
+void stream_end(struct exchange *exchange);

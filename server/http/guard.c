@@ -1,0 +1,152 @@
+#include "http/guard.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+struct guard {
+	bool is_tls;
+	char *listen;
+	char *allowed_hosts;
+	char *public_url;
+};
+
+enum status guard_new(struct guard **out, const struct guard_options *options, struct error *err)
+{
+	AUTO(guard) guard = mem_zeroed(sizeof *guard);
+
+	if (!guard || !(guard->listen = mem_copy_string(options->listen)) ||
+		!(guard->allowed_hosts = mem_copy_string(options->allowed_hosts ? options->allowed_hosts : "")) ||
+		!(guard->public_url = mem_copy_string(options->public_url ? options->public_url : "")))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	guard->is_tls = options->is_tls;
+	*out = guard;
+	guard = NULL;
+	return OK;
+}
+
+void guard_free(struct guard *guard)
+{
+	if (!guard)
+		return;
+	mem_free(guard->listen);
+	mem_free(guard->allowed_hosts);
+	mem_free(guard->public_url);
+	mem_free(guard);
+}
+
+struct span guard_host_name(struct span authority)
+{
+	if (authority.len && authority.ptr[0] == '[') {
+		ptrdiff_t end = span_find_char(authority, ']');
+		return end < 0 ? authority : span_of(authority.ptr, (size_t)end + 1);
+	}
+	ptrdiff_t colon = span_find_char(authority, ':');
+	return colon < 0 ? authority : span_of(authority.ptr, (size_t)colon);
+}
+
+/* A page can make its own name point to us, but not an address: literal addresses are always meant. */
+static bool is_literal_address(struct span name)
+{
+	char text[INET6_ADDRSTRLEN + 1];
+	struct in6_addr address;
+	bool is_v6 = name.len > 2 && name.ptr[0] == '[' && name.ptr[name.len - 1] == ']';
+
+	if (is_v6)
+		name = span_of(name.ptr + 1, name.len - 2);
+	if (name.len >= sizeof text)
+		return false;
+	snprintf(text, sizeof text, "%.*s", SPAN_ARGS(name));
+	return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, &address) == 1;
+}
+
+static struct span url_authority(struct span url)
+{
+	ptrdiff_t at = span_find(url, SPAN("://"));
+	struct span rest = at < 0 ? url : span_skip(url, (size_t)at + 3);
+	ptrdiff_t slash = span_find_char(rest, '/');
+
+	return slash < 0 ? rest : span_of(rest.ptr, (size_t)slash);
+}
+
+/* An entry without a port stands for all ports when ports do not matter. */
+static bool is_listed(const struct guard *guard, struct span authority, bool ports_matter)
+{
+	struct span rest = span_from(guard->allowed_hosts), entry;
+
+	while (span_next(&rest, ',', &entry)) {
+		entry = span_trim(entry);
+		if (entry.len && span_equal_fold(entry, authority))
+			return true;
+		if (entry.len && !ports_matter && span_equal_fold(guard_host_name(entry), guard_host_name(authority)))
+			return true;
+	}
+	return false;
+}
+
+enum status guard_check_host(const struct guard *guard, struct span host, struct error *err)
+{
+	struct span name = guard_host_name(host), listen = guard_host_name(span_from(guard->listen));
+	struct span public_name = guard_host_name(url_authority(span_from(guard->public_url)));
+
+	if (name.len && (span_equal_fold(name, SPAN("localhost")) || span_equal_fold(name, listen) ||
+				span_equal_fold(name, public_name) || is_literal_address(name) ||
+				is_listed(guard, host, false)))
+		return OK;
+	return error_set(err, ERR_MISDIRECTED,
+		"the Host '%.*s' is not known here; name it by --allowed-host or --public-url if it should be",
+		(int)(host.len > 100 ? 100 : host.len), host.ptr);
+}
+
+static bool is_own_origin(const struct guard *guard, struct span host, struct span origin)
+{
+	struct span scheme = guard->is_tls ? SPAN("https://") : SPAN("http://");
+	struct span public_url = span_from(guard->public_url);
+
+	if (public_url.len && public_url.ptr[public_url.len - 1] == '/')
+		public_url.len--;
+	if (public_url.len && span_equal_fold(origin, public_url))
+		return true;
+	if (host.len && span_starts_with(origin, scheme) && span_equal_fold(span_skip(origin, scheme.len), host))
+		return true;
+	bool is_web = span_starts_with(origin, SPAN("http://")) || span_starts_with(origin, SPAN("https://"));
+	return is_web && is_listed(guard, url_authority(origin), true);
+}
+
+/* Sec-Fetch-Site "same-site" is foreign: another port of localhost is the same site. */
+enum status guard_check_origin(
+	const struct guard *guard, struct span host, struct span origin, struct span fetch_site, struct error *err)
+{
+	if (origin.len) {
+		if (is_own_origin(guard, host, origin))
+			return OK;
+		return error_set(err, ERR_FORBIDDEN,
+			"pages of '%.*s' may not use this server; name it by --allowed-host or --public-url if they should",
+			(int)(origin.len > 100 ? 100 : origin.len), origin.ptr);
+	}
+	if (!fetch_site.len || span_equal(fetch_site, SPAN("same-origin")) || span_equal(fetch_site, SPAN("none")))
+		return OK;
+	return error_set(err, ERR_FORBIDDEN, "another site's page made this request (Sec-Fetch-Site: %.*s)",
+		(int)(fetch_site.len > 40 ? 40 : fetch_site.len), fetch_site.ptr);
+}
+
+static struct span session_cookie(struct span cookie)
+{
+	const struct span name = SPAN("smfleet_session=");
+	struct span part;
+
+	while (span_next(&cookie, ';', &part)) {
+		part = span_trim(part);
+		if (span_starts_with(part, name))
+			return span_skip(part, name.len);
+	}
+	return SPAN("");
+}
+
+struct span guard_token(struct span authorization, struct span cookie)
+{
+	const struct span scheme = SPAN("Bearer ");
+
+	if (authorization.len > scheme.len && span_equal_fold(span_of(authorization.ptr, scheme.len), scheme))
+		return span_trim(span_skip(authorization, scheme.len));
+	return session_cookie(cookie);
+}

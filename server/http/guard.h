@@ -1,0 +1,40 @@
+/*
+ * Job: is this request meant for us, and may the page that made it talk to us? Host against DNS rebinding, Origin and
+ *      Sec-Fetch-Site against other sites; and where the token is.
+ * Ownership: the guard copies its options. Threads: any, after guard_new.
+ * Source: RFC 9110 15.5.20 (421), the Fetch metadata request headers (W3C), RFC 6750 (Bearer), RFC 6265 (cookies).
+ */
+#pragma once
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/span.h"
+
+struct guard;
+
+struct guard_options {
+	const char *listen;
+	const char *allowed_hosts; /* separated by commas; NULL as "" */
+	const char *public_url; /* NULL as "" */
+	bool is_tls;
+};
+
+enum status guard_new(struct guard **out, const struct guard_options *options, struct error *err) MUST_CHECK;
+void guard_free(struct guard *guard);
+
+/* "example.org:8080" -> "example.org", "[::1]:80" -> "[::1]". */
+struct span guard_host_name(struct span authority);
+
+/* localhost, literal addresses, what we listen on, what is allowed: OK; ERR_MISDIRECTED otherwise. */
+enum status guard_check_host(const struct guard *guard, struct span host, struct error *err) MUST_CHECK;
+/* Both headers may be empty. ERR_FORBIDDEN when another site's page made the request. */
+enum status guard_check_origin(const struct guard *guard, struct span host, struct span origin, struct span fetch_site,
+	struct error *err) MUST_CHECK;
+
+/*
+ * The token of "Authorization: Bearer TOKEN", else of the cookie smfleet_session, whose value is the token itself
+ * (tokens are made of URL-safe characters, so that it needs no quoting). Empty: none was sent.
+ */
+struct span guard_token(struct span authorization, struct span cookie);
+
+AUTO_TYPE(guard)

@@ -1,0 +1,224 @@
+#include "http/mhd.h"
+#include "http/server.h"
+
+#include <microhttpd.h>
+
+/* Request headers, read buffer and reply headers of one connection: 1000 subscribers must stay cheap. */
+enum { CONNECTION_BYTES = 16 << 10, STREAM_BLOCK_BYTES = 1024 };
+
+struct mhd {
+	struct MHD_Daemon *daemon;
+};
+
+void mhd_suspend(struct MHD_Connection *connection)
+{
+	MHD_suspend_connection(connection);
+}
+
+void mhd_resume(struct MHD_Connection *connection)
+{
+	MHD_resume_connection(connection);
+}
+
+int mhd_socket(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s)
+{
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s);
+}
+
+/* "%2F" must reach the router as it is. */
+static size_t keep_escapes(void *unused, struct MHD_Connection *connection, char *text)
+{
+	(void)unused;
+	(void)connection;
+	return strlen(text);
+}
+
+static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
+{
+	return exchange_new(context, connection, span_from(target));
+}
+
+static void on_completed(
+	void *context, struct MHD_Connection *connection, void **exchange, enum MHD_RequestTerminationCode why)
+{
+	(void)context;
+	(void)connection;
+	(void)why;
+	if (*exchange)
+		exchange_release(*exchange);
+	*exchange = NULL;
+}
+
+static void on_connection(
+	void *context, struct MHD_Connection *connection, void **unused, enum MHD_ConnectionNotificationCode what)
+{
+	struct http_server *server = context;
+
+	(void)connection;
+	(void)unused;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		atomic_fetch_add(&server->counters.connections, 1);
+	else
+		atomic_fetch_sub(&server->counters.connections, 1);
+}
+
+static enum MHD_Result copy_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct exchange *exchange = context;
+
+	(void)kind;
+	return request_add_header(&exchange->request, span_from(name), span_from(value ? value : ""), NULL) == OK
+		       ? MHD_YES
+		       : MHD_NO;
+}
+
+static bool copy_headers(struct exchange *exchange)
+{
+	int count = MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, NULL, NULL);
+
+	return MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, copy_header, exchange) == count;
+}
+
+static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
+{
+	ssize_t bytes = stream_read(context, out, room);
+
+	(void)position;
+	return bytes < 0 ? MHD_CONTENT_READER_END_OF_STREAM : bytes;
+}
+
+static void add_header(void *context, const char *name, const char *value)
+{
+	MHD_add_response_header(context, name, value);
+}
+
+static struct MHD_Response *make_response(struct exchange *exchange, bool is_stream)
+{
+	struct http_response *reply = exchange->reply;
+	struct MHD_Response *response;
+	size_t len;
+
+	if (is_stream) {
+		response = MHD_create_response_from_callback(
+			MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
+	} else if (reply->body.len == 0) {
+		response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+	} else {
+		char *body = buf_take(&reply->body, &len);
+		response = MHD_create_response_from_buffer_with_free_callback(len, body, mem_free);
+		if (!response)
+			mem_free(body);
+	}
+	if (!response)
+		return NULL;
+	response_each_header(reply, add_header, response);
+	if (exchange->must_close)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	return response;
+}
+
+static enum MHD_Result send_reply(struct exchange *exchange, bool is_stream)
+{
+	struct MHD_Response *response = make_response(exchange, is_stream);
+
+	if (!response)
+		return MHD_NO;
+	enum MHD_Result result = MHD_queue_response(exchange->connection, (unsigned)exchange->reply->status, response);
+	MHD_destroy_response(response); /* the connection has its own reference */
+	exchange_drop_reply(exchange);
+	return result;
+}
+
+static enum MHD_Result take(struct exchange *exchange, enum step step)
+{
+	switch (step) {
+	case STEP_MORE:
+		return MHD_YES;
+	case STEP_REPLY:
+		return send_reply(exchange, false);
+	case STEP_STREAM:
+		return send_reply(exchange, true);
+	case STEP_CLOSE:
+		break;
+	}
+	return MHD_NO;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path,
+	const char *method, const char *version, const char *upload, size_t *upload_bytes, void **request)
+{
+	struct exchange *exchange = *request;
+
+	(void)context;
+	(void)connection;
+	(void)path;
+	if (!exchange)
+		return MHD_NO; /* no memory when its target came */
+	if (exchange->phase == PHASE_NEW)
+		return copy_headers(exchange)
+			       ? take(exchange, exchange_begin(exchange, span_from(method), span_from(version)))
+			       : MHD_NO;
+	if (*upload_bytes == 0)
+		return take(exchange, exchange_end(exchange));
+	struct span piece = span_of(upload, *upload_bytes);
+	enum step step = exchange_body(exchange, &piece);
+	*upload_bytes = piece.len;
+	return take(exchange, step);
+}
+
+static struct MHD_Daemon *start(struct http_server *server, const struct mhd_options *options)
+{
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+	struct MHD_OptionItem items[] = {
+		{MHD_OPTION_LISTEN_SOCKET, options->listen_socket, NULL},
+		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, NULL},
+		{MHD_OPTION_CONNECTION_LIMIT, (intptr_t)options->max_connections, NULL},
+		{MHD_OPTION_CONNECTION_TIMEOUT, options->idle_timeout_s, NULL},
+		{MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL},
+		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, server},
+		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server},
+		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
+		{options->io_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, options->io_threads, NULL},
+		{MHD_OPTION_END, 0, NULL},
+	};
+
+	if (!options->tls_key)
+		return MHD_start_daemon(
+			flags, 0, NULL, NULL, on_request, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+	return MHD_start_daemon(flags | MHD_USE_TLS, 0, NULL, NULL, on_request, NULL, MHD_OPTION_HTTPS_MEM_KEY,
+		options->tls_key, MHD_OPTION_HTTPS_MEM_CERT, options->tls_cert, MHD_OPTION_ARRAY, items,
+		MHD_OPTION_END);
+}
+
+enum status mhd_start(
+	struct mhd **out, struct http_server *server, const struct mhd_options *options, struct error *err)
+{
+	struct mhd *mhd = mem_zeroed(sizeof *mhd);
+
+	if (!mhd)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	mhd->daemon = start(server, options);
+	if (!mhd->daemon) {
+		mem_free(mhd);
+		return error_set(err, ERR_IO, "cannot start the HTTP server%s",
+			options->tls_key ? ": are the certificate and its key a pair?" : "");
+	}
+	*out = mhd;
+	return OK;
+}
+
+void mhd_quiesce(struct mhd *mhd)
+{
+	MHD_quiesce_daemon(mhd->daemon);
+}
+
+void mhd_stop(struct mhd *mhd)
+{
+	MHD_stop_daemon(mhd->daemon);
+	mem_free(mhd);
+}

@@ -1,0 +1,148 @@
+#include "http/rate.h"
+#include "base/map.h"
+
+#include <math.h>
+#include <pthread.h>
+
+enum { BURST_S = 2, SWEEP_AT = 4096, LONGEST_WAIT_S = 3600 };
+
+struct bucket {
+	double requests; /* left; below 0 is debt */
+	double bytes;
+	int64_t filled_at_ms;
+};
+
+struct rate {
+	pthread_mutex_t mutex;
+	double requests_per_s;
+	double bytes_per_s;
+	struct map *buckets; /* by the principal's id */
+	size_t sweep_at;
+};
+
+struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s)
+{
+	struct rate *rate = mem_zeroed(sizeof *rate);
+
+	if (!rate || !(rate->buckets = map_new())) {
+		mem_free(rate);
+		return NULL;
+	}
+	pthread_mutex_init(&rate->mutex, NULL);
+	rate->requests_per_s = (double)requests_per_s;
+	rate->bytes_per_s = (double)bytes_per_s;
+	rate->sweep_at = SWEEP_AT;
+	return rate;
+}
+
+void rate_free(struct rate *rate)
+{
+	void *bucket;
+
+	if (!rate)
+		return;
+	for (size_t at = 0; map_next(rate->buckets, &at, NULL, &bucket);)
+		mem_free(bucket);
+	map_free(rate->buckets);
+	pthread_mutex_destroy(&rate->mutex);
+	mem_free(rate);
+}
+
+static bool is_limited(const struct rate *rate)
+{
+	return rate->requests_per_s > 0 || rate->bytes_per_s > 0;
+}
+
+static void fill(const struct rate *rate, struct bucket *bucket, int64_t now_ms)
+{
+	double passed_s = (double)(now_ms - bucket->filled_at_ms) / 1000;
+
+	bucket->requests = fmin(rate->requests_per_s * BURST_S, bucket->requests + rate->requests_per_s * passed_s);
+	bucket->bytes = fmin(rate->bytes_per_s * BURST_S, bucket->bytes + rate->bytes_per_s * passed_s);
+	bucket->filled_at_ms = now_ms;
+}
+
+/* A full bucket is what a new one would be. */
+static bool is_worth_keeping(const struct rate *rate, struct bucket *bucket, int64_t now_ms)
+{
+	fill(rate, bucket, now_ms);
+	return bucket->requests < rate->requests_per_s * BURST_S || bucket->bytes < rate->bytes_per_s * BURST_S;
+}
+
+static void drop_full_buckets(struct rate *rate, int64_t now_ms)
+{
+	struct map *kept = map_new(), *old = rate->buckets;
+	struct span key;
+	void *bucket;
+
+	if (!kept)
+		return;
+	for (size_t at = 0; map_next(old, &at, &key, &bucket);)
+		if (!is_worth_keeping(rate, bucket, now_ms) || !map_put(kept, key, bucket))
+			mem_free(bucket);
+	map_free(old);
+	rate->buckets = kept;
+	rate->sweep_at = SWEEP_AT + map_count(kept) * 2;
+}
+
+/* NULL: out of memory; the request then goes unlimited rather than unanswered. */
+static struct bucket *bucket_of(struct rate *rate, uint64_t id, int64_t now_ms)
+{
+	struct span key = span_of((const char *)&id, sizeof id);
+	struct bucket *bucket = map_get(rate->buckets, key);
+
+	if (!bucket) {
+		if (map_count(rate->buckets) >= rate->sweep_at)
+			drop_full_buckets(rate, now_ms);
+		bucket = mem_alloc(sizeof *bucket);
+		if (!bucket)
+			return NULL;
+		*bucket = (struct bucket){rate->requests_per_s * BURST_S, rate->bytes_per_s * BURST_S, now_ms};
+		if (!map_put(rate->buckets, key, bucket)) {
+			mem_free(bucket);
+			return NULL;
+		}
+	}
+	fill(rate, bucket, now_ms);
+	return bucket;
+}
+
+static enum status refuse(double wait_s, const char *what, double per_s, struct error *err)
+{
+	error_set(err, ERR_BUSY, "more than %.0f %s a second; wait", per_s, what);
+	if (err)
+		err->retry_after_s = (int)fmin(LONGEST_WAIT_S, fmax(1, ceil(wait_s)));
+	return ERR_BUSY;
+}
+
+static enum status admit(const struct rate *rate, struct bucket *bucket, struct error *err)
+{
+	if (rate->requests_per_s > 0 && bucket->requests < 1)
+		return refuse((1 - bucket->requests) / rate->requests_per_s, "requests", rate->requests_per_s, err);
+	if (rate->bytes_per_s > 0 && bucket->bytes < 0)
+		return refuse(-bucket->bytes / rate->bytes_per_s, "bytes", rate->bytes_per_s, err);
+	bucket->requests -= 1;
+	return OK;
+}
+
+enum status rate_admit(struct rate *rate, uint64_t principal_id, int64_t now_mono_ms, struct error *err)
+{
+	if (!is_limited(rate))
+		return OK;
+	pthread_mutex_lock(&rate->mutex);
+	struct bucket *bucket = bucket_of(rate, principal_id, now_mono_ms);
+	enum status status = bucket ? admit(rate, bucket, err) : OK;
+	pthread_mutex_unlock(&rate->mutex);
+	return status;
+}
+
+void rate_charge_bytes(struct rate *rate, uint64_t principal_id, uint64_t bytes, int64_t now_mono_ms)
+{
+	if (rate->bytes_per_s <= 0)
+		return;
+	pthread_mutex_lock(&rate->mutex);
+	struct bucket *bucket = bucket_of(rate, principal_id, now_mono_ms);
+	if (bucket)
+		bucket->bytes -= (double)bytes;
+	pthread_mutex_unlock(&rate->mutex);
+}

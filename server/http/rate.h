@@ -1,0 +1,20 @@
+/*
+ * Job: token buckets, one a principal: requests and bytes per second, bursts of two seconds. Bytes are charged as they
+ *      arrive and may run into debt; the next request waits until it is paid, so that a large body is never cut.
+ * Ownership: new/free. Threads: any. Time is an argument.
+ */
+#pragma once
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+struct rate;
+
+/* 0: no limit. */
+struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s) __attribute__((warn_unused_result));
+void rate_free(struct rate *rate);
+/* ERR_BUSY with retry_after_s when the principal has to wait. */
+enum status rate_admit(struct rate *rate, uint64_t principal_id, int64_t now_mono_ms, struct error *err) MUST_CHECK;
+void rate_charge_bytes(struct rate *rate, uint64_t principal_id, uint64_t bytes, int64_t now_mono_ms);
+
+AUTO_TYPE(rate)

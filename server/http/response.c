@@ -1,0 +1,254 @@
+#include "http/response.h"
+#include "base/inflate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { LARGEST_REPLY_BYTES = 256 << 20, LEAST_COMPRESSED_BYTES = 1024, GZIP_LEVEL = 1 };
+
+static const struct {
+	enum status status;
+	int code;
+} codes[] = {
+	{OK, 200},
+	{ERR_INVALID, 400},
+	{ERR_SEMANTIC, 422},
+	{ERR_UNAUTHORIZED, 401},
+	{ERR_FORBIDDEN, 403},
+	{ERR_NOT_FOUND, 404},
+	{ERR_CONFLICT, 409},
+	{ERR_GONE, 410},
+	{ERR_TOO_LARGE, 413},
+	{ERR_UNSUPPORTED, 415},
+	{ERR_MISDIRECTED, 421},
+	{ERR_BUSY, 429},
+	{ERR_UNAVAILABLE, 503},
+	{ERR_IO, 500},
+	{ERR_MEMORY, 503},
+	{ERR_INTERNAL, 500},
+};
+
+static const struct {
+	int code;
+	const char *title;
+} titles[] = {
+	{200, "OK"},
+	{201, "Created"},
+	{202, "Accepted"},
+	{204, "No Content"},
+	{304, "Not Modified"},
+	{400, "Bad Request"},
+	{401, "Unauthorized"},
+	{403, "Forbidden"},
+	{404, "Not Found"},
+	{405, "Method Not Allowed"},
+	{409, "Conflict"},
+	{410, "Gone"},
+	{413, "Content Too Large"},
+	{415, "Unsupported Media Type"},
+	{421, "Misdirected Request"},
+	{422, "Unprocessable Content"},
+	{429, "Too Many Requests"},
+	{500, "Internal Server Error"},
+	{503, "Service Unavailable"},
+};
+
+static const char page_policy[] =
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+static const char data_policy[] = "default-src 'none'; frame-ancestors 'none'";
+
+int http_status_of(enum status status)
+{
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (codes[i].status == status)
+			return codes[i].code;
+	return 500;
+}
+
+static const char *title_of(int code)
+{
+	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+		if (titles[i].code == code)
+			return titles[i].title;
+	return "Error";
+}
+
+void response_init(struct http_response *response)
+{
+	response->status = 200;
+	response->content_type = "application/json";
+	response->body = BUF_INIT(LARGEST_REPLY_BYTES);
+	response->header_count = 0;
+}
+
+void response_done(struct http_response *response)
+{
+	buf_done(&response->body);
+}
+
+static const char *find_header(const struct http_response *response, const char *name)
+{
+	for (unsigned i = 0; i < response->header_count; i++)
+		if (span_equal_fold(span_from(response->headers[i].name), span_from(name)))
+			return response->headers[i].value;
+	return NULL;
+}
+
+void http_response_header(struct http_response *response, const char *name, const char *format, ...)
+{
+	const unsigned room = sizeof response->headers / sizeof *response->headers;
+	unsigned at = 0;
+	va_list arguments;
+
+	while (at < response->header_count && !span_equal_fold(span_from(response->headers[at].name), span_from(name)))
+		at++;
+	if (at == room)
+		return;
+	response->headers[at].name = name;
+	va_start(arguments, format);
+	vsnprintf(response->headers[at].value, sizeof response->headers[at].value, format, arguments);
+	va_end(arguments);
+	/* What came from a client must not become a header of its own. */
+	for (char *c = response->headers[at].value; *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = ' ';
+	if (at == response->header_count)
+		response->header_count++;
+}
+
+static void write_problem(struct buf *out, int code, const struct error *err)
+{
+	struct json_writer w = json_writer_on(out);
+
+	json_object(&w);
+	json_put_text(&w, "type", "about:blank");
+	json_put_i64(&w, "status", code);
+	json_put_text(&w, "title", title_of(code));
+	json_put_text(&w, "detail", err->text);
+	if (err->field[0])
+		json_put_text(&w, "field", err->field);
+	if (err->line)
+		json_put_i64(&w, "line", err->line);
+	if (err->column)
+		json_put_i64(&w, "column", err->column);
+	json_object_end(&w);
+}
+
+void response_problem_as(struct http_response *response, int code, const struct error *err)
+{
+	buf_reset(&response->body);
+	response->status = code;
+	response->content_type = "application/problem+json";
+	response->header_count = 0;
+	write_problem(&response->body, code, err);
+	if (err->retry_after_s > 0)
+		http_response_header(response, "Retry-After", "%d", err->retry_after_s);
+	else if (code == 429 || code == 503)
+		http_response_header(response, "Retry-After", "1");
+	if (code == 401)
+		http_response_header(response, "WWW-Authenticate", "Bearer");
+}
+
+void http_response_problem(struct http_response *response, const struct error *err)
+{
+	response_problem_as(response, http_status_of(err->status), err);
+}
+
+void response_settle(struct http_response *response, enum status status, struct error *err)
+{
+	if (status == OK && response->body.failure)
+		status = error_set(err, ERR_INTERNAL,
+			response->body.failure == ERR_TOO_LARGE ? "the reply is larger than 256 MiB; ask for less"
+								: "no memory is left for the reply");
+	if (status == OK)
+		return;
+	err->status = status;
+	http_response_problem(response, err);
+}
+
+/* One element of Accept-Encoding: "gzip;q=0.5". */
+static bool element_accepts_gzip(struct span element)
+{
+	struct span name, parameter;
+	double quality = 1;
+
+	if (!span_next(&element, ';', &name))
+		return false;
+	name = span_trim(name);
+	if (!span_equal_fold(name, SPAN("gzip")) && !span_equal(name, SPAN("*")))
+		return false;
+	while (span_next(&element, ';', &parameter)) {
+		parameter = span_trim(parameter);
+		if (span_starts_with(parameter, SPAN("q=")) && !span_parse_double(span_skip(parameter, 2), &quality))
+			return false;
+	}
+	return quality > 0;
+}
+
+bool response_accepts_gzip(struct span accept_encoding)
+{
+	struct span element;
+
+	while (span_next(&accept_encoding, ',', &element))
+		if (element_accepts_gzip(element))
+			return true;
+	return false;
+}
+
+static bool is_text(const char *content_type)
+{
+	struct span type = span_from(content_type);
+
+	return span_starts_with(type, SPAN("text/")) || span_find(type, SPAN("json")) >= 0 ||
+	       span_find(type, SPAN("xml")) >= 0 || span_find(type, SPAN("javascript")) >= 0;
+}
+
+void response_compress(struct http_response *response, struct span accept_encoding)
+{
+	const unsigned room = sizeof response->headers / sizeof *response->headers;
+
+	if (response->body.len <= LEAST_COMPRESSED_BYTES || !is_text(response->content_type) ||
+		find_header(response, "Content-Encoding") || response->header_count + 2 > room)
+		return;
+	http_response_header(response, "Vary", "Accept-Encoding");
+	if (!response_accepts_gzip(accept_encoding))
+		return;
+	AUTO_DONE(buf) packed = BUF_INIT(response->body.len);
+	if (deflate_gzip(buf_span(&response->body), GZIP_LEVEL, &packed, NULL) != OK)
+		return; /* did not become smaller */
+	struct buf plain = response->body;
+	response->body = packed;
+	packed = plain;
+	http_response_header(response, "Content-Encoding", "gzip");
+}
+
+void response_each_header(const struct http_response *response, response_visit *visit, void *context)
+{
+	bool is_page = span_starts_with(span_from(response->content_type), SPAN("text/html"));
+
+	if (response->status != 204 && response->status != 304)
+		visit(context, "Content-Type", response->content_type);
+	visit(context, "X-Content-Type-Options", "nosniff");
+	visit(context, "Referrer-Policy", "no-referrer");
+	if (!find_header(response, "Content-Security-Policy"))
+		visit(context, "Content-Security-Policy", is_page ? page_policy : data_policy);
+	if (!find_header(response, "Cache-Control"))
+		visit(context, "Cache-Control", "no-store");
+	for (unsigned i = 0; i < response->header_count; i++)
+		visit(context, response->headers[i].name, response->headers[i].value);
+}
+
+static void write_header(void *context, const char *name, const char *value)
+{
+	buf_printf(context, "%s: %s\r\n", name, value);
+}
+
+void response_write(const struct http_response *response, bool without_body, struct buf *out)
+{
+	buf_printf(out, "HTTP/1.1 %d %s\r\n", response->status, title_of(response->status));
+	response_each_header(response, write_header, out);
+	buf_printf(out, "Connection: close\r\nContent-Length: %zu\r\n\r\n", response->body.len);
+	if (!without_body)
+		buf_append_span(out, buf_span(&response->body));
+}

@@ -1,0 +1,24 @@
+#include "http/http.h"
+
+static const char *const names[] = {
+	[SCOPE_PUBLIC] = "public", [SCOPE_READ] = "read", [SCOPE_WRITE] = "write", [SCOPE_ADMIN] = "admin"};
+
+const char *http_scope_name(enum http_scope scope)
+{
+	return names[scope];
+}
+
+bool http_scope_parse(struct span name, enum http_scope *out)
+{
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(name, span_from(names[i]))) {
+			*out = (enum http_scope)i;
+			return true;
+		}
+	return false;
+}
+
+bool http_scope_allows(enum http_scope has, enum http_scope needs)
+{
+	return needs == SCOPE_PUBLIC || has == SCOPE_ADMIN || has == needs;
+}

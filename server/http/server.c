@@ -1,0 +1,239 @@
+#include "http/server.h"
+#include "base/clock.h"
+#include "http/listen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	DEFAULT_IO_THREADS = 2,
+	DEFAULT_WORKERS = 2,
+	DEFAULT_CONNECTIONS = 4096,
+	DEFAULT_PENDING = 256,
+	DEFAULT_DRAIN_BYTES = 8 << 20,
+	DEFAULT_DRAIN_MS = 2000,
+	LARGEST_PEM_BYTES = 1 << 20,
+	STOP_CHECK_MS = 10,
+};
+
+void server_list(struct http_server *server, struct exchange *exchange)
+{
+	pthread_mutex_lock(&server->mutex);
+	exchange->next = server->listed;
+	exchange->previous = NULL;
+	if (server->listed)
+		server->listed->previous = exchange;
+	server->listed = exchange;
+	exchange->is_listed = true;
+	pthread_mutex_unlock(&server->mutex);
+}
+
+void server_unlist(struct http_server *server, struct exchange *exchange)
+{
+	if (!exchange->is_listed)
+		return;
+	pthread_mutex_lock(&server->mutex);
+	if (exchange->previous)
+		exchange->previous->next = exchange->next;
+	else
+		server->listed = exchange->next;
+	if (exchange->next)
+		exchange->next->previous = exchange->previous;
+	exchange->is_listed = false;
+	pthread_mutex_unlock(&server->mutex);
+}
+
+void server_count_underway(struct http_server *server, int change)
+{
+	pthread_mutex_lock(&server->mutex);
+	server->underway += (size_t)change;
+	if (server->underway == 0)
+		pthread_cond_broadcast(&server->changed);
+	pthread_mutex_unlock(&server->mutex);
+}
+
+static void init_locks(struct http_server *server)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&server->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&server->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static void fill_defaults(struct http_options *options)
+{
+	options->io_threads = options->io_threads ? options->io_threads : DEFAULT_IO_THREADS;
+	options->workers = options->workers ? options->workers : DEFAULT_WORKERS;
+	options->max_connections = options->max_connections ? options->max_connections : DEFAULT_CONNECTIONS;
+	options->max_pending = options->max_pending ? options->max_pending : DEFAULT_PENDING;
+	options->drain_bytes = options->drain_bytes ? options->drain_bytes : DEFAULT_DRAIN_BYTES;
+	options->drain_ms = options->drain_ms ? options->drain_ms : DEFAULT_DRAIN_MS;
+}
+
+static enum status read_pem(char **out, const char *path, struct error *err)
+{
+	FILE *file = fopen(path, "rbe");
+
+	if (!file)
+		return error_set(err, ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+	AUTO_MEM char *text = mem_alloc(LARGEST_PEM_BYTES + 1);
+	size_t len = text ? fread(text, 1, LARGEST_PEM_BYTES, file) : 0;
+	bool is_whole = text && !ferror(file) && len < LARGEST_PEM_BYTES;
+	fclose(file);
+	if (!is_whole)
+		return error_set(err, ERR_IO, "cannot read '%s'", path);
+	text[len] = 0;
+	*out = text;
+	text = NULL;
+	return OK;
+}
+
+static enum status read_tls(struct http_server *server, struct error *err)
+{
+	const struct http_options *options = &server->options;
+
+	if (!options->tls_cert_file && !options->tls_key_file)
+		return OK;
+	if (!options->tls_cert_file || !options->tls_key_file)
+		return error_set(err, ERR_INVALID, "TLS needs both a certificate and its key");
+	TRY(read_pem(&server->tls_cert, options->tls_cert_file, err));
+	return read_pem(&server->tls_key, options->tls_key_file, err);
+}
+
+static enum status make_parts(
+	struct http_server *server, const struct http_route *routes, size_t route_count, struct error *err)
+{
+	const struct http_options *options = &server->options;
+
+	TRY(read_tls(server, err));
+	TRY(guard_new(&server->guard,
+		&(struct guard_options){
+			options->listen, options->allowed_hosts, options->public_url, server->tls_key != NULL},
+		err));
+	TRY(router_new(&server->router, routes, route_count, err));
+	if (!(server->rate = rate_new(options->rate_requests_per_s, options->rate_bytes_per_s)))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(listen_open(&server->listen_socket, options->listen, err));
+	server->port = listen_port(server->listen_socket);
+	TRY(workers_new(&server->workers, options->workers, options->max_pending, server->hooks, err));
+	return mhd_start(&server->mhd, server,
+		&(struct mhd_options){server->listen_socket, options->io_threads, options->idle_timeout_s,
+			options->max_connections, server->tls_key, server->tls_cert},
+		err);
+}
+
+static void free_parts(struct http_server *server)
+{
+	workers_free(server->workers);
+	rate_free(server->rate);
+	router_free(server->router);
+	guard_free(server->guard);
+	if (server->listen_socket >= 0)
+		close(server->listen_socket);
+	mem_free(server->tls_key);
+	mem_free(server->tls_cert);
+	pthread_cond_destroy(&server->changed);
+	pthread_mutex_destroy(&server->mutex);
+	mem_free(server);
+}
+
+enum status http_server_start(struct http_server **out, const struct http_options *options,
+	const struct http_route *routes, size_t route_count, const struct http_hooks *hooks, struct error *err)
+{
+	struct http_server *server = mem_zeroed(sizeof *server);
+
+	if (!server)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	server->options = *options;
+	server->hooks = hooks;
+	server->listen_socket = -1;
+	fill_defaults(&server->options);
+	init_locks(server);
+	enum status status = make_parts(server, routes, route_count, err);
+	if (status)
+		free_parts(server);
+	else
+		*out = server;
+	return status;
+}
+
+unsigned http_server_port(const struct http_server *server)
+{
+	return server->port;
+}
+
+const struct http_counters *http_server_counters(const struct http_server *server)
+{
+	return &server->counters;
+}
+
+/* The socket is shut, not closed: an I/O thread may be about to use its number. */
+void http_server_quiesce(struct http_server *server)
+{
+	if (atomic_exchange(&server->is_quiescing, true))
+		return;
+	mhd_quiesce(server->mhd);
+	shutdown(server->listen_socket, SHUT_RDWR);
+}
+
+static void wake_streams(struct http_server *server)
+{
+	for (struct exchange *at = server->listed; at; at = at->next)
+		if (at->route->kind == ROUTE_STREAM)
+			park_wake(&at->park);
+}
+
+void http_server_end_streams(struct http_server *server)
+{
+	atomic_store(&server->is_ending, true);
+	pthread_mutex_lock(&server->mutex);
+	wake_streams(server);
+	pthread_mutex_unlock(&server->mutex);
+}
+
+static bool is_idle(const struct http_server *server)
+{
+	for (const struct exchange *at = server->listed; at; at = at->next)
+		if (at->route->kind == ROUTE_UPLOAD && park_is_suspended(&at->park))
+			return false;
+	return server->underway == 0;
+}
+
+static void wait_until_idle(struct http_server *server, int64_t deadline_mono_ms)
+{
+	pthread_mutex_lock(&server->mutex);
+	while (!is_idle(server) && clock_mono_ms() < deadline_mono_ms) {
+		/* An upload that goes on after its wake-up signals nothing: look again soon. */
+		struct timespec soon = clock_deadline(STOP_CHECK_MS);
+		pthread_cond_timedwait(&server->changed, &server->mutex, &soon);
+	}
+	pthread_mutex_unlock(&server->mutex);
+}
+
+static void detach_uploads(struct http_server *server)
+{
+	atomic_store(&server->is_stopping, true);
+	pthread_mutex_lock(&server->mutex);
+	for (struct exchange *at = server->listed; at; at = at->next)
+		if (at->route->kind == ROUTE_UPLOAD)
+			exchange_detach(at);
+	pthread_mutex_unlock(&server->mutex);
+}
+
+void http_server_free(struct http_server *server, int64_t deadline_ms)
+{
+	if (!server)
+		return;
+	http_server_quiesce(server);
+	http_server_end_streams(server);
+	wait_until_idle(server, clock_mono_ms() + deadline_ms);
+	workers_stop(server->workers);
+	detach_uploads(server);
+	mhd_stop(server->mhd);
+	free_parts(server);
+}
