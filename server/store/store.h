@@ -148,7 +148,8 @@ struct stream_row {
 	struct span name;
 	struct span host;
 	int64_t created_ms;
-	/* Everything of the stream up to and including sealed_seq is in blocks, chunks and state; above: the journal. */
+	/* The first sealed_lines lines, and all that was derived from them, are in blocks, chunks and state; the rest is in the
+	 * journal. sealed_seq: the newest commit of which something is sealed. */
 	uint64_t sealed_seq;
 	uint64_t sealed_lines;
 	uint64_t sealed_bytes; /* as sent, newlines included */

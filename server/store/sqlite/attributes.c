@@ -1,0 +1,141 @@
+/* The leaves of a job's document as rows, so that search needs no JSON in SQL. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/json_read.h"
+#include "store/fold.h"
+
+enum { KEY_MAX_BYTES = 512, TEXT_MAX_BYTES = 2560, DEPTH_MAX = 32, ATTRIBUTES_MAX = 8192 };
+
+struct flattening {
+	struct store_tx *tx;
+	int64_t job_id;
+	int64_t position;
+	struct buf text;
+	struct buf folded;
+};
+
+static struct span cut(struct span text)
+{
+	if (text.len <= TEXT_MAX_BYTES)
+		return text;
+	text.len = TEXT_MAX_BYTES;
+	while (text.len && ((unsigned char)text.ptr[text.len] & 0xc0) == 0x80)
+		text.len--;
+	return text;
+}
+
+static enum status put(struct flattening *f, struct span key, struct span text, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	double number;
+
+	buf_reset(&f->folded);
+	text = cut(text);
+	fold_append(&f->folded, text);
+	TRY(buf_status(&f->folded, err));
+	TRY(statement_open(&s, tx_on(f->tx),
+		"INSERT INTO attributes (job_id, key, position, text, folded, number) VALUES (?,?,?,?,?,?)", err));
+	bind_i64(&s, f->job_id);
+	bind_text(&s, key);
+	bind_i64(&s, f->position++);
+	bind_text(&s, text);
+	bind_text(&s, buf_span(&f->folded));
+	if (span_parse_double(text, &number) && isfinite(number))
+		bind_finite(&s, number);
+	else
+		bind_null(&s);
+	return statement_run(&s, err);
+}
+
+static enum status put_leaf(struct flattening *f, struct span key, const struct json *node, struct error *err)
+{
+	if (json_kind(node) == JSON_NULL || f->position >= ATTRIBUTES_MAX)
+		return OK;
+	if (json_kind(node) == JSON_STRING)
+		return put(f, key, json_string_of(node), err);
+	buf_reset(&f->text);
+	json_print(node, &f->text);
+	TRY(buf_status(&f->text, err));
+	return put(f, key, buf_span(&f->text), err);
+}
+
+/* Tags are [{"Key": k, "Value": v}]. */
+static enum status put_tags(struct flattening *f, const struct json *tags, struct error *err)
+{
+	for (const struct json *tag = json_first(tags); tag; tag = json_next(tag)) {
+		const struct json *name = json_get(tag, "Key"), *value = json_get(tag, "Value");
+		AUTO_DONE(buf) key = BUF_INIT(KEY_MAX_BYTES);
+		if (!name || !value || json_kind(name) != JSON_STRING)
+			continue;
+		buf_append_text(&key, "tag.");
+		buf_append_span(&key, json_string_of(name));
+		if (key.failure == OK)
+			TRY(put_leaf(f, buf_span(&key), value, err));
+	}
+	return OK;
+}
+
+/* HyperParameters and Environment of the document itself are the families hp. and env. */
+static void append_part(struct buf *key, struct span part, bool is_top)
+{
+	if (key->len)
+		buf_append_char(key, '.');
+	if (is_top && span_equal(part, SPAN("HyperParameters")))
+		part = SPAN("hp");
+	else if (is_top && span_equal(part, SPAN("Environment")))
+		part = SPAN("env");
+	buf_append_span(key, part);
+}
+
+static enum status flatten(struct flattening *f, struct buf *key, const struct json *node, int depth, struct error *err)
+{
+	enum json_kind kind = json_kind(node);
+
+	if (kind != JSON_OBJECT && kind != JSON_ARRAY)
+		return put_leaf(f, buf_span(key), node, err);
+	for (const struct json *at = depth < DEPTH_MAX ? json_first(node) : NULL; at; at = json_next(at)) {
+		size_t len = key->len;
+		if (kind == JSON_OBJECT)
+			append_part(key, json_key_of(at), depth == 0);
+		enum status status = OK;
+		if (depth == 0 && span_equal(json_key_of(at), SPAN("Tags")))
+			status = put_tags(f, at, err);
+		else if (key->failure == OK)
+			status = flatten(f, key, at, depth + 1, err);
+		if (status != OK)
+			return status;
+		if (key->failure == ERR_TOO_LARGE) /* no query names such a key */
+			key->failure = OK;
+		TRY(buf_status(key, err));
+		key->len = len;
+	}
+	return OK;
+}
+
+static enum status delete_all(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM attributes WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span document, struct error *err)
+{
+	AUTO(json) root = NULL;
+
+	TRY(delete_all(tx, job_id, err));
+	if (!document.len)
+		return OK;
+	TRY(json_parse(&root, document, err));
+	struct flattening f = {.tx = tx,
+		.job_id = job_id,
+		.text = BUF_INIT(document.len * 2 + TEXT_MAX_BYTES),
+		.folded = BUF_INIT(2 * TEXT_MAX_BYTES)};
+	AUTO_DONE(buf) key = BUF_INIT(KEY_MAX_BYTES);
+	enum status status = flatten(&f, &key, root, 0, err);
+	buf_done(&f.text);
+	buf_done(&f.folded);
+	return status;
+}

@@ -1,0 +1,309 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+	DATABASE_MODE = 0600,
+	PROGRESS_STEPS = 2000, /* of SQLite's machine between looks at the clock: about 50 us */
+	READER_BUSY_MS = 100, /* a reader waits for recovery of the WAL only */
+	RETRY_AFTER_S = 10,
+	CACHE_UNIT_BYTES = 1024,
+};
+
+/* SQLite's settings are the process's: they are made once, before its first use. */
+static struct {
+	pthread_once_t once;
+} state = {PTHREAD_ONCE_INIT};
+
+static void configure(void)
+{
+	/* The counters behind MEMSTATUS are one mutex that all connections would share. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+char *path_with(const char *path, const char *suffix)
+{
+	size_t bytes = strlen(path) + strlen(suffix) + 1;
+	char *name = mem_alloc(bytes);
+
+	if (name)
+		snprintf(name, bytes, "%s%s", path, suffix);
+	return name;
+}
+
+const char *network_file_system(unsigned long magic)
+{
+	/* Those that linux/magic.h does not name have their number from statfs(2). FUSE is not here: it is local as often. */
+	switch (magic) {
+	case NFS_SUPER_MAGIC:
+		return "NFS";
+	case SMB_SUPER_MAGIC:
+	case 0xff534d42: /* CIFS */
+	case 0xfe534d42: /* SMB2 */
+		return "SMB";
+	case 0x0bd00bd0:
+		return "Lustre";
+	case 0x00c36400:
+		return "Ceph";
+	case 0x47504653:
+		return "GPFS";
+	case 0x19830326:
+		return "BeeGFS";
+	case 0x20030528:
+		return "OrangeFS";
+	case AFS_SUPER_MAGIC:
+		return "AFS";
+	case CODA_SUPER_MAGIC:
+		return "Coda";
+	case NCP_SUPER_MAGIC:
+		return "NCP";
+	case V9FS_MAGIC:
+		return "9P";
+	default:
+		return NULL;
+	}
+}
+
+static enum status file_failure(const char *path, int code, struct error *err)
+{
+	bool is_unavailable = code == ENOSPC || code == EDQUOT || code == EROFS;
+
+	if (!is_unavailable)
+		return error_set(err, ERR_IO, "cannot open database '%s': %s", path, strerror(code));
+	enum status status = error_set(err, ERR_UNAVAILABLE,
+		"cannot open database '%s': %s; free some space there, or choose "
+		"another place",
+		path, strerror(code));
+	if (err)
+		err->retry_after_s = RETRY_AFTER_S;
+	return status;
+}
+
+/* Made here, not by SQLite: its files are to be the owner's alone, whatever the umask. The WAL takes the mode over. */
+static enum status create_file(const char *path, struct error *err)
+{
+	struct statfs info;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, DATABASE_MODE);
+
+	if (fd < 0 || fstatfs(fd, &info) != 0) {
+		int code = errno;
+		if (fd >= 0)
+			close(fd);
+		return file_failure(path, code, err);
+	}
+	close(fd);
+	const char *name = network_file_system((unsigned long)info.f_type);
+	if (name)
+		return error_set(err, ERR_UNSUPPORTED,
+			"database '%s' is on a network file system (%s), where SQLite loses data; "
+			"put it on a local disk",
+			path, name);
+	return OK;
+}
+
+/* Both of these end in a full or read-only disk; which it is, errno or the code says. */
+static enum status cannot_write(struct store_reader *on, const char *why, struct error *err)
+{
+	enum status status = error_set(
+		err, ERR_UNAVAILABLE, "database '%s' cannot be written: %s; nothing of this was stored", on->path, why);
+
+	if (err)
+		err->retry_after_s = RETRY_AFTER_S;
+	return status;
+}
+
+static enum status io_failure(struct store_reader *on, struct error *err)
+{
+	int code = sqlite3_system_errno(on->db) ? sqlite3_system_errno(on->db) : on->system_errno;
+
+	if (code == ENOSPC || code == EDQUOT || code == EFBIG)
+		return cannot_write(on, "the disk is full (free some space)", err);
+	if (code == EROFS)
+		return cannot_write(on, "its disk is read-only (mount it for writing)", err);
+	return error_set(err, ERR_IO, "database '%s': %s (%s)", on->path, sqlite3_errmsg(on->db),
+		code ? strerror(code) : "no cause given");
+}
+
+static enum status translate(struct store_reader *on, int code, struct error *err)
+{
+	switch (code & 0xff) {
+	case SQLITE_FULL:
+		return cannot_write(on, "the disk is full (free some space)", err);
+	case SQLITE_READONLY:
+		return cannot_write(on, "the file or its folder is read-only (see their owner and mode)", err);
+	case SQLITE_IOERR:
+		return code == SQLITE_IOERR_NOMEM ? error_set(err, ERR_MEMORY, "out of memory") : io_failure(on, err);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return error_set(err, ERR_IO, "database '%s' is damaged: %s; restore a backup", on->path,
+			sqlite3_errmsg(on->db));
+	case SQLITE_CANTOPEN:
+		return file_failure(
+			on->path, sqlite3_system_errno(on->db) ? sqlite3_system_errno(on->db) : ENOENT, err);
+	case SQLITE_NOMEM:
+		return error_set(err, ERR_MEMORY, "out of memory");
+	case SQLITE_INTERRUPT:
+		return error_set(err, ERR_UNAVAILABLE, "reading the database took longer than it may");
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return error_set(err, ERR_BUSY, "database '%s' is locked by another program", on->path);
+	case SQLITE_CONSTRAINT:
+		return error_set(err, ERR_CONFLICT, "%s", sqlite3_errmsg(on->db));
+	case SQLITE_TOOBIG:
+		return error_set(err, ERR_TOO_LARGE, "a value is larger than the database holds");
+	default:
+		return error_set(err, ERR_INTERNAL, "database '%s': %s", on->path, sqlite3_errmsg(on->db));
+	}
+}
+
+enum status connection_failure(struct store_reader *on, int code, struct error *err)
+{
+	struct error failure = {0};
+	enum status status = translate(on, code, &failure);
+
+	/* The first cause is kept for the rest of a transaction that SQLite has just ended. */
+	if (on->is_writer && on->is_in_snapshot && sqlite3_get_autocommit(on->db) && on->failure.status == OK)
+		on->failure = failure;
+	if (err)
+		*err = failure;
+	return status;
+}
+
+enum status connection_run(struct store_reader *on, const char *sql, struct error *err)
+{
+	int code = sqlite3_exec(on->db, sql, NULL, NULL, NULL);
+
+	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(on->db), err);
+}
+
+enum status connection_number(struct store_reader *on, const char *sql, int64_t *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open_once(&s, on, span_from(sql), err));
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return error_set(err, ERR_INTERNAL, "database '%s': '%s' gives no row", on->path, sql);
+	*out = column_i64(&s);
+	return OK;
+}
+
+static int on_progress(void *context)
+{
+	const struct store_reader *on = context;
+
+	return on->deadline_ms && clock_mono_ms() > on->deadline_ms;
+}
+
+static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
+{
+	(void)db;
+	(void)name;
+	((struct store_reader *)context)->wal_frames = (uint64_t)frames;
+	return SQLITE_OK;
+}
+
+static enum status open_handle(struct store_reader **out, const char *path, int flags, struct error *err)
+{
+	AUTO(store_reader) on = mem_zeroed(sizeof *on);
+
+	pthread_once(&state.once, configure);
+	if (!on || !(on->path = mem_copy_string(path)))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	int code = sqlite3_open_v2(path, &on->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	if (code != SQLITE_OK)
+		return on->db ? connection_failure(on, code, err) : error_set(err, ERR_MEMORY, "out of memory");
+	sqlite3_db_config(on->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	*out = on;
+	on = NULL;
+	return OK;
+}
+
+static enum status set_common(struct store_reader *on, size_t cache_bytes, struct error *err)
+{
+	char cache[64];
+
+	/* Negative: in KiB, whatever the page size. */
+	snprintf(cache, sizeof cache, "PRAGMA cache_size=-%zu", cache_bytes / CACHE_UNIT_BYTES);
+	TRY(connection_run(on, cache, err));
+	/* mmap: costs RSS, and a failing disk ends the process by SIGBUS instead of an error. secure_delete is Debian's
+	 * default and writes every deleted page once more. */
+	return connection_run(on,
+		"PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA secure_delete=OFF",
+		err);
+}
+
+static enum status set_writer(struct store_reader *on, size_t wal_bytes, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	char limit[64];
+	bool has_row;
+
+	snprintf(limit, sizeof limit, "PRAGMA journal_size_limit=%zu", wal_bytes);
+	TRY(connection_run(on, limit, err));
+	TRY(statement_open_once(&s, on, SPAN("PRAGMA journal_mode=WAL"), err));
+	TRY(statement_step(&s, &has_row, err));
+	const char *mode = has_row ? (const char *)sqlite3_column_text(s.prepared, 0) : NULL;
+	if (!mode || strcmp(mode, "wal") != 0)
+		return error_set(err, ERR_UNSUPPORTED,
+			"database '%s' cannot keep a write-ahead log where it is (mode '%s')", on->path,
+			mode ? mode : "unknown");
+	statement_done(&s);
+	TRY(connection_run(on, "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0", err));
+	/* After wal_autocheckpoint, which is a hook, too. */
+	sqlite3_wal_hook(on->db, on_commit, on);
+	return OK;
+}
+
+enum status connection_open_writer(struct store_reader **out, const struct store_options *options, struct error *err)
+{
+	AUTO(store_reader) on = NULL;
+
+	TRY(create_file(options->path, err));
+	TRY(open_handle(&on, options->path, SQLITE_OPEN_READWRITE, err));
+	on->is_writer = true;
+	sqlite3_busy_timeout(on->db, 0);
+	TRY(set_common(on, options->writer_cache_bytes, err));
+	TRY(migrate_shape(on, err));
+	TRY(set_writer(on, options->wal_bytes, err));
+	*out = on;
+	on = NULL;
+	return OK;
+}
+
+enum status connection_open_reader(struct store_reader **out, const char *path, size_t cache_bytes, struct error *err)
+{
+	AUTO(store_reader) on = NULL;
+
+	TRY(open_handle(&on, path, SQLITE_OPEN_READONLY, err));
+	sqlite3_busy_timeout(on->db, READER_BUSY_MS);
+	TRY(set_common(on, cache_bytes, err));
+	TRY(connection_run(on, "PRAGMA query_only=ON", err));
+	sqlite3_progress_handler(on->db, PROGRESS_STEPS, on_progress, on);
+	*out = on;
+	on = NULL;
+	return OK;
+}
+
+void store_reader_free(struct store_reader *reader)
+{
+	if (!reader)
+		return;
+	for (size_t i = 0; i < STATEMENT_SLOTS; i++)
+		sqlite3_finalize(reader->statements[i].prepared);
+	sqlite3_close(reader->db);
+	mem_free(reader->path);
+	mem_free(reader);
+}

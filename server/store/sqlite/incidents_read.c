@@ -1,0 +1,174 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <stdio.h>
+
+enum { CURSOR_BYTES = 80 };
+
+#define INCIDENTS                                                                                                      \
+	"SELECT i.job_id, i.incident_id, i.series_id, j.name, coalesce(e.metric, ''), coalesce(r.name, ''), i.kind,"   \
+	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms,"  \
+	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"         \
+	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms FROM incidents AS i"           \
+	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                       \
+	" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"                                  \
+	" LEFT JOIN streams AS r ON r.job_id = e.job_id AND r.stream_id = e.stream_id"
+
+#define MATCHES                                                                                                        \
+	" AND (?4 < 0 OR i.state = ?4) AND (?5 < 0 OR i.kind = ?5)"                                                    \
+	" ORDER BY i.opened_ms DESC, i.job_id DESC, i.incident_id DESC LIMIT ?6"
+
+/* The place behind the last row of a page. */
+struct place {
+	int64_t opened_ms;
+	int64_t job_id;
+	int64_t incident_id;
+};
+
+static void read_figures(struct statement *s, struct incident *incident)
+{
+	incident->kind = (enum incident_kind)column_i64(s);
+	incident->severity = (enum severity)column_i64(s);
+	incident->state = (enum incident_state)column_i64(s);
+	incident->opened_ordinal = column_u64(s);
+	incident->first_step = column_i64(s);
+	incident->last_step = column_i64(s);
+	incident->opened_step = column_i64(s);
+	incident->opened_ms = column_i64(s);
+	incident->closed_ms = column_i64(s);
+	incident->line = column_u64(s);
+	incident->is_historic = column_bool(s);
+	incident->value = column_double(s);
+	incident->expected = column_double(s);
+	incident->spread = column_double(s);
+	incident->score = column_double(s);
+	incident->worst = column_double(s);
+	incident->worst_step = column_i64(s);
+}
+
+static enum status read_row(struct statement *s, struct arena *arena, struct incident_row *row, struct error *err)
+{
+	row->job_id = column_i64(s);
+	row->incident_id = column_u32(s);
+	row->series_id = column_u32(s);
+	row->job = column_span(s, arena);
+	row->metric = column_span(s, arena);
+	row->stream = column_span(s, arena);
+	read_figures(s, &row->incident);
+	row->acknowledged_ms = column_i64(s);
+	return statement_check(s, err);
+}
+
+static enum status parse_cursor(struct span cursor, struct place *out, struct error *err)
+{
+	struct span rest = cursor, parts[3] = {{0}};
+	struct place place = {INT64_MAX, INT64_MAX, INT64_MAX};
+
+	if (cursor.len) {
+		bool is_whole = true;
+		for (size_t i = 0; i < 3; i++)
+			is_whole = is_whole && span_next(&rest, '.', &parts[i]);
+		if (!is_whole || rest.len || !span_parse_i64(parts[0], &place.opened_ms) ||
+			!span_parse_i64(parts[1], &place.job_id) || !span_parse_i64(parts[2], &place.incident_id))
+			return error_set_field(
+				err, ERR_SEMANTIC, "cursor", "'%.*s' is not a cursor of this list", SPAN_ARGS(cursor));
+	}
+	*out = place;
+	return OK;
+}
+
+static enum status print_cursor(
+	const struct incident_row *last, struct arena *arena, struct span *out, struct error *err)
+{
+	char text[CURSOR_BYTES];
+	int len = snprintf(text, sizeof text, "%lld.%lld.%u", (long long)last->incident.opened_ms,
+		(long long)last->job_id, (unsigned)last->incident_id);
+	struct span copy = arena_copy(arena, span_of(text, (size_t)len));
+
+	if (!copy.ptr)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*out = copy;
+	return OK;
+}
+
+static enum status open_list(
+	struct statement *s, struct store_reader *reader, const struct incident_filter *filter, struct error *err)
+{
+	struct place place = {0};
+
+	TRY(parse_cursor(filter->cursor, &place, err));
+	TRY(statement_open(s, reader,
+		filter->job_id ? INCIDENTS
+			" WHERE i.job_id = ?7 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES
+			       : INCIDENTS " WHERE (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES,
+		err));
+	bind_i64(s, place.opened_ms);
+	bind_i64(s, place.job_id);
+	bind_i64(s, place.incident_id);
+	bind_i64(s, filter->state);
+	bind_i64(s, filter->kind);
+	bind_u64(s,
+		filter->limit < INT64_MAX ? filter->limit + 1 : INT64_MAX); /* one more tells whether a page follows */
+	if (filter->job_id)
+		bind_i64(s, filter->job_id);
+	return OK;
+}
+
+enum status store_read_incidents(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
+	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct incident_row *rows = NULL;
+	struct span next = SPAN("");
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(open_list(&s, reader, filter, err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row && used < filter->limit; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		TRY(read_row(&s, arena, &rows[used], err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	if (has_row && used)
+		TRY(print_cursor(&rows[used - 1], arena, &next, err));
+	*out = rows;
+	*count = used;
+	*next_cursor = next;
+	return OK;
+}
+
+enum status store_read_incident(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
+	struct incident_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct incident_row row;
+	bool has_row;
+
+	TRY(statement_open(&s, reader, INCIDENTS " WHERE i.job_id = ? AND i.incident_id = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, incident_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+	TRY(read_row(&s, arena, &row, err));
+	*out = row;
+	return OK;
+}
+
+enum status store_count_open_incidents(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		job_id ? "SELECT count(*) FROM incidents WHERE state = 0 AND job_id = ?"
+		       : "SELECT count(*) FROM incidents WHERE state = 0",
+		err));
+	if (job_id)
+		bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	*count = column_u64(&s);
+	return OK;
+}

@@ -1,0 +1,187 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include "store/fold.h"
+
+enum { NAME_FOLDED_MAX_BYTES = 4096 };
+
+#define JOB_COLUMNS                                                                                                    \
+	"job_id, name, team, status, secondary, failure_reason, created_ms, started_ms, ended_ms, modified_ms, "       \
+	"generation, is_implicit, document"
+
+static void bind_job(struct statement *s, const struct job_row *row, struct span folded)
+{
+	bind_text(s, row->name);
+	bind_text(s, folded);
+	bind_text(s, row->team);
+	bind_text(s, row->status);
+	bind_text(s, row->secondary);
+	bind_text(s, row->failure_reason);
+	bind_i64(s, row->created_ms);
+	bind_i64(s, row->started_ms);
+	bind_i64(s, row->ended_ms);
+	bind_i64(s, row->modified_ms);
+	bind_i64(s, row->generation);
+	bind_i64(s, row->is_implicit);
+	bind_text(s, row->document);
+}
+
+static enum status run_put(struct statement *s, const struct job_row *row, struct error *err)
+{
+	enum status status = statement_run(s, err);
+
+	if (statement_is_conflict(s))
+		return error_set(err, ERR_CONFLICT, "there is a job '%.*s' already", SPAN_ARGS(row->name));
+	return status;
+}
+
+static enum status insert(
+	struct store_tx *tx, const struct job_row *row, int64_t job_id, struct span folded, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO jobs (name, folded, team, status, secondary, failure_reason, created_ms, started_ms, ended_ms,"
+		" modified_ms, generation, is_implicit, document, job_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		err));
+	bind_job(&s, row, folded);
+	bind_i64(&s, job_id);
+	TRY(run_put(&s, row, err));
+	return attributes_put(tx, job_id, row->document, err);
+}
+
+static enum status has_document(struct store_tx *tx, const struct job_row *row, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM jobs WHERE job_id = ? AND document = ?", err));
+	bind_i64(&s, row->job_id);
+	bind_text(&s, row->document);
+	return statement_step(&s, has, err);
+}
+
+static enum status update(struct store_tx *tx, const struct job_row *row, struct span folded, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_same;
+
+	TRY(has_document(tx, row, &is_same, err));
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE jobs SET name = ?, folded = ?, team = ?, status = ?, secondary = ?, failure_reason = ?,"
+		" created_ms = ?, started_ms = ?, ended_ms = ?, modified_ms = ?, generation = ?, is_implicit = ?,"
+		" document = ? WHERE job_id = ?",
+		err));
+	bind_job(&s, row, folded);
+	bind_i64(&s, row->job_id);
+	TRY(run_put(&s, row, err));
+	if (sqlite3_changes(tx_on(tx)->db) == 0)
+		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s' any more", SPAN_ARGS(row->name));
+	/* Most updates are of the status: the document, with its forty rows or so, is as it was. */
+	return is_same ? OK : attributes_put(tx, row->job_id, row->document, err);
+}
+
+enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	AUTO_DONE(buf) folded = BUF_INIT(NAME_FOLDED_MAX_BYTES);
+
+	fold_append(&folded, row->name);
+	TRY(buf_status(&folded, err));
+	if (row->job_id)
+		return update(tx, row, buf_span(&folded), err);
+	int64_t job_id;
+	TRY(next_id(tx, "job", &job_id, err));
+	TRY(insert(tx, row, job_id, buf_span(&folded), err));
+	row->job_id = job_id;
+	return OK;
+}
+
+static enum status read_row(struct statement *s, struct arena *arena, struct job_row *out, struct error *err)
+{
+	struct job_row row;
+
+	row.job_id = column_i64(s);
+	row.name = column_span(s, arena);
+	row.team = column_span(s, arena);
+	row.status = column_span(s, arena);
+	row.secondary = column_span(s, arena);
+	row.failure_reason = column_span(s, arena);
+	row.created_ms = column_i64(s);
+	row.started_ms = column_i64(s);
+	row.ended_ms = column_i64(s);
+	row.modified_ms = column_i64(s);
+	row.generation = column_u32(s);
+	row.is_implicit = column_bool(s);
+	row.document = column_span(s, arena);
+	TRY(statement_check(s, err));
+	*out = row;
+	return OK;
+}
+
+enum status store_read_job(
+	struct store_reader *reader, struct arena *arena, struct span name, struct job_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE name = ?", err));
+	bind_text(&s, name);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? read_row(&s, arena, out, err)
+		       : error_set(err, ERR_NOT_FOUND, "there is no job '%.*s'", SPAN_ARGS(name));
+}
+
+enum status store_read_job_by_id(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? read_row(&s, arena, out, err)
+		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
+}
+
+enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	/* jobs comes last: while it fails half-way, the job is still found. */
+	static const char *const deletes[] = {
+		"DELETE FROM deliveries WHERE job_id = ?",
+		"DELETE FROM incidents WHERE job_id = ?",
+		"DELETE FROM chunks WHERE job_id = ?",
+		"DELETE FROM blocks WHERE job_id = ?",
+		"DELETE FROM series WHERE job_id = ?",
+		"DELETE FROM streams WHERE job_id = ?",
+		"DELETE FROM summaries WHERE job_id = ?",
+		"DELETE FROM job_counts WHERE job_id = ?",
+		"DELETE FROM definitions WHERE job_id = ?",
+		"DELETE FROM transitions WHERE job_id = ?",
+		"DELETE FROM attributes WHERE job_id = ?",
+		"DELETE FROM jobs WHERE job_id = ?",
+	};
+
+	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, tx_on(tx), deletes[i], err));
+		bind_i64(&s, job_id);
+		TRY(statement_run(&s, err));
+	}
+	return sqlite3_changes(tx_on(tx)->db)
+		       ? OK
+		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
+}
+
+enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT (SELECT count(*) FROM jobs WHERE status IN ('InProgress', 'Stopping')), (SELECT count(*) FROM jobs)",
+		err));
+	TRY(statement_step(&s, &has_row, err));
+	uint64_t live_count = column_u64(&s);
+	*all = column_u64(&s);
+	*live = live_count;
+	return OK;
+}

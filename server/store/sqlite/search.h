@@ -1,0 +1,69 @@
+/*
+ * Job: what the files of the job search share: SQL text made of constant pieces, the values bound to it, regular expressions.
+ * Ownership: a search_sql owns its text and its regexes; spans are in the caller's arena. Threads: one at a time.
+ */
+#pragma once
+
+#include "store/sqlite/sqlite_store.h"
+
+enum { SEARCH_MAX_SQL_BYTES = 1 << 18 };
+
+struct search_match; /* one compiled pattern */
+
+enum search_value_kind { SEARCH_I64, SEARCH_DOUBLE, SEARCH_TEXT, SEARCH_MATCH };
+
+struct search_value {
+	enum search_value_kind kind;
+	int64_t number;
+	double real;
+	struct span text;
+	struct search_match *match;
+};
+
+struct search_sql {
+	struct buf text;
+	struct arena *arena;
+	struct search_value *values; /* in the order of their "?" */
+	size_t count;
+	size_t cap;
+	struct search_match *matches; /* a list */
+	bool is_out_of_memory;
+};
+
+struct search_sql search_sql_on(struct arena *arena);
+void search_sql_done(struct search_sql *sql);
+AUTO_DONE_TYPE(search_sql)
+
+/* Failures are kept and told by search_sql_open. */
+void search_add(struct search_sql *sql, const char *piece); /* a literal of ours */
+void search_add_i64(struct search_sql *sql, const char *piece, int64_t value);
+void search_add_double(struct search_sql *sql, const char *piece, double value);
+void search_add_text(struct search_sql *sql, const char *piece, struct span value); /* value: not copied */
+/* piece holds job_matches(?, column). */
+enum status search_add_match(
+	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err) MUST_CHECK;
+/* Prepares and binds. */
+enum status search_sql_open(
+	struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err) MUST_CHECK;
+/* After the last row: ERR_SEMANTIC when a pattern gave up on some text, because rows may be missing then. */
+enum status search_sql_check(const struct search_sql *sql, struct error *err) MUST_CHECK;
+
+/* Appends the condition on `jobs AS j`; "1" for no query. */
+enum status search_compile(struct search_sql *sql, const struct query_node *query, struct error *err) MUST_CHECK;
+/* ERR_SEMANTIC at the term. */
+enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * What an aggregate is in `summaries AS s`: is_number: a kind column goes with it. condition: when it is there at all.
+ * NULL column: not stored.
+ */
+struct search_figure {
+	const char *column;
+	const char *is_nan;
+	const char *is_there;
+};
+struct search_figure search_figure_of(enum query_aggregate aggregate);
+
+/* Makes job_matches(pattern, text) known to the connection; again and again is harmless. */
+enum status search_register(sqlite3 *db);

@@ -1,0 +1,180 @@
+/* SQL under construction, its values, and the one function that SQL calls back: job_matches(pattern, text). */
+#include "store/sqlite/search.h"
+
+#include "base/regex.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The type of the pointers that are bound: SQLite hands a pointer on only to a function that names its type. */
+#define MATCH_TYPE "smfleet regex"
+
+enum { MATCH_STEPS = 1000000 };
+
+struct search_match {
+	struct search_match *next;
+	struct regex *regex;
+	struct regex_scratch *scratch;
+	const struct query_term *term;
+	bool gave_up;
+};
+
+struct search_sql search_sql_on(struct arena *arena)
+{
+	return (struct search_sql){.text = BUF_INIT(SEARCH_MAX_SQL_BYTES), .arena = arena};
+}
+
+void search_sql_done(struct search_sql *sql)
+{
+	buf_done(&sql->text);
+	for (struct search_match *match = sql->matches; match; match = match->next) {
+		regex_free(match->regex);
+		regex_scratch_free(match->scratch);
+	}
+	sql->matches = NULL; /* itself in the arena */
+}
+
+void search_add(struct search_sql *sql, const char *piece)
+{
+	buf_append_text(&sql->text, piece);
+}
+
+static void add_value(struct search_sql *sql, const char *piece, struct search_value value)
+{
+	struct search_value *values = rows_grow(sql->arena, sql->values, sql->count, &sql->cap, sizeof *values);
+
+	search_add(sql, piece);
+	if (!values) {
+		sql->is_out_of_memory = true;
+		return;
+	}
+	sql->values = values;
+	values[sql->count++] = value;
+}
+
+void search_add_i64(struct search_sql *sql, const char *piece, int64_t value)
+{
+	add_value(sql, piece, (struct search_value){.kind = SEARCH_I64, .number = value});
+}
+
+void search_add_double(struct search_sql *sql, const char *piece, double value)
+{
+	add_value(sql, piece, (struct search_value){.kind = SEARCH_DOUBLE, .real = value});
+}
+
+void search_add_text(struct search_sql *sql, const char *piece, struct span value)
+{
+	if (!value.ptr)
+		sql->is_out_of_memory = true;
+	add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
+}
+
+enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
+{
+	char text[384];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	error_set(err, ERR_SEMANTIC, "column %zu: %s", term->column, text);
+	if (err)
+		err->column = (int64_t)term->column;
+	return ERR_SEMANTIC;
+}
+
+enum status search_add_match(
+	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err)
+{
+	unsigned flags = REGEX_UTF | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
+	struct search_match *match = arena_alloc(sql->arena, sizeof *match);
+	struct error reason = {0};
+
+	if (!match)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*match = (struct search_match){.next = sql->matches, .term = term};
+	sql->matches = match;
+	if (regex_new(&match->regex, term->values[0].text, flags, &reason))
+		return reason.status == ERR_SEMANTIC ? search_mistake(err, term, "%s", reason.text)
+						     : error_set(err, reason.status, "%s", reason.text);
+	match->scratch = regex_scratch_new();
+	if (!match->scratch)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	regex_scratch_limit(match->scratch, MATCH_STEPS);
+	add_value(sql, piece, (struct search_value){.kind = SEARCH_MATCH, .match = match});
+	return OK;
+}
+
+static void job_matches(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+	struct search_match *match = sqlite3_value_pointer(arguments[0], MATCH_TYPE);
+	const void *bytes = sqlite3_value_blob(arguments[1]);
+	struct span text = span_of(bytes ? bytes : "", (size_t)sqlite3_value_bytes(arguments[1]));
+	struct span groups[REGEX_MAX_GROUPS];
+	bool is_hit = false;
+
+	(void)count;
+	/* Names and documents are UTF-8, but what they came through is not ours alone, and PCRE2 relies on it. */
+	if (match && span_is_utf8(text)) {
+		enum regex_result result = regex_search(match->regex, match->scratch, text, 0, groups);
+		is_hit = result == REGEX_MATCH;
+		match->gave_up = match->gave_up || result == REGEX_LIMIT;
+	}
+	sqlite3_result_int(context, is_hit);
+}
+
+enum status search_register(sqlite3 *db)
+{
+	sqlite3_stmt *probe = NULL;
+
+	/* To register it a second time would throw away every prepared statement of the connection. */
+	int code = sqlite3_prepare_v2(db, "SELECT job_matches(NULL, NULL)", -1, &probe, NULL);
+	sqlite3_finalize(probe);
+	if (code == SQLITE_OK)
+		return OK;
+	code = sqlite3_create_function_v2(db, "job_matches", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+		NULL, job_matches, NULL, NULL, NULL);
+	return code == SQLITE_OK ? OK : ERR_MEMORY;
+}
+
+static int bind(struct statement *s, const struct search_value *value)
+{
+	switch (value->kind) {
+	case SEARCH_I64:
+		bind_i64(s, value->number);
+		break;
+	case SEARCH_DOUBLE:
+		bind_finite(s, value->real);
+		break;
+	case SEARCH_TEXT:
+		bind_text(s, value->text);
+		break;
+	case SEARCH_MATCH:
+		return sqlite3_bind_pointer(s->prepared, ++s->parameter, value->match, MATCH_TYPE, NULL);
+	}
+	return SQLITE_OK;
+}
+
+enum status search_sql_open(struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err)
+{
+	if (sql->is_out_of_memory)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(buf_status(&sql->text, err));
+	if (sql->matches && search_register(reader->db))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(statement_open_once(s, reader, buf_span(&sql->text), err));
+	for (size_t i = 0; i < sql->count; i++)
+		if (bind(s, &sql->values[i]) != SQLITE_OK)
+			return error_set(err, ERR_MEMORY, "out of memory");
+	return OK;
+}
+
+enum status search_sql_check(const struct search_sql *sql, struct error *err)
+{
+	for (const struct search_match *match = sql->matches; match; match = match->next)
+		if (match->gave_up)
+			return search_mistake(err, match->term, "the pattern '%.*s' needs too many steps",
+				(int)(match->term->values[0].text.len < 200 ? match->term->values[0].text.len : 200),
+				match->term->values[0].text.ptr);
+	return OK;
+}

@@ -1,0 +1,109 @@
+/* Tokens and settings: what the server itself needs to remember. */
+#include "store/sqlite/sqlite_store.h"
+
+static void bind_token(struct statement *s, const struct token_row *row)
+{
+	bind_text(s, row->name);
+	bind_blob(s, row->hash);
+	bind_text(s, row->scope);
+	bind_text(s, row->team);
+	bind_i64(s, row->created_ms);
+}
+
+static enum status run_token(struct statement *s, const struct token_row *row, struct error *err)
+{
+	enum status status = statement_run(s, err);
+
+	if (statement_is_conflict(s))
+		return error_set(err, ERR_CONFLICT, "there is a token '%.*s' already", SPAN_ARGS(row->name));
+	return status;
+}
+
+enum status store_put_token(struct store_tx *tx, struct token_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	int64_t id = row->token_id;
+
+	if (!id)
+		TRY(next_id(tx, "token", &id, err));
+	TRY(statement_open(&s, tx_on(tx),
+		row->token_id
+			? "UPDATE tokens SET name = ?, hash = ?, scope = ?, team = ?, created_ms = ? WHERE token_id = ?"
+			: "INSERT INTO tokens (name, hash, scope, team, created_ms, token_id) VALUES (?,?,?,?,?,?)",
+		err));
+	bind_token(&s, row);
+	bind_i64(&s, id);
+	TRY(run_token(&s, row, err));
+	if (sqlite3_changes(tx_on(tx)->db) == 0)
+		return error_set(err, ERR_NOT_FOUND, "there is no token '%.*s' any more", SPAN_ARGS(row->name));
+	row->token_id = id;
+	return OK;
+}
+
+enum status store_read_tokens(
+	struct store_reader *reader, struct arena *arena, struct token_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct token_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(
+		&s, reader, "SELECT token_id, name, hash, scope, team, created_ms FROM tokens ORDER BY token_id", err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].token_id = column_i64(&s);
+		rows[used].name = column_span(&s, arena);
+		rows[used].hash = column_span(&s, arena);
+		rows[used].scope = column_span(&s, arena);
+		rows[used].team = column_span(&s, arena);
+		rows[used].created_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_delete_token(struct store_tx *tx, struct span name, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM tokens WHERE name = ?", err));
+	bind_text(&s, name);
+	TRY(statement_run(&s, err));
+	return sqlite3_changes(tx_on(tx)->db)
+		       ? OK
+		       : error_set(err, ERR_NOT_FOUND, "there is no token '%.*s'", SPAN_ARGS(name));
+}
+
+enum status store_put_setting(struct store_tx *tx, const char *key, struct span value, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO settings (key, value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+		err));
+	bind_text(&s, span_from(key));
+	bind_blob(&s, value);
+	return statement_run(&s, err);
+}
+
+enum status store_read_setting(
+	struct store_reader *reader, struct arena *arena, const char *key, struct span *value, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT value FROM settings WHERE key = ?", err));
+	bind_text(&s, span_from(key));
+	TRY(statement_step(&s, &has_row, err));
+	struct span bytes = has_row ? column_span(&s, arena) : SPAN("");
+	TRY(statement_check(&s, err));
+	*value = bytes;
+	return OK;
+}

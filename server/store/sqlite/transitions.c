@@ -1,0 +1,131 @@
+/* A job's history: its secondary statuses, and the generations of its metric definitions. */
+#include "store/sqlite/sqlite_store.h"
+
+struct newest {
+	bool is_there;
+	bool is_same;
+	int64_t position;
+};
+
+static enum status read_newest(
+	struct store_tx *tx, int64_t job_id, struct span status, struct newest *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"SELECT position, status = ? FROM transitions WHERE job_id = ? ORDER BY position DESC LIMIT 1", err));
+	bind_text(&s, status);
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &out->is_there, err));
+	out->position = out->is_there ? column_i64(&s) : 0;
+	out->is_same = out->is_there && column_bool(&s);
+	return OK;
+}
+
+static enum status update_message(
+	struct store_tx *tx, int64_t job_id, int64_t position, const struct transition_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE transitions SET message = ?, end_ms = ? WHERE job_id = ? AND position = ?", err));
+	bind_text(&s, row->message);
+	bind_i64(&s, row->end_ms);
+	bind_i64(&s, job_id);
+	bind_i64(&s, position);
+	return statement_run(&s, err);
+}
+
+static enum status end_at(struct store_tx *tx, int64_t job_id, int64_t position, int64_t ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE transitions SET end_ms = ? WHERE job_id = ? AND position = ? AND end_ms = 0", err));
+	bind_i64(&s, ms);
+	bind_i64(&s, job_id);
+	bind_i64(&s, position);
+	return statement_run(&s, err);
+}
+
+enum status store_add_transition(
+	struct store_tx *tx, int64_t job_id, const struct transition_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct newest newest;
+
+	TRY(read_newest(tx, job_id, row->status, &newest, err));
+	if (newest.is_same)
+		return update_message(tx, job_id, newest.position, row, err);
+	if (newest.is_there)
+		TRY(end_at(tx, job_id, newest.position, row->start_ms, err));
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO transitions (job_id, position, status, message, start_ms, end_ms) VALUES (?,?,?,?,?,?)",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, newest.is_there ? newest.position + 1 : 0);
+	bind_text(&s, row->status);
+	bind_text(&s, row->message);
+	bind_i64(&s, row->start_ms);
+	bind_i64(&s, row->end_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct transition_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct transition_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT status, message, start_ms, end_ms FROM transitions WHERE job_id = ? ORDER BY position", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].status = column_span(&s, arena);
+		rows[used].message = column_span(&s, arena);
+		rows[used].start_ms = column_i64(&s);
+		rows[used].end_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_put_definitions(
+	struct store_tx *tx, int64_t job_id, uint32_t generation, struct span json, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO definitions (job_id, generation, json) VALUES (?,?,?)"
+		" ON CONFLICT (job_id, generation) DO UPDATE SET json = excluded.json",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, generation);
+	bind_text(&s, json);
+	return statement_run(&s, err);
+}
+
+enum status store_read_definitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	uint32_t generation, struct span *json, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT json FROM definitions WHERE job_id = ? AND generation = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, generation);
+	TRY(statement_step(&s, &has_row, err));
+	struct span text = has_row ? column_span(&s, arena) : SPAN("");
+	TRY(statement_check(&s, err));
+	*json = text;
+	return OK;
+}

@@ -1,0 +1,209 @@
+#include "harness.h"
+
+#include <float.h>
+
+struct outcome {
+	bool is_new;
+	bool has_changed;
+};
+
+static struct incident_row spike(int64_t job, uint64_t ordinal, int64_t opened_ms)
+{
+	struct incident_row row = {.job_id = job, .series_id = 1};
+
+	row.incident = (struct incident){.kind = INCIDENT_LOSS_SPIKE,
+		.severity = SEVERITY_WARNING,
+		.opened_ordinal = ordinal,
+		.first_step = 1,
+		.last_step = 2,
+		.opened_step = 3,
+		.opened_ms = opened_ms,
+		.line = NO_LINE,
+		.value = 5,
+		.worst = 6,
+		.worst_step = 7};
+	return row;
+}
+
+static struct outcome put(struct harness *h, struct incident_row *row)
+{
+	struct outcome outcome;
+
+	CHECK_OK(store_put_incident(h->tx, row, &outcome.is_new, &outcome.has_changed, &err));
+	return outcome;
+}
+
+static struct incident_row read_back(struct harness *h, int64_t job, uint32_t id)
+{
+	struct incident_row row = {0};
+
+	CHECK_OK(store_read_incident(store_tx_reader(h->tx), h->arena, job, id, &row, &err));
+	return row;
+}
+
+static int64_t begin_with_job(struct harness *h)
+{
+	harness_begin(h);
+	int64_t job = harness_job(h, "j");
+	harness_series(h, job, harness_stream(h, job, "algo-1"), "loss");
+	return job;
+}
+
+TEST(a_replay_repeats_nothing)
+{
+	struct harness h = harness_new();
+	int64_t job = begin_with_job(&h);
+	struct incident_row row = spike(job, 40, 100), escalated = spike(job, 40, 100), closed = spike(job, 40, 100);
+
+	escalated.incident.severity = SEVERITY_CRITICAL;
+	escalated.incident.last_step = 8;
+	escalated.incident.worst = INFINITY;
+	closed.incident = escalated.incident;
+	closed.incident.state = INCIDENT_RECOVERED;
+	closed.incident.closed_ms = 900;
+	for (int replay = 0; replay < 3; replay++) {
+		bool is_first = replay == 0;
+		struct outcome outcome = put(&h, &row);
+		CHECK_INT(outcome.is_new, is_first);
+		CHECK(!outcome.has_changed);
+		CHECK_INT(row.incident_id, 1);
+		outcome = put(&h, &escalated);
+		CHECK(!outcome.is_new && !outcome.has_changed);
+		outcome = put(&h, &row); /* what was said before is no news */
+		CHECK(!outcome.is_new && !outcome.has_changed);
+		struct incident_row got = read_back(&h, job, 1);
+		CHECK_INT(got.incident.severity, SEVERITY_CRITICAL);
+		CHECK_INT(got.incident.last_step, 8);
+		CHECK_DOUBLE(got.incident.worst, INFINITY);
+		outcome = put(&h, &closed);
+		CHECK(!outcome.is_new);
+		CHECK_INT(outcome.has_changed, is_first);
+		CHECK_INT(read_back(&h, job, 1).incident.state, INCIDENT_RECOVERED);
+		CHECK_INT(read_back(&h, job, 1).incident.closed_ms, 900);
+	}
+	harness_commit(&h);
+	CHECK_INT(harness_number(h.reader, "SELECT count(*) FROM incidents"), 1);
+	harness_done(&h);
+}
+
+TEST(the_key_tells_incidents_apart)
+{
+	struct harness h = harness_new();
+	int64_t job = begin_with_job(&h);
+	struct incident_row first = spike(job, 40, 1), later = spike(job, 41, 1), other = spike(job, 40, 1);
+
+	other.incident.kind = INCIDENT_NON_FINITE;
+	CHECK(put(&h, &first).is_new);
+	CHECK(put(&h, &later).is_new);
+	CHECK(put(&h, &other).is_new);
+	CHECK_INT(other.incident_id, 3);
+	harness_commit(&h);
+	harness_done(&h);
+}
+
+TEST(evidence_keeps_doubles_of_every_kind)
+{
+	static const double hard[] = {NAN, INFINITY, -INFINITY, -0.0, DBL_MAX, 0.1};
+	enum { COUNT = sizeof hard / sizeof *hard };
+	struct harness h = harness_new();
+	int64_t job = begin_with_job(&h);
+
+	for (size_t i = 0; i < COUNT; i++) {
+		struct incident_row row = spike(job, i, 1);
+		row.incident.value = hard[i];
+		row.incident.expected = hard[(i + 1) % COUNT];
+		row.incident.spread = hard[(i + 2) % COUNT];
+		row.incident.score = hard[(i + 3) % COUNT];
+		row.incident.worst = hard[(i + 4) % COUNT];
+		row.incident.is_historic = true;
+		put(&h, &row);
+		struct incident got = read_back(&h, job, row.incident_id).incident;
+		CHECK_DOUBLE(got.value, hard[i]);
+		CHECK_DOUBLE(got.expected, hard[(i + 1) % COUNT]);
+		CHECK_DOUBLE(got.spread, hard[(i + 2) % COUNT]);
+		CHECK_DOUBLE(got.score, hard[(i + 3) % COUNT]);
+		CHECK_DOUBLE(got.worst, hard[(i + 4) % COUNT]);
+		CHECK(got.line == NO_LINE);
+		CHECK(got.is_historic);
+		CHECK_INT(got.worst_step, 7);
+		CHECK_INT(got.opened_step, 3);
+	}
+	harness_commit(&h);
+	harness_done(&h);
+}
+
+TEST(lists_page_from_the_newest_without_gaps)
+{
+	struct harness h = harness_new();
+	int64_t job = begin_with_job(&h);
+	struct incident_filter filter = {.state = -1, .kind = -1, .limit = 4, .cursor = SPAN("")};
+	struct incident_row *rows = NULL;
+	size_t count = 0, seen = 0;
+	int64_t last_ms = INT64_MAX;
+	uint64_t open = 0;
+
+	for (uint64_t i = 0; i < 10; i++) {
+		struct incident_row row = spike(job, i, (int64_t)i / 3); /* with ties */
+		row.incident.state = i % 2 ? INCIDENT_RECOVERED : INCIDENT_OPEN;
+		put(&h, &row);
+	}
+	harness_commit(&h);
+	do {
+		CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &filter.cursor, &err));
+		for (size_t i = 0; i < count; i++) {
+			CHECK(rows[i].incident.opened_ms <= last_ms);
+			CHECK_INT(rows[i].incident_id, 10 - seen);
+			last_ms = rows[i].incident.opened_ms;
+			seen++;
+		}
+	} while (filter.cursor.len);
+	CHECK_INT(seen, 10);
+	CHECK_SPAN(rows[0].job, SPAN("j"));
+	CHECK_SPAN(rows[0].metric, SPAN("loss"));
+	CHECK_SPAN(rows[0].stream, SPAN("algo-1"));
+	filter = (struct incident_filter){.job_id = job, .state = INCIDENT_OPEN, .kind = -1, .limit = 100};
+	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &filter.cursor, &err));
+	CHECK_INT(count, 5);
+	filter = (struct incident_filter){.state = -1, .kind = INCIDENT_DIVERGENCE, .limit = 100};
+	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &filter.cursor, &err));
+	CHECK_INT(count, 0);
+	filter = (struct incident_filter){.job_id = job + 1, .state = -1, .kind = -1, .limit = 100};
+	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &filter.cursor, &err));
+	CHECK_INT(count, 0);
+	CHECK_OK(store_count_open_incidents(h.reader, job, &open, &err));
+	CHECK_INT(open, 5);
+	CHECK_OK(store_count_open_incidents(h.reader, 0, &open, &err));
+	CHECK_INT(open, 5);
+	harness_done(&h);
+}
+
+TEST(a_cursor_that_is_none_is_refused)
+{
+	struct harness h = harness_new();
+	static const char *const cursors[] = {"x", "1.2", "1.2.3.4", "1.2.x", "..", "99999999999999999999.1.1"};
+	struct incident_row *rows = NULL;
+	struct span next = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof cursors / sizeof *cursors; i++) {
+		struct incident_filter filter = {.state = -1, .kind = -1, .limit = 4, .cursor = span_from(cursors[i])};
+		CHECK_FAILS(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &next, &err), ERR_SEMANTIC,
+			cursors[i]);
+	}
+	harness_done(&h);
+}
+
+TEST(an_incident_is_acknowledged)
+{
+	struct harness h = harness_new();
+	int64_t job = begin_with_job(&h);
+	struct incident_row row = spike(job, 1, 1);
+
+	put(&h, &row);
+	CHECK_OK(store_acknowledge_incident(h.tx, job, 1, 1234, &err));
+	CHECK_FAILS(store_acknowledge_incident(h.tx, job, 2, 1, &err), ERR_NOT_FOUND, "incident 2");
+	CHECK_INT(read_back(&h, job, 1).acknowledged_ms, 1234);
+	harness_commit(&h);
+	CHECK_FAILS(store_read_incident(h.reader, h.arena, job, 2, &row, &err), ERR_NOT_FOUND, "incident 2");
+	harness_done(&h);
+}

@@ -1,0 +1,278 @@
+#include "harness.h"
+
+#include "store/fold.h"
+
+static struct job_row job_row(const char *name)
+{
+	return (struct job_row){.name = span_from(name),
+		.team = SPAN("nlp"),
+		.document = SPAN("{\"TrainingJobName\":\"x\"}"),
+		.status = SPAN("InProgress"),
+		.secondary = SPAN("Training"),
+		.failure_reason = SPAN("none"),
+		.created_ms = 1,
+		.started_ms = 2,
+		.ended_ms = 3,
+		.modified_ms = 4,
+		.generation = 5,
+		.is_implicit = true};
+}
+
+TEST(a_job_comes_back_as_it_was_put)
+{
+	struct harness h = harness_new();
+	struct job_row row = job_row("Grüße/ÄÖ"), got = {0};
+
+	harness_begin(&h);
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	CHECK_INT(row.job_id, 1);
+	harness_commit(&h);
+	harness_reopen(&h);
+	CHECK_OK(store_read_job(h.reader, h.arena, SPAN("Grüße/ÄÖ"), &got, &err));
+	CHECK_INT(got.job_id, 1);
+	CHECK_SPAN(got.name, row.name);
+	CHECK_SPAN(got.team, row.team);
+	CHECK_SPAN(got.document, row.document);
+	CHECK_SPAN(got.status, row.status);
+	CHECK_SPAN(got.secondary, row.secondary);
+	CHECK_SPAN(got.failure_reason, row.failure_reason);
+	CHECK_INT(got.created_ms, 1);
+	CHECK_INT(got.started_ms, 2);
+	CHECK_INT(got.ended_ms, 3);
+	CHECK_INT(got.modified_ms, 4);
+	CHECK_INT(got.generation, 5);
+	CHECK(got.is_implicit);
+	CHECK_INT(harness_number(h.reader, "SELECT folded = 'grüße/äö' FROM jobs"), 1);
+	CHECK_OK(store_read_job_by_id(h.reader, h.arena, 1, &got, &err));
+	CHECK_SPAN(got.name, row.name);
+	CHECK_FAILS(store_read_job(h.reader, h.arena, SPAN("other"), &got, &err), ERR_NOT_FOUND, "'other'");
+	CHECK_FAILS(store_read_job_by_id(h.reader, h.arena, 9, &got, &err), ERR_NOT_FOUND, "9");
+	harness_done(&h);
+}
+
+TEST(a_job_is_updated_and_its_name_is_its_own)
+{
+	struct harness h = harness_new();
+	struct job_row row = job_row("a"), other = job_row("a"), got = {0};
+
+	harness_begin(&h);
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	CHECK_OK(store_tx_savepoint(h.tx, &err));
+	CHECK_FAILS(store_put_job(h.tx, &other, &err), ERR_CONFLICT, "a job 'a' already");
+	CHECK_INT(other.job_id, 0);
+	store_tx_undo(h.tx);
+	row.status = SPAN("Failed");
+	row.is_implicit = false;
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	struct job_row gone = job_row("gone");
+	gone.job_id = 77;
+	CHECK_FAILS(store_put_job(h.tx, &gone, &err), ERR_NOT_FOUND, "'gone'");
+	harness_commit(&h);
+	CHECK_OK(store_read_job(h.reader, h.arena, SPAN("a"), &got, &err));
+	CHECK_SPAN(got.status, SPAN("Failed"));
+	CHECK(!got.is_implicit);
+	harness_done(&h);
+}
+
+TEST(a_number_is_never_given_twice)
+{
+	struct harness h = harness_new();
+
+	harness_begin(&h);
+	int64_t first = harness_job(&h, "a");
+	CHECK_OK(store_delete_job(h.tx, first, &err));
+	CHECK(harness_job(&h, "a") > first);
+	harness_commit(&h);
+	harness_done(&h);
+}
+
+TEST(live_jobs_are_counted)
+{
+	struct harness h = harness_new();
+	static const char *const statuses[] = {"InProgress", "Stopping", "Stopped", "Completed", "Failed"};
+	uint64_t live = 0, all = 0;
+	char name[8] = "j0";
+
+	harness_begin(&h);
+	for (size_t i = 0; i < 5; i++) {
+		struct job_row row = job_row(name);
+		row.status = span_from(statuses[i]);
+		name[1]++;
+		CHECK_OK(store_put_job(h.tx, &row, &err));
+	}
+	harness_commit(&h);
+	CHECK_OK(store_count_jobs(h.reader, &live, &all, &err));
+	CHECK_INT(live, 2);
+	CHECK_INT(all, 5);
+	harness_done(&h);
+}
+
+static int64_t attribute_count(struct harness *h, const char *condition)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof sql, "SELECT count(*) FROM attributes WHERE %s", condition);
+	return harness_number(h->reader, sql);
+}
+
+TEST(the_leaves_of_a_document_become_attributes)
+{
+	struct harness h = harness_new();
+	struct job_row row = job_row("a");
+
+	row.document = SPAN("{\"HyperParameters\":{\"lr\":\"1e-4\",\"opt\":\"AdamW\"},\"Environment\":{\"X\":\"1\"},"
+			    "\"Tags\":[{\"Key\":\"Team\",\"Value\":\"NLP\"},{\"Key\":\"n\",\"Value\":\"2\"}],"
+			    "\"ResourceConfig\":{\"InstanceType\":\"ml.p4d.24xlarge\",\"InstanceCount\":2},\"Spot\":true,\"No\":null,"
+			    "\"InputDataConfig\":[{\"Channel\":\"train\"},{\"Channel\":\"eval\"}]}");
+	harness_begin(&h);
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	harness_commit(&h);
+	CHECK_INT(attribute_count(&h, "key = 'hp.lr' AND text = '1e-4' AND number = 0.0001"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'hp.opt' AND folded = 'adamw' AND number IS NULL"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'env.X' AND number = 1"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'tag.Team' AND text = 'NLP' AND folded = 'nlp'"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'ResourceConfig.InstanceCount' AND number = 2"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'ResourceConfig.InstanceType'"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'InputDataConfig.Channel'"), 2);
+	CHECK_INT(attribute_count(&h, "key = 'Spot' AND text = 'true'"), 1);
+	CHECK_INT(attribute_count(&h, "1"), 10);
+	row.document = SPAN("{\"HyperParameters\":{\"lr\":\"2e-4\"}}");
+	harness_begin(&h);
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	harness_commit(&h);
+	CHECK_INT(attribute_count(&h, "key = 'hp.lr' AND number = 0.0002"), 1);
+	CHECK_INT(attribute_count(&h, "1"), 1);
+	harness_done(&h);
+}
+
+TEST(long_keys_are_left_out_and_long_texts_cut_at_a_letter)
+{
+	struct harness h = harness_new();
+	struct job_row row = job_row("a");
+	AUTO_DONE(buf) document = BUF_INIT(100000);
+
+	buf_append_text(&document, "{\"");
+	for (int i = 0; i < 600; i++)
+		buf_append_char(&document, 'k');
+	buf_append_text(&document, "\":{\"a\":1},\"b\":\"");
+	for (int i = 0; i < 2000; i++)
+		buf_append_text(&document, "\xe2\x82\xac");
+	buf_append_text(&document, "\"}");
+	row.document = buf_span(&document);
+	harness_begin(&h);
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	harness_commit(&h);
+	CHECK_INT(attribute_count(&h, "1"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'b' AND length(text) = 853"), 1);
+	harness_done(&h);
+}
+
+TEST(transitions_end_where_the_next_begins)
+{
+	struct harness h = harness_new();
+	struct transition_row *rows = NULL;
+	size_t count = 0;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	CHECK_OK(store_add_transition(h.tx, job, &(struct transition_row){SPAN("Starting"), SPAN("one"), 10, 0}, &err));
+	CHECK_OK(store_add_transition(h.tx, job, &(struct transition_row){SPAN("Starting"), SPAN("two"), 15, 0}, &err));
+	CHECK_OK(store_add_transition(h.tx, job, &(struct transition_row){SPAN("Training"), SPAN(""), 20, 0}, &err));
+	CHECK_OK(store_add_transition(h.tx, job, &(struct transition_row){SPAN("Starting"), SPAN(""), 30, 0}, &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_transitions(h.reader, h.arena, job, &rows, &count, &err));
+	CHECK_INT(count, 3);
+	CHECK_SPAN(rows[0].message, SPAN("two"));
+	CHECK_INT(rows[0].start_ms, 10);
+	CHECK_INT(rows[0].end_ms, 20);
+	CHECK_SPAN(rows[1].status, SPAN("Training"));
+	CHECK_INT(rows[1].end_ms, 30);
+	CHECK_INT(rows[2].end_ms, 0);
+	harness_done(&h);
+}
+
+TEST(definitions_are_kept_by_generation)
+{
+	struct harness h = harness_new();
+	struct span json = {0};
+
+	harness_begin(&h);
+	CHECK_OK(store_put_definitions(h.tx, 1, 1, SPAN("[1]"), &err));
+	CHECK_OK(store_put_definitions(h.tx, 1, 2, SPAN("[2]"), &err));
+	CHECK_OK(store_put_definitions(h.tx, 1, 2, SPAN("[3]"), &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_definitions(h.reader, h.arena, 1, 1, &json, &err));
+	CHECK_SPAN(json, SPAN("[1]"));
+	CHECK_OK(store_read_definitions(h.reader, h.arena, 1, 2, &json, &err));
+	CHECK_SPAN(json, SPAN("[3]"));
+	CHECK_OK(store_read_definitions(h.reader, h.arena, 2, 1, &json, &err));
+	CHECK_SPAN(json, SPAN(""));
+	harness_done(&h);
+}
+
+static void fill_job(struct harness *h, int64_t job)
+{
+	uint32_t stream = harness_stream(h, job, "algo-1");
+	uint32_t series = harness_series(h, job, stream, "loss");
+	struct incident_row incident = {.job_id = job, .series_id = series};
+	struct delivery_row delivery = {.webhook_id = 1, .job_id = job, .incident_id = 1};
+	struct summary_row summary = {.metric = SPAN("loss")};
+	struct transition_row transition = {.status = SPAN("Starting"), .start_ms = 1};
+	bool is_new, has_changed;
+
+	CHECK_OK(store_put_block(h->tx, &(struct block_row){.job_id = job, .stream_id = stream, .line_count = 1}, &err));
+	CHECK_OK(store_put_chunk(h->tx, &(struct chunk_row){.job_id = job, .series_id = series, .point_count = 1}, &err));
+	CHECK_OK(store_put_incident(h->tx, &incident, &is_new, &has_changed, &err));
+	CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
+	CHECK_OK(store_put_summaries(h->tx, job, &(struct job_counts){.lines = 1}, &summary, 1, &err));
+	CHECK_OK(store_add_transition(h->tx, job, &transition, &err));
+	CHECK_OK(store_put_definitions(h->tx, job, 1, SPAN("[]"), &err));
+}
+
+TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
+{
+	/* All tables that have a job_id, asked of the schema: a new one cannot be forgotten. */
+	static const char *const tables = "SELECT group_concat('SELECT count(*) AS n FROM ' || m.name || ' WHERE job_id = ',"
+					  " '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND EXISTS"
+					  " (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')";
+	struct harness h = harness_new();
+	AUTO_DONE(statement) s = {0};
+	char sql[256];
+	bool has_row;
+	size_t checked = 0;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a"), other = harness_job(&h, "b");
+	struct job_row row = job_row("a");
+	row.job_id = job;
+	CHECK_OK(store_put_job(h.tx, &row, &err)); /* with attributes */
+	row = job_row("b");
+	row.job_id = other;
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	fill_job(&h, job);
+	fill_job(&h, other);
+	CHECK_OK(store_delete_job(h.tx, job, &err));
+	CHECK_FAILS(store_delete_job(h.tx, job, &err), ERR_NOT_FOUND, "no job");
+	harness_commit(&h);
+	CHECK_OK(statement_open_once(&s, h.reader, span_from(tables), &err));
+	CHECK_OK(statement_step(&s, &has_row, &err));
+	struct span list = column_span(&s, h.arena), part;
+	while (list.len && span_next(&list, '#', &part)) {
+		snprintf(sql, sizeof sql, "%.*s%lld", SPAN_ARGS(part), (long long)job);
+		CHECK_INT(harness_number(h.reader, sql), 0);
+		snprintf(sql, sizeof sql, "%.*s%lld", SPAN_ARGS(part), (long long)other);
+		CHECK(harness_number(h.reader, sql) > 0);
+		checked++;
+	}
+	CHECK_INT(checked, 12);
+	statement_done(&s);
+	harness_done(&h);
+}
+
+TEST(folding_lowers_what_it_knows_and_keeps_the_rest)
+{
+	AUTO_DONE(buf) out = BUF_INIT(1000);
+
+	fold_append(&out, SPAN("AbZ09 ÀÖØÞß×ŒŸŽ ΑΣΩΆ АЯЁЂ Ա ＡＺ \xff\xf0\x9f\x98\x80 İı"));
+	CHECK_SPAN(buf_span(&out), SPAN("abz09 àöøþß×œÿž ασωά аяёђ ա ａｚ \xff\xf0\x9f\x98\x80 İı"));
+}

@@ -1,0 +1,153 @@
+/* Every verb is called once; then each statement that the connections have prepared must use an index. */
+#include "harness.h"
+
+/* What reads a whole table on purpose: short tables, and counts. */
+static const char *const allowed[] = {
+	"SCAN CONSTANT ROW",
+	"SCAN webhooks",
+	"SCAN tokens",
+	"SCAN journal", /* store_journal_figures: the sum */
+	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
+	"SCAN settings", /* LIMIT 1 */
+	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
+	"SCAN incidents USING INDEX incidents_open", /* the open ones alone */
+};
+
+static bool is_allowed(const char *detail)
+{
+	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+		if (span_starts_with(span_from(detail), span_from(allowed[i])))
+			return true;
+	return false;
+}
+
+static size_t check_plans(struct store_reader *on)
+{
+	size_t checked = 0;
+
+	for (size_t i = 0; i < STATEMENT_SLOTS; i++) {
+		const char *sql = on->statements[i].sql;
+		char explain[4096];
+		sqlite3_stmt *plan = NULL;
+		if (!sql)
+			continue;
+		snprintf(explain, sizeof explain, "EXPLAIN QUERY PLAN %s", sql);
+		CHECK(sqlite3_prepare_v2(on->db, explain, -1, &plan, NULL) == SQLITE_OK);
+		while (sqlite3_step(plan) == SQLITE_ROW) {
+			const char *detail = (const char *)sqlite3_column_text(plan, 3);
+			if (strncmp(detail, "SCAN", 4) == 0 && !is_allowed(detail))
+				test_fail(__FILE__, __LINE__, "'%s' reads a whole table: %s", sql, detail);
+			if (strstr(detail, "USE TEMP B-TREE"))
+				test_fail(__FILE__, __LINE__, "'%s' sorts: %s", sql, detail);
+		}
+		sqlite3_finalize(plan);
+		checked++;
+	}
+	return checked;
+}
+
+static void call_writers(struct harness *h)
+{
+	struct job_row job = {.name = SPAN("j"), .document = SPAN("{\"HyperParameters\":{\"lr\":\"1\"}}")};
+	struct token_row token = {.name = SPAN("t")};
+	struct webhook_row webhook = {.url = SPAN("u")};
+	struct delivery_row delivery = {.webhook_id = 1};
+	struct incident_row incident = {.series_id = 1};
+	struct summary_row summary = {.metric = SPAN("loss"), .role = ROLE_LOSS};
+	struct stream_row stream = {.name = SPAN("s")};
+	struct series_row series = {.stream_id = 1, .metric = SPAN("loss")};
+	bool is_new, has_changed;
+
+	for (int again = 0; again < 2; again++) { /* inserts, then updates */
+		CHECK_OK(store_put_job(h->tx, &job, &err));
+		job.document = SPAN("{}");
+		incident.job_id = stream.job_id = series.job_id = job.job_id;
+		CHECK_OK(store_put_stream(h->tx, &stream, &err));
+		CHECK_OK(store_put_series(h->tx, &series, &err));
+		CHECK_OK(store_put_token(h->tx, &token, &err));
+		CHECK_OK(store_put_webhook(h->tx, &webhook, &err));
+		CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
+		CHECK_OK(store_put_incident(h->tx, &incident, &is_new, &has_changed, &err));
+		CHECK_OK(store_put_summaries(h->tx, 1, &(struct job_counts){0}, &summary, 1 - (size_t)again, &err));
+		CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Starting")}, &err));
+		CHECK_OK(store_put_definitions(h->tx, 1, 1, SPAN("[]"), &err));
+		CHECK_OK(store_put_block(h->tx, &(struct block_row){.job_id = 1, .line_count = 1}, &err));
+		CHECK_OK(store_put_chunk(h->tx, &(struct chunk_row){.job_id = 1, .point_count = 1}, &err));
+		CHECK_OK(store_append_journal(h->tx, 1 + (uint64_t)again, SPAN("x"), &err));
+		CHECK_OK(store_put_setting(h->tx, "k", SPAN("v"), &err));
+	}
+	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
+	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
+	CHECK_OK(store_acknowledge_incident(h->tx, 1, 1, 1, &err));
+	CHECK_OK(store_delete_token(h->tx, SPAN("t"), &err));
+	CHECK_OK(store_delete_webhook(h->tx, 1, &err));
+	CHECK_OK(store_delete_job(h->tx, 1, &err));
+}
+
+static void call_readers(struct harness *h, struct store_reader *on)
+{
+	struct arena *arena = h->arena;
+	struct span span = {0};
+	void *rows = NULL;
+	size_t count = 0;
+	uint64_t a, b, c = 0;
+	int64_t ms;
+
+	CHECK(store_read_job(on, arena, SPAN("j"), &(struct job_row){0}, NULL) == ERR_NOT_FOUND);
+	CHECK(store_read_job_by_id(on, arena, 1, &(struct job_row){0}, NULL) == ERR_NOT_FOUND);
+	CHECK_OK(store_read_transitions(on, arena, 1, (struct transition_row **)&rows, &count, &err));
+	CHECK_OK(store_read_definitions(on, arena, 1, 1, &span, &err));
+	CHECK_OK(store_read_summaries(on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));
+	CHECK_OK(store_count_jobs(on, &a, &b, &err));
+	CHECK_OK(store_read_streams(on, arena, 1, SPAN(""), (struct stream_row **)&rows, &count, &err));
+	CHECK_OK(store_read_streams(on, arena, 1, SPAN("x"), (struct stream_row **)&rows, &count, &err));
+	for (uint32_t stream = 0; stream < 2; stream++) {
+		CHECK_OK(store_read_series(on, arena, 1, stream, SPAN(""), (struct series_row **)&rows, &count, &err));
+		CHECK_OK(store_read_series(on, arena, 1, stream, SPAN("m"), (struct series_row **)&rows, &count, &err));
+	}
+	CHECK(store_read_journal(on, arena, 77, &span, NULL) == ERR_NOT_FOUND);
+	CHECK_OK(store_next_journal(on, arena, &c, &span, &err));
+	CHECK_OK(store_journal_figures(on, &a, &b, &c, &err));
+	CHECK_OK(store_read_block(on, arena, 1, 1, 1, &(struct block_row){0}, &err));
+	CHECK_OK(store_read_chunk(on, arena, 1, 1, 1, &(struct chunk_row){0}, &err));
+	for (int64_t job = 0; job < 2; job++) {
+		struct incident_filter filter = {.job_id = job, .state = -1, .kind = -1, .limit = 5};
+		CHECK_OK(store_read_incidents(on, arena, &filter, (struct incident_row **)&rows, &count, &span, &err));
+		CHECK_OK(store_count_open_incidents(on, job, &a, &err));
+	}
+	CHECK(store_read_incident(on, arena, 1, 1, &(struct incident_row){0}, NULL) == ERR_NOT_FOUND);
+	CHECK_OK(store_read_webhooks(on, arena, (struct webhook_row **)&rows, &count, &err));
+	CHECK(store_read_webhook(on, arena, 1, &(struct webhook_row){0}, NULL) == ERR_NOT_FOUND);
+	CHECK_OK(store_read_due_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
+	CHECK_OK(store_next_delivery_ms(on, &ms, &err));
+	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
+	CHECK_OK(store_read_tokens(on, arena, (struct token_row **)&rows, &count, &err));
+	CHECK_OK(store_read_setting(on, arena, "k", &span, &err));
+}
+
+TEST(no_statement_reads_a_whole_table)
+{
+	struct harness h = harness_new();
+
+	harness_begin(&h);
+	call_writers(&h);
+	call_readers(&h, store_tx_reader(h.tx));
+	harness_commit(&h);
+	CHECK_OK(store_reader_begin(h.reader, &err));
+	call_readers(&h, h.reader);
+	store_reader_end(h.reader);
+	CHECK(check_plans(h.store->writer) > 70);
+	CHECK(check_plans(h.reader) > 20);
+	harness_done(&h);
+}
+
+TEST(statements_are_prepared_once)
+{
+	struct harness h = harness_new();
+
+	call_readers(&h, h.reader);
+	size_t before = h.reader->statement_count;
+	call_readers(&h, h.reader);
+	CHECK_INT(h.reader->statement_count, before);
+	harness_done(&h);
+}
