@@ -1,7 +1,7 @@
 /*
  * Job: outgoing HTTP by libcurl, with deadlines and an address check at the moment of connecting (so that a name that
  *      changes its address between check and use gains nothing). The only user of libcurl.
- * Ownership: new/free. Threads: a client belongs to one thread.
+ * Ownership: new/free. Threads: a client belongs to one thread; only http_client_cancel may come from another.
  */
 #pragma once
 
@@ -10,14 +10,17 @@
 struct http_client;
 
 struct http_client_options {
-	int64_t connect_ms;	/* 5 s */
-	int64_t total_ms;	/* 15 s */
-	bool allows_private;	/* loopback, RFC 1918, unique local addresses */
+	int64_t connect_ms; /* 5 s */
+	int64_t total_ms; /* 15 s */
+	bool allows_private; /* loopback, RFC 1918, unique local addresses */
 	const char *user_agent;
 };
 
-enum status http_client_new(struct http_client **out, const struct http_client_options *options, struct error *err) MUST_CHECK;
+enum status http_client_new(
+	struct http_client **out, const struct http_client_options *options, struct error *err) MUST_CHECK;
 void http_client_free(struct http_client *client);
+/* From any thread: the post under way and all later ones end at once with ERR_UNAVAILABLE. */
+void http_client_cancel(struct http_client *client);
 
 struct http_client_header {
 	const char *name;

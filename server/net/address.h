@@ -1,0 +1,17 @@
+/*
+ * Job: what kind of network an address belongs to. Pure.
+ * Ownership: values. Threads: any.
+ * Source: IANA's special-purpose registries (RFC 6890); the metadata services of AWS (169.254.169.254, fd00:ec2::254), Oracle
+ *         (192.0.0.192) and Alibaba (100.100.100.200).
+ */
+#pragma once
+
+#include <sys/socket.h>
+
+enum address_class {
+	ADDRESS_PUBLIC,
+	ADDRESS_PRIVATE, /* loopback, RFC 1918, shared, unique local */
+	ADDRESS_FORBIDDEN, /* link-local, metadata services, multicast, "this network", families that are not IP */
+};
+
+enum address_class address_classify(const struct sockaddr *address);

@@ -1,0 +1,333 @@
+"""Starts a real sm-server on a free port, talks to it, stops it, kills it. Standard library only; nothing here sleeps blindly."""
+
+import contextlib
+import http.client
+import json as jsonlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD_DIR = pathlib.Path(os.environ.get("SM_BUILD_DIR", ROOT / "build/asan")).resolve()
+SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "AddressSanitizer:DEADLYSIGNAL")
+# A sanitizer makes everything slower, and two cores are shared: generous, because a test that passes never waits this long.
+PATIENCE_S = float(os.environ.get("SM_TEST_PATIENCE_S", "30"))
+
+_pause = threading.Event()
+
+
+def wait_until(condition, timeout=PATIENCE_S, what="the condition"):
+    """The first true result of condition(), asked again and again; fails with `what` when there was none in time."""
+    deadline = time.monotonic() + timeout
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {timeout:.0f} s in vain for {what}; last: {result!r}")
+        _pause.wait(0.02)
+
+
+def find_binary(name):
+    for folder in (BUILD_DIR, BUILD_DIR / "server/cli", BUILD_DIR / "server/app"):
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise FileNotFoundError(f"no {name} below {BUILD_DIR}; build it first (or set SM_BUILD_DIR)")
+
+
+def sanitizer_environment(environment=None):
+    merged = dict(os.environ if environment is None else environment)
+    merged.setdefault("ASAN_OPTIONS", "detect_leaks=1:exitcode=99:detect_stack_use_after_return=1")
+    merged.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
+    merged.setdefault("TSAN_OPTIONS", "exitcode=66:halt_on_error=1:second_deadlock_stack=1")
+    return merged
+
+
+def quote(name):
+    return urllib.parse.quote(name, safe="")
+
+
+class Reply:
+    """status, headers, body = reply. body: parsed JSON where the content type says so, else text (bytes when it is none)."""
+
+    def __init__(self, status, headers, raw):
+        self.status, self.headers, self.raw = status, headers, raw
+        self.body = self._parse()
+
+    def _parse(self):
+        media_type = (self.headers.get("Content-Type") or "").partition(";")[0].strip()
+        if media_type.endswith("json") and media_type != "application/x-ndjson" and self.raw:
+            return jsonlib.loads(self.raw)
+        try:
+            return self.raw.decode()
+        except UnicodeDecodeError:
+            return self.raw
+
+    def __iter__(self):
+        return iter((self.status, self.headers, self.body))
+
+    def __repr__(self):
+        return f"Reply({self.status}, {self.raw[:600]!r})"
+
+
+class Live:
+    """One subscriber of the event stream: a thread reads it, `next` hands events out in order."""
+
+    def __init__(self, server, path, headers=None):
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+        self.connection.request("GET", path, headers=headers or {})
+        self.response = self.connection.getresponse()
+        self.status = self.response.status
+        self.headers = self.response.headers
+        self.events, self.is_over = [], False
+        self.changed = threading.Condition()
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        event = {}
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError, AttributeError):
+            while True:
+                line = self.response.readline()
+                if not line:
+                    break
+                line = line.decode().rstrip("\r\n")
+                if not line:
+                    self._deliver(event)
+                    event = {}
+                elif not line.startswith(":"):
+                    field, _, value = line.partition(":")
+                    value = value[1:] if value.startswith(" ") else value
+                    event[field] = event[field] + "\n" + value if field in event else value
+        with self.changed:
+            self.is_over = True
+            self.changed.notify_all()
+
+    def _deliver(self, event):
+        if "data" in event or "event" in event:
+            with contextlib.suppress(ValueError, KeyError):
+                event["json"] = jsonlib.loads(event["data"])
+            with self.changed:
+                self.events.append(event)
+                self.changed.notify_all()
+
+    def next(self, kind=None, timeout=PATIENCE_S, where=lambda event: True):
+        """Takes events out until one is of the kind; the others are dropped."""
+        deadline = time.monotonic() + timeout
+        with self.changed:
+            while True:
+                while self.events:
+                    event = self.events.pop(0)
+                    if (kind is None or event.get("event") == kind) and where(event):
+                        return event
+                if self.is_over:
+                    raise AssertionError(f"the event stream ended before a {kind or 'next'} event")
+                if not self.changed.wait(max(0.0, deadline - time.monotonic())) and time.monotonic() > deadline:
+                    raise AssertionError(f"no {kind or 'next'} event within {timeout:.0f} s")
+
+    def wait_for_end(self, timeout=PATIENCE_S):
+        self.thread.join(timeout)
+        assert not self.thread.is_alive(), "the event stream is still open"
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            if self.connection.sock:
+                self.connection.sock.shutdown(2)
+        self.thread.join(PATIENCE_S)
+        self.connection.close()
+
+
+class Server:
+    """`folder` holds the database; the process is started by start() and ended by stop() or kill()."""
+
+    def __init__(self, folder, *arguments, environment=None):
+        self.folder = pathlib.Path(folder)
+        self.database = self.folder / "smfleet.db"
+        self.arguments = list(arguments)
+        self.environment = environment or {}
+        self.process = self.port = self.token = None
+        self.log, self.changed = [], threading.Condition()
+        self.subscribers = []
+
+    # ---- the process ----
+    def start(self, listen="127.0.0.1:0", *arguments):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
+        environment = sanitizer_environment({**environment, **self.environment})
+        command = [self.bin("sm-server"), "--listen", listen, "--db", str(self.database), *self.arguments, *arguments]
+        with self.changed:
+            self.log = []
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env=environment, cwd=self.folder)
+        self.reader = threading.Thread(target=self._read_log, args=(self.process,), daemon=True)
+        self.reader.start()
+        line = self.wait_for_log(r"event=listening\b.*\bport=(\d+)")
+        self.port = int(line.group(1))
+        return self
+
+    def _read_log(self, process):
+        for line in process.stderr:
+            with self.changed:
+                self.log.append(line.decode(errors="replace").rstrip("\n"))
+                self.changed.notify_all()
+        with self.changed:
+            self.log.append("(end of the log)")
+            self.changed.notify_all()
+
+    def wait_for_log(self, pattern, timeout=PATIENCE_S):
+        deadline = time.monotonic() + timeout
+        with self.changed:
+            while True:
+                for line in self.log:
+                    found = re.search(pattern, line)
+                    if found:
+                        return found
+                if "(end of the log)" in self.log or time.monotonic() > deadline:
+                    raise AssertionError(f"the server never said {pattern!r}; its log:\n" + "\n".join(self.log))
+                self.changed.wait(max(0.01, deadline - time.monotonic()))
+
+    def log_text(self):
+        with self.changed:
+            return "\n".join(self.log)
+
+    def bin(self, name):
+        return find_binary(name)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, timeout=PATIENCE_S):
+        """Waits for the end of a process that was told to; returns its exit code and has its whole log."""
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"the server did not end within {timeout} s; its log:\n{self.log_text()}") from None
+        self.reader.join(PATIENCE_S)
+        return code
+
+    def assert_clean(self):
+        text = self.log_text()
+        for mark in SANITIZER_MARKS:
+            assert mark not in text, f"a sanitizer reported:\n{text}"
+
+    def stop(self, timeout=PATIENCE_S):
+        """SIGTERM; the server must end by itself with 0 and without a sanitizer's report."""
+        if not self.process:
+            return
+        self.signal(signal.SIGTERM)
+        code = self.wait(timeout)
+        self.process = None
+        self.assert_clean()
+        assert code == 0, f"sm-server ended with {code}; its log:\n{self.log_text()}"
+
+    def kill(self):
+        """SIGKILL: what a power cut looks like to the database."""
+        self.process.kill()
+        self.wait()
+        self.process = None
+        self.assert_clean()
+
+    def restart(self, keep_port=True):
+        if self.process:
+            self.stop()
+        return self.start(f"127.0.0.1:{self.port}" if keep_port else "127.0.0.1:0")
+
+    def close(self):
+        for subscriber in self.subscribers:
+            subscriber.close()
+        if self.process and self.process.poll() is not None:
+            code = self.wait()
+            self.process = None
+            raise AssertionError(f"sm-server died with {code}; its log:\n{self.log_text()}")
+        self.stop()
+
+    # ---- requests ----
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def request(self, method, path, body=None, *, json=None, headers=None, content_type=None, token=None, timeout=PATIENCE_S):
+        headers = dict(headers or {})
+        if json is not None:
+            body, content_type = jsonlib.dumps(json).encode(), content_type or "application/json"
+        if isinstance(body, str):
+            body = body.encode()
+        if body is not None and content_type is None:
+            content_type = "text/plain"
+        if content_type and "Content-Type" not in headers:
+            headers["Content-Type"] = content_type
+        token = self.token if token is None else token
+        if token and "Authorization" not in headers:
+            headers["Authorization"] = f"Bearer {token}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, body=body, headers=headers)
+            response = connection.getresponse()
+            return Reply(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def post(self, path, body=None, **options):
+        return self.request("POST", path, body, **options)
+
+    def put(self, path, body=None, **options):
+        return self.request("PUT", path, body, **options)
+
+    def delete(self, path, **options):
+        return self.request("DELETE", path, **options)
+
+    def live(self, query="", headers=None):
+        subscriber = Live(self, "/api/v1/live" + (f"?{query}" if query else ""), headers)
+        self.subscribers.append(subscriber)
+        return subscriber
+
+    # ---- what most tests do ----
+    def send(self, job, lines, stream="algo-1", **options):
+        """Posts lines as plain text; they must be taken, all of them. Returns the reply's body."""
+        lines = [lines] if isinstance(lines, str) else list(lines)
+        reply = self.post(f"/api/v1/logs?job={quote(job)}&stream={quote(stream)}", "".join(line + "\n" for line in lines), **options)
+        assert reply.status == 200, reply
+        assert reply.body["accepted"] == len(lines), reply
+        return reply.body
+
+    def lines(self, job, stream="algo-1", page=1000):
+        """All lines of a stream as {n, ts_ms, stream, text}, page after page."""
+        rows = []
+        while True:
+            reply = self.get(f"/api/v1/jobs/{quote(job)}/logs?stream={quote(stream)}&from={len(rows)}&limit={page}")
+            assert reply.status == 200, reply
+            rows += reply.body["lines"]
+            if not reply.body["lines"] or len(rows) >= reply.body["total"]:
+                return rows
+
+    def series(self, job, metric, stream="algo-1"):
+        """One row of …/metrics or None."""
+        reply = self.get(f"/api/v1/jobs/{quote(job)}/metrics")
+        if reply.status != 200:
+            return None
+        for row in reply.body["series"]:
+            if row["metric"] == metric and row["stream"] == stream:
+                return row
+        return None
+
+    def wait_for_points(self, job, metric, count, stream="algo-1"):
+        """Derived data follows the 200 within moments: waits until the series has that many points."""
+        def has_all():
+            row = self.series(job, metric, stream)
+            return row if row and row["count"] >= count else None
+        return wait_until(has_all, what=f"{count} points of {metric} in {job}/{stream}")
+
+    def points(self, job, metric, **parameters):
+        query = urllib.parse.urlencode({"metric": metric, **parameters})
+        reply = self.get(f"/api/v1/jobs/{quote(job)}/points?{query}")
+        assert reply.status == 200, reply
+        return reply.body

@@ -1,0 +1,166 @@
+#include "harness.h"
+
+#include "ingest/ndjson_scan.h"
+
+TEST(ndjson_fields)
+{
+	check_body(&ingest_ndjson,
+		SPAN("{\"line\":\"a\",\"ts\":1700000000}\n{\"message\":\"b\",\"time\":\"2023-11-14T22:13:20.5Z\"}\n"
+		     "{\"log\":\"c\\n\",\"stream\":\"stdout\",\"date\":1700000000.25}\n{\"line\":\"d\",\"stream\":\"algo-2\"}\n"
+		     "{\"line\":\"e\",\"job\":\"K\"}"),
+		SPAN("J/algo-1:|a@1700000000000#29|b@1700000000500#48|c@1700000000250#53\nJ/algo-2:|d#31\nK/algo-1:|e#22\n"),
+		0, NULL);
+}
+
+TEST(ndjson_order_of_fields)
+{
+	/* `line` as a number is a line number, no text; of texts line goes before log before message. */
+	check_body(&ingest_ndjson, SPAN("{\"line\":42,\"message\":\"m\",\"x\":{\"line\":\"no\"}}\n"),
+		SPAN("J/algo-1:|m#44\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"message\":\"m\",\"log\":\"l\"}\n"), SPAN("J/algo-1:|l#26\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"1\",\"line\":\"2\",\"ts\":null}\n"), SPAN("J/algo-1:|1#34\n"), 0,
+		NULL);
+}
+
+TEST(ndjson_escapes)
+{
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"\\\"\\\\\\/\\t\\u00e9\"}\n"),
+		SPAN("J/algo-1:|\"\\/\t\xc3\xa9#26\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"\\ud83d\\ude00 \\uD83d.\"}\n"),
+		SPAN("J/algo-1:|\xf0\x9f\x98\x80 \xef\xbf\xbd.#32\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"x\\\\\"}\n"), SPAN("J/algo-1:|x\\#15\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"\\q\"}\n"), SPAN(""), 1, "line 1, column 10: unknown escape");
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"\\u12g4\"}\n"), SPAN(""), 1, "line 1, column 10: unknown escape");
+}
+
+TEST(ndjson_a_text_of_several_lines)
+{
+	check_body(
+		&ingest_ndjson, SPAN("{\"line\":\"a\\nb\\n\\nc\\n\"}\n"), SPAN("J/algo-1:|a#23|b#0|#0|c#0\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"log\":\"\\n\"}\n{\"log\":\"\"}\n"), SPAN("J/algo-1:|#13|#11\n"), 0, NULL);
+}
+
+TEST(ndjson_long_texts_are_cut)
+{
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"0123456789abcdefG\"}\n"),
+		SPAN("J/algo-1:|0123456789abcdef^1#29\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"\\u00300123456789abcdefG\"}\n"),
+		SPAN("J/algo-1:|00123456789abcde^1#35\n"), 0, NULL);
+}
+
+TEST(ndjson_bad_objects_harm_themselves)
+{
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\"}\n{\"line\":}\n\n{\"line\":\"b\"}\n"),
+		SPAN("J/algo-1:|a#13|b#24\n"), 1, "line 2, column 9: expected a value");
+	check_body(
+		&ingest_ndjson, SPAN("{\"line\":\"a\"} x\n"), SPAN(""), 1, "column 14: expected the end of the line");
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\n"), SPAN(""), 1,
+		"line 1, column 11: expected the end of a string");
+	check_body(&ingest_ndjson, SPAN("{\"line\" \"a\"}\n"), SPAN(""), 1, "column 9: expected ':'");
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\";}\n"), SPAN(""), 1, "column 12: expected ',' or '}'");
+	check_body(&ingest_ndjson, SPAN("[1]\n"), SPAN(""), 1, "column 1: expected '{'");
+	check_body(&ingest_ndjson, SPAN("{\"a\":1}\n"), SPAN(""), 1, "no text in a field");
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"job\":[]}\n"), SPAN(""), 1, "'job' is not a text");
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"job\":\"\\u0007\"}\n"), SPAN(""), 1,
+		"job has a control character");
+	check_body(&ingest_ndjson, SPAN("1\n2\n3\n4\n5"), SPAN(""), 5, "5 objects were not stored in all");
+}
+
+TEST(ndjson_other_fields_are_skipped)
+{
+	check_body(&ingest_ndjson,
+		SPAN(" { \"a\" : [1, -2.5e+3, {\"b\":[]}, {}, true , false,null,NaN,-Infinity,\"\\\"]\"] , \"line\" : \"x\" } \r\n"),
+		SPAN("J/algo-1:|x#94\n"), 0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"a\":[1,],\"line\":\"x\"}\n"), SPAN(""), 1, "column 9: expected a value");
+	check_body(&ingest_ndjson, SPAN("{\"a\":[1}\n"), SPAN(""), 1, "column 8: expected ',' or ']'");
+	check_body(&ingest_ndjson, SPAN("{\"a\":1.,\"line\":\"x\"}\n"), SPAN(""), 1, "column 8: expected a digit");
+}
+
+TEST(ndjson_nesting_is_limited)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	struct ndjson_mistake mistake;
+	struct ndjson_object object;
+
+	buf_append_text(&text, "{\"a\":");
+	for (int i = 0; i < 100000; i++)
+		buf_append_char(&text, '[');
+	CHECK(!ndjson_scan(buf_span(&text), &object, &mistake));
+	CHECK(strstr(mistake.expected, "nesting"));
+}
+
+TEST(ndjson_times_that_are_none)
+{
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"ts\":12}\n"), SPAN("J/algo-1:|a#21\n"), 0,
+		"'12' is no time between");
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"ts\":\"x\"}\n"), SPAN("J/algo-1:|a#22\n"), 0,
+		"line 1, column 19: 'x' is no time");
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"ts\":{}}\n"), SPAN("J/algo-1:|a#21\n"), 0,
+		"neither text nor number");
+}
+
+TEST(ndjson_job_missing_everywhere)
+{
+	struct ingest_options options = test_options;
+	struct ingest_parser *parser;
+	AUTO(batch) batch = batch_new(1);
+
+	options.job = SPAN("");
+	CHECK_OK(ingest_ndjson.open(&parser, &options, &err));
+	CHECK_OK(feed_all(
+		&ingest_ndjson, parser, batch, SPAN("{\"line\":\"a\"}\n{\"line\":\"b\",\"job\":\"K\"}\n"), 99, &err));
+	CHECK_INT(batch->rejected, 1);
+	CHECK_INT(batch->line_count, 1);
+	CHECK(span_find(ingest_ndjson.warning(parser), SPAN("no job")) >= 0);
+	ingest_ndjson.free(parser);
+}
+
+TEST(ndjson_streams_in_a_slice_are_limited)
+{
+	struct ingest_parser *parser;
+	AUTO(batch) batch = batch_new(1);
+
+	CHECK_OK(ingest_ndjson.open(&parser, &test_options, &err));
+	CHECK_FAILS(
+		feed_all(&ingest_ndjson, parser, batch,
+			SPAN("{\"line\":\"\",\"stream\":1}\n{\"line\":\"\",\"stream\":2}\n{\"line\":\"\",\"stream\":3}\n"
+			     "{\"line\":\"\",\"stream\":1}\n{\"line\":\"\",\"stream\":4}\n"),
+			99, &err),
+		ERR_TOO_LARGE, "line 5: more than 3 streams");
+	CHECK_INT(batch->line_count, 4);
+	ingest_ndjson.free(parser);
+}
+
+TEST(ndjson_an_endless_object_needs_constant_memory)
+{
+	static char block[1 << 16];
+	AUTO(batch) batch = batch_new(1);
+	struct ingest_parser *parser;
+
+	memset(block, 'x', sizeof block);
+	CHECK_OK(ingest_ndjson.open(&parser, &test_options, &err));
+	for (int i = 0; i < 1024; i++)
+		CHECK_OK(ingest_ndjson.feed(parser, batch, span_of(block, sizeof block), &err));
+	CHECK_OK(ingest_ndjson.feed(parser, batch, SPAN("\n{\"line\":\"next\"}\n"), &err));
+	CHECK_INT(batch->rejected, 1);
+	CHECK_SPAN(batch->parts[0].lines[0].text, SPAN("next"));
+	CHECK(span_find(ingest_ndjson.warning(parser), SPAN("longer than")) >= 0);
+	ingest_ndjson.free(parser);
+}
+
+TEST(ndjson_survives_every_failing_allocation)
+{
+	for (long nth = 1; nth < 60; nth++) {
+		struct ingest_parser *parser = NULL;
+		struct error err;
+		AUTO(batch) batch = batch_new(1);
+		mem_fail_at(nth);
+		if (ingest_ndjson.open(&parser, &test_options, &err) == OK) {
+			enum status status = feed_all(&ingest_ndjson, parser, batch,
+				SPAN("{\"line\":\"\\t\",\"job\":\"\\u0041\",\"stream\":\"\\u0041\"}\n{\nx"), 7, &err);
+			CHECK(status == OK || status == ERR_MEMORY);
+			ingest_ndjson.free(parser);
+		}
+		mem_fail_at(0);
+	}
+}
