@@ -1,0 +1,120 @@
+#include "api/internal.h"
+
+enum { REPLY_MAX_BYTES = 256 << 20 };
+
+enum status api_new(struct api **out, const struct api_options *options, struct error *err)
+{
+	AUTO(api) api = mem_zeroed(sizeof *api);
+
+	if (!api)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	api->options = *options;
+	api->started_ms = clock_wall_ms();
+	pthread_rwlock_init(&api->tokens_lock, NULL);
+	pthread_mutex_init(&api->uploads_mutex, NULL);
+	TRY(tokens_load(api, err));
+	*out = api;
+	api = NULL;
+	return OK;
+}
+
+void api_free(struct api *api)
+{
+	if (!api)
+		return;
+	arena_free(api->tokens_arena);
+	pthread_rwlock_destroy(&api->tokens_lock);
+	pthread_mutex_destroy(&api->uploads_mutex);
+	mem_free(api);
+}
+
+void api_set_server(struct api *api, const struct http_server *server)
+{
+	api->server = server;
+}
+
+void api_set_stopping(struct api *api)
+{
+	atomic_store(&api->is_stopping, true);
+}
+
+static enum status worker_new(void *context, void **out, struct error *err)
+{
+	struct api *api = context;
+	struct api_worker *worker = mem_zeroed(sizeof *worker);
+
+	if (!worker)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	worker->api = api;
+	enum status status = store_reader_new(&worker->reader, api->options.store, err);
+	if (status != OK) {
+		mem_free(worker);
+		return status;
+	}
+	*out = worker;
+	return OK;
+}
+
+static void worker_free(void *context)
+{
+	struct api_worker *worker = context;
+
+	store_reader_free(worker->reader);
+	mem_free(worker);
+}
+
+struct http_hooks api_hooks(struct api *api)
+{
+	return (struct http_hooks){
+		.context = api, .authenticate = tokens_authenticate, .worker_new = worker_new, .worker_free = worker_free};
+}
+
+struct span api_team(const struct http_request *request)
+{
+	return span_from(http_request_principal(request)->team);
+}
+
+enum status api_arena(struct arena **out, struct error *err)
+{
+	*out = arena_new();
+	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status api_limit(const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err)
+{
+	int64_t limit = fallback;
+
+	TRY(http_query_i64(request, "limit", 1, most, &limit, err));
+	*out = (size_t)limit;
+	return OK;
+}
+
+struct json_writer api_reply(struct http_response *response)
+{
+	response->body.max_bytes = REPLY_MAX_BYTES;
+	return json_writer_on(&response->body);
+}
+
+enum status api_body_object(const struct http_request *request, struct json **out, struct error *err)
+{
+	struct span body = http_request_body(request);
+
+	if (!span_trim(body).len)
+		return error_set(err, ERR_INVALID, "the body is empty; a JSON object is expected");
+	TRY(json_parse(out, body, err));
+	if (json_kind(*out) != JSON_OBJECT) {
+		json_free(*out);
+		*out = NULL;
+		return error_set(err, ERR_SEMANTIC, "the body is JSON, but no object");
+	}
+	return OK;
+}
+
+enum status api_assets(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
+{
+	struct api *api = context;
+
+	(void)worker;
+	return assets_serve(api->options.assets, request, response, err);
+}

@@ -1,0 +1,50 @@
+/*
+ * Job: the REST surface. One resource a file: decode, call the pipeline or the store, encode.
+ * Ownership: new/free; outlives the HTTP server.
+ * Threads: handlers run as their route's kind says (http.h); api_tick belongs to the pipeline's publisher.
+ */
+#pragma once
+
+#include "http/assets.h"
+#include "http/http.h"
+#include "pipeline/pipeline.h"
+#include "store/store.h"
+
+struct api;
+
+struct api_options {
+	struct pipeline *pipeline;
+	struct store *store;
+	struct hub *hub;
+	struct assets *assets;
+	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
+	bool is_open;		       /* --insecure: nobody ever does */
+	bool is_demo;
+	size_t max_line_bytes;
+	size_t slice_bytes;
+	/* A changed webhook may make deliveries due. */
+	void (*deliveries_due)(void *context);
+	void *context;
+};
+
+enum status api_new(struct api **out, const struct api_options *options, struct error *err) MUST_CHECK;
+void api_free(struct api *api);
+
+/* The server's figures, for /metrics; after http_server_start. */
+void api_set_server(struct api *api, const struct http_server *server);
+/* Does a request need a token? Once there is one, everybody does (but for is_open). */
+bool api_needs_tokens(struct api *api);
+/* From now on /readyz says that the server is stopping. */
+void api_set_stopping(struct api *api);
+
+const struct http_route *api_routes(size_t *count);
+struct http_hooks api_hooks(struct api *api);
+
+/* Each 50 ms: hands slices that have waited long enough to the writer. */
+void api_tick(void *api);
+
+/* Makes a token; its text is printed once and never again. ERR_CONFLICT: the name is taken. Also for `token create`. */
+enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team, struct buf *token,
+	struct error *err) MUST_CHECK;
+
+AUTO_TYPE(api)

@@ -1,0 +1,219 @@
+/* What the server says about itself: liveness, readiness, figures, its own interface. */
+#include "api/internal.h"
+
+#include <stdio.h>
+
+enum status api_healthz(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	(void)context;
+	(void)worker;
+	(void)request;
+	(void)err;
+	response->content_type = "text/plain; charset=utf-8";
+	buf_append_text(&response->body, "ok\n");
+	return OK;
+}
+
+enum status api_readyz(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+
+	if (atomic_load(&api->is_stopping))
+		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
+	return api_healthz(context, worker, request, response, err);
+}
+
+enum status api_info(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
+	struct json_writer w = api_reply(response);
+	char seq[24];
+	uint64_t live, all;
+
+	(void)request;
+	TRY(store_count_jobs(((struct api_worker *)worker)->reader, &live, &all, err));
+	json_object(&w);
+	json_put_text(&w, "version", SM_VERSION);
+	json_put_i64(&w, "api_minor", 1);
+	json_put_bool(&w, "demo", api->options.is_demo);
+	snprintf(seq, sizeof seq, "%llu", (unsigned long long)atomic_load(&figures->extracted_seq));
+	json_put_text(&w, "seq", seq);
+	json_put_i64(&w, "lines_per_second", (int64_t)atomic_load(&figures->lines_per_s));
+	json_put_i64(&w, "jobs", (int64_t)all);
+	json_put_i64(&w, "live_jobs", (int64_t)live);
+	json_put_i64(&w, "started_ms", api->started_ms);
+	json_key(&w, "limits");
+	json_object(&w);
+	json_put_i64(&w, "max_line_bytes", (int64_t)api->options.max_line_bytes);
+	json_put_i64(&w, "slice_bytes", (int64_t)api->options.slice_bytes);
+	json_object_end(&w);
+	json_object_end(&w);
+	return OK;
+}
+
+/* ---- Prometheus text, exposition format 0.0.4 ---- */
+
+static void metric(struct buf *out, const char *type, const char *name, const char *help, uint64_t value)
+{
+	buf_printf(out, "# HELP smfleet_%s %s\n# TYPE smfleet_%s %s\nsmfleet_%s %llu\n", name, help, name, type, name, (unsigned long long)value);
+}
+
+static void counter(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+	metric(out, "counter", name, help, value);
+}
+
+static void gauge(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+	metric(out, "gauge", name, help, value);
+}
+
+static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
+{
+	counter(out, "lines_total", "Log lines stored.", atomic_load(&f->lines));
+	counter(out, "line_bytes_total", "Bytes of log text stored, newlines included.", atomic_load(&f->bytes));
+	counter(out, "points_total", "Points extracted.", atomic_load(&f->points));
+	counter(out, "batches_total", "Slices of uploads committed.", atomic_load(&f->batches));
+	counter(out, "commits_total", "Group commits.", atomic_load(&f->commits));
+	counter(out, "commit_microseconds_total", "Time spent in group commits.", atomic_load(&f->commit_us));
+	counter(out, "failed_commits_total", "Group commits that failed.", atomic_load(&f->failed_commits));
+	counter(out, "duplicate_lines_total", "Lines that an offset showed to be stored already.", atomic_load(&f->duplicate_lines));
+	counter(out, "cut_lines_total", "Lines longer than the limit, cut.", atomic_load(&f->cut_lines));
+	counter(out, "refused_busy_total", "Slices refused because a queue or the journal was full.", atomic_load(&f->refused_busy));
+	counter(out, "incidents_total", "Incidents opened or changed.", atomic_load(&f->incidents));
+	counter(out, "sealed_lines_total", "Lines moved from the journal into blocks.", atomic_load(&f->sealed_lines));
+	counter(out, "sealed_points_total", "Points moved into chunks.", atomic_load(&f->sealed_points));
+	gauge(out, "journal_bytes", "Bytes in the journal that are not sealed.", atomic_load(&f->journal_bytes));
+	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));
+	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.", atomic_load(&f->extracted_seq));
+}
+
+static void write_http(struct buf *out, const struct http_counters *c)
+{
+	counter(out, "http_requests_total", "Requests.", atomic_load(&c->requests));
+	counter(out, "http_refused_auth_total", "Requests refused for their token, host or origin.", atomic_load(&c->refused_auth));
+	counter(out, "http_refused_busy_total", "Requests refused by a limit.", atomic_load(&c->refused_busy));
+	counter(out, "http_errors_4xx_total", "Replies 400 to 499.", atomic_load(&c->errors_4xx));
+	counter(out, "http_errors_5xx_total", "Replies 500 to 599.", atomic_load(&c->errors_5xx));
+	counter(out, "http_bytes_in_total", "Bytes of bodies received.", atomic_load(&c->bytes_in));
+	gauge(out, "http_connections", "Open connections.", atomic_load(&c->connections));
+	gauge(out, "http_streams", "Open event streams.", atomic_load(&c->streams));
+}
+
+enum status api_metrics_text(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct store_figures store;
+	struct hub_counters hub = hub_counters(api->options.hub);
+
+	(void)request;
+	TRY(store_figures(((struct api_worker *)worker)->reader, &store, err));
+	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	write_pipeline(&response->body, pipeline_figures(api->options.pipeline));
+	if (api->server)
+		write_http(&response->body, http_server_counters(api->server));
+	gauge(&response->body, "live_subscribers", "Subscribers of live events.", hub.subscribers);
+	gauge(&response->body, "live_ring_bytes", "Bytes of events kept for replay.", hub.ring_bytes);
+	counter(&response->body, "live_resyncs_total", "Subscribers told to fetch anew.", hub.resyncs);
+	gauge(&response->body, "database_bytes", "Bytes of database pages.", store.page_count * store.page_bytes);
+	gauge(&response->body, "database_free_bytes", "Bytes of database pages that are free.", store.freelist_count * store.page_bytes);
+	gauge(&response->body, "wal_bytes", "Bytes in the write-ahead log.", store.wal_bytes);
+	return buf_status(&response->body, err);
+}
+
+/* ---- OpenAPI ---- */
+
+static void write_parameters(struct json_writer *w, const struct http_route *route)
+{
+	struct span rest = span_from(route->pattern), part;
+
+	json_key(w, "parameters");
+	json_array(w);
+	while (span_next(&rest, '/', &part)) {
+		if (!part.len || part.ptr[0] != '{')
+			continue;
+		json_object(w);
+		json_put_span(w, "name", span_of(part.ptr + 1, part.len - 2));
+		json_put_text(w, "in", "path");
+		json_put_bool(w, "required", true);
+		json_key(w, "schema");
+		json_raw(w, SPAN("{\"type\":\"string\"}"));
+		json_object_end(w);
+	}
+	rest = span_from(route->query);
+	while (span_next(&rest, ' ', &part)) {
+		if (!part.len)
+			continue;
+		json_object(w);
+		json_put_span(w, "name", part);
+		json_put_text(w, "in", "query");
+		json_key(w, "schema");
+		json_raw(w, SPAN("{\"type\":\"string\"}"));
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+static void write_operation(struct json_writer *w, const struct http_route *route)
+{
+	json_object(w);
+	json_put_text(w, "summary", route->summary);
+	json_put_text(w, "x-scope", http_scope_name(route->scope));
+	write_parameters(w, route);
+	json_key(w, "responses");
+	json_raw(w, SPAN("{\"2XX\":{\"description\":\"done\"},\"default\":{\"description\":\"application/problem+json (RFC 9457)\"}}"));
+	json_object_end(w);
+}
+
+static void write_path(struct json_writer *w, const struct http_route *routes, size_t count, const char *pattern)
+{
+	static const struct {
+		unsigned method;
+		const char *name;
+	} methods[] = {{HTTP_GET, "get"}, {HTTP_POST, "post"}, {HTTP_PUT, "put"}, {HTTP_PATCH, "patch"}, {HTTP_DELETE, "delete"}};
+
+	json_key(w, pattern);
+	json_object(w);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < sizeof methods / sizeof *methods && span_equal(span_from(routes[i].pattern), span_from(pattern)); j++)
+			if (routes[i].methods & methods[j].method) {
+				json_key(w, methods[j].name);
+				write_operation(w, &routes[i]);
+			}
+	json_object_end(w);
+}
+
+static bool is_first(const struct http_route *routes, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (span_equal(span_from(routes[i].pattern), span_from(routes[at].pattern)))
+			return false;
+	return true;
+}
+
+enum status api_openapi(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct json_writer w = api_reply(response);
+	size_t count;
+	const struct http_route *routes = api_routes(&count);
+
+	(void)context;
+	(void)worker;
+	(void)request;
+	json_object(&w);
+	json_put_text(&w, "openapi", "3.1.0");
+	json_key(&w, "info");
+	json_object(&w);
+	json_put_text(&w, "title", "smfleet");
+	json_put_text(&w, "version", SM_VERSION);
+	json_object_end(&w);
+	json_key(&w, "paths");
+	json_object(&w);
+	for (size_t i = 0; i < count; i++)
+		if (is_first(routes, i) && routes[i].query[0] != '*')
+			write_path(&w, routes, count, routes[i].pattern);
+	json_object_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}

@@ -1,0 +1,57 @@
+/* Job: what the API's files share. Ownership and threads: as api.h. */
+#pragma once
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "base/json_read.h"
+
+#include <pthread.h>
+
+struct upload;
+
+struct api {
+	struct api_options options;
+	const struct http_server *server;
+	atomic_bool is_stopping;
+	int64_t started_ms;
+	pthread_rwlock_t tokens_lock;
+	struct arena *tokens_arena;
+	struct token_row *tokens;
+	size_t token_count;
+	pthread_mutex_t uploads_mutex;
+	struct upload *uploads;
+};
+
+/* A worker's own things. */
+struct api_worker {
+	struct api *api;
+	struct store_reader *reader;
+};
+
+/* ---- tokens.c ---- */
+enum status tokens_load(struct api *api, struct error *err) MUST_CHECK;
+enum status tokens_authenticate(void *api, struct span token, struct principal *out, struct error *err) MUST_CHECK;
+
+/* ---- handlers, by file ---- */
+http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
+http_handler api_session_get, api_session_create, api_session_delete;
+http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
+http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
+http_handler api_streams, api_lines;
+http_handler api_series, api_points;
+http_handler api_incidents, api_incident_acknowledge;
+http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
+http_handler api_assets;
+extern const struct http_upload_ops api_upload_lines;
+extern const struct http_stream_ops api_live;
+
+/* ---- helpers ---- */
+/* The team that this request may write for: the token's. */
+struct span api_team(const struct http_request *request);
+/* An arena for one request; freed by the caller. */
+enum status api_arena(struct arena **out, struct error *err) MUST_CHECK;
+enum status api_limit(const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err) MUST_CHECK;
+struct json_writer api_reply(struct http_response *response);
+/* The body as a JSON object. */
+enum status api_body_object(const struct http_request *request, struct json **out, struct error *err) MUST_CHECK;

@@ -1,0 +1,173 @@
+#include "api/internal.h"
+#include "query/query.h"
+
+enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
+
+static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search, struct http_response *response,
+	struct error *err)
+{
+	struct json_writer w = api_reply(response);
+	struct job_search_result result;
+
+	TRY(store_search_jobs(worker->reader, arena, search, &result, err));
+	json_object(&w);
+	json_key(&w, "jobs");
+	json_array(&w);
+	for (size_t i = 0; i < result.count; i++)
+		TRY(pipeline_write_job_row(worker->reader, arena, &result.rows[i], &w, err));
+	json_array_end(&w);
+	if (result.next_cursor.len)
+		json_put_span(&w, "next_cursor", result.next_cursor);
+	if (search->wants_total)
+		json_put_i64(&w, "total", (int64_t)result.total);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+enum status api_jobs_list(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api_worker *own = worker;
+	AUTO(arena) arena = NULL;
+	struct span text = SPAN("");
+	struct query_node *query = NULL;
+	struct job_search search = {.sort = SPAN(""), .cursor = SPAN("")};
+
+	(void)context;
+	TRY(api_arena(&arena, err));
+	http_request_query(request, "q", &text);
+	http_request_query(request, "sort", &search.sort);
+	http_request_query(request, "cursor", &search.cursor);
+	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &search.limit, err));
+	TRY(http_query_bool(request, "total", &search.wants_total, err));
+	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
+	search.query = query;
+	TRY(store_reader_begin(own->reader, err));
+	enum status status = write_page(own, arena, &search, response, err);
+	store_reader_end(own->reader);
+	return status;
+}
+
+enum status api_jobs_create(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(json) body = NULL;
+
+	(void)worker;
+	TRY(api_body_object(request, &body, err));
+	TRY(pipeline_create_job(api->options.pipeline, body, api_team(request), http_request_arrival_ms(request), err));
+	struct json_writer w = api_reply(response);
+	response->status = 201;
+	json_object(&w);
+	json_put_span(&w, "TrainingJobName", json_string_of(json_get(body, "TrainingJobName")));
+	json_object_end(&w);
+	return OK;
+}
+
+static bool is_derived(struct span key)
+{
+	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason", "CreationTime",
+		"TrainingStartTime", "TrainingEndTime", "LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds",
+		"BillableTimeInSeconds", "team", "streams", "lines", "last_line_ms", "open_incidents", "metrics", "attempts"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(key, span_from(names[i])))
+			return true;
+	return false;
+}
+
+/* The document's own fields, but for those that are derived here. */
+static enum status write_document(const struct job_row *row, struct json_writer *w, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	TRY(json_parse(&document, row->document, err));
+	for (const struct json *field = json_first(document); field; field = json_next(field)) {
+		AUTO_DONE(buf) text = BUF_INIT(4 << 20);
+		if (is_derived(json_key_of(field)))
+			continue;
+		json_print(field, &text);
+		TRY(buf_status(&text, err));
+		json_key_span(w, json_key_of(field));
+		json_raw(w, buf_span(&text));
+	}
+	return OK;
+}
+
+static enum status write_transitions(struct api_worker *worker, struct arena *arena, int64_t job_id, struct json_writer *w, struct error *err)
+{
+	struct transition_row *rows;
+	size_t count;
+
+	TRY(store_read_transitions(worker->reader, arena, job_id, &rows, &count, err));
+	json_key(w, "SecondaryStatusTransitions");
+	json_array(w);
+	for (size_t i = 0; i < count; i++) {
+		json_object(w);
+		json_put_span(w, "Status", rows[i].status);
+		json_key(w, "StartTime");
+		json_seconds(w, rows[i].start_ms);
+		if (rows[i].end_ms) {
+			json_key(w, "EndTime");
+			json_seconds(w, rows[i].end_ms);
+		}
+		if (rows[i].message.len)
+			json_put_span(w, "StatusMessage", rows[i].message);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	return OK;
+}
+
+enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct api_worker *own = worker;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct job_view view;
+	uint32_t attempts = 1;
+
+	TRY(api_arena(&arena, err));
+	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""), SPAN(""), 0, &view, err));
+	for (size_t i = 0; i < view.stream_count; i++)
+		attempts = view.streams[i].attempt > attempts ? view.streams[i].attempt : attempts;
+	json_object(&w);
+	TRY(pipeline_write_derived(own->reader, arena, &view.row, &w, err));
+	TRY(write_transitions(own, arena, view.row.job_id, &w, err));
+	json_put_i64(&w, "attempts", attempts);
+	TRY(write_document(&view.row, &w, err));
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+enum status api_job_delete(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+
+	(void)worker;
+	TRY(pipeline_delete_job(api->options.pipeline, http_request_segment(request, 0), api_team(request), http_request_arrival_ms(request), err));
+	response->status = 204;
+	return OK;
+}
+
+enum status api_job_transition(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(json) body = NULL;
+	struct job_transition transition = {
+		.secondary = SPAN(""), .message = SPAN(""), .failure_reason = SPAN(""), .time_ms = http_request_arrival_ms(request)};
+
+	(void)worker;
+	TRY(api_body_object(request, &body, err));
+	TRY(json_want_string(body, "SecondaryStatus", &transition.secondary, err));
+	TRY(json_want_string(body, "StatusMessage", &transition.message, err));
+	TRY(json_want_string(body, "FailureReason", &transition.failure_reason, err));
+	TRY(json_want_i64(body, "time_ms", &transition.time_ms, err));
+	if (!transition.secondary.len)
+		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus", "a transition needs SecondaryStatus");
+	if (transition.time_ms < 0)
+		return error_set_field(err, ERR_SEMANTIC, "time_ms", "time_ms is before 1970");
+	TRY(pipeline_add_transition(api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, err));
+	response->status = 204;
+	return OK;
+}

@@ -1,0 +1,143 @@
+/* Server-sent events: a subscriber of the hub behind a stream of HTTP. */
+#include "api/internal.h"
+#include "live/hub.h"
+
+enum { JOBS_MAX = 256 };
+
+struct live {
+	struct hub *hub;
+	struct subscriber *subscriber;
+};
+
+static enum status read_kinds(const struct http_request *request, bool has_jobs, unsigned *kinds, struct error *err)
+{
+	static const struct {
+		const char *name;
+		unsigned kind;
+	} names[] = {{"points", HUB_POINTS}, {"lines", HUB_LINES}, {"job", HUB_JOB}, {"incident", HUB_INCIDENT}};
+	struct span rest, part;
+
+	*kinds = HUB_POINTS | HUB_JOB | HUB_INCIDENT;
+	if (!http_request_query(request, "kinds", &rest))
+		return OK;
+	*kinds = 0;
+	while (span_next(&rest, ',', &part)) {
+		unsigned before = *kinds;
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+			if (span_equal(part, span_from(names[i].name)))
+				*kinds |= names[i].kind;
+		if (*kinds == before)
+			return error_set_field(err, ERR_INVALID, "kinds", "kind '%.*s' is none of points, lines, job, incident", SPAN_ARGS(part));
+	}
+	if ((*kinds & HUB_LINES) && !has_jobs)
+		return error_set_field(err, ERR_INVALID, "kinds", "lines of all jobs are too many for one stream: name them in jobs=");
+	return OK;
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* A name inside the list may hold a comma: it is then %2C, beneath the encoding of the query itself. */
+static enum status decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
+{
+	char *room = arena_alloc(arena, text.len);
+	size_t len = 0;
+
+	if (!room)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < text.len; i++) {
+		int high = i + 2 < text.len && text.ptr[i] == '%' ? hex_digit(text.ptr[i + 1]) : -1;
+		int low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
+		room[len++] = (char)(low >= 0 ? high << 4 | low : text.ptr[i]);
+		i += low >= 0 ? 2 : 0;
+	}
+	*out = span_of(room, len);
+	return OK;
+}
+
+static enum status read_jobs(const struct http_request *request, struct arena *arena, struct span *jobs, size_t *count, struct error *err)
+{
+	struct span rest, part;
+
+	*count = 0;
+	if (!http_request_query(request, "jobs", &rest) || !rest.len)
+		return OK;
+	while (span_next(&rest, ',', &part)) {
+		if (!part.len)
+			continue;
+		if (*count == JOBS_MAX)
+			return error_set_field(err, ERR_TOO_LARGE, "jobs", "one stream takes at most %d jobs", JOBS_MAX);
+		TRY(decode_name(arena, part, &jobs[(*count)++], err));
+	}
+	return OK;
+}
+
+static enum status read_after(const struct http_request *request, uint64_t *after, struct error *err)
+{
+	struct span text = http_request_header(request, "Last-Event-ID"); /* a browser that comes back */
+
+	*after = UINT64_MAX;
+	if (!text.len && !http_request_query(request, "after", &text))
+		return OK;
+	if (!span_parse_u64(text, after))
+		return error_set_field(err, ERR_INVALID, "after", "after '%.*s' is no sequence of this server", SPAN_ARGS(text));
+	return OK;
+}
+
+static void wake(void *handle)
+{
+	http_stream_wake(handle);
+}
+
+static enum status subscribe(struct api *api, const struct http_request *request, struct http_stream *handle, struct live *live, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct span jobs[JOBS_MAX];
+	size_t count;
+	unsigned kinds;
+	uint64_t after;
+
+	TRY(api_arena(&arena, err));
+	TRY(read_jobs(request, arena, jobs, &count, err));
+	TRY(read_kinds(request, count != 0, &kinds, err));
+	TRY(read_after(request, &after, err));
+	live->hub = api->options.hub;
+	return hub_subscribe(live->hub, &live->subscriber, jobs, count, kinds, after, wake, handle, err);
+}
+
+static enum status open_live(void *context, const struct http_request *request, struct http_stream *handle, void **stream,
+	struct http_response *head, struct error *err)
+{
+	struct live *live = mem_zeroed(sizeof *live);
+
+	if (!live)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	enum status status = subscribe(context, request, handle, live, err);
+	if (status != OK) {
+		mem_free(live);
+		return status;
+	}
+	head->content_type = "text/event-stream";
+	http_response_header(head, "X-Accel-Buffering", "no"); /* a proxy in front must not hold events back */
+	*stream = live;
+	return OK;
+}
+
+static ssize_t read_live(void *stream, char *out, size_t room)
+{
+	struct live *live = stream;
+
+	return hub_read(live->hub, live->subscriber, out, room);
+}
+
+static void free_live(void *stream)
+{
+	struct live *live = stream;
+
+	hub_unsubscribe(live->hub, live->subscriber);
+	mem_free(live);
+}
+
+const struct http_stream_ops api_live = {open_live, read_live, free_live};

@@ -1,0 +1,272 @@
+#include "api/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { BUCKETS_DEFAULT = 1000, BUCKETS_MAX = 10000 };
+
+/* ---- series ---- */
+
+static void write_series(struct json_writer *w, const struct stream_view *stream, const struct series_view *series)
+{
+	const struct summary *summary = &series->summary;
+
+	json_object(w);
+	json_put_span(w, "metric", series->metric);
+	json_put_span(w, "stream", stream->name);
+	json_put_text(w, "role", role_name(series->role));
+	json_put_span(w, "unit", series->unit);
+	if (series->higher)
+		json_put_bool(w, "higher", series->higher > 0);
+	json_put_i64(w, "count", (int64_t)summary->count);
+	if (summary->count) {
+		json_put_double(w, "last", summary->last);
+		json_put_i64(w, "first_step", summary->first_step);
+		json_put_i64(w, "last_step", summary->last_step);
+	}
+	if (summary_has_finite(summary)) {
+		json_put_double(w, "min", summary->min);
+		json_put_double(w, "max", summary->max);
+		json_put_double(w, "mean", summary_mean(summary));
+	}
+	if (summary->nan_count)
+		json_put_i64(w, "nan", (int64_t)summary->nan_count);
+	if (summary->inf_count)
+		json_put_i64(w, "inf", (int64_t)summary->inf_count);
+	json_object_end(w);
+}
+
+/* Folded over streams, by name; the same definition runs in each. */
+static enum status fold_health(struct arena *arena, const struct job_view *view, struct health_view **out, size_t *count, struct error *err)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		cap += view->streams[i].health_count;
+	*count = 0;
+	*out = arena_alloc(arena, cap * sizeof **out);
+	if (!*out)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].health_count; j++) {
+			const struct health_view *health = &view->streams[i].health[j];
+			size_t at = 0;
+			while (at < *count && !span_equal((*out)[at].name, health->name))
+				at++;
+			if (at == *count)
+				(*out)[(*count)++] = (struct health_view){.name = health->name};
+			(*out)[at].tried += health->tried;
+			(*out)[at].matched += health->matched;
+			(*out)[at].not_numeric += health->not_numeric;
+			(*out)[at].limited += health->limited;
+		}
+	return OK;
+}
+
+static void write_health(struct json_writer *w, const struct health_view *health)
+{
+	json_object(w);
+	json_put_span(w, "Name", health->name);
+	json_put_i64(w, "tried", (int64_t)health->tried);
+	json_put_i64(w, "matched", (int64_t)health->matched);
+	json_put_i64(w, "not_numeric", (int64_t)health->not_numeric);
+	json_put_i64(w, "limited", (int64_t)health->limited);
+	json_object_end(w);
+}
+
+enum status api_series(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct health_view *health;
+	struct job_view view;
+	size_t count;
+
+	TRY(api_arena(&arena, err));
+	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), SPAN(""), SPAN(""),
+		VIEW_SERIES, &view, err));
+	TRY(fold_health(arena, &view, &health, &count, err));
+	json_object(&w);
+	json_key(&w, "series");
+	json_array(&w);
+	for (size_t i = 0; i < view.stream_count; i++)
+		for (size_t j = 0; j < view.streams[i].series_count; j++)
+			write_series(&w, &view.streams[i], &view.streams[i].series[j]);
+	json_array_end(&w);
+	json_key(&w, "definitions");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++)
+		write_health(&w, &health[i]);
+	json_array_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+/* ---- points ---- */
+
+static enum status read_axis(const struct http_request *request, struct chart_query *query, struct error *err)
+{
+	struct span x;
+
+	query->axis = AXIS_STEP;
+	if (!http_request_query(request, "x", &x) || span_equal(x, SPAN("step")))
+		return OK;
+	if (span_equal(x, SPAN("time")))
+		query->axis = AXIS_TIME;
+	else if (span_equal(x, SPAN("relative")))
+		query->axis = AXIS_RELATIVE;
+	else
+		return error_set_field(err, ERR_INVALID, "x", "x '%.*s' is none of step, time, relative", SPAN_ARGS(x));
+	return OK;
+}
+
+static enum status read_attempts(const struct http_request *request, struct chart_query *query, struct error *err)
+{
+	struct span attempts;
+	int64_t number = 0;
+
+	query->attempts = ATTEMPTS_LIVE;
+	if (!http_request_query(request, "attempts", &attempts) || span_equal(attempts, SPAN("live")))
+		return OK;
+	if (span_equal(attempts, SPAN("all"))) {
+		query->attempts = ATTEMPTS_ALL;
+		return OK;
+	}
+	if (!span_parse_i64(attempts, &number) || number < 1 || number > INT32_MAX)
+		return error_set_field(err, ERR_INVALID, "attempts", "attempts '%.*s' is none of live, all, or a number from 1", SPAN_ARGS(attempts));
+	query->attempts = (int)number;
+	return OK;
+}
+
+static enum status read_query(const struct http_request *request, struct chart_query *query, struct error *err)
+{
+	int64_t buckets = BUCKETS_DEFAULT;
+
+	*query = (struct chart_query){.stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX};
+	if (!http_request_query(request, "metric", &query->metric) || !query->metric.len)
+		return error_set_field(err, ERR_INVALID, "metric", "which metric? give metric=NAME (names: GET …/metrics)");
+	http_request_query(request, "stream", &query->stream);
+	TRY(read_axis(request, query, err));
+	TRY(read_attempts(request, query, err));
+	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
+	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));
+	TRY(http_query_i64(request, "buckets", 1, BUCKETS_MAX, &buckets, err));
+	query->buckets = (size_t)buckets;
+	return OK;
+}
+
+static double min_of(const struct bucket *bucket)
+{
+	return bucket->neg_inf_count ? -INFINITY : bucket->count ? bucket->min : bucket->inf_count ? INFINITY : NAN;
+}
+
+static double max_of(const struct bucket *bucket)
+{
+	return bucket->inf_count ? INFINITY : bucket->count ? bucket->max : bucket->neg_inf_count ? -INFINITY : NAN;
+}
+
+static double mean_of(const struct bucket *bucket)
+{
+	return bucket->count ? bucket->sum / (double)bucket->count : NAN;
+}
+
+static void write_line(struct json_writer *w, uint64_t line)
+{
+	if (line == NO_LINE)
+		json_null(w);
+	else
+		json_i64(w, (int64_t)line);
+}
+
+/* The line to open on a click: of the value farther from the mean; of the first point when none is finite. */
+static bool is_max_farther(const struct bucket *bucket)
+{
+	return bucket->max - mean_of(bucket) >= mean_of(bucket) - bucket->min;
+}
+
+enum column { X, MIN, MIN_X, MIN_LINE, MAX, MAX_X, MAX_LINE, FIRST, LAST, MEAN, COUNT, NON_FINITE, ATTEMPT, LINE, LINE_STREAM, COLUMN_COUNT };
+static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min_line", "max", "max_x", "max_line", "first", "last", "mean",
+	"count", "non_finite", "attempt", "line", "line_stream"};
+
+static void write_cell(struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
+{
+	bool farther = is_max_farther(bucket);
+
+	switch (column) {
+	case X: json_i64(w, bucket->x); break;
+	case MIN: json_double(w, min_of(bucket)); break;
+	case MIN_X: json_i64(w, bucket->count ? bucket->min_x : bucket->x); break;
+	case MIN_LINE: write_line(w, bucket->count ? bucket->min_line : bucket->first_line); break;
+	case MAX: json_double(w, max_of(bucket)); break;
+	case MAX_X: json_i64(w, bucket->count ? bucket->max_x : bucket->x); break;
+	case MAX_LINE: write_line(w, bucket->count ? bucket->max_line : bucket->first_line); break;
+	case FIRST: json_double(w, bucket->first); break;
+	case LAST: json_double(w, bucket->last); break;
+	case MEAN: json_double(w, mean_of(bucket)); break;
+	case COUNT: json_i64(w, (int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count)); break;
+	case NON_FINITE: json_i64(w, bucket->nan_count + bucket->inf_count + bucket->neg_inf_count); break;
+	case ATTEMPT: json_i64(w, bucket->attempt); break;
+	case LINE: write_line(w, !bucket->count ? bucket->first_line : farther ? bucket->max_line : bucket->min_line); break;
+	default:
+		json_span(w, chart->view.streams[!bucket->count ? bucket->first_stream : farther ? bucket->max_stream : bucket->min_stream].name);
+	}
+}
+
+/* Where each attempt opened, of the stream that has most of them. */
+static void write_attempts(struct json_writer *w, const struct job_view *view)
+{
+	const struct stream_view *most = NULL;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (!most || view->streams[i].attempt_start_count > most->attempt_start_count)
+			most = &view->streams[i];
+	json_key(w, "attempts");
+	json_array(w);
+	for (size_t i = 0; most && i < most->attempt_start_count; i++) {
+		json_object(w);
+		json_put_i64(w, "attempt", (int64_t)i + 1);
+		json_put_i64(w, "first_step", most->attempt_starts[i]);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+static void write_chart(struct json_writer *w, const struct chart *chart)
+{
+	char seq[24];
+
+	json_object(w);
+	json_key(w, "columns");
+	json_object(w);
+	for (unsigned column = 0; column < COLUMN_COUNT; column++) {
+		json_key(w, column_names[column]);
+		json_array(w);
+		for (size_t i = 0; i < chart->count; i++)
+			write_cell(w, chart, &chart->buckets[i], (enum column)column);
+		json_array_end(w);
+	}
+	json_object_end(w);
+	json_put_i64(w, "total_points", (int64_t)chart->total_points);
+	json_put_i64(w, "bucket_width", chart->bucket_width);
+	write_attempts(w, &chart->view);
+	snprintf(seq, sizeof seq, "%llu", (unsigned long long)chart->view.seq);
+	json_put_text(w, "seq", seq);
+	json_object_end(w);
+}
+
+enum status api_points(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct chart_query query;
+	struct chart chart;
+
+	TRY(api_arena(&arena, err));
+	TRY(read_query(request, &query, err));
+	TRY(pipeline_read_chart(api->options.pipeline, ((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &query, &chart,
+		err));
+	write_chart(&w, &chart);
+	return buf_status(&response->body, err);
+}

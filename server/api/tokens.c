@@ -1,0 +1,177 @@
+/* Tokens: only their hashes are kept, in RAM and in the store; compared in constant time. */
+#include "api/internal.h"
+
+enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63 };
+
+static enum status load_into(struct api *api, struct arena *arena, struct token_row **rows, size_t *count, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+
+	TRY(store_reader_new(&reader, api->options.store, err));
+	return store_read_tokens(reader, arena, rows, count, err);
+}
+
+enum status tokens_load(struct api *api, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct token_row *rows;
+	size_t count;
+
+	TRY(api_arena(&arena, err));
+	TRY(load_into(api, arena, &rows, &count, err));
+	pthread_rwlock_wrlock(&api->tokens_lock);
+	struct arena *old = api->tokens_arena;
+	api->tokens_arena = arena;
+	api->tokens = rows;
+	api->token_count = count;
+	pthread_rwlock_unlock(&api->tokens_lock);
+	arena = old;
+	return OK;
+}
+
+bool api_needs_tokens(struct api *api)
+{
+	if (api->options.is_open)
+		return false;
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	bool has_any = api->token_count != 0;
+	pthread_rwlock_unlock(&api->tokens_lock);
+	return has_any;
+}
+
+static void copy_text(char *out, size_t cap, struct span text)
+{
+	size_t len = text.len < cap - 1 ? text.len : cap - 1;
+
+	memcpy(out, text.ptr, len);
+	out[len] = 0;
+}
+
+static bool fill_principal(const struct token_row *row, struct principal *out)
+{
+	*out = (struct principal){.id = (uint64_t)row->token_id};
+	copy_text(out->name, sizeof out->name, row->name);
+	copy_text(out->team, sizeof out->team, row->team);
+	return http_scope_parse(row->scope, &out->scope);
+}
+
+/* Looks at every token whatever matched before, so that the time says nothing. */
+static bool find_token(struct api *api, struct span token, struct principal *out)
+{
+	unsigned char hash[SHA256_BYTES];
+	bool is_found = false;
+
+	crypto_sha256(token, hash);
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	for (size_t i = 0; i < api->token_count; i++)
+		if (api->tokens[i].hash.len == sizeof hash && crypto_equal(api->tokens[i].hash.ptr, hash, sizeof hash))
+			is_found = fill_principal(&api->tokens[i], out);
+	pthread_rwlock_unlock(&api->tokens_lock);
+	return is_found;
+}
+
+enum status tokens_authenticate(void *context, struct span token, struct principal *out, struct error *err)
+{
+	struct api *api = context;
+
+	if (token.len && find_token(api, token, out))
+		return OK;
+	if (!api_needs_tokens(api)) {
+		*out = (struct principal){.scope = SCOPE_ADMIN};
+		return OK;
+	}
+	return error_set(err, ERR_UNAUTHORIZED, token.len ? "this token is not known here" : "a token is needed: Authorization: Bearer TOKEN");
+}
+
+static enum status write_token(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_put_token(tx, context, err);
+}
+
+enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team, struct buf *token, struct error *err)
+{
+	unsigned char random[TOKEN_RANDOM_BYTES], hash[SHA256_BYTES];
+	char digits[2 * TOKEN_RANDOM_BYTES + 1];
+
+	if (!name.len || name.len > NAME_MAX_BYTES || team.len > NAME_MAX_BYTES || !span_is_utf8(name) || !span_is_utf8(team))
+		return error_set_field(err, ERR_SEMANTIC, "name", "a token's name has 1 to %d bytes of UTF-8, its team at most as many",
+			NAME_MAX_BYTES);
+	crypto_random(random, sizeof random);
+	crypto_hex(random, sizeof random, digits);
+	buf_printf(token, "smf_%s", digits);
+	TRY(buf_status(token, err));
+	crypto_sha256(buf_span(token), hash);
+	struct token_row row = {.name = name, .hash = span_of((const char *)hash, sizeof hash), .scope = span_from(http_scope_name(scope)),
+		.team = team, .created_ms = clock_wall_ms()};
+	TRY(pipeline_execute(api->options.pipeline, write_token, &row, err));
+	return tokens_load(api, err);
+}
+
+/* ---- handlers ---- */
+
+enum status api_tokens_list(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct json_writer w = api_reply(response);
+
+	(void)worker;
+	(void)request;
+	(void)err;
+	json_object(&w);
+	json_key(&w, "tokens");
+	json_array(&w);
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	for (size_t i = 0; i < api->token_count; i++) {
+		json_object(&w);
+		json_put_span(&w, "name", api->tokens[i].name);
+		json_put_span(&w, "scope", api->tokens[i].scope);
+		json_put_span(&w, "team", api->tokens[i].team);
+		json_put_i64(&w, "created_ms", api->tokens[i].created_ms);
+		json_object_end(&w);
+	}
+	pthread_rwlock_unlock(&api->tokens_lock);
+	json_array_end(&w);
+	json_object_end(&w);
+	return OK;
+}
+
+enum status api_tokens_create(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	AUTO(json) body = NULL;
+	AUTO_DONE(buf) token = BUF_INIT(256);
+	struct span name = SPAN(""), scope_name = SPAN("read"), team = SPAN("");
+	enum http_scope scope;
+
+	(void)worker;
+	TRY(api_body_object(request, &body, err));
+	TRY(json_want_string(body, "name", &name, err));
+	TRY(json_want_string(body, "scope", &scope_name, err));
+	TRY(json_want_string(body, "team", &team, err));
+	if (!http_scope_parse(scope_name, &scope) || scope == SCOPE_PUBLIC)
+		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin", SPAN_ARGS(scope_name));
+	TRY(api_create_token(context, name, scope, team, &token, err));
+	struct json_writer w = api_reply(response);
+	response->status = 201;
+	json_object(&w);
+	json_put_span(&w, "name", name);
+	json_put_span(&w, "scope", scope_name);
+	json_put_span(&w, "token", buf_span(&token));
+	json_object_end(&w);
+	return OK;
+}
+
+static enum status remove_token(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_delete_token(tx, *(struct span *)context, err);
+}
+
+enum status api_tokens_delete(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct span name = http_request_segment(request, 0);
+
+	(void)worker;
+	TRY(pipeline_execute(api->options.pipeline, remove_token, &name, err));
+	response->status = 204;
+	return tokens_load(api, err);
+}

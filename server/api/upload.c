@@ -1,0 +1,396 @@
+/*
+ * Lines as they arrive: the body is cut into slices, each a batch that commits by itself while the connection waits. A
+ * body of one slice is all or nothing; a longer or endless one keeps what was committed when it breaks.
+ *
+ * One upload has one slice at the writer at most. The publisher's tick hands over what has waited long enough, so that
+ * the last lines of a quiet endless upload are seen at once.
+ */
+#include "api/internal.h"
+#include "ingest/ingest.h"
+
+#include <stdio.h>
+
+enum {
+	NAME_MAX_BYTES = 255,
+	PARTS_MAX = 4096,
+	ENDLESS_WAIT_MS = 50, /* a slice of an endless upload waits so long for more */
+	BODY_WAIT_MS = 1000,  /* of a body with a stated length: one slice, if it comes within a second */
+};
+
+struct upload {
+	struct upload *next, *previous;
+	struct api *api;
+	struct http_upload *handle;
+	pthread_mutex_t mutex; /* of everything below */
+	unsigned refs;	       /* the connection, and the slice at the writer */
+	const struct ingest_protocol *protocol;
+	struct ingest_parser *parser;
+	struct batch *batch; /* being filled */
+	int64_t batch_since_ms;
+	int64_t wait_ms;
+	int64_t offset; /* of the next slice, -1: none was given */
+	struct principal principal;
+	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
+	bool is_in_flight;
+	bool is_waiting; /* the connection is suspended for us */
+	bool is_gone;
+	bool has_committed;
+	bool has_finished_parsing;
+	enum status status; /* of a slice that was refused */
+	struct error err;
+	size_t accepted, duplicate, rejected, cut;
+	uint64_t seq, next_offset;
+};
+
+static void upload_free(struct upload *upload)
+{
+	if (upload->parser)
+		upload->protocol->free(upload->parser);
+	batch_free(upload->batch);
+	pthread_mutex_destroy(&upload->mutex);
+	mem_free(upload);
+}
+
+/* With the mutex held; releases it. */
+static void release(struct upload *upload)
+{
+	bool is_last = --upload->refs == 0;
+
+	pthread_mutex_unlock(&upload->mutex);
+	if (is_last)
+		upload_free(upload);
+}
+
+static void list_add(struct upload *upload)
+{
+	struct api *api = upload->api;
+
+	pthread_mutex_lock(&api->uploads_mutex);
+	upload->next = api->uploads;
+	if (api->uploads)
+		api->uploads->previous = upload;
+	api->uploads = upload;
+	pthread_mutex_unlock(&api->uploads_mutex);
+}
+
+static void list_remove(struct upload *upload)
+{
+	struct api *api = upload->api;
+
+	pthread_mutex_lock(&api->uploads_mutex);
+	if (upload->previous)
+		upload->previous->next = upload->next;
+	else
+		api->uploads = upload->next;
+	if (upload->next)
+		upload->next->previous = upload->previous;
+	pthread_mutex_unlock(&api->uploads_mutex);
+}
+
+static void wake(struct upload *upload)
+{
+	if (upload->is_waiting && !upload->is_gone) {
+		upload->is_waiting = false;
+		http_upload_resume(upload->handle);
+	}
+}
+
+static void slice_done(void *context, const struct ingest_result *result)
+{
+	struct upload *upload = context;
+
+	pthread_mutex_lock(&upload->mutex);
+	upload->is_in_flight = false;
+	upload->accepted += result->accepted;
+	upload->duplicate += result->duplicate;
+	upload->next_offset = result->next_offset;
+	if (result->status == OK) {
+		upload->has_committed = true;
+		upload->seq = result->seq;
+	} else {
+		upload->status = result->status;
+		upload->err = result->err;
+	}
+	wake(upload);
+	release(upload);
+}
+
+static uint64_t sent_bytes(const struct batch *batch)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < batch->part_count; i++)
+		sum += batch->parts[i].sent_bytes;
+	return sum;
+}
+
+/* With the mutex held and nothing in flight. A busy writer is an error for a first slice (the sender comes back) and a
+ * pause for a later one (it cannot: there would be no telling what was taken). */
+static enum status submit(struct upload *upload, struct error *err)
+{
+	struct batch *batch = upload->batch;
+	uint64_t sent = sent_bytes(batch);
+	size_t rejected = batch->rejected, cut = batch->cut_lines;
+
+	batch->offset = upload->offset;
+	upload->refs++;
+	upload->is_in_flight = true;
+	enum status status = pipeline_submit(upload->api->options.pipeline, batch, slice_done, upload, err);
+	if (status != OK) {
+		upload->refs--;
+		upload->is_in_flight = false;
+		return status == ERR_BUSY && upload->has_committed ? OK : status;
+	}
+	upload->batch = NULL;
+	upload->rejected += rejected;
+	upload->cut += cut;
+	if (upload->offset >= 0)
+		upload->offset += (int64_t)sent;
+	return OK;
+}
+
+static bool has_lines(const struct upload *upload)
+{
+	return upload->batch && upload->batch->line_count;
+}
+
+static enum status open_batch(struct upload *upload, struct error *err)
+{
+	if (upload->batch)
+		return OK;
+	struct batch *batch = batch_new(clock_wall_ms());
+	if (!batch)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	batch->host = arena_copy(batch->arena, span_from(upload->host));
+	batch->team = arena_copy(batch->arena, span_from(upload->principal.team));
+	upload->batch = batch;
+	upload->batch_since_ms = clock_mono_ms();
+	return batch->host.ptr && batch->team.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- begin ---- */
+
+static enum status take_name(const struct http_request *request, const char *name, char out[NAME_MAX_BYTES + 1], struct error *err)
+{
+	struct span value;
+
+	if (!http_request_query(request, name, &value))
+		return OK;
+	TRY(ingest_check_name(name, value, NAME_MAX_BYTES, err));
+	memcpy(out, value.ptr, value.len);
+	out[value.len] = 0;
+	return OK;
+}
+
+static enum status read_parameters(struct upload *upload, const struct http_request *request, struct error *err)
+{
+	bool has_length = http_request_header(request, "Content-Length").len != 0;
+	int64_t offset = -1;
+
+	TRY(take_name(request, "job", upload->job, err));
+	TRY(take_name(request, "stream", upload->stream, err));
+	TRY(take_name(request, "host", upload->host, err));
+	TRY(http_query_i64(request, "offset", 0, INT64_MAX / 2, &offset, err));
+	upload->offset = offset;
+	upload->wait_ms = has_length ? BODY_WAIT_MS : ENDLESS_WAIT_MS;
+	upload->principal = *http_request_principal(request);
+	upload->protocol = ingest_protocol_for(http_request_header(request, "Content-Type"));
+	if (!upload->protocol)
+		return error_set(err, ERR_UNSUPPORTED,
+			"Content-Type '%.*s' is not taken here; send text/plain or application/x-ndjson",
+			SPAN_ARGS(http_request_header(request, "Content-Type")));
+	if (upload->protocol == &ingest_plain && !upload->job[0])
+		return error_set_field(err, ERR_INVALID, "job", "plain text needs the query parameter job=NAME");
+	if (offset >= 0 && (!upload->job[0] || !upload->stream[0]))
+		return error_set_field(err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
+	return OK;
+}
+
+static enum status fill_upload(struct upload *upload, const struct http_request *request, struct error *err)
+{
+	TRY(read_parameters(upload, request, err));
+	/* with an offset the body is of one stream: entries that name another would make the count meaningless */
+	struct ingest_options options = {.max_line_bytes = upload->api->options.max_line_bytes,
+		.job = span_from(upload->job),
+		.stream = upload->stream[0] ? span_from(upload->stream) : SPAN("algo-1"),
+		.max_name_bytes = NAME_MAX_BYTES,
+		.max_parts = upload->offset >= 0 ? 1 : PARTS_MAX};
+	return upload->protocol->open(&upload->parser, &options, err);
+}
+
+static enum status begin(void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
+{
+	struct upload *upload = mem_zeroed(sizeof *upload);
+
+	if (!upload)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	pthread_mutex_init(&upload->mutex, NULL);
+	upload->api = context;
+	upload->handle = handle;
+	upload->refs = 1;
+	enum status status = fill_upload(upload, request, err);
+	if (status != OK) {
+		upload_free(upload);
+		return status;
+	}
+	list_add(upload);
+	*out = upload;
+	return OK;
+}
+
+/* ---- feed and finish ---- */
+
+static enum status refused(const struct upload *upload, struct error *err)
+{
+	if (upload->status != OK && err)
+		*err = upload->err;
+	return upload->status;
+}
+
+static bool is_full(const struct upload *upload)
+{
+	return has_lines(upload) && (upload->batch->text_bytes >= upload->api->options.slice_bytes ||
+					    clock_mono_ms() - upload->batch_since_ms >= BODY_WAIT_MS);
+}
+
+/* A full slice goes to the writer; the connection waits when the next one is full before that came back. */
+static enum status move_on(struct upload *upload, bool *must_wait, struct error *err)
+{
+	if (is_full(upload) && !upload->is_in_flight)
+		TRY(submit(upload, err));
+	upload->is_waiting = *must_wait = is_full(upload);
+	return OK;
+}
+
+static enum status feed(void *context, struct span bytes, bool *must_wait, struct error *err)
+{
+	struct upload *upload = context;
+
+	*must_wait = false;
+	pthread_mutex_lock(&upload->mutex);
+	enum status status = refused(upload, err);
+	if (status == OK)
+		status = open_batch(upload, err);
+	if (status == OK)
+		status = upload->protocol->feed(upload->parser, upload->batch, bytes, err);
+	if (status == OK)
+		status = move_on(upload, must_wait, err);
+	pthread_mutex_unlock(&upload->mutex);
+	return status;
+}
+
+static void write_reply(const struct upload *upload, struct http_response *response)
+{
+	struct json_writer w = api_reply(response);
+	struct span warning = upload->protocol->warning(upload->parser);
+
+	json_object(&w);
+	json_put_i64(&w, "accepted", (int64_t)upload->accepted);
+	json_put_i64(&w, "rejected", (int64_t)upload->rejected);
+	if (upload->duplicate)
+		json_put_i64(&w, "duplicate", (int64_t)upload->duplicate);
+	if (upload->cut)
+		json_put_i64(&w, "cut", (int64_t)upload->cut);
+	char seq[24];
+	snprintf(seq, sizeof seq, "%llu", (unsigned long long)upload->seq);
+	json_put_text(&w, "seq", seq);
+	if (upload->has_committed)
+		json_put_i64(&w, "next_offset", (int64_t)upload->next_offset);
+	json_key(&w, "warnings");
+	json_array(&w);
+	if (warning.len)
+		json_span(&w, warning);
+	if (upload->cut) {
+		char text[120];
+		snprintf(text, sizeof text, "%zu lines were longer than %zu bytes (--max-line-bytes) and were cut", upload->cut,
+			upload->api->options.max_line_bytes);
+		json_text(&w, text);
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+}
+
+static enum status parse_end(struct upload *upload, struct error *err)
+{
+	if (upload->has_finished_parsing)
+		return OK;
+	upload->has_finished_parsing = true;
+	TRY(open_batch(upload, err));
+	return upload->protocol->finish(upload->parser, upload->batch, err);
+}
+
+static enum status try_to_finish(struct upload *upload, bool *must_wait, struct error *err)
+{
+	TRY(refused(upload, err));
+	TRY(parse_end(upload, err));
+	if (!upload->is_in_flight && has_lines(upload))
+		TRY(submit(upload, err));
+	upload->is_waiting = *must_wait = upload->is_in_flight || has_lines(upload);
+	if (!*must_wait && upload->batch)
+		upload->rejected += upload->batch->rejected;
+	return OK;
+}
+
+static enum status finish(void *context, struct http_response *response, bool *must_wait, struct error *err)
+{
+	struct upload *upload = context;
+
+	*must_wait = false;
+	pthread_mutex_lock(&upload->mutex);
+	enum status status = try_to_finish(upload, must_wait, err);
+	if (status != OK || *must_wait) {
+		pthread_mutex_unlock(&upload->mutex);
+		return status; /* on an error abort comes */
+	}
+	write_reply(upload, response);
+	upload->is_gone = true;
+	pthread_mutex_unlock(&upload->mutex);
+	list_remove(upload);
+	pthread_mutex_lock(&upload->mutex);
+	release(upload);
+	return OK;
+}
+
+static void abort_upload(void *context)
+{
+	struct upload *upload = context;
+
+	list_remove(upload);
+	pthread_mutex_lock(&upload->mutex);
+	upload->is_gone = true;
+	release(upload);
+}
+
+const struct http_upload_ops api_upload_lines = {begin, feed, finish, abort_upload};
+
+/* ---- the tick ---- */
+
+static void tick_upload(struct upload *upload, int64_t now_ms)
+{
+	struct error err;
+
+	pthread_mutex_lock(&upload->mutex);
+	bool is_due = has_lines(upload) && !upload->is_in_flight && upload->status == OK &&
+		      (now_ms - upload->batch_since_ms >= upload->wait_ms || upload->is_waiting);
+	if (is_due) {
+		enum status status = submit(upload, &err);
+		/* a first slice that finds the writer busy stays where it is: feed or finish will say so, or the next tick sends it */
+		if (status != OK && status != ERR_BUSY) {
+			upload->status = status;
+			upload->err = err;
+			wake(upload);
+		}
+	}
+	pthread_mutex_unlock(&upload->mutex);
+}
+
+void api_tick(void *context)
+{
+	struct api *api = context;
+	int64_t now_ms = clock_mono_ms();
+
+	pthread_mutex_lock(&api->uploads_mutex);
+	for (struct upload *upload = api->uploads; upload; upload = upload->next)
+		tick_upload(upload, now_ms);
+	pthread_mutex_unlock(&api->uploads_mutex);
+}

@@ -1,0 +1,231 @@
+#include "alert/rule.h"
+#include "alert/webhook.h"
+#include "api/internal.h"
+
+#include <stdio.h>
+
+enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, SECRET_BYTES = 24, URL_MAX_BYTES = 2000 };
+
+static void write_webhook(struct json_writer *w, const struct webhook_row *row)
+{
+	json_object(w);
+	json_put_i64(w, "id", row->webhook_id);
+	json_put_span(w, "url", row->url);
+	json_put_span(w, "format", row->format);
+	json_put_text(w, "minimum_severity", severity_name(row->minimum_severity));
+	json_put_bool(w, "enabled", row->is_enabled);
+	json_put_span(w, "team", row->team);
+	json_put_i64(w, "created_ms", row->created_ms);
+	json_object_end(w);
+}
+
+enum status api_webhooks_list(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct webhook_row *rows;
+	size_t count;
+
+	(void)context;
+	(void)request;
+	TRY(api_arena(&arena, err));
+	TRY(store_read_webhooks(((struct api_worker *)worker)->reader, arena, &rows, &count, err));
+	json_object(&w);
+	json_key(&w, "webhooks");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++)
+		write_webhook(&w, &rows[i]);
+	json_array_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+static enum status read_webhook(const struct json *body, struct webhook_row *row, struct span *secret, struct error *err)
+{
+	struct span severity = SPAN("warning");
+
+	row->is_enabled = true;
+	row->format = SPAN("json");
+	row->url = row->team = *secret = SPAN("");
+	TRY(json_want_string(body, "url", &row->url, err));
+	TRY(json_want_string(body, "format", &row->format, err));
+	TRY(json_want_string(body, "team", &row->team, err));
+	TRY(json_want_string(body, "secret", secret, err));
+	TRY(json_want_string(body, "minimum_severity", &severity, err));
+	TRY(json_want_bool(body, "enabled", &row->is_enabled, err));
+	if (!span_starts_with(row->url, SPAN("http://")) && !span_starts_with(row->url, SPAN("https://")))
+		return error_set_field(err, ERR_SEMANTIC, "url", "a webhook needs a url that begins with http:// or https://");
+	if (row->url.len > URL_MAX_BYTES || memchr(row->url.ptr, 0, row->url.len))
+		return error_set_field(err, ERR_SEMANTIC, "url", "a url has at most %d bytes", URL_MAX_BYTES);
+	if (!span_equal(row->format, SPAN("json")))
+		return error_set_field(err, ERR_SEMANTIC, "format", "format '%.*s' is not known; there is json", SPAN_ARGS(row->format));
+	if (!severity_parse(severity, &row->minimum_severity))
+		return error_set_field(err, ERR_SEMANTIC, "minimum_severity", "severity '%.*s' is none of info, warning, critical",
+			SPAN_ARGS(severity));
+	return OK;
+}
+
+/* The one given, or a new one; either way it is stored sealed and shown this once. */
+static enum status take_secret(struct api *api, struct span given, struct buf *text, struct buf *sealed, struct error *err)
+{
+	AUTO_DONE(buf) key = BUF_INIT(256);
+	unsigned char random[SECRET_BYTES];
+
+	if (given.len) {
+		buf_append_span(text, given);
+	} else {
+		crypto_random(random, sizeof random);
+		buf_append_text(text, "whsec_");
+		crypto_base64(span_of((const char *)random, sizeof random), text);
+	}
+	TRY(buf_status(text, err));
+	if (!webhook_secret_parse(buf_span(text), &key))
+		return error_set_field(err, ERR_SEMANTIC, "secret", "a secret is whsec_ and base64 (Standard Webhooks)");
+	return crypto_seal(api->options.seal_key, buf_span(&key), sealed, err);
+}
+
+static enum status write_row(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_put_webhook(tx, context, err);
+}
+
+enum status api_webhooks_create(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(json) body = NULL;
+	AUTO_DONE(buf) secret = BUF_INIT(512);
+	AUTO_DONE(buf) sealed = BUF_INIT(1024);
+	struct webhook_row row = {.created_ms = http_request_arrival_ms(request)};
+	struct span given;
+
+	(void)worker;
+	TRY(api_body_object(request, &body, err));
+	TRY(read_webhook(body, &row, &given, err));
+	TRY(take_secret(api, given, &secret, &sealed, err));
+	row.sealed_secret = buf_span(&sealed);
+	TRY(pipeline_execute(api->options.pipeline, write_row, &row, err));
+	struct json_writer w = api_reply(response);
+	response->status = 201;
+	json_object(&w);
+	json_put_i64(&w, "id", row.webhook_id);
+	json_put_span(&w, "url", row.url);
+	json_put_span(&w, "secret", buf_span(&secret));
+	json_object_end(&w);
+	return OK;
+}
+
+static enum status parse_number(const struct http_request *request, unsigned segment, const char *what, int64_t *id, struct error *err)
+{
+	struct span text = http_request_segment(request, segment);
+
+	if (!span_parse_i64(text, id) || *id < 1)
+		return error_set(err, ERR_NOT_FOUND, "there is no %s '%.*s'", what, SPAN_ARGS(text));
+	return OK;
+}
+
+static enum status remove_row(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_delete_webhook(tx, *(int64_t *)context, err);
+}
+
+enum status api_webhook_delete(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	int64_t id;
+
+	(void)worker;
+	TRY(parse_number(request, 0, "webhook", &id, err));
+	TRY(pipeline_execute(api->options.pipeline, remove_row, &id, err));
+	response->status = 204;
+	return OK;
+}
+
+static void write_delivery(struct json_writer *w, const struct delivery_row *row)
+{
+	static const char *const states[] = {"pending", "done", "dead"};
+	char incident[48];
+
+	snprintf(incident, sizeof incident, "%lld-%u", (long long)row->job_id, row->incident_id);
+	json_object(w);
+	json_put_i64(w, "n", row->delivery_id);
+	json_put_text(w, "incident", incident);
+	json_put_span(w, "message_id", row->message_id);
+	json_put_text(w, "state", states[row->state]);
+	json_put_i64(w, "attempts", row->attempts);
+	json_put_i64(w, "created_ms", row->created_ms);
+	if (row->state == DELIVERY_PENDING)
+		json_put_i64(w, "next_ms", row->next_ms);
+	if (row->done_ms)
+		json_put_i64(w, "done_ms", row->done_ms);
+	if (row->last_code)
+		json_put_i64(w, "last_code", row->last_code);
+	if (row->last_error.len)
+		json_put_span(w, "last_error", row->last_error);
+	json_object_end(w);
+}
+
+enum status api_deliveries(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct webhook_row webhook;
+	struct delivery_row *rows;
+	size_t count, limit;
+	int64_t id;
+
+	(void)context;
+	TRY(api_arena(&arena, err));
+	TRY(parse_number(request, 0, "webhook", &id, err));
+	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
+	TRY(store_read_webhook(reader, arena, id, &webhook, err));
+	TRY(store_read_deliveries(reader, arena, id, limit, &rows, &count, err));
+	json_object(&w);
+	json_key(&w, "deliveries");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++)
+		write_delivery(&w, &rows[i]);
+	json_array_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+struct retry {
+	int64_t webhook_id, delivery_id, now_ms;
+};
+
+static enum status write_retry(void *context, struct store_tx *tx, struct error *err)
+{
+	struct retry *retry = context;
+	AUTO(arena) arena = NULL;
+	struct delivery_row *rows;
+	size_t count;
+
+	TRY(api_arena(&arena, err));
+	TRY(store_read_deliveries(store_tx_reader(tx), arena, retry->webhook_id, LIMIT_MAX, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].delivery_id != retry->delivery_id)
+			continue;
+		rows[i].state = DELIVERY_PENDING;
+		rows[i].next_ms = rows[i].created_ms = retry->now_ms; /* a day of retries anew */
+		rows[i].done_ms = 0;
+		return store_put_delivery(tx, &rows[i], err);
+	}
+	return error_set(err, ERR_NOT_FOUND, "webhook %lld has no delivery %lld among its last %d", (long long)retry->webhook_id,
+		(long long)retry->delivery_id, LIMIT_MAX);
+}
+
+enum status api_delivery_retry(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct retry retry = {.now_ms = http_request_arrival_ms(request)};
+
+	(void)worker;
+	TRY(parse_number(request, 0, "webhook", &retry.webhook_id, err));
+	TRY(parse_number(request, 1, "delivery", &retry.delivery_id, err));
+	TRY(pipeline_execute(api->options.pipeline, write_retry, &retry, err));
+	if (api->options.deliveries_due)
+		api->options.deliveries_due(api->options.context);
+	response->status = 202;
+	return OK;
+}

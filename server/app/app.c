@@ -1,0 +1,355 @@
+#include "app/app.h"
+#include "alert/webhook.h"
+#include "app/control.h"
+#include "app/key_file.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+extern const struct embedded_file embedded_data[];
+extern const struct embedded_file embedded_web[];
+
+struct app {
+	const struct options *options;
+	struct store *store;
+	struct hub *hub;
+	struct pipeline *pipeline;
+	struct assets *assets;
+	struct api *_Atomic api; /* the pipeline's threads run before it is there */
+	struct http_server *server;
+	pthread_mutex_t sender_mutex;
+	struct webhook_sender *sender;
+	struct buf public_url;
+	struct buf socket_path;
+	int control_fd;
+	int signal_fd;
+	unsigned char seal_key[SEAL_KEY_BYTES];
+};
+
+static enum status beside(const char *path, const char *suffix, struct buf *out, struct error *err)
+{
+	buf_printf(out, "%s%s", path, suffix);
+	buf_append_char(out, 0);
+	return buf_status(out, err);
+}
+
+static size_t bytes(const struct options *options, const char *name)
+{
+	return (size_t)options_i64(options, name);
+}
+
+/* 2048 senders and their event streams are normal: the soft limit of 1024 descriptors is not. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+			log_line(LOG_WARNING, "descriptor_limit", "error=\"%s\"", strerror(errno));
+	}
+}
+
+/* ---- parts, in order ---- */
+
+static enum status open_store(struct app *app, struct error *err)
+{
+	AUTO_DONE(buf) key_path = BUF_INIT(4096);
+	const char *db = options_text(app->options, "db"), *key = options_text(app->options, "secret-key-file");
+	struct store_options options = {
+		.path = db, .wal_bytes = bytes(app->options, "wal-bytes"), .writer_cache_bytes = 16 << 20, .reader_cache_bytes = 2 << 20};
+
+	TRY(store_open(&app->store, &options, err));
+	TRY(beside(db, ".key", &key_path, err));
+	return key_file_load(key ? key : key_path.ptr, app->seal_key, err);
+}
+
+static void deliveries_due(void *context)
+{
+	struct app *app = context;
+
+	pthread_mutex_lock(&app->sender_mutex);
+	if (app->sender)
+		webhook_sender_wake(app->sender);
+	pthread_mutex_unlock(&app->sender_mutex);
+}
+
+static void tick(void *context)
+{
+	struct app *app = context;
+	struct api *api = app->api;
+
+	if (api)
+		api_tick(api);
+}
+
+static enum status start_pipeline(struct app *app, struct error *err)
+{
+	const struct options *o = app->options;
+	struct hub_options hub = {.ring_bytes = bytes(o, "live-bytes"), .ring_ms = 60000, .max_subscribers = bytes(o, "max-subscribers"),
+		.max_lag_bytes = 1 << 20, .heartbeat_ms = 15000};
+	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
+
+	if (!presets)
+		return error_set(err, ERR_INTERNAL, "this server was built without presets.json");
+	if (!(app->hub = hub_new(&hub)))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	struct pipeline_options options = {.store = app->store, .hub = app->hub, .presets = embedded_span(presets),
+		.queue_items = bytes(o, "queue-items"), .queue_bytes = bytes(o, "queue-bytes"), .group_bytes = bytes(o, "group-bytes"),
+		.group_ms = options_i64(o, "group-time"), .journal_bytes = (uint64_t)options_i64(o, "journal-bytes"),
+		.seal_bytes = (uint64_t)options_i64(o, "seal-bytes"), .seal_age_ms = options_i64(o, "seal-age"),
+		.extract_threads = (unsigned)options_i64(o, "extract-threads"), .match_steps = (uint32_t)options_i64(o, "match-steps"),
+		.max_streams_a_job = bytes(o, "max-streams"), .max_series_a_stream = bytes(o, "max-series"),
+		.deliveries_due = deliveries_due, .tick = tick, .context = app, .public_url = buf_span(&app->public_url)};
+	return pipeline_start(&app->pipeline, &options, err);
+}
+
+static enum status make_api(struct app *app, struct error *err)
+{
+	const struct options *o = app->options;
+
+	TRY(assets_new(&app->assets, embedded_web, options_text(o, "web-root"), err));
+	struct api_options options = {.pipeline = app->pipeline, .store = app->store, .hub = app->hub, .assets = app->assets,
+		.seal_key = app->seal_key, .is_open = options_flag(o, "insecure"), .is_demo = options_flag(o, "demo"),
+		.max_line_bytes = bytes(o, "max-line-bytes"), .slice_bytes = bytes(o, "slice-bytes"), .deliveries_due = deliveries_due, .context = app};
+	struct api *api = NULL;
+	TRY(api_new(&api, &options, err));
+	app->api = api;
+	return OK;
+}
+
+static bool is_loopback(struct span listen)
+{
+	return span_starts_with(listen, SPAN("127.")) || span_starts_with(listen, SPAN("localhost:")) || span_starts_with(listen, SPAN("[::1]"));
+}
+
+static enum status check_exposure(struct app *app, struct error *err)
+{
+	struct span listen = span_from(options_text(app->options, "listen"));
+
+	if (is_loopback(listen) || options_flag(app->options, "insecure") || api_needs_tokens(app->api))
+		return OK;
+	return error_set_field(err, ERR_FORBIDDEN, "listen",
+		"'%.*s' can be reached from other machines and no token exists yet: run `sm-server token create NAME --scope admin --db %s` first, "
+		"or state --insecure",
+		SPAN_ARGS(listen), options_text(app->options, "db"));
+}
+
+static enum status write_delivery(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_put_delivery(tx, context, err);
+}
+
+static enum status report_delivery(void *context, const struct delivery_row *row, struct error *err)
+{
+	struct app *app = context;
+	struct delivery_row copy = *row;
+
+	return pipeline_execute(app->pipeline, write_delivery, &copy, err);
+}
+
+static enum status start_sender(struct app *app, struct error *err)
+{
+	struct webhook_sender_options options = {.store = app->store,
+		.http = {.connect_ms = 5000, .total_ms = 15000, .allows_private = options_flag(app->options, "webhook-private"),
+			.user_agent = "smfleet/" SM_VERSION},
+		.report = report_delivery, .context = app};
+
+	memcpy(options.seal_key, app->seal_key, sizeof options.seal_key);
+	struct webhook_sender *sender = NULL;
+	TRY(webhook_sender_start(&sender, &options, err));
+	pthread_mutex_lock(&app->sender_mutex);
+	app->sender = sender;
+	pthread_mutex_unlock(&app->sender_mutex);
+	return OK;
+}
+
+static enum status start_server(struct app *app, struct error *err)
+{
+	const struct options *o = app->options;
+	size_t count;
+	const struct http_route *routes = api_routes(&count);
+	struct http_hooks hooks = api_hooks(app->api);
+	struct http_options options = {.listen = options_text(o, "listen"), .io_threads = (unsigned)options_i64(o, "io-threads"),
+		.workers = (unsigned)options_i64(o, "workers"), .max_connections = bytes(o, "max-connections"), .max_pending = bytes(o, "max-pending"),
+		.max_upload_bytes = (uint64_t)options_i64(o, "max-upload-bytes"), .tls_cert_file = options_text(o, "tls-cert"),
+		.tls_key_file = options_text(o, "tls-key"), .allowed_hosts = options_text(o, "allowed-host"),
+		.public_url = options_text(o, "public-url"), .rate_requests_per_s = (uint64_t)options_i64(o, "rate-requests"),
+		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"), .drain_bytes = 8 << 20, .drain_ms = 2000,
+		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};
+
+	TRY(http_server_start(&app->server, &options, routes, count, &hooks, err));
+	api_set_server(app->api, app->server);
+	return OK;
+}
+
+static enum status take_signals(struct app *app, struct error *err)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	/* before any thread is made, so that all of them inherit it */
+	if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 || (app->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC)) < 0)
+		return error_set(err, ERR_IO, "cannot wait for signals: %s", strerror(errno));
+	signal(SIGPIPE, SIG_IGN);
+	return OK;
+}
+
+/* What webhook messages link to. */
+static enum status find_public_url(struct app *app, struct error *err)
+{
+	const char *given = options_text(app->options, "public-url");
+
+	if (given)
+		buf_append_text(&app->public_url, given);
+	else
+		buf_printf(&app->public_url, "%s://%s", options_text(app->options, "tls-cert") ? "https" : "http", options_text(app->options, "listen"));
+	while (app->public_url.len && app->public_url.ptr[app->public_url.len - 1] == '/')
+		app->public_url.len--;
+	return buf_status(&app->public_url, err);
+}
+
+static struct app *app_new(const struct options *options)
+{
+	struct app *app = mem_zeroed(sizeof *app);
+
+	if (app) {
+		app->options = options;
+		pthread_mutex_init(&app->sender_mutex, NULL);
+		app->control_fd = app->signal_fd = -1;
+		app->public_url = BUF_INIT(4096);
+		app->socket_path = BUF_INIT(4096);
+	}
+	return app;
+}
+
+static void say_listening(const struct app *app)
+{
+	struct span listen = span_from(options_text(app->options, "listen"));
+
+	while (listen.len && listen.ptr[listen.len - 1] != ':')
+		listen.len--;
+	log_line(LOG_INFO, "listening", "address=\"%.*s\" port=%u page=\"%s://%.*s%u/\"", (int)(listen.len ? listen.len - 1 : 0), listen.ptr,
+		http_server_port(app->server), options_text(app->options, "tls-cert") ? "https" : "http", SPAN_ARGS(listen),
+		http_server_port(app->server));
+}
+
+enum status app_start(struct app **out, const struct options *options, struct error *err)
+{
+	AUTO(app) app = app_new(options);
+
+	if (!app)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(take_signals(app, err));
+	raise_descriptor_limit();
+	TRY(find_public_url(app, err));
+	TRY(open_store(app, err));
+	TRY(start_pipeline(app, err));
+	TRY(make_api(app, err));
+	TRY(check_exposure(app, err));
+	TRY(start_sender(app, err));
+	TRY(beside(options_text(options, "db"), ".sock", &app->socket_path, err));
+	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
+	TRY(start_server(app, err));
+	say_listening(app);
+	*out = app;
+	app = NULL;
+	return OK;
+}
+
+enum status app_open_offline(struct app **out, const struct options *options, struct error *err)
+{
+	AUTO(app) app = app_new(options);
+
+	if (!app)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(open_store(app, err));
+	TRY(start_pipeline(app, err));
+	TRY(make_api(app, err));
+	*out = app;
+	app = NULL;
+	return OK;
+}
+
+enum status app_create_token(struct app *app, struct span name, struct span scope, struct span team, struct buf *token, struct error *err)
+{
+	enum http_scope parsed;
+
+	if (!http_scope_parse(scope, &parsed) || parsed == SCOPE_PUBLIC)
+		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin", SPAN_ARGS(scope));
+	return api_create_token(app->api, name, parsed, team, token, err);
+}
+
+enum status app_run(struct app *app, struct error *err)
+{
+	struct pollfd waits[2] = {{.fd = app->signal_fd, .events = POLLIN}, {.fd = app->control_fd, .events = POLLIN}};
+
+	for (;;) {
+		if (poll(waits, 2, -1) < 0 && errno != EINTR)
+			return error_set(err, ERR_IO, "cannot wait: %s", strerror(errno));
+		if (waits[1].revents & POLLIN)
+			control_answer(app->control_fd, app);
+		if (waits[0].revents & POLLIN)
+			return OK;
+	}
+}
+
+static void free_sender(struct app *app)
+{
+	pthread_mutex_lock(&app->sender_mutex);
+	struct webhook_sender *sender = app->sender;
+	app->sender = NULL;
+	pthread_mutex_unlock(&app->sender_mutex);
+	webhook_sender_free(sender);
+}
+
+/* In reverse: first nothing new comes in, then what came in is made durable, then those who listen are told the end. */
+void app_free(struct app *app)
+{
+	if (!app)
+		return;
+	int64_t stop_ms = options_i64(app->options, "stop-timeout"), start_ms = clock_mono_ms();
+
+	if (app->api)
+		api_set_stopping(app->api);
+	if (app->server)
+		http_server_quiesce(app->server);
+	free_sender(app);
+	if (app->pipeline)
+		pipeline_drain(app->pipeline, stop_ms / 2);
+	if (app->api)
+		api_tick(app->api); /* uploads that wait for a busy writer are told the end */
+	if (app->hub)
+		hub_close(app->hub);
+	if (app->server) {
+		http_server_end_streams(app->server);
+		http_server_free(app->server, stop_ms / 4);
+	}
+	pipeline_free(app->pipeline);
+	api_free(app->api);
+	assets_free(app->assets);
+	hub_free(app->hub);
+	store_free(app->store);
+	if (app->control_fd >= 0) {
+		close(app->control_fd);
+		unlink(app->socket_path.ptr);
+	}
+	if (app->signal_fd >= 0)
+		close(app->signal_fd);
+	if (app->server)
+		log_line(LOG_INFO, "stopped", "ms=%lld", (long long)(clock_mono_ms() - start_ms));
+	buf_done(&app->public_url);
+	buf_done(&app->socket_path);
+	pthread_mutex_destroy(&app->sender_mutex);
+	mem_free(app);
+}

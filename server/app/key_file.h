@@ -1,0 +1,7 @@
+/* Job: the key that seals secrets, from its file; made at the first start with mode 0600. Threads: main. */
+#pragma once
+
+#include "base/crypto.h"
+
+/* ERR_IO with the path; ERR_FORBIDDEN when others may read the file. */
+enum status key_file_load(const char *path, unsigned char key[SEAL_KEY_BYTES], struct error *err) MUST_CHECK;

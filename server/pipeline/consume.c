@@ -1,0 +1,313 @@
+/* Extraction and detection: the first consumers of the journal. One thread has all slices of a stream, in order. */
+#include "pipeline/internal.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+int64_t line_effective_ms(const struct line *line, int64_t arrival_ms)
+{
+	int64_t ts_ms;
+
+	if (line->ts_ms != NO_TIME)
+		return line->ts_ms;
+	return line_time_parse(line->text, arrival_ms, &ts_ms) ? ts_ms : arrival_ms;
+}
+
+/* Another generation of definitions: its own counts and series, the stream's steps and attempts go on. */
+static enum status adopt_definitions(struct stream_state *stream, const struct definitions *definitions, struct error *err)
+{
+	int preset = extractor_preset(stream->extractor);
+	size_t count = definition_set_count(definitions->set, preset);
+
+	if (stream->generation != definitions->generation) {
+		if (stream->generation)
+			extractor_reset_definitions(stream->extractor);
+		for (size_t i = 0; i < stream->series_count; i++)
+			stream->series[i]->definition = UINT32_MAX;
+		stream->generation = definitions->generation;
+		stream->definition_count = 0;
+	}
+	if (stream->definition_count >= count)
+		return OK;
+	struct series_state **table = mem_resize(stream->by_definition, count, sizeof(struct series_state *));
+	if (!table)
+		return out_of_memory(err);
+	memset(table + stream->definition_count, 0, (count - stream->definition_count) * sizeof(struct series_state *));
+	stream->by_definition = table;
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (stream->series[i]->definition < count)
+			table[stream->series[i]->definition] = stream->series[i];
+	stream->definition_count = count;
+	return OK;
+}
+
+static struct series_state *make_series(struct stream_state *stream, const struct metric_definition *definition)
+{
+	struct series_state *series = mem_zeroed(sizeof *series);
+
+	if (!series)
+		return NULL;
+	series->series_id = stream->stream_id << SERIES_BITS | (uint32_t)stream->series_count;
+	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
+	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
+	series->role = definition->role;
+	series->higher = definition->higher;
+	series->detectors = detector_set_new(definition->role);
+	if (series->metric && series->unit && series->detectors &&
+		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap, sizeof(struct series_state *)))
+		return series;
+	series_state_free(series);
+	return NULL;
+}
+
+/* The series of a definition: several definitions may feed one metric, and a new generation goes on with the old series. */
+static enum status find_series(struct pipeline *pipeline, struct stream_state *stream, const struct definitions *definitions,
+	uint32_t index, struct series_state **out, struct error *err)
+{
+	if (index < stream->definition_count && (*out = stream->by_definition[index]))
+		return OK;
+	struct metric_definition definition = definition_set_get(definitions->set, extractor_preset(stream->extractor), index);
+	TRY(adopt_definitions(stream, definitions, err));
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (span_equal(span_from(stream->series[i]->metric), definition.name))
+			*out = stream->series[i];
+	if (!*out) {
+		if (stream->series_count >= pipeline->options.max_series_a_stream)
+			return error_set(err, ERR_TOO_LARGE, "stream '%s' of job '%s' has %zu series already (--max-series)", stream->name,
+				stream->job->name, stream->series_count);
+		if (!(*out = make_series(stream, &definition)))
+			return out_of_memory(err);
+		stream->series[stream->series_count++] = *out;
+	}
+	(*out)->definition = index;
+	stream->by_definition[index] = *out;
+	return OK;
+}
+
+struct report_context {
+	struct pipeline *pipeline;
+	struct stream_state *stream;
+	struct series_state *series;
+	int64_t arrival_ms;
+	enum status status;
+	struct error *err;
+};
+
+/* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
+enum { HISTORIC_MS = 15 * 60 * 1000 };
+
+static void take_report(void *context, enum incident_change change, const struct incident *incident)
+{
+	struct report_context *report = context;
+	struct incident said = *incident;
+
+	(void)change; /* the store knows by the key what is new */
+	said.is_historic = said.opened_ms < report->arrival_ms - HISTORIC_MS;
+	if (report->status == OK)
+		report->status = incidents_hand_over(report->pipeline, report->stream, report->series, &said, report->err);
+}
+
+static void widen_range(struct series_state *series, const struct point *point)
+{
+	bool is_first = series->sealed_points + series->tail_count == 0;
+
+	if (is_first || point->step < series->min_step)
+		series->min_step = point->step;
+	if (is_first || point->step > series->max_step)
+		series->max_step = point->step;
+	if (is_first || point->ts_ms < series->min_ms)
+		series->min_ms = point->ts_ms;
+	if (is_first || point->ts_ms > series->max_ms)
+		series->max_ms = point->ts_ms;
+}
+
+static enum status take_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err)
+{
+	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
+
+	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
+		return out_of_memory(err);
+	widen_range(series, point);
+	uint64_t ordinal = series->sealed_points + series->tail_count;
+	series->tail[series->tail_count++] = *point;
+	summary_add(&series->summary, point);
+	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
+	return report.status;
+}
+
+/* An attempt opened at `start`: older points at or past it are superseded, the summary must not count them any more. */
+static void rebuild_summary(struct stream_state *stream, struct series_state *series)
+{
+	const int64_t *starts;
+	size_t count = extractor_attempt_starts(stream->extractor, &starts);
+
+	if (series->sealed_points) {
+		series->needs_summary = true; /* the maintenance thread reads the chunks */
+		return;
+	}
+	series->summary = (struct summary){0};
+	for (size_t i = 0; i < series->tail_count; i++)
+		if (!point_is_superseded(&series->tail[i], starts, count))
+			summary_add(&series->summary, &series->tail[i]);
+}
+
+static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < stream->series_count; i++) {
+		struct series_state *series = stream->series[i];
+		for (size_t j = series->tail_count; j-- > 0 && series->tail[j].line >= line;)
+			if (series->tail[j].attempt == from)
+				series->tail[j].attempt = to;
+		rebuild_summary(stream, series);
+	}
+}
+
+static enum status take_found(struct pipeline *pipeline, struct stream_state *stream, const struct definitions *definitions,
+	uint32_t attempt_before, const struct extracted_list *found, int64_t arrival_ms, struct error *err)
+{
+	struct series_state *series;
+	uint64_t line;
+	uint32_t from, to;
+
+	for (size_t i = 0; i < found->count; i++) {
+		series = NULL;
+		TRY(find_series(pipeline, stream, definitions, found->items[i].definition, &series, err));
+		TRY(take_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+	}
+	if (extractor_take_revision(stream->extractor, &line, &from, &to))
+		apply_revision(stream, line, from, to);
+	else if (extractor_attempt(stream->extractor) != attempt_before)
+		for (size_t i = 0; i < stream->series_count; i++)
+			rebuild_summary(stream, stream->series[i]);
+	atomic_fetch_add(&pipeline->figures.points, found->count);
+	return OK;
+}
+
+static void add_live_line(struct stream_state *stream, const struct line *line, uint64_t number, int64_t ts_ms)
+{
+	struct buf *out = &stream->live_lines;
+	size_t before = out->len;
+	struct json_writer w = json_writer_on(out);
+
+	if (stream->live_count == 0)
+		stream->live_from = number;
+	stream->live_count++;
+	if (out->len)
+		buf_append_char(out, ',');
+	json_object(&w);
+	json_put_i64(&w, "n", (int64_t)number);
+	json_put_i64(&w, "ts_ms", ts_ms);
+	json_put_span(&w, "text", line->text);
+	json_object_end(&w);
+	if (out->failure)
+		out->len = before; /* full: subscribers are told the count and fetch */
+}
+
+static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found, struct error *err)
+{
+	bool is_watched = hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
+	struct journal_cursor cursor = journal_lines(slice);
+	struct line line;
+
+	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
+		uint32_t attempt = extractor_attempt(stream->extractor);
+		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
+		struct extract_line input = {line.text, ts_ms, number};
+
+		found->count = 0;
+		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
+		if (found->count || extractor_attempt(stream->extractor) != attempt)
+			TRY(take_found(pipeline, stream, definitions, attempt, found, slice->arrival_ms, err));
+		if (!stream->first_ms || ts_ms < stream->first_ms)
+			stream->first_ms = ts_ms;
+		if (ts_ms > stream->last_ms)
+			stream->last_ms = ts_ms;
+		if (is_watched)
+			add_live_line(stream, &line, number, ts_ms);
+	}
+	return OK;
+}
+
+enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found, struct error *err)
+{
+	pthread_mutex_lock(&stream->mutex);
+	enum status status = adopt_definitions(stream, definitions, err);
+	if (status == OK)
+		status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
+	stream->extracted_seq = seq;
+	stream->extracted_lines = slice->first_line + slice->line_count;
+	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	pthread_mutex_unlock(&stream->mutex);
+	return status;
+}
+
+void group_unref(struct pipeline *pipeline, struct group *group)
+{
+	if (atomic_fetch_sub(&group->refs, 1) != 1)
+		return;
+	atomic_fetch_sub(&pipeline->backlog_bytes, group->plain.len);
+	for (size_t i = 0; i < group->count; i++) {
+		definitions_unref(group->definitions[i]);
+		job_unref(group->streams[i]->job);
+	}
+	buf_done(&group->plain);
+	arena_free(group->arena);
+	mem_free(group);
+}
+
+static void consume_group(struct extract_worker *worker, struct group *group)
+{
+	struct pipeline *pipeline = worker->pipeline;
+	struct error err;
+
+	for (size_t i = 0; i < group->count; i++) {
+		struct stream_state *stream = group->streams[i];
+		unsigned owner = (unsigned)((stream->job->job_id * 31 + stream->stream_id) % pipeline->extract_count);
+		if (owner != worker->number || atomic_load(&stream->job->is_deleted))
+			continue;
+		if (consume_slice(pipeline, stream, group->definitions[i], group->seq, &group->slices[i], worker->scratch, &worker->found,
+			    &err) != OK)
+			log_line(LOG_ERROR, "extraction_failed", "job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"",
+				stream->job->name, stream->name, (unsigned long long)group->slices[i].first_line, err.text);
+		directory_mark_dirty(pipeline->directory, stream);
+	}
+	atomic_store(&worker->done_seq, group->seq);
+}
+
+void *extract_run(void *context)
+{
+	struct extract_worker *worker = context;
+	struct queue_item *item;
+
+	while ((item = queue_pop(worker->queue, -1))) {
+		struct group *group = ((struct extract_item *)item)->group;
+		consume_group(worker, group);
+		group_unref(worker->pipeline, group);
+		mem_free(item);
+		uint64_t seq = pipeline_extracted_seq(worker->pipeline);
+		atomic_store(&worker->pipeline->figures.extracted_seq, seq);
+		hub_set_seq(worker->pipeline->options.hub, seq);
+	}
+	return NULL;
+}
+
+uint64_t pipeline_extracted_seq(struct pipeline *pipeline)
+{
+	uint64_t lowest = UINT64_MAX;
+
+	for (unsigned i = 0; i < pipeline->extract_count; i++) {
+		uint64_t done = atomic_load(&pipeline->extract[i].done_seq);
+		lowest = done < lowest ? done : lowest;
+	}
+	return lowest;
+}

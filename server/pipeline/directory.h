@@ -1,0 +1,147 @@
+/*
+ * Job: what is in RAM of jobs and streams that are being written: committed counts, unsealed line ranges and points, the
+ *      state of the consumers. Everything here can be rebuilt from the store and the journal.
+ * Ownership: reference counts; the directory holds one on each job, a job one on each of its streams.
+ * Threads: each field says who. "lock" is the stream's mutex: held for one slice by extraction, shortly by all others.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "detect/detector.h"
+#include "extract/extract.h"
+#include "model/point.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct definitions { /* immutable, counted */
+	atomic_uint refs;
+	uint32_t generation;
+	struct definition_set *set;
+};
+struct definitions *definitions_ref(struct definitions *definitions);
+void definitions_unref(struct definitions *definitions);
+
+/* Unsealed lines of a stream: where they are in the journal. */
+struct tail_range {
+	uint64_t seq;
+	uint64_t first_line;
+	size_t line_count;
+	size_t text_bytes;
+	int64_t arrival_ms;
+};
+
+struct series_state { /* lock */
+	uint32_t series_id; /* stream_id << 12 | number in the stream: the same after every replay */
+	char *metric;
+	char *unit;
+	enum role role;
+	int higher;
+	uint32_t definition; /* of the present generation; UINT32_MAX: of an older one */
+	struct summary summary;
+	int64_t min_step, max_step, min_ms, max_ms;
+	uint64_t sealed_points; /* ordinal of tail[0] */
+	struct point *tail;
+	size_t tail_count, tail_cap;
+	uint64_t published; /* ordinal of the next point to be published */
+	struct detector_set *detectors;
+	bool needs_summary; /* an attempt opened: the summary still holds superseded points that were sealed */
+};
+
+struct stream_state {
+	struct job_state *job; /* not counted: the job owns the stream */
+	uint32_t stream_id;
+	char *name;
+	char *host;
+	/* Writer only. planned: inside the open group; committed: on disk. */
+	uint64_t planned_line, planned_byte;
+	struct stream_state *next_touched;
+	bool is_touched;
+
+	pthread_mutex_t mutex;
+	/* lock */
+	uint64_t committed_line, committed_byte;
+	struct tail_range *ranges;
+	size_t range_count, range_cap;
+	size_t unsealed_bytes;
+	uint64_t sealed_seq, sealed_lines, sealed_bytes; /* replay goes on at line sealed_lines */
+	uint64_t extracted_seq, extracted_lines, extracted_bytes;
+	int64_t first_ms, last_ms, last_arrival_ms;
+	uint32_t generation; /* of the definitions that the extractor last ran */
+	struct extractor *extractor;
+	struct series_state **series;
+	size_t series_count, series_cap;
+	struct series_state **by_definition; /* of the present generation; NULL entries: no point yet */
+	size_t definition_count;
+	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them */
+	struct buf live_lines;	    /* JSON of new lines for subscribers, without brackets */
+	uint64_t live_from;	    /* number of the first one in it */
+	uint64_t live_count;
+	bool is_sealing; /* the maintenance thread has it */
+	/* publisher's list, under the directory's dirty mutex */
+	struct stream_state *next_dirty;
+	bool is_dirty;
+};
+
+struct job_state {
+	atomic_uint refs;
+	int64_t job_id;
+	char *name;
+	char *team;
+	atomic_bool is_deleted;
+	atomic_bool is_summary_dirty; /* summaries in the store are behind */
+	atomic_bool is_row_dirty;     /* subscribers have an old row */
+	atomic_bool is_running;	      /* its status is no final one */
+	atomic_int_fast64_t touched_ms;
+
+	pthread_mutex_t mutex; /* of the fields below */
+	struct definitions *definitions; /* in force; writer changes */
+	struct stream_state **streams;
+	struct map *by_stream; /* the same, by name */
+	size_t stream_count, stream_cap;
+	/* Writer only. */
+	uint32_t generation;
+	bool is_committed;
+};
+
+struct directory;
+
+struct directory *directory_new(void) __attribute__((warn_unused_result));
+void directory_free(struct directory *directory);
+
+/* A counted reference, or NULL. */
+struct job_state *directory_find(struct directory *directory, struct span name);
+void job_unref(struct job_state *job);
+struct job_state *job_ref(struct job_state *job);
+
+/* Writer and start-up only: not counted. */
+struct job_state *directory_peek(struct directory *directory, struct span name);
+struct job_state *directory_peek_id(struct directory *directory, int64_t job_id);
+bool directory_add(struct directory *directory, struct job_state *job); /* takes the reference; false: out of memory */
+void directory_remove(struct directory *directory, struct job_state *job);
+/* Counted references to all jobs, in an array to be freed by mem_free. */
+enum status directory_list(struct directory *directory, struct job_state ***out, size_t *count, struct error *err) MUST_CHECK;
+
+struct job_state *job_state_new(const struct job_row *row) __attribute__((warn_unused_result));
+struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id, struct span name, struct span host)
+	__attribute__((warn_unused_result));
+void stream_state_free(struct stream_state *stream);
+bool job_add_stream(struct job_state *job, struct stream_state *stream); /* takes it */
+void job_drop_stream(struct job_state *job, struct stream_state *stream); /* undoes it, and frees it: a rollback */
+struct stream_state *job_find_stream(struct job_state *job, struct span name); /* not counted: lives with the job */
+struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id);
+
+void series_state_free(struct series_state *series);
+
+/* The publisher's list. */
+void directory_mark_dirty(struct directory *directory, struct stream_state *stream); /* counts a reference on the job */
+void directory_swap_dirty(struct directory *directory); /* what is dirty now is what pop gives from now on */
+struct stream_state *directory_pop_dirty(struct directory *directory); /* NULL: done; unref its job after use */
+
+AUTO_TYPE(directory)
+static inline void job_state_free(struct job_state *job)
+{
+	job_unref(job);
+}
+AUTO_TYPE(job_state)

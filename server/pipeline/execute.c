@@ -1,0 +1,63 @@
+/* Work that a thread hands to the writer and waits for. */
+#include "pipeline/internal.h"
+
+struct waiting {
+	struct control control;
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err);
+	void (*after)(void *context);
+	void *context;
+	pthread_mutex_t mutex;
+	pthread_cond_t settled;
+	bool is_done;
+	enum status status;
+	struct error err;
+};
+
+static enum status run_work(void *context, struct store_tx *tx, struct error *err)
+{
+	struct waiting *waiting = context;
+
+	return waiting->work(waiting->context, tx, err);
+}
+
+static void settle(void *context, enum status status, const struct error *err)
+{
+	struct waiting *waiting = context;
+
+	if (status == OK && waiting->after)
+		waiting->after(waiting->context);
+	pthread_mutex_lock(&waiting->mutex);
+	waiting->status = status;
+	if (status != OK)
+		waiting->err = *err;
+	waiting->is_done = true;
+	pthread_cond_signal(&waiting->settled);
+	pthread_mutex_unlock(&waiting->mutex);
+}
+
+enum status pipeline_execute_then(struct pipeline *pipeline,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context), void *context,
+	struct error *err)
+{
+	struct waiting waiting = {.work = work, .after = after, .context = context};
+
+	waiting.control = (struct control){.work = run_work, .done = settle, .context = &waiting};
+	pthread_mutex_init(&waiting.mutex, NULL);
+	pthread_cond_init(&waiting.settled, NULL);
+	waiting.status = pipeline_push_control(pipeline, &waiting.control, &waiting.err);
+	pthread_mutex_lock(&waiting.mutex);
+	while (waiting.status == OK && !waiting.is_done)
+		pthread_cond_wait(&waiting.settled, &waiting.mutex);
+	pthread_mutex_unlock(&waiting.mutex);
+	pthread_cond_destroy(&waiting.settled);
+	pthread_mutex_destroy(&waiting.mutex);
+	if (waiting.status != OK && err)
+		*err = waiting.err;
+	return waiting.status;
+}
+
+enum status pipeline_execute(struct pipeline *pipeline, enum status (*work)(void *context, struct store_tx *tx, struct error *err),
+	void *context, struct error *err)
+{
+	return pipeline_execute_then(pipeline, work, NULL, context, err);
+}

@@ -1,0 +1,141 @@
+/* What detectors said goes to the writer: the incident and its outbox rows in one transaction. */
+#include "pipeline/internal.h"
+
+#include "alert/rule.h"
+#include "base/crypto.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+enum { MESSAGE_MAX_BYTES = 64 * 1024, WEBHOOKS_MAX = 1000 };
+
+struct said {
+	struct control control;
+	struct pipeline *pipeline;
+	struct stream_state *stream; /* its job is counted */
+	struct incident_row row;     /* names live in the arena */
+	struct series_row series;
+	struct arena *arena;
+	bool has_news;
+	bool has_deliveries;
+};
+
+static enum status add_delivery(struct said *said, const struct webhook_row *webhook, struct store_tx *tx, struct error *err)
+{
+	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
+	unsigned char random[16];
+	char id[5 + 2 * sizeof random] = "msg_";
+	int64_t now_ms = clock_wall_ms();
+
+	crypto_random(random, sizeof random);
+	crypto_hex(random, sizeof random, id + 4);
+	rule_write_message(&said->row, said->pipeline->options.public_url, now_ms, &message);
+	TRY(buf_status(&message, err));
+	struct delivery_row row = {.webhook_id = webhook->webhook_id,
+		.job_id = said->row.job_id,
+		.incident_id = said->row.incident_id,
+		.message_id = span_from(id),
+		.payload = buf_span(&message),
+		.state = DELIVERY_PENDING,
+		.created_ms = now_ms,
+		.next_ms = now_ms,
+		.last_error = SPAN("")};
+	said->has_deliveries = true;
+	return store_put_delivery(tx, &row, err);
+}
+
+static enum status write_said(void *context, struct store_tx *tx, struct error *err)
+{
+	struct said *said = context;
+	struct webhook_row *webhooks;
+	size_t count;
+	bool is_new, has_changed;
+
+	said->has_news = said->has_deliveries = false;
+	if (atomic_load(&said->stream->job->is_deleted))
+		return OK;
+	TRY(store_put_series(tx, &said->series, err));
+	TRY(store_put_incident(tx, &said->row, &is_new, &has_changed, err));
+	said->has_news = is_new || has_changed;
+	if (!said->has_news)
+		return OK;
+	TRY(store_read_webhooks(store_tx_reader(tx), said->arena, &webhooks, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (rule_wants(&webhooks[i], &said->row, span_from(said->stream->job->team)))
+			TRY(add_delivery(said, &webhooks[i], tx, err));
+	return OK;
+}
+
+static void said_free(struct said *said)
+{
+	job_unref(said->stream->job);
+	arena_free(said->arena);
+	mem_free(said);
+}
+
+static void said_done(void *context, enum status status, const struct error *err)
+{
+	struct said *said = context;
+	struct pipeline *pipeline = said->pipeline;
+
+	if (status != OK)
+		log_line(LOG_ERROR, "incident_failed", "job=\"%s\" error=\"%s\"", said->stream->job->name, err->text);
+	pthread_mutex_lock(&said->stream->mutex);
+	if (status != ERR_UNAVAILABLE && status != ERR_IO) /* else the stream is not sealed past it, a restart says it again */
+		said->stream->pending_incidents--;
+	pthread_mutex_unlock(&said->stream->mutex);
+	if (status == OK && said->has_news) {
+		atomic_fetch_add(&pipeline->figures.incidents, 1);
+		atomic_store(&said->stream->job->is_row_dirty, true);
+		publish_incident(pipeline, &said->row);
+		directory_mark_dirty(pipeline->directory, said->stream);
+	}
+	if (status == OK && said->has_deliveries && pipeline->options.deliveries_due)
+		pipeline->options.deliveries_due(pipeline->options.context);
+	said_free(said);
+}
+
+static bool fill(struct said *said, const struct stream_state *stream, const struct series_state *series)
+{
+	struct span names[] = {span_from(stream->job->name), span_from(series->metric), span_from(stream->name), span_from(series->unit)};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!(names[i] = arena_copy(said->arena, names[i])).ptr)
+			return false;
+	said->row.job_id = stream->job->job_id;
+	said->row.series_id = series->series_id;
+	said->row.job = names[0];
+	said->row.metric = names[1];
+	said->row.stream = names[2];
+	said->series = (struct series_row){.job_id = stream->job->job_id,
+		.series_id = series->series_id,
+		.stream_id = stream->stream_id,
+		.metric = names[1],
+		.labels = SPAN(""),
+		.unit = names[3],
+		.role = series->role};
+	return true;
+}
+
+enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct incident *incident, struct error *err)
+{
+	struct said *said = mem_zeroed(sizeof *said);
+
+	if (!said)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	said->pipeline = pipeline;
+	said->stream = stream;
+	said->row.incident = *incident;
+	job_ref(stream->job);
+	said->control = (struct control){.work = write_said, .done = said_done, .context = said, .is_kept = true};
+	if (!(said->arena = arena_new()) || !fill(said, stream, series)) {
+		said_free(said);
+		return error_set(err, ERR_MEMORY, "out of memory");
+	}
+	stream->pending_incidents++;
+	enum status status = pipeline_push_control(pipeline, &said->control, err);
+	if (status != OK)
+		said_free(said); /* pending for ever: the stream is not sealed any more; the next start says it again */
+	return status;
+}

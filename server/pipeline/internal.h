@@ -1,0 +1,153 @@
+/*
+ * Job: what the pipeline's files share: the pipeline itself, a committed group, the verbs between the threads.
+ * Ownership: a group is counted: one reference an extract thread; the last frees it.
+ * Threads: each verb says whose it is.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "base/queue.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline.h"
+#include "store/block.h"
+#include "store/chunk.h"
+#include "store/journal_record.h"
+
+enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12 };
+
+/* One commit on its way through the consumers. */
+struct group {
+	atomic_uint refs;
+	uint64_t seq;
+	struct buf plain; /* the record, not compressed */
+	struct arena *arena;
+	struct journal_slice *slices;
+	struct stream_state **streams; /* parallel to slices; NULL: its job is gone. Counted by `jobs` below */
+	struct definitions **definitions;
+	size_t count;
+};
+
+struct extract_item {
+	struct queue_item item;
+	struct group *group;
+};
+
+struct extract_worker {
+	struct pipeline *pipeline;
+	unsigned number;
+	pthread_t thread;
+	struct queue *queue;
+	struct regex_scratch *scratch;
+	struct extracted_list found;
+	atomic_uint_fast64_t done_seq;
+};
+
+/* What waits for the writer starts like this. */
+struct work {
+	struct queue_item item;
+	bool is_control;
+};
+
+/* Control work: runs in its own savepoint of the next commit. */
+struct control {
+	struct work work_item;
+	bool is_kept; /* our own: after a failed commit it is tried again with the next one, until it is durable */
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err);
+	/* After the commit (or its failure), on the writer thread; frees what it must. Sees what was returned. */
+	void (*done)(void *context, enum status status, const struct error *err);
+	void *context;
+	struct pipeline *owner; /* for callbacks whose context is the control itself */
+	enum status status;
+	struct error err;
+};
+
+struct pipeline {
+	struct pipeline_options options;
+	struct directory *directory;
+	struct definition_set *presets;
+	struct queue *queue;
+	struct zstd *zstd; /* writer */
+	struct journal_writer journal; /* writer */
+	atomic_bool is_stopping;
+	atomic_bool is_drained;
+	atomic_size_t backlog_bytes; /* of groups that are not extracted yet */
+	pthread_t writer, publisher, maintenance;
+	bool has_writer, has_publisher, has_maintenance;
+	unsigned extract_count;
+	struct extract_worker extract[EXTRACT_THREADS_MAX];
+	struct pipeline_figures figures;
+	uint64_t next_seq; /* writer */
+	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
+	pthread_cond_t tick;
+	bool must_end;
+	int64_t drain_ms; /* how long the last seal may take */
+};
+
+/* ---- queue items: who they are ---- */
+struct ingest {
+	struct work work_item;
+	struct batch *batch;
+	void (*done)(void *context, const struct ingest_result *result);
+	void *context;
+	struct ingest_result result;
+};
+
+/* ---- resolve.c: writer and start-up: states by name, made or loaded on demand ---- */
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team, int64_t now_ms,
+	struct job_state **out, bool *is_new, struct error *err) MUST_CHECK;
+enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
+	struct span host, int64_t now_ms, struct stream_state **out, bool *is_new, struct error *err) MUST_CHECK;
+/* Start-up: by number, from the store alone; *out NULL when the job or stream was deleted. */
+enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
+	struct stream_state **out, struct error *err) MUST_CHECK;
+/* The definitions of a generation, counted. Makes job->definitions current when it is the job's present one. */
+enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, uint32_t generation,
+	struct definitions **out, struct error *err) MUST_CHECK;
+
+/* ---- writer.c ---- */
+void *writer_run(void *pipeline);
+enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
+
+/* ---- execute.c: like pipeline_execute; after runs on the writer thread when the commit is on disk ---- */
+enum status pipeline_execute_then(struct pipeline *pipeline,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context), void *context,
+	struct error *err) MUST_CHECK;
+
+/* ---- consume.c: extraction and detection of one slice; takes the stream's lock ---- */
+enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
+	struct error *err) MUST_CHECK;
+void *extract_run(void *worker);
+void group_unref(struct pipeline *pipeline, struct group *group);
+/* Everything up to this number was extracted. */
+uint64_t pipeline_extracted_seq(struct pipeline *pipeline);
+
+/* ---- incidents.c: hand-over of what detectors said to the writer; under the stream's lock ---- */
+enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct incident *incident, struct error *err) MUST_CHECK;
+
+/* ---- stream_pack.c: the state of a stream's consumers, for stream_row.state ---- */
+void stream_pack(const struct stream_state *stream, struct buf *out);
+enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err) MUST_CHECK;
+/* The readers' part alone, for streams that are not in RAM. */
+enum status stream_unpack_view(struct span state, struct arena *arena, struct stream_view *out, struct error *err) MUST_CHECK;
+
+/* ---- seal.c: maintenance thread ---- */
+/* Seals what is due; everything that can be sealed when `all`. *has_more: call again. */
+enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, bool all, bool *has_more,
+	struct error *err) MUST_CHECK;
+
+void *maintenance_run(void *pipeline);
+void *publisher_run(void *pipeline);
+
+/* ---- recover.c ---- */
+enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;
+
+/* Log time of a stored line: stated, else shown in its text, else arrival. */
+int64_t line_effective_ms(const struct line *line, int64_t arrival_ms);
+
+/* Waits until the pipeline's end or the timeout; true: it ends. */
+bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
+
+/* After the commit: what subscribers of incidents are told. */
+void publish_incident(struct pipeline *pipeline, const struct incident_row *row);

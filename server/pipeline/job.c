@@ -1,0 +1,339 @@
+/* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
+#include "pipeline/internal.h"
+
+#include "base/crypto.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- secrets in settings: see DESIGN.md, "Secrets" ---- */
+
+static bool has_word(struct span text, struct span word)
+{
+	for (size_t i = 0; i + word.len <= text.len; i++)
+		if (span_equal_fold(span_of(text.ptr + i, word.len), word))
+			return true;
+	return false;
+}
+
+static bool is_secret(struct span key, struct span value)
+{
+	static const char *const words[] = {"token", "secret", "password", "passwd", "api_key", "apikey", "access_key", "credential",
+		"private_key"};
+	static const char *const shapes[] = {"hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		/* "tokenizer", "max_tokens" and "tokens_per_step" are settings, not secrets */
+		if (has_word(key, span_from(words[i])) && !has_word(key, SPAN("tokeniz")) && !has_word(key, SPAN("tokens")))
+			return true;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (value.len >= 16 && span_starts_with(value, span_from(shapes[i])))
+			return true;
+	return false;
+}
+
+static enum status mask(struct json *section, const struct json *entry, struct error *err)
+{
+	unsigned char hash[SHA256_BYTES];
+	char masked[8], digits[2 * SHA256_BYTES + 1];
+	AUTO_MEM char *key = mem_copy_bytes(json_key_of(entry).ptr, json_key_of(entry).len);
+
+	crypto_sha256(json_string_of(entry), hash);
+	crypto_hex(hash, sizeof hash, digits);
+	snprintf(masked, sizeof masked, "***%.4s", digits);
+	if (!key || !json_set_string(section, key, span_from(masked)))
+		return out_of_memory(err);
+	return OK;
+}
+
+static enum status mask_section(struct json *document, const char *name, struct error *err)
+{
+	/* json_get gives a const node of a document that is ours to change */
+	struct json *section = (struct json *)(uintptr_t)json_get(document, name);
+
+	if (!section || json_kind(section) != JSON_OBJECT)
+		return OK;
+	for (const struct json *entry = json_first(section), *next; entry; entry = next) {
+		next = json_next(entry);
+		if (json_kind(entry) == JSON_STRING && is_secret(json_key_of(entry), json_string_of(entry)))
+			TRY(mask(section, entry, err));
+	}
+	return OK;
+}
+
+/* ---- creation ---- */
+
+struct creation {
+	struct pipeline *pipeline;
+	struct job_row row;
+	struct span definitions; /* JSON, "" : none */
+	int64_t now_ms;
+};
+
+static enum status check_name(struct span name, struct error *err)
+{
+	static const char field[] = "TrainingJobName";
+
+	if (!name.len)
+		return error_set_field(err, ERR_SEMANTIC, field, "a job document needs TrainingJobName");
+	if (name.len > 255)
+		return error_set_field(err, ERR_SEMANTIC, field, "TrainingJobName has %zu bytes; at most 255 are taken", name.len);
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 127)
+			return error_set_field(err, ERR_SEMANTIC, field, "TrainingJobName holds a control character at byte %zu", i);
+	return span_is_utf8(name) ? OK : error_set_field(err, ERR_SEMANTIC, field, "TrainingJobName is not UTF-8");
+}
+
+static enum status check_definitions(const struct pipeline *pipeline, const struct json *definitions, struct buf *out, struct error *err)
+{
+	AUTO(definition_set) set = NULL;
+
+	if (!definitions || json_kind(definitions) == JSON_NULL)
+		return OK;
+	enum status status = definition_set_new(&set, definitions, pipeline->presets, err);
+	if (status == ERR_SEMANTIC && err && err->field[0]) {
+		char field[sizeof err->field];
+		snprintf(field, sizeof field, "AlgorithmSpecification.%.*s", (int)(sizeof field - sizeof "AlgorithmSpecification."), err->field);
+		memcpy(err->field, field, sizeof field);
+	}
+	TRY(status);
+	if (json_count(definitions))
+		json_print(definitions, out);
+	return buf_status(out, err);
+}
+
+static enum status refuse_existing(const struct creation *creation, const struct job_row *old, struct error *err)
+{
+	if (creation->row.team.len && !span_equal(creation->row.team, old->team))
+		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(old->name), old->team.len ? "team " : "no team",
+			SPAN_ARGS(old->team));
+	if (!old->is_implicit)
+		return error_set_field(err, ERR_CONFLICT, "TrainingJobName", "job '%.*s' exists already (%.*s)", SPAN_ARGS(old->name),
+			SPAN_ARGS(old->status));
+	return OK;
+}
+
+/* A job that was made by its first line gets its document; its status and times stay. */
+static enum status adopt_old(struct creation *creation, const struct job_row *old, struct error *err)
+{
+	struct span document = creation->row.document;
+
+	TRY(refuse_existing(creation, old, err));
+	creation->row = *old;
+	creation->row.document = document;
+	creation->row.is_implicit = false;
+	creation->row.modified_ms = creation->now_ms;
+	creation->row.generation += creation->definitions.len != 0;
+	return OK;
+}
+
+static enum status write_creation(void *context, struct store_tx *tx, struct error *err)
+{
+	struct creation *creation = context;
+	AUTO(arena) arena = arena_new();
+	struct job_row old;
+	bool is_new;
+
+	if (!arena)
+		return out_of_memory(err);
+	enum status status = store_read_job(store_tx_reader(tx), arena, creation->row.name, &old, err);
+	is_new = status == ERR_NOT_FOUND;
+	if (!is_new) {
+		TRY(status);
+		TRY(adopt_old(creation, &old, err));
+	}
+	TRY(store_put_job(tx, &creation->row, err));
+	if (is_new)
+		TRY(store_add_transition(tx, creation->row.job_id,
+			&(struct transition_row){SPAN("Starting"), SPAN("created"), creation->now_ms, 0}, err));
+	if (creation->definitions.len)
+		TRY(store_put_definitions(tx, creation->row.job_id, creation->row.generation, creation->definitions, err));
+	/* the row's spans end with the arena: after() needs the number alone */
+	creation->row.name = creation->row.team = creation->row.status = SPAN("");
+	return OK;
+}
+
+static void apply_creation(void *context)
+{
+	struct creation *creation = context;
+	struct job_state *job = directory_peek_id(creation->pipeline->directory, creation->row.job_id);
+
+	if (job) {
+		job->generation = creation->row.generation;
+		atomic_store(&job->is_row_dirty, true);
+	}
+}
+
+enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
+	AUTO_DONE(buf) definitions = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) kept = BUF_INIT(4 << 20);
+	AUTO(json) copy = NULL;
+	struct span name = SPAN("");
+
+	if (json_kind(document) != JSON_OBJECT)
+		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
+	TRY(json_want_string(document, "TrainingJobName", &name, err));
+	TRY(check_name(name, err));
+	TRY(check_definitions(pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), &definitions, err));
+	json_print(document, &text);
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&copy, buf_span(&text), err));
+	TRY(mask_section(copy, "Environment", err));
+	TRY(mask_section(copy, "HyperParameters", err));
+	json_print(copy, &kept);
+	TRY(buf_status(&kept, err));
+	struct creation creation = {.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms};
+	creation.row = (struct job_row){.name = name, .team = team, .document = buf_span(&kept), .status = SPAN("InProgress"),
+		.secondary = SPAN("Starting"), .failure_reason = SPAN(""), .created_ms = now_ms, .modified_ms = now_ms, .generation = 1};
+	return pipeline_execute_then(pipeline, write_creation, apply_creation, &creation, err);
+}
+
+/* ---- transitions ---- */
+
+struct phase {
+	const char *secondary;
+	const char *status; /* SageMaker's TrainingJobStatus that goes with it */
+	bool is_final;
+};
+
+/* https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SecondaryStatusTransition.html */
+static const struct phase phases[] = {
+	{"Starting", "InProgress", false},
+	{"Pending", "InProgress", false},
+	{"LaunchingMLInstances", "InProgress", false},
+	{"PreparingTrainingStack", "InProgress", false},
+	{"Downloading", "InProgress", false},
+	{"DownloadingTrainingImage", "InProgress", false},
+	{"Training", "InProgress", false},
+	{"Restarting", "InProgress", false},
+	{"Updating", "InProgress", false},
+	{"Uploading", "InProgress", false},
+	{"Interrupted", "InProgress", false},
+	{"Stopping", "Stopping", false},
+	{"Stopped", "Stopped", true},
+	{"MaxRuntimeExceeded", "Stopped", true},
+	{"MaxWaitTimeExceeded", "Stopped", true},
+	{"Completed", "Completed", true},
+	{"Failed", "Failed", true},
+};
+
+static const struct phase *find_phase(struct span secondary)
+{
+	for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+		if (span_equal(span_from(phases[i].secondary), secondary))
+			return &phases[i];
+	return NULL;
+}
+
+struct change {
+	struct pipeline *pipeline;
+	struct span job;
+	struct span team;
+	const struct job_transition *transition;
+	const struct phase *phase;
+	int64_t job_id;
+	int64_t now_ms;
+};
+
+static enum status read_own_job(const struct change *change, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
+{
+	TRY(store_read_job(store_tx_reader(tx), arena, change->job, row, err));
+	if (change->team.len && !span_equal(change->team, row->team))
+		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(row->name), row->team.len ? "team " : "no team",
+			SPAN_ARGS(row->team));
+	return OK;
+}
+
+static enum status write_transition(void *context, struct store_tx *tx, struct error *err)
+{
+	struct change *change = context;
+	AUTO(arena) arena = arena_new();
+	const struct job_transition *transition = change->transition;
+	struct job_row row;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(read_own_job(change, tx, arena, &row, err));
+	row.status = span_from(change->phase->status);
+	row.secondary = transition->secondary;
+	row.failure_reason = change->phase->is_final ? transition->failure_reason : SPAN("");
+	row.modified_ms = change->now_ms;
+	if (!row.started_ms && span_equal(transition->secondary, SPAN("Training")))
+		row.started_ms = transition->time_ms;
+	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;
+	change->job_id = row.job_id;
+	TRY(store_put_job(tx, &row, err));
+	return store_add_transition(tx, row.job_id,
+		&(struct transition_row){transition->secondary, transition->message, transition->time_ms, 0}, err);
+}
+
+static void apply_transition(void *context)
+{
+	struct change *change = context;
+	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
+
+	if (job) {
+		atomic_store(&job->is_running, !change->phase->is_final);
+		atomic_store(&job->is_row_dirty, true);
+	}
+}
+
+enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team, const struct job_transition *transition,
+	struct error *err)
+{
+	struct change change = {.pipeline = pipeline, .job = job, .team = team, .transition = transition, .now_ms = clock_wall_ms()};
+
+	change.phase = find_phase(transition->secondary);
+	if (!change.phase)
+		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
+			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
+			SPAN_ARGS(transition->secondary));
+	return pipeline_execute_then(pipeline, write_transition, apply_transition, &change, err);
+}
+
+/* ---- deletion ---- */
+
+enum { SILENT_MS = 10 * 60 * 1000 };
+
+static enum status write_deletion(void *context, struct store_tx *tx, struct error *err)
+{
+	struct change *change = context;
+	AUTO(arena) arena = arena_new();
+	struct job_row row;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(read_own_job(change, tx, arena, &row, err));
+	struct job_state *job = directory_peek_id(change->pipeline->directory, row.job_id);
+	bool has_ended = row.ended_ms != 0, is_heard = job && change->now_ms - atomic_load(&job->touched_ms) < SILENT_MS;
+	if (!has_ended && is_heard)
+		return error_set(err, ERR_CONFLICT, "job '%.*s' is running; stop it first, or wait until it was silent for ten minutes",
+			SPAN_ARGS(row.name));
+	change->job_id = row.job_id;
+	return store_delete_job(tx, row.job_id, err);
+}
+
+static void apply_deletion(void *context)
+{
+	struct change *change = context;
+	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
+
+	if (job) {
+		atomic_store(&job->is_deleted, true);
+		directory_remove(change->pipeline->directory, job);
+	}
+}
+
+enum status pipeline_delete_job(struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err)
+{
+	struct change change = {.pipeline = pipeline, .job = job, .team = team, .now_ms = now_ms};
+
+	return pipeline_execute_then(pipeline, write_deletion, apply_deletion, &change, err);
+}

@@ -1,0 +1,102 @@
+/* A job as JSON: what the document says and what was derived. */
+#include "pipeline/internal.h"
+
+static void put_time(struct json_writer *w, const char *key, int64_t ms)
+{
+	if (!ms)
+		return;
+	json_key(w, key);
+	json_seconds(w, ms);
+}
+
+static void write_metric(const struct summary_row *row, struct json_writer *w)
+{
+	const struct summary *summary = &row->summary;
+
+	json_object(w);
+	json_put_span(w, "metric", row->metric);
+	json_put_text(w, "role", role_name(row->role));
+	json_put_span(w, "unit", row->unit);
+	json_put_i64(w, "count", (int64_t)summary->count);
+	json_put_double(w, "last", summary->last);
+	if (summary_has_finite(summary)) {
+		json_put_double(w, "min", summary->min);
+		json_put_double(w, "max", summary->max);
+		json_put_double(w, "mean", summary_mean(summary));
+	}
+	json_put_i64(w, "last_step", summary->last_step);
+	json_object_end(w);
+}
+
+static enum status write_figures(struct store_reader *reader, struct arena *arena, const struct job_row *row, struct json_writer *w,
+	struct error *err)
+{
+	struct job_counts counts;
+	struct summary_row *rows;
+	uint64_t open;
+	size_t count;
+
+	TRY(store_read_summaries(reader, arena, row->job_id, &counts, &rows, &count, err));
+	TRY(store_count_open_incidents(reader, row->job_id, &open, err));
+	json_put_i64(w, "streams", (int64_t)counts.streams);
+	json_put_i64(w, "lines", (int64_t)counts.lines);
+	if (counts.last_line_ms)
+		json_put_i64(w, "last_line_ms", counts.last_line_ms);
+	json_put_i64(w, "open_incidents", (int64_t)open);
+	json_key(w, "metrics");
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		write_metric(&rows[i], w);
+	json_array_end(w);
+	return OK;
+}
+
+enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row, struct json_writer *w,
+	struct error *err)
+{
+	json_put_span(w, "TrainingJobName", row->name);
+	json_put_span(w, "TrainingJobStatus", row->status);
+	json_put_span(w, "SecondaryStatus", row->secondary);
+	if (row->failure_reason.len)
+		json_put_span(w, "FailureReason", row->failure_reason);
+	put_time(w, "CreationTime", row->created_ms);
+	put_time(w, "TrainingStartTime", row->started_ms);
+	put_time(w, "TrainingEndTime", row->ended_ms);
+	put_time(w, "LastModifiedTime", row->modified_ms);
+	if (row->started_ms && row->ended_ms >= row->started_ms) {
+		json_put_i64(w, "TrainingTimeInSeconds", (row->ended_ms - row->started_ms) / 1000);
+		json_put_i64(w, "BillableTimeInSeconds", (row->ended_ms - row->started_ms) / 1000);
+	}
+	if (row->team.len)
+		json_put_span(w, "team", row->team);
+	return write_figures(reader, arena, row, w, err);
+}
+
+static enum status copy_field(const struct json *document, const char *key, struct json_writer *w, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	const struct json *node = json_get(document, key);
+
+	if (!node)
+		return OK;
+	json_print(node, &text);
+	TRY(buf_status(&text, err));
+	json_key(w, key);
+	json_raw(w, buf_span(&text));
+	return OK;
+}
+
+enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row, struct json_writer *w,
+	struct error *err)
+{
+	static const char *const fields[] = {"ResourceConfig", "Tags", "WarmPoolStatus", "HyperParameters"};
+	AUTO(json) document = NULL;
+
+	TRY(json_parse(&document, row->document, err));
+	json_object(w);
+	TRY(pipeline_write_derived(reader, arena, row, w, err));
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		TRY(copy_field(document, fields[i], w, err));
+	json_object_end(w);
+	return OK;
+}

@@ -1,0 +1,378 @@
+/* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
+#include "pipeline/internal.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+enum {
+	TICK_MS = 250,
+	SUMMARY_MS = 2000,
+	TRIM_ROWS = 256,
+	FORGET_MS = 15 * 60 * 1000, /* a job that was silent so long, and is sealed, leaves RAM */
+};
+
+struct maintenance {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct zstd *zstd;
+	int64_t flushed_ms;
+	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
+	uint64_t oldest_seq;
+};
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- summaries ---- */
+
+struct flush {
+	int64_t job_id;
+	struct job_counts counts;
+	struct summary_row *rows;
+	size_t count, cap;
+};
+
+static void merge(struct summary *into, const struct summary *from)
+{
+	bool had_finite = summary_has_finite(into), has_finite = summary_has_finite(from);
+
+	if (!from->count)
+		return;
+	if (has_finite) {
+		into->min = !had_finite || from->min < into->min ? from->min : into->min;
+		into->max = !had_finite || from->max > into->max ? from->max : into->max;
+		into->sum += from->sum;
+	}
+	if (!into->count || from->first_step < into->first_step)
+		into->first_step = from->first_step;
+	if (!into->count || from->last_step > into->last_step ||
+		(from->last_step == into->last_step && from->last_ts_ms > into->last_ts_ms)) {
+		into->last_step = from->last_step;
+		into->last_ts_ms = from->last_ts_ms;
+		into->last = from->last;
+	}
+	into->count += from->count;
+	into->nan_count += from->nan_count;
+	into->inf_count += from->inf_count;
+}
+
+static enum status fold_series(struct flush *flush, const struct series_view *series, struct error *err)
+{
+	struct summary_row *row = NULL;
+
+	for (size_t i = 0; i < flush->count && !row; i++)
+		if (span_equal(flush->rows[i].metric, series->metric))
+			row = &flush->rows[i];
+	if (!row) {
+		if (!mem_grow((void **)&flush->rows, flush->count, &flush->cap, sizeof *flush->rows))
+			return out_of_memory(err);
+		row = &flush->rows[flush->count++];
+		*row = (struct summary_row){.metric = series->metric, .unit = series->unit, .role = series->role};
+	}
+	merge(&row->summary, &series->summary);
+	return OK;
+}
+
+static enum status fold_job(struct flush *flush, const struct job_view *view, struct error *err)
+{
+	flush->job_id = view->row.job_id;
+	flush->counts.streams = view->stream_count;
+	for (size_t i = 0; i < view->stream_count; i++) {
+		const struct stream_view *stream = &view->streams[i];
+		flush->counts.lines += stream->lines;
+		if (stream->last_ms > flush->counts.last_line_ms)
+			flush->counts.last_line_ms = stream->last_ms;
+		for (size_t j = 0; j < stream->series_count; j++)
+			TRY(fold_series(flush, &stream->series[j], err));
+	}
+	return OK;
+}
+
+static enum status write_flush(void *context, struct store_tx *tx, struct error *err)
+{
+	struct flush *flush = context;
+
+	return store_put_summaries(tx, flush->job_id, &flush->counts, flush->rows, flush->count, err);
+}
+
+static enum status flush_job(struct maintenance *m, struct job_state *job, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct flush flush = {0};
+	struct job_view view;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(job->name), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	enum status status = fold_job(&flush, &view, err);
+	if (status == OK)
+		status = pipeline_execute(m->pipeline, write_flush, &flush, err);
+	mem_free(flush.rows);
+	return status;
+}
+
+static void flush_summaries(struct maintenance *m)
+{
+	AUTO_MEM struct job_state **jobs = NULL;
+	struct error err;
+	size_t count;
+
+	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
+		return; /* out of memory: the next round tries again */
+	for (size_t i = 0; i < count; i++) {
+		bool must = !atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false);
+		if (must && flush_job(m, jobs[i], &err) != OK && !atomic_load(&jobs[i]->is_deleted)) {
+			atomic_store(&jobs[i]->is_summary_dirty, true);
+			log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", jobs[i]->name, err.text);
+		}
+		job_unref(jobs[i]);
+	}
+}
+
+/* ---- summaries that hold superseded points ---- */
+
+static enum status sum_point(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
+{
+	(void)stream;
+	(void)series;
+	(void)x;
+	(void)err;
+	summary_add(context, point);
+	return OK;
+}
+
+/* Reads the series' points that count and puts their summary in place, unless more came meanwhile: then later. */
+static enum status resum_series(struct maintenance *m, struct stream_state *stream, struct series_state *series, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct summary summary = {0};
+	struct job_view view;
+	struct chart_query query = {.metric = span_from(series->metric), .stream = span_from(stream->name), .from = INT64_MIN,
+		.to = INT64_MAX, .attempts = ATTEMPTS_LIVE};
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(stream->job->name), query.stream, query.metric,
+		VIEW_SERIES | VIEW_TAILS, &view, err));
+	TRY(pipeline_each_point(m->pipeline, m->reader, arena, &view, &query, sum_point, &summary, err));
+	uint64_t seen = view.stream_count && view.streams[0].series_count
+				? view.streams[0].series[0].sealed_points + view.streams[0].series[0].tail_count
+				: 0;
+	pthread_mutex_lock(&stream->mutex);
+	if (series->sealed_points + series->tail_count == seen) {
+		series->summary = summary;
+		series->needs_summary = false;
+		atomic_store(&stream->job->is_summary_dirty, true);
+	}
+	pthread_mutex_unlock(&stream->mutex);
+	return OK;
+}
+
+static void resum_stream(struct maintenance *m, struct stream_state *stream)
+{
+	struct error err;
+
+	for (size_t i = 0;; i++) {
+		pthread_mutex_lock(&stream->mutex);
+		bool is_end = i >= stream->series_count;
+		struct series_state *series = is_end ? NULL : stream->series[i];
+		bool must = !is_end && series->needs_summary;
+		pthread_mutex_unlock(&stream->mutex);
+		if (is_end)
+			return;
+		if (must && resum_series(m, stream, series, &err) != OK)
+			log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", stream->job->name, err.text);
+	}
+}
+
+/* ---- the journal ---- */
+
+struct trim {
+	uint64_t before_seq;
+};
+
+static enum status write_trim(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_trim_journal(tx, ((struct trim *)context)->before_seq, TRIM_ROWS, err);
+}
+
+/* The oldest commit that some stream still needs. */
+static enum status find_needed(struct maintenance *m, uint64_t *before_seq, struct error *err)
+{
+	AUTO_MEM struct job_state **jobs = NULL;
+	size_t count;
+
+	*before_seq = atomic_load(&m->pipeline->figures.committed_seq) + 1; /* read before the ranges: see plan_publish */
+	TRY(directory_list(m->pipeline->directory, &jobs, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		pthread_mutex_lock(&jobs[i]->mutex);
+		for (size_t j = 0; j < jobs[i]->stream_count && !atomic_load(&jobs[i]->is_deleted); j++) {
+			struct stream_state *stream = jobs[i]->streams[j];
+			pthread_mutex_lock(&stream->mutex);
+			if (stream->range_count && stream->ranges[0].seq < *before_seq)
+				*before_seq = stream->ranges[0].seq;
+			pthread_mutex_unlock(&stream->mutex);
+		}
+		pthread_mutex_unlock(&jobs[i]->mutex);
+		job_unref(jobs[i]);
+	}
+	return OK;
+}
+
+static enum status trim_journal(struct maintenance *m, struct error *err)
+{
+	uint64_t newest, oldest, bytes, before;
+
+	TRY(find_needed(m, &before, err));
+	for (;;) {
+		TRY(store_journal_figures(m->reader, &newest, &oldest, &bytes, err));
+		atomic_store(&m->pipeline->figures.journal_bytes, bytes);
+		if (oldest != m->oldest_seq) {
+			m->oldest_seq = oldest;
+			m->oldest_since_ms = clock_mono_ms();
+		}
+		if (!oldest || oldest >= before || oldest == newest)
+			return OK;
+		struct trim trim = {before};
+		TRY(pipeline_execute(m->pipeline, write_trim, &trim, err));
+	}
+}
+
+static bool is_debt_high(const struct maintenance *m)
+{
+	return atomic_load(&m->pipeline->figures.journal_bytes) > m->pipeline->options.seal_bytes ||
+	       clock_mono_ms() - m->oldest_since_ms > m->pipeline->options.seal_age_ms;
+}
+
+static void seal(struct maintenance *m, bool all, int64_t until_ms)
+{
+	struct error err;
+	bool has_more = true;
+	enum status status = OK;
+
+	while (has_more && status == OK && clock_mono_ms() < until_ms)
+		status = seal_run(m->pipeline, m->reader, m->zstd, all, &has_more, &err);
+	if (status == OK)
+		status = trim_journal(m, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_ERROR, "seal_failed", "error=\"%s\"", err.text);
+}
+
+/* ---- forgetting ---- */
+
+static bool is_idle(struct job_state *job, int64_t now_ms)
+{
+	bool idle = now_ms - atomic_load(&job->touched_ms) > FORGET_MS && !atomic_load(&job->is_summary_dirty);
+
+	pthread_mutex_lock(&job->mutex);
+	for (size_t i = 0; i < job->stream_count && idle; i++) {
+		pthread_mutex_lock(&job->streams[i]->mutex);
+		idle = job->streams[i]->range_count == 0 && !job->streams[i]->pending_incidents && !job->streams[i]->is_dirty;
+		pthread_mutex_unlock(&job->streams[i]->mutex);
+	}
+	pthread_mutex_unlock(&job->mutex);
+	return idle;
+}
+
+/* After a commit, on the writer thread: nobody is planning a line for a job then, so none can lose its state under it. */
+static void forget_idle(void *context, enum status status, const struct error *commit_err)
+{
+	struct control *control = context;
+	struct pipeline *pipeline = control->owner;
+	AUTO_MEM struct job_state **jobs = NULL;
+	struct error err;
+	size_t count;
+
+	(void)commit_err;
+	mem_free(control);
+	if (status != OK || directory_list(pipeline->directory, &jobs, &count, &err) != OK)
+		return; /* a later round tries again */
+	for (size_t i = 0; i < count; i++) {
+		if (is_idle(jobs[i], clock_wall_ms()))
+			directory_remove(pipeline->directory, jobs[i]);
+		job_unref(jobs[i]);
+	}
+}
+
+static enum status write_nothing(void *context, struct store_tx *tx, struct error *err)
+{
+	(void)context;
+	(void)tx;
+	(void)err;
+	return OK;
+}
+
+static void ask_to_forget(struct pipeline *pipeline)
+{
+	struct control *control = mem_zeroed(sizeof *control);
+	struct error err;
+
+	if (!control)
+		return; /* a later round tries again */
+	*control = (struct control){.work = write_nothing, .done = forget_idle, .context = control, .owner = pipeline};
+	if (pipeline_push_control(pipeline, control, &err) != OK)
+		mem_free(control); /* stopping */
+}
+
+/* ---- the thread ---- */
+
+static void look_at_streams(struct maintenance *m, bool *has_idle)
+{
+	AUTO_MEM struct job_state **jobs = NULL;
+	struct error err;
+	size_t count;
+
+	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
+		return; /* out of memory: the next round tries again */
+	for (size_t i = 0; i < count; i++) {
+		pthread_mutex_lock(&jobs[i]->mutex);
+		size_t streams = jobs[i]->stream_count;
+		pthread_mutex_unlock(&jobs[i]->mutex);
+		for (size_t j = 0; j < streams; j++) {
+			pthread_mutex_lock(&jobs[i]->mutex);
+			struct stream_state *stream = jobs[i]->streams[j];
+			pthread_mutex_unlock(&jobs[i]->mutex);
+			resum_stream(m, stream);
+		}
+		*has_idle = *has_idle || is_idle(jobs[i], clock_wall_ms());
+		job_unref(jobs[i]);
+	}
+}
+
+static void maintain(struct maintenance *m, int64_t now_ms)
+{
+	bool has_idle = false;
+
+	if (now_ms - m->flushed_ms >= SUMMARY_MS) {
+		look_at_streams(m, &has_idle);
+		flush_summaries(m);
+		m->flushed_ms = now_ms;
+	}
+	seal(m, is_debt_high(m), INT64_MAX);
+	if (has_idle)
+		ask_to_forget(m->pipeline);
+}
+
+void *maintenance_run(void *context)
+{
+	struct pipeline *pipeline = context;
+	AUTO(store_reader) reader = NULL;
+	AUTO(zstd) zstd = zstd_new();
+	struct maintenance m = {.pipeline = pipeline, .zstd = zstd, .oldest_since_ms = clock_mono_ms()};
+	struct error err;
+
+	if (!zstd || store_reader_new(&reader, pipeline->options.store, &err) != OK) {
+		log_line(LOG_ERROR, "maintenance_failed", "error=\"out of memory or no reader\"");
+		abort(); /* without it the journal grows until ingest stops: better to say so at once */
+	}
+	m.reader = reader;
+	while (!pipeline_wait_tick(pipeline, TICK_MS))
+		maintain(&m, clock_mono_ms());
+	flush_summaries(&m);
+	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
+	return NULL;
+}

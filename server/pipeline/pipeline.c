@@ -1,0 +1,199 @@
+#include "pipeline/internal.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+enum { FIRST_RETRY_S = 1, DEBT_RETRY_S = 5 };
+
+bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
+{
+	struct timespec deadline = clock_deadline(timeout_ms);
+
+	pthread_mutex_lock(&pipeline->tick_mutex);
+	int result = 0;
+	while (!pipeline->must_end && result == 0)
+		result = pthread_cond_timedwait(&pipeline->tick, &pipeline->tick_mutex, &deadline);
+	bool must_end = pipeline->must_end;
+	pthread_mutex_unlock(&pipeline->tick_mutex);
+	return must_end;
+}
+
+static void end_ticks(struct pipeline *pipeline)
+{
+	pthread_mutex_lock(&pipeline->tick_mutex);
+	pipeline->must_end = true;
+	pthread_cond_broadcast(&pipeline->tick);
+	pthread_mutex_unlock(&pipeline->tick_mutex);
+}
+
+static enum status make(struct pipeline *pipeline, struct error *err)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&pipeline->tick, &attributes);
+	pthread_condattr_destroy(&attributes);
+	pthread_mutex_init(&pipeline->tick_mutex, NULL);
+	pipeline->directory = directory_new();
+	pipeline->queue = queue_new(pipeline->options.queue_items, pipeline->options.queue_bytes);
+	pipeline->zstd = zstd_new();
+	pipeline->journal.plain = BUF_INIT(SIZE_MAX / 2);
+	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	return definition_presets_new(&pipeline->presets, pipeline->options.presets, err);
+}
+
+static enum status start_worker(struct pipeline *pipeline, unsigned number, struct error *err)
+{
+	struct extract_worker *worker = &pipeline->extract[number];
+
+	worker->pipeline = pipeline;
+	worker->number = number;
+	worker->queue = queue_new(SIZE_MAX, SIZE_MAX);
+	worker->scratch = regex_scratch_new();
+	atomic_init(&worker->done_seq, atomic_load(&pipeline->figures.committed_seq));
+	if (!worker->queue || !worker->scratch)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	regex_scratch_limit(worker->scratch, pipeline->options.match_steps);
+	if (pthread_create(&worker->thread, NULL, extract_run, worker) != 0)
+		return error_set(err, ERR_MEMORY, "cannot start extraction thread %u", number);
+	pipeline->extract_count++;
+	return OK;
+}
+
+static enum status start_thread(pthread_t *thread, bool *has_it, void *(*run)(void *), struct pipeline *pipeline, struct error *err)
+{
+	if (pthread_create(thread, NULL, run, pipeline) != 0)
+		return error_set(err, ERR_MEMORY, "cannot start a thread");
+	*has_it = true;
+	return OK;
+}
+
+static enum status start_threads(struct pipeline *pipeline, struct error *err)
+{
+	unsigned count = pipeline->options.extract_threads;
+
+	/* all of them before the writer: a group goes to extract_count of them */
+	for (unsigned i = 0; i < count && i < EXTRACT_THREADS_MAX; i++)
+		TRY(start_worker(pipeline, i, err));
+	TRY(start_thread(&pipeline->writer, &pipeline->has_writer, writer_run, pipeline, err));
+	TRY(start_thread(&pipeline->publisher, &pipeline->has_publisher, publisher_run, pipeline, err));
+	return start_thread(&pipeline->maintenance, &pipeline->has_maintenance, maintenance_run, pipeline, err);
+}
+
+enum status pipeline_start(struct pipeline **out, const struct pipeline_options *options, struct error *err)
+{
+	AUTO(pipeline) pipeline = mem_zeroed(sizeof *pipeline);
+
+	if (!pipeline)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	pipeline->options = *options;
+	TRY(make(pipeline, err));
+	TRY(recover_journal(pipeline, err));
+	TRY(start_threads(pipeline, err));
+	*out = pipeline;
+	pipeline = NULL;
+	return OK;
+}
+
+/* What waits for the writer or for extraction. */
+static bool is_behind(struct pipeline *pipeline)
+{
+	size_t items, bytes;
+
+	queue_size(pipeline->queue, &items, &bytes);
+	return items || atomic_load(&pipeline->backlog_bytes);
+}
+
+void pipeline_drain(struct pipeline *pipeline, int64_t deadline_ms)
+{
+	int64_t until_ms = clock_mono_ms() + deadline_ms;
+
+	atomic_store(&pipeline->is_stopping, true);
+	while (is_behind(pipeline) && clock_mono_ms() < until_ms)
+		pipeline_wait_tick(pipeline, 2); /* nobody ends the ticks yet: a short wait */
+	pipeline->drain_ms = until_ms > clock_mono_ms() ? until_ms - clock_mono_ms() : 0;
+	end_ticks(pipeline);
+	if (pipeline->has_maintenance)
+		pthread_join(pipeline->maintenance, NULL);
+	pipeline->has_maintenance = false;
+}
+
+static void free_worker(struct extract_worker *worker)
+{
+	queue_close(worker->queue);
+	pthread_join(worker->thread, NULL);
+}
+
+void pipeline_free(struct pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	atomic_store(&pipeline->is_stopping, true);
+	end_ticks(pipeline);
+	if (pipeline->has_maintenance)
+		pthread_join(pipeline->maintenance, NULL);
+	if (pipeline->has_publisher)
+		pthread_join(pipeline->publisher, NULL);
+	if (pipeline->queue)
+		queue_close(pipeline->queue);
+	if (pipeline->has_writer)
+		pthread_join(pipeline->writer, NULL);
+	for (unsigned i = 0; i < pipeline->extract_count; i++)
+		free_worker(&pipeline->extract[i]);
+	for (unsigned i = 0; i < EXTRACT_THREADS_MAX; i++) {
+		queue_free(pipeline->extract[i].queue);
+		regex_scratch_free(pipeline->extract[i].scratch);
+		extracted_list_done(&pipeline->extract[i].found);
+	}
+	queue_free(pipeline->queue);
+	directory_free(pipeline->directory);
+	definition_set_free(pipeline->presets);
+	zstd_free(pipeline->zstd);
+	buf_done(&pipeline->journal.plain);
+	pthread_cond_destroy(&pipeline->tick);
+	pthread_mutex_destroy(&pipeline->tick_mutex);
+	mem_free(pipeline);
+}
+
+static enum status refuse(struct pipeline *pipeline, int retry_after_s, struct error *err)
+{
+	atomic_fetch_add(&pipeline->figures.refused_busy, 1);
+	if (err)
+		err->retry_after_s = retry_after_s;
+	return ERR_BUSY;
+}
+
+enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
+	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err)
+{
+	size_t backlog = atomic_load(&pipeline->backlog_bytes);
+	uint64_t debt = atomic_load(&pipeline->figures.journal_bytes);
+
+	if (atomic_load(&pipeline->is_stopping))
+		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
+	if (backlog > pipeline->options.queue_bytes) {
+		error_set(err, ERR_BUSY, "extraction is %zu bytes behind (--queue-bytes)", backlog);
+		return refuse(pipeline, FIRST_RETRY_S, err);
+	}
+	if (debt > pipeline->options.journal_bytes) {
+		error_set(err, ERR_BUSY, "the journal holds %llu bytes that are not sealed yet (--journal-bytes)", (unsigned long long)debt);
+		return refuse(pipeline, DEBT_RETRY_S, err);
+	}
+	struct ingest *ingest = mem_zeroed(sizeof *ingest);
+	if (!ingest)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*ingest = (struct ingest){.batch = batch, .done = done, .context = context};
+	ingest->work_item.item.bytes = arena_bytes(batch->arena) + batch->line_count * sizeof(struct line);
+	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);
+	if (status != OK)
+		mem_free(ingest);
+	return status == ERR_BUSY ? refuse(pipeline, FIRST_RETRY_S, err) : status;
+}
+
+const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline)
+{
+	return &pipeline->figures;
+}

@@ -1,0 +1,207 @@
+/*
+ * Job: the only place that knows the order: journal, extract, detect, rule, seal, publish. Takes batches and control work
+ *      from many threads; one writer commits them in groups; consumers of the journal derive everything else.
+ * Ownership: new/free; a batch that was submitted with OK is the pipeline's.
+ * Threads: its own: writer, extract x N, publisher, maintenance. Calls below from any thread unless they say otherwise.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "live/hub.h"
+#include "model/batch.h"
+#include "store/store.h"
+
+#include <stdatomic.h>
+
+struct pipeline;
+
+struct pipeline_options {
+	struct store *store;
+	struct hub *hub;
+	struct span presets;	     /* presets.json */
+	size_t queue_items;	     /* batches that may wait for the writer */
+	size_t queue_bytes;	     /* and their memory, extraction's backlog included */
+	size_t group_bytes;	     /* a commit takes at most this much text: 4 MiB */
+	int64_t group_ms;	     /* or this much work: 10 ms */
+	uint64_t journal_bytes;	     /* rows not sealed yet; beyond it ingest answers 429 */
+	uint64_t seal_bytes;	     /* journal size from which on everything is sealed */
+	int64_t seal_age_ms;	     /* or the age of its oldest row */
+	unsigned extract_threads;
+	uint32_t match_steps;	     /* a regular expression's limit on one line */
+	size_t max_streams_a_job;
+	size_t max_series_a_stream;
+	/* New outbox rows are on disk. Any thread. */
+	void (*deliveries_due)(void *context);
+	/* Each 50 ms, on the publisher's thread; may be NULL. */
+	void (*tick)(void *context);
+	void *context;
+	struct span public_url; /* for links in messages */
+};
+
+/* Replays the journal (state as before the stop or the crash), then starts the threads. */
+enum status pipeline_start(struct pipeline **out, const struct pipeline_options *options, struct error *err) MUST_CHECK;
+/* No more batches (ERR_UNAVAILABLE); commits what waits, lets the consumers catch up, seals within deadline_ms. */
+void pipeline_drain(struct pipeline *pipeline, int64_t deadline_ms);
+/* After the drain. Stops the threads. */
+void pipeline_free(struct pipeline *pipeline);
+
+struct ingest_result {
+	enum status status;
+	struct error err;
+	size_t accepted;
+	size_t duplicate; /* lines that an offset showed to be here already */
+	uint64_t seq;
+	uint64_t next_offset; /* of the stream, when the batch had one part */
+};
+
+/*
+ * done is called once, on the writer thread, when the batch is durable or refused: it must be quick and must not call back.
+ * ERR_BUSY, ERR_UNAVAILABLE: not taken, done is not called, the batch stays the caller's.
+ */
+enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
+	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err) MUST_CHECK;
+
+/* Runs work inside a transaction of the writer, waits until it is durable. Worker threads only (it blocks). */
+enum status pipeline_execute(struct pipeline *pipeline, enum status (*work)(void *context, struct store_tx *tx, struct error *err),
+	void *context, struct error *err) MUST_CHECK;
+
+/* ---- jobs (worker threads: they wait for the writer) ---- */
+/* A CreateTrainingJob document. ERR_CONFLICT: exists (unless it was only made by its first line); ERR_SEMANTIC with field. */
+enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms,
+	struct error *err) MUST_CHECK;
+struct job_transition {
+	struct span secondary;
+	struct span message;
+	struct span failure_reason;
+	int64_t time_ms;
+};
+enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team, const struct job_transition *transition,
+	struct error *err) MUST_CHECK;
+/* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */
+enum status pipeline_delete_job(struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
+
+/* ---- views: what is sealed and what is in RAM, as one ---- */
+struct series_view {
+	uint32_t series_id;
+	struct span metric;
+	struct span unit;
+	enum role role;
+	int higher;
+	struct summary summary; /* of the points that are not superseded */
+	int64_t min_step, max_step, min_ms, max_ms; /* over all points */
+	uint64_t sealed_points;
+	struct point *tail; /* a copy of the points behind them; NULL unless asked for */
+	size_t tail_count;
+};
+struct health_view {
+	struct span name;
+	uint64_t tried, matched, not_numeric, limited;
+};
+struct stream_view {
+	uint32_t stream_id;
+	struct span name;
+	struct span host;
+	uint64_t lines;
+	uint64_t bytes;
+	int64_t first_ms; /* 0: no line yet */
+	int64_t last_ms;
+	int64_t last_arrival_ms;
+	uint32_t attempt;
+	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
+	size_t attempt_start_count;
+	struct span preset; /* "" : definitions of the job, or none recognised yet */
+	struct series_view *series;
+	size_t series_count;
+	struct health_view *health;
+	size_t health_count;
+};
+struct job_view {
+	struct job_row row;
+	struct stream_view *streams;
+	size_t stream_count;
+	uint64_t seq; /* everything up to it is in the view */
+};
+enum view_parts { VIEW_SERIES = 1, VIEW_TAILS = 2 };
+/* stream "": all of them; metric "": all, else only its tails are copied. ERR_NOT_FOUND names the job or stream. */
+enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, struct span metric, unsigned parts, struct job_view *out, struct error *err) MUST_CHECK;
+
+struct line_view {
+	uint64_t number;
+	int64_t ts_ms; /* effective log time */
+	struct span text;
+	uint32_t flags;
+};
+/* Lines from..from+limit of one stream (from UINT64_MAX: the last limit ones). *total: lines of the stream. */
+enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	struct span stream, uint64_t from, size_t limit, struct line_view **out, size_t *count, uint64_t *total,
+	struct error *err) MUST_CHECK;
+
+enum chart_axis { AXIS_STEP, AXIS_TIME, AXIS_RELATIVE };
+enum { ATTEMPTS_LIVE = -1, ATTEMPTS_ALL = -2 };
+struct chart_query {
+	struct span metric;
+	struct span stream; /* "": folded over all */
+	enum chart_axis axis;
+	int64_t from; /* inclusive; INT64_MIN: from the first */
+	int64_t to;   /* inclusive; INT64_MAX: to the last */
+	size_t buckets;
+	int attempts; /* ATTEMPTS_LIVE, ATTEMPTS_ALL or a number */
+};
+struct bucket {
+	int64_t x; /* of its first point, and of the others */
+	int64_t last_x, min_x, max_x;
+	double first, last, min, max, sum;
+	uint64_t count; /* finite values */
+	uint32_t nan_count, inf_count, neg_inf_count;
+	uint64_t min_line, max_line, first_line;
+	uint32_t min_stream, max_stream, first_stream; /* index into the view's streams */
+	uint32_t attempt;
+};
+struct chart {
+	struct bucket *buckets; /* only those that hold points, in order of x */
+	size_t count;
+	uint64_t total_points;
+	int64_t bucket_width;
+	struct job_view view;
+};
+enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+/* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
+enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, const struct chart_query *query,
+	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series, const struct point *point,
+		int64_t x, struct error *err),
+	void *context, struct error *err) MUST_CHECK;
+
+/* A row of the jobs list, as the API and the live events show it. */
+enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err) MUST_CHECK;
+/* Into an object that is open: the derived fields alone. */
+enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err) MUST_CHECK;
+
+struct pipeline_figures {
+	atomic_uint_fast64_t lines;
+	atomic_uint_fast64_t bytes;
+	atomic_uint_fast64_t points;
+	atomic_uint_fast64_t commits;
+	atomic_uint_fast64_t commit_us; /* sum */
+	atomic_uint_fast64_t batches;
+	atomic_uint_fast64_t duplicate_lines;
+	atomic_uint_fast64_t cut_lines;
+	atomic_uint_fast64_t refused_busy;
+	atomic_uint_fast64_t failed_commits;
+	atomic_uint_fast64_t journal_bytes;
+	atomic_uint_fast64_t committed_seq;
+	atomic_uint_fast64_t extracted_seq;
+	atomic_uint_fast64_t sealed_lines;
+	atomic_uint_fast64_t sealed_points;
+	atomic_uint_fast64_t incidents;
+	atomic_uint_fast64_t lines_per_s; /* over the last seconds */
+};
+const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
+
+AUTO_TYPE(pipeline)

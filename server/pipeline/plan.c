@@ -1,0 +1,272 @@
+#include "pipeline/plan.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status plan_open(struct plan *plan, struct pipeline *pipeline, struct store_tx *tx, uint64_t seq, struct error *err)
+{
+	*plan = (struct plan){.pipeline = pipeline, .tx = tx, .seq = seq};
+	plan->new_jobs = map_new();
+	plan->new_streams = map_new();
+	if (plan->new_jobs && plan->new_streams)
+		return OK;
+	plan_abandon(plan);
+	return out_of_memory(err);
+}
+
+static void close_plan(struct plan *plan)
+{
+	map_free(plan->new_jobs);
+	map_free(plan->new_streams);
+	mem_free(plan->slices);
+	*plan = (struct plan){0};
+}
+
+void plan_abandon(struct plan *plan)
+{
+	void *value;
+
+	for (size_t i = 0; i < plan->slice_count; i++)
+		definitions_unref(plan->slices[i].definitions);
+	for (struct stream_state *stream = plan->touched; stream; stream = stream->next_touched) {
+		stream->planned_line = stream->committed_line;
+		stream->planned_byte = stream->committed_byte;
+		stream->is_touched = false;
+	}
+	if (plan->new_streams)
+		for (size_t at = 0; map_next(plan->new_streams, &at, NULL, &value);)
+			stream_state_free(value);
+	if (plan->new_jobs)
+		for (size_t at = 0; map_next(plan->new_jobs, &at, NULL, &value);)
+			job_unref(value);
+	close_plan(plan);
+}
+
+static enum status plan_job(struct plan *plan, struct ingest *ingest, struct span name, struct job_state **out, struct error *err)
+{
+	bool is_new;
+
+	if ((*out = map_get(plan->new_jobs, name)))
+		return OK;
+	TRY(resolve_job(plan->pipeline, plan->tx, name, ingest->batch->team, ingest->batch->arrival_ms, out, &is_new, err));
+	if (is_new && !map_put(plan->new_jobs, name, *out)) {
+		job_unref(*out);
+		return out_of_memory(err);
+	}
+	return OK;
+}
+
+static struct span stream_key(struct arena *arena, const struct job_state *job, struct span name)
+{
+	char *key = arena_alloc(arena, sizeof job->job_id + name.len);
+
+	if (!key)
+		return span_of(NULL, 0);
+	memcpy(key, &job->job_id, sizeof job->job_id);
+	memcpy(key + sizeof job->job_id, name.ptr, name.len);
+	return span_of(key, sizeof job->job_id + name.len);
+}
+
+static enum status plan_stream(struct plan *plan, struct ingest *ingest, const struct batch_part *part, struct stream_state **out,
+	struct error *err)
+{
+	struct job_state *job;
+	bool is_new;
+
+	TRY(plan_job(plan, ingest, part->job, &job, err));
+	struct span key = stream_key(ingest->batch->arena, job, part->stream);
+	if (!key.ptr)
+		return out_of_memory(err);
+	if ((*out = map_get(plan->new_streams, key)))
+		return OK;
+	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream, ingest->batch->host, ingest->batch->arrival_ms, out, &is_new, err));
+	if (is_new && !map_put(plan->new_streams, key, *out)) {
+		stream_state_free(*out);
+		return out_of_memory(err);
+	}
+	return OK;
+}
+
+/* With an offset: which lines are new. Overlap is dropped whole lines at a time; a gap is a conflict that says where to go on. */
+static enum status check_offset(const struct ingest *ingest, const struct stream_state *stream, size_t *skip, struct error *err)
+{
+	const struct batch *batch = ingest->batch;
+	uint64_t at = (uint64_t)batch->offset;
+
+	*skip = 0;
+	if (batch->offset < 0)
+		return OK;
+	if (at > stream->planned_byte)
+		return error_set_field(err, ERR_CONFLICT, "offset",
+			"offset %llu leaves a gap: stream '%s' stands at byte %llu; send from there", (unsigned long long)at,
+			stream->name, (unsigned long long)stream->planned_byte);
+	while (*skip < batch->parts[0].count && at < stream->planned_byte)
+		at += batch->parts[0].lines[(*skip)++].sent_bytes;
+	if (at > stream->planned_byte)
+		return error_set_field(err, ERR_CONFLICT, "offset",
+			"offset %lld overlaps what stream '%s' holds in the middle of a line; send from byte %llu",
+			(long long)batch->offset, stream->name, (unsigned long long)stream->planned_byte);
+	return OK;
+}
+
+static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part, struct stream_state *stream,
+	size_t skip, struct error *err)
+{
+	struct journal_slice slice = {.job_id = stream->job->job_id,
+		.stream_id = stream->stream_id,
+		.generation = stream->job->generation,
+		.first_line = stream->planned_line,
+		.first_byte = stream->planned_byte,
+		.arrival_ms = ingest->batch->arrival_ms,
+		.line_count = part->count - skip};
+	struct plan_slice planned = {.stream = stream};
+
+	for (size_t i = skip; i < part->count; i++) {
+		slice.text_bytes += part->lines[i].text.len + 1;
+		planned.sent_bytes += part->lines[i].sent_bytes;
+	}
+	slice.sent_bytes = planned.sent_bytes;
+	if (!mem_grow((void **)&plan->slices, plan->slice_count, &plan->slice_cap, sizeof *plan->slices))
+		return out_of_memory(err);
+	TRY(resolve_definitions(plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
+	planned.range = (struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes, slice.arrival_ms};
+	journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
+	plan->slices[plan->slice_count++] = planned;
+	if (!stream->is_touched) {
+		stream->is_touched = true;
+		stream->next_touched = plan->touched;
+		plan->touched = stream;
+	}
+	stream->planned_line += slice.line_count;
+	stream->planned_byte += planned.sent_bytes;
+	return OK;
+}
+
+/* Undoes the slices of one batch whose later part failed. */
+static void drop_slices(struct plan *plan, size_t keep, size_t plain_len, size_t journal_count)
+{
+	while (plan->slice_count > keep) {
+		struct plan_slice *slice = &plan->slices[--plan->slice_count];
+		slice->stream->planned_line -= slice->range.line_count;
+		slice->stream->planned_byte -= slice->sent_bytes;
+		definitions_unref(slice->definitions);
+	}
+	plan->pipeline->journal.plain.len = plain_len;
+	plan->pipeline->journal.plain.failure = OK;
+	plan->pipeline->journal.slice_count = journal_count;
+}
+
+static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct error *err)
+{
+	struct stream_state *stream;
+	size_t skip;
+
+	for (size_t i = 0; i < ingest->batch->part_count; i++) {
+		const struct batch_part *part = &ingest->batch->parts[i];
+		TRY(plan_stream(plan, ingest, part, &stream, err));
+		ingest->result.next_offset = stream->planned_byte;
+		TRY(check_offset(ingest, stream, &skip, err));
+		ingest->result.duplicate += skip;
+		ingest->result.accepted += part->count - skip;
+		if (part->count > skip)
+			TRY(add_slice(plan, ingest, part, stream, skip, err));
+		ingest->result.next_offset = stream->planned_byte;
+	}
+	return buf_status(&plan->pipeline->journal.plain, err);
+}
+
+enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *err)
+{
+	struct journal_writer *journal = &plan->pipeline->journal;
+	size_t keep = plan->slice_count, plain_len = journal->plain.len, journal_count = journal->slice_count;
+
+	ingest->result = (struct ingest_result){.seq = plan->seq};
+	enum status status = plan_parts(plan, ingest, err);
+	if (status == OK)
+		return OK;
+	/* What the batch made (a job, a stream) stays in the transaction and in the plan: empty, and harmless. */
+	drop_slices(plan, keep, plain_len, journal_count);
+	uint64_t next_offset = ingest->result.next_offset;
+	ingest->result = (struct ingest_result){.status = status, .err = *err, .next_offset = next_offset};
+	return status;
+}
+
+/* After the commit there is no way back: the database is ahead of this process, a restart repairs it. */
+static void *must_have(void *pointer)
+{
+	if (!pointer) {
+		log_line(LOG_ERROR, "out_of_memory", "where=\"after a commit\" action=\"stopping; nothing is lost, restart\"");
+		abort();
+	}
+	return pointer;
+}
+
+static void publish_states(struct plan *plan)
+{
+	void *value;
+
+	for (size_t at = 0; map_next(plan->new_jobs, &at, NULL, &value);)
+		must_have(directory_add(plan->pipeline->directory, value) ? value : NULL);
+	for (size_t at = 0; map_next(plan->new_streams, &at, NULL, &value);) {
+		struct stream_state *stream = value;
+		must_have(job_add_stream(stream->job, stream) ? stream : NULL);
+	}
+}
+
+static void publish_range(const struct plan_slice *slice)
+{
+	struct stream_state *stream = slice->stream;
+
+	pthread_mutex_lock(&stream->mutex);
+	must_have(mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges) ? stream : NULL);
+	stream->ranges[stream->range_count++] = slice->range;
+	stream->unsealed_bytes += slice->range.text_bytes;
+	stream->committed_line = slice->range.first_line + slice->range.line_count;
+	stream->committed_byte += slice->sent_bytes;
+	stream->last_arrival_ms = slice->range.arrival_ms;
+	pthread_mutex_unlock(&stream->mutex);
+	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);
+	atomic_store(&stream->job->is_summary_dirty, true);
+	atomic_store(&stream->job->is_row_dirty, true);
+}
+
+static struct group *make_group(struct plan *plan, struct buf *plain)
+{
+	struct group *group = must_have(mem_zeroed(sizeof *group));
+	struct error err;
+
+	group->seq = plan->seq;
+	group->plain = *plain;
+	*plain = BUF_INIT(plain->max_bytes);
+	group->arena = must_have(arena_new());
+	must_have(journal_slices(buf_span(&group->plain), &group->slices, &group->count, group->arena, &err) == OK ? group : NULL);
+	must_have(group->count == plan->slice_count ? group : NULL);
+	group->streams = must_have(arena_alloc(group->arena, group->count * sizeof *group->streams));
+	group->definitions = must_have(arena_alloc(group->arena, group->count * sizeof *group->definitions));
+	for (size_t i = 0; i < group->count; i++) {
+		group->streams[i] = plan->slices[i].stream;
+		group->definitions[i] = plan->slices[i].definitions;
+		job_ref(group->streams[i]->job);
+	}
+	return group;
+}
+
+struct group *plan_publish(struct plan *plan, struct buf *plain)
+{
+	struct group *group = NULL;
+
+	publish_states(plan);
+	for (struct stream_state *stream = plan->touched; stream; stream = stream->next_touched)
+		stream->is_touched = false;
+	for (size_t i = 0; i < plan->slice_count; i++)
+		publish_range(&plan->slices[i]);
+	if (plan->slice_count)
+		group = make_group(plan, plain);
+	close_plan(plan);
+	return group;
+}

@@ -1,0 +1,34 @@
+/*
+ * Job: one group being planned by the writer: what its batches become in the journal, and which states are new. RAM that
+ *      others see changes only by plan_publish, after the commit.
+ * Ownership: the plan owns new states until it publishes them. Threads: the writer's.
+ */
+#pragma once
+
+#include "pipeline/internal.h"
+
+struct plan_slice {
+	struct stream_state *stream;
+	struct definitions *definitions; /* counted */
+	struct tail_range range;
+	uint64_t sent_bytes;
+};
+
+struct plan {
+	struct pipeline *pipeline;
+	struct store_tx *tx;
+	struct map *new_jobs;	 /* name -> job_state */
+	struct map *new_streams; /* job id and name -> stream_state */
+	struct stream_state *touched;
+	struct plan_slice *slices;
+	size_t slice_count, slice_cap;
+	uint64_t seq;
+};
+
+enum status plan_open(struct plan *plan, struct pipeline *pipeline, struct store_tx *tx, uint64_t seq, struct error *err) MUST_CHECK;
+/* Fills ingest->result; an error is that batch's alone and is in its result too. */
+enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *err) MUST_CHECK;
+/* Undoes everything in RAM: the transaction failed. */
+void plan_abandon(struct plan *plan);
+/* The transaction is on disk: makes everything visible and returns the group for the consumers (NULL: no lines). */
+struct group *plan_publish(struct plan *plan, struct buf *plain);

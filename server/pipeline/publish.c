@@ -1,0 +1,196 @@
+/* The publisher: at most each 50 ms one event a job with what is new, rendered only for somebody who listens. */
+#include "pipeline/internal.h"
+
+#include "alert/rule.h"
+#include "base/log.h"
+
+enum { TICK_MS = 50, ROW_EVENT_MS = 1000, EVENT_MAX_BYTES = 1 << 20, POINTS_MAX = 10000 };
+
+static void publish(struct pipeline *pipeline, const char *job, enum hub_kind kind, const struct buf *json)
+{
+	struct error err;
+
+	if (json->failure || hub_publish(pipeline->options.hub, span_from(job), kind,
+				    atomic_load(&pipeline->figures.extracted_seq), buf_span(json), &err) != OK)
+		log_line(LOG_WARNING, "event_dropped", "job=\"%s\" kind=%d", job, (int)kind);
+}
+
+static void write_point(struct json_writer *w, const struct point *point)
+{
+	json_array(w);
+	json_i64(w, point->step);
+	json_i64(w, point->ts_ms);
+	json_double(w, point->value);
+	json_i64(w, (int64_t)point->line);
+	json_i64(w, point->attempt);
+	json_array_end(w);
+}
+
+static void write_series(struct stream_state *stream, struct series_state *series, struct json_writer *w)
+{
+	uint64_t first = series->published < series->sealed_points ? series->sealed_points : series->published;
+	uint64_t end = series->sealed_points + series->tail_count;
+
+	if (end - first > POINTS_MAX) /* a burst: a chart this far behind fetches; the newest are enough to see it move */
+		first = end - POINTS_MAX;
+	json_object(w);
+	json_put_text(w, "metric", series->metric);
+	json_put_text(w, "stream", stream->name);
+	json_put_text(w, "role", role_name(series->role));
+	json_key(w, "points");
+	json_array(w);
+	for (uint64_t i = first; i < end; i++)
+		write_point(w, &series->tail[i - series->sealed_points]);
+	json_array_end(w);
+	json_object_end(w);
+}
+
+/* Under the stream's lock. False: nothing new. */
+static bool write_points(struct stream_state *stream, bool is_wanted, struct buf *out)
+{
+	struct json_writer w = json_writer_on(out);
+	bool has_news = false;
+
+	json_object(&w);
+	json_put_text(&w, "job", stream->job->name);
+	json_key(&w, "series");
+	json_array(&w);
+	for (size_t i = 0; i < stream->series_count; i++) {
+		struct series_state *series = stream->series[i];
+		uint64_t end = series->sealed_points + series->tail_count;
+		if (is_wanted && end > series->published) {
+			write_series(stream, series, &w);
+			has_news = true;
+		}
+		series->published = end;
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+	return has_news;
+}
+
+static bool write_lines(struct stream_state *stream, struct buf *out)
+{
+	struct json_writer w = json_writer_on(out);
+
+	if (!stream->live_count)
+		return false;
+	json_object(&w);
+	json_put_text(&w, "job", stream->job->name);
+	json_put_text(&w, "stream", stream->name);
+	json_put_i64(&w, "from", (int64_t)stream->live_from);
+	json_put_i64(&w, "count", (int64_t)stream->live_count);
+	json_key(&w, "lines");
+	bool is_whole = !stream->live_lines.failure;
+	buf_append_char(out, '[');
+	if (is_whole)
+		buf_append_span(out, buf_span(&stream->live_lines));
+	buf_append_text(out, "]}");
+	buf_reset(&stream->live_lines);
+	stream->live_count = 0;
+	return true;
+}
+
+static void publish_stream(struct pipeline *pipeline, struct stream_state *stream, struct buf *points, struct buf *lines)
+{
+	bool is_wanted = hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_POINTS);
+
+	buf_reset(points);
+	buf_reset(lines);
+	pthread_mutex_lock(&stream->mutex);
+	bool has_points = write_points(stream, is_wanted, points);
+	bool has_lines = write_lines(stream, lines);
+	pthread_mutex_unlock(&stream->mutex);
+	if (has_points)
+		publish(pipeline, stream->job->name, HUB_POINTS, points);
+	if (has_lines)
+		publish(pipeline, stream->job->name, HUB_LINES, lines);
+}
+
+void publish_incident(struct pipeline *pipeline, const struct incident_row *row)
+{
+	AUTO_DONE(buf) json = BUF_INIT(EVENT_MAX_BYTES);
+	struct json_writer w = json_writer_on(&json);
+	struct error err;
+
+	if (!hub_wants(pipeline->options.hub, row->job, HUB_INCIDENT))
+		return;
+	incident_write_json(row, &w);
+	if (json.failure || hub_publish(pipeline->options.hub, row->job, HUB_INCIDENT,
+				    atomic_load(&pipeline->figures.extracted_seq), buf_span(&json), &err) != OK)
+		log_line(LOG_WARNING, "event_dropped", "kind=incident");
+}
+
+static enum status write_row(struct store_reader *reader, const char *name, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct json_writer w = json_writer_on(out);
+	struct job_row row;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(store_read_job(reader, arena, span_from(name), &row, err));
+	TRY(pipeline_write_job_row(reader, arena, &row, &w, err));
+	return buf_status(out, err);
+}
+
+/* Rows of jobs that changed, once a second: numbers that people read need not be faster. */
+static void publish_rows(struct pipeline *pipeline, struct store_reader *reader, struct buf *out)
+{
+	AUTO_MEM struct job_state **jobs = NULL;
+	struct error err;
+	size_t count;
+
+	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
+		return; /* out of memory: the next second tries again */
+	for (size_t i = 0; i < count; i++) {
+		bool is_wanted = hub_wants(pipeline->options.hub, span_from(jobs[i]->name), HUB_JOB);
+		buf_reset(out);
+		if (is_wanted && !atomic_load(&jobs[i]->is_summary_dirty) && atomic_exchange(&jobs[i]->is_row_dirty, false) &&
+			write_row(reader, jobs[i]->name, out, &err) == OK)
+			publish(pipeline, jobs[i]->name, HUB_JOB, out);
+		job_unref(jobs[i]);
+	}
+}
+
+static void measure_rate(struct pipeline *pipeline, uint64_t *lines_before)
+{
+	uint64_t lines = atomic_load(&pipeline->figures.lines), before = atomic_load(&pipeline->figures.lines_per_s);
+
+	/* smoothed over about four seconds, so that a pause between two bursts does not read as an outage */
+	atomic_store(&pipeline->figures.lines_per_s, (before * 3 + (lines - *lines_before)) / 4);
+	*lines_before = lines;
+}
+
+void *publisher_run(void *context)
+{
+	struct pipeline *pipeline = context;
+	AUTO(store_reader) reader = NULL;
+	AUTO_DONE(buf) points = BUF_INIT(EVENT_MAX_BYTES);
+	AUTO_DONE(buf) lines = BUF_INIT(EVENT_MAX_BYTES);
+	int64_t rows_ms = 0;
+	uint64_t lines_before = 0;
+	struct error err;
+
+	if (store_reader_new(&reader, pipeline->options.store, &err) != OK) {
+		log_line(LOG_ERROR, "publisher_failed", "error=\"%s\"", err.text);
+		return NULL;
+	}
+	while (!pipeline_wait_tick(pipeline, TICK_MS)) {
+		int64_t now_ms = clock_mono_ms();
+		if (pipeline->options.tick)
+			pipeline->options.tick(pipeline->options.context);
+		directory_swap_dirty(pipeline->directory);
+		for (struct stream_state *stream; (stream = directory_pop_dirty(pipeline->directory));) {
+			publish_stream(pipeline, stream, &points, &lines);
+			job_unref(stream->job);
+		}
+		if (now_ms - rows_ms >= ROW_EVENT_MS) {
+			publish_rows(pipeline, reader, &points);
+			measure_rate(pipeline, &lines_before);
+			rows_ms = now_ms;
+		}
+		hub_flush(pipeline->options.hub, now_ms);
+	}
+	return NULL;
+}

@@ -1,0 +1,222 @@
+/* States of jobs and streams on the writer thread: from RAM, else from the store, else new. */
+#include "pipeline/internal.h"
+
+#include <stdio.h>
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static enum status check_team(struct span owner, struct span job, struct span team, struct error *err)
+{
+	if (!team.len || span_equal(owner, team))
+		return OK;
+	return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s; this token's team is '%.*s'", SPAN_ARGS(job),
+		owner.len ? "team " : "no team", SPAN_ARGS(owner), SPAN_ARGS(team));
+}
+
+static enum status make_job(struct store_tx *tx, struct span name, struct span team, int64_t now_ms, struct job_state **out,
+	struct error *err)
+{
+	AUTO_DONE(buf) document = BUF_INIT(8192);
+	struct json_writer w = json_writer_on(&document);
+
+	json_object(&w);
+	json_put_span(&w, "TrainingJobName", name);
+	json_object_end(&w);
+	TRY(buf_status(&document, err));
+	struct job_row row = {.name = name,
+		.team = team,
+		.document = buf_span(&document),
+		.status = SPAN("InProgress"),
+		.secondary = SPAN("Training"),
+		.failure_reason = SPAN(""),
+		.created_ms = now_ms,
+		.started_ms = now_ms,
+		.modified_ms = now_ms,
+		.generation = 1,
+		.is_implicit = true};
+	TRY(store_put_job(tx, &row, err));
+	TRY(store_add_transition(tx, row.job_id,
+		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0}, err));
+	*out = job_state_new(&row);
+	return *out ? OK : out_of_memory(err);
+}
+
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team, int64_t now_ms,
+	struct job_state **out, bool *is_new, struct error *err)
+{
+	struct job_state *job = directory_peek(pipeline->directory, name);
+	struct job_row row;
+
+	*is_new = false;
+	if (job) {
+		*out = job;
+		return check_team(span_from(job->team), name, team, err);
+	}
+	AUTO(arena) arena = arena_new();
+	if (!arena)
+		return out_of_memory(err);
+	enum status status = store_read_job(store_tx_reader(tx), arena, name, &row, err);
+	*is_new = true; /* to the directory, in either case */
+	if (status == ERR_NOT_FOUND)
+		return make_job(tx, name, team, now_ms, out, err);
+	TRY(status);
+	TRY(check_team(row.team, name, team, err));
+	*out = job_state_new(&row);
+	return *out ? OK : out_of_memory(err);
+}
+
+static void adopt_row(struct stream_state *stream, const struct stream_row *row)
+{
+	stream->sealed_seq = row->sealed_seq;
+	stream->sealed_lines = stream->extracted_lines = stream->committed_line = stream->planned_line = row->sealed_lines;
+	stream->sealed_bytes = stream->extracted_bytes = stream->committed_byte = stream->planned_byte = row->sealed_bytes;
+	stream->extracted_seq = row->sealed_seq;
+	stream->first_ms = row->first_ms;
+	stream->last_ms = row->last_ms;
+}
+
+static enum status load_stream(struct job_state *job, const struct stream_row *row, struct stream_state **out, struct error *err)
+{
+	struct stream_state *stream = stream_state_new(job, row->stream_id, row->name, row->host);
+
+	if (!stream)
+		return out_of_memory(err);
+	adopt_row(stream, row);
+	enum status status = row->state.len ? stream_unpack(stream, row->state, err) : OK;
+	if (status != OK) {
+		error_prefix(err, "state of stream '%s' of job '%s'", stream->name, job->name);
+		stream_state_free(stream);
+		return status;
+	}
+	*out = stream;
+	return OK;
+}
+
+static enum status make_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
+	struct span host, int64_t now_ms, struct stream_state **out, struct error *err)
+{
+	struct stream_row row = {.job_id = job->job_id, .name = name, .host = host, .created_ms = now_ms, .state = SPAN("")};
+
+	TRY(store_put_stream(tx, &row, err));
+	if (row.stream_id > pipeline->options.max_streams_a_job)
+		return error_set_field(err, ERR_TOO_LARGE, "stream", "job '%s' has %zu streams already (--max-streams)", job->name,
+			pipeline->options.max_streams_a_job);
+	*out = stream_state_new(job, row.stream_id, name, host);
+	return *out ? OK : out_of_memory(err);
+}
+
+enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
+	struct span host, int64_t now_ms, struct stream_state **out, bool *is_new, struct error *err)
+{
+	struct stream_row *rows;
+	size_t count;
+
+	*is_new = false;
+	if ((*out = job_find_stream(job, name)))
+		return OK;
+	AUTO(arena) arena = arena_new();
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_streams(store_tx_reader(tx), arena, job->job_id, name, &rows, &count, err));
+	*is_new = true;
+	if (count)
+		return load_stream(job, &rows[0], out, err);
+	return make_stream(pipeline, tx, job, name, host, now_ms, out, err);
+}
+
+static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct job_state **out, struct error *err)
+{
+	struct job_row row;
+
+	if ((*out = directory_peek_id(pipeline->directory, job_id)))
+		return OK;
+	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
+	struct job_state *job = job_state_new(&row);
+	if (!job || !directory_add(pipeline->directory, job)) {
+		job_unref(job);
+		return out_of_memory(err);
+	}
+	*out = job;
+	return OK;
+}
+
+enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
+	struct stream_state **out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct job_state *job;
+	struct stream_row *rows;
+	size_t count;
+
+	*out = NULL;
+	if (!arena)
+		return out_of_memory(err);
+	enum status status = load_job_by_id(pipeline, reader, arena, job_id, &job, err);
+	if (status == ERR_NOT_FOUND)
+		return OK; /* deleted: its lines in the journal are nobody's */
+	TRY(status);
+	if ((*out = job_find_stream_id(job, stream_id)))
+		return OK;
+	TRY(store_read_streams(reader, arena, job_id, SPAN(""), &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].stream_id != stream_id)
+			continue;
+		TRY(load_stream(job, &rows[i], out, err));
+		if (!job_add_stream(job, *out)) {
+			stream_state_free(*out);
+			*out = NULL;
+			return out_of_memory(err);
+		}
+	}
+	return OK;
+}
+
+static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t generation,
+	struct definitions *made, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO(json) json = NULL;
+	struct span text;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_definitions(reader, arena, job_id, generation, &text, err));
+	if (text.len)
+		TRY(json_parse(&json, text, err));
+	return definition_set_new(&made->set, json, pipeline->presets, err);
+}
+
+enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, uint32_t generation,
+	struct definitions **out, struct error *err)
+{
+	pthread_mutex_lock(&job->mutex);
+	struct definitions *present =
+		job->definitions && job->definitions->generation == generation ? definitions_ref(job->definitions) : NULL;
+	pthread_mutex_unlock(&job->mutex);
+	if (present) {
+		*out = present;
+		return OK;
+	}
+	struct definitions *made = mem_zeroed(sizeof *made);
+	if (!made)
+		return out_of_memory(err);
+	atomic_init(&made->refs, 1);
+	made->generation = generation;
+	enum status status = build_definitions(pipeline, reader, job->job_id, generation, made, err);
+	if (status != OK) {
+		definitions_unref(made);
+		error_prefix(err, "definitions of job '%s'", job->name);
+		return status;
+	}
+	pthread_mutex_lock(&job->mutex);
+	struct definitions *old = job->definitions;
+	job->definitions = definitions_ref(made);
+	pthread_mutex_unlock(&job->mutex);
+	definitions_unref(old);
+	*out = made;
+	return OK;
+}

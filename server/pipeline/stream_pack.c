@@ -1,0 +1,227 @@
+/*
+ * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
+ * consumers need (extractor, detectors). Format number 1.
+ */
+#include "pipeline/internal.h"
+
+enum { FORMAT = 1, VIEW_SERIES_MIN_BYTES = 12, HEALTH_MIN_BYTES = 5 };
+
+static void pack_summary(struct buf *out, const struct summary *s)
+{
+	pack_u64(out, s->count);
+	pack_u64(out, s->nan_count);
+	pack_u64(out, s->inf_count);
+	pack_double(out, s->last);
+	pack_double(out, s->min);
+	pack_double(out, s->max);
+	pack_double(out, s->sum);
+	pack_i64(out, s->first_step);
+	pack_i64(out, s->last_step);
+	pack_i64(out, s->last_ts_ms);
+}
+
+static struct summary unpack_summary(struct unpacker *in)
+{
+	struct summary s = {0};
+
+	s.count = unpack_u64(in);
+	s.nan_count = unpack_u64(in);
+	s.inf_count = unpack_u64(in);
+	s.last = unpack_double(in);
+	s.min = unpack_double(in);
+	s.max = unpack_double(in);
+	s.sum = unpack_double(in);
+	s.first_step = unpack_i64(in);
+	s.last_step = unpack_i64(in);
+	s.last_ts_ms = unpack_i64(in);
+	return s;
+}
+
+static void pack_series(struct buf *out, const struct series_state *series)
+{
+	pack_u64(out, series->series_id);
+	pack_span(out, span_from(series->metric));
+	pack_span(out, span_from(series->unit));
+	pack_u64(out, series->role);
+	pack_i64(out, series->higher);
+	pack_u64(out, series->definition);
+	pack_summary(out, &series->summary);
+	pack_i64(out, series->min_step);
+	pack_i64(out, series->max_step);
+	pack_i64(out, series->min_ms);
+	pack_i64(out, series->max_ms);
+	pack_u64(out, series->sealed_points + series->tail_count);
+	pack_u64(out, series->needs_summary);
+}
+
+static void pack_health(const struct stream_state *stream, struct buf *out)
+{
+	struct definitions *definitions = stream->job->definitions; /* names; any generation's set lives with the job's lock */
+	size_t count = definitions ? definition_set_count(definitions->set, extractor_preset(stream->extractor)) : 0;
+	const char *preset =
+		definitions ? definition_set_preset_name(definitions->set, extractor_preset(stream->extractor)) : NULL;
+
+	pack_span(out, span_from(preset ? preset : ""));
+	pack_u64(out, count);
+	for (size_t i = 0; i < count; i++) {
+		struct definition_health health = extractor_health(stream->extractor, i);
+		pack_span(out, definition_set_get(definitions->set, extractor_preset(stream->extractor), i).name);
+		pack_u64(out, health.tried);
+		pack_u64(out, health.matched);
+		pack_u64(out, health.not_numeric);
+		pack_u64(out, health.limited);
+	}
+}
+
+void stream_pack(const struct stream_state *stream, struct buf *out)
+{
+	const int64_t *starts;
+	size_t count = extractor_attempt_starts(stream->extractor, &starts);
+
+	pack_u64(out, FORMAT);
+	pack_u64(out, extractor_attempt(stream->extractor));
+	pack_u64(out, count);
+	for (size_t i = 0; i < count; i++)
+		pack_i64(out, starts[i]);
+	pack_i64(out, stream->last_arrival_ms);
+	pthread_mutex_lock(&stream->job->mutex);
+	pack_health(stream, out);
+	pthread_mutex_unlock(&stream->job->mutex);
+	pack_u64(out, stream->series_count);
+	for (size_t i = 0; i < stream->series_count; i++)
+		pack_series(out, stream->series[i]);
+	pack_u64(out, stream->generation);
+	extractor_pack(stream->extractor, out);
+	for (size_t i = 0; i < stream->series_count; i++)
+		detector_set_pack(stream->series[i]->detectors, out);
+}
+
+static enum role unpack_role(struct unpacker *in)
+{
+	uint64_t role = unpack_u64(in);
+
+	return role < ROLE_COUNT ? (enum role)role : ROLE_OTHER;
+}
+
+static struct series_view unpack_series(struct unpacker *in, uint32_t *definition, bool *needs_summary)
+{
+	struct series_view view = {0};
+
+	view.series_id = (uint32_t)unpack_u64(in);
+	view.metric = unpack_span(in);
+	view.unit = unpack_span(in);
+	view.role = unpack_role(in);
+	view.higher = (int)unpack_i64(in);
+	*definition = (uint32_t)unpack_u64(in);
+	view.summary = unpack_summary(in);
+	view.min_step = unpack_i64(in);
+	view.max_step = unpack_i64(in);
+	view.min_ms = unpack_i64(in);
+	view.max_ms = unpack_i64(in);
+	view.sealed_points = unpack_u64(in);
+	*needs_summary = unpack_u64(in) != 0;
+	return view;
+}
+
+static void *take_array(struct unpacker *in, struct arena *arena, size_t count, size_t item_bytes)
+{
+	void *items = arena_alloc(arena, count * item_bytes);
+
+	if (!items)
+		in->has_failed = true;
+	else
+		memset(items, 0, count * item_bytes);
+	return items;
+}
+
+static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
+{
+	if (unpack_u64(in) != FORMAT)
+		in->has_failed = true;
+	out->attempt = (uint32_t)unpack_u64(in);
+	out->attempt_start_count = unpack_count(in, 1);
+	int64_t *starts = take_array(in, arena, out->attempt_start_count, sizeof *starts);
+	for (size_t i = 0; i < out->attempt_start_count && starts; i++)
+		starts[i] = unpack_i64(in);
+	out->attempt_starts = starts;
+	out->last_arrival_ms = unpack_i64(in);
+	out->preset = unpack_span(in);
+	out->health_count = unpack_count(in, HEALTH_MIN_BYTES);
+	out->health = take_array(in, arena, out->health_count, sizeof *out->health);
+	for (size_t i = 0; i < out->health_count && out->health; i++) {
+		struct health_view *health = &out->health[i];
+		health->name = unpack_span(in);
+		health->tried = unpack_u64(in);
+		health->matched = unpack_u64(in);
+		health->not_numeric = unpack_u64(in);
+		health->limited = unpack_u64(in);
+	}
+}
+
+enum status stream_unpack_view(struct span state, struct arena *arena, struct stream_view *out, struct error *err)
+{
+	struct unpacker in = unpacker_on(state);
+	uint32_t definition;
+	bool needs_summary;
+
+	if (!state.len)
+		return OK;
+	unpack_head(&in, arena, out);
+	out->series_count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
+	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
+	for (size_t i = 0; i < out->series_count && out->series; i++)
+		out->series[i] = unpack_series(&in, &definition, &needs_summary);
+	if (in.has_failed)
+		return error_set(err, ERR_IO, "the sealed state of a stream is damaged");
+	return OK;
+}
+
+static enum status restore_series(struct stream_state *stream, struct unpacker *in, struct error *err)
+{
+	struct series_state *series = mem_zeroed(sizeof *series);
+	bool needs_summary;
+
+	if (!series || !mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap, sizeof(struct series_state *))) {
+		mem_free(series);
+		return error_set(err, ERR_MEMORY, "out of memory");
+	}
+	stream->series[stream->series_count++] = series;
+	struct series_view view = unpack_series(in, &series->definition, &needs_summary);
+	series->series_id = view.series_id;
+	series->metric = mem_copy_bytes(view.metric.ptr, view.metric.len);
+	series->unit = mem_copy_bytes(view.unit.ptr, view.unit.len);
+	series->role = view.role;
+	series->higher = view.higher;
+	series->summary = view.summary;
+	series->min_step = view.min_step;
+	series->max_step = view.max_step;
+	series->min_ms = view.min_ms;
+	series->max_ms = view.max_ms;
+	series->sealed_points = series->published = view.sealed_points;
+	series->needs_summary = needs_summary;
+	return series->metric && series->unit ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err)
+{
+	struct unpacker in = unpacker_on(state);
+	AUTO(arena) arena = arena_new();
+	struct stream_view head = {0};
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	unpack_head(&in, arena, &head);
+	stream->last_arrival_ms = head.last_arrival_ms;
+	size_t count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
+	for (size_t i = 0; i < count; i++)
+		TRY(restore_series(stream, &in, err));
+	stream->generation = (uint32_t)unpack_u64(&in);
+	if (in.has_failed)
+		return error_set(err, ERR_IO, "the sealed state is damaged");
+	extractor_free(stream->extractor);
+	stream->extractor = NULL;
+	TRY(extractor_unpack(&stream->extractor, &in, err));
+	for (size_t i = 0; i < stream->series_count; i++)
+		TRY(detector_set_unpack(&stream->series[i]->detectors, stream->series[i]->role, &in, err));
+	return unpacker_end(&in, "the sealed state of a stream", err);
+}

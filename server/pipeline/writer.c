@@ -1,0 +1,250 @@
+/* The one writer: takes what waits, commits it as a group, then changes RAM, wakes the senders and feeds the consumers. */
+#include "pipeline/plan.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096 };
+
+struct round { /* what one group took from the queue, in order */
+	struct work *items[GROUP_ITEMS_MAX];
+	size_t count;
+	size_t bytes;
+};
+
+enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
+{
+	control->work_item.is_control = true;
+	return queue_push_control(pipeline->queue, &control->work_item.item, err);
+}
+
+static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
+{
+	struct ingest_result *result = &ingest->result;
+
+	if (result->status == OK) {
+		atomic_fetch_add(&pipeline->figures.batches, 1);
+		atomic_fetch_add(&pipeline->figures.duplicate_lines, result->duplicate);
+		atomic_fetch_add(&pipeline->figures.cut_lines, ingest->batch->cut_lines);
+	}
+	ingest->done(ingest->context, result);
+	batch_free(ingest->batch);
+	mem_free(ingest);
+}
+
+static void finish_item(struct pipeline *pipeline, struct work *work)
+{
+	if (work->is_control) {
+		struct control *control = (struct control *)work;
+		control->done(control->context, control->status, &control->err);
+	} else {
+		finish_ingest(pipeline, (struct ingest *)work);
+	}
+}
+
+/* The transaction as a whole failed: everybody is told; our own control work goes back into the queue. */
+static void fail_item(struct pipeline *pipeline, struct work *work, enum status status, const struct error *err)
+{
+	struct control *control = (struct control *)work;
+	struct error ignored;
+
+	if (!work->is_control) {
+		((struct ingest *)work)->result = (struct ingest_result){.status = status, .err = *err};
+		finish_ingest(pipeline, (struct ingest *)work);
+		return;
+	}
+	if (control->is_kept && pipeline_push_control(pipeline, control, &ignored) == OK)
+		return;
+	control->done(control->context, status, err);
+}
+
+static void take_round(struct pipeline *pipeline, struct round *round, struct work *first)
+{
+	int64_t until_ms = clock_mono_ms() + pipeline->options.group_ms;
+	struct queue_item *next = &first->item;
+
+	round->count = round->bytes = 0;
+	while (next) {
+		struct work *work = (struct work *)next;
+		round->items[round->count++] = work;
+		if (!work->is_control)
+			round->bytes += ((struct ingest *)work)->batch->text_bytes;
+		if (round->count == GROUP_ITEMS_MAX || round->bytes >= pipeline->options.group_bytes || clock_mono_ms() >= until_ms)
+			return;
+		next = queue_pop(pipeline->queue, 0);
+	}
+}
+
+static void run_control(struct control *control, struct store_tx *tx)
+{
+	control->err = (struct error){0};
+	control->status = store_tx_savepoint(tx, &control->err);
+	if (control->status != OK)
+		return;
+	control->status = control->work(control->context, tx, &control->err);
+	if (control->status == OK)
+		control->status = store_tx_release(tx, &control->err);
+	else
+		store_tx_undo(tx);
+}
+
+static void apply_round(struct plan *plan, struct round *round)
+{
+	struct error err;
+
+	for (size_t i = 0; i < round->count; i++) {
+		if (round->items[i]->is_control)
+			run_control((struct control *)round->items[i], plan->tx);
+		else if (plan_batch(plan, (struct ingest *)round->items[i], &err) != OK)
+			continue; /* told in its result */
+	}
+}
+
+/* Appends the journal row; *record_bytes is what it weighs. */
+static enum status write_journal(struct plan *plan, struct buf *plain, size_t *record_bytes, struct error *err)
+{
+	struct pipeline *pipeline = plan->pipeline;
+	AUTO_DONE(buf) record = BUF_INIT(SIZE_MAX / 2);
+
+	*record_bytes = 0;
+	if (!plan->slice_count)
+		return OK;
+	TRY(journal_pack(&pipeline->journal, pipeline->zstd, plain, &record, err));
+	TRY(store_append_journal(plan->tx, plan->seq, buf_span(&record), err));
+	*record_bytes = record.len;
+	return OK;
+}
+
+static void hand_to_consumers(struct pipeline *pipeline, struct group *group)
+{
+	struct error err;
+
+	atomic_store(&pipeline->figures.committed_seq, group->seq);
+	atomic_init(&group->refs, pipeline->extract_count);
+	atomic_fetch_add(&pipeline->backlog_bytes, group->plain.len);
+	for (unsigned i = 0; i < pipeline->extract_count; i++) {
+		struct extract_item *item = mem_zeroed(sizeof *item);
+		if (!item)
+			abort(); /* as in plan.c: the database is ahead, a restart repairs it */
+		item->group = group;
+		if (queue_push_control(pipeline->extract[i].queue, &item->item, &err) != OK)
+			abort(); /* closed only after the writer has ended */
+	}
+}
+
+static void count_group(struct pipeline *pipeline, const struct plan *plan, size_t record_bytes, int64_t took_ns)
+{
+	struct pipeline_figures *figures = &pipeline->figures;
+
+	for (size_t i = 0; i < plan->slice_count; i++) {
+		atomic_fetch_add(&figures->lines, plan->slices[i].range.line_count);
+		atomic_fetch_add(&figures->bytes, plan->slices[i].range.text_bytes);
+	}
+	atomic_fetch_add(&figures->commits, 1);
+	atomic_fetch_add(&figures->commit_us, (uint64_t)took_ns / 1000);
+	atomic_fetch_add(&figures->journal_bytes, record_bytes);
+}
+
+static enum status commit_plan(struct plan *plan, struct round *round, struct error *err)
+{
+	struct pipeline *pipeline = plan->pipeline;
+	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
+	int64_t start_ns = clock_mono_ns();
+	size_t record_bytes;
+
+	apply_round(plan, round);
+	enum status status = write_journal(plan, &plain, &record_bytes, err);
+	if (status != OK)
+		store_tx_rollback(plan->tx);
+	else
+		status = store_tx_commit(plan->tx, err);
+	if (status != OK) {
+		plan_abandon(plan);
+		return status;
+	}
+	count_group(pipeline, plan, record_bytes, clock_mono_ns() - start_ns);
+	struct group *group = plan_publish(plan, &plain);
+	if (group) {
+		pipeline->next_seq = group->seq + 1;
+		hand_to_consumers(pipeline, group);
+	}
+	return OK;
+}
+
+static enum status commit_round(struct pipeline *pipeline, struct round *round, struct error *err)
+{
+	struct store_tx *tx;
+	struct plan plan;
+
+	buf_reset(&pipeline->journal.plain);
+	pipeline->journal.slice_count = 0;
+	TRY(store_tx_begin(&tx, pipeline->options.store, err));
+	enum status status = plan_open(&plan, pipeline, tx, pipeline->next_seq, err);
+	if (status != OK) {
+		store_tx_rollback(tx);
+		return status;
+	}
+	return commit_plan(&plan, round, err);
+}
+
+/* A full or failing disk is everybody's; any other failure may be one poison item's, so each is tried alone. */
+static void write_round(struct pipeline *pipeline, struct round *round)
+{
+	struct error err = {0};
+	enum status status = commit_round(pipeline, round, &err);
+
+	if (status == OK) {
+		for (size_t i = 0; i < round->count; i++)
+			finish_item(pipeline, round->items[i]);
+		return;
+	}
+	atomic_fetch_add(&pipeline->figures.failed_commits, 1);
+	log_line(LOG_ERROR, "commit_failed", "items=%zu error=\"%s\"", round->count, err.text);
+	if (status == ERR_UNAVAILABLE || status == ERR_IO || round->count == 1) {
+		for (size_t i = 0; i < round->count; i++)
+			fail_item(pipeline, round->items[i], status, &err);
+		if (status == ERR_UNAVAILABLE) /* kept work comes back at once: do not spin on a full disk */
+			pipeline_wait_tick(pipeline, IDLE_MS);
+		return;
+	}
+	for (size_t i = 0; i < round->count; i++) {
+		struct round alone = {.items = {round->items[i]}, .count = 1};
+		write_round(pipeline, &alone);
+	}
+}
+
+static void checkpoint(struct pipeline *pipeline, bool is_idle)
+{
+	struct error err;
+
+	if (store_checkpoint(pipeline->options.store, is_idle, &err) != OK)
+		log_line(LOG_WARNING, "checkpoint_failed", "error=\"%s\"", err.text);
+}
+
+void *writer_run(void *context)
+{
+	struct pipeline *pipeline = context;
+	struct round *round = mem_alloc(sizeof *round);
+	bool has_written = false;
+
+	if (!round)
+		abort();
+	for (;;) {
+		struct queue_item *first = queue_pop(pipeline->queue, IDLE_MS);
+		if (!first) {
+			if (queue_is_closed(pipeline->queue))
+				break;
+			if (has_written)
+				checkpoint(pipeline, true);
+			has_written = false;
+			continue;
+		}
+		take_round(pipeline, round, (struct work *)first);
+		write_round(pipeline, round);
+		has_written = true;
+		checkpoint(pipeline, false);
+	}
+	mem_free(round);
+	return NULL;
+}
