@@ -1,0 +1,339 @@
+#include "cli/identity.h"
+
+#include "base/arena.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "base/options.h"
+#include "cli/command_line.h"
+
+#include <stdio.h>
+
+enum { MAX_NAME_BYTES = 255, MAX_TEXT_BYTES = 16 << 10, MAX_DOCUMENT_BYTES = 1 << 20 };
+
+void identity_free(struct identity *identity)
+{
+	if (!identity)
+		return;
+	mem_free(identity->hyper_parameters.items);
+	mem_free(identity->tags.items);
+	arena_free(identity->arena);
+	mem_free(identity);
+}
+
+static const char *keep(struct identity *identity, struct span text)
+{
+	char *copy = arena_alloc(identity->arena, text.len + 1);
+
+	if (!copy)
+		return NULL;
+	if (text.len)
+		memcpy(copy, text.ptr, text.len);
+	copy[text.len] = 0;
+	return copy;
+}
+
+static enum status set_setting(
+	struct identity *identity, struct settings *settings, struct span key, struct span value, struct error *err)
+{
+	const char *kept_key = keep(identity, key), *kept_value = keep(identity, value);
+
+	if (!kept_key || !kept_value ||
+		!mem_grow((void **)&settings->items, settings->count, &settings->cap, sizeof *settings->items))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < settings->count; i++) {
+		if (strcmp(settings->items[i].key, kept_key) == 0) {
+			settings->items[i].value = kept_value;
+			return OK;
+		}
+	}
+	settings->items[settings->count++] = (struct setting){kept_key, kept_value};
+	return OK;
+}
+
+enum status identity_add_setting(
+	struct identity *identity, struct settings *settings, const char *option, const char *text, struct error *err)
+{
+	ptrdiff_t equals = span_find_char(span_from(text), '=');
+
+	if (equals <= 0)
+		return error_set_field(
+			err, ERR_INVALID, option, "--%s '%s' is not of the form NAME=VALUE", option, text);
+	return set_setting(identity, settings, span_of(text, (size_t)equals), span_from(text + equals + 1), err);
+}
+
+/* The first of the variables that is set and not empty. */
+static const char *first_set(char *const *environment, const char *const *names)
+{
+	for (; *names; names++) {
+		const char *value = environment_find(environment, *names);
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+static bool first_number(char *const *environment, const char *const *names, int64_t *number)
+{
+	const char *text = first_set(environment, names);
+
+	return text && span_parse_i64(span_from(text), number) && *number >= 0;
+}
+
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* A text of SageMaker's document of the container, or NULL. */
+static const char *training_environment(struct identity *identity, char *const *environment, const char *key)
+{
+	const char *text = environment_find(environment, "SM_TRAINING_ENV");
+	AUTO(json) document = NULL;
+
+	if (!text || json_parse(&document, span_from(text), NULL) != OK)
+		return NULL;
+	struct span value = json_string_of(json_get(document, key));
+	return value.len ? keep(identity, value) : NULL;
+}
+
+static struct span base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return span_from(slash ? slash + 1 : path);
+}
+
+/* <script>-<yyyymmdd-hhmmss>; a pipe has no script, so it is named after the folder, a file after itself. */
+static const char *name_by_script(struct identity *identity, const struct identity_input *input)
+{
+	char text[MAX_NAME_BYTES + 1], when[32];
+	struct span script = input->file ? base_name(input->file) : base_name(input->folder ? input->folder : "");
+
+	if (input->command)
+		command_find_script(input->command, &script);
+	if (script.len == 0)
+		script = SPAN("job");
+	if (script.len > 200)
+		script.len = 200;
+	strftime(when, sizeof when, "%Y%m%d-%H%M%S", &input->now);
+	snprintf(text, sizeof text, "%.*s-%s", SPAN_ARGS(script), when);
+	return keep(identity, span_from(text));
+}
+
+static const char *choose_job(struct identity *identity, const struct identity_input *input)
+{
+	char *const *environment = input->environment;
+	const char *given = input->job ? input->job : training_environment(identity, environment, "job_name");
+	const char *slurm_name = first_set(environment, NAMES("SLURM_JOB_NAME"));
+	const char *slurm_id = first_set(environment, NAMES("SLURM_JOB_ID"));
+	char text[MAX_NAME_BYTES + 1];
+
+	if (!given)
+		given = first_set(environment, NAMES("TRAINING_JOB_NAME"));
+	if (!given && slurm_id) {
+		snprintf(text, sizeof text, "%.220s-%.30s", slurm_name ? slurm_name : "slurm", slurm_id);
+		return keep(identity, span_from(text));
+	}
+	if (!given)
+		given = first_set(environment, NAMES("JOB_NAME"));
+	return given ? keep(identity, span_from(given)) : name_by_script(identity, input);
+}
+
+/* Does this node run several processes of the job, and which of them is this? */
+static bool find_local_rank(char *const *environment, int64_t *local_rank)
+{
+	int64_t size = 0;
+	bool has_rank = first_number(
+		environment, NAMES("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"), local_rank);
+
+	/* SLURM_TASKS_PER_NODE is "4(x2)" or "4,2": what stands first is enough. */
+	const char *tasks = first_set(environment, NAMES("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"));
+	for (const char *c = tasks; c && *c >= '0' && *c <= '9' && size < 100000; c++)
+		size = size * 10 + (*c - '0');
+	int64_t stated;
+	if (first_number(environment, NAMES("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"),
+		    &stated))
+		size = stated;
+	return has_rank && (size > 1 || *local_rank > 0);
+}
+
+static const char *choose_stream(struct identity *identity, const struct identity_input *input)
+{
+	const char *given = input->stream ? input->stream : first_set(input->environment, NAMES("SM_CURRENT_HOST"));
+	int64_t node = 0, local_rank = 0;
+	char text[64];
+
+	if (given)
+		return keep(identity, span_from(given));
+	if (!first_number(input->environment,
+		    NAMES("SLURM_NODEID", "JOB_COMPLETION_INDEX", "RANK", "OMPI_COMM_WORLD_RANK"), &node))
+		node = 0;
+	snprintf(text, sizeof text, "algo-%lld", (long long)node + 1);
+	if (find_local_rank(input->environment, &local_rank))
+		snprintf(text, sizeof text, "algo-%lld-r%lld", (long long)node + 1, (long long)local_rank);
+	return keep(identity, span_from(text));
+}
+
+static enum status read_command(struct identity *identity, char *const *command, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(MAX_TEXT_BYTES);
+	struct span script, key, value;
+	size_t at = command_find_script(command, &script);
+
+	while (command_next_option(command, &at, &key, &value))
+		TRY(set_setting(identity, &identity->hyper_parameters, key, value, err));
+	command_put_text(command, &text);
+	if (text.failure == ERR_TOO_LARGE) {
+		text.failure = OK; /* what fitted is enough to know it again */
+		buf_reset(&text);
+		buf_append_text(&text, command[0]);
+		buf_append_text(&text, " …");
+	}
+	TRY(buf_status(&text, err));
+	identity->command_line = keep(identity, buf_span(&text));
+	return OK;
+}
+
+static const char *keep_first(struct identity *identity, char *const *environment, const char *const *names)
+{
+	const char *value = first_set(environment, names);
+
+	return value ? keep(identity, span_from(value)) : NULL;
+}
+
+static enum status fill_in(struct identity *identity, const struct identity_input *input, struct error *err)
+{
+	char *const *environment = input->environment;
+	char commit[65];
+
+	identity->job = choose_job(identity, input);
+	identity->stream = choose_stream(identity, input);
+	const char *host = input->host ? input->host : first_set(environment, NAMES("SLURMD_NODENAME", "NODE_NAME"));
+	identity->host = keep(identity, span_from(host ? host : input->host_name));
+	identity->owner = keep_first(identity, environment, NAMES("SLURM_JOB_USER", "USER"));
+	identity->folder = input->folder ? keep(identity, span_from(input->folder)) : NULL;
+	identity->instance_type = input->instance_type
+					  ? keep(identity, span_from(input->instance_type))
+					  : training_environment(identity, environment, "current_instance_type");
+	if (!first_number(environment, NAMES("SLURM_JOB_NUM_NODES"), &identity->instance_count) ||
+		identity->instance_count == 0)
+		identity->instance_count = 1;
+	if (!first_number(environment, NAMES("SLURM_RESTART_COUNT"), &identity->attempt))
+		identity->attempt = -1;
+	if (!first_number(environment, NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "JOB_COMPLETION_INDEX"),
+		    &identity->rank))
+		identity->rank = 0;
+	git_read_commit(input->folder ? input->folder : "", commit);
+	if (commit[0])
+		identity->git_commit = keep(identity, span_from(commit));
+	if (!identity->job || !identity->stream || !identity->host)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	return input->command ? read_command(identity, input->command, err) : OK;
+}
+
+/* As the server has it: 1..255 bytes of UTF-8 without control characters. */
+static enum status check_name(const char *option, const char *name, struct error *err)
+{
+	struct span text = span_from(name);
+	bool has_control = false;
+
+	for (size_t i = 0; i < text.len; i++)
+		has_control |= (unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f;
+	if (text.len == 0 || text.len > MAX_NAME_BYTES)
+		return error_set_field(err, ERR_INVALID, option, "the name of the %s has %zu bytes, not 1 to %d",
+			option, text.len, MAX_NAME_BYTES);
+	if (has_control || !span_is_utf8(text))
+		return error_set_field(err, ERR_INVALID, option,
+			"the name of the %s holds control characters or is not UTF-8", option);
+	return OK;
+}
+
+enum status identity_new(struct identity **out, const struct identity_input *input, struct error *err)
+{
+	AUTO(identity) identity = mem_zeroed(sizeof *identity);
+
+	if (!identity)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	identity->arena = arena_new();
+	if (!identity->arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(fill_in(identity, input, err));
+	TRY(check_name("job", identity->job, err));
+	TRY(check_name("stream", identity->stream, err));
+	TRY(check_name("host", identity->host, err));
+	*out = identity;
+	identity = NULL;
+	return OK;
+}
+
+static void put_tag(struct json_writer *w, const char *key, const char *value)
+{
+	if (!value || !*value)
+		return;
+	json_object(w);
+	json_put_text(w, "Key", key);
+	json_put_text(w, "Value", value);
+	json_object_end(w);
+}
+
+static void put_tags(struct json_writer *w, const struct identity *identity)
+{
+	char attempt[32] = "";
+
+	if (identity->attempt >= 0)
+		snprintf(attempt, sizeof attempt, "%lld", (long long)identity->attempt);
+	json_key(w, "Tags");
+	json_array(w);
+	put_tag(w, "owner", identity->owner);
+	put_tag(w, "host", identity->host);
+	put_tag(w, "git_commit", identity->git_commit);
+	put_tag(w, "folder", identity->folder);
+	put_tag(w, "command", identity->command_line);
+	put_tag(w, "attempt", attempt);
+	for (size_t i = 0; i < identity->tags.count; i++)
+		put_tag(w, identity->tags.items[i].key, identity->tags.items[i].value);
+	json_array_end(w);
+}
+
+static void put_definitions(struct json_writer *w, const struct settings *metrics)
+{
+	if (metrics->count == 0)
+		return;
+	json_key(w, "AlgorithmSpecification");
+	json_object(w);
+	json_key(w, "MetricDefinitions");
+	json_array(w);
+	for (size_t i = 0; i < metrics->count; i++) {
+		json_object(w);
+		json_put_text(w, "Name", metrics->items[i].key);
+		json_put_text(w, "Regex", metrics->items[i].value);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_object_end(w);
+}
+
+enum status identity_put_document(const struct identity *identity, const char *job, const struct settings *metrics,
+	struct buf *out, struct error *err)
+{
+	struct json_writer w = json_writer_on(out);
+
+	json_object(&w);
+	json_put_text(&w, "TrainingJobName", job);
+	put_definitions(&w, metrics);
+	if (identity->hyper_parameters.count) {
+		json_key(&w, "HyperParameters");
+		json_object(&w);
+		for (size_t i = 0; i < identity->hyper_parameters.count; i++) {
+			json_key_span(&w, span_from(identity->hyper_parameters.items[i].key));
+			json_text(&w, identity->hyper_parameters.items[i].value);
+		}
+		json_object_end(&w);
+	}
+	json_key(&w, "ResourceConfig");
+	json_object(&w);
+	if (identity->instance_type)
+		json_put_text(&w, "InstanceType", identity->instance_type);
+	json_put_i64(&w, "InstanceCount", identity->instance_count);
+	json_object_end(&w);
+	put_tags(&w, identity);
+	json_object_end(&w);
+	return buf_status(out, err);
+}

@@ -1,0 +1,57 @@
+/*
+ * Job: who is this training? Name, stream, host, owner and settings from the schedulers' variables and the command line.
+ * Ownership: new/free; all texts live as long as the identity. Threads: read-only once made.
+ */
+#pragma once
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#include <time.h>
+
+struct setting {
+	const char *key;
+	const char *value;
+};
+
+struct settings {
+	struct setting *items;
+	size_t count, cap;
+};
+
+struct identity_input {
+	char *const *environment;
+	char *const *command; /* NULL: none */
+	const char *file; /* the first FILE; NULL: none */
+	const char *folder; /* the working directory */
+	const char *host_name;
+	struct tm now; /* local time */
+	/* What was said by option; NULL: not. */
+	const char *job, *stream, *host, *instance_type;
+};
+
+struct identity {
+	struct arena *arena;
+	const char *job, *stream, *host;
+	const char *owner, *folder, *command_line, *instance_type, *git_commit; /* NULL: unknown */
+	int64_t instance_count;
+	int64_t attempt; /* -1: unknown */
+	int64_t rank; /* 0: the first or the only one */
+	struct settings hyper_parameters, tags;
+};
+
+enum status identity_new(struct identity **out, const struct identity_input *input, struct error *err) MUST_CHECK;
+void identity_free(struct identity *identity);
+
+/* "KEY=VALUE"; replaces an earlier value. ERR_INVALID with the option's name as field. */
+enum status identity_add_setting(struct identity *identity, struct settings *settings, const char *option,
+	const char *text, struct error *err) MUST_CHECK;
+
+/* The document for POST /api/v1/jobs; metrics are NAME=REGEX, count of them. */
+enum status identity_put_document(const struct identity *identity, const char *job, const struct settings *metrics,
+	struct buf *out, struct error *err) MUST_CHECK;
+
+/* The commit that .git says is checked out in the folder or above it; "" when there is none. */
+void git_read_commit(const char *folder, char out[65]);
+
+AUTO_TYPE(identity)

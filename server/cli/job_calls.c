@@ -1,0 +1,131 @@
+#include "cli/job_calls.h"
+
+#include "base/json_write.h"
+#include "cli/url.h"
+
+#include <inttypes.h>
+
+enum { MAX_PATH_BYTES = 8192, MAX_BODY_BYTES = 64 << 10 };
+
+static void put_job_path(struct buf *path, const char *job, const char *rest)
+{
+	buf_append_text(path, "/api/v1/jobs/");
+	url_put_encoded(path, span_from(job));
+	buf_append_text(path, rest);
+}
+
+static enum status post_json(struct http_client *client, struct span path, struct span body, struct error *err)
+{
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {
+		.method = "POST", .path = path, .content_type = "application/json", .body = body};
+
+	return client_call(client, &request, &reply, err);
+}
+
+/* *document is NULL unless OK. */
+static enum status get_json(struct http_client *client, struct span path, struct json **document, struct error *err)
+{
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {.method = "GET", .path = path};
+
+	TRY(client_call(client, &request, &reply, err));
+	if (json_parse(document, buf_span(&reply.body), err) != OK)
+		return error_set(err, ERR_UNAVAILABLE, "the reply is not JSON: is this an smfleet server?");
+	return OK;
+}
+
+enum status job_create(struct http_client *client, struct span document, struct error *err)
+{
+	return post_json(client, SPAN("/api/v1/jobs"), document, err);
+}
+
+enum status job_has_ended(struct http_client *client, const char *job, bool *has_ended, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO(json) document = NULL;
+
+	put_job_path(&path, job, "");
+	TRY(buf_status(&path, err));
+	TRY(get_json(client, buf_span(&path), &document, err));
+	struct span status = json_string_of(json_get(document, "TrainingJobStatus"));
+	*has_ended = span_equal(status, SPAN("Completed")) || span_equal(status, SPAN("Failed")) ||
+		     span_equal(status, SPAN("Stopped"));
+	return OK;
+}
+
+enum status job_transition(struct http_client *client, const char *job, const char *secondary_status,
+	const char *reason, int64_t time_ms, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(buf) body = BUF_INIT(MAX_BODY_BYTES);
+	struct json_writer w = json_writer_on(&body);
+
+	put_job_path(&path, job, "/transitions");
+	TRY(buf_status(&path, err));
+	json_object(&w);
+	json_put_text(&w, "SecondaryStatus", secondary_status);
+	json_put_i64(&w, "time_ms", time_ms);
+	if (reason)
+		json_put_text(&w, "FailureReason", reason);
+	json_object_end(&w);
+	TRY(buf_status(&body, err));
+	return post_json(client, buf_span(&path), buf_span(&body), err);
+}
+
+enum status job_stream_bytes(
+	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO(json) document = NULL;
+	double number;
+
+	*bytes = 0;
+	put_job_path(&path, job, "/streams");
+	TRY(buf_status(&path, err));
+	enum status status = get_json(client, buf_span(&path), &document, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	const struct json *row = json_first(json_get(document, "streams"));
+	for (; row; row = json_next(row)) {
+		const struct json *name = json_get(row, "stream") ? json_get(row, "stream") : json_get(row, "name");
+		if (span_equal(json_string_of(name), span_from(stream)) &&
+			json_number_of(json_get(row, "bytes"), &number) && number >= 0 && number < 9e15)
+			*bytes = (uint64_t)number;
+	}
+	return OK;
+}
+
+static bool read_next_offset(const struct http_reply *reply, uint64_t *next_offset)
+{
+	AUTO(json) document = NULL;
+	double number;
+
+	if (json_parse(&document, buf_span(&reply->body), NULL) != OK ||
+		!json_number_of(json_get(document, "next_offset"), &number) || number < 0 || number > 9e15)
+		return false;
+	*next_offset = (uint64_t)number;
+	return true;
+}
+
+enum status job_send_lines(struct http_client *client, const char *job, const char *stream, uint64_t offset,
+	const char *content_type, struct span body, uint64_t *next_offset, bool *has_next, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {.method = "POST", .content_type = content_type, .body = body};
+
+	*has_next = false;
+	buf_append_text(&path, "/api/v1/logs?job=");
+	url_put_encoded(&path, span_from(job));
+	buf_append_text(&path, "&stream=");
+	url_put_encoded(&path, span_from(stream));
+	buf_printf(&path, "&offset=%" PRIu64, offset);
+	TRY(buf_status(&path, err));
+	request.path = buf_span(&path);
+	enum status status = client_call(client, &request, &reply, err);
+	if (status == OK || status == ERR_CONFLICT)
+		*has_next = read_next_offset(&reply, next_offset);
+	return status;
+}

@@ -1,0 +1,24 @@
+/*
+ * Job: the requests that sm-ship makes about its job, one function each.
+ * Ownership: nothing is kept. Threads: those of the client.
+ */
+#pragma once
+
+#include "cli/client.h"
+
+/* ERR_CONFLICT: a job of that name is there. document: CreateTrainingJob. */
+enum status job_create(struct http_client *client, struct span document, struct error *err) MUST_CHECK;
+/* *has_ended: Completed, Failed or Stopped. */
+enum status job_has_ended(struct http_client *client, const char *job, bool *has_ended, struct error *err) MUST_CHECK;
+/* reason may be NULL. */
+enum status job_transition(struct http_client *client, const char *job, const char *secondary_status,
+	const char *reason, int64_t time_ms, struct error *err) MUST_CHECK;
+/* Bytes that the stream holds; 0 when it is not known. */
+enum status job_stream_bytes(
+	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;
+/*
+ * *next_offset: where the server wants to go on, set when it says so. ERR_CONFLICT with *has_next: resume there.
+ */
+enum status job_send_lines(struct http_client *client, const char *job, const char *stream, uint64_t offset,
+	const char *content_type, struct span body, uint64_t *next_offset, bool *has_next,
+	struct error *err) MUST_CHECK;

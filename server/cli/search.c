@@ -1,0 +1,383 @@
+#include "cli/search.h"
+
+#include "base/clock.h"
+#include "base/json_write.h"
+#include "cli/client.h"
+#include "cli/job_field.h"
+#include "cli/table.h"
+#include "cli/url.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { PAGE_ROWS = 1000, MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, DEFAULT_WIDTH = 80 };
+
+static const struct option_spec specs[] = {
+	CLIENT_OPTIONS,
+	{.name = "sort",
+		.kind = OPTION_TEXT,
+		.value_name = "FIELD",
+		.heading = "What is searched",
+		.help = "Order of the jobs, such as loss or -started; - puts the largest first."},
+	{.name = "limit",
+		.kind = OPTION_I64,
+		.value_name = "N",
+		.fallback = "50",
+		.help = "At most so many jobs; 0: all."},
+	{.name = "fields",
+		.kind = OPTION_TEXT,
+		.value_name = "A,B",
+		.heading = "What is printed",
+		.help = "What to print of each job: names of the query language, such as loss.min, hp.lr, tag.team. "
+			"[name,status,loss,step,lines,started,age]"},
+	{.name = "table", .kind = OPTION_FLAG, .help = "An aligned table; what a terminal gets."},
+	{.name = "csv", .kind = OPTION_FLAG, .help = "Comma-separated values; what a pipe or file gets."},
+	{.name = "json", .kind = OPTION_FLAG, .help = "One JSON document with all jobs."},
+	{.name = "ndjson", .kind = OPTION_FLAG, .help = "One JSON object a job and line."},
+	{.name = "count", .kind = OPTION_FLAG, .help = "Only how many jobs match."},
+	{.name = NULL},
+};
+
+const struct option_program search_program = {
+	.name = "sm-search",
+	.version = SM_VERSION,
+	.about = "Searches the jobs of an smfleet server: sm-search 'status:failed loss.last>3 started>-7d'",
+	.usage = "[OPTION]... ['QUERY']",
+	.notes =
+		"Exit status: 0 done, 1 nothing matched, 2 usage or a query with a mistake, 3 server unreachable, 4 refused by the "
+		"server.",
+	.options = specs,
+	.takes_words = true,
+};
+
+enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_NDJSON, FORMAT_COUNT };
+
+struct search {
+	const struct options *options;
+	struct http_client *client;
+	struct buf query;
+	enum format format;
+	bool is_terminal;
+	bool has_fields; /* of JSON rows: else they are printed whole */
+	struct table table; /* its columns are the fields */
+	struct job_field_style style;
+	uint64_t row_count, rest; /* printed; still wanted */
+	bool has_total;
+	uint64_t total;
+	struct buf cursor;
+	struct buf out;
+};
+
+static void search_done(struct search *search)
+{
+	http_client_free(search->client);
+	buf_done(&search->query);
+	buf_done(&search->cursor);
+	buf_done(&search->out);
+	table_done(&search->table);
+}
+AUTO_DONE_TYPE(search)
+
+static enum status choose_format(struct search *search, struct error *err)
+{
+	static const char *const names[] = {"table", "csv", "json", "ndjson", "count"};
+	const char *chosen = NULL;
+
+	search->is_terminal = isatty(STDOUT_FILENO);
+	search->format = search->is_terminal ? FORMAT_TABLE : FORMAT_CSV;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!options_flag(search->options, names[i]))
+			continue;
+		if (chosen)
+			return error_set(err, ERR_INVALID, "either --%s or --%s", chosen, names[i]);
+		chosen = names[i];
+		search->format = (enum format)i;
+	}
+	return OK;
+}
+
+static enum status read_fields(struct search *search, struct error *err)
+{
+	const char *given = options_text(search->options, "fields");
+	struct span rest = span_from(given ? given : "name,status,loss,step,lines,started,age"), name;
+
+	search->has_fields = given != NULL;
+	while (span_next(&rest, ',', &name)) {
+		name = span_trim(name);
+		if (name.len == 0)
+			continue;
+		if (search->table.column_count == TABLE_MAX_COLUMNS)
+			return error_set(err, ERR_INVALID, "more than %d fields", TABLE_MAX_COLUMNS);
+		search->table.columns[search->table.column_count++] =
+			(struct table_column){.name = name, .is_number = job_field_is_number(name)};
+	}
+	return search->table.column_count ? OK : error_set(err, ERR_INVALID, "--fields names no field");
+}
+
+static void put_parameter(struct buf *path, const char *name, struct span value)
+{
+	if (value.len == 0)
+		return;
+	buf_printf(path, "%c%s=", span_find_char(buf_span(path), '?') < 0 ? '?' : '&', name);
+	url_put_encoded(path, value);
+}
+
+static enum status get_page(struct search *search, struct json **page, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(http_reply) reply = {0};
+	bool wants_total = (search->format == FORMAT_COUNT || search->format == FORMAT_JSON) && !search->has_total;
+	uint64_t rows = search->rest < PAGE_ROWS ? search->rest : PAGE_ROWS;
+	char limit[24];
+
+	snprintf(limit, sizeof limit, "%" PRIu64, search->format == FORMAT_COUNT ? 1 : rows);
+	buf_append_text(&path, "/api/v1/jobs");
+	put_parameter(&path, "q", buf_span(&search->query));
+	put_parameter(&path, "sort", span_from(options_text(search->options, "sort")));
+	put_parameter(&path, "limit", span_from(limit));
+	put_parameter(&path, "cursor", buf_span(&search->cursor));
+	put_parameter(&path, "total", wants_total ? SPAN("true") : SPAN(""));
+	TRY(buf_status(&path, err));
+	struct http_request request = {.method = "GET", .path = buf_span(&path)};
+	TRY(client_call(search->client, &request, &reply, err));
+	if (json_parse(page, buf_span(&reply.body), err) != OK || json_kind(json_get(*page, "jobs")) != JSON_ARRAY)
+		return error_set(err, ERR_UNAVAILABLE,
+			"%s did not answer with a list of jobs: is it an smfleet server?",
+			options_text(search->options, "server"));
+	return OK;
+}
+
+static void put_fields_as_json(struct search *search, const struct json *row)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	struct json_writer w = json_writer_on(&search->out);
+	double number;
+
+	json_object(&w);
+	for (size_t i = 0; i < search->table.column_count; i++) {
+		buf_reset(&text);
+		job_field_put(row, search->table.columns[i].name, &search->style, &text);
+		json_key_span(&w, search->table.columns[i].name);
+		if (text.len == 0)
+			json_null(&w);
+		else if (search->table.columns[i].is_number && span_parse_double(buf_span(&text), &number))
+			json_double(&w, number);
+		else
+			json_span(&w, buf_span(&text));
+	}
+	json_object_end(&w);
+}
+
+static void add_json_row(struct search *search, const struct json *row)
+{
+	if (search->format == FORMAT_JSON && search->row_count)
+		buf_append_char(&search->out, ',');
+	if (search->has_fields)
+		put_fields_as_json(search, row);
+	else
+		json_print(row, &search->out);
+	if (search->format == FORMAT_NDJSON)
+		buf_append_char(&search->out, '\n');
+}
+
+static void add_csv_cell(struct search *search, size_t column, struct span text)
+{
+	AUTO_DONE(buf) safe = BUF_INIT(1 << 20);
+
+	if (search->is_terminal) {
+		text_put_safe(&safe, text);
+		text = buf_span(&safe);
+	}
+	if (column)
+		buf_append_char(&search->out, ',');
+	csv_put_cell(&search->out, text);
+}
+
+static bool add_row(struct search *search, const struct json *row)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+
+	if (search->format == FORMAT_JSON || search->format == FORMAT_NDJSON) {
+		add_json_row(search, row);
+		return true;
+	}
+	for (size_t i = 0; i < search->table.column_count; i++) {
+		buf_reset(&text);
+		job_field_put(row, search->table.columns[i].name, &search->style, &text);
+		if (search->format == FORMAT_CSV)
+			add_csv_cell(search, i, buf_span(&text));
+		else if (!table_add_cell(&search->table, buf_span(&text)))
+			return false;
+	}
+	if (search->format == FORMAT_CSV)
+		buf_append_text(&search->out, "\n");
+	return true;
+}
+
+static enum status flush(struct search *search, struct error *err)
+{
+	TRY(buf_status(&search->out, err));
+	if (search->out.len &&
+		(fwrite(search->out.ptr, 1, search->out.len, stdout) != search->out.len || fflush(stdout)))
+		return error_set(err, ERR_IO, "cannot write the result: %s", strerror(errno));
+	buf_reset(&search->out);
+	return OK;
+}
+
+/* *has_more: there is a next page, and it is wanted. */
+static enum status take_page(struct search *search, bool *has_more, struct error *err)
+{
+	AUTO(json) page = NULL;
+	double total;
+
+	TRY(get_page(search, &page, err));
+	if (json_number_of(json_get(page, "total"), &total) && total >= 0) {
+		search->has_total = true;
+		search->total = (uint64_t)total;
+	}
+	const struct json *row = json_first(json_get(page, "jobs"));
+	for (; row && search->rest && search->format != FORMAT_COUNT; row = json_next(row)) {
+		if (!add_row(search, row))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		search->row_count++;
+		search->rest--;
+	}
+	struct span next = json_string_of(json_get(page, "next_cursor"));
+	*has_more = next.len && search->rest && search->format != FORMAT_COUNT;
+	buf_reset(&search->cursor);
+	buf_append_span(&search->cursor, next);
+	return flush(search, err);
+}
+
+static void put_head(struct search *search)
+{
+	if (search->format == FORMAT_JSON)
+		buf_append_text(&search->out, "{\"jobs\":[");
+	for (size_t i = 0; search->format == FORMAT_CSV && i < search->table.column_count; i++) {
+		if (i)
+			buf_append_char(&search->out, ',');
+		csv_put_cell(&search->out, search->table.columns[i].name);
+	}
+	if (search->format == FORMAT_CSV)
+		buf_append_text(&search->out, "\n");
+}
+
+static size_t terminal_width(char *const *environment)
+{
+	struct winsize size;
+	const char *columns = environment_find(environment, "COLUMNS");
+	uint64_t stated;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return columns && span_parse_u64(span_from(columns), &stated) && stated ? (size_t)stated : DEFAULT_WIDTH;
+}
+
+static bool has_colours(char *const *environment)
+{
+	const char *no_color = environment_find(environment, "NO_COLOR");
+	const char *terminal = environment_find(environment, "TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static void put_tail(struct search *search, char *const *environment)
+{
+	switch (search->format) {
+	case FORMAT_TABLE:
+		if (search->row_count)
+			table_print(
+				&search->table, terminal_width(environment), has_colours(environment), &search->out);
+		break;
+	case FORMAT_JSON:
+		buf_append_char(&search->out, ']');
+		if (search->has_total)
+			buf_printf(&search->out, ",\"total\":%" PRIu64, search->total);
+		buf_append_text(&search->out, "}\n");
+		break;
+	case FORMAT_COUNT:
+		buf_printf(&search->out, "%" PRIu64 "\n", search->total);
+		break;
+	case FORMAT_CSV:
+	case FORMAT_NDJSON:
+		break;
+	}
+}
+
+/* The query with a caret under the place, when the error has one. */
+static void tell_error(const struct search *search, const struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(MAX_PATH_BYTES);
+
+	client_say(search_program.name, "%s", err->text);
+	if (err->column < 1 || search->query.len == 0 || (size_t)err->column > search->query.len + 1)
+		return;
+	struct span before = span_of(search->query.ptr, (size_t)err->column - 1);
+	text_put_safe(&text, buf_span(&search->query));
+	fprintf(stderr, "  %.*s\n  %*s^\n", SPAN_ARGS(buf_span(&text)), (int)text_columns(before), "");
+}
+
+static enum status prepare(struct search *search, struct error *err)
+{
+	int64_t limit = options_i64(search->options, "limit");
+
+	for (size_t i = 0; i < options_word_count(search->options); i++) {
+		if (i)
+			buf_append_char(&search->query, ' ');
+		buf_append_text(&search->query, options_word(search->options, i));
+	}
+	TRY(buf_status(&search->query, err));
+	TRY(choose_format(search, err));
+	TRY(read_fields(search, err));
+	search->rest = limit ? (uint64_t)limit : UINT64_MAX;
+	search->style =
+		(struct job_field_style){.is_for_people = search->format == FORMAT_TABLE, .now_ms = clock_wall_ms()};
+	return client_open(&search->client, search->options, search_program.name, err);
+}
+
+static enum status run(struct search *search, char *const *environment, struct error *err)
+{
+	bool has_more = true;
+
+	put_head(search);
+	while (has_more)
+		TRY(take_page(search, &has_more, err));
+	put_tail(search, environment);
+	return flush(search, err);
+}
+
+static int exit_code(enum status status)
+{
+	if (status == ERR_INVALID || status == ERR_SEMANTIC)
+		return EXIT_USAGE; /* the server's way to say that the query is wrong */
+	return client_is_passing(status) ? EXIT_UNREACHABLE : EXIT_REFUSED;
+}
+
+int search_run(const struct options *options, char *const *environment)
+{
+	AUTO_DONE(search)
+	search = {.options = options,
+		.query = BUF_INIT(MAX_PATH_BYTES),
+		.cursor = BUF_INIT(MAX_PATH_BYTES),
+		.out = BUF_INIT(MAX_OUTPUT_BYTES)};
+	struct error err = {0};
+
+	table_init(&search.table);
+	if (prepare(&search, &err) != OK) {
+		client_say(search_program.name, "%s", err.text);
+		return EXIT_USAGE;
+	}
+	enum status status = run(&search, environment, &err);
+	if (status != OK) {
+		tell_error(&search, &err);
+		return exit_code(status);
+	}
+	if (search.format == FORMAT_COUNT ? search.total == 0 : search.row_count == 0)
+		return EXIT_NOTHING_MATCHED;
+	return EXIT_DONE;
+}

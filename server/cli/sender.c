@@ -1,0 +1,370 @@
+#include "cli/sender.h"
+
+#include "base/clock.h"
+#include "cli/job_calls.h"
+#include "cli/line_body.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum {
+	BATCH_BYTES = 256 << 10,
+	BATCH_LINGER_MS = 200,
+	IDLE_WAIT_MS = 200,
+	FIRST_BACKOFF_MS = 250,
+	MAX_BACKOFF_MS = 10000,
+	MAX_RETRY_AFTER_MS = 300000,
+	MAX_BODY_BYTES = 32 << 20, /* a batch whose every byte needs an escape */
+	MAX_DOCUMENT_BYTES = 1 << 20,
+	MAX_CONFLICTS = 8,
+	MAX_NAMES = 1000, /* J-2 … J-1000 */
+};
+
+enum phase { PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_DONE };
+
+struct stream_state {
+	uint64_t offset; /* where the server stands */
+	uint64_t sent_bytes;
+	bool is_known;
+};
+
+struct sender {
+	struct sender_options options;
+	pthread_t thread;
+	bool is_joined;
+	_Atomic bool is_done;
+	_Atomic int64_t give_up_ms;
+	enum phase phase;
+	unsigned name_number; /* of J-2 */
+	char job[256];
+	struct stream_state *streams;
+	struct spool_batch batch;
+	bool has_batch;
+	struct buf body;
+	const char *content_type;
+	unsigned conflicts; /* one after the other */
+	const char *end_status;
+	const char *end_reason;
+	int64_t end_ms;
+	int64_t backoff_ms;
+	bool is_away; /* the last request failed, and it was said */
+	bool has_told_of_loss;
+	enum status result;
+	struct error err;
+};
+
+static bool is_over(const struct sender *sender)
+{
+	int64_t give_up_ms = atomic_load(&sender->give_up_ms);
+
+	return give_up_ms && clock_mono_ms() >= give_up_ms;
+}
+
+static void tell_of_loss(struct sender *sender)
+{
+	if (sender->has_told_of_loss || spool_totals(sender->options.spool).lost_lines == 0)
+		return;
+	sender->has_told_of_loss = true;
+	client_say(sender->options.program,
+		"the spool is full (see --spool-bytes): new lines are dropped until the server takes some");
+}
+
+static void pause_ms(struct sender *sender, int64_t ms)
+{
+	int64_t until_ms = clock_mono_ms() + ms;
+
+	for (int64_t rest_ms = ms; rest_ms > 0 && !is_over(sender); rest_ms = until_ms - clock_mono_ms()) {
+		poll(NULL, 0, rest_ms < 200 ? (int)rest_ms : 200);
+		tell_of_loss(sender);
+	}
+}
+
+/* J, then J-2, J-3 …, within the server's limit on names. */
+static void form_name(struct sender *sender)
+{
+	char suffix[16] = "";
+
+	if (sender->name_number > 1)
+		snprintf(suffix, sizeof suffix, "-%u", sender->name_number);
+	int room = (int)(sizeof sender->job - 1 - strlen(suffix));
+	snprintf(sender->job, sizeof sender->job, "%.*s%s", room, sender->options.identity->job, suffix);
+}
+
+static enum status step_create(struct sender *sender, struct error *err)
+{
+	AUTO_DONE(buf) document = BUF_INIT(MAX_DOCUMENT_BYTES);
+	bool has_ended = false;
+
+	form_name(sender);
+	TRY(identity_put_document(sender->options.identity, sender->job, sender->options.metrics, &document, err));
+	enum status status = job_create(sender->options.client, buf_span(&document), err);
+	if (status == ERR_CONFLICT && sender->options.resumes)
+		status = OK;
+	if (status == ERR_CONFLICT) {
+		TRY(job_has_ended(sender->options.client, sender->job, &has_ended, err));
+		if (has_ended && sender->name_number < MAX_NAMES) {
+			sender->name_number++;
+			return OK; /* the next step tries the next name */
+		}
+		status = OK;
+	}
+	TRY(status);
+	if (sender->name_number > 1)
+		client_say(sender->options.program,
+			"job '%s' has ended: this run is '%s' (--resume would go on with it)",
+			sender->options.identity->job, sender->job);
+	sender->phase = PHASE_START;
+	return OK;
+}
+
+/* A status that the server does not take is no reason to keep the lines from it. */
+static enum status forgive(struct sender *sender, enum status status, struct error *err)
+{
+	if (status == OK || client_is_passing(status))
+		return status;
+	client_say(sender->options.program, "the server did not take the job's status: %s", err->text);
+	return OK;
+}
+
+static enum status step_start(struct sender *sender, struct error *err)
+{
+	TRY(forgive(sender,
+		job_transition(sender->options.client, sender->job, "Training", NULL, sender->options.started_ms, err),
+		err));
+	sender->phase = PHASE_LINES;
+	return OK;
+}
+
+static enum status step_end(struct sender *sender, struct error *err)
+{
+	/* The job ends with its first process; another one's end matters when it is a failure. */
+	bool counts = sender->options.identity->rank == 0 || strcmp(sender->end_status, "Failed") == 0;
+
+	if (counts)
+		TRY(forgive(sender,
+			job_transition(sender->options.client, sender->job, sender->end_status, sender->end_reason,
+				sender->end_ms, err),
+			err));
+	sender->phase = PHASE_DONE;
+	return OK;
+}
+
+/* The server has taken the batch, or the part of it before next. */
+static void accept_batch(struct sender *sender, struct stream_state *stream, uint64_t next)
+{
+	uint64_t base = stream->offset, total = sender->batch.text.len;
+	uint64_t taken = next > base && next < base + total ? next - base : total;
+
+	spool_release(sender->options.spool, (size_t)taken);
+	stream->sent_bytes += taken;
+	stream->offset = next;
+	sender->has_batch = false;
+	sender->conflicts = 0;
+}
+
+static enum status send_batch(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+	const char *name = sender->options.streams[sender->batch.stream];
+	uint64_t next = 0;
+	bool has_next = false;
+
+	if (!stream->is_known) {
+		TRY(job_stream_bytes(sender->options.client, sender->job, name, &stream->offset, err));
+		stream->is_known = true;
+	}
+	enum status status = job_send_lines(sender->options.client, sender->job, name, stream->offset,
+		sender->content_type, buf_span(&sender->body), &next, &has_next, err);
+	if (status == ERR_CONFLICT && ++sender->conflicts <= MAX_CONFLICTS) {
+		client_say(sender->options.program, "%s", err->text);
+		stream->is_known = has_next; /* else it is asked for */
+		stream->offset = has_next ? next : stream->offset;
+		return OK; /* the same batch again */
+	}
+	TRY(status);
+	accept_batch(sender, stream, has_next ? next : stream->offset + sender->batch.text.len);
+	return OK;
+}
+
+static enum status step_lines(struct sender *sender, struct error *err)
+{
+	tell_of_loss(sender);
+	if (sender->has_batch)
+		return send_batch(sender, err);
+	switch (spool_wait(sender->options.spool, BATCH_BYTES, BATCH_LINGER_MS, IDLE_WAIT_MS)) {
+	case SPOOL_IS_EMPTY:
+		return OK;
+	case SPOOL_HAS_ENDED:
+		sender->phase = PHASE_END;
+		return OK;
+	case SPOOL_HAS_BATCH:
+		break;
+	}
+	enum status status = spool_take(sender->options.spool, BATCH_BYTES, &sender->batch, err);
+	if (status == ERR_IO) {
+		client_say(sender->options.program, "%s", err->text);
+		spool_lose_head(sender->options.spool);
+		return OK;
+	}
+	TRY(status);
+	buf_reset(&sender->body);
+	TRY(line_body_put(&sender->batch, &sender->body, &sender->content_type, err));
+	sender->has_batch = true;
+	return OK;
+}
+
+static enum status step(struct sender *sender, struct error *err)
+{
+	switch (sender->phase) {
+	case PHASE_CREATE:
+		return step_create(sender, err);
+	case PHASE_START:
+		return step_start(sender, err);
+	case PHASE_LINES:
+		return step_lines(sender, err);
+	case PHASE_END:
+		return step_end(sender, err);
+	case PHASE_DONE:
+		break;
+	}
+	return OK;
+}
+
+static void wait_and_retry(struct sender *sender, const struct error *err)
+{
+	int64_t wait_ms = sender->backoff_ms, stated_ms = (int64_t)err->retry_after_s * 1000;
+
+	if (!sender->is_away && err->status != ERR_BUSY)
+		client_say(sender->options.program, "%s; lines are kept in the spool and sent when the server is back",
+			err->text);
+	sender->is_away = true;
+	sender->err = *err;
+	if (stated_ms > wait_ms)
+		wait_ms = stated_ms < MAX_RETRY_AFTER_MS ? stated_ms : MAX_RETRY_AFTER_MS;
+	sender->backoff_ms = sender->backoff_ms * 2 < MAX_BACKOFF_MS ? sender->backoff_ms * 2 : MAX_BACKOFF_MS;
+	pause_ms(sender, wait_ms);
+}
+
+static void refuse(struct sender *sender, const struct error *err)
+{
+	client_say(sender->options.program, "%s refuses: %s; nothing more is sent", sender->options.server, err->text);
+	sender->result = err->status;
+	sender->err = *err;
+	spool_discard(sender->options.spool);
+}
+
+static void run_phases(struct sender *sender)
+{
+	while (sender->phase != PHASE_DONE && !is_over(sender)) {
+		struct error err = {0};
+		enum phase before = sender->phase;
+		bool had_batch = sender->has_batch;
+		enum status status = step(sender, &err);
+		err.status = status;
+		if (status == OK) {
+			bool has_talked = before != PHASE_LINES || had_batch;
+			if (has_talked) {
+				sender->is_away = false;
+				sender->backoff_ms = FIRST_BACKOFF_MS;
+			}
+		} else if (client_is_passing(status)) {
+			wait_and_retry(sender, &err);
+		} else {
+			refuse(sender, &err);
+			return;
+		}
+	}
+	sender->result = sender->phase == PHASE_DONE ? OK : ERR_UNAVAILABLE;
+}
+
+static void *run(void *argument)
+{
+	struct sender *sender = argument;
+
+	run_phases(sender);
+	atomic_store(&sender->is_done, true);
+	pthread_kill(sender->options.waiter, SIGCHLD);
+	return NULL;
+}
+
+enum status sender_start(struct sender **out, const struct sender_options *options, struct error *err)
+{
+	struct sender *sender = mem_zeroed(sizeof *sender);
+	struct stream_state *streams = mem_zeroed(options->stream_count * sizeof *streams);
+
+	if (!sender || !streams) {
+		mem_free(sender);
+		mem_free(streams);
+		return error_set(err, ERR_MEMORY, "out of memory");
+	}
+	sender->options = *options;
+	sender->streams = streams;
+	sender->name_number = 1;
+	sender->end_status = "Completed";
+	sender->backoff_ms = FIRST_BACKOFF_MS;
+	sender->body = BUF_INIT(MAX_BODY_BYTES);
+	spool_batch_init(&sender->batch);
+	form_name(sender);
+	int failure = pthread_create(&sender->thread, NULL, run, sender);
+	if (failure) {
+		sender->is_joined = true;
+		sender_free(sender);
+		return error_set(err, ERR_MEMORY, "cannot start a thread: %s", strerror(failure));
+	}
+	*out = sender;
+	return OK;
+}
+
+void sender_free(struct sender *sender)
+{
+	if (!sender)
+		return;
+	if (!sender->is_joined) {
+		sender_give_up_at(sender, 1);
+		pthread_join(sender->thread, NULL);
+	}
+	spool_batch_done(&sender->batch);
+	buf_done(&sender->body);
+	mem_free(sender->streams);
+	mem_free(sender);
+}
+
+void sender_set_outcome(struct sender *sender, const char *secondary_status, const char *reason, int64_t time_ms)
+{
+	sender->end_status = secondary_status; /* spool_end's lock makes them visible to the thread */
+	sender->end_reason = reason;
+	sender->end_ms = time_ms;
+}
+
+void sender_give_up_at(struct sender *sender, int64_t mono_ms)
+{
+	atomic_store(&sender->give_up_ms, mono_ms);
+	http_client_give_up_at(sender->options.client, mono_ms);
+}
+
+bool sender_is_done(struct sender *sender)
+{
+	return atomic_load(&sender->is_done);
+}
+
+enum status sender_join(struct sender *sender, struct error *err)
+{
+	pthread_join(sender->thread, NULL);
+	sender->is_joined = true;
+	if (sender->result != OK && err)
+		*err = sender->err;
+	return sender->result;
+}
+
+const char *sender_job(const struct sender *sender)
+{
+	return sender->job;
+}
+
+uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream)
+{
+	return sender->streams[stream].sent_bytes;
+}

@@ -1,0 +1,46 @@
+/*
+ * Job: the thread that brings the spool to the server: makes the job, sends batches, tries again for ever, says at the
+ *      end how it ended. Nothing else in sm-ship ever waits for the server.
+ * Ownership: new/free; options' objects are the caller's and outlive it. Threads: all calls from the main thread.
+ */
+#pragma once
+
+#include "cli/client.h"
+#include "cli/identity.h"
+#include "cli/spool.h"
+
+#include <pthread.h>
+
+struct sender;
+
+struct sender_options {
+	const char *program; /* for messages */
+	const char *server; /* its address, for messages */
+	struct http_client *client;
+	struct spool *spool;
+	const struct identity *identity;
+	const struct settings *metrics;
+	const char *const *streams; /* the spool's stream numbers index it */
+	size_t stream_count;
+	bool resumes; /* an ended job is written to */
+	int64_t started_ms;
+	pthread_t waiter; /* gets SIGCHLD when the thread is done */
+};
+
+enum status sender_start(struct sender **out, const struct sender_options *options, struct error *err) MUST_CHECK;
+/* Ends the thread at once if it still runs. */
+void sender_free(struct sender *sender);
+
+/* How the training ended; before spool_end. reason may be NULL. */
+void sender_set_outcome(struct sender *sender, const char *secondary_status, const char *reason, int64_t time_ms);
+/* The drain's end, on the monotonic clock. */
+void sender_give_up_at(struct sender *sender, int64_t mono_ms);
+bool sender_is_done(struct sender *sender);
+/* OK: all is with the server. ERR_UNAVAILABLE: not in time. Else the server's refusal. */
+enum status sender_join(struct sender *sender, struct error *err) MUST_CHECK;
+
+/* After the join. */
+const char *sender_job(const struct sender *sender); /* perhaps J-2 */
+uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream);
+
+AUTO_TYPE(sender)

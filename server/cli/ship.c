@@ -1,0 +1,365 @@
+#include "cli/ship.h"
+
+#include "base/clock.h"
+#include "cli/child.h"
+#include "cli/identity.h"
+#include "cli/intake.h"
+#include "cli/sender.h"
+#include "cli/spool_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	COMMAND_POLL_MS = 20,
+	FOLLOW_POLL_MS = 200,
+	GRACE_MS = 2000, /* after a signal: the program that writes the pipe got it too, and may still say something */
+	MAX_FILES = 256,
+};
+
+struct ship {
+	const struct options *options;
+	struct identity *identity;
+	struct settings metrics;
+	struct http_client *client;
+	struct spool *spool;
+	struct spool_file files[2]; /* our own: the child's output, or what standard input said */
+	const char **streams;
+	struct intake_input *inputs;
+	size_t input_count;
+	size_t open_count; /* of the user's files among the inputs */
+	struct sender *sender;
+	struct intake *intake;
+	struct child_end end; /* of the command; "Completed" else */
+};
+
+static void ship_done(struct ship *ship)
+{
+	intake_free(ship->intake); /* the threads first: they use all the rest */
+	sender_free(ship->sender);
+	spool_free(ship->spool);
+	http_client_free(ship->client);
+	identity_free(ship->identity);
+	for (size_t i = 0; i < ship->open_count; i++)
+		close(ship->inputs[i].fd);
+	spool_file_done(&ship->files[0]);
+	spool_file_done(&ship->files[1]);
+	mem_free(ship->metrics.items);
+	mem_free(ship->streams);
+	mem_free(ship->inputs);
+}
+AUTO_DONE_TYPE(ship)
+
+static const char *say_as(void)
+{
+	return ship_program.name;
+}
+
+static enum status add_settings(struct ship *ship, struct settings *settings, const char *option, struct error *err)
+{
+	for (size_t i = 0; i < options_count(ship->options, option); i++)
+		TRY(identity_add_setting(
+			ship->identity, settings, option, options_item(ship->options, option, i), err));
+	return OK;
+}
+
+static enum status find_identity(struct ship *ship, char *const *environment, struct error *err)
+{
+	const struct options *options = ship->options;
+	char folder[PATH_MAX] = "", host[256] = "localhost", continues[300];
+	time_t now = (time_t)(clock_wall_ms() / 1000);
+	struct identity_input input = {.environment = environment,
+		.command = options_command(options),
+		.file = options_word(options, 0),
+		.job = options_text(options, "job"),
+		.stream = options_text(options, "stream"),
+		.host = options_text(options, "host"),
+		.instance_type = options_text(options, "instance-type")};
+
+	if (getcwd(folder, sizeof folder))
+		input.folder = folder;
+	if (gethostname(host, sizeof host - 1) == 0)
+		input.host_name = host;
+	input.host_name = host;
+	localtime_r(&now, &input.now);
+	TRY(identity_new(&ship->identity, &input, err));
+	TRY(add_settings(ship, &ship->identity->hyper_parameters, "hp", err));
+	TRY(add_settings(ship, &ship->identity->tags, "tag", err));
+	TRY(add_settings(ship, &ship->metrics, "metric", err));
+	if (!options_text(options, "continues"))
+		return OK;
+	snprintf(continues, sizeof continues, "continues=%s", options_text(options, "continues"));
+	return identity_add_setting(ship->identity, &ship->identity->tags, "continues", continues, err);
+}
+
+static const char *spool_folder(const struct ship *ship, char *const *environment)
+{
+	const char *state_home = environment_find(environment, "XDG_STATE_HOME");
+	const char *given = options_text(ship->options, "spool");
+
+	return given ? given : state_home && *state_home ? state_home : "/tmp";
+}
+
+static enum status add_input(struct ship *ship, int fd, int pass_fd, bool is_ours, size_t stream, struct error *err)
+{
+	struct intake_input *input = &ship->inputs[ship->input_count];
+
+	*input = (struct intake_input){.fd = fd, .pass_fd = pass_fd};
+	TRY(spool_add_source(ship->spool,
+		&(struct spool_source){.fd = fd, .stream = (unsigned)stream, .is_ours = is_ours}, &input->source, err));
+	ship->input_count++;
+	return OK;
+}
+
+static enum status open_own_file(
+	struct ship *ship, size_t index, const char *folder, const char *ending, struct error *err)
+{
+	struct error why = {0};
+
+	TRY(spool_file_open(&ship->files[index], folder, ending, &why, err));
+	if (why.status != OK)
+		client_say(say_as(), "%s: lines wait in memory instead", why.text);
+	return OK;
+}
+
+/* The child writes files, not pipes: our own death then costs it nothing. */
+static enum status prepare_command(struct ship *ship, const char *folder, struct error *err)
+{
+	TRY(open_own_file(ship, 0, folder, "out", err));
+	TRY(open_own_file(ship, 1, folder, "err", err));
+	TRY(add_input(ship, ship->files[0].fd, STDOUT_FILENO, true, 0, err));
+	return add_input(ship, ship->files[1].fd, STDERR_FILENO, true, 0, err);
+}
+
+static enum status prepare_pipe(struct ship *ship, const char *folder, struct error *err)
+{
+	TRY(open_own_file(ship, 0, folder, "in", err));
+	unsigned source;
+	TRY(spool_add_source(
+		ship->spool, &(struct spool_source){.fd = ship->files[0].fd, .is_ours = true}, &source, err));
+	ship->inputs[ship->input_count++] =
+		(struct intake_input){.fd = STDIN_FILENO, .pass_fd = STDOUT_FILENO, .source = source};
+	return OK;
+}
+
+static enum status prepare_file(struct ship *ship, size_t index, struct error *err)
+{
+	const char *path = options_word(ship->options, index);
+	const char *slash = strrchr(path, '/');
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
+	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+		close(fd);
+		return error_set(
+			err, ERR_INVALID, "'%s' is not a file; give it on standard input: sm-ship < %s", path, path);
+	}
+	enum status status = add_input(ship, fd, -1, false, index, err);
+	if (status != OK)
+		close(fd);
+	else
+		ship->open_count = ship->input_count;
+	if (options_word_count(ship->options) > 1)
+		ship->streams[index] = slash ? slash + 1 : path;
+	return status;
+}
+
+static enum status prepare(struct ship *ship, char *const *environment, struct error *err)
+{
+	const char *folder = spool_folder(ship, environment);
+	size_t file_count = options_word_count(ship->options);
+
+	if (file_count > MAX_FILES)
+		return error_set(err, ERR_INVALID, "%zu files are more than %d", file_count, MAX_FILES);
+	if (options_command(ship->options) && file_count)
+		return error_set(
+			err, ERR_INVALID, "either FILEs or -- COMMAND, not both: '%s'", options_word(ship->options, 0));
+	TRY(find_identity(ship, environment, err));
+	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
+	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
+	ship->streams = mem_zeroed((file_count + 1) * sizeof *ship->streams);
+	ship->inputs = mem_zeroed((file_count + 2) * sizeof *ship->inputs);
+	if (!ship->spool || !ship->streams || !ship->inputs)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	ship->streams[0] = ship->identity->stream;
+	if (options_command(ship->options))
+		return prepare_command(ship, folder, err);
+	for (size_t i = 0; i < file_count; i++)
+		TRY(prepare_file(ship, i, err));
+	return file_count ? OK : prepare_pipe(ship, folder, err);
+}
+
+static enum status start_threads(struct ship *ship, int64_t started_ms, struct error *err)
+{
+	size_t file_count = options_word_count(ship->options);
+	bool is_command = options_command(ship->options) != NULL;
+	bool follows = options_flag(ship->options, "follow");
+	struct intake_options intake = {.spool = ship->spool,
+		.inputs = ship->inputs,
+		.count = ship->input_count,
+		.is_pipe = !is_command && file_count == 0,
+		.ends_at_end = !is_command && !follows,
+		.says_times = is_command || file_count == 0 || follows,
+		.poll_ms = is_command ? COMMAND_POLL_MS : FOLLOW_POLL_MS,
+		.waiter = pthread_self()};
+	struct sender_options sender = {.program = ship_program.name,
+		.server = options_text(ship->options, "server"),
+		.client = ship->client,
+		.spool = ship->spool,
+		.identity = ship->identity,
+		.metrics = &ship->metrics,
+		.streams = ship->streams,
+		.stream_count = file_count ? file_count : 1,
+		.resumes = options_flag(ship->options, "resume"),
+		.started_ms = started_ms,
+		.waiter = pthread_self()};
+
+	TRY(sender_start(&ship->sender, &sender, err));
+	return intake_start(&ship->intake, &intake, err);
+}
+
+/* Waits at most ms for one of the signals that ask to stop (true), or for SIGCHLD, by which threads say they are done. */
+static bool wait_signal(int64_t ms)
+{
+	static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
+		sigaddset(&set, asking[i]);
+	int number = sigtimedwait(&set, NULL, &time);
+	return number > 0 && number != SIGCHLD;
+}
+
+/* Until the input ends. A signal is for the program that writes it as well: what it still says is taken for a moment. */
+static void wait_input(struct ship *ship)
+{
+	int64_t stop_ms = 0;
+
+	while (!intake_is_done(ship->intake)) {
+		if (wait_signal(stop_ms ? 100 : 1000)) {
+			ship->end.secondary_status = "Stopped";
+			stop_ms = stop_ms || options_flag(ship->options, "follow") ? 1 : clock_mono_ms() + GRACE_MS;
+		}
+		if (stop_ms && clock_mono_ms() >= stop_ms)
+			intake_stop(ship->intake);
+	}
+}
+
+/* Until all is sent, the time is over, or a signal ends the patience. */
+static enum status drain(struct ship *ship, struct error *err)
+{
+	sender_set_outcome(ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL,
+		clock_wall_ms());
+	spool_end(ship->spool);
+	sender_give_up_at(ship->sender, clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1);
+	while (!sender_is_done(ship->sender))
+		if (wait_signal(1000))
+			sender_give_up_at(ship->sender, 1);
+	return sender_join(ship->sender, err);
+}
+
+/* A file of the user of which nothing went needs no copy. */
+static bool is_whole_file(const struct ship *ship)
+{
+	return options_word_count(ship->options) == 1 && sender_sent_bytes(ship->sender, 0) == 0;
+}
+
+static void tell_unsent(struct ship *ship, const char *folder, const struct error *cause)
+{
+	const char *server = options_text(ship->options, "server");
+	char path[4096];
+	unsigned stream = 0;
+	uint64_t lines;
+	struct error err = {0};
+
+	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
+	if (is_whole_file(ship)) {
+		client_say(say_as(), "nothing of '%s' was sent; send it later", options_word(ship->options, 0));
+		return;
+	}
+	while (spool_totals(ship->spool).waiting_bytes) {
+		if (spool_save(ship->spool, folder, &stream, path, &lines, &err) != OK) {
+			client_say(say_as(), "%s", err.text);
+			return;
+		}
+		client_say(say_as(),
+			"%" PRIu64 " lines are kept in '%s'; send them later: sm-ship --server %s --job '%s' "
+			"--stream '%s' --resume %s",
+			lines, path, server, sender_job(ship->sender), ship->streams[stream], path);
+	}
+}
+
+static int finish(struct ship *ship, char *const *environment)
+{
+	struct error err = {0};
+	enum status status = drain(ship, &err);
+	struct spool_totals totals = spool_totals(ship->spool);
+
+	if (status == ERR_UNAVAILABLE)
+		tell_unsent(ship, spool_folder(ship, environment), &err);
+	if (totals.lost_lines)
+		client_say(say_as(), "%" PRIu64 " lines (%" PRIu64 " bytes) were dropped because the spool was full",
+			totals.lost_lines, totals.lost_bytes);
+	if (options_command(ship->options))
+		return ship->end.exit_code; /* a scheduler must not run a training again because its chart is missing */
+	return status == OK ? EXIT_DONE : status == ERR_UNAVAILABLE ? EXIT_UNREACHABLE : EXIT_REFUSED;
+}
+
+static enum status run_command(struct ship *ship, int64_t started_ms, struct error *err)
+{
+	bool is_running = false;
+	pid_t pid;
+
+	TRY(child_start(&pid, options_command(ship->options), ship->files[0].append_fd, ship->files[1].append_fd,
+		&is_running, &ship->end, err));
+	if (!is_running)
+		client_say(say_as(), "%s", ship->end.reason);
+	enum status status = start_threads(ship, started_ms, err);
+	if (status != OK) /* too late to say no: the training runs */
+		client_say(say_as(), "%s: the training runs on, nothing is sent", err->text);
+	if (is_running)
+		child_wait(pid, &ship->end);
+	if (status != OK)
+		return status;
+	intake_stop(ship->intake);
+	intake_join(ship->intake);
+	return OK;
+}
+
+int ship_run(const struct options *options, char *const *environment)
+{
+	AUTO_DONE(ship)
+	ship = {.options = options,
+		.files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
+		.end = {.secondary_status = "Completed"}};
+	struct error err = {0};
+	int64_t started_ms = clock_wall_ms();
+
+	if (prepare(&ship, environment, &err) != OK) {
+		client_say(say_as(), "%s", err.text);
+		return EXIT_USAGE;
+	}
+	child_block_signals();
+	if (options_command(options)) {
+		if (run_command(&ship, started_ms, &err) != OK)
+			return ship.end.exit_code;
+		return finish(&ship, environment);
+	}
+	if (start_threads(&ship, started_ms, &err) != OK) {
+		client_say(say_as(), "%s", err.text);
+		return EXIT_USAGE;
+	}
+	wait_input(&ship);
+	intake_join(ship.intake);
+	return finish(&ship, environment);
+}

@@ -1,0 +1,74 @@
+#include "cli/client.h"
+#include "cli/ship.h"
+
+static const struct option_spec specs[] = {
+	CLIENT_OPTIONS,
+	{.name = "job",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME",
+		.heading = "What it is",
+		.help = "Name of the job. Else from SM_TRAINING_ENV, TRAINING_JOB_NAME, SLURM_JOB_NAME and SLURM_JOB_ID, "
+			"JOB_NAME; else the script's name and the time."},
+	{.name = "stream",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME",
+		.help = "Name of the stream of lines. Else from SM_CURRENT_HOST, or algo-N by SLURM_NODEID, "
+			"JOB_COMPLETION_INDEX, RANK or OMPI_COMM_WORLD_RANK. Several FILEs are streams of their own names."},
+	{.name = "host",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME",
+		.help = "Name of this machine. Else from SLURMD_NODENAME, NODE_NAME or the system."},
+	{.name = "hp",
+		.kind = OPTION_TEXT,
+		.is_list = true,
+		.value_name = "K=V",
+		.help = "A hyperparameter; COMMAND's own --key value are taken without asking."},
+	{.name = "tag", .kind = OPTION_TEXT, .is_list = true, .value_name = "K=V", .help = "A tag of the job."},
+	{.name = "metric",
+		.kind = OPTION_TEXT,
+		.is_list = true,
+		.value_name = "NAME=REGEX",
+		.help = "How to find a metric in the lines: the first group of REGEX is the value."},
+	{.name = "instance-type",
+		.kind = OPTION_TEXT,
+		.value_name = "TYPE",
+		.help = "Type of the machine, ml.p4d.24xlarge."},
+	{.name = "continues", .kind = OPTION_TEXT, .value_name = "JOB", .help = "The job that this one goes on with."},
+	{.name = "resume",
+		.kind = OPTION_FLAG,
+		.help = "Write to the job even when it has ended; else it becomes NAME-2."},
+	{.name = "follow",
+		.kind = OPTION_FLAG,
+		.heading = "How it is read and sent",
+		.help = "Wait for more lines at the end of FILE, until a signal comes."},
+	{.name = "spool",
+		.kind = OPTION_TEXT,
+		.value_name = "DIR",
+		.help = "Where lines wait for the server. [$XDG_STATE_HOME or /tmp]"},
+	{.name = "spool-bytes",
+		.kind = OPTION_BYTES,
+		.value_name = "SIZE",
+		.fallback = "1GiB",
+		.help = "How much may wait; when it is full the oldest lines are kept and new ones are dropped and counted."},
+	{.name = "drain-timeout",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "60s",
+		.help = "How long to go on trying when the input has ended."},
+	{.name = NULL},
+};
+
+const struct option_program ship_program = {
+	.name = "sm-ship",
+	.version = SM_VERSION,
+	.about =
+		"Sends the lines of a training to an smfleet server while it runs: standard input (passed through to standard "
+		"output), files, or the output of a command.",
+	.usage = "[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... -- COMMAND [ARGUMENT]...",
+	.notes =
+		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server; with COMMAND, COMMAND's own, or "
+		"128 + N when signal N ended it.",
+	.options = specs,
+	.takes_words = true,
+	.takes_command = true,
+};

@@ -1,0 +1,427 @@
+#include "cli/spool.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <unistd.h>
+
+enum {
+	PUNCH_BYTES = 1 << 20, /* freed in steps of this size: a system call a batch would cost more than it frees */
+	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
+	MERGE_TS_MS = 1000,
+	MAX_PIECES = 256, /* of one batch */
+};
+
+struct entry {
+	struct spool_piece piece;
+	int64_t put_mono_ms;
+	unsigned source;
+	bool is_taken; /* a loss that was sent must not grow any more */
+};
+
+struct source_state {
+	struct spool_source source;
+	uint64_t write_at; /* of spool_write */
+	uint64_t punched_end; /* free up to here */
+	size_t entry_count;
+	bool cannot_punch;
+};
+
+struct spool {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct source_state *sources;
+	size_t source_count, source_cap;
+	struct entry *entries; /* a ring */
+	size_t first, count, cap;
+	uint64_t max_bytes;
+	uint64_t kept_bytes; /* of our files */
+	uint64_t waiting_bytes; /* of all files */
+	struct spool_totals totals;
+	bool is_dropping; /* until there is some room again */
+	bool has_ended, is_discarding;
+};
+
+struct spool *spool_new(uint64_t max_bytes)
+{
+	struct spool *spool = mem_zeroed(sizeof *spool);
+	pthread_condattr_t attributes;
+
+	if (!spool)
+		return NULL;
+	spool->max_bytes = max_bytes;
+	pthread_mutex_init(&spool->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&spool->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return spool;
+}
+
+void spool_free(struct spool *spool)
+{
+	if (!spool)
+		return;
+	pthread_cond_destroy(&spool->changed);
+	pthread_mutex_destroy(&spool->lock);
+	mem_free(spool->sources);
+	mem_free(spool->entries);
+	mem_free(spool);
+}
+
+enum status spool_add_source(
+	struct spool *spool, const struct spool_source *source, unsigned *number, struct error *err)
+{
+	if (!mem_grow((void **)&spool->sources, spool->source_count, &spool->source_cap, sizeof *spool->sources))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	spool->sources[spool->source_count] = (struct source_state){.source = *source};
+	*number = (unsigned)spool->source_count++;
+	return OK;
+}
+
+static struct entry *entry_at(const struct spool *spool, size_t index)
+{
+	return &spool->entries[(spool->first + index) % spool->cap];
+}
+
+static struct entry *last_entry(const struct spool *spool)
+{
+	return spool->count ? entry_at(spool, spool->count - 1) : NULL;
+}
+
+/* NULL: out of memory. */
+static struct entry *push(struct spool *spool, unsigned source, int64_t ts_ms)
+{
+	if (spool->count == spool->cap) {
+		size_t cap = spool->cap ? spool->cap * 2 : 64;
+		struct entry *grown = mem_alloc(cap * sizeof *grown);
+		if (!grown)
+			return NULL;
+		for (size_t i = 0; i < spool->count; i++)
+			grown[i] = *entry_at(spool, i);
+		mem_free(spool->entries);
+		spool->entries = grown;
+		spool->cap = cap;
+		spool->first = 0;
+	}
+	struct entry *entry = entry_at(spool, spool->count++);
+	*entry = (struct entry){.source = source,
+		.put_mono_ms = clock_mono_ms(),
+		.piece = {.fd = spool->sources[source].source.fd, .ts_ms = ts_ms}};
+	spool->sources[source].entry_count++;
+	return entry;
+}
+
+static size_t count_lines(struct span text, bool has_open_end)
+{
+	size_t lines = has_open_end;
+
+	for (ptrdiff_t at; (at = span_find_char(text, '\n')) >= 0; lines++)
+		text = span_skip(text, (size_t)at + 1);
+	return lines;
+}
+
+static void punch(struct source_state *state, uint64_t start, uint64_t end)
+{
+	if (state->cannot_punch || !state->source.is_ours || end <= start)
+		return;
+	if (fallocate(state->source.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
+		    (off_t)(end - start)) != 0)
+		state->cannot_punch = errno != EINTR; /* not on this file system: the file grows, nothing is lost */
+}
+
+/* Under the lock: counts a loss where the lines would stand. */
+static void lose(struct spool *spool, unsigned source, uint64_t lines, uint64_t bytes, int64_t ts_ms)
+{
+	struct entry *last = last_entry(spool);
+
+	spool->totals.lost_lines += lines;
+	spool->totals.lost_bytes += bytes;
+	if (!last || !last->piece.lost_lines || last->is_taken || last->source != source)
+		last = push(spool, source, ts_ms);
+	if (last) {
+		last->piece.lost_lines += lines;
+		last->piece.lost_bytes += bytes;
+	}
+}
+
+/* Under the lock: how much of the text there is room for, in whole lines. */
+static size_t admit(struct spool *spool, unsigned source, struct span text)
+{
+	if (!spool->sources[source].source.is_ours)
+		return text.len;
+	uint64_t room = spool->max_bytes > spool->kept_bytes ? spool->max_bytes - spool->kept_bytes : 0;
+	if (spool->is_dropping && room < spool->max_bytes / 8)
+		return 0; /* else losses and lines would alternate, one notice each */
+	spool->is_dropping = text.len > room;
+	if (!spool->is_dropping)
+		return text.len;
+	const char *end = room ? memrchr(text.ptr, '\n', (size_t)room) : NULL;
+	return end ? (size_t)(end - text.ptr) + 1 : 0;
+}
+
+static bool can_merge(
+	const struct spool *spool, const struct entry *last, unsigned source, uint64_t start, int64_t ts_ms)
+{
+	if (!last || last->piece.lost_lines || last->piece.has_open_end || last->source != source ||
+		last->piece.end != start)
+		return false;
+	return last->piece.ts_ms == ts_ms || (spool->count > MERGE_ENTRIES && ts_ms - last->piece.ts_ms < MERGE_TS_MS);
+}
+
+/* Under the lock: makes the bytes part of the index. */
+static void keep(struct spool *spool, unsigned source, uint64_t start, uint64_t len, bool has_open_end, int64_t ts_ms)
+{
+	struct entry *entry = last_entry(spool);
+
+	if (!can_merge(spool, entry, source, start, ts_ms)) {
+		entry = push(spool, source, ts_ms);
+		if (!entry)
+			return;
+		entry->piece.start = start;
+	}
+	entry->piece.end = start + len;
+	entry->piece.has_open_end = has_open_end;
+	spool->waiting_bytes += len;
+	if (spool->sources[source].source.is_ours)
+		spool->kept_bytes += len;
+}
+
+static void put(
+	struct spool *spool, unsigned source, struct span lines, uint64_t start, bool has_open_end, int64_t ts_ms)
+{
+	size_t kept = 0;
+
+	if (lines.len == 0)
+		return;
+	pthread_mutex_lock(&spool->lock);
+	if (!spool->is_discarding) {
+		kept = admit(spool, source, lines);
+		if (kept)
+			keep(spool, source, start, kept, has_open_end && kept == lines.len, ts_ms);
+		if (kept < lines.len) {
+			struct span rest = span_skip(lines, kept);
+			lose(spool, source, count_lines(rest, has_open_end), rest.len, ts_ms);
+		}
+		pthread_cond_signal(&spool->changed);
+	}
+	punch(&spool->sources[source], start + kept, start + lines.len);
+	pthread_mutex_unlock(&spool->lock);
+}
+
+void spool_put(struct spool *spool, unsigned source, struct span lines, uint64_t start, int64_t ts_ms)
+{
+	put(spool, source, lines, start, false, ts_ms);
+}
+
+void spool_put_open_end(struct spool *spool, unsigned source, struct span line, uint64_t start, int64_t ts_ms)
+{
+	put(spool, source, line, start, true, ts_ms);
+}
+
+static size_t write_at(int fd, struct span text, uint64_t at)
+{
+	size_t done = 0;
+
+	while (done < text.len) {
+		ssize_t got = pwrite(fd, text.ptr + done, text.len - done, (off_t)(at + done));
+		if (got > 0)
+			done += (size_t)got;
+		else if (got == 0 || errno != EINTR)
+			break;
+	}
+	return done;
+}
+
+/* The place for the next lines; an empty spool starts its file again, so that it stays small while the server keeps up. */
+static uint64_t begin_write(struct spool *spool, struct source_state *state, size_t *kept, struct span lines)
+{
+	pthread_mutex_lock(&spool->lock);
+	if (state->entry_count == 0 && state->write_at && ftruncate(state->source.fd, 0) == 0)
+		state->write_at = state->punched_end = 0;
+	*kept = spool->is_discarding ? 0 : admit(spool, (unsigned)(state - spool->sources), lines);
+	uint64_t at = state->write_at;
+	pthread_mutex_unlock(&spool->lock);
+	return at;
+}
+
+void spool_write(struct spool *spool, unsigned source, struct span lines, bool has_open_end, int64_t ts_ms)
+{
+	struct source_state *state = &spool->sources[source];
+	size_t kept;
+
+	if (lines.len == 0)
+		return;
+	uint64_t at = begin_write(spool, state, &kept, lines);
+	if (write_at(state->source.fd, span_of(lines.ptr, kept), at) < kept)
+		kept = 0; /* the disk is full: as if the spool were */
+	struct span rest = span_skip(lines, kept);
+	pthread_mutex_lock(&spool->lock);
+	if (kept && !spool->is_discarding)
+		keep(spool, source, at, kept, has_open_end && kept == lines.len, ts_ms);
+	if (rest.len && !spool->is_discarding)
+		lose(spool, source, count_lines(rest, has_open_end), rest.len, ts_ms);
+	state->write_at = at + kept;
+	pthread_cond_signal(&spool->changed);
+	pthread_mutex_unlock(&spool->lock);
+}
+
+void spool_end(struct spool *spool)
+{
+	pthread_mutex_lock(&spool->lock);
+	spool->has_ended = true;
+	pthread_cond_signal(&spool->changed);
+	pthread_mutex_unlock(&spool->lock);
+}
+
+/* Under the lock. */
+static void pop(struct spool *spool)
+{
+	spool->sources[entry_at(spool, 0)->source].entry_count--;
+	spool->first = (spool->first + 1) % spool->cap;
+	spool->count--;
+}
+
+/* Under the lock: bytes of the oldest entry are done with. */
+static void advance(struct spool *spool, uint64_t bytes)
+{
+	struct entry *head = entry_at(spool, 0);
+	struct source_state *state = &spool->sources[head->source];
+
+	head->piece.start += bytes;
+	spool->waiting_bytes -= bytes;
+	if (state->source.is_ours)
+		spool->kept_bytes -= bytes;
+	if (head->piece.start - state->punched_end >= PUNCH_BYTES) {
+		punch(state, state->punched_end, head->piece.start);
+		state->punched_end = head->piece.start;
+	}
+}
+
+void spool_discard(struct spool *spool)
+{
+	pthread_mutex_lock(&spool->lock);
+	spool->is_discarding = true;
+	while (spool->count) {
+		struct entry *head = entry_at(spool, 0);
+		advance(spool, head->piece.end - head->piece.start);
+		pop(spool);
+	}
+	pthread_mutex_unlock(&spool->lock);
+}
+
+enum spool_state spool_wait(struct spool *spool, size_t full_bytes, int64_t linger_ms, int64_t timeout_ms)
+{
+	int64_t give_up_ms = clock_mono_ms() + timeout_ms;
+	enum spool_state state = SPOOL_IS_EMPTY;
+
+	pthread_mutex_lock(&spool->lock);
+	for (;;) {
+		int64_t now_ms = clock_mono_ms(), wait_ms = give_up_ms - now_ms;
+		if (spool->count) {
+			int64_t due_ms = entry_at(spool, 0)->put_mono_ms + linger_ms;
+			if (spool->waiting_bytes >= full_bytes || due_ms <= now_ms || spool->has_ended) {
+				state = SPOOL_HAS_BATCH;
+				break;
+			}
+			wait_ms = due_ms - now_ms < wait_ms ? due_ms - now_ms : wait_ms;
+		} else if (spool->has_ended) {
+			state = SPOOL_HAS_ENDED;
+			break;
+		}
+		if (wait_ms <= 0)
+			break;
+		struct timespec until = clock_deadline(wait_ms);
+		pthread_cond_timedwait(&spool->changed, &spool->lock, &until);
+	}
+	pthread_mutex_unlock(&spool->lock);
+	return state;
+}
+
+/* Copies the oldest entries of one stream: the files are then read without the lock. */
+static size_t copy_pieces(struct spool *spool, size_t max_bytes, struct spool_piece *pieces, unsigned *stream)
+{
+	size_t count = 0;
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&spool->lock);
+	for (; count < spool->count && count < MAX_PIECES && bytes < max_bytes; count++) {
+		struct entry *entry = entry_at(spool, count);
+		unsigned entry_stream = spool->sources[entry->source].source.stream;
+		if (count == 0)
+			*stream = entry_stream;
+		else if (*stream != entry_stream)
+			break;
+		entry->is_taken = true;
+		pieces[count] = entry->piece;
+		bytes += entry->piece.end - entry->piece.start;
+	}
+	pthread_mutex_unlock(&spool->lock);
+	return count;
+}
+
+enum status spool_take(struct spool *spool, size_t max_bytes, struct spool_batch *batch, struct error *err)
+{
+	AUTO_MEM struct spool_piece *pieces = mem_alloc(MAX_PIECES * sizeof *pieces);
+	bool is_full = false;
+
+	buf_reset(&batch->text);
+	batch->run_count = 0;
+	if (!pieces)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	size_t count = copy_pieces(spool, max_bytes, pieces, &batch->stream);
+	for (size_t i = 0; i < count && !is_full && batch->text.len < max_bytes; i++) {
+		enum status status = spool_batch_add(batch, &pieces[i], max_bytes, &is_full, err);
+		if (status == ERR_IO && batch->text.len)
+			return OK; /* first what can be read; this piece then comes first and says so */
+		TRY(status);
+	}
+	return OK;
+}
+
+void spool_release(struct spool *spool, size_t text_bytes)
+{
+	pthread_mutex_lock(&spool->lock);
+	while (text_bytes && spool->count) {
+		struct entry *head = entry_at(spool, 0);
+		uint64_t file_bytes = head->piece.end - head->piece.start;
+		uint64_t whole = spool_piece_bytes(&head->piece);
+		if (text_bytes < whole) {
+			if (!head->piece.lost_lines)
+				advance(spool, text_bytes < file_bytes ? text_bytes : file_bytes);
+			break;
+		}
+		text_bytes -= (size_t)whole;
+		advance(spool, file_bytes);
+		pop(spool);
+	}
+	pthread_mutex_unlock(&spool->lock);
+}
+
+void spool_lose_head(struct spool *spool)
+{
+	pthread_mutex_lock(&spool->lock);
+	if (spool->count) {
+		struct entry *head = entry_at(spool, 0);
+		uint64_t bytes = head->piece.end - head->piece.start;
+		advance(spool, bytes);
+		head->piece.end = head->piece.start;
+		head->piece.lost_lines = 1;
+		head->piece.lost_bytes = bytes;
+		spool->totals.lost_lines++;
+		spool->totals.lost_bytes += bytes;
+	}
+	pthread_mutex_unlock(&spool->lock);
+}
+
+struct spool_totals spool_totals(struct spool *spool)
+{
+	pthread_mutex_lock(&spool->lock);
+	struct spool_totals totals = spool->totals;
+	totals.waiting_bytes = spool->waiting_bytes;
+	pthread_mutex_unlock(&spool->lock);
+	return totals;
+}

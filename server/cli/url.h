@@ -1,0 +1,22 @@
+/*
+ * Job: the address of a server, and text made safe for a path segment or a query value.
+ * Ownership: plain values. Threads: any. Source: RFC 3986.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+struct url {
+	bool is_tls;
+	bool is_ipv6_literal; /* the Host header wants its brackets back */
+	char host[256]; /* without brackets */
+	char port[6];
+	char prefix[256]; /* of all paths, behind a proxy: "/smfleet"; never ends with '/' */
+};
+
+/* "http://host:8080", "https://host/prefix", "http://[::1]:8080", "host:8080"; ERR_INVALID names the text. */
+enum status url_parse(struct url *out, const char *text, struct error *err) MUST_CHECK;
+/* As for the Host header: "host", "host:8080", "[::1]:8080". */
+void url_put_host(const struct url *url, struct buf *out);
+/* All but letters, digits and "-._~" as %XX. */
+void url_put_encoded(struct buf *out, struct span text);

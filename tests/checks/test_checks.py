@@ -1,0 +1,171 @@
+"""Each checker must find what is planted, and only that."""
+
+import banned
+import docs
+import layers
+import pytest
+import sizes
+import source
+
+TABLE = """# comment
+base:
+model net: base
+alert: net model base
+pipeline: alert/rule.h model base   # one header of alert
+app: *
+<sqlite3.h>: store/sqlite/*
+<lib/*>: base/a.c net/b.c
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """plant("server/base/x.c", text) writes a file into a small repository."""
+    def plant(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    plant.root = tmp_path
+    plant("server/layers.txt", TABLE)
+    for header in ("base/x.h", "model/x.h", "net/x.h", "alert/rule.h", "alert/webhook.h"):
+        plant(f"server/{header}", "#pragma once\n")
+    return plant
+
+
+def faults_of(module, root):
+    return module.check(root)[0]
+
+
+# ---- layers ----
+@pytest.mark.parametrize("name, include", [
+    ("base/a.c", '"base/x.h"'),
+    ("model/a.c", '"base/x.h"'),
+    ("pipeline/a.c", '"alert/rule.h"'),
+    ("main.c", '"alert/webhook.h"'),
+    ("app/a.c", '"net/x.h"'),
+    ("base/a.c", "<stdio.h>"),
+    ("base/a.c", "<sys/socket.h>"),
+    ("base/a.c", "<lib/deep.h>"),
+    ("net/b.c", "<lib/deep.h>"),
+])
+def test_layers_allow(tree, name, include):
+    tree(f"server/{name}", f"#include {include}\n")
+    assert faults_of(layers, tree.root) == []
+
+
+@pytest.mark.parametrize("name, include, words", [
+    ("base/a.c", '"model/x.h"', "base may not include"),
+    ("base/a.h", '"model/x.h"', "base may not include"),
+    ("model/a.c", '"net/x.h"', "model may not include"),
+    ("pipeline/a.c", '"alert/webhook.h"', "pipeline may not include"),
+    ("pipeline/a.c", '"alert/gone.h"', "does not exist"),
+    ("base/a.c", '"x.h"', "path from server/"),
+    ("base/a.c", '"../base/x.h"', "path from server/"),
+    ("base/b.c", "<lib/deep.h>", "belongs to base/a.c net/b.c"),
+    ("base/a.c", "<sqlite3.h>", "belongs to store/sqlite/*"),
+    ("base/a.c", "<uv.h>", "has no owner"),
+    ("new/a.c", "<stdio.h>", "no row in layers.txt"),
+])
+def test_layers_refuse(tree, name, include, words):
+    tree(f"server/{name}", f"\n#  include {include}\n")
+    found = faults_of(layers, tree.root)
+    assert len(found) == 1 and words in found[0], found
+
+
+def test_layers_table_is_checked(tree):
+    tree("server/layers.txt", TABLE + "base: model\nnonsense\n")
+    assert len(faults_of(layers, tree.root)) == 2
+
+
+# ---- banned ----
+def banned_in(text, name="http/a.c"):
+    return [message for _, message in banned.check_text(name, text)]
+
+
+def in_function(statement):
+    return f"int f(void)\n{{\n\t{statement}\n\treturn 0;\n}}\n"
+
+
+@pytest.mark.parametrize("statement", [
+    "sprintf(a, b);", "x = strcpy (a, b);", "strncpy(a, b, 1);", "n = atoi(s);", "p = malloc(1);", "if (p) free(p);",
+    "p = strdup(s);", "exit(1);", "sleep(1);", "usleep(1);", "p = alloca(3);", "strtok(a, b);", "gets(a);",
+    "clock_gettime(0, 0);", "static int counter;", "static struct x *list = NULL;", "static const char *name = 0;",
+    "static int table[4] = {1};", "static void (*hook)(void);",
+])
+def test_banned_refuse(statement):
+    assert len(banned_in(in_function(statement))) == 1
+
+
+@pytest.mark.parametrize("statement", [
+    "snprintf(a, 1, b);", "/* sprintf(a) */", 'puts("malloc(");', "x->free(x);", "ops.free(x);", "mem_free(p);",
+    "arena_free(p);", "_exit(1);", "static const int table[4] = {1};", "static const char *const names[] = {0};",
+    "static struct { int a; } state;", "static _Thread_local struct { int a; } thread_state = {1};", "// strcpy(a, b)",
+    "static const struct http_ops ops = {.free = done};", "run_time(x);", "char c = '\"'; /* exit(1) */",
+])
+def test_banned_allow(statement):
+    assert banned_in(in_function(statement)) == []
+
+
+@pytest.mark.parametrize("text", [
+    "int counter;\n", "struct x *list;\n", "char names[3][4] = {\"a\"};\n", "AUTO_TYPE(x)\nint counter = 3;\n",
+    "static struct thing { int a; } thing;\n", "int f(void)\n{\n\treturn 0;\n}\nint counter;\n",
+    "const char *text = \"x\";\n", "_Thread_local int counter;\n",
+])
+def test_globals_refuse(text):
+    assert len(banned_in(text)) == 1, banned_in(text)
+
+
+@pytest.mark.parametrize("text", [
+    "struct x {\n\tint a;\n};\n", "enum { A = 1, B };\n", "const int table[] = {1, 2};\n", "int f(int a);\n",
+    "AUTO_TYPE(x)\nstatic int f(int a)\n{\n\treturn a;\n}\n", "http_handler api_a, api_b;\n", "typedef int number;\n",
+    "extern const int table[];\n", "#define X int counter;\n", "static int f(void (*done)(void *), int a)\n{\n\treturn a;\n}\n",
+    "static inline int f(void)\n{\n\treturn 0;\n}\n", "static __attribute__((cold)) int f(void)\n{\n\treturn 0;\n}\n",
+    "_Static_assert(1, \"x\");\n", "void f(int (*take)(int))\n{\n}\n", "const char *const names[] = {\"a\"};\n",
+])
+def test_globals_allow(text):
+    assert banned_in(text) == []
+
+
+def test_banned_knows_the_owners():
+    assert banned_in(in_function("p = malloc(1); free(p);"), "base/alloc.c") == []
+    assert banned_in(in_function("exit(0);"), "cli/ship_main.c") == []
+    assert len(banned_in(in_function("exit(0);"), "cli/sender.c")) == 1
+
+
+def test_todo_needs_a_number(tree):
+    tree("server/base/a.c", "/* TODO: later */\n/* TODO(#12): that */\n")
+    tree("web/src/a.ts", "// FIXME\n")
+    tree("tests/run", "# XXX\n")
+    assert len(faults_of(banned, tree.root)) == 3
+
+
+# ---- sizes ----
+def test_sizes(tree):
+    tree("server/base/long.c", "int f(void)\n{\n" + "\t;\n" * 61 + "}\n" + "int g(void)\n{\n" + "\t;\n" * 60 + "}\n")
+    tree("server/base/big.h", "\n" * 801)
+    tree("server/base/noted.h", "\n" * 501)
+    faults, notes, _ = sizes.check(tree.root)
+    assert [fault.split(":")[0] for fault in faults] == ["server/base/big.h", "server/base/long.c"]
+    assert "61 lines" in faults[1]
+    assert [note.split(":")[0] for note in notes] == ["server/base/noted.h"]
+
+
+# ---- docs ----
+def test_docs(tree):
+    tree("README.md", "`server/base` `deploy/run --demo` [a](docs/picture.png) [b](https://example.org/x) `a/b` `build/x`\n")
+    tree("ARCHITECTURE.md", "base model net; `net/x.h` `net/gone.h`\n")
+    tree("deploy/demo.py", "")
+    found = faults_of(docs, tree.root)
+    assert sorted(found) == [
+        "ARCHITECTURE.md: does not tell of server/alert",
+        "ARCHITECTURE.md: speaks of `net/gone.h`, which does not exist",
+        "README.md: links to docs/picture.png, which does not exist",
+        "README.md: speaks of `deploy/run`, which does not exist",
+    ]
+
+
+def test_bare_code_keeps_the_places():
+    text = 'a /* x\n y */ "s\\"t" \'"\' // z\nb'
+    bare = source.bare_code(text)
+    assert len(bare) == len(text) and bare.count("\n") == text.count("\n")
+    assert "x" not in bare and "z" not in bare and bare.endswith("\nb")
