@@ -237,6 +237,7 @@ static void write_chart(struct json_writer *w, const struct chart *chart)
 	char seq[24];
 
 	json_object(w);
+	json_put_span(w, "metric", chart->metric);
 	json_key(w, "columns");
 	json_object(w);
 	for (unsigned column = 0; column < COLUMN_COUNT; column++) {

@@ -25,6 +25,7 @@ struct app {
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
 	struct http_server *server;
+	struct http_hooks hooks; /* outlive the server */
 	pthread_mutex_t sender_mutex;
 	struct webhook_sender *sender;
 	struct buf public_url;
@@ -177,7 +178,6 @@ static enum status start_server(struct app *app, struct error *err)
 	const struct options *o = app->options;
 	size_t count;
 	const struct http_route *routes = api_routes(&count);
-	struct http_hooks hooks = api_hooks(app->api);
 	struct http_options options = {.listen = options_text(o, "listen"), .io_threads = (unsigned)options_i64(o, "io-threads"),
 		.workers = (unsigned)options_i64(o, "workers"), .max_connections = bytes(o, "max-connections"), .max_pending = bytes(o, "max-pending"),
 		.max_upload_bytes = (uint64_t)options_i64(o, "max-upload-bytes"), .tls_cert_file = options_text(o, "tls-cert"),
@@ -186,7 +186,8 @@ static enum status start_server(struct app *app, struct error *err)
 		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"), .drain_bytes = 8 << 20, .drain_ms = 2000,
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};
 
-	TRY(http_server_start(&app->server, &options, routes, count, &hooks, err));
+	app->hooks = api_hooks(app->api);
+	TRY(http_server_start(&app->server, &options, routes, count, &app->hooks, err));
 	api_set_server(app->api, app->server);
 	return OK;
 }

@@ -31,6 +31,8 @@ struct error {
 	int retry_after_s; /* for BUSY and UNAVAILABLE; 0: not stated */
 	int64_t line;      /* 1-based place in the input; 0: not stated */
 	int64_t column;
+	const char *member; /* static: one more fact for programs, as "next_offset"; NULL: none */
+	int64_t member_value;
 	char field[64]; /* the parameter or document path at fault; "" if none */
 	char text[512];
 };

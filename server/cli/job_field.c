@@ -75,8 +75,12 @@ static void put_time(double seconds, const struct job_field_style *style, struct
 	char text[64];
 
 	if (style->is_for_people) {
+		time_t now = (time_t)(style->now_ms / 1000);
+		struct tm today;
+		localtime_r(&now, &today);
 		localtime_r(&at, &parts);
-		strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
+		bool is_this_year = parts.tm_year == today.tm_year;
+		strftime(text, sizeof text, is_this_year ? "%m-%d %H:%M" : "%Y-%m-%d %H:%M", &parts);
 	} else {
 		gmtime_r(&at, &parts);
 		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);

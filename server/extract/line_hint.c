@@ -14,29 +14,30 @@ static bytes16 folded_at(const char *at)
 	return bytes | (unsigned char)0x20;
 }
 
+/* Bytes that are not 0 where one of the letter groups starts. Reads 18 bytes. */
+static bytes16 hits_at(const char *at)
+{
+	bytes16 a = folded_at(at), b = folded_at(at + 1), c = folded_at(at + 2);
+
+	return (bytes16)((a == 'k') & (b == 'p')) | /* checkpoint, ckpt */
+	       (bytes16)((a == 's') & (b == 'u') & (c == 'm')) | /* resuming */
+	       (bytes16)((a == 't') & (b == 'a') & (c == 'r')); /* starting */
+}
+
 static bool has_rare_letters(struct span text)
 {
-	char padded[18] = {0};
+	enum { READ = 18 };
+	char padded[2 * READ] = {0};
+	bytes16 hits = {0};
 	size_t at = 0;
 
-	while (at < text.len) {
-		const char *from = text.ptr + at;
-		if (text.len - at < sizeof padded) {
-			memset(padded, 0, sizeof padded);
-			memcpy(padded, from, text.len - at);
-			from = padded;
-		}
-		bytes16 a = folded_at(from), b = folded_at(from + 1), c = folded_at(from + 2);
-		bytes16 hit = (bytes16)((a == 'k') & (b == 'p')) | /* checkpoint, ckpt */
-			      (bytes16)((a == 's') & (b == 'u') & (c == 'm')) | /* resuming */
-			      (bytes16)((a == 't') & (b == 'a') & (c == 'r')); /* starting */
-		uint64_t halves[2];
-		memcpy(halves, &hit, sizeof halves);
-		if (halves[0] | halves[1])
-			return true;
-		at += 16;
-	}
-	return false;
+	for (; at + READ <= text.len; at += sizeof hits)
+		hits |= hits_at(text.ptr + at);
+	memcpy(padded, text.ptr + at, text.len - at); /* at most 17 bytes */
+	hits |= hits_at(padded) | hits_at(padded + sizeof hits);
+	uint64_t halves[2];
+	memcpy(halves, &hits, sizeof halves);
+	return (halves[0] | halves[1]) != 0;
 }
 
 static char lower(char c)

@@ -42,6 +42,8 @@ bool number_parse(struct span text, double *value)
 {
 	char plain[GROUPED_MAX_BYTES];
 
+	if (span_parse_double(text, value))
+		return true;
 	text = span_trim(text);
 	if (span_parse_double(text, value))
 		return true;

@@ -132,6 +132,8 @@ static void write_problem(struct buf *out, int code, const struct error *err)
 		json_put_i64(&w, "line", err->line);
 	if (err->column)
 		json_put_i64(&w, "column", err->column);
+	if (err->member)
+		json_put_i64(&w, err->member, err->member_value);
 	json_object_end(&w);
 }
 

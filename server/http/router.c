@@ -92,7 +92,7 @@ static bool is_more_specific(const struct pattern *a, const struct pattern *b)
 	for (size_t i = 0; i < a->count && i < b->count; i++)
 		if (a->segments[i].kind != b->segments[i].kind)
 			return a->segments[i].kind < b->segments[i].kind;
-	return a->count > b->count;
+	return a->count < b->count; /* the longer one has nothing but its rest there */
 }
 
 /* "/{rest...}" has every path; it must not turn a path that is unknown into one whose method is wrong. */

@@ -17,7 +17,6 @@ struct ingest_parser {
 	struct arena *arena;
 	struct buf carry; /* the open line as far as it has come */
 	uint64_t lost_bytes; /* of the open line, behind what carry has room for */
-	uint64_t skipped_bytes; /* of lines that were not stored; they count with the next one that is */
 	struct buf decoded; /* the text at hand without its escapes */
 	struct buf job_name; /* the same of the names */
 	struct buf stream_name;
@@ -223,9 +222,11 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
 	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* A text of several lines (a traceback in one message) becomes as many. The first stands for the object's bytes. */
-static bool add_lines(const struct ingest_parser *parser, struct batch *batch, struct batch_part *part,
-	const struct entry *entry, uint64_t sent_bytes)
+/*
+ * A text of several lines (a traceback in one message) becomes as many. What an offset counts is the stream, not the
+ * objects around it: each line stands for its text and a newline, so that plain text and NDJSON can follow each other.
+ */
+static bool add_lines(const struct ingest_parser *parser, struct batch *batch, struct batch_part *part, const struct entry *entry)
 {
 	struct span rest = entry->text, line;
 
@@ -235,11 +236,11 @@ static bool add_lines(const struct ingest_parser *parser, struct batch *batch, s
 		rest = SPAN("");
 	while (span_next(&rest, '\n', &line)) {
 		bool is_cut = line.len > parser->options.max_line_bytes;
+		uint64_t sent_bytes = line.len + 1;
 		if (is_cut)
 			line.len = parser->options.max_line_bytes;
 		if (!batch_add(batch, part, line, entry->ts_ms, is_cut ? LINE_CUT : 0, sent_bytes))
 			return false;
-		sent_bytes = 0;
 	}
 	return true;
 }
@@ -253,7 +254,7 @@ static bool is_blank(struct span line)
 }
 
 static enum status take_line(
-	struct ingest_parser *parser, struct batch *batch, struct span line, uint64_t sent_bytes, struct error *err)
+	struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
 {
 	struct batch_part *part = NULL;
 	struct entry entry;
@@ -270,13 +271,8 @@ static enum status take_line(
 	TRY(buf_status(&parser->stream_name, err));
 	if (is_read)
 		TRY(find_part(parser, batch, &entry, &part, err));
-	if (!part) {
-		parser->skipped_bytes += sent_bytes;
-		return OK;
-	}
-	if (!add_lines(parser, batch, part, &entry, sent_bytes + parser->skipped_bytes))
+	if (part && !add_lines(parser, batch, part, &entry))
 		return error_set(err, ERR_MEMORY, "out of memory");
-	parser->skipped_bytes = 0;
 	return OK;
 }
 
@@ -289,12 +285,9 @@ static void carry_on(struct ingest_parser *parser, struct span bytes)
 	parser->lost_bytes += bytes.len - kept;
 }
 
-static enum status take_carried(
-	struct ingest_parser *parser, struct batch *batch, unsigned newline_bytes, struct error *err)
+static enum status take_carried(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
-	uint64_t sent_bytes = parser->carry.len + parser->lost_bytes + newline_bytes;
-
-	TRY(take_line(parser, batch, buf_span(&parser->carry), sent_bytes, err));
+	TRY(take_line(parser, batch, buf_span(&parser->carry), err));
 	buf_reset(&parser->carry);
 	parser->lost_bytes = 0;
 	return OK;
@@ -309,9 +302,9 @@ static enum status ndjson_feed(struct ingest_parser *parser, struct batch *batch
 		if (parser->carry.len || parser->lost_bytes) {
 			carry_on(parser, line);
 			TRY(buf_status(&parser->carry, err));
-			TRY(take_carried(parser, batch, 1, err));
+			TRY(take_carried(parser, batch, err));
 		} else {
-			TRY(take_line(parser, batch, line, line.len + 1, err));
+			TRY(take_line(parser, batch, line, err));
 		}
 	}
 	if (at < end)
@@ -322,7 +315,7 @@ static enum status ndjson_feed(struct ingest_parser *parser, struct batch *batch
 static enum status ndjson_finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
 	if (parser->carry.len || parser->lost_bytes)
-		TRY(take_carried(parser, batch, 0, err));
+		TRY(take_carried(parser, batch, err));
 	if (parser->rejected > TOLD_REJECTIONS)
 		buf_printf(&parser->warnings, "; %" PRIu64 " objects were not stored in all", parser->rejected);
 	if (parser->bad_times > TOLD_REJECTIONS)

@@ -240,25 +240,42 @@ static enum status lay_out(struct folding *folding, struct arena *arena, int64_t
 	return OK;
 }
 
-static enum status has_metric(const struct job_view *view, const struct chart_query *query, struct error *err)
+static const struct series_view *find_series(const struct job_view *view, struct span metric, bool by_role)
 {
 	for (size_t i = 0; i < view->stream_count; i++)
-		for (size_t j = 0; j < view->streams[i].series_count; j++)
-			if (span_equal(view->streams[i].series[j].metric, query->metric))
-				return OK;
-	return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s", SPAN_ARGS(view->row.name),
-		SPAN_ARGS(query->metric), query->stream.len ? " in this stream" : "");
+		for (size_t j = 0; j < view->streams[i].series_count; j++) {
+			const struct series_view *series = &view->streams[i].series[j];
+			if (span_equal(by_role ? span_from(role_name(series->role)) : series->metric, metric))
+				return series;
+		}
+	return NULL;
+}
+
+/* A metric by its name; else, for the name of a role, the job's first series of that role. */
+static enum status resolve_metric(const struct job_view *view, const struct chart_query *query, struct span *metric, struct error *err)
+{
+	const struct series_view *series = find_series(view, query->metric, false);
+
+	if (!series)
+		series = find_series(view, query->metric, true);
+	if (!series)
+		return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s", SPAN_ARGS(view->row.name),
+			SPAN_ARGS(query->metric), query->stream.len ? " in this stream" : "");
+	*metric = series->metric;
+	return OK;
 }
 
 enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	const struct chart_query *query, struct chart *out, struct error *err)
+	const struct chart_query *asked, struct chart *out, struct error *err)
 {
 	struct folding folding = {.width = 1};
+	struct chart_query resolved = *asked, *query = &resolved;
 	int64_t low, high;
 
 	*out = (struct chart){.bucket_width = 1};
 	TRY(pipeline_view_job(pipeline, reader, arena, job, query->stream, query->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
-	TRY(has_metric(&out->view, query, err));
+	TRY(resolve_metric(&out->view, asked, &resolved.metric, err));
+	out->metric = resolved.metric;
 	if (!find_range(&out->view, query, &low, &high))
 		return OK;
 	TRY(lay_out(&folding, arena, low, high, query->buckets, err));

@@ -142,7 +142,7 @@ enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *
 enum chart_axis { AXIS_STEP, AXIS_TIME, AXIS_RELATIVE };
 enum { ATTEMPTS_LIVE = -1, ATTEMPTS_ALL = -2 };
 struct chart_query {
-	struct span metric;
+	struct span metric; /* its name, or a role: "loss" */
 	struct span stream; /* "": folded over all */
 	enum chart_axis axis;
 	int64_t from; /* inclusive; INT64_MIN: from the first */
@@ -161,6 +161,7 @@ struct bucket {
 	uint32_t attempt;
 };
 struct chart {
+	struct span metric; /* the one that was found */
 	struct bucket *buckets; /* only those that hold points, in order of x */
 	size_t count;
 	uint64_t total_points;

@@ -92,6 +92,15 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 	return OK;
 }
 
+static enum status refuse_offset(const struct stream_state *stream, int64_t offset, const char *why, struct error *err)
+{
+	error_set_field(err, ERR_CONFLICT, "offset", "offset %lld %s: stream '%s' stands at byte %llu; send from there", (long long)offset,
+		why, stream->name, (unsigned long long)stream->planned_byte);
+	err->member = "next_offset";
+	err->member_value = (int64_t)stream->planned_byte;
+	return ERR_CONFLICT;
+}
+
 /* With an offset: which lines are new. Overlap is dropped whole lines at a time; a gap is a conflict that says where to go on. */
 static enum status check_offset(const struct ingest *ingest, const struct stream_state *stream, size_t *skip, struct error *err)
 {
@@ -102,15 +111,11 @@ static enum status check_offset(const struct ingest *ingest, const struct stream
 	if (batch->offset < 0)
 		return OK;
 	if (at > stream->planned_byte)
-		return error_set_field(err, ERR_CONFLICT, "offset",
-			"offset %llu leaves a gap: stream '%s' stands at byte %llu; send from there", (unsigned long long)at,
-			stream->name, (unsigned long long)stream->planned_byte);
+		return refuse_offset(stream, batch->offset, "leaves a gap", err);
 	while (*skip < batch->parts[0].count && at < stream->planned_byte)
 		at += batch->parts[0].lines[(*skip)++].sent_bytes;
 	if (at > stream->planned_byte)
-		return error_set_field(err, ERR_CONFLICT, "offset",
-			"offset %lld overlaps what stream '%s' holds in the middle of a line; send from byte %llu",
-			(long long)batch->offset, stream->name, (unsigned long long)stream->planned_byte);
+		return refuse_offset(stream, batch->offset, "overlaps what is stored in the middle of a line", err);
 	return OK;
 }
 

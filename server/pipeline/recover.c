@@ -89,7 +89,6 @@ enum status recover_journal(struct pipeline *pipeline, struct error *err)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	regex_scratch_limit(scratch, pipeline->options.match_steps);
 	TRY(store_reader_new(&reader, pipeline->options.store, err));
-	store_reader_deadline(reader, INT64_MAX);
 	recovery.reader = reader;
 	TRY(store_journal_figures(reader, &newest, &oldest, &bytes, err));
 	enum status status = replay(&recovery, newest, err);

@@ -20,7 +20,9 @@ struct viewing {
 
 static bool copy_tail(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
 {
-	if (!(viewing->parts & VIEW_TAILS) || (viewing->metric.len && !span_equal(viewing->metric, view->metric)))
+	bool is_asked = !viewing->metric.len || span_equal(viewing->metric, view->metric) ||
+			span_equal(viewing->metric, span_from(role_name(view->role)));
+	if (!(viewing->parts & VIEW_TAILS) || !is_asked)
 		return true;
 	view->tail_count = series->tail_count;
 	view->tail = arena_alloc(viewing->arena, series->tail_count * sizeof *view->tail);

@@ -74,8 +74,8 @@ void journal_add(struct journal_writer *writer, const struct journal_slice *slic
 	writer->slice_count++;
 }
 
-enum status journal_pack(struct journal_writer *writer, struct zstd *zstd, struct buf *plain, struct buf *record,
-	struct error *err)
+enum status journal_pack(
+	struct journal_writer *writer, struct zstd *zstd, struct buf *plain, struct buf *record, struct error *err)
 {
 	enum status status = buf_status(&writer->plain, err);
 

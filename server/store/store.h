@@ -164,7 +164,7 @@ enum status store_read_streams(struct store_reader *reader, struct arena *arena,
 
 struct series_row {
 	int64_t job_id;
-	uint32_t series_id; /* numbered within the job from 1; 0 in store_put_series: a new one */
+	uint32_t series_id; /* unique within the job; 0 in store_put_series: a new one, else inserted or updated */
 	uint32_t stream_id;
 	struct span metric;
 	struct span labels; /* canonical label set, "" */

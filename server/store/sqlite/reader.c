@@ -50,5 +50,5 @@ void store_reader_deadline(struct store_reader *reader, int64_t ms)
 	if (reader->is_writer)
 		return; /* its reads are part of a transaction, which nothing may cut short */
 	reader->has_deadline = true;
-	reader->deadline_ms = clock_mono_ms() + ms;
+	reader->deadline_ms = ms < INT64_MAX / 2 ? clock_mono_ms() + ms : INT64_MAX;
 }

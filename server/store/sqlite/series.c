@@ -45,6 +45,7 @@ static enum status insert_series(struct store_tx *tx, struct series_row *row, st
 	return OK;
 }
 
+/* The number is the caller's (it is the same after every replay), so the row may be there or not. */
 enum status store_put_series(struct store_tx *tx, struct series_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -52,17 +53,26 @@ enum status store_put_series(struct store_tx *tx, struct series_row *row, struct
 	if (!row->series_id)
 		return insert_series(tx, row, err);
 	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE series SET unit = ?, role = ?, sealed_points = ?, count = ?, nan_count = ?, inf_count = ?, last = ?,"
-		" last_kind = ?, min = ?, min_kind = ?, max = ?, max_kind = ?, sum = ?, sum_kind = ?, first_step = ?,"
-		" last_step = ?, last_ts_ms = ? WHERE job_id = ? AND series_id = ?",
+		"INSERT INTO series (unit, role, sealed_points, " SUMMARY_COLUMNS
+		", job_id, series_id, stream_id, metric,"
+		" labels) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (job_id, series_id) DO UPDATE SET unit = excluded.unit, role = excluded.role,"
+		" sealed_points = excluded.sealed_points, count = excluded.count, nan_count = excluded.nan_count,"
+		" inf_count = excluded.inf_count, last = excluded.last, last_kind = excluded.last_kind, min = excluded.min,"
+		" min_kind = excluded.min_kind, max = excluded.max, max_kind = excluded.max_kind, sum = excluded.sum,"
+		" sum_kind = excluded.sum_kind, first_step = excluded.first_step, last_step = excluded.last_step,"
+		" last_ts_ms = excluded.last_ts_ms",
 		err));
 	bind_progress(&s, row);
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->series_id);
-	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "there is no series '%.*s' any more", SPAN_ARGS(row->metric));
+	bind_i64(&s, row->stream_id);
+	bind_text(&s, row->metric);
+	bind_text(&s, row->labels);
+	enum status status = statement_run(&s, err);
+	if (statement_is_conflict(&s))
+		return error_set(err, ERR_CONFLICT, "the stream has a series '%.*s' already", SPAN_ARGS(row->metric));
+	return status;
 }
 
 static enum status read_series(struct statement *s, struct arena *arena, struct series_row *row, struct error *err)

@@ -26,7 +26,7 @@ struct store_reader {
 	bool has_deadline; /* stated by store_reader_deadline */
 	int64_t deadline_ms; /* monotonic; 0: none */
 	uint64_t wal_frames; /* as of the last commit; the writer's only */
-	int system_errno;    /* of the last step that failed */
+	int system_errno; /* of the last step that failed */
 	struct error failure; /* what made SQLite roll the transaction back by itself; the writer's only */
 	size_t statement_count;
 	struct statement_slot statements[STATEMENT_SLOTS];

@@ -1,0 +1,149 @@
+#include "alert/rule.h"
+
+#include "base/iso8601.h"
+#include "base/json_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { ID_BYTES = 48, SENTENCE_MAX_BYTES = 4096 };
+
+static void put_id(struct json_writer *w, const struct incident_row *row)
+{
+	char id[ID_BYTES];
+
+	snprintf(id, sizeof id, "%" PRId64 "-%" PRIu32, row->job_id, row->incident_id);
+	json_put_text(w, "id", id);
+}
+
+static void put_evidence(struct json_writer *w, const struct incident *incident)
+{
+	json_key(w, "evidence");
+	json_object(w);
+	json_put_double(w, "value", incident->value);
+	json_put_double(w, "expected", incident->expected);
+	json_put_double(w, "spread", incident->spread);
+	json_put_double(w, "score", incident->score);
+	json_put_double(w, "worst", incident->worst);
+	json_put_i64(w, "worst_step", incident->worst_step);
+	if (incident->line != NO_LINE) {
+		json_key(w, "line");
+		json_u64(w, incident->line);
+	}
+	json_object_end(w);
+}
+
+/* Into an object that is open. */
+static void put_incident(struct json_writer *w, const struct incident_row *row)
+{
+	const struct incident *incident = &row->incident;
+
+	put_id(w, row);
+	json_put_text(w, "kind", incident_kind_name(incident->kind));
+	json_put_text(w, "severity", severity_name(incident->severity));
+	json_put_text(w, "state", incident_state_name(incident->state));
+	json_put_span(w, "job", row->job);
+	json_put_span(w, "metric", row->metric);
+	json_put_span(w, "stream", row->stream);
+	json_put_i64(w, "first_step", incident->first_step);
+	json_put_i64(w, "last_step", incident->last_step);
+	json_put_i64(w, "opened_step", incident->opened_step);
+	json_put_i64(w, "opened_ms", incident->opened_ms);
+	if (incident->closed_ms)
+		json_put_i64(w, "closed_ms", incident->closed_ms);
+	if (row->acknowledged_ms)
+		json_put_i64(w, "acknowledged_ms", row->acknowledged_ms);
+	json_put_bool(w, "is_historic", incident->is_historic);
+	put_evidence(w, incident);
+}
+
+void incident_write_json(const struct incident_row *row, struct json_writer *w)
+{
+	json_object(w);
+	put_incident(w, row);
+	json_object_end(w);
+}
+
+/* Three or four digits are enough on a phone; the exact figure is in the evidence. */
+static void append_figure(struct buf *out, double value)
+{
+	buf_printf(out, "%.4g", value);
+}
+
+/* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
+static void append_summary(struct buf *out, const struct incident_row *row)
+{
+	static const char *const verbs[INCIDENT_KIND_COUNT] = {
+		[INCIDENT_LOSS_SPIKE] = " jumped to ",
+		[INCIDENT_DIVERGENCE] = " diverges: ",
+		[INCIDENT_NON_FINITE] = " became ",
+	};
+	const struct incident *incident = &row->incident;
+
+	buf_append_span(out, row->metric);
+	buf_append_text(out, " of ");
+	buf_append_span(out, row->job);
+	if (incident->state == INCIDENT_RECOVERED) {
+		buf_printf(out, " is back to normal after step %" PRId64 "; it was %s from step %" PRId64 " on (worst ",
+			incident->last_step, incident_kind_name(incident->kind), incident->first_step);
+		append_figure(out, incident->worst);
+		buf_append_text(out, ")");
+	} else {
+		buf_append_text(out, verbs[incident->kind]);
+		append_figure(out, incident->value);
+		buf_printf(out, " at step %" PRId64 " (usual: ", incident->opened_step);
+		append_figure(out, incident->expected);
+		buf_append_text(out, ")");
+	}
+	buf_append_text(out, ", ");
+	buf_append_span(out, row->stream);
+}
+
+static bool is_unreserved(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c));
+}
+
+/* RFC 3986: a '/' of the name is escaped, too: it is one segment of the path. */
+static void append_escaped(struct buf *out, struct span text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (is_unreserved(text.ptr[i]))
+			buf_append_char(out, text.ptr[i]);
+		else
+			buf_printf(out, "%%%02X", (unsigned char)text.ptr[i]);
+}
+
+static void append_url(struct buf *out, const struct incident_row *row, struct span public_url)
+{
+	buf_append_span(out, public_url);
+	buf_append_text(out, "/jobs/");
+	append_escaped(out, row->job);
+	buf_append_text(out, "?metric=");
+	append_escaped(out, row->metric);
+	buf_printf(out, "&step=%" PRId64 "&incident=%" PRId64 "-%" PRIu32, row->incident.opened_step, row->job_id,
+		row->incident_id);
+}
+
+void rule_write_message(const struct incident_row *incident, struct span public_url, int64_t now_ms, struct buf *out)
+{
+	bool is_open = incident->incident.state == INCIDENT_OPEN;
+	struct json_writer w = json_writer_on(out);
+	AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
+	AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+	char now[ISO8601_BYTES];
+
+	iso8601_format(now_ms, now);
+	append_summary(&sentence, incident);
+	append_url(&url, incident, public_url);
+	json_object(&w);
+	json_put_text(&w, "type", is_open ? "incident.opened" : "incident.recovered");
+	json_put_text(&w, "timestamp", now);
+	json_key(&w, "data");
+	json_object(&w);
+	put_incident(&w, incident);
+	json_put_span(&w, "summary", buf_span(&sentence));
+	json_put_span(&w, "url", buf_span(&url));
+	json_object_end(&w);
+	json_object_end(&w);
+}

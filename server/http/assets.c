@@ -1,0 +1,266 @@
+#include "http/assets.h"
+#include "base/crypto.h"
+#include "base/inflate.h"
+#include "http/response.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ETAG_HEX = 16, LARGEST_FILE_BYTES = 64 << 20, GZIP_LEVEL = 9, LEAST_COMPRESSED_BYTES = 256 };
+
+struct asset {
+	struct span name;
+	struct span plain;
+	struct buf gzip; /* empty: does not pay */
+	char etag[ETAG_HEX + 1];
+};
+
+struct assets {
+	char *web_root;
+	size_t count;
+	struct asset all[];
+};
+
+static const struct {
+	const char *suffix;
+	const char *type;
+	bool is_text;
+} types[] = {
+	{".html", "text/html; charset=utf-8", true},
+	{".js", "text/javascript; charset=utf-8", true},
+	{".mjs", "text/javascript; charset=utf-8", true},
+	{".css", "text/css; charset=utf-8", true},
+	{".json", "application/json", true},
+	{".map", "application/json", true},
+	{".webmanifest", "application/manifest+json", true},
+	{".svg", "image/svg+xml", true},
+	{".txt", "text/plain; charset=utf-8", true},
+	{".wasm", "application/wasm", true},
+	{".png", "image/png", false},
+	{".ico", "image/x-icon", false},
+	{".woff2", "font/woff2", false},
+};
+
+static const char page_missing[] = "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>smfleet</title>\n"
+				   "<h1>smfleet is running</h1>\n"
+				   "<p>This smfleet server was built without its page (no Node at build time).\n"
+				   "The REST API works: <a href=\"/api/v1/info\">GET /api/v1/info</a></p></html>\n";
+
+static size_t type_index(struct span name)
+{
+	size_t i = 0;
+
+	while (i < sizeof types / sizeof *types && !span_ends_with(name, span_from(types[i].suffix)))
+		i++;
+	return i;
+}
+
+static const char *type_of(struct span name)
+{
+	size_t i = type_index(name);
+
+	return i < sizeof types / sizeof *types ? types[i].type : "application/octet-stream";
+}
+
+static bool is_text(struct span name)
+{
+	size_t i = type_index(name);
+
+	return i < sizeof types / sizeof *types && types[i].is_text;
+}
+
+static void make_etag(struct span bytes, char etag[ETAG_HEX + 1])
+{
+	unsigned char digest[SHA256_BYTES];
+
+	crypto_sha256(bytes, digest);
+	crypto_hex(digest, ETAG_HEX / 2, etag);
+}
+
+static enum status add_asset(struct assets *assets, const struct embedded_file *file, struct error *err)
+{
+	struct asset *asset = &assets->all[assets->count++];
+
+	asset->name = span_from(file->name);
+	asset->plain = embedded_span(file);
+	asset->gzip = BUF_INIT(file->len);
+	make_etag(asset->plain, asset->etag);
+	if (file->len < LEAST_COMPRESSED_BYTES || !is_text(asset->name))
+		return OK;
+	enum status status = deflate_gzip(asset->plain, GZIP_LEVEL, &asset->gzip, err);
+	if (status == ERR_TOO_LARGE) { /* would not become smaller */
+		buf_done(&asset->gzip);
+		return OK;
+	}
+	return status;
+}
+
+enum status assets_new(struct assets **out, const struct embedded_file *table, const char *web_root, struct error *err)
+{
+	size_t count = 0;
+
+	while (table && table[count].name)
+		count++;
+	AUTO(assets) assets = mem_zeroed(sizeof *assets + count * sizeof *assets->all);
+	if (!assets || (web_root && !(assets->web_root = mem_copy_string(web_root))))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		TRY(add_asset(assets, &table[i], err));
+	*out = assets;
+	assets = NULL;
+	return OK;
+}
+
+void assets_free(struct assets *assets)
+{
+	if (!assets)
+		return;
+	for (size_t i = 0; i < assets->count; i++)
+		buf_done(&assets->all[i].gzip);
+	mem_free(assets->web_root);
+	mem_free(assets);
+}
+
+static bool is_safe_path(struct span name)
+{
+	struct span part;
+
+	if (name.len == 0 || name.len > 1000)
+		return false;
+	while (span_next(&name, '/', &part))
+		if (part.len == 0 || part.ptr[0] == '.')
+			return false;
+	return true;
+}
+
+static enum status read_whole(int fd, const char *path, struct buf *out, struct error *err)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+		return error_set(err, ERR_NOT_FOUND, "'%s' is no file", path);
+	for (;;) {
+		char *room = buf_reserve(out, 1 << 16);
+		if (!room)
+			return buf_status(out, err);
+		ssize_t got = read(fd, room, 1 << 16);
+		if (got < 0)
+			return error_set(err, ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+		if (got == 0)
+			return OK;
+		buf_advance(out, (size_t)got);
+	}
+}
+
+static enum status read_file(const struct assets *assets, struct span name, struct buf *out, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(8192);
+
+	if (!is_safe_path(name))
+		return error_set(err, ERR_NOT_FOUND, "there is no such file");
+	buf_printf(&path, "%s/%.*s", assets->web_root, SPAN_ARGS(name));
+	buf_append_char(&path, 0);
+	TRY(buf_status(&path, err));
+	int fd = open(path.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return error_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO,
+			"cannot open '%s': %s", path.ptr, strerror(errno));
+	enum status status = read_whole(fd, path.ptr, out, err);
+	close(fd);
+	return status;
+}
+
+/* Names below assets/ hold a hash of the content: they never change. */
+static void set_caching(struct http_response *response, struct span name)
+{
+	bool is_hashed = span_starts_with(name, SPAN("assets/"));
+
+	http_response_header(
+		response, "Cache-Control", "%s", is_hashed ? "public, max-age=31536000, immutable" : "no-cache");
+	response->content_type = type_of(name);
+}
+
+static bool has_current(const struct http_request *request, const char *etag)
+{
+	char quoted[ETAG_HEX + 3];
+	struct span known = http_request_header(request, "If-None-Match");
+
+	snprintf(quoted, sizeof quoted, "\"%s\"", etag);
+	return span_equal(known, SPAN("*")) || span_find(known, span_from(quoted)) >= 0;
+}
+
+static void serve_asset(const struct asset *asset, const struct http_request *request, struct http_response *response)
+{
+	bool is_packed = asset->gzip.len && response_accepts_gzip(http_request_header(request, "Accept-Encoding"));
+
+	set_caching(response, asset->name);
+	if (asset->gzip.len)
+		http_response_header(response, "Vary", "Accept-Encoding");
+	/* Weak when packed: the bytes differ from those of the plain file. */
+	http_response_header(response, "ETag", "%s\"%s\"", is_packed ? "W/" : "", asset->etag);
+	if (has_current(request, asset->etag)) {
+		response->status = 304;
+		return;
+	}
+	if (is_packed)
+		http_response_header(response, "Content-Encoding", "gzip");
+	buf_append_span(&response->body, is_packed ? buf_span(&asset->gzip) : asset->plain);
+}
+
+static enum status serve_file(const struct assets *assets, struct span name, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	char etag[ETAG_HEX + 1];
+
+	if (!assets->web_root) {
+		for (size_t i = 0; i < assets->count; i++)
+			if (span_equal(assets->all[i].name, name)) {
+				serve_asset(&assets->all[i], request, response);
+				return OK;
+			}
+		return error_set(err, ERR_NOT_FOUND, "there is no such file");
+	}
+	response->body.max_bytes = LARGEST_FILE_BYTES;
+	TRY(read_file(assets, name, &response->body, err));
+	set_caching(response, name);
+	make_etag(buf_span(&response->body), etag);
+	http_response_header(response, "ETag", "\"%s\"", etag);
+	if (has_current(request, etag)) {
+		response->status = 304;
+		buf_reset(&response->body);
+	}
+	return OK;
+}
+
+/* The page's own paths are told apart by its script; what is asked for by a script or an image is not one of them. */
+static bool is_page_path(struct span name, const struct http_request *request)
+{
+	if (name.len == 0)
+		return true;
+	return !span_equal(name, SPAN("api")) && !span_starts_with(name, SPAN("api/")) &&
+	       !span_starts_with(name, SPAN("assets/")) &&
+	       span_find(http_request_header(request, "Accept"), SPAN("text/html")) >= 0;
+}
+
+enum status assets_serve(
+	struct assets *assets, const struct http_request *request, struct http_response *response, struct error *err)
+{
+	struct span name = span_skip(http_request_path(request), 1);
+	enum status status = name.len ? serve_file(assets, name, request, response, err) : ERR_NOT_FOUND;
+
+	if (status == ERR_NOT_FOUND && is_page_path(name, request)) {
+		status = serve_file(assets, SPAN("index.html"), request, response, err);
+		if (status == ERR_NOT_FOUND) {
+			response->content_type = "text/html; charset=utf-8";
+			buf_append_text(&response->body, page_missing);
+			return OK;
+		}
+	}
+	if (status == ERR_NOT_FOUND)
+		return error_set(err, ERR_NOT_FOUND, "there is nothing at '%.*s'",
+			(int)(name.len > 200 ? 200 : name.len + 1), http_request_path(request).ptr);
+	return status;
+}
