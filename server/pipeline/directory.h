@@ -65,6 +65,7 @@ struct stream_state {
 	struct tail_range *ranges;
 	size_t range_count, range_cap;
 	size_t unsealed_bytes;
+	int64_t heard_mono_ms; /* when its newest line came, on the monotonic clock */
 	uint64_t sealed_seq, sealed_lines, sealed_bytes; /* replay goes on at line sealed_lines */
 	uint64_t extracted_seq, extracted_lines, extracted_bytes;
 	int64_t first_ms, last_ms, last_arrival_ms;

@@ -234,6 +234,7 @@ static void publish_range(const struct plan_slice *slice)
 	stream->committed_line = slice->range.first_line + slice->range.line_count;
 	stream->committed_byte += slice->sent_bytes;
 	stream->last_arrival_ms = slice->range.arrival_ms;
+	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);
 	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);
 	atomic_store(&stream->job->is_summary_dirty, true);

@@ -20,6 +20,7 @@ static enum status add_range(struct stream_state *stream, uint64_t seq, const st
 	stream->committed_line = stream->planned_line = slice->first_line + slice->line_count;
 	stream->committed_byte = stream->planned_byte = slice->first_byte + slice->sent_bytes;
 	stream->last_arrival_ms = slice->arrival_ms;
+	stream->heard_mono_ms = clock_mono_ms();
 	atomic_store(&stream->job->touched_ms, slice->arrival_ms);
 	atomic_store(&stream->job->is_summary_dirty, true);
 	return OK;

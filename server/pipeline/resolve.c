@@ -144,6 +144,16 @@ static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader
 	return OK;
 }
 
+/* A stream whose lines are all sealed runs no definition, but its health is shown by their names. */
+static enum status have_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
+{
+	struct definitions *definitions;
+
+	TRY(resolve_definitions(pipeline, reader, job, job->generation, &definitions, err));
+	definitions_unref(definitions);
+	return OK;
+}
+
 enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
 	struct stream_state **out, struct error *err)
 {
@@ -172,7 +182,7 @@ enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader
 			return out_of_memory(err);
 		}
 	}
-	return OK;
+	return have_definitions(pipeline, reader, job, err);
 }
 
 static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t generation,

@@ -60,7 +60,7 @@ static enum status out_of_memory(struct error *err)
 
 static bool is_due(const struct seal *seal, const struct stream_state *stream)
 {
-	bool is_silent = clock_wall_ms() - stream->last_arrival_ms > IDLE_DECIDES_MS;
+	bool is_silent = clock_mono_ms() - stream->heard_mono_ms > IDLE_DECIDES_MS;
 
 	if (!stream->range_count || stream->extracted_lines <= stream->sealed_lines || stream->pending_incidents)
 		return false;

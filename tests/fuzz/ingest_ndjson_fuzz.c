@@ -1,4 +1,4 @@
-/* However a body is cut, the same lines come out, and every byte of a stored line's object is counted once. */
+/* However a body is cut, the same lines come out, and no line is longer than it may be. */
 #include "ingest/ingest.h"
 
 #include <stdlib.h>

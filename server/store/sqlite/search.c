@@ -344,7 +344,7 @@ static enum status search_in_view(struct store_reader *reader, struct arena *are
 	struct span order = search->sort.len ? search->sort : SPAN("-created");
 	struct page page = {0};
 	struct place from;
-	struct sort sort;
+	struct sort sort = {0};
 
 	TRY(parse_sort(&sort, order, err));
 	if (search->cursor.len)

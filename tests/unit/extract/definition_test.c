@@ -134,5 +134,5 @@ TEST(a_set_is_whole_or_not_there_when_memory_runs_out)
 			return;
 		CHECK_INT(status, ERR_MEMORY);
 	}
-	CHECK(!"every allocation failed");
+	test_fail(__FILE__, __LINE__, "every allocation failed");
 }

@@ -14,7 +14,8 @@ static void count_wake(void *context)
 	atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static struct subscriber *subscribe_to(struct hub *hub, const char *job, unsigned kinds, uint64_t after, atomic_int *wakes)
+static struct subscriber *subscribe_to(
+	struct hub *hub, const char *job, unsigned kinds, uint64_t after, atomic_int *wakes)
 {
 	struct subscriber *subscriber = NULL;
 	struct span name = span_from(job ? job : "");
@@ -253,7 +254,8 @@ TEST(close_ends_after_what_is_left)
 	CHECK(hub_read(hub, subscriber, out, sizeof out) > 0);
 	CHECK_INT(hub_read(hub, subscriber, out, sizeof out), -1);
 	struct subscriber *late;
-	CHECK_FAILS(hub_subscribe(hub, &late, NULL, 0, HUB_ALL, 0, count_wake, &wakes, &err), ERR_UNAVAILABLE, "stopping");
+	CHECK_FAILS(
+		hub_subscribe(hub, &late, NULL, 0, HUB_ALL, 0, count_wake, &wakes, &err), ERR_UNAVAILABLE, "stopping");
 	hub_unsubscribe(hub, subscriber);
 }
 
@@ -263,7 +265,8 @@ TEST(limits_are_stated)
 	atomic_int wakes = 0;
 	struct subscriber *one = subscribe_to(hub, NULL, HUB_ALL, UINT64_MAX, &wakes), *two;
 
-	CHECK_FAILS(hub_subscribe(hub, &two, NULL, 0, HUB_ALL, 0, count_wake, &wakes, &err), ERR_BUSY, "--max-subscribers");
+	CHECK_FAILS(
+		hub_subscribe(hub, &two, NULL, 0, HUB_ALL, 0, count_wake, &wakes, &err), ERR_BUSY, "--max-subscribers");
 	CHECK_FAILS(hub_publish(hub, SPAN("a"), HUB_JOB, 1, SPAN("{\n}"), &err), ERR_INVALID, "one line");
 	hub_unsubscribe(hub, one);
 }

@@ -54,9 +54,11 @@ TEST(a_full_block_comes_back_small)
 
 	for (size_t i = 0; i < COUNT; i++) {
 		AUTO_DONE(buf) text = BUF_INIT(1000);
-		buf_printf(&text, " iteration %7zu/ 2000000 | consumed samples: %12zu | lm loss: 2.%06zuE+00 | grad norm: 0.%03zu |",
+		buf_printf(&text,
+			" iteration %7zu/ 2000000 | consumed samples: %12zu | lm loss: 2.%06zuE+00 | grad norm: 0.%03zu |",
 			i, i * 512, i * 7919 % 1000000, i * 31 % 1000);
-		lines[i] = (struct line){.text = arena_copy(arena, buf_span(&text)), .ts_ms = 1700000000000 + (int64_t)i * 1003};
+		lines[i] = (struct line){
+			.text = arena_copy(arena, buf_span(&text)), .ts_ms = 1700000000000 + (int64_t)i * 1003};
 		bytes += text.len + 1;
 	}
 	CHECK_OK(block_pack(lines, COUNT, zstd, &data, &err));

@@ -49,7 +49,8 @@ static void fill(struct point *points, size_t count, const char *format, double 
 	char text[64];
 
 	for (size_t i = 0; i < count; i++) {
-		double noise = (double)(next_random(&random) % 2001) / 1000 + (double)(next_random(&random) % 2001) / 1000 - 2;
+		double noise =
+			(double)(next_random(&random) % 2001) / 1000 + (double)(next_random(&random) % 2001) / 1000 - 2;
 		snprintf(text, sizeof text, format, level * (1 - (double)i / 20000) + spread * noise);
 		points[i] = (struct point){.step = (int64_t)i, .ts_ms = ms, .line = line};
 		CHECK(span_parse_double(span_from(text), &points[i].value));
@@ -64,7 +65,8 @@ TEST(printed_values_take_three_bytes_a_point_at_most)
 		const char *format;
 		double level;
 		double spread;
-	} series[] = {{"%.4f", 2.5, 0.03}, {"%.6f", 2.5, 0.002}, {"%.6e", 2.5, 0.002}, {"%.3f", 812, 9}, {"%.2e", 6e-4, 0}};
+	} series[] = {
+		{"%.4f", 2.5, 0.03}, {"%.6f", 2.5, 0.002}, {"%.6e", 2.5, 0.002}, {"%.3f", 812, 9}, {"%.2e", 6e-4, 0}};
 	static struct point points[CHUNK_MAX_POINTS];
 
 	for (size_t i = 0; i < sizeof series / sizeof *series; i++) {
@@ -87,9 +89,10 @@ static double from_bits(uint64_t bits)
 TEST(values_that_are_no_numbers_come_back_bit_for_bit)
 {
 	static struct point points[CHUNK_MAX_POINTS];
-	const double hard[] = {NAN, -NAN, INFINITY, -INFINITY, -0.0, 0.0, from_bits(0x7ff8000000000123), /* with payload */
-		from_bits(0xfff0000000000001), DBL_MAX, -DBL_MAX, DBL_MIN, DBL_TRUE_MIN, 1e22, 1e23, 123456789012345678.0,
-		0.1 + 0.2, 1e-22, 9007199254740993.0, 5e-324};
+	const double hard[] = {NAN, -NAN, INFINITY, -INFINITY, -0.0, 0.0,
+		from_bits(0x7ff8000000000123), /* with payload */
+		from_bits(0xfff0000000000001), DBL_MAX, -DBL_MAX, DBL_MIN, DBL_TRUE_MIN, 1e22, 1e23,
+		123456789012345678.0, 0.1 + 0.2, 1e-22, 9007199254740993.0, 5e-324};
 	enum { COUNT = sizeof hard / sizeof *hard };
 
 	fill(points, CHUNK_MAX_POINTS, "%.4f", 2.5, 0.1);

@@ -52,8 +52,8 @@ TEST(a_newer_database_is_refused_naming_both_versions)
 	struct store *store = NULL;
 
 	CHECK_OK(connection_run(h.store->writer, "PRAGMA user_version=7", &err));
-	CHECK_OK(connection_run(h.store->writer, "UPDATE settings SET value = CAST('7' AS BLOB) WHERE key = 'min_reader'",
-		&err));
+	CHECK_OK(connection_run(
+		h.store->writer, "UPDATE settings SET value = CAST('7' AS BLOB) WHERE key = 'min_reader'", &err));
 	harness_close(&h);
 	CHECK_FAILS(store_open(&store, &options, &err), ERR_UNSUPPORTED, "has version 7, this program knows up to 1");
 	CHECK(store == NULL);
@@ -141,7 +141,7 @@ TEST(network_file_systems_are_known_by_number)
 	CHECK_TEXT(network_file_system(0xff534d42), "SMB");
 	CHECK_TEXT(network_file_system(0x0bd00bd0), "Lustre");
 	CHECK_TEXT(network_file_system(0x00c36400), "Ceph");
-	CHECK(network_file_system(0xef53) == NULL);	/* ext4 */
+	CHECK(network_file_system(0xef53) == NULL); /* ext4 */
 	CHECK(network_file_system(0x01021994) == NULL); /* tmpfs */
 }
 

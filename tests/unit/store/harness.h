@@ -103,7 +103,8 @@ static inline uint32_t harness_stream(struct harness *h, int64_t job_id, const c
 
 static inline uint32_t harness_series(struct harness *h, int64_t job_id, uint32_t stream_id, const char *metric)
 {
-	struct series_row row = {.job_id = job_id, .stream_id = stream_id, .metric = span_from(metric), .role = ROLE_LOSS};
+	struct series_row row = {
+		.job_id = job_id, .stream_id = stream_id, .metric = span_from(metric), .role = ROLE_LOSS};
 
 	CHECK_OK(store_put_series(h->tx, &row, &err));
 	return row.series_id;

@@ -132,6 +132,16 @@ TEST(evidence_keeps_doubles_of_every_kind)
 	harness_done(&h);
 }
 
+static void put_ten(struct harness *h, int64_t job)
+{
+	for (uint64_t i = 0; i < 10; i++) {
+		struct incident_row row = spike(job, i, (int64_t)i / 3); /* with ties */
+		row.incident.state = i % 2 ? INCIDENT_RECOVERED : INCIDENT_OPEN;
+		put(h, &row);
+	}
+	harness_commit(h);
+}
+
 TEST(lists_page_from_the_newest_without_gaps)
 {
 	struct harness h = harness_new();
@@ -140,14 +150,8 @@ TEST(lists_page_from_the_newest_without_gaps)
 	struct incident_row *rows = NULL;
 	size_t count = 0, seen = 0;
 	int64_t last_ms = INT64_MAX;
-	uint64_t open = 0;
 
-	for (uint64_t i = 0; i < 10; i++) {
-		struct incident_row row = spike(job, i, (int64_t)i / 3); /* with ties */
-		row.incident.state = i % 2 ? INCIDENT_RECOVERED : INCIDENT_OPEN;
-		put(&h, &row);
-	}
-	harness_commit(&h);
+	put_ten(&h, job);
 	do {
 		CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &filter.cursor, &err));
 		for (size_t i = 0; i < count; i++) {
@@ -161,6 +165,19 @@ TEST(lists_page_from_the_newest_without_gaps)
 	CHECK_SPAN(rows[0].job, SPAN("j"));
 	CHECK_SPAN(rows[0].metric, SPAN("loss"));
 	CHECK_SPAN(rows[0].stream, SPAN("algo-1"));
+	harness_done(&h);
+}
+
+TEST(lists_are_narrowed_by_job_state_and_kind)
+{
+	struct harness h = harness_new();
+	int64_t job = begin_with_job(&h);
+	struct incident_filter filter;
+	struct incident_row *rows = NULL;
+	size_t count = 0;
+	uint64_t open = 0;
+
+	put_ten(&h, job);
 	filter = (struct incident_filter){.job_id = job, .state = INCIDENT_OPEN, .kind = -1, .limit = 100};
 	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &filter.cursor, &err));
 	CHECK_INT(count, 5);

@@ -120,10 +120,11 @@ TEST(the_leaves_of_a_document_become_attributes)
 	struct harness h = harness_new();
 	struct job_row row = job_row("a");
 
-	row.document = SPAN("{\"HyperParameters\":{\"lr\":\"1e-4\",\"opt\":\"AdamW\"},\"Environment\":{\"X\":\"1\"},"
-			    "\"Tags\":[{\"Key\":\"Team\",\"Value\":\"NLP\"},{\"Key\":\"n\",\"Value\":\"2\"}],"
-			    "\"ResourceConfig\":{\"InstanceType\":\"ml.p4d.24xlarge\",\"InstanceCount\":2},\"Spot\":true,\"No\":null,"
-			    "\"InputDataConfig\":[{\"Channel\":\"train\"},{\"Channel\":\"eval\"}]}");
+	row.document = SPAN(
+		"{\"HyperParameters\":{\"lr\":\"1e-4\",\"opt\":\"AdamW\"},\"Environment\":{\"X\":\"1\"},"
+		"\"Tags\":[{\"Key\":\"Team\",\"Value\":\"NLP\"},{\"Key\":\"n\",\"Value\":\"2\"}],"
+		"\"ResourceConfig\":{\"InstanceType\":\"ml.p4d.24xlarge\",\"InstanceCount\":2},\"Spot\":true,\"No\":null,"
+		"\"InputDataConfig\":[{\"Channel\":\"train\"},{\"Channel\":\"eval\"}]}");
 	harness_begin(&h);
 	CHECK_OK(store_put_job(h.tx, &row, &err));
 	harness_commit(&h);
@@ -220,8 +221,10 @@ static void fill_job(struct harness *h, int64_t job)
 	struct transition_row transition = {.status = SPAN("Starting"), .start_ms = 1};
 	bool is_new, has_changed;
 
-	CHECK_OK(store_put_block(h->tx, &(struct block_row){.job_id = job, .stream_id = stream, .line_count = 1}, &err));
-	CHECK_OK(store_put_chunk(h->tx, &(struct chunk_row){.job_id = job, .series_id = series, .point_count = 1}, &err));
+	CHECK_OK(
+		store_put_block(h->tx, &(struct block_row){.job_id = job, .stream_id = stream, .line_count = 1}, &err));
+	CHECK_OK(store_put_chunk(
+		h->tx, &(struct chunk_row){.job_id = job, .series_id = series, .point_count = 1}, &err));
 	CHECK_OK(store_put_incident(h->tx, &incident, &is_new, &has_changed, &err));
 	CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
 	CHECK_OK(store_put_summaries(h->tx, job, &(struct job_counts){.lines = 1}, &summary, 1, &err));
@@ -232,9 +235,10 @@ static void fill_job(struct harness *h, int64_t job)
 TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 {
 	/* All tables that have a job_id, asked of the schema: a new one cannot be forgotten. */
-	static const char *const tables = "SELECT group_concat('SELECT count(*) AS n FROM ' || m.name || ' WHERE job_id = ',"
-					  " '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND EXISTS"
-					  " (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')";
+	static const char *const tables =
+		"SELECT group_concat('SELECT count(*) AS n FROM ' || m.name || ' WHERE job_id = ',"
+		" '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND EXISTS"
+		" (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')";
 	struct harness h = harness_new();
 	AUTO_DONE(statement) s = {0};
 	char sql[256];

@@ -92,10 +92,13 @@ TEST(a_damaged_record_is_refused)
 	journal_add(&writer, &first, lines);
 	CHECK_OK(journal_pack(&writer, zstd, &kept, &record, &err));
 	for (size_t len = 0; len < record.len; len++)
-		CHECK(journal_unpack(span_of(record.ptr, len), zstd, &plain, &slices, &count, arena, NULL) == ERR_INVALID);
+		CHECK(journal_unpack(span_of(record.ptr, len), zstd, &plain, &slices, &count, arena, NULL) ==
+			ERR_INVALID);
 	for (size_t len = 1; len < kept.len; len++)
-		CHECK_FAILS(journal_slices(span_of(kept.ptr, len), &slices, &count, arena, &err), ERR_INVALID, "slice 1");
+		CHECK_FAILS(
+			journal_slices(span_of(kept.ptr, len), &slices, &count, arena, &err), ERR_INVALID, "slice 1");
 	record.ptr[0] = 5;
-	CHECK_FAILS(journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err), ERR_INVALID, "format 5");
+	CHECK_FAILS(
+		journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err), ERR_INVALID, "format 5");
 	buf_done(&writer.plain);
 }

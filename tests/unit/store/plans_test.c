@@ -3,10 +3,7 @@
 
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {
-	"SCAN CONSTANT ROW",
-	"SCAN webhooks",
-	"SCAN tokens",
-	"SCAN journal", /* store_journal_figures: the sum */
+	"SCAN CONSTANT ROW", "SCAN webhooks", "SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
 	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
@@ -97,7 +94,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK(store_read_job_by_id(on, arena, 1, &(struct job_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_transitions(on, arena, 1, (struct transition_row **)&rows, &count, &err));
 	CHECK_OK(store_read_definitions(on, arena, 1, 1, &span, &err));
-	CHECK_OK(store_read_summaries(on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));
+	CHECK_OK(store_read_summaries(
+		on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));
 	CHECK_OK(store_count_jobs(on, &a, &b, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN(""), (struct stream_row **)&rows, &count, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN("x"), (struct stream_row **)&rows, &count, &err));

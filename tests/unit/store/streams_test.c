@@ -2,6 +2,23 @@
 
 #include <float.h>
 
+static void check_stream(struct harness *h, int64_t job)
+{
+	struct stream_row *rows = NULL;
+	size_t count = 0;
+
+	CHECK_OK(store_read_streams(h->reader, h->arena, job, SPAN("algo-1"), &rows, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_SPAN(rows[0].host, SPAN("node7"));
+	CHECK_INT(rows[0].created_ms, 1);
+	CHECK_INT(rows[0].sealed_seq, 9);
+	CHECK_INT(rows[0].sealed_lines, 3);
+	CHECK_INT(rows[0].sealed_bytes, 4);
+	CHECK_INT(rows[0].first_ms, 5);
+	CHECK_INT(rows[0].last_ms, 6);
+	CHECK_SPAN(rows[0].state, SPAN("\0\0"));
+}
+
 TEST(a_stream_comes_back_as_it_was_put)
 {
 	struct harness h = harness_new();
@@ -31,16 +48,7 @@ TEST(a_stream_comes_back_as_it_was_put)
 	CHECK_FAILS(store_put_stream(h.tx, &gone, &err), ERR_NOT_FOUND, "'gone'");
 	harness_commit(&h);
 	harness_reopen(&h);
-	CHECK_OK(store_read_streams(h.reader, h.arena, row.job_id, SPAN("algo-1"), &rows, &count, &err));
-	CHECK_INT(count, 1);
-	CHECK_SPAN(rows[0].host, SPAN("node7"));
-	CHECK_INT(rows[0].created_ms, 1);
-	CHECK_INT(rows[0].sealed_seq, 9);
-	CHECK_INT(rows[0].sealed_lines, 3);
-	CHECK_INT(rows[0].sealed_bytes, 4);
-	CHECK_INT(rows[0].first_ms, 5);
-	CHECK_INT(rows[0].last_ms, 6);
-	CHECK_SPAN(rows[0].state, SPAN("\0\0"));
+	check_stream(&h, row.job_id);
 	CHECK_OK(store_read_streams(h.reader, h.arena, row.job_id, SPAN(""), &rows, &count, &err));
 	CHECK_INT(count, 2);
 	CHECK_INT(rows[1].stream_id, 2);
@@ -70,8 +78,26 @@ TEST(many_streams_come_in_the_order_of_their_numbers)
 	harness_done(&h);
 }
 
-static const double hard[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, 0.1, 3.0, -2.5e-310};
+static const double hard[] = {
+	NAN, INFINITY, -INFINITY, -0.0, 0.0, DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, 0.1, 3.0, -2.5e-310};
 enum { HARD_COUNT = sizeof hard / sizeof *hard };
+
+static void check_hard(const struct series_row *row, size_t i)
+{
+	CHECK_DOUBLE(row->sealed.last, hard[i]);
+	CHECK_DOUBLE(row->sealed.min, hard[(i + 1) % HARD_COUNT]);
+	CHECK_DOUBLE(row->sealed.max, hard[(i + 2) % HARD_COUNT]);
+	CHECK_DOUBLE(row->sealed.sum, hard[(i + 3) % HARD_COUNT]);
+	CHECK_INT(row->sealed.count, 1);
+	CHECK_INT(row->sealed.inf_count, 3);
+	CHECK_INT(row->sealed.first_step, INT64_MIN);
+	CHECK_INT(row->sealed.last_step, INT64_MAX);
+	CHECK_INT(row->sealed.last_ts_ms, -7);
+	CHECK_INT(row->role, ROLE_MFU);
+	CHECK(row->sealed_points == UINT64_MAX);
+	CHECK_SPAN(row->labels, SPAN("gpu=\"3\""));
+	CHECK_SPAN(row->unit, SPAN("s"));
+}
 
 TEST(a_series_keeps_doubles_of_every_kind)
 {
@@ -102,21 +128,8 @@ TEST(a_series_keeps_doubles_of_every_kind)
 	harness_commit(&h);
 	CHECK_OK(store_read_series(h.reader, h.arena, job, 0, SPAN(""), &rows, &count, &err));
 	CHECK_INT(count, HARD_COUNT);
-	for (size_t i = 0; i < count; i++) {
-		CHECK_DOUBLE(rows[i].sealed.last, hard[i]);
-		CHECK_DOUBLE(rows[i].sealed.min, hard[(i + 1) % HARD_COUNT]);
-		CHECK_DOUBLE(rows[i].sealed.max, hard[(i + 2) % HARD_COUNT]);
-		CHECK_DOUBLE(rows[i].sealed.sum, hard[(i + 3) % HARD_COUNT]);
-		CHECK_INT(rows[i].sealed.count, 1);
-		CHECK_INT(rows[i].sealed.inf_count, 3);
-		CHECK_INT(rows[i].sealed.first_step, INT64_MIN);
-		CHECK_INT(rows[i].sealed.last_step, INT64_MAX);
-		CHECK_INT(rows[i].sealed.last_ts_ms, -7);
-		CHECK_INT(rows[i].role, ROLE_MFU);
-		CHECK(rows[i].sealed_points == UINT64_MAX);
-		CHECK_SPAN(rows[i].labels, SPAN("gpu=\"3\""));
-		CHECK_SPAN(rows[i].unit, SPAN("s"));
-	}
+	for (size_t i = 0; i < count; i++)
+		check_hard(&rows[i], i);
 	harness_done(&h);
 }
 
@@ -134,8 +147,12 @@ TEST(series_are_found_by_stream_and_metric)
 	harness_series(&h, job, second, "lr");
 	struct series_row twin = {.job_id = job, .stream_id = second, .metric = SPAN("lr")};
 	CHECK_FAILS(store_put_series(h.tx, &twin, &err), ERR_CONFLICT, "a series 'lr' already");
+	twin.series_id = 4000000000u; /* a number of the caller's own */
+	CHECK_FAILS(store_put_series(h.tx, &twin, &err), ERR_CONFLICT, "a series 'lr' already");
 	twin.labels = SPAN("gpu=\"1\"");
 	CHECK_OK(store_put_series(h.tx, &twin, &err));
+	CHECK_OK(store_put_series(h.tx, &twin, &err));
+	CHECK_INT(twin.series_id, 4000000000u);
 	harness_commit(&h);
 	CHECK_OK(store_read_series(h.reader, h.arena, job, 0, SPAN(""), &rows, &count, &err));
 	CHECK_INT(count, 4);

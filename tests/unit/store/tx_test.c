@@ -207,7 +207,8 @@ TEST(a_read_past_its_deadline_is_cut_off)
 {
 	struct harness h = harness_new();
 	int64_t number = 0, start_ms = clock_mono_ms();
-	static const char endless[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+	static const char endless[] =
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
 	CHECK_OK(store_reader_begin(h.reader, &err));
 	store_reader_deadline(h.reader, 30);

@@ -74,6 +74,23 @@ static size_t due(struct harness *h, int64_t now_ms, struct delivery_row **rows)
 	return count;
 }
 
+static void check_log(struct harness *h, int64_t webhook, int64_t first)
+{
+	struct delivery_row *rows = NULL;
+	size_t count = 0;
+
+	CHECK_OK(store_read_deliveries(h->reader, h->arena, webhook, 10, &rows, &count, &err));
+	CHECK_INT(count, 3);
+	CHECK_INT(rows[2].delivery_id, first);
+	CHECK_INT(rows[2].state, DELIVERY_DEAD);
+	CHECK_INT(rows[2].attempts, 3);
+	CHECK_INT(rows[2].done_ms, 501);
+	CHECK_INT(rows[2].last_code, 400);
+	CHECK_SPAN(rows[2].last_error, SPAN("bad request"));
+	CHECK_OK(store_read_deliveries(h->reader, h->arena, webhook, 1, &rows, &count, &err));
+	CHECK_INT(count, 1);
+}
+
 TEST(order_holds_within_a_webhook_and_incident_alone)
 {
 	struct harness h = harness_new();
@@ -109,17 +126,7 @@ TEST(order_holds_within_a_webhook_and_incident_alone)
 	harness_commit(&h);
 	CHECK_INT(due(&h, 500, &rows), 3);
 	CHECK_INT(rows[0].delivery_id, recovered.delivery_id);
-	size_t count = 0;
-	CHECK_OK(store_read_deliveries(h.reader, h.arena, a, 10, &rows, &count, &err));
-	CHECK_INT(count, 3);
-	CHECK_INT(rows[2].delivery_id, opened.delivery_id);
-	CHECK_INT(rows[2].state, DELIVERY_DEAD);
-	CHECK_INT(rows[2].attempts, 3);
-	CHECK_INT(rows[2].done_ms, 501);
-	CHECK_INT(rows[2].last_code, 400);
-	CHECK_SPAN(rows[2].last_error, SPAN("bad request"));
-	CHECK_OK(store_read_deliveries(h.reader, h.arena, a, 1, &rows, &count, &err));
-	CHECK_INT(count, 1);
+	check_log(&h, a, opened.delivery_id);
 	harness_done(&h);
 }
 

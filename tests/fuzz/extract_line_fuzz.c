@@ -1,0 +1,86 @@
+/* Any text as the lines of a stream, under fixed definitions. A stream restored in the middle must say the same. */
+#include "extract/extract.h"
+#include "model/batch.h"
+
+#include <stdlib.h>
+
+static struct definition_set *definitions(void)
+{
+	AUTO(json) document = NULL;
+	struct definition_set *set = NULL;
+	struct span text = SPAN("[{\"Name\":\"a\",\"Regex\":\"e(?<epoch>\\\\S+) s(?<step>\\\\S+) (?<value>\\\\S+)\"},"
+				"{\"Name\":\"b\",\"Regex\":\"^s(?<step>\\\\S+) (?<value>\\\\S+)\"},"
+				"{\"Name\":\"c\",\"Regex\":\"v([^;]*);\",\"Step\":\"i([0-9]+)\"}]");
+
+	if (json_parse(&document, text, NULL) != OK || definition_set_new(&set, document, NULL, NULL) != OK)
+		abort();
+	return set;
+}
+
+struct fed {
+	struct extractor *extractor;
+	struct extracted_list points;
+};
+
+static void feed(struct fed *fed, const struct definition_set *set, struct regex_scratch *scratch,
+	const struct extract_line *line)
+{
+	uint64_t since;
+	uint32_t from, to;
+
+	if (extract_line(fed->extractor, set, scratch, line, INT64_C(1790000000000), &fed->points, NULL) != OK)
+		abort();
+	extractor_take_revision(fed->extractor, &since, &from, &to);
+}
+
+static void restart(struct fed *fed)
+{
+	AUTO_DONE(buf) state = BUF_INIT(64 << 20);
+
+	extractor_pack(fed->extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(fed->extractor);
+	fed->extractor = NULL;
+	if (extractor_unpack(&fed->extractor, &in, NULL) != OK || unpacker_end(&in, "state", NULL) != OK)
+		abort();
+}
+
+static void check_same(const struct fed *a, const struct fed *b)
+{
+	if (a->points.count != b->points.count)
+		abort();
+	for (size_t i = 0; i < a->points.count; i++) {
+		const struct point *x = &a->points.items[i].point, *y = &b->points.items[i].point;
+		if (x->step != y->step || x->attempt != y->attempt || x->ts_ms != y->ts_ms ||
+			x->step > INT64_C(1) << 53 || x->step < -(INT64_C(1) << 53))
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	AUTO(definition_set) set = definitions();
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct fed whole = {.extractor = extractor_new()}, cut = {.extractor = extractor_new()};
+	struct span rest = span_of((const char *)data, size), text;
+	uint64_t number = 0;
+
+	if (!scratch || !whole.extractor || !cut.extractor)
+		abort();
+	while (span_next(&rest, '\n', &text)) {
+		bool is_timed = text.len && text.ptr[0] == 't';
+		struct extract_line line = {
+			.text = text, .ts_ms = is_timed ? (int64_t)text.len : NO_TIME, .number = number++};
+		feed(&whole, set, scratch, &line);
+		feed(&cut, set, scratch, &line);
+		if (number % 3 == 0)
+			restart(&cut);
+	}
+	check_same(&whole, &cut);
+	extractor_free(whole.extractor);
+	extractor_free(cut.extractor);
+	extracted_list_done(&whole.points);
+	extracted_list_done(&cut.points);
+	return 0;
+}

@@ -1,0 +1,102 @@
+#include "test.h"
+
+#include "alert/rule.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+
+#include <math.h>
+
+static struct incident_row incident_row(void)
+{
+	return (struct incident_row){.job_id = 12,
+		.incident_id = 3,
+		.job = SPAN("a/b 7%"),
+		.metric = SPAN("train:loss"),
+		.stream = SPAN("algo-1"),
+		.incident = {.kind = INCIDENT_LOSS_SPIKE,
+			.severity = SEVERITY_CRITICAL,
+			.opened_ordinal = 100,
+			.first_step = 1190,
+			.last_step = 1200,
+			.opened_step = 1195,
+			.opened_ms = 1700000000000,
+			.line = 5000,
+			.value = 12.3456,
+			.expected = 2.125,
+			.spread = 0.05,
+			.score = 137.25,
+			.worst = NAN,
+			.worst_step = 1199}};
+}
+
+TEST(message_of_an_open_incident)
+{
+	struct incident_row row = incident_row();
+	AUTO_DONE(buf) out = BUF_INIT(1 << 16);
+
+	rule_write_message(&row, SPAN("https://fleet.example"), 1700000001234, &out);
+	CHECK_SPAN(buf_span(&out),
+		SPAN("{\"type\":\"incident.opened\",\"timestamp\":\"2023-11-14T22:13:21.234Z\",\"data\":{\"id\":\"12-3\","
+		     "\"kind\":\"loss_spike\",\"severity\":\"critical\",\"state\":\"open\",\"job\":\"a/b 7%\","
+		     "\"metric\":\"train:loss\",\"stream\":\"algo-1\",\"first_step\":1190,\"last_step\":1200,"
+		     "\"opened_step\":1195,\"opened_ms\":1700000000000,\"is_historic\":false,\"evidence\":{\"value\":12.3456,"
+		     "\"expected\":2.125,\"spread\":0.05,\"score\":137.25,\"worst\":\"NaN\",\"worst_step\":1199,\"line\":5000},"
+		     "\"summary\":\"train:loss of a/b 7% jumped to 12.35 at step 1195 (usual: 2.125), algo-1\","
+		     "\"url\":\"https://fleet.example/jobs/a%2Fb%207%25?metric=train%3Aloss&step=1195&incident=12-3\"}}"));
+}
+
+TEST(message_of_a_recovered_incident)
+{
+	struct incident_row row = incident_row();
+	AUTO_DONE(buf) out = BUF_INIT(1 << 16);
+	AUTO(json) document = NULL;
+
+	row.incident.state = INCIDENT_RECOVERED;
+	row.incident.closed_ms = 1700000009000;
+	row.incident.line = NO_LINE;
+	row.acknowledged_ms = 1700000008000;
+	rule_write_message(&row, SPAN(""), 1700000010000, &out);
+	CHECK_OK(json_parse(&document, buf_span(&out), &err));
+	CHECK_SPAN(json_string_of(json_get(document, "type")), SPAN("incident.recovered"));
+	double number = 0;
+	CHECK(json_number_of(json_get_path(document, "data.closed_ms"), &number) && number == 1700000009000.0);
+	CHECK(json_number_of(json_get_path(document, "data.acknowledged_ms"), &number) && number == 1700000008000.0);
+	CHECK(json_get_path(document, "data.evidence.line") == NULL);
+	CHECK(span_find(json_string_of(json_get_path(document, "data.summary")), SPAN("back to normal")) >= 0);
+}
+
+TEST(incident_as_the_api_shows_it)
+{
+	struct incident_row row = incident_row();
+	AUTO_DONE(buf) out = BUF_INIT(1 << 16);
+	AUTO(json) document = NULL;
+	struct json_writer w = json_writer_on(&out);
+
+	incident_write_json(&row, &w);
+	CHECK_OK(json_parse(&document, buf_span(&out), &err));
+	CHECK_SPAN(json_string_of(json_get(document, "id")), SPAN("12-3"));
+	CHECK(json_get(document, "summary") == NULL);
+}
+
+TEST(which_webhooks_hear_of_it)
+{
+	struct webhook_row webhook = {.is_enabled = true, .minimum_severity = SEVERITY_WARNING};
+	struct incident_row row = incident_row();
+
+	CHECK(rule_wants(&webhook, &row, SPAN("")));
+	row.incident.severity = SEVERITY_WARNING;
+	CHECK(rule_wants(&webhook, &row, SPAN("nlp")));
+	row.incident.severity = SEVERITY_INFO;
+	CHECK(!rule_wants(&webhook, &row, SPAN("")));
+	row.incident.severity = SEVERITY_CRITICAL;
+	webhook.team = SPAN("nlp");
+	CHECK(rule_wants(&webhook, &row, SPAN("nlp")));
+	CHECK(!rule_wants(&webhook, &row, SPAN("vision")));
+	CHECK(!rule_wants(&webhook, &row, SPAN("")));
+	webhook.team = SPAN("");
+	row.incident.is_historic = true;
+	CHECK(!rule_wants(&webhook, &row, SPAN("")));
+	row.incident.is_historic = false;
+	webhook.is_enabled = false;
+	CHECK(!rule_wants(&webhook, &row, SPAN("")));
+}

@@ -1,0 +1,189 @@
+#include "cli/line_body.h"
+#include "cli/spool.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_file(const char *text)
+{
+	char path[] = "/tmp/spool_test_XXXXXX";
+	int fd = mkstemp(path);
+	unlink(path);
+	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	return fd;
+}
+
+static unsigned add(struct spool *spool, int fd, unsigned stream, bool is_ours)
+{
+	unsigned number = 0;
+	CHECK_OK(spool_add_source(
+		spool, &(struct spool_source){.fd = fd, .stream = stream, .is_ours = is_ours}, &number, &err));
+	return number;
+}
+
+/* Takes about max bytes, compares, releases. */
+static void check_take(struct spool *spool, size_t max, unsigned stream, const char *text)
+{
+	AUTO_DONE(spool_batch) batch;
+	spool_batch_init(&batch);
+	CHECK_OK(spool_take(spool, max, &batch, &err));
+	CHECK_SPAN(buf_span(&batch.text), span_from(text));
+	CHECK_INT(batch.stream, stream);
+	spool_release(spool, batch.text.len);
+}
+
+TEST(spool_gives_lines_in_order)
+{
+	const char text[] = "one\ntwo\nthree\nopen";
+	AUTO(spool) spool = spool_new(1000);
+	int fd = open_file(text);
+	unsigned source = add(spool, fd, 0, true);
+	CHECK_INT(spool_wait(spool, 10, 0, 0), SPOOL_IS_EMPTY);
+	spool_put(spool, source, span_of(text, 8), 0, 5);
+	spool_put(spool, source, span_of(text + 8, 6), 8, 6);
+	spool_put_open_end(spool, source, span_of(text + 14, 4), 14, 7);
+	spool_end(spool);
+	CHECK_INT(spool_wait(spool, 10, 1000, 0), SPOOL_HAS_BATCH);
+	check_take(spool, 6, 0, "one\n"); /* whole lines only */
+	check_take(spool, 1, 0, "two\n"); /* a line longer than a batch goes alone */
+	check_take(spool, 1000, 0, "three\nopen\n");
+	CHECK_INT(spool_wait(spool, 10, 0, 0), SPOOL_HAS_ENDED);
+	CHECK_INT(spool_totals(spool).waiting_bytes, 0);
+	close(fd);
+}
+
+TEST(spool_takes_again_what_was_not_released)
+{
+	const char text[] = "one\ntwo\n";
+	AUTO(spool) spool = spool_new(1000);
+	AUTO_DONE(spool_batch) batch;
+	int fd = open_file(text);
+	unsigned source = add(spool, fd, 0, true);
+	spool_batch_init(&batch);
+	spool_put(spool, source, span_from(text), 0, 5);
+	CHECK_OK(spool_take(spool, 100, &batch, &err));
+	spool_release(spool, 4); /* the server took the first line alone */
+	CHECK_OK(spool_take(spool, 100, &batch, &err));
+	CHECK_SPAN(buf_span(&batch.text), SPAN("two\n"));
+	close(fd);
+}
+
+TEST(spool_keeps_streams_apart)
+{
+	AUTO(spool) spool = spool_new(1000);
+	int a = open_file("a\n"), b = open_file("b\n");
+	unsigned first = add(spool, a, 0, false), second = add(spool, b, 1, false);
+	spool_put(spool, first, SPAN("a\n"), 0, 0);
+	spool_put(spool, second, SPAN("b\n"), 0, 0);
+	check_take(spool, 100, 0, "a\n");
+	check_take(spool, 100, 1, "b\n");
+	close(a);
+	close(b);
+}
+
+TEST(spool_full_keeps_the_oldest_and_tells_the_loss)
+{
+	AUTO(spool) spool = spool_new(16);
+	int fd = open_file("");
+	unsigned source = add(spool, fd, 0, true);
+	spool_write(spool, source, SPAN("0123456\n"), false, 1);
+	spool_write(spool, source, SPAN("abc\ndef\nghi\n"), false, 2); /* two of three fit */
+	spool_write(spool, source, SPAN("lost\n"), false, 3);
+	CHECK_INT(spool_totals(spool).lost_lines, 2);
+	CHECK_INT(spool_totals(spool).lost_bytes, 9);
+	check_take(spool, 4, 0, "0123456\n");
+	spool_write(spool, source, SPAN("new\n"), false, 4);
+	check_take(
+		spool, 1000, 0, "abc\ndef\nsmfleet: 2 lines (9 bytes) were dropped because the spool was full\nnew\n");
+	CHECK_INT(spool_wait(spool, 1, 0, 0), SPOOL_IS_EMPTY);
+	close(fd);
+}
+
+TEST(spool_file_starts_again_when_empty)
+{
+	AUTO(spool) spool = spool_new(100);
+	int fd = open_file("");
+	struct stat info;
+	unsigned source = add(spool, fd, 0, true);
+	for (int i = 0; i < 50; i++) {
+		spool_write(spool, source, SPAN("0123456789\n"), false, 1);
+		check_take(spool, 1000, 0, "0123456789\n");
+	}
+	CHECK(fstat(fd, &info) == 0 && info.st_size <= 11);
+	CHECK_INT(spool_totals(spool).lost_lines, 0);
+	close(fd);
+}
+
+TEST(spool_ring_grows_around_its_end)
+{
+	AUTO(spool) spool = spool_new(1 << 20);
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	for (int i = 0; i < 1000; i++)
+		buf_printf(&text, "line %04d\n", i);
+	buf_append_char(&text, 0);
+	int fd = open_file(text.ptr);
+	unsigned source = add(spool, fd, 0, true);
+	uint64_t put = 0, taken = 0;
+	for (int round = 0; put < 10000; round++) {
+		for (int i = 0; i < 7 && put < 10000; i++, put += 10) /* times differ: nothing merges */
+			spool_put(spool, source, span_of(text.ptr + put, 10), put, (int64_t)put + 1);
+		for (int i = 0; i < 3 && taken < put; i++, taken += 10) {
+			char line[11];
+			snprintf(line, sizeof line, "%.10s", text.ptr + taken);
+			check_take(spool, 10, 0, line);
+		}
+	}
+	for (; taken < put; taken += 10) {
+		char line[11];
+		snprintf(line, sizeof line, "%.10s", text.ptr + taken);
+		check_take(spool, 10, 0, line);
+	}
+	CHECK_INT(spool_totals(spool).waiting_bytes, 0);
+	close(fd);
+}
+
+TEST(spool_says_when_a_file_was_cut)
+{
+	AUTO(spool) spool = spool_new(100);
+	AUTO_DONE(spool_batch) batch;
+	int fd = open_file("one\ntwo\n");
+	unsigned source = add(spool, fd, 0, false);
+	spool_batch_init(&batch);
+	spool_put(spool, source, SPAN("one\ntwo\n"), 0, 0);
+	CHECK(ftruncate(fd, 2) == 0);
+	CHECK_FAILS(spool_take(spool, 100, &batch, &err), ERR_IO, "the file was cut");
+	spool_lose_head(spool);
+	CHECK_OK(spool_take(spool, 100, &batch, &err));
+	CHECK_SPAN(buf_span(&batch.text), SPAN("smfleet: 1 line (8 bytes) was dropped because the spool was full\n"));
+	close(fd);
+}
+
+static void check_body(const char *text, size_t len, int64_t ts_ms, const char *type, const char *body)
+{
+	AUTO_DONE(spool_batch) batch;
+	AUTO_DONE(buf) out = BUF_INIT(1 << 20);
+	const char *content_type = NULL;
+	AUTO(spool) spool = spool_new(1 << 20);
+	int fd = open_file("");
+	CHECK(write(fd, text, len) == (ssize_t)len);
+	unsigned source = add(spool, fd, 0, true);
+	spool_batch_init(&batch);
+	spool_put(spool, source, span_of(text, len), 0, ts_ms);
+	CHECK_OK(spool_take(spool, 1 << 20, &batch, &err));
+	CHECK_OK(line_body_put(&batch, &out, &content_type, &err));
+	CHECK_TEXT(content_type, type);
+	CHECK_SPAN(buf_span(&out), span_from(body));
+	close(fd);
+}
+
+TEST(line_body_is_json_where_that_is_exact)
+{
+	check_body("a\n\n\"b\\\t\r\n", 9, 1700000000000, "application/x-ndjson",
+		"{\"line\":\"a\",\"ts\":1700000000000}\n{\"line\":\"\",\"ts\":1700000000000}\n"
+		"{\"line\":\"\\\"b\\\\\\t\\r\",\"ts\":1700000000000}\n");
+	check_body("\xc3\xa4\n", 3, 0, "application/x-ndjson", "{\"line\":\"\xc3\xa4\"}\n");
+	check_body("a\n\xff\n", 4, 5, "text/plain", "a\n\xff\n");
+}

@@ -1,0 +1,43 @@
+#include "cli/url.h"
+#include "test.h"
+
+static void check_url(const char *text, const char *host, const char *port, const char *prefix, const char *header)
+{
+	struct url url = {0};
+	AUTO_DONE(buf) out = BUF_INIT(1000);
+	CHECK_OK(url_parse(&url, text, &err));
+	CHECK_TEXT(url.host, host);
+	CHECK_TEXT(url.port, port);
+	CHECK_TEXT(url.prefix, prefix);
+	url_put_host(&url, &out);
+	CHECK_SPAN(buf_span(&out), span_from(header));
+}
+
+TEST(url_forms)
+{
+	check_url("http://a.example:8080", "a.example", "8080", "", "a.example:8080");
+	check_url("HTTPS://a/x/y//", "a", "443", "/x/y", "a");
+	check_url("a:81", "a", "81", "", "a:81");
+	check_url("http://[::1]:8080/", "::1", "8080", "", "[::1]:8080");
+	check_url("http://[fe80::1]", "fe80::1", "80", "", "[fe80::1]");
+}
+
+TEST(url_mistakes_name_the_text)
+{
+	struct url url;
+	CHECK_FAILS(url_parse(&url, "ftp://a", &err), ERR_INVALID, "'ftp://a'");
+	CHECK_FAILS(url_parse(&url, "http://", &err), ERR_INVALID, "http://HOST:PORT");
+	CHECK_FAILS(url_parse(&url, "http://a:0", &err), ERR_INVALID, "http://HOST:PORT");
+	CHECK_FAILS(url_parse(&url, "http://a:65536", &err), ERR_INVALID, "http://HOST:PORT");
+	CHECK_FAILS(url_parse(&url, "http://[::1", &err), ERR_INVALID, "http://HOST:PORT");
+	CHECK_FAILS(url_parse(&url, "http://a b", &err), ERR_INVALID, "http://HOST:PORT");
+	CHECK_FAILS(url_parse(&url, "http://a/?q=1", &err), ERR_INVALID, "no query");
+	CHECK_FAILS(url_parse(&url, "http://a\r\nX: 1", &err), ERR_INVALID, "a");
+}
+
+TEST(url_encodes_all_but_the_plain)
+{
+	AUTO_DONE(buf) out = BUF_INIT(1000);
+	url_put_encoded(&out, SPAN("a/b c%\xc3\xa4-._~+"));
+	CHECK_SPAN(buf_span(&out), SPAN("a%2Fb%20c%25%C3%A4-._~%2B"));
+}

@@ -1,0 +1,143 @@
+#include "http/assets.h"
+#include "http/response.h"
+#include "request_helper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static inline void http_response_done(struct http_response *response)
+{
+	response_done(response);
+}
+AUTO_DONE_TYPE(http_response)
+
+static const char script[] =
+	"console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);"
+	"console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);"
+	"console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);console.log(1);";
+static const struct embedded_file table[] = {
+	{"assets/app-1a2b.js", script, sizeof script - 1},
+	{"favicon.ico", "icon", 4},
+	{"index.html", "<!doctype html>page", 19},
+	{NULL, NULL, 0},
+};
+static const struct embedded_file nothing[] = {{NULL, NULL, 0}};
+
+static const char *header_of(const struct http_response *response, const char *name)
+{
+	for (unsigned i = 0; i < response->header_count; i++)
+		if (strcmp(response->headers[i].name, name) == 0)
+			return response->headers[i].value;
+	return "";
+}
+
+static struct http_response serve(struct assets *assets, const char *path, const char *header, const char *value)
+{
+	AUTO_DONE(http_request) request = request_for("GET", path);
+	struct http_response response;
+
+	give_header(&request, header, value);
+	response_init(&response);
+	CHECK_OK(assets_serve(assets, &request, &response, &err));
+	return response;
+}
+
+static void check_missing(struct assets *assets, const char *path, const char *accept)
+{
+	AUTO_DONE(http_request) request = request_for("GET", path);
+	AUTO_DONE(http_response) response;
+
+	give_header(&request, "Accept", accept);
+	response_init(&response);
+	CHECK_FAILS(assets_serve(assets, &request, &response, &err), ERR_NOT_FOUND, path);
+}
+
+TEST(files_and_the_page)
+{
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, table, NULL, &err));
+
+	AUTO_DONE(http_response) root = serve(assets, "/", "Accept", "*/*");
+	CHECK_SPAN(buf_span(&root.body), SPAN("<!doctype html>page"));
+	CHECK_TEXT(root.content_type, "text/html; charset=utf-8");
+	CHECK_TEXT(header_of(&root, "Cache-Control"), "no-cache");
+	AUTO_DONE(http_response) page = serve(assets, "/jobs/a%2Fb", "Accept", "text/html,*/*");
+	CHECK_SPAN(buf_span(&page.body), SPAN("<!doctype html>page"));
+	AUTO_DONE(http_response) icon = serve(assets, "/favicon.ico", "Accept", "image/*");
+	CHECK_TEXT(icon.content_type, "image/x-icon");
+	check_missing(assets, "/jobs/x", "application/json");
+	check_missing(assets, "/api/v1/nothing", "text/html");
+	check_missing(assets, "/assets/old-ffff.js", "text/html");
+}
+
+TEST(hashed_files_are_immutable_and_packed)
+{
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, table, NULL, &err));
+
+	AUTO_DONE(http_response) plain = serve(assets, "/assets/app-1a2b.js", "Accept", "*/*");
+	CHECK_SPAN(buf_span(&plain.body), span_from(script));
+	CHECK_TEXT(header_of(&plain, "Cache-Control"), "public, max-age=31536000, immutable");
+	CHECK_TEXT(header_of(&plain, "Vary"), "Accept-Encoding");
+	AUTO_DONE(http_response) packed = serve(assets, "/assets/app-1a2b.js", "Accept-Encoding", "gzip");
+	CHECK_TEXT(header_of(&packed, "Content-Encoding"), "gzip");
+	CHECK(packed.body.len < plain.body.len);
+	AUTO_DONE(http_response)
+	same = serve(assets, "/assets/app-1a2b.js", "If-None-Match", header_of(&packed, "ETag"));
+	CHECK_INT(same.status, 304);
+	CHECK_INT(same.body.len, 0);
+	AUTO_DONE(http_response) other = serve(assets, "/assets/app-1a2b.js", "If-None-Match", "\"0123456789abcdef\"");
+	CHECK_INT(other.status, 200);
+}
+
+TEST(a_server_without_its_page_says_so)
+{
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, nothing, NULL, &err));
+	AUTO_DONE(http_response) response = serve(assets, "/", "Accept", "*/*");
+
+	CHECK(span_find(buf_span(&response.body), SPAN("built without its page (no Node at build time)")) > 0);
+	CHECK_TEXT(response.content_type, "text/html; charset=utf-8");
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[300];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "w");
+	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	unlink(path);
+}
+
+TEST(a_folder_in_place_of_what_is_embedded)
+{
+	char folder[] = "/tmp/smfleet-assets-XXXXXX";
+	CHECK(mkdtemp(folder) != NULL);
+	write_file(folder, "index.html", "from disk");
+	write_file(folder, ".secret", "no");
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, table, folder, &err));
+
+	AUTO_DONE(http_response) page = serve(assets, "/", "Accept", "*/*");
+	CHECK_SPAN(buf_span(&page.body), SPAN("from disk"));
+	AUTO_DONE(http_response) same = serve(assets, "/index.html", "If-None-Match", header_of(&page, "ETag"));
+	CHECK_INT(same.status, 304);
+	check_missing(assets, "/../../etc/passwd", "*/*");
+	AUTO_DONE(http_response) escaped = serve(assets, "/..%2f..%2fetc%2fpasswd", "Accept", "text/html");
+	CHECK_SPAN(buf_span(&escaped.body), SPAN("from disk"));
+	check_missing(assets, "/.secret", "*/*");
+	check_missing(assets, "/favicon.ico", "*/*");
+	remove_file(folder, "index.html");
+	remove_file(folder, ".secret");
+	rmdir(folder);
+}
