@@ -17,6 +17,9 @@ bool rule_wants(const struct webhook_row *webhook, const struct incident_row *in
  */
 void rule_write_message(const struct incident_row *incident, struct span public_url, int64_t now_ms, struct buf *out);
 
+/* "whsec_" + base64 -> key bytes. */
+bool webhook_secret_parse(struct span text, struct buf *key);
+
 /* The incident as the REST API shows it; used by api/ as well. */
 struct json_writer;
 void incident_write_json(const struct incident_row *row, struct json_writer *w);

@@ -32,7 +32,5 @@ void webhook_sender_free(struct webhook_sender *sender);
 void delivery_settle(struct delivery_row *row, int code, struct span error_text, int64_t now_ms);
 /* "v1,…" into out. secret: the key's bytes. */
 void webhook_sign(struct span secret, struct span message_id, int64_t timestamp_s, struct span body, struct buf *out);
-/* "whsec_" + base64 -> key bytes. */
-bool webhook_secret_parse(struct span text, struct buf *key);
 
 AUTO_TYPE(webhook_sender)

@@ -1,5 +1,4 @@
 #include "alert/rule.h"
-#include "alert/webhook.h"
 #include "api/internal.h"
 
 #include <stdio.h>

@@ -4,10 +4,11 @@
 #include <pthread.h>
 
 struct entry {
-	char *key; /* NULL: free, or TOMBSTONE */
+	char *key; /* NULL: free, or a tombstone */
 	size_t key_len;
 	uint64_t hash;
 	void *value;
+	bool is_tombstone; /* something was here: a search goes on behind it */
 };
 
 struct map {
@@ -17,7 +18,6 @@ struct map {
 	size_t used; /* count and tombstones */
 };
 
-static char tombstone;
 
 /* One seed for the process, drawn once: maps are compared by nobody, and a seed per map would cost a system call each. */
 static struct {
@@ -87,8 +87,7 @@ void map_free(struct map *map)
 	if (!map)
 		return;
 	for (size_t i = 0; i < map->cap; i++)
-		if (map->entries[i].key != &tombstone)
-			mem_free(map->entries[i].key);
+		mem_free(map->entries[i].key);
 	mem_free(map->entries);
 	mem_free(map);
 }
@@ -97,9 +96,9 @@ static struct entry *find(const struct map *map, struct span key, uint64_t hash)
 {
 	for (size_t i = hash, left = map->cap; left > 0; i++, left--) {
 		struct entry *entry = &map->entries[i & (map->cap - 1)];
-		if (!entry->key)
+		if (!entry->key && !entry->is_tombstone)
 			return NULL;
-		if (entry->key != &tombstone && entry->hash == hash &&
+		if (entry->key && entry->hash == hash &&
 			span_equal(span_of(entry->key, entry->key_len), key))
 			return entry;
 	}
@@ -133,7 +132,7 @@ static bool make_room(struct map *map)
 	if (!entries)
 		return false;
 	for (size_t i = 0; i < map->cap; i++)
-		if (map->entries[i].key && map->entries[i].key != &tombstone)
+		if (map->entries[i].key)
 			insert(entries, cap, map->entries[i]);
 	mem_free(map->entries);
 	map->entries = entries;
@@ -171,7 +170,8 @@ void *map_remove(struct map *map, struct span key)
 	if (!entry)
 		return NULL;
 	mem_free(entry->key);
-	entry->key = &tombstone;
+	entry->key = NULL;
+	entry->is_tombstone = true;
 	map->count--;
 	return entry->value;
 }
@@ -185,7 +185,7 @@ bool map_next(const struct map *map, size_t *at, struct span *key, void **value)
 {
 	for (; *at < map->cap; ++*at) {
 		struct entry *entry = &map->entries[*at];
-		if (!entry->key || entry->key == &tombstone)
+		if (!entry->key)
 			continue;
 		if (key)
 			*key = span_of(entry->key, entry->key_len);

@@ -77,8 +77,8 @@ static void learn_start(struct loss_spike *state, double value)
 }
 
 /*
- * With few values the median and the MAD are uncertain themselves; correlated ones are worth fewer, and the trend takes a
- * part of their spread with it.
+ * With few values the median and the MAD are uncertain themselves; correlated ones are worth fewer, and the trend takes
+ * a part of their spread with it.
  */
 static double score(const struct robust_window *window, double value)
 {

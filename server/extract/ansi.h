@@ -6,5 +6,5 @@
 
 #include "base/buf.h"
 
-/* Control sequences (CSI, "ESC [ … letter"), operating system commands (OSC, up to BEL or ESC \) and two-byte escapes go. */
+/* Control sequences ("ESC [ … letter"), system commands ("ESC ] …" up to BEL or ESC \) and two-byte escapes go. */
 void ansi_strip(struct span text, struct buf *out);

@@ -4,11 +4,11 @@
  * Ownership: init/done. Threads: one at a time.
  *
  * A step that falls below the definition's maximum while log time does not is one of these:
- *   a restart        opened on trial; decided when five more and more advanced points stayed at or below the old maximum, or at
- *                    once when a start-up or checkpoint-load line stands before it;
+ *   a restart        opened on trial; decided when five points, each further on, stayed at or below the old maximum,
+ *                    or at once when a start-up or checkpoint-load line stands before it;
  *   a late chunk     log time went back too: nothing happens. Or it passes the old maximum before the five: taken back;
- *   the next epoch   of a per-epoch counter. With an epoch group this is told at once and unrolled. Without one it looks like
- *                    a restart from the very first step, so such a trial stays open until the counter passes its old
+ *   the next epoch   of a per-epoch counter. With an epoch group this is told at once and unrolled. Without one it looks
+ *                    like a restart from the very first step, so such a trial stays open until the counter passes its old
  *                    maximum (a restart), or starts over at the same first value from the same maximum (twice in a
  *                    row: per-epoch; taken back and unrolled from then on), or TRIAL_POINTS_MAX points went by (a
  *                    restart). When another definition's step just goes on, it is no restart either.

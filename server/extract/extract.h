@@ -35,7 +35,10 @@ struct metric_definition definition_set_get(const struct definition_set *set, in
 bool definition_set_is_preset_form(const struct definition_set *set);
 const char *definition_set_preset_name(const struct definition_set *set, int preset); /* NULL for -1 */
 
-/* What happened to one definition in one stream. */
+/*
+ * What happened to one definition in one stream. One that is given up more than 100 times in a row is not tried again
+ * until extractor_reset_definitions: then `tried` stands still while `limited` shows why.
+ */
 struct definition_health {
 	uint64_t tried; /* lines (segments) it was run on */
 	uint64_t matched; /* lines where it matched */
@@ -70,11 +73,13 @@ struct extract_line {
 /*
  * Appends the points of one line to `out` (which the caller clears). A line is cut into segments at '\r'; ANSI escapes
  * are skipped; every definition runs on every segment (of several segments that match, each gives a point).
- * arrival_ms is the log time of a line that neither states nor shows one.
+ * arrival_ms is the log time of a line that neither states nor shows one. A value that takes its step from a line at
+ * most 64 further up (a record of several lines) takes the time shown there too.
  *
- * Step: the `step` group, else step_regex on the segment, else the stream's last seen step, else the definition's own
- * count from 0. When an `epoch` group grows as the step falls back, the step is unrolled (base + step), so that a
- * per-epoch counter gives a global axis.
+ * Step: the `step` group, else step_regex on the segment, else the step found on the segment, else the stream's last
+ * seen step, else the definition's own count from 0. When an `epoch` group grows as the step falls back, the step is
+ * unrolled (base + step), so that a per-epoch counter gives a global axis; a per-epoch counter without an epoch group is
+ * unrolled from where it is recognised on (its third epoch).
  * Attempt: see DESIGN.md section 5. An attempt opens when a definition's step goes back while log time does not, and it
  * stays back for five of its points, or a start-up or checkpoint-load line came between; per-epoch counters excepted.
  * While that is open the points carry the new attempt. If it turns out to be a late chunk instead (the step jumps back
@@ -84,7 +89,10 @@ struct extract_line {
 enum status extract_line(struct extractor *extractor, const struct definition_set *set, struct regex_scratch *scratch,
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err) MUST_CHECK;
 
-/* True once after a provisional attempt was taken back: points from line on with attempt `from` are of attempt `to`. */
+/*
+ * True once after a provisional attempt was taken back: points from line on with attempt `from` are of attempt `to` (those
+ * of the line just extracted already say so). To be asked after each line: while an answer waits, no other opens.
+ */
 bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32_t *from, uint32_t *to);
 bool extractor_is_undecided(const struct extractor *extractor); /* an attempt is provisional: do not seal */
 

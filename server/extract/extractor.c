@@ -181,7 +181,7 @@ static enum status place(struct run *run, const struct found *found, struct poin
 		&extractor->attempts, &extractor->attempts.tracks[found->definition], &raw, &point->step, err);
 }
 
-/* Without one: the step seen last (on this line, or further up: then it is a record of several lines), else the count. */
+/* Without one: the step seen last (on this line, or further up, as in a record of several lines), else the count. */
 static void inherit(struct run *run, struct point *point, uint64_t count)
 {
 	const struct extractor *extractor = run->extractor;

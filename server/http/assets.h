@@ -11,8 +11,8 @@ struct assets;
 
 /* table: what was embedded (may be empty: then "/" says that this server was built without its page). web_root: a folder
  * to serve instead, for development, or NULL. */
-enum status assets_new(struct assets **out, const struct embedded_file *table, const char *web_root, struct error *err)
-	MUST_CHECK;
+enum status assets_new(
+	struct assets **out, const struct embedded_file *table, const char *web_root, struct error *err) MUST_CHECK;
 void assets_free(struct assets *assets);
 /* Answers GET of a path below "/": a file, or index.html for paths of the page, or 404. Sets CSP, caching and ETag; answers
  * If-None-Match by 304. May read web_root: call it from a worker when web_root is set. */

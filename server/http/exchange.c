@@ -183,7 +183,7 @@ static enum step still_parked(const struct exchange *exchange)
 	return park_is_suspended(&exchange->park) ? STEP_MORE : STEP_CLOSE;
 }
 
-enum step exchange_body(struct exchange *exchange, struct span *piece)
+static enum step take_or_drop(struct exchange *exchange, struct span *piece)
 {
 	if (exchange->phase == PHASE_BODY)
 		return park_is_free(&exchange->park) ? take_piece(exchange, piece) : still_parked(exchange);
@@ -191,6 +191,16 @@ enum step exchange_body(struct exchange *exchange, struct span *piece)
 	*piece = span_skip(*piece, piece->len);
 	return exchange->phase == PHASE_REFUSED || exchange->phase == PHASE_LINGER ? refusal_drain(exchange)
 										   : STEP_CLOSE;
+}
+
+enum step exchange_body(struct exchange *exchange, struct span *piece)
+{
+	enum step step = take_or_drop(exchange, piece);
+	bool has_more = exchange->has_unknown_length || exchange->wire_bytes < exchange->content_length;
+
+	if (step == STEP_MORE && has_more && piece->len == 0 && park_is_free(&exchange->park))
+		mhd_notice_end(exchange->connection);
+	return step;
 }
 
 /* Runs the handler; exchange->reply is there. */

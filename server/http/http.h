@@ -25,9 +25,9 @@ bool http_scope_allows(enum http_scope has, enum http_scope needs);
 /* Who is asking. */
 struct principal {
 	enum http_scope scope;
-	char name[64];	/* of the token; "" when no token is needed */
-	char team[64];	/* "" : none */
-	uint64_t id;	/* for rate limits: of the token; 0 for all who need none */
+	char name[64]; /* of the token; "" when no token is needed */
+	char team[64]; /* "" : none */
+	uint64_t id; /* for rate limits: of the token; 0 for all who need none */
 };
 
 struct http_request;
@@ -47,7 +47,8 @@ int64_t http_request_arrival_ms(const struct http_request *request);
 /* Query parameters with their type; unchanged when absent; ERR_INVALID with field otherwise. */
 enum status http_query_i64(const struct http_request *request, const char *name, int64_t min, int64_t max, int64_t *out,
 	struct error *err) MUST_CHECK;
-enum status http_query_bool(const struct http_request *request, const char *name, bool *out, struct error *err) MUST_CHECK;
+enum status http_query_bool(
+	const struct http_request *request, const char *name, bool *out, struct error *err) MUST_CHECK;
 
 struct http_response {
 	int status; /* 200 at the start */
@@ -81,8 +82,8 @@ typedef enum status http_handler(void *context, void *worker, const struct http_
  */
 struct http_upload; /* handle of the transport */
 struct http_upload_ops {
-	enum status (*begin)(void *context, const struct http_request *request, struct http_upload *handle, void **upload,
-		struct error *err);
+	enum status (*begin)(void *context, const struct http_request *request, struct http_upload *handle,
+		void **upload, struct error *err);
 	enum status (*feed)(void *upload, struct span bytes, bool *must_wait, struct error *err);
 	enum status (*finish)(void *upload, struct http_response *response, bool *must_wait, struct error *err);
 	void (*abort)(void *upload);
@@ -96,8 +97,8 @@ void http_upload_resume(struct http_upload *handle);
  */
 struct http_stream;
 struct http_stream_ops {
-	enum status (*open)(void *context, const struct http_request *request, struct http_stream *handle, void **stream,
-		struct http_response *head, struct error *err); /* head: content type and headers only */
+	enum status (*open)(void *context, const struct http_request *request, struct http_stream *handle,
+		void **stream, struct http_response *head, struct error *err); /* head: content type and headers only */
 	ssize_t (*read)(void *stream, char *out, size_t room);
 	void (*free)(void *stream); /* no wake may come afterwards: free must make sure of that */
 };
@@ -113,7 +114,7 @@ struct http_route {
 	http_handler *handler;
 	const struct http_upload_ops *upload;
 	const struct http_stream_ops *stream;
-	const char *query;   /* names of the query parameters it knows, separated by spaces; "*" : any */
+	const char *query; /* names of the query parameters it knows, separated by spaces; "*" : any */
 	size_t max_body_bytes; /* of a buffered body; 0: no body */
 	const char *summary; /* for the OpenAPI document */
 };
@@ -128,11 +129,11 @@ struct http_options {
 	const char *tls_cert_file; /* both or none */
 	const char *tls_key_file;
 	const char *allowed_hosts; /* separated by commas, beside localhost, literal addresses and what it listens on */
-	const char *public_url;	   /* "" or the origin that browsers see behind a proxy */
+	const char *public_url; /* "" or the origin that browsers see behind a proxy */
 	uint64_t rate_requests_per_s; /* per principal, 0: no limit; bursts of 2 s */
 	uint64_t rate_bytes_per_s;
-	unsigned drain_bytes;	   /* of a refused body: 8 MiB */
-	unsigned drain_ms;	   /* 2000 */
+	unsigned drain_bytes; /* of a refused body: 8 MiB */
+	unsigned drain_ms; /* 2000 */
 	unsigned idle_timeout_s;
 };
 
@@ -160,8 +161,9 @@ struct http_counters {
 struct http_server;
 
 /* Starts listening at once; routes and hooks outlive the server. ERR_IO when the address cannot be bound. */
-enum status http_server_start(struct http_server **out, const struct http_options *options, const struct http_route *routes,
-	size_t route_count, const struct http_hooks *hooks, struct error *err) MUST_CHECK;
+enum status http_server_start(struct http_server **out, const struct http_options *options,
+	const struct http_route *routes, size_t route_count, const struct http_hooks *hooks,
+	struct error *err) MUST_CHECK;
 unsigned http_server_port(const struct http_server *server);
 const struct http_counters *http_server_counters(const struct http_server *server);
 

@@ -2,6 +2,7 @@
 #include "http/server.h"
 
 #include <microhttpd.h>
+#include <sys/socket.h>
 
 /* Request headers, read buffer and reply headers of one connection: 1000 subscribers must stay cheap. */
 enum { CONNECTION_BYTES = 16 << 10, STREAM_BLOCK_BYTES = 1024 };
@@ -23,6 +24,17 @@ void mhd_resume(struct MHD_Connection *connection)
 int mhd_socket(struct MHD_Connection *connection)
 {
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+/* A resumed connection is read again in any case, and then the end is seen. */
+void mhd_notice_end(struct MHD_Connection *connection)
+{
+	char byte;
+
+	if (recv(mhd_socket(connection), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		return;
+	MHD_suspend_connection(connection);
+	MHD_resume_connection(connection);
 }
 
 void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s)

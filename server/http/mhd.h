@@ -8,8 +8,8 @@
  *  - Stopping with suspended connections aborts the process: hence the stop order in http.h.
  *  - A content reader that returns 0 must have suspended, or the I/O thread spins.
  *  - No reply can be queued while a body arrives: refusals drain it, or go around (refusal.h).
- *  - An end of input that arrives together with the last bytes is not seen (edge-triggered epoll, short read): the idle
- *    timeout or TCP's keep-alive finds such a connection later.
+ *  - An end of input that arrives together with the last bytes is not seen (edge-triggered epoll, short read), and an
+ *    upload whose client has died would stay until its timeout: mhd_notice_end.
  *  - Without a no-op in place of its unescaping, "%2F" would be a '/' before anybody can route.
  */
 #pragma once
@@ -40,5 +40,7 @@ void mhd_stop(struct mhd *mhd); /* ends all connections; no connection may be su
 void mhd_suspend(struct MHD_Connection *connection);
 void mhd_resume(struct MHD_Connection *connection);
 int mhd_socket(struct MHD_Connection *connection);
+/* Has the client stopped sending? Makes the daemon look, once a piece of a body was taken. */
+void mhd_notice_end(struct MHD_Connection *connection);
 /* Of silence, from now on, for this connection; 0: none. */
 void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s);

@@ -215,7 +215,8 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
 	if (batch->part_count >= parser->options.max_parts) {
 		error_set(err, ERR_TOO_LARGE, "line %" PRIu64 ": more than %zu streams in one slice",
 			parser->line_number, parser->options.max_parts);
-		err->line = (int64_t)parser->line_number;
+		if (err)
+			err->line = (int64_t)parser->line_number;
 		return ERR_TOO_LARGE;
 	}
 	*out = batch_part(batch, entry->job, entry->stream);
@@ -226,7 +227,8 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
  * A text of several lines (a traceback in one message) becomes as many. What an offset counts is the stream, not the
  * objects around it: each line stands for its text and a newline, so that plain text and NDJSON can follow each other.
  */
-static bool add_lines(const struct ingest_parser *parser, struct batch *batch, struct batch_part *part, const struct entry *entry)
+static bool add_lines(
+	const struct ingest_parser *parser, struct batch *batch, struct batch_part *part, const struct entry *entry)
 {
 	struct span rest = entry->text, line;
 
@@ -253,8 +255,7 @@ static bool is_blank(struct span line)
 	return true;
 }
 
-static enum status take_line(
-	struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
+static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
 {
 	struct batch_part *part = NULL;
 	struct entry entry;

@@ -16,11 +16,11 @@ struct subscriber;
 enum hub_kind { HUB_POINTS = 1, HUB_LINES = 2, HUB_JOB = 4, HUB_INCIDENT = 8, HUB_ALL = 15 };
 
 struct hub_options {
-	size_t ring_bytes;	 /* frames kept for replay: 8 MiB */
-	int64_t ring_ms;	 /* and for how long: 60 s */
-	size_t max_subscribers;	 /* 256 */
-	size_t max_lag_bytes;	 /* a subscriber further behind is resynced: 1 MiB */
-	int64_t heartbeat_ms;	 /* a comment line to every silent subscriber: 15 s */
+	size_t ring_bytes; /* frames kept for replay: 8 MiB */
+	int64_t ring_ms; /* and for how long: 60 s */
+	size_t max_subscribers; /* 256 */
+	size_t max_lag_bytes; /* a subscriber further behind is resynced: 1 MiB */
+	int64_t heartbeat_ms; /* a comment line to every silent subscriber: 15 s */
 };
 
 struct hub *hub_new(const struct hub_options *options) __attribute__((warn_unused_result));

@@ -272,7 +272,7 @@ static inline void check_has(const struct reply *reply, const char *text)
 		test_fail(__FILE__, __LINE__, "'%.*s' does not hold '%s'", SPAN_ARGS(buf_span(&reply->body)), text);
 }
 
-static void check_ask(struct client *client, const char *request, int status, const char *text)
+static inline void check_ask(struct client *client, const char *request, int status, const char *text)
 {
 	AUTO_DONE(reply) reply = client_ask(client, request);
 

@@ -1,0 +1,170 @@
+"""Tokens and scopes, the page's session, and what a foreign web page may do."""
+
+import subprocess
+
+from smserver import sanitizer_environment
+
+
+def make_token(server, name, scope, *arguments):
+    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--scope", scope, "--db", str(server.database),
+        *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, env=sanitizer_environment())
+    assert done.returncode == 0, done.stderr
+    token = done.stdout.strip()
+    assert token and len(token.split()) == 1
+    return token
+
+
+def test_nobody_needs_a_token_on_loopback(server):
+    server.send("j", "x")
+    assert server.get("/api/v1/jobs").status == 200
+
+
+def test_first_token_locks_the_server(server):
+    admin = make_token(server, "admin", "admin")
+    reply = server.get("/api/v1/jobs")
+    assert reply.status == 401 and reply.headers["Content-Type"].startswith("application/problem+json")
+    assert "Bearer" in (reply.headers.get("WWW-Authenticate") or "")
+    assert server.get("/api/v1/jobs", token="smf_wrong").status == 401
+    assert server.get("/api/v1/jobs", token=admin).status == 200
+    assert server.get("/healthz").status == 200 and server.get("/").status == 200
+
+
+def test_scopes(server):
+    admin, read, write = (make_token(server, scope, scope) for scope in ("admin", "read", "write"))
+    logs, jobs, tokens = "/api/v1/logs?job=j", "/api/v1/jobs", "/api/v1/tokens"
+    assert server.post(logs, "x\n", token=write).status == 200
+    assert server.post(logs, "x\n", token=read).status == 403
+    assert server.post(logs, "x\n", token=admin).status == 200
+    assert server.get(jobs, token=read).status == 200
+    assert server.get(jobs, token=write).status == 403
+    assert server.get("/metrics", token=read).status == 200
+    for token in (read, write):
+        reply = server.get(tokens, token=token)
+        assert reply.status == 403 and "admin" in reply.body["detail"]
+    listed = server.get(tokens, token=admin)
+    assert {row["name"] for row in listed.body["tokens"]} == {"admin", "read", "write"}
+    for token in (admin, read, write):
+        assert token not in listed.raw.decode()
+
+
+def test_refused_upload_stores_nothing(server):
+    read = make_token(server, "r", "read")
+    assert server.post("/api/v1/logs?job=j", "x\n" * 1_000_000, token=read).status == 403
+    assert server.post("/api/v1/logs?job=j", "x\n" * 1_000_000).status == 401
+    assert server.get("/api/v1/jobs/j", token=read).status == 404
+
+
+def test_tokens_over_the_api(server):
+    admin = make_token(server, "root", "admin")
+    made = server.post("/api/v1/tokens", json={"name": "ci", "scope": "write"}, token=admin)
+    assert made.status == 201
+    assert server.post("/api/v1/tokens", json={"name": "ci", "scope": "write"}, token=admin).status == 409
+    assert server.post("/api/v1/tokens", json={"name": "x", "scope": "all"}, token=admin).status == 422
+    assert server.post("/api/v1/logs?job=j", "x\n", token=made.body["token"]).status == 200
+    assert server.delete("/api/v1/tokens/ci", token=admin).status == 204
+    assert server.post("/api/v1/logs?job=j", "x\n", token=made.body["token"]).status == 401
+    assert server.delete("/api/v1/tokens/ci", token=admin).status == 404
+
+
+def test_tokens_survive_a_restart_and_are_stored_hashed(server):
+    admin = make_token(server, "admin", "admin")
+    server.restart()
+    assert server.get("/api/v1/jobs").status == 401
+    assert server.get("/api/v1/jobs", token=admin).status == 200
+    server.stop()
+    for path in server.folder.glob("smfleet.db*"):
+        assert admin.encode() not in path.read_bytes() and admin.removeprefix("smf_").encode() not in path.read_bytes(), path
+    server.start()
+
+
+def test_token_without_a_running_server(make_server):
+    server = make_server(start=False)
+    admin = make_token(server, "admin", "admin")
+    server.start()
+    assert server.get("/api/v1/jobs").status == 401
+    assert server.get("/api/v1/jobs", token=admin).status == 200
+
+
+def test_same_token_name_twice(server):
+    make_token(server, "a", "read")
+    done = subprocess.run([server.bin("sm-server"), "token", "create", "a", "--db", str(server.database)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, env=sanitizer_environment())
+    assert done.returncode != 0 and "a" in done.stderr and not done.stdout.strip()
+
+
+def test_session_cookie(server):
+    admin = make_token(server, "admin", "admin")
+    assert server.get("/api/v1/session").body["required"] is True
+    assert server.get("/api/v1/session").body["authenticated"] is False
+    assert server.post("/api/v1/session", json={"token": "smf_wrong"}).status == 401
+    reply = server.post("/api/v1/session", json={"token": admin})
+    assert reply.status in (200, 204)
+    cookie = reply.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and "Path=/" in cookie
+    jar = {"Cookie": cookie.partition(";")[0]}
+    assert server.get("/api/v1/session", headers=jar).body["authenticated"] is True
+    assert server.get("/api/v1/jobs", headers=jar).status == 200
+    live = server.live("kinds=points", headers=jar)
+    assert live.status == 200
+    bye = server.delete("/api/v1/session", headers=jar)
+    assert bye.status in (200, 204) and "Max-Age=0" in bye.headers["Set-Cookie"]
+    # an old cookie must not lock anybody out of the sign-in page
+    stale = {"Cookie": "smfleet_session=smf_gone"}
+    assert server.get("/", headers=stale).status == 200
+    assert server.get("/api/v1/session", headers=stale).body["authenticated"] is False
+    assert server.get("/api/v1/jobs", headers=stale).status == 401
+
+
+# ---- web pages of others ----
+def test_unknown_host_is_misdirected(server):
+    """DNS rebinding: a foreign name that points here."""
+    for path in ("/api/v1/jobs", "/", "/api/v1/info"):
+        assert server.get(path, headers={"Host": "evil.example"}).status == 421, path
+    assert server.post("/api/v1/logs?job=j", "x\n", headers={"Host": f"evil.example:{server.port}"}).status == 421
+    for host in ("localhost", f"localhost:{server.port}", f"127.0.0.1:{server.port}", f"[::1]:{server.port}"):
+        assert server.get("/api/v1/jobs", headers={"Host": host}).status == 200, host
+
+
+def test_allowed_host(make_server):
+    server = make_server("--allowed-host", "metrics.example,other.example")
+    for host, status in (("metrics.example", 200), ("other.example:8080", 200), ("evil.example", 421)):
+        assert server.get("/api/v1/jobs", headers={"Host": host}).status == status
+
+
+def test_foreign_origin_reads_and_writes_nothing(server):
+    foreign = {"Origin": "https://evil.example"}
+    assert server.get("/api/v1/jobs", headers=foreign).status == 403
+    assert server.post("/api/v1/logs?job=j", "x\n", headers=foreign).status == 403
+    assert server.get("/api/v1/live", headers=foreign).status == 403
+    assert server.get("/api/v1/jobs", headers={"Sec-Fetch-Site": "cross-site"}).status == 403
+    assert server.post("/api/v1/logs?job=j", "x\n", headers={"Origin": f"http://localhost:{server.port + 1}"}).status == 403
+    assert server.post("/api/v1/logs?job=j", "x\n", headers={"Origin": "null"}).status == 403
+    assert server.get("/api/v1/jobs/j").status == 404
+    own = {"Origin": server.url, "Host": f"127.0.0.1:{server.port}", "Sec-Fetch-Site": "same-origin"}
+    assert server.post("/api/v1/logs?job=j", "x\n", headers=own).status == 200
+    reply = server.get("/api/v1/jobs", headers=foreign)
+    assert "Access-Control-Allow-Origin" not in reply.headers
+
+
+def test_other_addresses_need_a_token_first(make_server):
+    server = make_server(start=False)
+    command = [server.bin("sm-server"), "--listen", "0.0.0.0:0", "--db", str(server.database)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, env=sanitizer_environment())
+    assert done.returncode not in (0, 99, -6) and "--insecure" in done.stderr and "token create" in done.stderr
+    server.start("0.0.0.0:0", "--insecure")
+    assert server.get("/api/v1/jobs").status == 200
+    server.stop()
+    token = make_token(server, "admin", "admin")
+    server.start("0.0.0.0:0")
+    assert server.get("/api/v1/jobs").status == 401 and server.get("/api/v1/jobs", token=token).status == 200
+
+
+def test_team_writes_its_own_jobs_only(server):
+    admin = make_token(server, "admin", "admin")
+    nlp = make_token(server, "nlp", "write", "--team", "nlp")
+    vision = make_token(server, "vision", "write", "--team", "vision")
+    assert server.post("/api/v1/logs?job=theirs", "x\n", token=nlp).status == 200
+    reply = server.post("/api/v1/logs?job=theirs", "y\n", token=vision)
+    assert reply.status == 403 and "nlp" in reply.body["detail"]
+    assert server.post("/api/v1/jobs/theirs/transitions", json={"SecondaryStatus": "Training"}, token=vision).status == 403
+    assert server.get("/api/v1/jobs/theirs/logs", token=admin).body["total"] == 1

@@ -1,0 +1,116 @@
+"""The event stream: coalesced news, replay after a sequence, resync."""
+
+from smserver import wait_until
+
+
+def points_of(event, metric="train:loss"):
+    return [point for series in event["json"]["series"] if series["metric"] == metric for point in series["points"]]
+
+
+def collect_points(live, count):
+    found = []
+    while len(found) < count:
+        found += points_of(live.next("points"))
+    return found
+
+
+def wait_for_subscriber(server):
+    server.wait_for_points("warm-up", "train:loss", 1)
+
+
+def test_line_becomes_an_event(server):
+    live = server.live("jobs=j&kinds=points,lines,job")
+    assert live.status == 200 and live.headers["Content-Type"].startswith("text/event-stream")
+    server.send("j", ["step: 5 loss: 2.5", "step: 6 loss: 2.25"])
+    seen = {}
+    while "points" not in seen or "lines" not in seen:
+        event = live.next()
+        seen.setdefault(event["event"], event)
+    assert [(p[0], p[2], p[3]) for p in points_of(seen["points"])] == [(5, 2.5, 0), (6, 2.25, 1)]
+    assert seen["lines"]["json"]["job"] == "j" and seen["lines"]["json"]["count"] == 2
+    assert seen["points"]["id"].isdigit()
+
+
+def test_only_what_was_asked_for(server):
+    live = server.live("jobs=mine")
+    for _ in range(3):
+        server.send("other", "step: 1 loss: 9.0")
+    server.send("mine", "step: 1 loss: 1.0")
+    assert live.next("points")["json"]["job"] == "mine"
+    assert not [event for event in live.events if event.get("json", {}).get("job") == "other"]
+
+
+def test_nothing_is_lost_and_nothing_is_said_twice(server):
+    live = server.live("jobs=j&kinds=points")
+    for step in range(300):
+        server.send("j", f"step: {step} loss: {step}.0")
+    points = collect_points(live, 300)
+    assert [point[0] for point in points] == list(range(300))
+
+
+def test_a_burst_is_coalesced(server):
+    live = server.live("jobs=j&kinds=points")
+    server.send("j", [f"step: {step} loss: 1.0" for step in range(2000)])
+    found, events = [], 0
+    while len(found) < 2000:
+        found += points_of(live.next("points"))
+        events += 1
+    assert events <= 200 and len(found) == 2000
+
+
+def test_replay_after_a_sequence(server):
+    first = server.live("jobs=j&kinds=points") # somebody listens: frames are made
+    server.send("j", "step: 1 loss: 1.0")
+    first.next("points")
+    after = server.points("j", "train:loss")["seq"]
+    server.send("j", "step: 2 loss: 2.0")
+    first.next("points", where=lambda event: points_of(event)[-1][0] == 2)
+    late = server.live(f"jobs=j&kinds=points&after={after}")
+    # frames at `after` may come again; what came later must come
+    late.next("points", where=lambda event: points_of(event)[-1][0] == 2)
+
+
+def test_last_event_id_replays_too(server):
+    first = server.live("jobs=j&kinds=points")
+    server.send("j", "step: 1 loss: 1.0")
+    seen = first.next("points")
+    first.close()
+    server.send("j", "step: 2 loss: 2.0")
+    again = server.live("jobs=j&kinds=points", {"Last-Event-ID": seen["id"]})
+    event = again.next(where=lambda event: event["event"] == "resync" or points_of(event)[-1][0] == 2)
+    assert event["event"] in ("points", "resync")
+
+
+def test_resync_when_the_sequence_is_gone(server):
+    server.send("j", "step: 1 loss: 1.0")
+    server.wait_for_points("j", "train:loss", 1)
+    assert server.live("jobs=j&after=999999999").next()["event"] == "resync" # ahead of the server: a restored backup
+    server.restart()
+    assert server.live("jobs=j&after=0").next()["event"] == "resync" # the ring begins anew
+
+
+def test_slow_subscriber_is_resynced_and_costs_nothing(make_server):
+    server = make_server("--live-bytes", "64KiB")
+    live = server.live("jobs=j&kinds=lines")
+    live.response.fp.raw._sock.setsockopt(1, 8, 4096) # a small receive buffer; the reader thread goes on
+    text = "x" * 1000
+    for _ in range(100):
+        server.send("j", [text] * 20)
+    assert server.get("/readyz").status == 200
+    server.send("j", "the end")
+    wait_until(lambda: any(event["event"] == "resync" or "the end" in event["data"] for event in list(live.events)),
+        what="the newest line, or a resync")
+
+
+def test_bad_parameters(server):
+    for query in ("kinds=points,nonsense", "after=abc", "kinds=lines", "job=j"):
+        assert server.get("/api/v1/live?" + query).status == 400, query
+
+
+def test_too_many_subscribers(make_server):
+    server = make_server("--max-subscribers", "2")
+    server.live("jobs=a"), server.live("jobs=b")
+    reply = server.get("/api/v1/live?jobs=c")
+    assert reply.status in (429, 503) and reply.headers["Retry-After"]
+    server.subscribers[0].close()
+    wait_until(lambda: server.live("jobs=c").status == 200, what="room after one left")

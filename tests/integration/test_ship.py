@@ -1,0 +1,342 @@
+"""sm-ship against a server: what is sent arrives once, and the training never notices the server."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from smserver import wait_until
+
+
+@pytest.fixture
+def ship(server, tmp_path):
+    """Runs sm-ship with a clean environment; the caller adds options."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("SMFLEET_", "SLURM", "SM_"))}
+    for key in ("JOB_NAME", "TRAINING_JOB_NAME", "RANK", "JOB_COMPLETION_INDEX", "LOCAL_RANK"):
+        environment.pop(key, None)
+    environment["SMFLEET_SERVER"] = server.url
+    environment["SMFLEET_SPOOL"] = str(tmp_path / "spool")
+
+    class Ship:
+        env = environment
+        spool = tmp_path / "spool"
+        program = str(server.bin("sm-ship"))
+
+        def run(self, *args, data=b"", timeout=60, **env):
+            return subprocess.run([self.program, *args], input=data, capture_output=True, timeout=timeout,
+                                  env={**environment, **env})
+
+        def start(self, *args, **env):
+            return subprocess.Popen([self.program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, env={**environment, **env}, start_new_session=True)
+
+    return Ship()
+
+
+def job(server, name):
+    return server.get("/api/v1/jobs/" + urllib.parse.quote(name, safe="")).body
+
+
+def lines(server, name, stream="algo-1"):
+    """All texts of a stream, in order."""
+    texts = []
+    while True:
+        path = f"/api/v1/jobs/{urllib.parse.quote(name, safe='')}/logs?stream={stream}&from={len(texts)}&limit=1000"
+        reply = server.get(path)
+        page = reply.body["lines"] if reply.status == 200 else []
+        if not page:
+            return texts
+        texts += [line["text"] for line in page]
+
+
+def has_line(server, name, text):
+    return text in lines(server, name)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_standard_input_is_passed_through_and_stored(server, ship):
+    data = "step 1 loss 0.5\nstep 2 loss 0.25 ä\nno end".encode()
+    result = ship.run("--job", "piped", "--tag", "team=nlp", "--hp", "lr=1", data=data)
+    assert (result.returncode, result.stdout) == (0, data)
+    assert lines(server, "piped") == ["step 1 loss 0.5", "step 2 loss 0.25 ä", "no end"]
+    document = job(server, "piped")
+    assert document["TrainingJobStatus"] == "Completed"
+    assert document["HyperParameters"]["lr"] == "1"
+    assert {"Key": "team", "Value": "nlp"} in document["Tags"]
+
+
+def test_nothing_is_changed_on_the_way_through(server, ship):
+    data = bytes(range(256)) * 50 + b"\r\n\n\n" + b"x" * 200_000
+    assert ship.run("--job", "bytes", data=data).stdout == data
+
+
+def test_a_hundred_thousand_lines_arrive_once(server, ship):
+    texts = [f"step {i} loss {1 / (i + 1):.6f}" for i in range(100_000)]
+    data = ("\n".join(texts) + "\n").encode()
+    result = ship.run("--job", "many", data=data)
+    assert (result.returncode, result.stdout == data) == (0, True)
+    assert lines(server, "many") == texts
+
+
+def test_a_name_with_a_slash(server, ship):
+    assert ship.run("--job", "team/run 1 %", data=b"x\n").returncode == 0
+    assert lines(server, "team/run 1 %") == ["x"]
+
+
+def test_an_ended_job_is_not_written_to(server, ship):
+    ship.run("--job", "again", data=b"one\n")
+    second = ship.run("--job", "again", data=b"two\n")
+    assert second.returncode == 0 and b"again-2" in second.stderr
+    assert lines(server, "again") == ["one"]
+    assert lines(server, "again-2") == ["two"]
+    assert ship.run("--job", "again", "--resume", data=b"three\n").returncode == 0
+    assert lines(server, "again") == ["one", "three"]
+
+
+@pytest.mark.parametrize("script, code, status, reason", [
+    ("exit 0", 0, "Completed", None),
+    ("exit 3", 3, "Failed", "exit code 3"),
+    ("kill -9 $$", 137, "Failed", "killed by signal 9 (SIGKILL)"),
+])
+def test_the_exit_of_a_command(server, ship, script, code, status, reason):
+    name = f"exit-{code}"
+    result = ship.run("--job", name, "--", "sh", "-c", f"echo out; echo err >&2; {script}")
+    assert (result.returncode, result.stdout, result.stderr) == (code, b"out\n", b"err\n")
+    assert sorted(lines(server, name)) == ["err", "out"]
+    document = job(server, name)
+    assert document["TrainingJobStatus"] == status
+    assert document.get("FailureReason") == reason
+
+
+def test_a_command_that_cannot_run(server, ship):
+    result = ship.run("--job", "no-command", "--", "/nowhere/train")
+    assert result.returncode == 127 and b"/nowhere/train" in result.stderr
+    assert job(server, "no-command")["TrainingJobStatus"] == "Failed"
+
+
+def test_settings_come_from_the_command(server, ship, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import os\nprint(os.environ['PYTHONUNBUFFERED'])\n")
+    result = ship.run("--job", "settings", "--", sys.executable, str(script), "--lr", "1e-3", "--depth=4", "--amp",
+                      SLURM_JOB_NUM_NODES="4", SLURM_NODEID="1")
+    assert result.stdout == b"1\n"
+    document = job(server, "settings")
+    assert document["HyperParameters"] == {"lr": "1e-3", "depth": "4", "amp": "true"}
+    assert document["ResourceConfig"]["InstanceCount"] == 4
+    assert lines(server, "settings", "algo-2") == ["1"]
+
+
+def test_signals_reach_the_command(server, ship):
+    script = "trap 'echo checkpoint' USR1; trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+    process = ship.start("--job", "signals", "--", "sh", "-c", script)
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGUSR1)
+    assert process.stdout.readline() == b"checkpoint\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=20)[0] == b"bye\n"
+    assert process.returncode == 5
+    assert job(server, "signals")["TrainingJobStatus"] == "Stopped"
+
+
+def test_the_command_outlives_us(server, ship, tmp_path):
+    goal = tmp_path / "goal"
+    script = f"echo ready; i=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); sleep 0.05; done; touch {goal}"
+    process = ship.start("--job", "orphan", "--", "sh", "-c", script)
+    assert process.stdout.readline() == b"ready\n"
+    process.kill()
+    process.wait()
+    wait_until(goal.exists, what="the end of the command after sm-ship was killed")
+    left = list(ship.spool.glob("*.out"))
+    assert len(left) == 1 and left[0].read_bytes().endswith(b"line 19\n")
+
+
+def test_lines_are_live(server, ship):
+    process = ship.start("--job", "live")
+    process.stdin.write(b"first\n")
+    process.stdin.flush()
+    wait_until(lambda: has_line(server, "live", "first"), what="a line to be stored while the input is open")
+    assert job(server, "live")["TrainingJobStatus"] == "InProgress"
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def test_files_are_streams(server, ship, tmp_path):
+    (tmp_path / "a.log").write_text("one\ntwo\n")
+    (tmp_path / "b.log").write_text("three\n")
+    assert ship.run("--job", "one-file", str(tmp_path / "a.log")).returncode == 0
+    assert lines(server, "one-file") == ["one", "two"]
+    assert ship.run("--job", "files", str(tmp_path / "a.log"), str(tmp_path / "b.log")).returncode == 0
+    assert lines(server, "files", "a.log") == ["one", "two"]
+    assert lines(server, "files", "b.log") == ["three"]
+
+
+def test_a_file_is_followed(server, ship, tmp_path):
+    path = tmp_path / "grows.log"
+    path.write_text("one\n")
+    process = ship.start("--job", "follow", "--follow", str(path))
+    wait_until(lambda: has_line(server, "follow", "one"), what="the first line")
+    with path.open("a") as file:
+        file.write("two\n")
+    wait_until(lambda: has_line(server, "follow", "two"), what="the second line")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert job(server, "follow")["TrainingJobStatus"] == "Stopped"
+
+
+def test_without_a_server_the_lines_are_kept(ship):
+    gone = f"http://127.0.0.1:{free_port()}"
+    data = b"one\ntwo\n"
+    result = ship.run("--job", "kept", "--server", gone, "--drain-timeout", "500ms", data=data)
+    assert (result.returncode, result.stdout) == (3, data)
+    left = list(ship.spool.glob("*.left"))
+    assert [path.read_bytes() for path in left] == [data]
+    assert str(left[0]).encode() in result.stderr and b"--job 'kept'" in result.stderr
+
+
+def test_without_a_server_the_training_runs(ship):
+    gone = f"http://127.0.0.1:{free_port()}"
+    result = ship.run("--job", "x", "--server", gone, "--drain-timeout", "100ms", "--", "sh", "-c", "echo hi; exit 7")
+    assert (result.returncode, result.stdout) == (7, b"hi\n")
+
+
+def test_a_full_spool_keeps_the_oldest_and_says_so(ship):
+    gone = f"http://127.0.0.1:{free_port()}"
+    data = b"".join(b"line %06d\n" % i for i in range(20_000))
+    result = ship.run("--job", "full", "--server", gone, "--drain-timeout", "100ms", "--spool-bytes", "12000", data=data)
+    assert (result.returncode, result.stdout == data) == (3, True)
+    assert b"spool is full" in result.stderr and b"19000 lines (228000 bytes) were dropped" in result.stderr
+    left = next(ship.spool.glob("*.left")).read_bytes().splitlines()
+    assert left[:1000] == data.splitlines()[:1000]
+    assert left[1000] == b"smfleet: 19000 lines (228000 bytes) were dropped because the spool was full"
+
+
+class Door(BaseHTTPRequestHandler):
+    """Stands before the server: may refuse, cut the connection before or after the request was done."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def relay(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        plan = self.server.plan.pop(0) if self.server.plan and "/logs" in self.path else "pass"
+        if plan == "refuse":
+            self.send_response(503)
+            self.send_header("Retry-After", "1")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if plan == "cut before":
+            self.close_connection = True
+            return
+        with socket.create_connection(self.server.behind) as there:
+            head = f"{self.command} {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.behind[1]}\r\nConnection: close\r\n"
+            head += f"Content-Type: {self.headers.get('Content-Type', '')}\r\nContent-Length: {len(body)}\r\n\r\n"
+            there.sendall(head.encode() + body)
+            reply = b"".join(iter(lambda: there.recv(65536), b""))
+        if plan != "cut after":
+            self.wfile.write(reply)
+        self.close_connection = True
+
+    do_GET = do_POST = relay
+
+
+@pytest.fixture
+def door(server):
+    address = urllib.parse.urlsplit(server.url)
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    http.daemon_threads = True
+    http.behind = (address.hostname, address.port)
+    http.plan = []
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    yield http
+    http.shutdown()
+    http.server_close()
+
+
+def test_a_bad_connection_loses_and_doubles_nothing(server, ship, door):
+    door.plan = ["cut before", "cut after", "refuse", "cut after", "pass", "cut after", "cut before"] * 2
+    texts = [f"line {i} " + "x" * 100 for i in range(20_000)]
+    result = ship.run("--job", "bad", "--server", f"http://127.0.0.1:{door.server_port}",
+                      data=("\n".join(texts) + "\n").encode())
+    assert result.returncode == 0, result.stderr
+    assert not door.plan
+    assert lines(server, "bad") == texts
+
+
+def test_a_server_that_comes_late(server, ship):
+    address = urllib.parse.urlsplit(server.url)
+    port = free_port()
+    process = ship.start("--job", "late", "--server", f"http://127.0.0.1:{port}", "--", "sh", "-c",
+                         "echo one; sleep 1.5; echo two")
+    assert process.stdout.readline() == b"one\n"
+    http = ThreadingHTTPServer(("127.0.0.1", port), Door)
+    http.daemon_threads = True
+    http.behind, http.plan = (address.hostname, address.port), []
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    try:
+        _, errors = process.communicate(timeout=30)
+    finally:
+        http.shutdown()
+        http.server_close()
+    assert process.returncode == 0 and b"cannot connect" in errors
+    assert lines(server, "late") == ["one", "two"]
+    assert job(server, "late")["TrainingJobStatus"] == "Completed"
+
+
+def test_a_refusal_passes_the_input_through(ship):
+    class Refusal(BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_POST(self):
+            body = json.dumps({"status": 403, "title": "Forbidden", "detail": "job 'x' belongs to team b"}).encode()
+            self.send_response(403)
+            self.send_header("Content-Type", "application/problem+json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Refusal)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    data = b"line\n" * 50_000
+    try:
+        result = ship.run("--job", "x", "--server", f"http://127.0.0.1:{http.server_port}", data=data)
+    finally:
+        http.shutdown()
+        http.server_close()
+    assert (result.returncode, result.stdout == data) == (4, True)
+    assert b"job 'x' belongs to team b" in result.stderr
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--jbo", "x"], b"did you mean '--job'?"),
+    (["--spool-bytes", "much"], b"'much' is not a size"),
+    (["--hp", "lr"], b"--hp 'lr' is not of the form NAME=VALUE"),
+    (["--token-file", "/nowhere/token"], b"cannot open token file '/nowhere/token'"),
+    (["--server", "ftp://x"], b"'ftp://x'"),
+    (["/nowhere/file.log"], b"cannot open '/nowhere/file.log'"),
+    (["--"], b"a command is wanted"),
+])
+def test_mistakes_in_the_command_line(ship, args, words):
+    result = ship.run(*args)
+    assert result.returncode == 2 and words in result.stderr
+
+
+def test_help_and_version(ship):
+    assert b"--spool-bytes SIZE" in ship.run("--help").stdout
+    assert b"`SMFLEET_SPOOL_BYTES`" in ship.run("--help-markdown").stdout
+    assert ship.run("--version").stdout.startswith(b"sm-ship ")

@@ -1,0 +1,227 @@
+"""A spike in a posted log rings a webhook: signed, retried, never twice."""
+
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import threading
+import time
+
+import pytest
+from smserver import PATIENCE_S, wait_until
+
+SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
+
+
+class Receiver:
+    """A webhook's other end; `answers` are the statuses of the next replies, then 204."""
+
+    def __init__(self):
+        self.calls, self.answers, self.arrived = [], [], threading.Condition()
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with receiver.arrived:
+                    status = receiver.answers.pop(0) if receiver.answers else 204
+                    receiver.calls.append((dict(self.headers), body, time.time()))
+                    receiver.arrived.notify_all()
+                self.send_response(status)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+
+    def wait_for(self, count, timeout=PATIENCE_S):
+        with self.arrived:
+            assert self.arrived.wait_for(lambda: len(self.calls) >= count, timeout), f"{len(self.calls)} of {count} calls came"
+            return self.calls[:count]
+
+    def types(self):
+        with self.arrived:
+            return [json.loads(body)["type"] for _, body, _ in self.calls]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def receiver():
+    one = Receiver()
+    yield one
+    one.close()
+
+
+def add_webhook(server, receiver, **fields):
+    reply = server.post("/api/v1/webhooks", json={"url": receiver.url, "secret": SECRET, **fields})
+    assert reply.status == 201, reply
+    return reply.body["id"]
+
+
+def steady(first, count):
+    return [f"step: {n} loss: {3 + (n * 7919 % 100) / 1000:.3f}" for n in range(first, first + count)]
+
+
+def spike(server, job):
+    """A quiet curve, then six high points. Nothing is sent after them: what is found must come by itself."""
+    server.send(job, steady(0, 300))
+    server.send(job, [f"step: {n} loss: 9.0" for n in range(300, 306)])
+
+
+def check_signature(headers, body):
+    headers = {name.lower(): value for name, value in headers.items()}
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    key = base64.b64decode(SECRET.removeprefix("whsec_"))
+    expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert f"v1,{expected}" in headers["webhook-signature"].split()
+    assert abs(int(headers["webhook-timestamp"]) - time.time()) < 300
+    assert headers["content-type"].startswith("application/json")
+    return headers["webhook-id"]
+
+
+def test_spike_rings_and_recovery_rings(server, receiver):
+    add_webhook(server, receiver)
+    spike(server, "llama")
+    (headers, body, _), = receiver.wait_for(1)
+    check_signature(headers, body)
+    message = json.loads(body)
+    assert message["type"] == "incident.opened" and message["timestamp"].endswith("Z")
+    data = message["data"]
+    assert (data["job"], data["metric"], data["kind"], data["state"]) == ("llama", "train:loss", "loss_spike", "open")
+    assert 300 <= data["opened_step"] <= 306 and data["severity"] in ("warning", "critical")
+    assert "llama" in data["summary"] and data["url"].startswith("http")
+    incident = server.get("/api/v1/incidents").body["incidents"][0]
+    assert incident["id"] == data["id"] and incident["evidence"]
+
+    server.send("llama", steady(306, 200))
+    calls = receiver.wait_for(2)
+    check_signature(*calls[1][:2])
+    assert receiver.types() == ["incident.opened", "incident.recovered"]
+    assert server.get("/api/v1/incidents?state=open").body["incidents"] == []
+
+
+def test_no_incident_without_a_spike(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", steady(0, 1000))
+    server.wait_for_points("j", "train:loss", 1000)
+    spike(server, "k") # the later one has arrived: an earlier one would have come before it
+    receiver.wait_for(1)
+    assert {json.loads(body)["data"]["job"] for _, body, _ in receiver.calls} == {"k"}
+
+
+def test_nan_is_critical(server, receiver):
+    add_webhook(server, receiver, minimum_severity="critical")
+    server.send("j", steady(0, 50) + [f"step: {n} loss: nan" for n in range(50, 60)])
+    (_, body, _), = receiver.wait_for(1)
+    assert json.loads(body)["data"]["kind"] == "non_finite"
+
+
+def test_retry_after_an_error(server, receiver):
+    receiver.answers = [500]
+    webhook = add_webhook(server, receiver)
+    spike(server, "j")
+    first, second = receiver.wait_for(2)
+    assert check_signature(*first[:2]) == check_signature(*second[:2])
+    assert first[1] == second[1]
+    assert second[2] - first[2] >= 2, "no backoff"
+
+    def is_done():
+        rows = server.get(f"/api/v1/webhooks/{webhook}/deliveries").body["deliveries"]
+        return rows[0]["state"] == "done" and rows
+    rows = wait_until(is_done, what="the delivery's result")
+    assert len(rows) == 1 and rows[0]["attempts"] == 2 and rows[0]["last_code"] == 204
+
+
+def test_dead_after_a_refusal_and_sent_again_by_hand(server, receiver):
+    receiver.answers = [410]
+    webhook = add_webhook(server, receiver)
+    spike(server, "j")
+    receiver.wait_for(1)
+    path = f"/api/v1/webhooks/{webhook}/deliveries"
+    row = wait_until(lambda: [row for row in server.get(path).body["deliveries"] if row["state"] == "dead"],
+        what="the dead letter")[0]
+    assert row["last_code"] == 410
+    assert server.post(f"{path}/{row['n']}/retry", json={}).status in (200, 202, 204)
+    first, second = receiver.wait_for(2)
+    assert check_signature(*first[:2]) == check_signature(*second[:2])
+
+
+def test_second_start_does_not_send_twice(server, receiver):
+    webhook = add_webhook(server, receiver)
+    spike(server, "first")
+    receiver.wait_for(1)
+    wait_until(lambda: server.get(f"/api/v1/webhooks/{webhook}/deliveries").body["deliveries"][0]["state"] == "done",
+        what="the delivery's result")
+    server.restart()
+    spike(server, "second")
+    receiver.wait_for(2)
+    assert [json.loads(body)["data"]["job"] for _, body, _ in receiver.calls] == ["first", "second"]
+
+
+def test_pending_delivery_survives_a_kill(server, receiver):
+    receiver.answers = [503]
+    add_webhook(server, receiver)
+    spike(server, "j")
+    receiver.wait_for(1)
+    server.kill()
+    server.start()
+    first, second = receiver.wait_for(2)
+    assert check_signature(*first[:2]) == check_signature(*second[:2])
+
+
+def test_old_lines_ring_nobody(server, receiver):
+    """An import opens incidents marked historic, which fire no webhook."""
+    add_webhook(server, receiver)
+    day_ago = int(time.time() * 1000) - 86_400_000
+    texts = steady(0, 300) + [f"step: {n} loss: 9.0" for n in range(300, 306)]
+    body = "".join(json.dumps({"line": text, "ts": day_ago + i * 1000}) + "\n" for i, text in enumerate(texts))
+    assert server.post("/api/v1/logs?job=old", body, content_type="application/x-ndjson").status == 200
+    wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="the historic incident")
+    spike(server, "new")
+    receiver.wait_for(1)
+    assert [json.loads(body)["data"]["job"] for _, body, _ in receiver.calls] == ["new"]
+
+
+def test_acknowledge(server):
+    spike(server, "j")
+    incident = wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="the spike")[0]
+    assert server.post(f"/api/v1/incidents/{incident['id']}/ack", json={}).status in (200, 204)
+    assert server.get("/api/v1/incidents").body["incidents"][0].get("acknowledged_ms")
+    assert server.post("/api/v1/incidents/999-1/ack", json={}).status == 404
+
+
+def test_incident_is_on_the_event_stream(server):
+    live = server.live("jobs=j&kinds=incident")
+    spike(server, "j")
+    assert live.next("incident")["json"]["kind"] == "loss_spike"
+
+
+def test_secret_is_shown_once_and_sealed(server, receiver):
+    made = server.post("/api/v1/webhooks", json={"url": receiver.url})
+    assert made.status == 201 and made.body["secret"].startswith("whsec_")
+    listed = server.get("/api/v1/webhooks")
+    assert listed.body["webhooks"][0]["url"] == receiver.url and made.body["secret"] not in listed.raw.decode()
+    raw_key = base64.b64decode(made.body["secret"].removeprefix("whsec_"))
+    server.stop()
+    assert raw_key not in server.database.read_bytes()
+    key = server.folder / "smfleet.db.key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    server.start()
+
+
+def test_webhooks_that_are_wrong(server):
+    for document, field in (({"url": "ftp://x"}, "url"), ({}, "url"), ({"url": "http://x", "format": "fax"}, "format"),
+            ({"url": "http://x", "secret": "short"}, "secret"), ({"url": "http://x", "minimum_severity": "much"}, "minimum_severity")):
+        reply = server.post("/api/v1/webhooks", json=document)
+        assert reply.status == 422 and reply.body["field"] == field, reply
+    made = server.post("/api/v1/webhooks", json={"url": "http://127.0.0.1:1/"}).body
+    assert server.delete(f"/api/v1/webhooks/{made['id']}").status == 204
+    assert server.delete(f"/api/v1/webhooks/{made['id']}").status == 404
+    assert server.get("/api/v1/webhooks").body["webhooks"] == []
