@@ -1,4 +1,5 @@
 /* What the sender decides about one delivery; pure. Source: Standard Webhooks specification 1.0. */
+#include "alert/rule.h"
 #include "alert/webhook.h"
 
 #include <inttypes.h>

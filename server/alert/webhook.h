@@ -20,8 +20,8 @@ struct webhook_sender_options {
 	void *context;
 };
 
-enum status webhook_sender_start(struct webhook_sender **out, const struct webhook_sender_options *options,
-	struct error *err) MUST_CHECK;
+enum status webhook_sender_start(
+	struct webhook_sender **out, const struct webhook_sender_options *options, struct error *err) MUST_CHECK;
 /* Something became due (a commit with new outbox rows). */
 void webhook_sender_wake(struct webhook_sender *sender);
 /* Ends the thread; a delivery under way is cut off and stays pending. */

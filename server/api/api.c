@@ -65,8 +65,10 @@ static void worker_free(void *context)
 
 struct http_hooks api_hooks(struct api *api)
 {
-	return (struct http_hooks){
-		.context = api, .authenticate = tokens_authenticate, .worker_new = worker_new, .worker_free = worker_free};
+	return (struct http_hooks){.context = api,
+		.authenticate = tokens_authenticate,
+		.worker_new = worker_new,
+		.worker_free = worker_free};
 }
 
 struct span api_team(const struct http_request *request)
@@ -80,7 +82,8 @@ enum status api_arena(struct arena **out, struct error *err)
 	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-enum status api_limit(const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err)
+enum status api_limit(
+	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err)
 {
 	int64_t limit = fallback;
 

@@ -18,7 +18,7 @@ struct api_options {
 	struct hub *hub;
 	struct assets *assets;
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
-	bool is_open;		       /* --insecure: nobody ever does */
+	bool is_open; /* --insecure: nobody ever does */
 	bool is_demo;
 	size_t max_line_bytes;
 	size_t slice_bytes;
@@ -44,7 +44,7 @@ struct http_hooks api_hooks(struct api *api);
 void api_tick(void *api);
 
 /* Makes a token; its text is printed once and never again. ERR_CONFLICT: the name is taken. Also for `token create`. */
-enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team, struct buf *token,
-	struct error *err) MUST_CHECK;
+enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team,
+	struct buf *token, struct error *err) MUST_CHECK;
 
 AUTO_TYPE(api)

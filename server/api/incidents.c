@@ -5,8 +5,8 @@
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000 };
 
 /* Which job: the whole language over jobs comes with its own index; one job by its name is what a job's page asks. */
-static enum status read_job_query(struct api_worker *worker, const struct http_request *request, struct arena *arena, int64_t *job_id,
-	struct error *err)
+static enum status read_job_query(struct api_worker *worker, const struct http_request *request, struct arena *arena,
+	int64_t *job_id, struct error *err)
 {
 	struct query_node *query = NULL;
 	struct job_row job;
@@ -17,16 +17,16 @@ static enum status read_job_query(struct api_worker *worker, const struct http_r
 	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
 	if (!query)
 		return OK;
-	if (query->kind != QUERY_TERM || query->term.family != QUERY_PROPERTY || !span_equal(query->term.key, SPAN("name")) ||
-		query->term.compare != QUERY_EQUAL)
+	if (query->kind != QUERY_TERM || query->term.family != QUERY_PROPERTY ||
+		!span_equal(query->term.key, SPAN("name")) || query->term.compare != QUERY_EQUAL)
 		return error_set_field(err, ERR_SEMANTIC, "q", "incidents are searched by name=\"JOB\" only");
 	TRY(store_read_job(worker->reader, arena, query->term.values[0].text, &job, err));
 	*job_id = job.job_id;
 	return OK;
 }
 
-static enum status read_filter(struct api_worker *worker, const struct http_request *request, struct arena *arena, struct incident_filter *filter,
-	struct error *err)
+static enum status read_filter(struct api_worker *worker, const struct http_request *request, struct arena *arena,
+	struct incident_filter *filter, struct error *err)
 {
 	struct span text;
 	enum incident_state state;
@@ -38,18 +38,21 @@ static enum status read_filter(struct api_worker *worker, const struct http_requ
 	TRY(read_job_query(worker, request, arena, &filter->job_id, err));
 	if (http_request_query(request, "state", &text)) {
 		if (!incident_state_parse(text, &state))
-			return error_set_field(err, ERR_INVALID, "state", "state '%.*s' is none of open, recovered", SPAN_ARGS(text));
+			return error_set_field(
+				err, ERR_INVALID, "state", "state '%.*s' is none of open, recovered", SPAN_ARGS(text));
 		filter->state = (int)state;
 	}
 	if (http_request_query(request, "kind", &text)) {
 		if (!incident_kind_parse(text, &kind))
-			return error_set_field(err, ERR_INVALID, "kind", "kind '%.*s' is no kind of incident", SPAN_ARGS(text));
+			return error_set_field(
+				err, ERR_INVALID, "kind", "kind '%.*s' is no kind of incident", SPAN_ARGS(text));
 		filter->kind = (int)kind;
 	}
 	return OK;
 }
 
-enum status api_incidents(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_incidents(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
@@ -94,8 +97,8 @@ static enum status parse_id(struct span text, struct acknowledgement *ack, struc
 	ptrdiff_t dash = span_find_char(text, '-');
 	int64_t job_id, number;
 
-	if (dash < 0 || !span_parse_i64(span_of(text.ptr, (size_t)dash), &job_id) || !span_parse_i64(span_skip(text, (size_t)dash + 1), &number) ||
-		number < 1 || number > UINT32_MAX)
+	if (dash < 0 || !span_parse_i64(span_of(text.ptr, (size_t)dash), &job_id) ||
+		!span_parse_i64(span_skip(text, (size_t)dash + 1), &number) || number < 1 || number > UINT32_MAX)
 		return error_set(err, ERR_NOT_FOUND, "there is no incident '%.*s'", SPAN_ARGS(text));
 	ack->job_id = job_id;
 	ack->incident_id = (uint32_t)number;
@@ -103,7 +106,8 @@ static enum status parse_id(struct span text, struct acknowledgement *ack, struc
 }
 
 /* A team's token acknowledges its own jobs' incidents only. */
-static enum status check_owner(struct api_worker *worker, const struct acknowledgement *ack, struct span team, struct error *err)
+static enum status check_owner(
+	struct api_worker *worker, const struct acknowledgement *ack, struct span team, struct error *err)
 {
 	AUTO(arena) arena = NULL;
 	struct job_row job;
@@ -111,13 +115,13 @@ static enum status check_owner(struct api_worker *worker, const struct acknowled
 	TRY(api_arena(&arena, err));
 	TRY(store_read_job_by_id(worker->reader, arena, ack->job_id, &job, err));
 	if (team.len && !span_equal(team, job.team))
-		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(job.name), job.team.len ? "team " : "no team",
-			SPAN_ARGS(job.team));
+		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(job.name),
+			job.team.len ? "team " : "no team", SPAN_ARGS(job.team));
 	return OK;
 }
 
-enum status api_incident_acknowledge(void *context, void *worker, const struct http_request *request, struct http_response *response,
-	struct error *err)
+enum status api_incident_acknowledge(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	struct acknowledgement ack = {.at_ms = http_request_arrival_ms(request)};

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-enum status api_healthz(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_healthz(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	(void)context;
 	(void)worker;
@@ -14,7 +15,8 @@ enum status api_healthz(void *context, void *worker, const struct http_request *
 	return OK;
 }
 
-enum status api_readyz(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_readyz(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct api *api = context;
 
@@ -23,7 +25,8 @@ enum status api_readyz(void *context, void *worker, const struct http_request *r
 	return api_healthz(context, worker, request, response, err);
 }
 
-enum status api_info(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_info(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct api *api = context;
 	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
@@ -56,7 +59,8 @@ enum status api_info(void *context, void *worker, const struct http_request *req
 
 static void metric(struct buf *out, const char *type, const char *name, const char *help, uint64_t value)
 {
-	buf_printf(out, "# HELP smfleet_%s %s\n# TYPE smfleet_%s %s\nsmfleet_%s %llu\n", name, help, name, type, name, (unsigned long long)value);
+	buf_printf(out, "# HELP smfleet_%s %s\n# TYPE smfleet_%s %s\nsmfleet_%s %llu\n", name, help, name, type, name,
+		(unsigned long long)value);
 }
 
 static void counter(struct buf *out, const char *name, const char *help, uint64_t value)
@@ -78,21 +82,25 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "commits_total", "Group commits.", atomic_load(&f->commits));
 	counter(out, "commit_microseconds_total", "Time spent in group commits.", atomic_load(&f->commit_us));
 	counter(out, "failed_commits_total", "Group commits that failed.", atomic_load(&f->failed_commits));
-	counter(out, "duplicate_lines_total", "Lines that an offset showed to be stored already.", atomic_load(&f->duplicate_lines));
+	counter(out, "duplicate_lines_total", "Lines that an offset showed to be stored already.",
+		atomic_load(&f->duplicate_lines));
 	counter(out, "cut_lines_total", "Lines longer than the limit, cut.", atomic_load(&f->cut_lines));
-	counter(out, "refused_busy_total", "Slices refused because a queue or the journal was full.", atomic_load(&f->refused_busy));
+	counter(out, "refused_busy_total", "Slices refused because a queue or the journal was full.",
+		atomic_load(&f->refused_busy));
 	counter(out, "incidents_total", "Incidents opened or changed.", atomic_load(&f->incidents));
 	counter(out, "sealed_lines_total", "Lines moved from the journal into blocks.", atomic_load(&f->sealed_lines));
 	counter(out, "sealed_points_total", "Points moved into chunks.", atomic_load(&f->sealed_points));
 	gauge(out, "journal_bytes", "Bytes in the journal that are not sealed.", atomic_load(&f->journal_bytes));
 	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));
-	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.", atomic_load(&f->extracted_seq));
+	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.",
+		atomic_load(&f->extracted_seq));
 }
 
 static void write_http(struct buf *out, const struct http_counters *c)
 {
 	counter(out, "http_requests_total", "Requests.", atomic_load(&c->requests));
-	counter(out, "http_refused_auth_total", "Requests refused for their token, host or origin.", atomic_load(&c->refused_auth));
+	counter(out, "http_refused_auth_total", "Requests refused for their token, host or origin.",
+		atomic_load(&c->refused_auth));
 	counter(out, "http_refused_busy_total", "Requests refused by a limit.", atomic_load(&c->refused_busy));
 	counter(out, "http_errors_4xx_total", "Replies 400 to 499.", atomic_load(&c->errors_4xx));
 	counter(out, "http_errors_5xx_total", "Replies 500 to 599.", atomic_load(&c->errors_5xx));
@@ -101,7 +109,8 @@ static void write_http(struct buf *out, const struct http_counters *c)
 	gauge(out, "http_streams", "Open event streams.", atomic_load(&c->streams));
 }
 
-enum status api_metrics_text(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_metrics_text(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	struct store_figures store;
@@ -117,7 +126,8 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	gauge(&response->body, "live_ring_bytes", "Bytes of events kept for replay.", hub.ring_bytes);
 	counter(&response->body, "live_resyncs_total", "Subscribers told to fetch anew.", hub.resyncs);
 	gauge(&response->body, "database_bytes", "Bytes of database pages.", store.page_count * store.page_bytes);
-	gauge(&response->body, "database_free_bytes", "Bytes of database pages that are free.", store.freelist_count * store.page_bytes);
+	gauge(&response->body, "database_free_bytes", "Bytes of database pages that are free.",
+		store.freelist_count * store.page_bytes);
 	gauge(&response->body, "wal_bytes", "Bytes in the write-ahead log.", store.wal_bytes);
 	return buf_status(&response->body, err);
 }
@@ -162,7 +172,8 @@ static void write_operation(struct json_writer *w, const struct http_route *rout
 	json_put_text(w, "x-scope", http_scope_name(route->scope));
 	write_parameters(w, route);
 	json_key(w, "responses");
-	json_raw(w, SPAN("{\"2XX\":{\"description\":\"done\"},\"default\":{\"description\":\"application/problem+json (RFC 9457)\"}}"));
+	json_raw(w,
+		SPAN("{\"2XX\":{\"description\":\"done\"},\"default\":{\"description\":\"application/problem+json (RFC 9457)\"}}"));
 	json_object_end(w);
 }
 
@@ -171,12 +182,15 @@ static void write_path(struct json_writer *w, const struct http_route *routes, s
 	static const struct {
 		unsigned method;
 		const char *name;
-	} methods[] = {{HTTP_GET, "get"}, {HTTP_POST, "post"}, {HTTP_PUT, "put"}, {HTTP_PATCH, "patch"}, {HTTP_DELETE, "delete"}};
+	} methods[] = {{HTTP_GET, "get"}, {HTTP_POST, "post"}, {HTTP_PUT, "put"}, {HTTP_PATCH, "patch"},
+		{HTTP_DELETE, "delete"}};
 
 	json_key(w, pattern);
 	json_object(w);
 	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < sizeof methods / sizeof *methods && span_equal(span_from(routes[i].pattern), span_from(pattern)); j++)
+		for (size_t j = 0; j < sizeof methods / sizeof *methods &&
+				   span_equal(span_from(routes[i].pattern), span_from(pattern));
+			j++)
 			if (routes[i].methods & methods[j].method) {
 				json_key(w, methods[j].name);
 				write_operation(w, &routes[i]);
@@ -192,7 +206,8 @@ static bool is_first(const struct http_route *routes, size_t at)
 	return true;
 }
 
-enum status api_openapi(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_openapi(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	size_t count;

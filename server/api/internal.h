@@ -51,7 +51,8 @@ extern const struct http_stream_ops api_live;
 struct span api_team(const struct http_request *request);
 /* An arena for one request; freed by the caller. */
 enum status api_arena(struct arena **out, struct error *err) MUST_CHECK;
-enum status api_limit(const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err) MUST_CHECK;
+enum status api_limit(
+	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err) MUST_CHECK;
 struct json_writer api_reply(struct http_response *response);
 /* The body as a JSON object. */
 enum status api_body_object(const struct http_request *request, struct json **out, struct error *err) MUST_CHECK;

@@ -3,8 +3,8 @@
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
 
-static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search, struct http_response *response,
-	struct error *err)
+static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
+	struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	struct job_search_result result;
@@ -24,7 +24,8 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	return buf_status(&response->body, err);
 }
 
-enum status api_jobs_list(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_jobs_list(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
@@ -47,7 +48,8 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	return status;
 }
 
-enum status api_jobs_create(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_jobs_create(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	AUTO(json) body = NULL;
@@ -65,9 +67,10 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 
 static bool is_derived(struct span key)
 {
-	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason", "CreationTime",
-		"TrainingStartTime", "TrainingEndTime", "LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds",
-		"BillableTimeInSeconds", "team", "streams", "lines", "last_line_ms", "open_incidents", "metrics", "attempts"};
+	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
+		"CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime",
+		"SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds", "team", "streams",
+		"lines", "last_line_ms", "open_incidents", "metrics", "attempts"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
@@ -93,7 +96,8 @@ static enum status write_document(const struct job_row *row, struct json_writer 
 	return OK;
 }
 
-static enum status write_transitions(struct api_worker *worker, struct arena *arena, int64_t job_id, struct json_writer *w, struct error *err)
+static enum status write_transitions(
+	struct api_worker *worker, struct arena *arena, int64_t job_id, struct json_writer *w, struct error *err)
 {
 	struct transition_row *rows;
 	size_t count;
@@ -118,7 +122,8 @@ static enum status write_transitions(struct api_worker *worker, struct arena *ar
 	return OK;
 }
 
-enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct api *api = context;
 	struct api_worker *own = worker;
@@ -128,7 +133,8 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	uint32_t attempts = 1;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""), SPAN(""), 0, &view, err));
+	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
+		SPAN(""), 0, &view, err));
 	for (size_t i = 0; i < view.stream_count; i++)
 		attempts = view.streams[i].attempt > attempts ? view.streams[i].attempt : attempts;
 	json_object(&w);
@@ -140,22 +146,27 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	return buf_status(&response->body, err);
 }
 
-enum status api_job_delete(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_job_delete(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 
 	(void)worker;
-	TRY(pipeline_delete_job(api->options.pipeline, http_request_segment(request, 0), api_team(request), http_request_arrival_ms(request), err));
+	TRY(pipeline_delete_job(api->options.pipeline, http_request_segment(request, 0), api_team(request),
+		http_request_arrival_ms(request), err));
 	response->status = 204;
 	return OK;
 }
 
-enum status api_job_transition(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_job_transition(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	AUTO(json) body = NULL;
-	struct job_transition transition = {
-		.secondary = SPAN(""), .message = SPAN(""), .failure_reason = SPAN(""), .time_ms = http_request_arrival_ms(request)};
+	struct job_transition transition = {.secondary = SPAN(""),
+		.message = SPAN(""),
+		.failure_reason = SPAN(""),
+		.time_ms = http_request_arrival_ms(request)};
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
@@ -167,7 +178,8 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus", "a transition needs SecondaryStatus");
 	if (transition.time_ms < 0)
 		return error_set_field(err, ERR_SEMANTIC, "time_ms", "time_ms is before 1970");
-	TRY(pipeline_add_transition(api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, err));
+	TRY(pipeline_add_transition(
+		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, err));
 	response->status = 204;
 	return OK;
 }

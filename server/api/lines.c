@@ -8,7 +8,8 @@ static void put_ms(struct json_writer *w, const char *key, int64_t ms)
 		json_put_i64(w, key, ms);
 }
 
-enum status api_streams(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_streams(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct api *api = context;
 	struct api_worker *own = worker;
@@ -17,8 +18,8 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 	struct job_view view;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""), SPAN(""), VIEW_SERIES, &view,
-		err));
+	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
+		SPAN(""), VIEW_SERIES, &view, err));
 	json_object(&w);
 	json_key(&w, "streams");
 	json_array(&w);
@@ -43,8 +44,8 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 }
 
 /* The stream asked for, else the job's first. */
-static enum status choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request, struct span *stream,
-	struct error *err)
+static enum status choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
+	struct span *stream, struct error *err)
 {
 	struct job_row job;
 	struct stream_row *rows;
@@ -58,7 +59,8 @@ static enum status choose_stream(struct api_worker *worker, struct arena *arena,
 	return OK;
 }
 
-static void write_lines(struct json_writer *w, struct span stream, const struct line_view *lines, size_t count, uint64_t total)
+static void write_lines(
+	struct json_writer *w, struct span stream, const struct line_view *lines, size_t count, uint64_t total)
 {
 	json_object(w);
 	json_key(w, "lines");
@@ -78,7 +80,8 @@ static void write_lines(struct json_writer *w, struct span stream, const struct 
 	json_object_end(w);
 }
 
-enum status api_lines(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_lines(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
@@ -94,8 +97,9 @@ enum status api_lines(void *context, void *worker, const struct http_request *re
 	TRY(http_query_i64(request, "from", 0, INT64_MAX, &from, err));
 	TRY(choose_stream(worker, arena, request, &stream, err));
 	if (stream.len)
-		TRY(pipeline_read_lines(api->options.pipeline, ((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), stream,
-			from < 0 ? UINT64_MAX : (uint64_t)from, limit, &lines, &count, &total, err));
+		TRY(pipeline_read_lines(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+			http_request_segment(request, 0), stream, from < 0 ? UINT64_MAX : (uint64_t)from, limit, &lines,
+			&count, &total, err));
 	write_lines(&w, stream, lines, count, total);
 	return buf_status(&response->body, err);
 }

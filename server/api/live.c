@@ -27,16 +27,21 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 			if (span_equal(part, span_from(names[i].name)))
 				*kinds |= names[i].kind;
 		if (*kinds == before)
-			return error_set_field(err, ERR_INVALID, "kinds", "kind '%.*s' is none of points, lines, job, incident", SPAN_ARGS(part));
+			return error_set_field(err, ERR_INVALID, "kinds",
+				"kind '%.*s' is none of points, lines, job, incident", SPAN_ARGS(part));
 	}
 	if ((*kinds & HUB_LINES) && !has_jobs)
-		return error_set_field(err, ERR_INVALID, "kinds", "lines of all jobs are too many for one stream: name them in jobs=");
+		return error_set_field(
+			err, ERR_INVALID, "kinds", "lines of all jobs are too many for one stream: name them in jobs=");
 	return OK;
 }
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
 }
 
 /* A name inside the list may hold a comma: it is then %2C, beneath the encoding of the query itself. */
@@ -57,7 +62,8 @@ static enum status decode_name(struct arena *arena, struct span text, struct spa
 	return OK;
 }
 
-static enum status read_jobs(const struct http_request *request, struct arena *arena, struct span *jobs, size_t *count, struct error *err)
+static enum status read_jobs(
+	const struct http_request *request, struct arena *arena, struct span *jobs, size_t *count, struct error *err)
 {
 	struct span rest, part;
 
@@ -68,7 +74,8 @@ static enum status read_jobs(const struct http_request *request, struct arena *a
 		if (!part.len)
 			continue;
 		if (*count == JOBS_MAX)
-			return error_set_field(err, ERR_TOO_LARGE, "jobs", "one stream takes at most %d jobs", JOBS_MAX);
+			return error_set_field(
+				err, ERR_TOO_LARGE, "jobs", "one stream takes at most %d jobs", JOBS_MAX);
 		TRY(decode_name(arena, part, &jobs[(*count)++], err));
 	}
 	return OK;
@@ -82,7 +89,8 @@ static enum status read_after(const struct http_request *request, uint64_t *afte
 	if (!text.len && !http_request_query(request, "after", &text))
 		return OK;
 	if (!span_parse_u64(text, after))
-		return error_set_field(err, ERR_INVALID, "after", "after '%.*s' is no sequence of this server", SPAN_ARGS(text));
+		return error_set_field(
+			err, ERR_INVALID, "after", "after '%.*s' is no sequence of this server", SPAN_ARGS(text));
 	return OK;
 }
 
@@ -91,7 +99,8 @@ static void wake(void *handle)
 	http_stream_wake(handle);
 }
 
-static enum status subscribe(struct api *api, const struct http_request *request, struct http_stream *handle, struct live *live, struct error *err)
+static enum status subscribe(struct api *api, const struct http_request *request, struct http_stream *handle,
+	struct live *live, struct error *err)
 {
 	AUTO(arena) arena = NULL;
 	struct span jobs[JOBS_MAX];
@@ -107,8 +116,8 @@ static enum status subscribe(struct api *api, const struct http_request *request
 	return hub_subscribe(live->hub, &live->subscriber, jobs, count, kinds, after, wake, handle, err);
 }
 
-static enum status open_live(void *context, const struct http_request *request, struct http_stream *handle, void **stream,
-	struct http_response *head, struct error *err)
+static enum status open_live(void *context, const struct http_request *request, struct http_stream *handle,
+	void **stream, struct http_response *head, struct error *err)
 {
 	struct live *live = mem_zeroed(sizeof *live);
 

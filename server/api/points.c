@@ -37,7 +37,8 @@ static void write_series(struct json_writer *w, const struct stream_view *stream
 }
 
 /* Folded over streams, by name; the same definition runs in each. */
-static enum status fold_health(struct arena *arena, const struct job_view *view, struct health_view **out, size_t *count, struct error *err)
+static enum status fold_health(
+	struct arena *arena, const struct job_view *view, struct health_view **out, size_t *count, struct error *err)
 {
 	size_t cap = 0;
 
@@ -74,7 +75,8 @@ static void write_health(struct json_writer *w, const struct health_view *health
 	json_object_end(w);
 }
 
-enum status api_series(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_series(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
@@ -84,8 +86,8 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 	size_t count;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), SPAN(""), SPAN(""),
-		VIEW_SERIES, &view, err));
+	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+		http_request_segment(request, 0), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(fold_health(arena, &view, &health, &count, err));
 	json_object(&w);
 	json_key(&w, "series");
@@ -134,7 +136,8 @@ static enum status read_attempts(const struct http_request *request, struct char
 		return OK;
 	}
 	if (!span_parse_i64(attempts, &number) || number < 1 || number > INT32_MAX)
-		return error_set_field(err, ERR_INVALID, "attempts", "attempts '%.*s' is none of live, all, or a number from 1", SPAN_ARGS(attempts));
+		return error_set_field(err, ERR_INVALID, "attempts",
+			"attempts '%.*s' is none of live, all, or a number from 1", SPAN_ARGS(attempts));
 	query->attempts = (int)number;
 	return OK;
 }
@@ -145,7 +148,8 @@ static enum status read_query(const struct http_request *request, struct chart_q
 
 	*query = (struct chart_query){.stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX};
 	if (!http_request_query(request, "metric", &query->metric) || !query->metric.len)
-		return error_set_field(err, ERR_INVALID, "metric", "which metric? give metric=NAME (names: GET …/metrics)");
+		return error_set_field(
+			err, ERR_INVALID, "metric", "which metric? give metric=NAME (names: GET …/metrics)");
 	http_request_query(request, "stream", &query->stream);
 	TRY(read_axis(request, query, err));
 	TRY(read_attempts(request, query, err));
@@ -185,31 +189,81 @@ static bool is_max_farther(const struct bucket *bucket)
 	return bucket->max - mean_of(bucket) >= mean_of(bucket) - bucket->min;
 }
 
-enum column { X, MIN, MIN_X, MIN_LINE, MAX, MAX_X, MAX_LINE, FIRST, LAST, MEAN, COUNT, NON_FINITE, ATTEMPT, LINE, LINE_STREAM, COLUMN_COUNT };
-static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min_line", "max", "max_x", "max_line", "first", "last", "mean",
-	"count", "non_finite", "attempt", "line", "line_stream"};
+enum column {
+	X,
+	MIN,
+	MIN_X,
+	MIN_LINE,
+	MAX,
+	MAX_X,
+	MAX_LINE,
+	FIRST,
+	LAST,
+	MEAN,
+	COUNT,
+	NON_FINITE,
+	ATTEMPT,
+	LINE,
+	LINE_STREAM,
+	COLUMN_COUNT
+};
+static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min_line", "max", "max_x", "max_line",
+	"first", "last", "mean", "count", "non_finite", "attempt", "line", "line_stream"};
 
-static void write_cell(struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
+static void write_cell(
+	struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
 {
 	bool farther = is_max_farther(bucket);
 
 	switch (column) {
-	case X: json_i64(w, bucket->x); break;
-	case MIN: json_double(w, min_of(bucket)); break;
-	case MIN_X: json_i64(w, bucket->count ? bucket->min_x : bucket->x); break;
-	case MIN_LINE: write_line(w, bucket->count ? bucket->min_line : bucket->first_line); break;
-	case MAX: json_double(w, max_of(bucket)); break;
-	case MAX_X: json_i64(w, bucket->count ? bucket->max_x : bucket->x); break;
-	case MAX_LINE: write_line(w, bucket->count ? bucket->max_line : bucket->first_line); break;
-	case FIRST: json_double(w, bucket->first); break;
-	case LAST: json_double(w, bucket->last); break;
-	case MEAN: json_double(w, mean_of(bucket)); break;
-	case COUNT: json_i64(w, (int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count)); break;
-	case NON_FINITE: json_i64(w, bucket->nan_count + bucket->inf_count + bucket->neg_inf_count); break;
-	case ATTEMPT: json_i64(w, bucket->attempt); break;
-	case LINE: write_line(w, !bucket->count ? bucket->first_line : farther ? bucket->max_line : bucket->min_line); break;
+	case X:
+		json_i64(w, bucket->x);
+		break;
+	case MIN:
+		json_double(w, min_of(bucket));
+		break;
+	case MIN_X:
+		json_i64(w, bucket->count ? bucket->min_x : bucket->x);
+		break;
+	case MIN_LINE:
+		write_line(w, bucket->count ? bucket->min_line : bucket->first_line);
+		break;
+	case MAX:
+		json_double(w, max_of(bucket));
+		break;
+	case MAX_X:
+		json_i64(w, bucket->count ? bucket->max_x : bucket->x);
+		break;
+	case MAX_LINE:
+		write_line(w, bucket->count ? bucket->max_line : bucket->first_line);
+		break;
+	case FIRST:
+		json_double(w, bucket->first);
+		break;
+	case LAST:
+		json_double(w, bucket->last);
+		break;
+	case MEAN:
+		json_double(w, mean_of(bucket));
+		break;
+	case COUNT:
+		json_i64(w, (int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
+		break;
+	case NON_FINITE:
+		json_i64(w, bucket->nan_count + bucket->inf_count + bucket->neg_inf_count);
+		break;
+	case ATTEMPT:
+		json_i64(w, bucket->attempt);
+		break;
+	case LINE:
+		write_line(w, !bucket->count ? bucket->first_line : farther ? bucket->max_line : bucket->min_line);
+		break;
 	default:
-		json_span(w, chart->view.streams[!bucket->count ? bucket->first_stream : farther ? bucket->max_stream : bucket->min_stream].name);
+		json_span(w, chart->view
+				     .streams[!bucket->count ? bucket->first_stream
+					      : farther      ? bucket->max_stream
+							     : bucket->min_stream]
+				     .name);
 	}
 }
 
@@ -256,7 +310,8 @@ static void write_chart(struct json_writer *w, const struct chart *chart)
 	json_object_end(w);
 }
 
-enum status api_points(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_points(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
 {
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
@@ -266,8 +321,8 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 
 	TRY(api_arena(&arena, err));
 	TRY(read_query(request, &query, err));
-	TRY(pipeline_read_chart(api->options.pipeline, ((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &query, &chart,
-		err));
+	TRY(pipeline_read_chart(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+		http_request_segment(request, 0), &query, &chart, err));
 	write_chart(&w, &chart);
 	return buf_status(&response->body, err);
 }

@@ -24,7 +24,8 @@ static void write_session(struct api *api, const struct principal *principal, st
 	json_object_end(&w);
 }
 
-enum status api_session_get(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_session_get(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	(void)worker;
 	(void)err;
@@ -32,7 +33,8 @@ enum status api_session_get(void *context, void *worker, const struct http_reque
 	return OK;
 }
 
-enum status api_session_create(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_session_create(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	AUTO(json) body = NULL;
 	struct span token = SPAN("");
@@ -45,14 +47,17 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 		return error_set_field(err, ERR_SEMANTIC, "token", "the body needs a token: {\"token\":\"smf_…\"}");
 	TRY(tokens_authenticate(context, token, &principal, err));
 	if (!principal.id) /* no token is needed here: there is nothing to sign in to, and nothing unknown goes into a cookie */
-		return error_set_field(err, ERR_SEMANTIC, "token", "this token is not known here; the server needs none");
+		return error_set_field(
+			err, ERR_SEMANTIC, "token", "this token is not known here; the server needs none");
 	response->status = 204;
-	http_response_header(response, "Set-Cookie", "smfleet_session=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict",
-		SPAN_ARGS(token), COOKIE_SECONDS);
+	http_response_header(response, "Set-Cookie",
+		"smfleet_session=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict", SPAN_ARGS(token),
+		COOKIE_SECONDS);
 	return OK;
 }
 
-enum status api_session_delete(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_session_delete(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	(void)context;
 	(void)worker;

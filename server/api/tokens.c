@@ -3,7 +3,8 @@
 
 enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63 };
 
-static enum status load_into(struct api *api, struct arena *arena, struct token_row **rows, size_t *count, struct error *err)
+static enum status load_into(
+	struct api *api, struct arena *arena, struct token_row **rows, size_t *count, struct error *err)
 {
 	AUTO(store_reader) reader = NULL;
 
@@ -80,7 +81,8 @@ enum status tokens_authenticate(void *context, struct span token, struct princip
 		*out = (struct principal){.scope = SCOPE_ADMIN};
 		return OK;
 	}
-	return error_set(err, ERR_UNAUTHORIZED, token.len ? "this token is not known here" : "a token is needed: Authorization: Bearer TOKEN");
+	return error_set(err, ERR_UNAUTHORIZED,
+		token.len ? "this token is not known here" : "a token is needed: Authorization: Bearer TOKEN");
 }
 
 static enum status write_token(void *context, struct store_tx *tx, struct error *err)
@@ -88,28 +90,34 @@ static enum status write_token(void *context, struct store_tx *tx, struct error 
 	return store_put_token(tx, context, err);
 }
 
-enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team, struct buf *token, struct error *err)
+enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team,
+	struct buf *token, struct error *err)
 {
 	unsigned char random[TOKEN_RANDOM_BYTES], hash[SHA256_BYTES];
 	char digits[2 * TOKEN_RANDOM_BYTES + 1];
 
-	if (!name.len || name.len > NAME_MAX_BYTES || team.len > NAME_MAX_BYTES || !span_is_utf8(name) || !span_is_utf8(team))
-		return error_set_field(err, ERR_SEMANTIC, "name", "a token's name has 1 to %d bytes of UTF-8, its team at most as many",
-			NAME_MAX_BYTES);
+	if (!name.len || name.len > NAME_MAX_BYTES || team.len > NAME_MAX_BYTES || !span_is_utf8(name) ||
+		!span_is_utf8(team))
+		return error_set_field(err, ERR_SEMANTIC, "name",
+			"a token's name has 1 to %d bytes of UTF-8, its team at most as many", NAME_MAX_BYTES);
 	crypto_random(random, sizeof random);
 	crypto_hex(random, sizeof random, digits);
 	buf_printf(token, "smf_%s", digits);
 	TRY(buf_status(token, err));
 	crypto_sha256(buf_span(token), hash);
-	struct token_row row = {.name = name, .hash = span_of((const char *)hash, sizeof hash), .scope = span_from(http_scope_name(scope)),
-		.team = team, .created_ms = clock_wall_ms()};
+	struct token_row row = {.name = name,
+		.hash = span_of((const char *)hash, sizeof hash),
+		.scope = span_from(http_scope_name(scope)),
+		.team = team,
+		.created_ms = clock_wall_ms()};
 	TRY(pipeline_execute(api->options.pipeline, write_token, &row, err));
 	return tokens_load(api, err);
 }
 
 /* ---- handlers ---- */
 
-enum status api_tokens_list(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_tokens_list(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	struct json_writer w = api_reply(response);
@@ -135,7 +143,8 @@ enum status api_tokens_list(void *context, void *worker, const struct http_reque
 	return OK;
 }
 
-enum status api_tokens_create(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_tokens_create(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	AUTO(json) body = NULL;
 	AUTO_DONE(buf) token = BUF_INIT(256);
@@ -148,7 +157,8 @@ enum status api_tokens_create(void *context, void *worker, const struct http_req
 	TRY(json_want_string(body, "scope", &scope_name, err));
 	TRY(json_want_string(body, "team", &team, err));
 	if (!http_scope_parse(scope_name, &scope) || scope == SCOPE_PUBLIC)
-		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin", SPAN_ARGS(scope_name));
+		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
+			SPAN_ARGS(scope_name));
 	TRY(api_create_token(context, name, scope, team, &token, err));
 	struct json_writer w = api_reply(response);
 	response->status = 201;
@@ -165,7 +175,8 @@ static enum status remove_token(void *context, struct store_tx *tx, struct error
 	return store_delete_token(tx, *(struct span *)context, err);
 }
 
-enum status api_tokens_delete(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_tokens_delete(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	struct span name = http_request_segment(request, 0);

@@ -14,7 +14,7 @@ enum {
 	NAME_MAX_BYTES = 255,
 	PARTS_MAX = 4096,
 	ENDLESS_WAIT_MS = 50, /* a slice of an endless upload waits so long for more */
-	BODY_WAIT_MS = 1000,  /* of a body with a stated length: one slice, if it comes within a second */
+	BODY_WAIT_MS = 1000, /* of a body with a stated length: one slice, if it comes within a second */
 };
 
 struct upload {
@@ -22,7 +22,7 @@ struct upload {
 	struct api *api;
 	struct http_upload *handle;
 	pthread_mutex_t mutex; /* of everything below */
-	unsigned refs;	       /* the connection, and the slice at the writer */
+	unsigned refs; /* the connection, and the slice at the writer */
 	const struct ingest_protocol *protocol;
 	struct ingest_parser *parser;
 	struct batch *batch; /* being filled */
@@ -170,7 +170,8 @@ static enum status open_batch(struct upload *upload, struct error *err)
 
 /* ---- begin ---- */
 
-static enum status take_name(const struct http_request *request, const char *name, char out[NAME_MAX_BYTES + 1], struct error *err)
+static enum status take_name(
+	const struct http_request *request, const char *name, char out[NAME_MAX_BYTES + 1], struct error *err)
 {
 	struct span value;
 
@@ -202,7 +203,8 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	if (upload->protocol == &ingest_plain && !upload->job[0])
 		return error_set_field(err, ERR_INVALID, "job", "plain text needs the query parameter job=NAME");
 	if (offset >= 0 && (!upload->job[0] || !upload->stream[0]))
-		return error_set_field(err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
+		return error_set_field(
+			err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
 	return OK;
 }
 
@@ -218,7 +220,8 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 	return upload->protocol->open(&upload->parser, &options, err);
 }
 
-static enum status begin(void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
+static enum status begin(
+	void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
 {
 	struct upload *upload = mem_zeroed(sizeof *upload);
 
@@ -302,8 +305,8 @@ static void write_reply(const struct upload *upload, struct http_response *respo
 		json_span(&w, warning);
 	if (upload->cut) {
 		char text[120];
-		snprintf(text, sizeof text, "%zu lines were longer than %zu bytes (--max-line-bytes) and were cut", upload->cut,
-			upload->api->options.max_line_bytes);
+		snprintf(text, sizeof text, "%zu lines were longer than %zu bytes (--max-line-bytes) and were cut",
+			upload->cut, upload->api->options.max_line_bytes);
 		json_text(&w, text);
 	}
 	json_array_end(&w);

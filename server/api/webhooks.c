@@ -18,7 +18,8 @@ static void write_webhook(struct json_writer *w, const struct webhook_row *row)
 	json_object_end(w);
 }
 
-enum status api_webhooks_list(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_webhooks_list(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
@@ -39,7 +40,8 @@ enum status api_webhooks_list(void *context, void *worker, const struct http_req
 	return buf_status(&response->body, err);
 }
 
-static enum status read_webhook(const struct json *body, struct webhook_row *row, struct span *secret, struct error *err)
+static enum status read_webhook(
+	const struct json *body, struct webhook_row *row, struct span *secret, struct error *err)
 {
 	struct span severity = SPAN("warning");
 
@@ -53,19 +55,22 @@ static enum status read_webhook(const struct json *body, struct webhook_row *row
 	TRY(json_want_string(body, "minimum_severity", &severity, err));
 	TRY(json_want_bool(body, "enabled", &row->is_enabled, err));
 	if (!span_starts_with(row->url, SPAN("http://")) && !span_starts_with(row->url, SPAN("https://")))
-		return error_set_field(err, ERR_SEMANTIC, "url", "a webhook needs a url that begins with http:// or https://");
+		return error_set_field(
+			err, ERR_SEMANTIC, "url", "a webhook needs a url that begins with http:// or https://");
 	if (row->url.len > URL_MAX_BYTES || memchr(row->url.ptr, 0, row->url.len))
 		return error_set_field(err, ERR_SEMANTIC, "url", "a url has at most %d bytes", URL_MAX_BYTES);
 	if (!span_equal(row->format, SPAN("json")))
-		return error_set_field(err, ERR_SEMANTIC, "format", "format '%.*s' is not known; there is json", SPAN_ARGS(row->format));
+		return error_set_field(err, ERR_SEMANTIC, "format", "format '%.*s' is not known; there is json",
+			SPAN_ARGS(row->format));
 	if (!severity_parse(severity, &row->minimum_severity))
-		return error_set_field(err, ERR_SEMANTIC, "minimum_severity", "severity '%.*s' is none of info, warning, critical",
-			SPAN_ARGS(severity));
+		return error_set_field(err, ERR_SEMANTIC, "minimum_severity",
+			"severity '%.*s' is none of info, warning, critical", SPAN_ARGS(severity));
 	return OK;
 }
 
 /* The one given, or a new one; either way it is stored sealed and shown this once. */
-static enum status take_secret(struct api *api, struct span given, struct buf *text, struct buf *sealed, struct error *err)
+static enum status take_secret(
+	struct api *api, struct span given, struct buf *text, struct buf *sealed, struct error *err)
 {
 	AUTO_DONE(buf) key = BUF_INIT(256);
 	unsigned char random[SECRET_BYTES];
@@ -79,7 +84,8 @@ static enum status take_secret(struct api *api, struct span given, struct buf *t
 	}
 	TRY(buf_status(text, err));
 	if (!webhook_secret_parse(buf_span(text), &key))
-		return error_set_field(err, ERR_SEMANTIC, "secret", "a secret is whsec_ and base64 (Standard Webhooks)");
+		return error_set_field(
+			err, ERR_SEMANTIC, "secret", "a secret is whsec_ and base64 (Standard Webhooks)");
 	return crypto_seal(api->options.seal_key, buf_span(&key), sealed, err);
 }
 
@@ -88,7 +94,8 @@ static enum status write_row(void *context, struct store_tx *tx, struct error *e
 	return store_put_webhook(tx, context, err);
 }
 
-enum status api_webhooks_create(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_webhooks_create(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	AUTO(json) body = NULL;
@@ -113,7 +120,8 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 	return OK;
 }
 
-static enum status parse_number(const struct http_request *request, unsigned segment, const char *what, int64_t *id, struct error *err)
+static enum status parse_number(
+	const struct http_request *request, unsigned segment, const char *what, int64_t *id, struct error *err)
 {
 	struct span text = http_request_segment(request, segment);
 
@@ -127,7 +135,8 @@ static enum status remove_row(void *context, struct store_tx *tx, struct error *
 	return store_delete_webhook(tx, *(int64_t *)context, err);
 }
 
-enum status api_webhook_delete(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_webhook_delete(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	int64_t id;
@@ -163,7 +172,8 @@ static void write_delivery(struct json_writer *w, const struct delivery_row *row
 	json_object_end(w);
 }
 
-enum status api_deliveries(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_deliveries(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct store_reader *reader = ((struct api_worker *)worker)->reader;
 	AUTO(arena) arena = NULL;
@@ -210,11 +220,12 @@ static enum status write_retry(void *context, struct store_tx *tx, struct error 
 		rows[i].done_ms = 0;
 		return store_put_delivery(tx, &rows[i], err);
 	}
-	return error_set(err, ERR_NOT_FOUND, "webhook %lld has no delivery %lld among its last %d", (long long)retry->webhook_id,
-		(long long)retry->delivery_id, LIMIT_MAX);
+	return error_set(err, ERR_NOT_FOUND, "webhook %lld has no delivery %lld among its last %d",
+		(long long)retry->webhook_id, (long long)retry->delivery_id, LIMIT_MAX);
 }
 
-enum status api_delivery_retry(void *context, void *worker, const struct http_request *request, struct http_response *response, struct error *err)
+enum status api_delivery_retry(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	struct retry retry = {.now_ms = http_request_arrival_ms(request)};

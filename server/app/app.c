@@ -65,8 +65,10 @@ static enum status open_store(struct app *app, struct error *err)
 {
 	AUTO_DONE(buf) key_path = BUF_INIT(4096);
 	const char *db = options_text(app->options, "db"), *key = options_text(app->options, "secret-key-file");
-	struct store_options options = {
-		.path = db, .wal_bytes = bytes(app->options, "wal-bytes"), .writer_cache_bytes = 16 << 20, .reader_cache_bytes = 2 << 20};
+	struct store_options options = {.path = db,
+		.wal_bytes = bytes(app->options, "wal-bytes"),
+		.writer_cache_bytes = 16 << 20,
+		.reader_cache_bytes = 2 << 20};
 
 	TRY(store_open(&app->store, &options, err));
 	TRY(beside(db, ".key", &key_path, err));
@@ -95,21 +97,35 @@ static void tick(void *context)
 static enum status start_pipeline(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
-	struct hub_options hub = {.ring_bytes = bytes(o, "live-bytes"), .ring_ms = 60000, .max_subscribers = bytes(o, "max-subscribers"),
-		.max_lag_bytes = 1 << 20, .heartbeat_ms = 15000};
+	struct hub_options hub = {.ring_bytes = bytes(o, "live-bytes"),
+		.ring_ms = 60000,
+		.max_subscribers = bytes(o, "max-subscribers"),
+		.max_lag_bytes = 1 << 20,
+		.heartbeat_ms = 15000};
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 
 	if (!presets)
 		return error_set(err, ERR_INTERNAL, "this server was built without presets.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
-	struct pipeline_options options = {.store = app->store, .hub = app->hub, .presets = embedded_span(presets),
-		.queue_items = bytes(o, "queue-items"), .queue_bytes = bytes(o, "queue-bytes"), .group_bytes = bytes(o, "group-bytes"),
-		.group_ms = options_i64(o, "group-time"), .journal_bytes = (uint64_t)options_i64(o, "journal-bytes"),
-		.seal_bytes = (uint64_t)options_i64(o, "seal-bytes"), .seal_age_ms = options_i64(o, "seal-age"),
-		.extract_threads = (unsigned)options_i64(o, "extract-threads"), .match_steps = (uint32_t)options_i64(o, "match-steps"),
-		.max_streams_a_job = bytes(o, "max-streams"), .max_series_a_stream = bytes(o, "max-series"),
-		.deliveries_due = deliveries_due, .tick = tick, .context = app, .public_url = buf_span(&app->public_url)};
+	struct pipeline_options options = {.store = app->store,
+		.hub = app->hub,
+		.presets = embedded_span(presets),
+		.queue_items = bytes(o, "queue-items"),
+		.queue_bytes = bytes(o, "queue-bytes"),
+		.group_bytes = bytes(o, "group-bytes"),
+		.group_ms = options_i64(o, "group-time"),
+		.journal_bytes = (uint64_t)options_i64(o, "journal-bytes"),
+		.seal_bytes = (uint64_t)options_i64(o, "seal-bytes"),
+		.seal_age_ms = options_i64(o, "seal-age"),
+		.extract_threads = (unsigned)options_i64(o, "extract-threads"),
+		.match_steps = (uint32_t)options_i64(o, "match-steps"),
+		.max_streams_a_job = bytes(o, "max-streams"),
+		.max_series_a_stream = bytes(o, "max-series"),
+		.deliveries_due = deliveries_due,
+		.tick = tick,
+		.context = app,
+		.public_url = buf_span(&app->public_url)};
 	return pipeline_start(&app->pipeline, &options, err);
 }
 
@@ -118,9 +134,17 @@ static enum status make_api(struct app *app, struct error *err)
 	const struct options *o = app->options;
 
 	TRY(assets_new(&app->assets, embedded_web, options_text(o, "web-root"), err));
-	struct api_options options = {.pipeline = app->pipeline, .store = app->store, .hub = app->hub, .assets = app->assets,
-		.seal_key = app->seal_key, .is_open = options_flag(o, "insecure"), .is_demo = options_flag(o, "demo"),
-		.max_line_bytes = bytes(o, "max-line-bytes"), .slice_bytes = bytes(o, "slice-bytes"), .deliveries_due = deliveries_due, .context = app};
+	struct api_options options = {.pipeline = app->pipeline,
+		.store = app->store,
+		.hub = app->hub,
+		.assets = app->assets,
+		.seal_key = app->seal_key,
+		.is_open = options_flag(o, "insecure"),
+		.is_demo = options_flag(o, "demo"),
+		.max_line_bytes = bytes(o, "max-line-bytes"),
+		.slice_bytes = bytes(o, "slice-bytes"),
+		.deliveries_due = deliveries_due,
+		.context = app};
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;
@@ -129,7 +153,8 @@ static enum status make_api(struct app *app, struct error *err)
 
 static bool is_loopback(struct span listen)
 {
-	return span_starts_with(listen, SPAN("127.")) || span_starts_with(listen, SPAN("localhost:")) || span_starts_with(listen, SPAN("[::1]"));
+	return span_starts_with(listen, SPAN("127.")) || span_starts_with(listen, SPAN("localhost:")) ||
+	       span_starts_with(listen, SPAN("[::1]"));
 }
 
 static enum status check_exposure(struct app *app, struct error *err)
@@ -160,9 +185,12 @@ static enum status report_delivery(void *context, const struct delivery_row *row
 static enum status start_sender(struct app *app, struct error *err)
 {
 	struct webhook_sender_options options = {.store = app->store,
-		.http = {.connect_ms = 5000, .total_ms = 15000, .allows_private = options_flag(app->options, "webhook-private"),
+		.http = {.connect_ms = 5000,
+			.total_ms = 15000,
+			.allows_private = options_flag(app->options, "webhook-private"),
 			.user_agent = "smfleet/" SM_VERSION},
-		.report = report_delivery, .context = app};
+		.report = report_delivery,
+		.context = app};
 
 	memcpy(options.seal_key, app->seal_key, sizeof options.seal_key);
 	struct webhook_sender *sender = NULL;
@@ -178,12 +206,20 @@ static enum status start_server(struct app *app, struct error *err)
 	const struct options *o = app->options;
 	size_t count;
 	const struct http_route *routes = api_routes(&count);
-	struct http_options options = {.listen = options_text(o, "listen"), .io_threads = (unsigned)options_i64(o, "io-threads"),
-		.workers = (unsigned)options_i64(o, "workers"), .max_connections = bytes(o, "max-connections"), .max_pending = bytes(o, "max-pending"),
-		.max_upload_bytes = (uint64_t)options_i64(o, "max-upload-bytes"), .tls_cert_file = options_text(o, "tls-cert"),
-		.tls_key_file = options_text(o, "tls-key"), .allowed_hosts = options_text(o, "allowed-host"),
-		.public_url = options_text(o, "public-url"), .rate_requests_per_s = (uint64_t)options_i64(o, "rate-requests"),
-		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"), .drain_bytes = 8 << 20, .drain_ms = 2000,
+	struct http_options options = {.listen = options_text(o, "listen"),
+		.io_threads = (unsigned)options_i64(o, "io-threads"),
+		.workers = (unsigned)options_i64(o, "workers"),
+		.max_connections = bytes(o, "max-connections"),
+		.max_pending = bytes(o, "max-pending"),
+		.max_upload_bytes = (uint64_t)options_i64(o, "max-upload-bytes"),
+		.tls_cert_file = options_text(o, "tls-cert"),
+		.tls_key_file = options_text(o, "tls-key"),
+		.allowed_hosts = options_text(o, "allowed-host"),
+		.public_url = options_text(o, "public-url"),
+		.rate_requests_per_s = (uint64_t)options_i64(o, "rate-requests"),
+		.rate_bytes_per_s = (uint64_t)options_i64(o, "rate-bytes"),
+		.drain_bytes = 8 << 20,
+		.drain_ms = 2000,
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};
 
 	app->hooks = api_hooks(app->api);
@@ -200,7 +236,8 @@ static enum status take_signals(struct app *app, struct error *err)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	/* before any thread is made, so that all of them inherit it */
-	if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 || (app->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC)) < 0)
+	if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 ||
+		(app->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC)) < 0)
 		return error_set(err, ERR_IO, "cannot wait for signals: %s", strerror(errno));
 	signal(SIGPIPE, SIG_IGN);
 	return OK;
@@ -214,7 +251,8 @@ static enum status find_public_url(struct app *app, struct error *err)
 	if (given)
 		buf_append_text(&app->public_url, given);
 	else
-		buf_printf(&app->public_url, "%s://%s", options_text(app->options, "tls-cert") ? "https" : "http", options_text(app->options, "listen"));
+		buf_printf(&app->public_url, "%s://%s", options_text(app->options, "tls-cert") ? "https" : "http",
+			options_text(app->options, "listen"));
 	while (app->public_url.len && app->public_url.ptr[app->public_url.len - 1] == '/')
 		app->public_url.len--;
 	return buf_status(&app->public_url, err);
@@ -240,8 +278,9 @@ static void say_listening(const struct app *app)
 
 	while (listen.len && listen.ptr[listen.len - 1] != ':')
 		listen.len--;
-	log_line(LOG_INFO, "listening", "address=\"%.*s\" port=%u page=\"%s://%.*s%u/\"", (int)(listen.len ? listen.len - 1 : 0), listen.ptr,
-		http_server_port(app->server), options_text(app->options, "tls-cert") ? "https" : "http", SPAN_ARGS(listen),
+	log_line(LOG_INFO, "listening", "address=\"%.*s\" port=%u page=\"%s://%.*s%u/\"",
+		(int)(listen.len ? listen.len - 1 : 0), listen.ptr, http_server_port(app->server),
+		options_text(app->options, "tls-cert") ? "https" : "http", SPAN_ARGS(listen),
 		http_server_port(app->server));
 }
 
@@ -282,12 +321,14 @@ enum status app_open_offline(struct app **out, const struct options *options, st
 	return OK;
 }
 
-enum status app_create_token(struct app *app, struct span name, struct span scope, struct span team, struct buf *token, struct error *err)
+enum status app_create_token(
+	struct app *app, struct span name, struct span scope, struct span team, struct buf *token, struct error *err)
 {
 	enum http_scope parsed;
 
 	if (!http_scope_parse(scope, &parsed) || parsed == SCOPE_PUBLIC)
-		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin", SPAN_ARGS(scope));
+		return error_set_field(
+			err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin", SPAN_ARGS(scope));
 	return api_create_token(app->api, name, parsed, team, token, err);
 }
 

@@ -20,7 +20,8 @@ enum status app_run(struct app *app, struct error *err) MUST_CHECK;
 void app_free(struct app *app);
 
 /* What the control socket does; see control.h. */
-enum status app_create_token(struct app *app, struct span name, struct span scope, struct span team, struct buf *token, struct error *err) MUST_CHECK;
+enum status app_create_token(struct app *app, struct span name, struct span scope, struct span team, struct buf *token,
+	struct error *err) MUST_CHECK;
 
 /* Opens the database without a server (nobody else has it) far enough for app_create_token. */
 enum status app_open_offline(struct app **out, const struct options *options, struct error *err) MUST_CHECK;

@@ -17,7 +17,8 @@ static enum status address_of(const char *path, struct sockaddr_un *address, str
 
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (len >= sizeof address->sun_path)
-		return error_set(err, ERR_INVALID, "the path of the control socket is too long: '%s' (at most %zu bytes)", path,
+		return error_set(err, ERR_INVALID,
+			"the path of the control socket is too long: '%s' (at most %zu bytes)", path,
 			sizeof address->sun_path - 1);
 	memcpy(address->sun_path, path, len + 1);
 	return OK;
@@ -31,7 +32,8 @@ enum status control_listen(const char *path, int *fd, struct error *err)
 	unlink(path);
 	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* nobody else may connect between bind and chmod: there is no listener before listen() */
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || chmod(path, 0600) != 0 || listen(listener, 8) != 0) {
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+		chmod(path, 0600) != 0 || listen(listener, 8) != 0) {
 		int problem = errno;
 		if (listener >= 0)
 			close(listener);
@@ -136,8 +138,8 @@ enum status control_ask(const char *path, struct span request, struct buf *reply
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
 		int problem = errno;
 		close(fd);
-		return error_set(err, problem == ENOENT || problem == ECONNREFUSED ? ERR_NOT_FOUND : ERR_IO, "cannot reach the server at '%s': %s",
-			path, strerror(problem));
+		return error_set(err, problem == ENOENT || problem == ECONNREFUSED ? ERR_NOT_FOUND : ERR_IO,
+			"cannot reach the server at '%s': %s", path, strerror(problem));
 	}
 	set_patience(fd);
 	bool is_answered = write_all(fd, request) && write_all(fd, SPAN("\n")) && read_line(fd, reply);

@@ -120,12 +120,14 @@ static int run(const struct options *options)
 	size_t words = options_word_count(options);
 
 	if (!set_level(options_text(options, "log-level"))) {
-		fprintf(stderr, "sm-server: --log-level is none of debug, info, warning, error: '%s'\n", options_text(options, "log-level"));
+		fprintf(stderr, "sm-server: --log-level is none of debug, info, warning, error: '%s'\n",
+			options_text(options, "log-level"));
 		return EXIT_USAGE;
 	}
 	if (words == 0)
 		return serve(options);
-	if (words == 3 && strcmp(options_word(options, 0), "token") == 0 && strcmp(options_word(options, 1), "create") == 0)
+	if (words == 3 && strcmp(options_word(options, 0), "token") == 0 &&
+		strcmp(options_word(options, 1), "create") == 0)
 		return create_token(options);
 	fprintf(stderr, "sm-server: '%s' is no command; see sm-server --help\n", options_word(options, 0));
 	return EXIT_USAGE;

@@ -15,12 +15,12 @@ void crypto_hmac_sha256(struct span key, struct span data, unsigned char out[SHA
 bool crypto_equal(const void *a, const void *b, size_t len); /* in constant time */
 
 /* AES-256-GCM: 12 bytes nonce, the text, 16 bytes tag. */
-enum status crypto_seal(const unsigned char key[SEAL_KEY_BYTES], struct span plain, struct buf *out, struct error *err)
-	MUST_CHECK;
+enum status crypto_seal(
+	const unsigned char key[SEAL_KEY_BYTES], struct span plain, struct buf *out, struct error *err) MUST_CHECK;
 /* ERR_INVALID: another key, or changed bytes. */
-enum status crypto_unseal(const unsigned char key[SEAL_KEY_BYTES], struct span sealed, struct buf *out,
-	struct error *err) MUST_CHECK;
+enum status crypto_unseal(
+	const unsigned char key[SEAL_KEY_BYTES], struct span sealed, struct buf *out, struct error *err) MUST_CHECK;
 
 void crypto_hex(const unsigned char *bytes, size_t len, char *out); /* 2 * len characters and a NUL */
-void crypto_base64(struct span data, struct buf *out);		     /* RFC 4648, padded */
+void crypto_base64(struct span data, struct buf *out); /* RFC 4648, padded */
 bool crypto_unbase64(struct span text, struct buf *out);

@@ -9,7 +9,7 @@
 
 struct decimal {
 	uint64_t digits; /* at most 17 digits, perhaps with zeros at the end */
-	int exponent;	 /* the value is digits * 10^exponent */
+	int exponent; /* the value is digits * 10^exponent */
 };
 
 /* The magnitude of value, which is finite and not zero. */

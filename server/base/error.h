@@ -8,17 +8,17 @@
 
 enum status {
 	OK = 0,
-	ERR_INVALID,      /* malformed: the bytes are not what they claim to be */
-	ERR_SEMANTIC,     /* understood, but wrong */
+	ERR_INVALID, /* malformed: the bytes are not what they claim to be */
+	ERR_SEMANTIC, /* understood, but wrong */
 	ERR_UNAUTHORIZED, /* no or unknown credentials */
 	ERR_FORBIDDEN,
 	ERR_NOT_FOUND,
 	ERR_CONFLICT,
-	ERR_GONE,        /* was there, was deleted by a stated limit */
-	ERR_TOO_LARGE,   /* over a limit; the text names the option */
+	ERR_GONE, /* was there, was deleted by a stated limit */
+	ERR_TOO_LARGE, /* over a limit; the text names the option */
 	ERR_UNSUPPORTED, /* media type or encoding */
 	ERR_MISDIRECTED, /* the Host header names another server */
-	ERR_BUSY,        /* try again after retry_after_s */
+	ERR_BUSY, /* try again after retry_after_s */
 	ERR_UNAVAILABLE, /* disk full, stopping: nothing was taken */
 	ERR_IO,
 	ERR_MEMORY,
@@ -29,7 +29,7 @@ enum status {
 struct error {
 	enum status status;
 	int retry_after_s; /* for BUSY and UNAVAILABLE; 0: not stated */
-	int64_t line;      /* 1-based place in the input; 0: not stated */
+	int64_t line; /* 1-based place in the input; 0: not stated */
 	int64_t column;
 	const char *member; /* static: one more fact for programs, as "next_offset"; NULL: none */
 	int64_t member_value;

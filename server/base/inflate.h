@@ -14,13 +14,15 @@ bool encoding_parse(struct span name, enum encoding *out);
 
 struct inflater;
 /* max_bytes: the whole output; one byte more is ERR_TOO_LARGE (0: no limit). */
-enum status inflater_new(struct inflater **out, enum encoding encoding, uint64_t max_bytes, struct error *err) MUST_CHECK;
+enum status inflater_new(
+	struct inflater **out, enum encoding encoding, uint64_t max_bytes, struct error *err) MUST_CHECK;
 void inflater_free(struct inflater *inflater);
 /*
  * Takes some of *input and returns some output that is valid until the next call; output.len 0 means all of *input was
  * taken and nothing more comes out of it. Call again until then. ERR_INVALID: the bytes are not of that encoding.
  */
-enum status inflater_step(struct inflater *inflater, struct span *input, struct span *output, struct error *err) MUST_CHECK;
+enum status inflater_step(
+	struct inflater *inflater, struct span *input, struct span *output, struct error *err) MUST_CHECK;
 /* At the end of the input: ERR_INVALID when the stream is cut off. */
 enum status inflater_end(struct inflater *inflater, struct error *err) MUST_CHECK;
 

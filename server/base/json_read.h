@@ -28,7 +28,8 @@ bool json_number_of(const struct json *node, double *value);
 bool json_is_true(const struct json *node);
 
 /* For fields of a document: OK and unchanged out when absent or null; ERR_SEMANTIC with field when of another type. */
-enum status json_want_string(const struct json *object, const char *key, struct span *out, struct error *err) MUST_CHECK;
+enum status json_want_string(
+	const struct json *object, const char *key, struct span *out, struct error *err) MUST_CHECK;
 enum status json_want_i64(const struct json *object, const char *key, int64_t *out, struct error *err) MUST_CHECK;
 enum status json_want_bool(const struct json *object, const char *key, bool *out, struct error *err) MUST_CHECK;
 

@@ -18,7 +18,6 @@ struct map {
 	size_t used; /* count and tombstones */
 };
 
-
 /* One seed for the process, drawn once: maps are compared by nobody, and a seed per map would cost a system call each. */
 static struct {
 	pthread_once_t once;
@@ -98,8 +97,7 @@ static struct entry *find(const struct map *map, struct span key, uint64_t hash)
 		struct entry *entry = &map->entries[i & (map->cap - 1)];
 		if (!entry->key && !entry->is_tombstone)
 			return NULL;
-		if (entry->key && entry->hash == hash &&
-			span_equal(span_of(entry->key, entry->key_len), key))
+		if (entry->key && entry->hash == hash && span_equal(span_of(entry->key, entry->key_len), key))
 			return entry;
 	}
 	return NULL;
@@ -157,7 +155,7 @@ bool map_put(struct map *map, struct span key, void *value)
 	}
 	if (key.len)
 		memcpy(copy, key.ptr, key.len);
-	insert(map->entries, map->cap, (struct entry){copy, key.len, hash, value});
+	insert(map->entries, map->cap, (struct entry){.key = copy, .key_len = key.len, .hash = hash, .value = value});
 	map->count++;
 	map->used++;
 	return true;

@@ -72,7 +72,8 @@ static enum status push(struct queue *queue, struct lane *lane, struct queue_ite
 	if (queue->is_closed)
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
 	/* One item always fits, however large: the limit is on what waits, not on what may be sent. */
-	if (is_bounded && queue->items && (queue->items >= queue->max_items || queue->bytes + item->bytes > queue->max_bytes)) {
+	if (is_bounded && queue->items &&
+		(queue->items >= queue->max_items || queue->bytes + item->bytes > queue->max_bytes)) {
 		error_set(err, ERR_BUSY, "the queue is full (%zu items, %zu bytes wait)", queue->items, queue->bytes);
 		if (err)
 			err->retry_after_s = 1;

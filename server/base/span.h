@@ -54,7 +54,7 @@ bool span_parse_u64(struct span s, uint64_t *value);
 bool span_parse_double(struct span s, double *value);
 
 int span_compare(struct span a, struct span b); /* bytewise order */
-uint64_t span_hash(struct span s);		/* FNV-1a folded; not for keys that an adversary chooses: see map.h */
-bool span_is_utf8(struct span s);		/* valid, without surrogates and overlong forms */
+uint64_t span_hash(struct span s); /* FNV-1a folded; not for keys that an adversary chooses: see map.h */
+bool span_is_utf8(struct span s); /* valid, without surrogates and overlong forms */
 /* Bytes of the valid character at the start of s (not empty); 0 when it is malformed or cut off. */
 size_t span_utf8_length(struct span s);

@@ -13,8 +13,8 @@ void zstd_free(struct zstd *zstd);
 /* Appends one frame. */
 enum status zstd_pack(struct zstd *zstd, struct span plain, int level, struct buf *out, struct error *err) MUST_CHECK;
 /* Appends the content; a frame whose content is larger than max_bytes is ERR_TOO_LARGE, a broken one ERR_INVALID. */
-enum status zstd_unpack(struct zstd *zstd, struct span frame, size_t max_bytes, struct buf *out, struct error *err)
-	MUST_CHECK;
+enum status zstd_unpack(
+	struct zstd *zstd, struct span frame, size_t max_bytes, struct buf *out, struct error *err) MUST_CHECK;
 
 /* For inflate.h: one streaming decoder. */
 struct zstd_stream;

@@ -193,12 +193,23 @@ static enum step take_or_drop(struct exchange *exchange, struct span *piece)
 										   : STEP_CLOSE;
 }
 
+/* After a read that filled the buffer the socket is read again at once, and its end is seen without our help. */
+static bool was_short_read(struct exchange *exchange, size_t piece_bytes)
+{
+	bool is_short = piece_bytes != exchange->largest_piece_bytes;
+
+	if (piece_bytes > exchange->largest_piece_bytes)
+		exchange->largest_piece_bytes = piece_bytes;
+	return is_short;
+}
+
 enum step exchange_body(struct exchange *exchange, struct span *piece)
 {
+	bool is_short = was_short_read(exchange, piece->len);
 	enum step step = take_or_drop(exchange, piece);
 	bool has_more = exchange->has_unknown_length || exchange->wire_bytes < exchange->content_length;
 
-	if (step == STEP_MORE && has_more && piece->len == 0 && park_is_free(&exchange->park))
+	if (is_short && step == STEP_MORE && has_more && piece->len == 0 && park_is_free(&exchange->park))
 		mhd_notice_end(exchange->connection);
 	return step;
 }

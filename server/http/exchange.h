@@ -55,6 +55,7 @@ struct exchange {
 	uint64_t content_length;
 	uint64_t wire_bytes; /* of the body, so far */
 	uint64_t body_bytes; /* the same, decoded */
+	size_t largest_piece_bytes;
 	struct inflater *inflater;
 	int64_t refusal_deadline_ms;
 

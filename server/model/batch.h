@@ -11,15 +11,16 @@
 #define NO_TIME INT64_MIN
 
 enum line_flags {
-	LINE_CUT = 1,	   /* was longer than the limit; text holds the first bytes */
+	LINE_CUT = 1, /* was longer than the limit; text holds the first bytes */
 	LINE_OPEN_END = 2, /* the body ended without a newline behind it */
 };
 
 struct line {
 	struct span text; /* as sent, without its '\n' */
-	int64_t ts_ms;	  /* log time stated by the protocol or found in the line, else NO_TIME */
+	int64_t ts_ms; /* log time stated by the protocol or found in the line, else NO_TIME */
 	uint32_t flags;
-	uint64_t sent_bytes; /* of the stream as sent that this line stands for: its newline and what was cut off included */
+	uint64_t
+		sent_bytes; /* of the stream as sent that this line stands for: its newline and what was cut off included */
 };
 
 /* Lines of one stream, in the order of the body. */
@@ -42,9 +43,9 @@ struct batch {
 	int64_t arrival_ms;
 	/* Of the whole body: where it starts in the stream as sent, or -1. Only with exactly one part. */
 	int64_t offset;
-	struct span host;   /* of the sender; "" when not stated */
-	struct span team;   /* the token's; "" without */
-	size_t rejected;    /* entries that could not be stored, counted by the parser */
+	struct span host; /* of the sender; "" when not stated */
+	struct span team; /* the token's; "" without */
+	size_t rejected; /* entries that could not be stored, counted by the parser */
 	size_t cut_lines;
 };
 
@@ -57,7 +58,6 @@ struct batch_part *batch_part(struct batch *batch, struct span job, struct span 
  * an earlier slice count with the line that follows). False: out of memory.
  */
 bool batch_add(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, uint32_t flags,
-	uint64_t sent_bytes)
-	__attribute__((warn_unused_result));
+	uint64_t sent_bytes) __attribute__((warn_unused_result));
 
 AUTO_TYPE(batch)

@@ -22,18 +22,18 @@ struct incident {
 	enum severity severity;
 	enum incident_state state;
 	uint64_t opened_ordinal; /* of the point that tripped it, in its series */
-	int64_t first_step;	 /* where it began, as far as can be told */
-	int64_t last_step;	 /* the newest step that belongs to it */
-	int64_t opened_step;	 /* of the point that tripped it */
+	int64_t first_step; /* where it began, as far as can be told */
+	int64_t last_step; /* the newest step that belongs to it */
+	int64_t opened_step; /* of the point that tripped it */
 	int64_t opened_ms;
 	int64_t closed_ms; /* 0 while open */
-	uint64_t line;	   /* of the point that tripped it */
-	bool is_historic;  /* its lines were old when they came: no webhook */
+	uint64_t line; /* of the point that tripped it */
+	bool is_historic; /* its lines were old when they came: no webhook */
 	/* evidence: the figures of the window at the opening */
-	double value;	   /* of the tripping point */
-	double expected;   /* the window's median */
-	double spread;	   /* the window's MAD, floored as the detector does */
-	double score;	   /* robust z of the tripping point */
-	double worst;	   /* the farthest value so far */
+	double value; /* of the tripping point */
+	double expected; /* the window's median */
+	double spread; /* the window's MAD, floored as the detector does */
+	double score; /* robust z of the tripping point */
+	double worst; /* the farthest value so far */
 	int64_t worst_step;
 };

@@ -12,7 +12,7 @@
 struct point {
 	int64_t step;
 	int64_t ts_ms; /* log time, Unix milliseconds */
-	double value;  /* NaN and infinities are values */
+	double value; /* NaN and infinities are values */
 	uint64_t line; /* of the stream; NO_LINE when it did not come from one */
 	uint32_t attempt;
 	uint32_t flags;
@@ -24,7 +24,7 @@ struct summary {
 	uint64_t nan_count;
 	uint64_t inf_count;
 	double last; /* of any kind */
-	double min;  /* of finite values; meaningless while count == nan_count + inf_count */
+	double min; /* of finite values; meaningless while count == nan_count + inf_count */
 	double max;
 	double sum;
 	int64_t first_step; /* of the first and the last point to come */

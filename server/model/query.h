@@ -10,9 +10,9 @@
 enum query_kind { QUERY_AND, QUERY_OR, QUERY_NOT, QUERY_TERM };
 
 enum query_family {
-	QUERY_TEXT,	/* a bare word: name, tags, notes */
+	QUERY_TEXT, /* a bare word: name, tags, notes */
 	QUERY_PROPERTY, /* key is a property's short name: "name", "status", "created" … */
-	QUERY_METRIC,	/* key is the metric's name (or the role's with is_role), aggregate says which figure */
+	QUERY_METRIC, /* key is the metric's name (or the role's with is_role), aggregate says which figure */
 	QUERY_HP,
 	QUERY_TAG,
 	QUERY_ENV,
@@ -26,9 +26,9 @@ enum query_compare {
 	QUERY_AT_MOST,
 	QUERY_MORE,
 	QUERY_AT_LEAST,
-	QUERY_MATCHES,	      /* ~ */
+	QUERY_MATCHES, /* ~ */
 	QUERY_MATCHES_FOLDED, /* ~* */
-	QUERY_MATCHES_NOT,    /* !~ */
+	QUERY_MATCHES_NOT, /* !~ */
 	QUERY_IN,
 	QUERY_EXISTS,
 };
@@ -48,8 +48,8 @@ enum query_aggregate {
 
 struct query_value {
 	struct span text; /* as written, unquoted */
-	bool is_number;	  /* an unquoted numeric literal: compares numbers only */
-	double number;	  /* units resolved: durations in seconds, sizes in bytes, times in Unix ms */
+	bool is_number; /* an unquoted numeric literal: compares numbers only */
+	double number; /* units resolved: durations in seconds, sizes in bytes, times in Unix ms */
 };
 
 struct query_term {

@@ -13,8 +13,8 @@ struct walk {
 	struct store_reader *reader;
 	const struct job_view *view;
 	const struct chart_query *query;
-	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series, const struct point *point,
-		int64_t x, struct error *err);
+	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
+		const struct point *point, int64_t x, struct error *err);
 	void *context;
 	struct zstd *zstd;
 	int64_t origin_ms;
@@ -57,7 +57,8 @@ static bool is_outside(const struct walk *walk, const struct chunk_row *row)
 {
 	bool is_step = walk->query->axis == AXIS_STEP;
 	int64_t origin = walk->query->axis == AXIS_RELATIVE ? walk->origin_ms : 0;
-	int64_t first = is_step ? row->first_step : row->first_ms - origin, last = is_step ? row->last_step : row->last_ms - origin;
+	int64_t first = is_step ? row->first_step : row->first_ms - origin,
+		last = is_step ? row->last_step : row->last_ms - origin;
 
 	return last < walk->query->from || first > walk->query->to;
 }
@@ -74,12 +75,13 @@ static enum status walk_chunks(struct walk *walk, const struct stream_view *stre
 			return out_of_memory(err);
 		TRY(store_read_chunk(walk->reader, arena, walk->view->row.job_id, series->series_id, at, &row, err));
 		if (!row.point_count || row.first_ordinal > at)
-			return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing", series->series_id,
-				(unsigned long long)at);
+			return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing",
+				series->series_id, (unsigned long long)at);
 		if (is_outside(walk, &row))
 			continue;
 		TRY(chunk_unpack(row.data, walk->zstd, points, &count, err));
-		if (row.first_ordinal + count > series->sealed_points) /* sealed since RAM was looked at: these are in the tail */
+		if (row.first_ordinal + count >
+			series->sealed_points) /* sealed since RAM was looked at: these are in the tail */
 			count = (size_t)(series->sealed_points - row.first_ordinal);
 		TRY(take_points(walk, stream, series, points, count, err));
 	}
@@ -105,8 +107,8 @@ static int64_t origin_of(const struct job_view *view)
 
 enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
-	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series, const struct point *point,
-		int64_t x, struct error *err),
+	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
+		const struct point *point, int64_t x, struct error *err),
 	void *context, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
@@ -136,8 +138,17 @@ struct folding {
 
 static void open_bucket(struct bucket *bucket, const struct point *point, int64_t x, uint32_t stream)
 {
-	*bucket = (struct bucket){.x = x, .last_x = x, .first = point->value, .last = point->value, .min = NAN, .max = NAN,
-		.first_line = point->line, .first_stream = stream, .attempt = point->attempt, .min_line = NO_LINE, .max_line = NO_LINE};
+	*bucket = (struct bucket){.x = x,
+		.last_x = x,
+		.first = point->value,
+		.last = point->value,
+		.min = NAN,
+		.max = NAN,
+		.first_line = point->line,
+		.first_stream = stream,
+		.attempt = point->attempt,
+		.min_line = NO_LINE,
+		.max_line = NO_LINE};
 }
 
 static void add_finite(struct bucket *bucket, const struct point *point, int64_t x, uint32_t stream)
@@ -225,14 +236,17 @@ static int64_t floor_to(int64_t x, int64_t width)
 	return x & ~(width - 1); /* width is a power of two; rounds towards minus infinity */
 }
 
-static enum status lay_out(struct folding *folding, struct arena *arena, int64_t low, int64_t high, size_t buckets, struct error *err)
+static enum status lay_out(
+	struct folding *folding, struct arena *arena, int64_t low, int64_t high, size_t buckets, struct error *err)
 {
 	folding->width = 1;
-	while ((uint64_t)(floor_to(high, folding->width) - floor_to(low, folding->width)) / (uint64_t)folding->width >= buckets &&
+	while ((uint64_t)(floor_to(high, folding->width) - floor_to(low, folding->width)) / (uint64_t)folding->width >=
+			buckets &&
 		folding->width < INT64_MAX / 4)
 		folding->width *= 2;
 	folding->base = floor_to(low, folding->width);
-	folding->size = (size_t)((uint64_t)(floor_to(high, folding->width) - folding->base) / (uint64_t)folding->width) + 1;
+	folding->size =
+		(size_t)((uint64_t)(floor_to(high, folding->width) - folding->base) / (uint64_t)folding->width) + 1;
 	folding->table = arena_alloc(arena, folding->size * sizeof *folding->table);
 	if (!folding->table)
 		return out_of_memory(err);
@@ -252,28 +266,31 @@ static const struct series_view *find_series(const struct job_view *view, struct
 }
 
 /* A metric by its name; else, for the name of a role, the job's first series of that role. */
-static enum status resolve_metric(const struct job_view *view, const struct chart_query *query, struct span *metric, struct error *err)
+static enum status resolve_metric(
+	const struct job_view *view, const struct chart_query *query, struct span *metric, struct error *err)
 {
 	const struct series_view *series = find_series(view, query->metric, false);
 
 	if (!series)
 		series = find_series(view, query->metric, true);
 	if (!series)
-		return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s", SPAN_ARGS(view->row.name),
-			SPAN_ARGS(query->metric), query->stream.len ? " in this stream" : "");
+		return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s",
+			SPAN_ARGS(view->row.name), SPAN_ARGS(query->metric),
+			query->stream.len ? " in this stream" : "");
 	*metric = series->metric;
 	return OK;
 }
 
-enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	const struct chart_query *asked, struct chart *out, struct error *err)
+enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *asked, struct chart *out, struct error *err)
 {
 	struct folding folding = {.width = 1};
 	struct chart_query resolved = *asked, *query = &resolved;
 	int64_t low, high;
 
 	*out = (struct chart){.bucket_width = 1};
-	TRY(pipeline_view_job(pipeline, reader, arena, job, query->stream, query->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
+	TRY(pipeline_view_job(
+		pipeline, reader, arena, job, query->stream, query->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
 	TRY(resolve_metric(&out->view, asked, &resolved.metric, err));
 	out->metric = resolved.metric;
 	if (!find_range(&out->view, query, &low, &high))

@@ -21,7 +21,8 @@ int64_t line_effective_ms(const struct line *line, int64_t arrival_ms)
 }
 
 /* Another generation of definitions: its own counts and series, the stream's steps and attempts go on. */
-static enum status adopt_definitions(struct stream_state *stream, const struct definitions *definitions, struct error *err)
+static enum status adopt_definitions(
+	struct stream_state *stream, const struct definitions *definitions, struct error *err)
 {
 	int preset = extractor_preset(stream->extractor);
 	size_t count = definition_set_count(definitions->set, preset);
@@ -61,26 +62,29 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 	series->higher = definition->higher;
 	series->detectors = detector_set_new(definition->role);
 	if (series->metric && series->unit && series->detectors &&
-		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap, sizeof(struct series_state *)))
+		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
+			sizeof(struct series_state *)))
 		return series;
 	series_state_free(series);
 	return NULL;
 }
 
 /* The series of a definition: several definitions may feed one metric, and a new generation goes on with the old series. */
-static enum status find_series(struct pipeline *pipeline, struct stream_state *stream, const struct definitions *definitions,
-	uint32_t index, struct series_state **out, struct error *err)
+static enum status find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, uint32_t index, struct series_state **out, struct error *err)
 {
 	if (index < stream->definition_count && (*out = stream->by_definition[index]))
 		return OK;
-	struct metric_definition definition = definition_set_get(definitions->set, extractor_preset(stream->extractor), index);
+	struct metric_definition definition =
+		definition_set_get(definitions->set, extractor_preset(stream->extractor), index);
 	TRY(adopt_definitions(stream, definitions, err));
 	for (size_t i = 0; i < stream->series_count; i++)
 		if (span_equal(span_from(stream->series[i]->metric), definition.name))
 			*out = stream->series[i];
 	if (!*out) {
 		if (stream->series_count >= pipeline->options.max_series_a_stream)
-			return error_set(err, ERR_TOO_LARGE, "stream '%s' of job '%s' has %zu series already (--max-series)", stream->name,
+			return error_set(err, ERR_TOO_LARGE,
+				"stream '%s' of job '%s' has %zu series already (--max-series)", stream->name,
 				stream->job->name, stream->series_count);
 		if (!(*out = make_series(stream, &definition)))
 			return out_of_memory(err);
@@ -111,7 +115,8 @@ static void take_report(void *context, enum incident_change change, const struct
 	(void)change; /* the store knows by the key what is new */
 	said.is_historic = said.opened_ms < report->arrival_ms - HISTORIC_MS;
 	if (report->status == OK)
-		report->status = incidents_hand_over(report->pipeline, report->stream, report->series, &said, report->err);
+		report->status =
+			incidents_hand_over(report->pipeline, report->stream, report->series, &said, report->err);
 }
 
 static void widen_range(struct series_state *series, const struct point *point)
@@ -170,8 +175,9 @@ static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t 
 	}
 }
 
-static enum status take_found(struct pipeline *pipeline, struct stream_state *stream, const struct definitions *definitions,
-	uint32_t attempt_before, const struct extracted_list *found, int64_t arrival_ms, struct error *err)
+static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, uint32_t attempt_before, const struct extracted_list *found,
+	int64_t arrival_ms, struct error *err)
 {
 	struct series_state *series;
 	uint64_t line;
@@ -211,8 +217,9 @@ static void add_live_line(struct stream_state *stream, const struct line *line, 
 		out->len = before; /* full: subscribers are told the count and fetch */
 }
 
-static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
-	const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found, struct error *err)
+static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream,
+	struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch,
+	struct extracted_list *found, struct error *err)
 {
 	bool is_watched = hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
 	struct journal_cursor cursor = journal_lines(slice);
@@ -238,7 +245,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 }
 
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
-	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found, struct error *err)
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
+	struct error *err)
 {
 	pthread_mutex_lock(&stream->mutex);
 	enum status status = adopt_definitions(stream, definitions, err);
@@ -275,10 +283,11 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 		unsigned owner = (unsigned)((stream->job->job_id * 31 + stream->stream_id) % pipeline->extract_count);
 		if (owner != worker->number || atomic_load(&stream->job->is_deleted))
 			continue;
-		if (consume_slice(pipeline, stream, group->definitions[i], group->seq, &group->slices[i], worker->scratch, &worker->found,
-			    &err) != OK)
-			log_line(LOG_ERROR, "extraction_failed", "job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"",
-				stream->job->name, stream->name, (unsigned long long)group->slices[i].first_line, err.text);
+		if (consume_slice(pipeline, stream, group->definitions[i], group->seq, &group->slices[i],
+			    worker->scratch, &worker->found, &err) != OK)
+			log_line(LOG_ERROR, "extraction_failed",
+				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
+				stream->name, (unsigned long long)group->slices[i].first_line, err.text);
 		directory_mark_dirty(pipeline->directory, stream);
 	}
 	atomic_store(&worker->done_seq, group->seq);

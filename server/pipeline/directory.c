@@ -91,7 +91,8 @@ static void job_destroy(struct job_state *job)
 
 static bool is_final(struct span status)
 {
-	return span_equal(status, SPAN("Completed")) || span_equal(status, SPAN("Failed")) || span_equal(status, SPAN("Stopped"));
+	return span_equal(status, SPAN("Completed")) || span_equal(status, SPAN("Failed")) ||
+	       span_equal(status, SPAN("Stopped"));
 }
 
 struct job_state *job_state_new(const struct job_row *row)
@@ -130,8 +131,9 @@ void job_unref(struct job_state *job)
 bool job_add_stream(struct job_state *job, struct stream_state *stream)
 {
 	pthread_mutex_lock(&job->mutex);
-	bool has_room = mem_grow((void **)&job->streams, job->stream_count, &job->stream_cap, sizeof(struct stream_state *)) &&
-			map_put(job->by_stream, span_from(stream->name), stream);
+	bool has_room =
+		mem_grow((void **)&job->streams, job->stream_count, &job->stream_cap, sizeof(struct stream_state *)) &&
+		map_put(job->by_stream, span_from(stream->name), stream);
 	if (has_room)
 		job->streams[job->stream_count++] = stream;
 	pthread_mutex_unlock(&job->mutex);
@@ -143,7 +145,8 @@ void job_drop_stream(struct job_state *job, struct stream_state *stream)
 	pthread_mutex_lock(&job->mutex);
 	for (size_t i = job->stream_count; i-- > 0;)
 		if (job->streams[i] == stream) {
-			memmove(&job->streams[i], &job->streams[i + 1], (job->stream_count - i - 1) * sizeof(struct stream_state *));
+			memmove(&job->streams[i], &job->streams[i + 1],
+				(job->stream_count - i - 1) * sizeof(struct stream_state *));
 			job->stream_count--;
 			map_remove(job->by_stream, span_from(stream->name));
 			break;

@@ -76,8 +76,8 @@ struct stream_state {
 	struct series_state **by_definition; /* of the present generation; NULL entries: no point yet */
 	size_t definition_count;
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them */
-	struct buf live_lines;	    /* JSON of new lines for subscribers, without brackets */
-	uint64_t live_from;	    /* number of the first one in it */
+	struct buf live_lines; /* JSON of new lines for subscribers, without brackets */
+	uint64_t live_from; /* number of the first one in it */
 	uint64_t live_count;
 	bool is_sealing; /* the maintenance thread has it */
 	/* publisher's list, under the directory's dirty mutex */
@@ -92,8 +92,8 @@ struct job_state {
 	char *team;
 	atomic_bool is_deleted;
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
-	atomic_bool is_row_dirty;     /* subscribers have an old row */
-	atomic_bool is_running;	      /* its status is no final one */
+	atomic_bool is_row_dirty; /* subscribers have an old row */
+	atomic_bool is_running; /* its status is no final one */
 	atomic_int_fast64_t touched_ms;
 
 	pthread_mutex_t mutex; /* of the fields below */
@@ -122,7 +122,8 @@ struct job_state *directory_peek_id(struct directory *directory, int64_t job_id)
 bool directory_add(struct directory *directory, struct job_state *job); /* takes the reference; false: out of memory */
 void directory_remove(struct directory *directory, struct job_state *job);
 /* Counted references to all jobs, in an array to be freed by mem_free. */
-enum status directory_list(struct directory *directory, struct job_state ***out, size_t *count, struct error *err) MUST_CHECK;
+enum status directory_list(
+	struct directory *directory, struct job_state ***out, size_t *count, struct error *err) MUST_CHECK;
 
 struct job_state *job_state_new(const struct job_row *row) __attribute__((warn_unused_result));
 struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id, struct span name, struct span host)

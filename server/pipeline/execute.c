@@ -36,8 +36,8 @@ static void settle(void *context, enum status status, const struct error *err)
 }
 
 enum status pipeline_execute_then(struct pipeline *pipeline,
-	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context), void *context,
-	struct error *err)
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context),
+	void *context, struct error *err)
 {
 	struct waiting waiting = {.work = work, .after = after, .context = context};
 
@@ -56,8 +56,8 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 	return waiting.status;
 }
 
-enum status pipeline_execute(struct pipeline *pipeline, enum status (*work)(void *context, struct store_tx *tx, struct error *err),
-	void *context, struct error *err)
+enum status pipeline_execute(struct pipeline *pipeline,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context, struct error *err)
 {
 	return pipeline_execute_then(pipeline, work, NULL, context, err);
 }

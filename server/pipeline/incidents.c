@@ -13,14 +13,15 @@ struct said {
 	struct control control;
 	struct pipeline *pipeline;
 	struct stream_state *stream; /* its job is counted */
-	struct incident_row row;     /* names live in the arena */
+	struct incident_row row; /* names live in the arena */
 	struct series_row series;
 	struct arena *arena;
 	bool has_news;
 	bool has_deliveries;
 };
 
-static enum status add_delivery(struct said *said, const struct webhook_row *webhook, struct store_tx *tx, struct error *err)
+static enum status add_delivery(
+	struct said *said, const struct webhook_row *webhook, struct store_tx *tx, struct error *err)
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	unsigned char random[16];
@@ -81,7 +82,8 @@ static void said_done(void *context, enum status status, const struct error *err
 	if (status != OK)
 		log_line(LOG_ERROR, "incident_failed", "job=\"%s\" error=\"%s\"", said->stream->job->name, err->text);
 	pthread_mutex_lock(&said->stream->mutex);
-	if (status != ERR_UNAVAILABLE && status != ERR_IO) /* else the stream is not sealed past it, a restart says it again */
+	if (status != ERR_UNAVAILABLE &&
+		status != ERR_IO) /* else the stream is not sealed past it, a restart says it again */
 		said->stream->pending_incidents--;
 	pthread_mutex_unlock(&said->stream->mutex);
 	if (status == OK && said->has_news) {
@@ -97,7 +99,8 @@ static void said_done(void *context, enum status status, const struct error *err
 
 static bool fill(struct said *said, const struct stream_state *stream, const struct series_state *series)
 {
-	struct span names[] = {span_from(stream->job->name), span_from(series->metric), span_from(stream->name), span_from(series->unit)};
+	struct span names[] = {span_from(stream->job->name), span_from(series->metric), span_from(stream->name),
+		span_from(series->unit)};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!(names[i] = arena_copy(said->arena, names[i])).ptr)

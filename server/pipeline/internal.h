@@ -93,16 +93,16 @@ struct ingest {
 };
 
 /* ---- resolve.c: writer and start-up: states by name, made or loaded on demand ---- */
-enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team, int64_t now_ms,
-	struct job_state **out, bool *is_new, struct error *err) MUST_CHECK;
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team,
+	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err) MUST_CHECK;
 enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, bool *is_new, struct error *err) MUST_CHECK;
 /* Start-up: by number, from the store alone; *out NULL when the job or stream was deleted. */
 enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
 	struct stream_state **out, struct error *err) MUST_CHECK;
 /* The definitions of a generation, counted. Makes job->definitions current when it is the job's present one. */
-enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, uint32_t generation,
-	struct definitions **out, struct error *err) MUST_CHECK;
+enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
+	uint32_t generation, struct definitions **out, struct error *err) MUST_CHECK;
 
 /* ---- writer.c ---- */
 void *writer_run(void *pipeline);
@@ -110,8 +110,8 @@ enum status pipeline_push_control(struct pipeline *pipeline, struct control *con
 
 /* ---- execute.c: like pipeline_execute; after runs on the writer thread when the commit is on disk ---- */
 enum status pipeline_execute_then(struct pipeline *pipeline,
-	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context), void *context,
-	struct error *err) MUST_CHECK;
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context),
+	void *context, struct error *err) MUST_CHECK;
 
 /* ---- consume.c: extraction and detection of one slice; takes the stream's lock ---- */
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
@@ -130,12 +130,13 @@ enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *
 void stream_pack(const struct stream_state *stream, struct buf *out);
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err) MUST_CHECK;
 /* The readers' part alone, for streams that are not in RAM. */
-enum status stream_unpack_view(struct span state, struct arena *arena, struct stream_view *out, struct error *err) MUST_CHECK;
+enum status stream_unpack_view(
+	struct span state, struct arena *arena, struct stream_view *out, struct error *err) MUST_CHECK;
 
 /* ---- seal.c: maintenance thread ---- */
 /* Seals what is due; everything that can be sealed when `all`. *has_more: call again. */
-enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, bool all, bool *has_more,
-	struct error *err) MUST_CHECK;
+enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, bool all,
+	bool *has_more, struct error *err) MUST_CHECK;
 
 void *maintenance_run(void *pipeline);
 void *publisher_run(void *pipeline);

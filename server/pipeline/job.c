@@ -23,13 +23,15 @@ static bool has_word(struct span text, struct span word)
 
 static bool is_secret(struct span key, struct span value)
 {
-	static const char *const words[] = {"token", "secret", "password", "passwd", "api_key", "apikey", "access_key", "credential",
-		"private_key"};
-	static const char *const shapes[] = {"hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_"};
+	static const char *const words[] = {"token", "secret", "password", "passwd", "api_key", "apikey", "access_key",
+		"credential", "private_key"};
+	static const char *const shapes[] = {
+		"hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_"};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		/* "tokenizer", "max_tokens" and "tokens_per_step" are settings, not secrets */
-		if (has_word(key, span_from(words[i])) && !has_word(key, SPAN("tokeniz")) && !has_word(key, SPAN("tokens")))
+		if (has_word(key, span_from(words[i])) && !has_word(key, SPAN("tokeniz")) &&
+			!has_word(key, SPAN("tokens")))
 			return true;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (value.len >= 16 && span_starts_with(value, span_from(shapes[i])))
@@ -82,14 +84,17 @@ static enum status check_name(struct span name, struct error *err)
 	if (!name.len)
 		return error_set_field(err, ERR_SEMANTIC, field, "a job document needs TrainingJobName");
 	if (name.len > 255)
-		return error_set_field(err, ERR_SEMANTIC, field, "TrainingJobName has %zu bytes; at most 255 are taken", name.len);
+		return error_set_field(
+			err, ERR_SEMANTIC, field, "TrainingJobName has %zu bytes; at most 255 are taken", name.len);
 	for (size_t i = 0; i < name.len; i++)
 		if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 127)
-			return error_set_field(err, ERR_SEMANTIC, field, "TrainingJobName holds a control character at byte %zu", i);
+			return error_set_field(
+				err, ERR_SEMANTIC, field, "TrainingJobName holds a control character at byte %zu", i);
 	return span_is_utf8(name) ? OK : error_set_field(err, ERR_SEMANTIC, field, "TrainingJobName is not UTF-8");
 }
 
-static enum status check_definitions(const struct pipeline *pipeline, const struct json *definitions, struct buf *out, struct error *err)
+static enum status check_definitions(
+	const struct pipeline *pipeline, const struct json *definitions, struct buf *out, struct error *err)
 {
 	AUTO(definition_set) set = NULL;
 
@@ -98,7 +103,8 @@ static enum status check_definitions(const struct pipeline *pipeline, const stru
 	enum status status = definition_set_new(&set, definitions, pipeline->presets, err);
 	if (status == ERR_SEMANTIC && err && err->field[0]) {
 		char field[sizeof err->field];
-		snprintf(field, sizeof field, "AlgorithmSpecification.%.*s", (int)(sizeof field - sizeof "AlgorithmSpecification."), err->field);
+		snprintf(field, sizeof field, "AlgorithmSpecification.%.*s",
+			(int)(sizeof field - sizeof "AlgorithmSpecification."), err->field);
 		memcpy(err->field, field, sizeof field);
 	}
 	TRY(status);
@@ -110,11 +116,11 @@ static enum status check_definitions(const struct pipeline *pipeline, const stru
 static enum status refuse_existing(const struct creation *creation, const struct job_row *old, struct error *err)
 {
 	if (creation->row.team.len && !span_equal(creation->row.team, old->team))
-		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(old->name), old->team.len ? "team " : "no team",
-			SPAN_ARGS(old->team));
+		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(old->name),
+			old->team.len ? "team " : "no team", SPAN_ARGS(old->team));
 	if (!old->is_implicit)
-		return error_set_field(err, ERR_CONFLICT, "TrainingJobName", "job '%.*s' exists already (%.*s)", SPAN_ARGS(old->name),
-			SPAN_ARGS(old->status));
+		return error_set_field(err, ERR_CONFLICT, "TrainingJobName", "job '%.*s' exists already (%.*s)",
+			SPAN_ARGS(old->name), SPAN_ARGS(old->status));
 	return OK;
 }
 
@@ -152,7 +158,8 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		TRY(store_add_transition(tx, creation->row.job_id,
 			&(struct transition_row){SPAN("Starting"), SPAN("created"), creation->now_ms, 0}, err));
 	if (creation->definitions.len)
-		TRY(store_put_definitions(tx, creation->row.job_id, creation->row.generation, creation->definitions, err));
+		TRY(store_put_definitions(
+			tx, creation->row.job_id, creation->row.generation, creation->definitions, err));
 	/* the row's spans end with the arena: after() needs the number alone */
 	creation->row.name = creation->row.team = creation->row.status = SPAN("");
 	return OK;
@@ -169,7 +176,8 @@ static void apply_creation(void *context)
 	}
 }
 
-enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms, struct error *err)
+enum status pipeline_create_job(
+	struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
 	AUTO_DONE(buf) definitions = BUF_INIT(1 << 20);
@@ -181,7 +189,8 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
 	TRY(json_want_string(document, "TrainingJobName", &name, err));
 	TRY(check_name(name, err));
-	TRY(check_definitions(pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), &definitions, err));
+	TRY(check_definitions(
+		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), &definitions, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
@@ -190,8 +199,15 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
 	struct creation creation = {.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms};
-	creation.row = (struct job_row){.name = name, .team = team, .document = buf_span(&kept), .status = SPAN("InProgress"),
-		.secondary = SPAN("Starting"), .failure_reason = SPAN(""), .created_ms = now_ms, .modified_ms = now_ms, .generation = 1};
+	creation.row = (struct job_row){.name = name,
+		.team = team,
+		.document = buf_span(&kept),
+		.status = SPAN("InProgress"),
+		.secondary = SPAN("Starting"),
+		.failure_reason = SPAN(""),
+		.created_ms = now_ms,
+		.modified_ms = now_ms,
+		.generation = 1};
 	return pipeline_execute_then(pipeline, write_creation, apply_creation, &creation, err);
 }
 
@@ -242,12 +258,13 @@ struct change {
 	int64_t now_ms;
 };
 
-static enum status read_own_job(const struct change *change, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
+static enum status read_own_job(
+	const struct change *change, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
 {
 	TRY(store_read_job(store_tx_reader(tx), arena, change->job, row, err));
 	if (change->team.len && !span_equal(change->team, row->team))
-		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(row->name), row->team.len ? "team " : "no team",
-			SPAN_ARGS(row->team));
+		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(row->name),
+			row->team.len ? "team " : "no team", SPAN_ARGS(row->team));
 	return OK;
 }
 
@@ -285,10 +302,11 @@ static void apply_transition(void *context)
 	}
 }
 
-enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team, const struct job_transition *transition,
-	struct error *err)
+enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
+	const struct job_transition *transition, struct error *err)
 {
-	struct change change = {.pipeline = pipeline, .job = job, .team = team, .transition = transition, .now_ms = clock_wall_ms()};
+	struct change change = {
+		.pipeline = pipeline, .job = job, .team = team, .transition = transition, .now_ms = clock_wall_ms()};
 
 	change.phase = find_phase(transition->secondary);
 	if (!change.phase)
@@ -312,9 +330,11 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 		return out_of_memory(err);
 	TRY(read_own_job(change, tx, arena, &row, err));
 	struct job_state *job = directory_peek_id(change->pipeline->directory, row.job_id);
-	bool has_ended = row.ended_ms != 0, is_heard = job && change->now_ms - atomic_load(&job->touched_ms) < SILENT_MS;
+	bool has_ended = row.ended_ms != 0,
+	     is_heard = job && change->now_ms - atomic_load(&job->touched_ms) < SILENT_MS;
 	if (!has_ended && is_heard)
-		return error_set(err, ERR_CONFLICT, "job '%.*s' is running; stop it first, or wait until it was silent for ten minutes",
+		return error_set(err, ERR_CONFLICT,
+			"job '%.*s' is running; stop it first, or wait until it was silent for ten minutes",
 			SPAN_ARGS(row.name));
 	change->job_id = row.job_id;
 	return store_delete_job(tx, row.job_id, err);
@@ -331,7 +351,8 @@ static void apply_deletion(void *context)
 	}
 }
 
-enum status pipeline_delete_job(struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err)
+enum status pipeline_delete_job(
+	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err)
 {
 	struct change change = {.pipeline = pipeline, .job = job, .team = team, .now_ms = now_ms};
 

@@ -28,8 +28,8 @@ static void write_metric(const struct summary_row *row, struct json_writer *w)
 	json_object_end(w);
 }
 
-static enum status write_figures(struct store_reader *reader, struct arena *arena, const struct job_row *row, struct json_writer *w,
-	struct error *err)
+static enum status write_figures(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
 {
 	struct job_counts counts;
 	struct summary_row *rows;
@@ -51,8 +51,8 @@ static enum status write_figures(struct store_reader *reader, struct arena *aren
 	return OK;
 }
 
-enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row, struct json_writer *w,
-	struct error *err)
+enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
 {
 	json_put_span(w, "TrainingJobName", row->name);
 	json_put_span(w, "TrainingJobStatus", row->status);
@@ -86,8 +86,8 @@ static enum status copy_field(const struct json *document, const char *key, stru
 	return OK;
 }
 
-enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row, struct json_writer *w,
-	struct error *err)
+enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
 {
 	static const char *const fields[] = {"ResourceConfig", "Tags", "WarmPoolStatus", "HyperParameters"};
 	AUTO(json) document = NULL;

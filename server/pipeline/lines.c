@@ -21,7 +21,8 @@ static enum status out_of_memory(struct error *err)
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
-static enum status take_line(struct reading *reading, uint64_t number, int64_t ts_ms, const struct line *line, struct error *err)
+static enum status take_line(
+	struct reading *reading, uint64_t number, int64_t ts_ms, const struct line *line, struct error *err)
 {
 	struct span text = arena_copy(reading->arena, line->text);
 
@@ -55,12 +56,15 @@ static enum status read_blocks(struct reading *reading, uint64_t sealed_lines, s
 		uint64_t before = reading->from;
 		if (!arena)
 			return out_of_memory(err);
-		TRY(store_read_block(reading->reader, arena, reading->job_id, reading->stream_id, reading->from, &row, err));
+		TRY(store_read_block(
+			reading->reader, arena, reading->job_id, reading->stream_id, reading->from, &row, err));
 		if (!row.line_count || row.first_line > reading->from)
-			return error_set(err, ERR_GONE, "line %llu is not kept any more", (unsigned long long)reading->from);
+			return error_set(
+				err, ERR_GONE, "line %llu is not kept any more", (unsigned long long)reading->from);
 		TRY(read_block(reading, &row, err));
 		if (reading->from == before)
-			return error_set(err, ERR_IO, "the block at line %llu is damaged", (unsigned long long)row.first_line);
+			return error_set(
+				err, ERR_IO, "the block at line %llu is damaged", (unsigned long long)row.first_line);
 	}
 	return OK;
 }
@@ -99,7 +103,8 @@ static enum status read_range(struct reading *reading, const struct tail_range *
 }
 
 /* RAM's part, before the store is looked at: see view.c. */
-static enum status copy_ranges(struct reading *reading, struct span job_name, struct span stream_name, struct error *err)
+static enum status copy_ranges(
+	struct reading *reading, struct span job_name, struct span stream_name, struct error *err)
 {
 	struct job_state *job = directory_find(reading->pipeline->directory, job_name);
 	struct stream_state *stream = job ? job_find_stream(job, stream_name) : NULL;
@@ -120,7 +125,8 @@ static enum status copy_ranges(struct reading *reading, struct span job_name, st
 	return status;
 }
 
-static enum status read_all(struct reading *reading, const struct stream_row *row, uint64_t from, size_t limit, struct error *err)
+static enum status read_all(
+	struct reading *reading, const struct stream_row *row, uint64_t from, size_t limit, struct error *err)
 {
 	if (row->sealed_lines > reading->total)
 		reading->total = row->sealed_lines;
@@ -140,8 +146,8 @@ static enum status read_all(struct reading *reading, const struct stream_row *ro
 	return OK;
 }
 
-static enum status read_in_snapshot(struct reading *reading, struct span job, struct span stream, uint64_t from, size_t limit,
-	struct error *err)
+static enum status read_in_snapshot(
+	struct reading *reading, struct span job, struct span stream, uint64_t from, size_t limit, struct error *err)
 {
 	struct job_row job_row;
 	struct stream_row *rows;
@@ -150,13 +156,15 @@ static enum status read_in_snapshot(struct reading *reading, struct span job, st
 	TRY(store_read_job(reading->reader, reading->arena, job, &job_row, err));
 	TRY(store_read_streams(reading->reader, reading->arena, job_row.job_id, stream, &rows, &count, err));
 	if (!count)
-		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'", SPAN_ARGS(job), SPAN_ARGS(stream));
+		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'", SPAN_ARGS(job),
+			SPAN_ARGS(stream));
 	reading->job_id = job_row.job_id;
 	return read_all(reading, &rows[0], from, limit, err);
 }
 
-enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	struct span stream, uint64_t from, size_t limit, struct line_view **out, size_t *count, uint64_t *total, struct error *err)
+enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, uint64_t from, size_t limit, struct line_view **out, size_t *count,
+	uint64_t *total, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
 	struct reading reading = {.pipeline = pipeline, .reader = reader, .arena = arena, .zstd = zstd};

@@ -106,7 +106,8 @@ static enum status flush_job(struct maintenance *m, struct job_state *job, struc
 
 	if (!arena)
 		return out_of_memory(err);
-	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(job->name), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(pipeline_view_job(
+		m->pipeline, m->reader, arena, span_from(job->name), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	enum status status = fold_job(&flush, &view, err);
 	if (status == OK)
 		status = pipeline_execute(m->pipeline, write_flush, &flush, err);
@@ -146,13 +147,17 @@ static enum status sum_point(void *context, const struct stream_view *stream, co
 }
 
 /* Reads the series' points that count and puts their summary in place, unless more came meanwhile: then later. */
-static enum status resum_series(struct maintenance *m, struct stream_state *stream, struct series_state *series, struct error *err)
+static enum status resum_series(
+	struct maintenance *m, struct stream_state *stream, struct series_state *series, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct summary summary = {0};
 	struct job_view view;
-	struct chart_query query = {.metric = span_from(series->metric), .stream = span_from(stream->name), .from = INT64_MIN,
-		.to = INT64_MAX, .attempts = ATTEMPTS_LIVE};
+	struct chart_query query = {.metric = span_from(series->metric),
+		.stream = span_from(stream->name),
+		.from = INT64_MIN,
+		.to = INT64_MAX,
+		.attempts = ATTEMPTS_LIVE};
 
 	if (!arena)
 		return out_of_memory(err);
@@ -206,7 +211,8 @@ static enum status find_needed(struct maintenance *m, uint64_t *before_seq, stru
 	AUTO_MEM struct job_state **jobs = NULL;
 	size_t count;
 
-	*before_seq = atomic_load(&m->pipeline->figures.committed_seq) + 1; /* read before the ranges: see plan_publish */
+	*before_seq =
+		atomic_load(&m->pipeline->figures.committed_seq) + 1; /* read before the ranges: see plan_publish */
 	TRY(directory_list(m->pipeline->directory, &jobs, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		pthread_mutex_lock(&jobs[i]->mutex);
@@ -271,7 +277,8 @@ static bool is_idle(struct job_state *job, int64_t now_ms)
 	pthread_mutex_lock(&job->mutex);
 	for (size_t i = 0; i < job->stream_count && idle; i++) {
 		pthread_mutex_lock(&job->streams[i]->mutex);
-		idle = job->streams[i]->range_count == 0 && !job->streams[i]->pending_incidents && !job->streams[i]->is_dirty;
+		idle = job->streams[i]->range_count == 0 && !job->streams[i]->pending_incidents &&
+		       !job->streams[i]->is_dirty;
 		pthread_mutex_unlock(&job->streams[i]->mutex);
 	}
 	pthread_mutex_unlock(&job->mutex);

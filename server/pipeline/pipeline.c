@@ -63,7 +63,8 @@ static enum status start_worker(struct pipeline *pipeline, unsigned number, stru
 	return OK;
 }
 
-static enum status start_thread(pthread_t *thread, bool *has_it, void *(*run)(void *), struct pipeline *pipeline, struct error *err)
+static enum status start_thread(
+	pthread_t *thread, bool *has_it, void *(*run)(void *), struct pipeline *pipeline, struct error *err)
 {
 	if (pthread_create(thread, NULL, run, pipeline) != 0)
 		return error_set(err, ERR_MEMORY, "cannot start a thread");
@@ -179,7 +180,8 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 		return refuse(pipeline, FIRST_RETRY_S, err);
 	}
 	if (debt > pipeline->options.journal_bytes) {
-		error_set(err, ERR_BUSY, "the journal holds %llu bytes that are not sealed yet (--journal-bytes)", (unsigned long long)debt);
+		error_set(err, ERR_BUSY, "the journal holds %llu bytes that are not sealed yet (--journal-bytes)",
+			(unsigned long long)debt);
 		return refuse(pipeline, DEBT_RETRY_S, err);
 	}
 	struct ingest *ingest = mem_zeroed(sizeof *ingest);

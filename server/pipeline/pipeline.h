@@ -20,16 +20,16 @@ struct pipeline;
 struct pipeline_options {
 	struct store *store;
 	struct hub *hub;
-	struct span presets;	     /* presets.json */
-	size_t queue_items;	     /* batches that may wait for the writer */
-	size_t queue_bytes;	     /* and their memory, extraction's backlog included */
-	size_t group_bytes;	     /* a commit takes at most this much text: 4 MiB */
-	int64_t group_ms;	     /* or this much work: 10 ms */
-	uint64_t journal_bytes;	     /* rows not sealed yet; beyond it ingest answers 429 */
-	uint64_t seal_bytes;	     /* journal size from which on everything is sealed */
-	int64_t seal_age_ms;	     /* or the age of its oldest row */
+	struct span presets; /* presets.json */
+	size_t queue_items; /* batches that may wait for the writer */
+	size_t queue_bytes; /* and their memory, extraction's backlog included */
+	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
+	int64_t group_ms; /* or this much work: 10 ms */
+	uint64_t journal_bytes; /* rows not sealed yet; beyond it ingest answers 429 */
+	uint64_t seal_bytes; /* journal size from which on everything is sealed */
+	int64_t seal_age_ms; /* or the age of its oldest row */
 	unsigned extract_threads;
-	uint32_t match_steps;	     /* a regular expression's limit on one line */
+	uint32_t match_steps; /* a regular expression's limit on one line */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
 	/* New outbox rows are on disk. Any thread. */
@@ -64,23 +64,25 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err) MUST_CHECK;
 
 /* Runs work inside a transaction of the writer, waits until it is durable. Worker threads only (it blocks). */
-enum status pipeline_execute(struct pipeline *pipeline, enum status (*work)(void *context, struct store_tx *tx, struct error *err),
-	void *context, struct error *err) MUST_CHECK;
+enum status pipeline_execute(struct pipeline *pipeline,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context,
+	struct error *err) MUST_CHECK;
 
 /* ---- jobs (worker threads: they wait for the writer) ---- */
 /* A CreateTrainingJob document. ERR_CONFLICT: exists (unless it was only made by its first line); ERR_SEMANTIC with field. */
-enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms,
-	struct error *err) MUST_CHECK;
+enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team,
+	int64_t now_ms, struct error *err) MUST_CHECK;
 struct job_transition {
 	struct span secondary;
 	struct span message;
 	struct span failure_reason;
 	int64_t time_ms;
 };
-enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team, const struct job_transition *transition,
-	struct error *err) MUST_CHECK;
+enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
+	const struct job_transition *transition, struct error *err) MUST_CHECK;
 /* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */
-enum status pipeline_delete_job(struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
+enum status pipeline_delete_job(
+	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
 
 /* ---- views: what is sealed and what is in RAM, as one ---- */
 struct series_view {
@@ -125,8 +127,9 @@ struct job_view {
 };
 enum view_parts { VIEW_SERIES = 1, VIEW_TAILS = 2 };
 /* stream "": all of them; metric "": all, else only its tails are copied. ERR_NOT_FOUND names the job or stream. */
-enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	struct span stream, struct span metric, unsigned parts, struct job_view *out, struct error *err) MUST_CHECK;
+enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
+	struct error *err) MUST_CHECK;
 
 struct line_view {
 	uint64_t number;
@@ -135,9 +138,9 @@ struct line_view {
 	uint32_t flags;
 };
 /* Lines from..from+limit of one stream (from UINT64_MAX: the last limit ones). *total: lines of the stream. */
-enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	struct span stream, uint64_t from, size_t limit, struct line_view **out, size_t *count, uint64_t *total,
-	struct error *err) MUST_CHECK;
+enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, uint64_t from, size_t limit, struct line_view **out, size_t *count,
+	uint64_t *total, struct error *err) MUST_CHECK;
 
 enum chart_axis { AXIS_STEP, AXIS_TIME, AXIS_RELATIVE };
 enum { ATTEMPTS_LIVE = -1, ATTEMPTS_ALL = -2 };
@@ -146,7 +149,7 @@ struct chart_query {
 	struct span stream; /* "": folded over all */
 	enum chart_axis axis;
 	int64_t from; /* inclusive; INT64_MIN: from the first */
-	int64_t to;   /* inclusive; INT64_MAX: to the last */
+	int64_t to; /* inclusive; INT64_MAX: to the last */
 	size_t buckets;
 	int attempts; /* ATTEMPTS_LIVE, ATTEMPTS_ALL or a number */
 };
@@ -168,13 +171,13 @@ struct chart {
 	int64_t bucket_width;
 	struct job_view view;
 };
-enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
 enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
-	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series, const struct point *point,
-		int64_t x, struct error *err),
+	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
+		const struct point *point, int64_t x, struct error *err),
 	void *context, struct error *err) MUST_CHECK;
 
 /* A row of the jobs list, as the API and the live events show it. */

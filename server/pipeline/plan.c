@@ -8,7 +8,8 @@ static enum status out_of_memory(struct error *err)
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
-enum status plan_open(struct plan *plan, struct pipeline *pipeline, struct store_tx *tx, uint64_t seq, struct error *err)
+enum status plan_open(
+	struct plan *plan, struct pipeline *pipeline, struct store_tx *tx, uint64_t seq, struct error *err)
 {
 	*plan = (struct plan){.pipeline = pipeline, .tx = tx, .seq = seq};
 	plan->new_jobs = map_new();
@@ -47,13 +48,15 @@ void plan_abandon(struct plan *plan)
 	close_plan(plan);
 }
 
-static enum status plan_job(struct plan *plan, struct ingest *ingest, struct span name, struct job_state **out, struct error *err)
+static enum status plan_job(
+	struct plan *plan, struct ingest *ingest, struct span name, struct job_state **out, struct error *err)
 {
 	bool is_new;
 
 	if ((*out = map_get(plan->new_jobs, name)))
 		return OK;
-	TRY(resolve_job(plan->pipeline, plan->tx, name, ingest->batch->team, ingest->batch->arrival_ms, out, &is_new, err));
+	TRY(resolve_job(
+		plan->pipeline, plan->tx, name, ingest->batch->team, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_jobs, name, *out)) {
 		job_unref(*out);
 		return out_of_memory(err);
@@ -72,8 +75,8 @@ static struct span stream_key(struct arena *arena, const struct job_state *job, 
 	return span_of(key, sizeof job->job_id + name.len);
 }
 
-static enum status plan_stream(struct plan *plan, struct ingest *ingest, const struct batch_part *part, struct stream_state **out,
-	struct error *err)
+static enum status plan_stream(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
+	struct stream_state **out, struct error *err)
 {
 	struct job_state *job;
 	bool is_new;
@@ -84,7 +87,8 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 		return out_of_memory(err);
 	if ((*out = map_get(plan->new_streams, key)))
 		return OK;
-	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream, ingest->batch->host, ingest->batch->arrival_ms, out, &is_new, err));
+	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream, ingest->batch->host, ingest->batch->arrival_ms,
+		out, &is_new, err));
 	if (is_new && !map_put(plan->new_streams, key, *out)) {
 		stream_state_free(*out);
 		return out_of_memory(err);
@@ -94,15 +98,16 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 
 static enum status refuse_offset(const struct stream_state *stream, int64_t offset, const char *why, struct error *err)
 {
-	error_set_field(err, ERR_CONFLICT, "offset", "offset %lld %s: stream '%s' stands at byte %llu; send from there", (long long)offset,
-		why, stream->name, (unsigned long long)stream->planned_byte);
+	error_set_field(err, ERR_CONFLICT, "offset", "offset %lld %s: stream '%s' stands at byte %llu; send from there",
+		(long long)offset, why, stream->name, (unsigned long long)stream->planned_byte);
 	err->member = "next_offset";
 	err->member_value = (int64_t)stream->planned_byte;
 	return ERR_CONFLICT;
 }
 
 /* With an offset: which lines are new. Overlap is dropped whole lines at a time; a gap is a conflict that says where to go on. */
-static enum status check_offset(const struct ingest *ingest, const struct stream_state *stream, size_t *skip, struct error *err)
+static enum status check_offset(
+	const struct ingest *ingest, const struct stream_state *stream, size_t *skip, struct error *err)
 {
 	const struct batch *batch = ingest->batch;
 	uint64_t at = (uint64_t)batch->offset;
@@ -119,8 +124,8 @@ static enum status check_offset(const struct ingest *ingest, const struct stream
 	return OK;
 }
 
-static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part, struct stream_state *stream,
-	size_t skip, struct error *err)
+static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
+	struct stream_state *stream, size_t skip, struct error *err)
 {
 	struct journal_slice slice = {.job_id = stream->job->job_id,
 		.stream_id = stream->stream_id,
@@ -138,8 +143,10 @@ static enum status add_slice(struct plan *plan, struct ingest *ingest, const str
 	slice.sent_bytes = planned.sent_bytes;
 	if (!mem_grow((void **)&plan->slices, plan->slice_count, &plan->slice_cap, sizeof *plan->slices))
 		return out_of_memory(err);
-	TRY(resolve_definitions(plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
-	planned.range = (struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes, slice.arrival_ms};
+	TRY(resolve_definitions(
+		plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
+	planned.range =
+		(struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes, slice.arrival_ms};
 	journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
 	plan->slices[plan->slice_count++] = planned;
 	if (!stream->is_touched) {
@@ -205,7 +212,8 @@ enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *e
 static void *must_have(void *pointer)
 {
 	if (!pointer) {
-		log_line(LOG_ERROR, "out_of_memory", "where=\"after a commit\" action=\"stopping; nothing is lost, restart\"");
+		log_line(LOG_ERROR, "out_of_memory",
+			"where=\"after a commit\" action=\"stopping; nothing is lost, restart\"");
 		abort();
 	}
 	return pointer;
@@ -228,7 +236,9 @@ static void publish_range(const struct plan_slice *slice)
 	struct stream_state *stream = slice->stream;
 
 	pthread_mutex_lock(&stream->mutex);
-	must_have(mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges) ? stream : NULL);
+	must_have(mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges)
+			  ? stream
+			  : NULL);
 	stream->ranges[stream->range_count++] = slice->range;
 	stream->unsealed_bytes += slice->range.text_bytes;
 	stream->committed_line = slice->range.first_line + slice->range.line_count;
@@ -250,7 +260,9 @@ static struct group *make_group(struct plan *plan, struct buf *plain)
 	group->plain = *plain;
 	*plain = BUF_INIT(plain->max_bytes);
 	group->arena = must_have(arena_new());
-	must_have(journal_slices(buf_span(&group->plain), &group->slices, &group->count, group->arena, &err) == OK ? group : NULL);
+	must_have(journal_slices(buf_span(&group->plain), &group->slices, &group->count, group->arena, &err) == OK
+			  ? group
+			  : NULL);
 	must_have(group->count == plan->slice_count ? group : NULL);
 	group->streams = must_have(arena_alloc(group->arena, group->count * sizeof *group->streams));
 	group->definitions = must_have(arena_alloc(group->arena, group->count * sizeof *group->definitions));

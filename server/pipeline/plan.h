@@ -17,7 +17,7 @@ struct plan_slice {
 struct plan {
 	struct pipeline *pipeline;
 	struct store_tx *tx;
-	struct map *new_jobs;	 /* name -> job_state */
+	struct map *new_jobs; /* name -> job_state */
 	struct map *new_streams; /* job id and name -> stream_state */
 	struct stream_state *touched;
 	struct plan_slice *slices;
@@ -25,7 +25,8 @@ struct plan {
 	uint64_t seq;
 };
 
-enum status plan_open(struct plan *plan, struct pipeline *pipeline, struct store_tx *tx, uint64_t seq, struct error *err) MUST_CHECK;
+enum status plan_open(
+	struct plan *plan, struct pipeline *pipeline, struct store_tx *tx, uint64_t seq, struct error *err) MUST_CHECK;
 /* Fills ingest->result; an error is that batch's alone and is in its result too. */
 enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *err) MUST_CHECK;
 /* Undoes everything in RAM: the transaction failed. */

@@ -11,7 +11,7 @@ static void publish(struct pipeline *pipeline, const char *job, enum hub_kind ki
 	struct error err;
 
 	if (json->failure || hub_publish(pipeline->options.hub, span_from(job), kind,
-				    atomic_load(&pipeline->figures.extracted_seq), buf_span(json), &err) != OK)
+				     atomic_load(&pipeline->figures.extracted_seq), buf_span(json), &err) != OK)
 		log_line(LOG_WARNING, "event_dropped", "job=\"%s\" kind=%d", job, (int)kind);
 }
 
@@ -31,7 +31,8 @@ static void write_series(struct stream_state *stream, struct series_state *serie
 	uint64_t first = series->published < series->sealed_points ? series->sealed_points : series->published;
 	uint64_t end = series->sealed_points + series->tail_count;
 
-	if (end - first > POINTS_MAX) /* a burst: a chart this far behind fetches; the newest are enough to see it move */
+	if (end - first >
+		POINTS_MAX) /* a burst: a chart this far behind fetches; the newest are enough to see it move */
 		first = end - POINTS_MAX;
 	json_object(w);
 	json_put_text(w, "metric", series->metric);
@@ -91,7 +92,8 @@ static bool write_lines(struct stream_state *stream, struct buf *out)
 	return true;
 }
 
-static void publish_stream(struct pipeline *pipeline, struct stream_state *stream, struct buf *points, struct buf *lines)
+static void publish_stream(
+	struct pipeline *pipeline, struct stream_state *stream, struct buf *points, struct buf *lines)
 {
 	bool is_wanted = hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_POINTS);
 
@@ -146,7 +148,8 @@ static void publish_rows(struct pipeline *pipeline, struct store_reader *reader,
 	for (size_t i = 0; i < count; i++) {
 		bool is_wanted = hub_wants(pipeline->options.hub, span_from(jobs[i]->name), HUB_JOB);
 		buf_reset(out);
-		if (is_wanted && !atomic_load(&jobs[i]->is_summary_dirty) && atomic_exchange(&jobs[i]->is_row_dirty, false) &&
+		if (is_wanted && !atomic_load(&jobs[i]->is_summary_dirty) &&
+			atomic_exchange(&jobs[i]->is_row_dirty, false) &&
 			write_row(reader, jobs[i]->name, out, &err) == OK)
 			publish(pipeline, jobs[i]->name, HUB_JOB, out);
 		job_unref(jobs[i]);

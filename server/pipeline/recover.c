@@ -10,7 +10,8 @@ struct recovery {
 	struct extracted_list found;
 };
 
-static enum status add_range(struct stream_state *stream, uint64_t seq, const struct journal_slice *slice, struct error *err)
+static enum status add_range(
+	struct stream_state *stream, uint64_t seq, const struct journal_slice *slice, struct error *err)
 {
 	if (!mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges))
 		return error_set(err, ERR_MEMORY, "out of memory");
@@ -26,7 +27,8 @@ static enum status add_range(struct stream_state *stream, uint64_t seq, const st
 	return OK;
 }
 
-static enum status replay_slice(struct recovery *recovery, uint64_t seq, const struct journal_slice *slice, struct error *err)
+static enum status replay_slice(
+	struct recovery *recovery, uint64_t seq, const struct journal_slice *slice, struct error *err)
 {
 	struct stream_state *stream;
 	struct definitions *definitions;
@@ -35,18 +37,21 @@ static enum status replay_slice(struct recovery *recovery, uint64_t seq, const s
 	if (!stream || slice->first_line < stream->sealed_lines)
 		return OK; /* deleted, or sealed while others of its commit were not */
 	if (slice->first_line != stream->committed_line)
-		return error_set(err, ERR_IO, "journal row %llu continues stream '%s' of job '%s' at line %llu, which stands at %llu",
+		return error_set(err, ERR_IO,
+			"journal row %llu continues stream '%s' of job '%s' at line %llu, which stands at %llu",
 			(unsigned long long)seq, stream->name, stream->job->name, (unsigned long long)slice->first_line,
 			(unsigned long long)stream->committed_line);
 	TRY(add_range(stream, seq, slice, err));
-	TRY(resolve_definitions(recovery->pipeline, recovery->reader, stream->job, slice->generation, &definitions, err));
-	enum status status =
-		consume_slice(recovery->pipeline, stream, definitions, seq, slice, recovery->scratch, &recovery->found, err);
+	TRY(resolve_definitions(
+		recovery->pipeline, recovery->reader, stream->job, slice->generation, &definitions, err));
+	enum status status = consume_slice(
+		recovery->pipeline, stream, definitions, seq, slice, recovery->scratch, &recovery->found, err);
 	definitions_unref(definitions);
 	return status;
 }
 
-static enum status replay_row(struct recovery *recovery, struct zstd *zstd, uint64_t seq, struct span record, struct error *err)
+static enum status replay_row(
+	struct recovery *recovery, struct zstd *zstd, uint64_t seq, struct span record, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);

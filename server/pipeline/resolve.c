@@ -12,12 +12,12 @@ static enum status check_team(struct span owner, struct span job, struct span te
 {
 	if (!team.len || span_equal(owner, team))
 		return OK;
-	return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s; this token's team is '%.*s'", SPAN_ARGS(job),
-		owner.len ? "team " : "no team", SPAN_ARGS(owner), SPAN_ARGS(team));
+	return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s; this token's team is '%.*s'",
+		SPAN_ARGS(job), owner.len ? "team " : "no team", SPAN_ARGS(owner), SPAN_ARGS(team));
 }
 
-static enum status make_job(struct store_tx *tx, struct span name, struct span team, int64_t now_ms, struct job_state **out,
-	struct error *err)
+static enum status make_job(struct store_tx *tx, struct span name, struct span team, int64_t now_ms,
+	struct job_state **out, struct error *err)
 {
 	AUTO_DONE(buf) document = BUF_INIT(8192);
 	struct json_writer w = json_writer_on(&document);
@@ -44,8 +44,8 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 	return *out ? OK : out_of_memory(err);
 }
 
-enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team, int64_t now_ms,
-	struct job_state **out, bool *is_new, struct error *err)
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team,
+	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err)
 {
 	struct job_state *job = directory_peek(pipeline->directory, name);
 	struct job_row row;
@@ -71,14 +71,17 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 static void adopt_row(struct stream_state *stream, const struct stream_row *row)
 {
 	stream->sealed_seq = row->sealed_seq;
-	stream->sealed_lines = stream->extracted_lines = stream->committed_line = stream->planned_line = row->sealed_lines;
-	stream->sealed_bytes = stream->extracted_bytes = stream->committed_byte = stream->planned_byte = row->sealed_bytes;
+	stream->sealed_lines = stream->extracted_lines = stream->committed_line = stream->planned_line =
+		row->sealed_lines;
+	stream->sealed_bytes = stream->extracted_bytes = stream->committed_byte = stream->planned_byte =
+		row->sealed_bytes;
 	stream->extracted_seq = row->sealed_seq;
 	stream->first_ms = row->first_ms;
 	stream->last_ms = row->last_ms;
 }
 
-static enum status load_stream(struct job_state *job, const struct stream_row *row, struct stream_state **out, struct error *err)
+static enum status load_stream(
+	struct job_state *job, const struct stream_row *row, struct stream_state **out, struct error *err)
 {
 	struct stream_state *stream = stream_state_new(job, row->stream_id, row->name, row->host);
 
@@ -98,12 +101,13 @@ static enum status load_stream(struct job_state *job, const struct stream_row *r
 static enum status make_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, struct error *err)
 {
-	struct stream_row row = {.job_id = job->job_id, .name = name, .host = host, .created_ms = now_ms, .state = SPAN("")};
+	struct stream_row row = {
+		.job_id = job->job_id, .name = name, .host = host, .created_ms = now_ms, .state = SPAN("")};
 
 	TRY(store_put_stream(tx, &row, err));
 	if (row.stream_id > pipeline->options.max_streams_a_job)
-		return error_set_field(err, ERR_TOO_LARGE, "stream", "job '%s' has %zu streams already (--max-streams)", job->name,
-			pipeline->options.max_streams_a_job);
+		return error_set_field(err, ERR_TOO_LARGE, "stream", "job '%s' has %zu streams already (--max-streams)",
+			job->name, pipeline->options.max_streams_a_job);
 	*out = stream_state_new(job, row.stream_id, name, host);
 	return *out ? OK : out_of_memory(err);
 }
@@ -127,8 +131,8 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 	return make_stream(pipeline, tx, job, name, host, now_ms, out, err);
 }
 
-static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, int64_t job_id,
-	struct job_state **out, struct error *err)
+static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	int64_t job_id, struct job_state **out, struct error *err)
 {
 	struct job_row row;
 
@@ -145,7 +149,8 @@ static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader
 }
 
 /* A stream whose lines are all sealed runs no definition, but its health is shown by their names. */
-static enum status have_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
+static enum status have_definitions(
+	struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
 {
 	struct definitions *definitions;
 
@@ -185,8 +190,8 @@ enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader
 	return have_definitions(pipeline, reader, job, err);
 }
 
-static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t generation,
-	struct definitions *made, struct error *err)
+static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id,
+	uint32_t generation, struct definitions *made, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	AUTO(json) json = NULL;
@@ -200,12 +205,13 @@ static enum status build_definitions(struct pipeline *pipeline, struct store_rea
 	return definition_set_new(&made->set, json, pipeline->presets, err);
 }
 
-enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, uint32_t generation,
-	struct definitions **out, struct error *err)
+enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
+	uint32_t generation, struct definitions **out, struct error *err)
 {
 	pthread_mutex_lock(&job->mutex);
-	struct definitions *present =
-		job->definitions && job->definitions->generation == generation ? definitions_ref(job->definitions) : NULL;
+	struct definitions *present = job->definitions && job->definitions->generation == generation
+					      ? definitions_ref(job->definitions)
+					      : NULL;
 	pthread_mutex_unlock(&job->mutex);
 	if (present) {
 		*out = present;

@@ -110,7 +110,8 @@ static bool copy_ranges(struct seal *seal, struct unit *unit)
 	struct stream_state *stream = unit->stream;
 
 	/* By lines, not by sequence: of two slices of one commit only the first may have been extracted yet. */
-	while (unit->range_count < stream->range_count && stream->ranges[unit->range_count].first_line < stream->extracted_lines)
+	while (unit->range_count < stream->range_count &&
+		stream->ranges[unit->range_count].first_line < stream->extracted_lines)
 		seal->text_bytes += stream->ranges[unit->range_count++].text_bytes;
 	unit->ranges = arena_alloc(seal->arena, unit->range_count * sizeof *unit->ranges);
 	unit->line_count = stream->extracted_lines - stream->sealed_lines;
@@ -125,8 +126,12 @@ static enum status snapshot(struct seal *seal, struct stream_state *stream, stru
 {
 	struct unit *unit = &seal->units[seal->count];
 
-	*unit = (struct unit){.stream = stream, .upto_seq = stream->extracted_seq, .first_line = stream->sealed_lines,
-		.sent_bytes = stream->extracted_bytes, .first_ms = stream->first_ms, .last_ms = stream->last_ms};
+	*unit = (struct unit){.stream = stream,
+		.upto_seq = stream->extracted_seq,
+		.first_line = stream->sealed_lines,
+		.sent_bytes = stream->extracted_bytes,
+		.first_ms = stream->first_ms,
+		.last_ms = stream->last_ms};
 	unit->state = BUF_INIT(SIZE_MAX / 2);
 	job_ref(stream->job);
 	seal->count++;
@@ -179,7 +184,8 @@ static enum status choose(struct seal *seal, bool *has_more, struct error *err)
 static struct unit *find_unit(struct seal *seal, const struct journal_slice *slice)
 {
 	for (size_t i = 0; i < seal->count; i++)
-		if (seal->units[i].stream->stream_id == slice->stream_id && seal->units[i].stream->job->job_id == slice->job_id)
+		if (seal->units[i].stream->stream_id == slice->stream_id &&
+			seal->units[i].stream->job->job_id == slice->job_id)
 			return &seal->units[i];
 	return NULL;
 }
@@ -240,7 +246,8 @@ static enum status read_rows(struct seal *seal, struct error *err)
 	}
 	for (size_t i = 0; i < seal->count; i++)
 		if (seal->units[i].filled != seal->units[i].line_count)
-			return error_set(err, ERR_INTERNAL, "stream '%s' of job '%s': the journal holds %zu of %llu lines to seal",
+			return error_set(err, ERR_INTERNAL,
+				"stream '%s' of job '%s': the journal holds %zu of %llu lines to seal",
 				seal->units[i].stream->name, seal->units[i].stream->job->name, seal->units[i].filled,
 				(unsigned long long)seal->units[i].line_count);
 	return OK;
@@ -248,16 +255,21 @@ static enum status read_rows(struct seal *seal, struct error *err)
 
 /* ---- blocks ---- */
 
-static enum status add_block(struct seal *seal, struct unit *unit, uint64_t first_line, const struct line *lines, size_t count,
-	uint64_t raw_bytes, struct error *err)
+static enum status add_block(struct seal *seal, struct unit *unit, uint64_t first_line, const struct line *lines,
+	size_t count, uint64_t raw_bytes, struct error *err)
 {
 	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
 	struct block_row *row = &unit->blocks[unit->block_count];
 
 	TRY(block_pack(lines, count, seal->zstd, &packed, err));
-	*row = (struct block_row){.job_id = unit->stream->job->job_id, .stream_id = unit->stream->stream_id,
-		.first_line = first_line, .line_count = count, .raw_bytes = raw_bytes,
-		.first_ms = lines[0].ts_ms, .last_ms = lines[0].ts_ms, .data = arena_copy(seal->arena, buf_span(&packed))};
+	*row = (struct block_row){.job_id = unit->stream->job->job_id,
+		.stream_id = unit->stream->stream_id,
+		.first_line = first_line,
+		.line_count = count,
+		.raw_bytes = raw_bytes,
+		.first_ms = lines[0].ts_ms,
+		.last_ms = lines[0].ts_ms,
+		.data = arena_copy(seal->arena, buf_span(&packed))};
 	if (!row->data.ptr)
 		return out_of_memory(err);
 	for (size_t i = 0; i < count; i++) {
@@ -279,8 +291,10 @@ static enum status prepend_open_block(struct seal *seal, struct unit *unit, stru
 	*first_line = unit->first_line;
 	*lines = unit->lines;
 	*count = unit->filled;
-	TRY(store_read_last_block(seal->reader, seal->arena, unit->stream->job->job_id, unit->stream->stream_id, &open, err));
-	if (!open.line_count || open.raw_bytes >= OPEN_BLOCK_BYTES || open.first_line + open.line_count != unit->first_line)
+	TRY(store_read_last_block(
+		seal->reader, seal->arena, unit->stream->job->job_id, unit->stream->stream_id, &open, err));
+	if (!open.line_count || open.raw_bytes >= OPEN_BLOCK_BYTES ||
+		open.first_line + open.line_count != unit->first_line)
 		return OK;
 	TRY(block_unpack(open.data, seal->zstd, plain, seal->arena, &old, &old_count, err));
 	struct line *joined = arena_alloc(seal->arena, (old_count + unit->filled) * sizeof *joined);
@@ -334,15 +348,18 @@ static void range_of(struct chunk_row *row, const struct point *points, size_t c
 	}
 }
 
-static enum status add_chunk(struct seal *seal, struct unit *unit, const struct sealed_series *series, uint64_t first_ordinal,
-	const struct point *points, size_t count, struct error *err)
+static enum status add_chunk(struct seal *seal, struct unit *unit, const struct sealed_series *series,
+	uint64_t first_ordinal, const struct point *points, size_t count, struct error *err)
 {
 	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
 	struct chunk_row *row = &unit->chunks[unit->chunk_count];
 
 	TRY(chunk_pack(points, count, seal->zstd, &packed, err));
-	*row = (struct chunk_row){.job_id = series->row.job_id, .series_id = series->row.series_id,
-		.first_ordinal = first_ordinal, .point_count = count, .data = arena_copy(seal->arena, buf_span(&packed))};
+	*row = (struct chunk_row){.job_id = series->row.job_id,
+		.series_id = series->row.series_id,
+		.first_ordinal = first_ordinal,
+		.point_count = count,
+		.data = arena_copy(seal->arena, buf_span(&packed))};
 	if (!row->data.ptr)
 		return out_of_memory(err);
 	range_of(row, points, count);
@@ -350,7 +367,8 @@ static enum status add_chunk(struct seal *seal, struct unit *unit, const struct 
 	return OK;
 }
 
-static enum status make_series_chunks(struct seal *seal, struct unit *unit, struct sealed_series *series, struct error *err)
+static enum status make_series_chunks(
+	struct seal *seal, struct unit *unit, struct sealed_series *series, struct error *err)
 {
 	struct chunk_row open;
 	struct point *points = arena_alloc(seal->arena, (series->count + CHUNK_MAX_POINTS) * sizeof *points);
@@ -390,12 +408,14 @@ static enum status make_chunks(struct seal *seal, struct unit *unit, struct erro
 
 /* ---- the transaction ---- */
 
-static enum status write_stream_row(const struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
+static enum status write_stream_row(
+	const struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
 {
 	struct stream_row *rows;
 	size_t count;
 
-	TRY(store_read_streams(store_tx_reader(tx), arena, unit->stream->job->job_id, span_from(unit->stream->name), &rows, &count, err));
+	TRY(store_read_streams(store_tx_reader(tx), arena, unit->stream->job->job_id, span_from(unit->stream->name),
+		&rows, &count, err));
 	if (!count)
 		return OK; /* deleted meanwhile */
 	rows[0].sealed_seq = unit->upto_seq;
@@ -480,8 +500,8 @@ static enum status seal_units(struct seal *seal, struct error *err)
 	return OK;
 }
 
-enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, bool all, bool *has_more,
-	struct error *err)
+enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, bool all,
+	bool *has_more, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	AUTO_MEM struct seal *seal = mem_zeroed(sizeof *seal);

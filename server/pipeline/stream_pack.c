@@ -56,7 +56,8 @@ static void pack_series(struct buf *out, const struct series_state *series)
 
 static void pack_health(const struct stream_state *stream, struct buf *out)
 {
-	struct definitions *definitions = stream->job->definitions; /* names; any generation's set lives with the job's lock */
+	struct definitions *definitions =
+		stream->job->definitions; /* names; any generation's set lives with the job's lock */
 	size_t count = definitions ? definition_set_count(definitions->set, extractor_preset(stream->extractor)) : 0;
 	const char *preset =
 		definitions ? definition_set_preset_name(definitions->set, extractor_preset(stream->extractor)) : NULL;
@@ -181,7 +182,8 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 	struct series_state *series = mem_zeroed(sizeof *series);
 	bool needs_summary;
 
-	if (!series || !mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap, sizeof(struct series_state *))) {
+	if (!series || !mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
+			       sizeof(struct series_state *))) {
 		mem_free(series);
 		return error_set(err, ERR_MEMORY, "out of memory");
 	}

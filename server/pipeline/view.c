@@ -36,8 +36,13 @@ static bool view_series(const struct viewing *viewing, const struct series_state
 	*view = (struct series_view){.series_id = series->series_id,
 		.metric = arena_copy(viewing->arena, span_from(series->metric)),
 		.unit = arena_copy(viewing->arena, span_from(series->unit)),
-		.role = series->role, .higher = series->higher, .summary = series->summary,
-		.min_step = series->min_step, .max_step = series->max_step, .min_ms = series->min_ms, .max_ms = series->max_ms,
+		.role = series->role,
+		.higher = series->higher,
+		.summary = series->summary,
+		.min_step = series->min_step,
+		.max_step = series->max_step,
+		.min_ms = series->min_ms,
+		.max_ms = series->max_ms,
 		.sealed_points = series->sealed_points};
 	return view->metric.ptr && view->unit.ptr && copy_tail(viewing, series, view);
 }
@@ -58,8 +63,8 @@ static bool view_health(const struct viewing *viewing, const struct stream_state
 	for (size_t i = 0; i < view->health_count && is_whole; i++) {
 		struct definition_health health = extractor_health(stream->extractor, i);
 		view->health[i] = (struct health_view){
-			arena_copy(viewing->arena, definition_set_get(definitions->set, preset, i).name), health.tried, health.matched,
-			health.not_numeric, health.limited};
+			arena_copy(viewing->arena, definition_set_get(definitions->set, preset, i).name), health.tried,
+			health.matched, health.not_numeric, health.limited};
 		is_whole = view->health[i].name.ptr != NULL;
 	}
 	definitions_unref(definitions);
@@ -83,9 +88,14 @@ static bool view_attempts(const struct viewing *viewing, const struct stream_sta
 static bool view_live_stream(const struct viewing *viewing, const struct stream_state *stream, struct stream_view *view)
 {
 	*view = (struct stream_view){.stream_id = stream->stream_id,
-		.name = arena_copy(viewing->arena, span_from(stream->name)), .host = arena_copy(viewing->arena, span_from(stream->host)),
-		.lines = stream->committed_line, .bytes = stream->committed_byte, .first_ms = stream->first_ms,
-		.last_ms = stream->last_ms, .last_arrival_ms = stream->last_arrival_ms, .preset = SPAN("")};
+		.name = arena_copy(viewing->arena, span_from(stream->name)),
+		.host = arena_copy(viewing->arena, span_from(stream->host)),
+		.lines = stream->committed_line,
+		.bytes = stream->committed_byte,
+		.first_ms = stream->first_ms,
+		.last_ms = stream->last_ms,
+		.last_arrival_ms = stream->last_arrival_ms,
+		.preset = SPAN("")};
 	if (!view->name.ptr || !view->host.ptr || !view_attempts(viewing, stream, view))
 		return false;
 	if (!(viewing->parts & VIEW_SERIES))
@@ -97,7 +107,8 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 	return view->series && view_health(viewing, stream, view);
 }
 
-static enum status view_live(const struct viewing *viewing, struct span stream_name, struct job_view *out, struct error *err)
+static enum status view_live(
+	const struct viewing *viewing, struct span stream_name, struct job_view *out, struct error *err)
 {
 	struct job_state *job = directory_find(viewing->pipeline->directory, out->row.name);
 	bool is_whole = true;
@@ -132,11 +143,18 @@ static bool is_live(const struct job_view *view, uint32_t stream_id)
 	return false;
 }
 
-static enum status view_sealed_stream(const struct viewing *viewing, const struct stream_row *row, struct stream_view *view,
-	struct error *err)
+static enum status view_sealed_stream(
+	const struct viewing *viewing, const struct stream_row *row, struct stream_view *view, struct error *err)
 {
-	*view = (struct stream_view){.stream_id = row->stream_id, .name = row->name, .host = row->host, .lines = row->sealed_lines,
-		.bytes = row->sealed_bytes, .first_ms = row->first_ms, .last_ms = row->last_ms, .attempt = 1, .preset = SPAN("")};
+	*view = (struct stream_view){.stream_id = row->stream_id,
+		.name = row->name,
+		.host = row->host,
+		.lines = row->sealed_lines,
+		.bytes = row->sealed_bytes,
+		.first_ms = row->first_ms,
+		.last_ms = row->last_ms,
+		.attempt = 1,
+		.preset = SPAN("")};
 	enum status status = stream_unpack_view(row->state, viewing->arena, view, err);
 	if (status != OK)
 		error_prefix(err, "stream '%.*s'", SPAN_ARGS(row->name));
@@ -173,8 +191,9 @@ static enum status add_sealed(const struct viewing *viewing, struct store_reader
 	return OK;
 }
 
-enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
-	struct span stream, struct span metric, unsigned parts, struct job_view *out, struct error *err)
+enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
+	struct error *err)
 {
 	struct viewing viewing = {pipeline, arena, metric, parts};
 
@@ -183,6 +202,7 @@ enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *re
 	TRY(view_live(&viewing, stream, out, err));
 	TRY(add_sealed(&viewing, reader, stream, out, err));
 	if (stream.len && !out->stream_count)
-		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'", SPAN_ARGS(job), SPAN_ARGS(stream));
+		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'", SPAN_ARGS(job),
+			SPAN_ARGS(stream));
 	return OK;
 }

@@ -70,7 +70,8 @@ static void take_round(struct pipeline *pipeline, struct round *round, struct wo
 		round->items[round->count++] = work;
 		if (!work->is_control)
 			round->bytes += ((struct ingest *)work)->batch->text_bytes;
-		if (round->count == GROUP_ITEMS_MAX || round->bytes >= pipeline->options.group_bytes || clock_mono_ms() >= until_ms)
+		if (round->count == GROUP_ITEMS_MAX || round->bytes >= pipeline->options.group_bytes ||
+			clock_mono_ms() >= until_ms)
 			return;
 		next = queue_pop(pipeline->queue, 0);
 	}

@@ -12,7 +12,7 @@ enum { QUERY_MAX_BYTES = 8192, QUERY_MAX_TERMS = 64, QUERY_MAX_DEPTH = 32 };
 
 /* now_ms: what "-7d" and "today" are relative to. *out is NULL for an empty text. ERR_SEMANTIC with column: what was
  * expected there. */
-enum status query_parse(struct query_node **out, struct span text, int64_t now_ms, struct arena *arena, struct error *err)
-	MUST_CHECK;
+enum status query_parse(
+	struct query_node **out, struct span text, int64_t now_ms, struct arena *arena, struct error *err) MUST_CHECK;
 /* Canonical text: parses to an equal tree. */
 void query_print(const struct query_node *node, struct buf *out);

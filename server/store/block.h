@@ -12,7 +12,8 @@
 enum { BLOCK_MAX_BYTES = 1 << 20 };
 
 /* ts_ms of every line is set (NO_TIME is not stored: the sealer puts the line's effective log time). */
-enum status block_pack(const struct line *lines, size_t count, struct zstd *zstd, struct buf *out, struct error *err) MUST_CHECK;
+enum status block_pack(
+	const struct line *lines, size_t count, struct zstd *zstd, struct buf *out, struct error *err) MUST_CHECK;
 /* lines in the arena, texts in plain (cleared first); sent_bytes is not kept. ERR_INVALID: damaged. */
-enum status block_unpack(struct span data, struct zstd *zstd, struct buf *plain, struct arena *arena, struct line **lines,
-	size_t *count, struct error *err) MUST_CHECK;
+enum status block_unpack(struct span data, struct zstd *zstd, struct buf *plain, struct arena *arena,
+	struct line **lines, size_t *count, struct error *err) MUST_CHECK;

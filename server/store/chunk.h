@@ -11,6 +11,8 @@
 
 enum { CHUNK_MAX_POINTS = 1024 };
 
-enum status chunk_pack(const struct point *points, size_t count, struct zstd *zstd, struct buf *out, struct error *err) MUST_CHECK;
+enum status chunk_pack(
+	const struct point *points, size_t count, struct zstd *zstd, struct buf *out, struct error *err) MUST_CHECK;
 /* points has room for CHUNK_MAX_POINTS. ERR_INVALID: damaged. */
-enum status chunk_unpack(struct span data, struct zstd *zstd, struct point *points, size_t *count, struct error *err) MUST_CHECK;
+enum status chunk_unpack(
+	struct span data, struct zstd *zstd, struct point *points, size_t *count, struct error *err) MUST_CHECK;

@@ -19,8 +19,8 @@ struct store_tx;
 struct store_reader;
 
 struct store_options {
-	const char *path;	/* of the database; its lock is PATH.lock */
-	size_t wal_bytes;	/* a checkpoint with RESTART beyond this: 64 MiB */
+	const char *path; /* of the database; its lock is PATH.lock */
+	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
 };
@@ -68,7 +68,7 @@ struct job_row {
 	struct span name;
 	struct span team;
 	struct span document; /* JSON as created and merged, without derived fields */
-	struct span status;   /* SageMaker's TrainingJobStatus */
+	struct span status; /* SageMaker's TrainingJobStatus */
 	struct span secondary;
 	struct span failure_reason;
 	int64_t created_ms;
@@ -76,7 +76,7 @@ struct job_row {
 	int64_t ended_ms;
 	int64_t modified_ms;
 	uint32_t generation; /* of the metric definitions in force */
-	bool is_implicit;    /* made by its first line, no document was posted */
+	bool is_implicit; /* made by its first line, no document was posted */
 };
 /* Inserts (job_id 0, then set) or updates all columns. ERR_CONFLICT when the name is taken. */
 enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error *err) MUST_CHECK;
@@ -94,16 +94,16 @@ struct transition_row {
 	int64_t end_ms; /* 0: the present one */
 };
 /* Ends the newest transition at start_ms and appends this one. The same status again updates its message. */
-enum status store_add_transition(struct store_tx *tx, int64_t job_id, const struct transition_row *row,
-	struct error *err) MUST_CHECK;
+enum status store_add_transition(
+	struct store_tx *tx, int64_t job_id, const struct transition_row *row, struct error *err) MUST_CHECK;
 enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct transition_row **out, size_t *count, struct error *err) MUST_CHECK;
 
 /* Metric definitions: JSON array as given, one row a generation. */
-enum status store_put_definitions(struct store_tx *tx, int64_t job_id, uint32_t generation, struct span json,
-	struct error *err) MUST_CHECK;
-enum status store_read_definitions(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t generation,
-	struct span *json, struct error *err) MUST_CHECK; /* empty when there are none */
+enum status store_put_definitions(
+	struct store_tx *tx, int64_t job_id, uint32_t generation, struct span json, struct error *err) MUST_CHECK;
+enum status store_read_definitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	uint32_t generation, struct span *json, struct error *err) MUST_CHECK; /* empty when there are none */
 
 /* What a page of jobs shows, per metric, folded over streams; flushed from RAM. */
 struct summary_row {
@@ -125,7 +125,7 @@ enum status store_read_summaries(struct store_reader *reader, struct arena *aren
 
 struct job_search {
 	const struct query_node *query; /* NULL: all */
-	struct span sort;   /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
+	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
 	struct span cursor; /* "" or a next_cursor */
 	size_t limit;
 	bool wants_total;
@@ -134,7 +134,7 @@ struct job_search_result {
 	struct job_row *rows;
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
-	uint64_t total;		 /* when wanted */
+	uint64_t total; /* when wanted */
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;
@@ -153,7 +153,7 @@ struct stream_row {
 	uint64_t sealed_seq;
 	uint64_t sealed_lines;
 	uint64_t sealed_bytes; /* as sent, newlines included */
-	int64_t first_ms;      /* log times of the sealed lines; 0: none */
+	int64_t first_ms; /* log times of the sealed lines; 0: none */
 	int64_t last_ms;
 	struct span state; /* of the stream's consumers as of sealed_seq; opaque here */
 };
@@ -186,8 +186,8 @@ enum status store_read_journal(struct store_reader *reader, struct arena *arena,
 enum status store_next_journal(struct store_reader *reader, struct arena *arena, uint64_t *seq, struct span *record,
 	struct error *err) MUST_CHECK;
 /* The newest number ever given (its row always stays), 0 in a new database; and what the rows weigh. */
-enum status store_journal_figures(struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq, uint64_t *bytes,
-	struct error *err) MUST_CHECK;
+enum status store_journal_figures(struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq,
+	uint64_t *bytes, struct error *err) MUST_CHECK;
 /* Deletes rows below before_seq, at most limit of them, never the newest. */
 enum status store_trim_journal(struct store_tx *tx, uint64_t before_seq, size_t limit, struct error *err) MUST_CHECK;
 
@@ -221,7 +221,8 @@ struct chunk_row {
 	int64_t last_ms;
 	struct span data; /* store/chunk.h */
 };
-enum status store_put_chunk(struct store_tx *tx, const struct chunk_row *row, struct error *err) MUST_CHECK; /* replaces */
+enum status store_put_chunk(
+	struct store_tx *tx, const struct chunk_row *row, struct error *err) MUST_CHECK; /* replaces */
 /* The chunk that holds the point with this ordinal, else the first one behind it; point_count 0: none. */
 enum status store_read_chunk(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
 	uint64_t ordinal, struct chunk_row *out, struct error *err) MUST_CHECK;
@@ -233,7 +234,7 @@ struct incident_row {
 	int64_t job_id;
 	uint32_t incident_id; /* numbered within the job from 1 */
 	uint32_t series_id;
-	struct span job;    /* when read: the names */
+	struct span job; /* when read: the names */
 	struct span metric;
 	struct span stream;
 	struct incident incident;
@@ -245,8 +246,8 @@ enum status store_put_incident(struct store_tx *tx, struct incident_row *row, bo
 	struct error *err) MUST_CHECK;
 struct incident_filter {
 	int64_t job_id; /* 0: all jobs */
-	int state;	/* enum incident_state, -1: any */
-	int kind;	/* enum incident_kind, -1: any */
+	int state; /* enum incident_state, -1: any */
+	int kind; /* enum incident_kind, -1: any */
 	struct span cursor;
 	size_t limit;
 };
@@ -255,16 +256,16 @@ enum status store_read_incidents(struct store_reader *reader, struct arena *aren
 	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err) MUST_CHECK;
 enum status store_read_incident(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
 	struct incident_row *out, struct error *err) MUST_CHECK;
-enum status store_acknowledge_incident(struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms,
-	struct error *err) MUST_CHECK;
-enum status store_count_open_incidents(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
-	MUST_CHECK;
+enum status store_acknowledge_incident(
+	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms, struct error *err) MUST_CHECK;
+enum status store_count_open_incidents(
+	struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err) MUST_CHECK;
 
 /* ---- webhooks and their outbox ---- */
 struct webhook_row {
 	int64_t webhook_id; /* 0: new */
 	struct span url;
-	struct span format;	   /* "json" */
+	struct span format; /* "json" */
 	struct span sealed_secret; /* by base/crypto.h with the server's key */
 	enum severity minimum_severity;
 	bool is_enabled;
@@ -272,10 +273,10 @@ struct webhook_row {
 	int64_t created_ms;
 };
 enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err) MUST_CHECK;
-enum status store_read_webhooks(struct store_reader *reader, struct arena *arena, struct webhook_row **out, size_t *count,
-	struct error *err) MUST_CHECK;
-enum status store_read_webhook(struct store_reader *reader, struct arena *arena, int64_t webhook_id, struct webhook_row *out,
-	struct error *err) MUST_CHECK;
+enum status store_read_webhooks(struct store_reader *reader, struct arena *arena, struct webhook_row **out,
+	size_t *count, struct error *err) MUST_CHECK;
+enum status store_read_webhook(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	struct webhook_row *out, struct error *err) MUST_CHECK;
 enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK;
 
 enum delivery_state { DELIVERY_PENDING, DELIVERY_DONE, DELIVERY_DEAD };
@@ -312,7 +313,8 @@ struct token_row {
 	struct span team;
 	int64_t created_ms;
 };
-enum status store_put_token(struct store_tx *tx, struct token_row *row, struct error *err) MUST_CHECK; /* ERR_CONFLICT: name */
+enum status store_put_token(
+	struct store_tx *tx, struct token_row *row, struct error *err) MUST_CHECK; /* ERR_CONFLICT: name */
 enum status store_read_tokens(struct store_reader *reader, struct arena *arena, struct token_row **out, size_t *count,
 	struct error *err) MUST_CHECK;
 enum status store_delete_token(struct store_tx *tx, struct span name, struct error *err) MUST_CHECK; /* ERR_NOT_FOUND */

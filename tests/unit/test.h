@@ -16,14 +16,15 @@ struct test_case {
 #define TEST(identifier)                                                                                               \
 	static void test_##identifier(void);                                                                           \
 	static const struct test_case test_case_##identifier = {__FILE__, #identifier, test_##identifier};             \
-	static const struct test_case *const test_entry_##identifier                                                   \
-		__attribute__((used, section("test_cases"))) = &test_case_##identifier;                                \
+	static const struct test_case *const test_entry_##identifier __attribute__((used, section("test_cases"))) =    \
+		&test_case_##identifier;                                                                               \
 	static void test_##identifier(void)
 
 void test_fail(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 void test_check_span(const char *file, int line, const char *expression, struct span got, struct span want);
 void test_check_i64(const char *file, int line, const char *expression, int64_t got, int64_t want);
-void test_check_double(const char *file, int line, const char *expression, double got, double want); /* same bits, or both NaN */
+void test_check_double(
+	const char *file, int line, const char *expression, double got, double want); /* same bits, or both NaN */
 
 #define CHECK(condition) ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "not true: %s", #condition))
 #define CHECK_INT(got, want) test_check_i64(__FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(want))

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char presets[] = "{\"presets\":[{\"name\":\"steps\",\"detect\":\"^step \\\\d+ loss\",\"definitions\":["
-			      "{\"Name\":\"loss\",\"Regex\":\"^step (?<step>\\\\d+) loss (?<value>\\\\S+)\",\"Role\":\"loss\"},"
-			      "{\"Name\":\"lr\",\"Regex\":\"lr=(?<value>\\\\S+)\"}]}]}";
+static const char presets[] =
+	"{\"presets\":[{\"name\":\"steps\",\"detect\":\"^step \\\\d+ loss\",\"definitions\":["
+	"{\"Name\":\"loss\",\"Regex\":\"^step (?<step>\\\\d+) loss (?<value>\\\\S+)\",\"Role\":\"loss\"},"
+	"{\"Name\":\"lr\",\"Regex\":\"lr=(?<value>\\\\S+)\"}]}]}";
 
 struct rig {
 	char folder[64], path[96];
@@ -144,26 +145,30 @@ static struct batch *make_batch(int from, int to, int stream)
 
 /* ---- reading: everything there is, as text ---- */
 
-static enum status print_point(void *context, const struct stream_view *stream, const struct series_view *series, const struct point *p, int64_t x,
-	struct error *err)
+static enum status print_point(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *p, int64_t x, struct error *err)
 {
 	(void)err;
-	buf_printf(context, "%.*s %.*s %lld %lld %.17g %llu %u %lld\n", SPAN_ARGS(stream->name), SPAN_ARGS(series->metric), (long long)p->step,
-		(long long)p->ts_ms, p->value, (unsigned long long)p->line, p->attempt, (long long)x);
+	buf_printf(context, "%.*s %.*s %lld %lld %.17g %llu %u %lld\n", SPAN_ARGS(stream->name),
+		SPAN_ARGS(series->metric), (long long)p->step, (long long)p->ts_ms, p->value,
+		(unsigned long long)p->line, p->attempt, (long long)x);
 	return OK;
 }
 
-static void print_lines(struct rig *rig, struct store_reader *reader, struct arena *arena, const struct stream_view *stream, struct buf *out)
+static void print_lines(struct rig *rig, struct store_reader *reader, struct arena *arena,
+	const struct stream_view *stream, struct buf *out)
 {
 	struct line_view *lines;
 	uint64_t total;
 	size_t count;
 
-	CHECK_OK(pipeline_read_lines(rig->pipeline, reader, arena, SPAN("run"), stream->name, 0, 100000, &lines, &count, &total, &err));
+	CHECK_OK(pipeline_read_lines(
+		rig->pipeline, reader, arena, SPAN("run"), stream->name, 0, 100000, &lines, &count, &total, &err));
 	CHECK_INT(count, total);
 	CHECK_INT(total, stream->lines);
 	for (size_t i = 0; i < count; i++)
-		buf_printf(out, "%llu %lld %.*s\n", (unsigned long long)lines[i].number, (long long)lines[i].ts_ms, SPAN_ARGS(lines[i].text));
+		buf_printf(out, "%llu %lld %.*s\n", (unsigned long long)lines[i].number, (long long)lines[i].ts_ms,
+			SPAN_ARGS(lines[i].text));
 }
 
 static int by_key(const void *a, const void *b)
@@ -189,9 +194,9 @@ static void print_incidents(struct store_reader *reader, struct arena *arena, st
 	/* their numbers are given in the order of the commits, which may differ: the set is what counts */
 	qsort(rows, count, sizeof *rows, by_key);
 	for (size_t i = 0; i < count; i++)
-		buf_printf(out, "incident %.*s %s %llu %s %lld\n", SPAN_ARGS(rows[i].stream), incident_kind_name(rows[i].incident.kind),
-			(unsigned long long)rows[i].incident.opened_ordinal, incident_state_name(rows[i].incident.state),
-			(long long)rows[i].incident.first_step);
+		buf_printf(out, "incident %.*s %s %llu %s %lld\n", SPAN_ARGS(rows[i].stream),
+			incident_kind_name(rows[i].incident.kind), (unsigned long long)rows[i].incident.opened_ordinal,
+			incident_state_name(rows[i].incident.state), (long long)rows[i].incident.first_step);
 }
 
 static void print_all(struct rig *rig, struct buf *out)
@@ -202,19 +207,25 @@ static void print_all(struct rig *rig, struct buf *out)
 	const char *const metrics[] = {"loss", "lr"};
 
 	CHECK_OK(store_reader_new(&reader, rig->store, &err));
-	CHECK_OK(pipeline_view_job(rig->pipeline, reader, arena, SPAN("run"), SPAN(""), SPAN(""), VIEW_SERIES | VIEW_TAILS, &view, &err));
+	CHECK_OK(pipeline_view_job(
+		rig->pipeline, reader, arena, SPAN("run"), SPAN(""), SPAN(""), VIEW_SERIES | VIEW_TAILS, &view, &err));
 	for (size_t i = 0; i < view.stream_count; i++) {
 		const struct stream_view *stream = &view.streams[i];
 		buf_printf(out, "%.*s lines %llu bytes %llu attempt %u first %lld last %lld\n", SPAN_ARGS(stream->name),
-			(unsigned long long)stream->lines, (unsigned long long)stream->bytes, stream->attempt, (long long)stream->first_ms,
-			(long long)stream->last_ms);
+			(unsigned long long)stream->lines, (unsigned long long)stream->bytes, stream->attempt,
+			(long long)stream->first_ms, (long long)stream->last_ms);
 		for (size_t j = 0; j < stream->health_count; j++)
-			buf_printf(out, "%.*s tried %llu matched %llu\n", SPAN_ARGS(stream->health[j].name), (unsigned long long)stream->health[j].tried,
+			buf_printf(out, "%.*s tried %llu matched %llu\n", SPAN_ARGS(stream->health[j].name),
+				(unsigned long long)stream->health[j].tried,
 				(unsigned long long)stream->health[j].matched);
 		print_lines(rig, reader, arena, stream, out);
 	}
 	for (int i = 0; i < 2; i++) {
-		struct chart_query query = {.metric = span_from(metrics[i]), .stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX, .attempts = ATTEMPTS_ALL};
+		struct chart_query query = {.metric = span_from(metrics[i]),
+			.stream = SPAN(""),
+			.from = INT64_MIN,
+			.to = INT64_MAX,
+			.attempts = ATTEMPTS_ALL};
 		CHECK_OK(pipeline_each_point(rig->pipeline, reader, arena, &view, &query, print_point, out, &err));
 	}
 	print_incidents(reader, arena, out);
@@ -383,7 +394,9 @@ TEST(a_document_may_follow_the_first_line_but_not_another_document)
 
 	rig_make(&rig, false);
 	CHECK_INT(send_batch(&rig, one_line("j", "a", "x", NO_TIME)).status, OK);
-	CHECK_OK(create(&rig, "{\"TrainingJobName\":\"j\",\"HyperParameters\":{\"lr\":\"1\",\"HF_TOKEN\":\"hf_abcdefghijklmnop\"}}", &err));
+	CHECK_OK(create(&rig,
+		"{\"TrainingJobName\":\"j\",\"HyperParameters\":{\"lr\":\"1\",\"HF_TOKEN\":\"hf_abcdefghijklmnop\"}}",
+		&err));
 	CHECK_FAILS(create(&rig, "{\"TrainingJobName\":\"j\"}", &err), ERR_CONFLICT, "exists already");
 	CHECK_OK(store_reader_new(&reader, rig.store, &err));
 	CHECK_OK(store_read_job(reader, arena, SPAN("j"), &row, &err));
@@ -402,8 +415,10 @@ TEST(a_wrong_document_names_the_field_and_the_column)
 	struct error wrong = {0};
 
 	rig_make(&rig, false);
-	CHECK_INT(create(&rig,
-			  "{\"TrainingJobName\":\"j\",\"AlgorithmSpecification\":{\"MetricDefinitions\":[{\"Name\":\"a\",\"Regex\":\"(x\"}]}}", &wrong),
+	CHECK_INT(
+		create(&rig,
+			"{\"TrainingJobName\":\"j\",\"AlgorithmSpecification\":{\"MetricDefinitions\":[{\"Name\":\"a\",\"Regex\":\"(x\"}]}}",
+			&wrong),
 		ERR_SEMANTIC);
 	CHECK_TEXT(wrong.field, "AlgorithmSpecification.MetricDefinitions[0].Regex");
 	CHECK(wrong.column > 0);
