@@ -1,4 +1,5 @@
 /* The thread of the outbox. It reads, lets go of the database, posts, and reports: no snapshot is held during a post. */
+#include "alert/rule.h"
 #include "alert/webhook.h"
 
 #include "base/clock.h"

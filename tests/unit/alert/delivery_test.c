@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "alert/rule.h"
 #include "alert/webhook.h"
 
 TEST(signature_is_the_specification_s)

@@ -1,5 +1,6 @@
 #include "toy_server.h"
 
+#include "alert/rule.h"
 #include "alert/webhook.h"
 #include "base/clock.h"
 
