@@ -282,6 +282,8 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	row.secondary = transition->secondary;
 	row.failure_reason = change->phase->is_final ? transition->failure_reason : SPAN("");
 	row.modified_ms = change->now_ms;
+	if (transition->time_ms < row.created_ms)
+		row.created_ms = transition->time_ms; /* told afterwards */
 	if (!row.started_ms && span_equal(transition->secondary, SPAN("Training")))
 		row.started_ms = transition->time_ms;
 	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;

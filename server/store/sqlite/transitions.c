@@ -36,12 +36,15 @@ static enum status update_message(
 	return statement_run(&s, err);
 }
 
+/* A sender's clock, or a run that is told afterwards, may be before what stands here: no phase ends before it began. */
 static enum status end_at(struct store_tx *tx, int64_t job_id, int64_t position, int64_t ms, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE transitions SET end_ms = ? WHERE job_id = ? AND position = ? AND end_ms = 0", err));
+		"UPDATE transitions SET start_ms = min(start_ms, ?), end_ms = ? WHERE job_id = ? AND position = ? AND end_ms = 0",
+		err));
+	bind_i64(&s, ms);
 	bind_i64(&s, ms);
 	bind_i64(&s, job_id);
 	bind_i64(&s, position);

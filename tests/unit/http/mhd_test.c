@@ -118,9 +118,9 @@ static void wake_stream(const char *text, bool is_over)
 	lock();
 	snprintf(toy.text, sizeof toy.text, "%s", text);
 	toy.is_stream_over = is_over;
-	struct http_stream *stream = toy.stream;
+	if (toy.stream) /* under the lock: stream_free waits for it, so that no wake comes behind it */
+		http_stream_wake(toy.stream);
 	unlock();
-	http_stream_wake(stream);
 }
 
 TEST(streams_send_what_comes)
