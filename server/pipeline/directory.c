@@ -163,6 +163,14 @@ struct stream_state *job_find_stream(struct job_state *job, struct span name)
 	return found;
 }
 
+struct stream_state *job_stream_at(struct job_state *job, size_t index)
+{
+	pthread_mutex_lock(&job->mutex);
+	struct stream_state *stream = index < job->stream_count ? job->streams[index] : NULL;
+	pthread_mutex_unlock(&job->mutex);
+	return stream;
+}
+
 struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id)
 {
 	struct stream_state *found = NULL;

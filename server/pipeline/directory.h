@@ -3,6 +3,7 @@
  *      state of the consumers. Everything here can be rebuilt from the store and the journal.
  * Ownership: reference counts; the directory holds one on each job, a job one on each of its streams.
  * Threads: each field says who. "lock" is the stream's mutex: held for one slice by extraction, shortly by all others.
+ *      Order: a stream's mutex, then its job's; never the other way round (walk the streams by job_stream_at).
  */
 #pragma once
 
@@ -132,6 +133,7 @@ void stream_state_free(struct stream_state *stream);
 bool job_add_stream(struct job_state *job, struct stream_state *stream); /* takes it */
 void job_drop_stream(struct job_state *job, struct stream_state *stream); /* undoes it, and frees it: a rollback */
 struct stream_state *job_find_stream(struct job_state *job, struct span name); /* not counted: lives with the job */
+struct stream_state *job_stream_at(struct job_state *job, size_t index); /* NULL: there are not so many */
 struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id);
 
 void series_state_free(struct series_state *series);

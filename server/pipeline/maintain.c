@@ -215,15 +215,13 @@ static enum status find_needed(struct maintenance *m, uint64_t *before_seq, stru
 		atomic_load(&m->pipeline->figures.committed_seq) + 1; /* read before the ranges: see plan_publish */
 	TRY(directory_list(m->pipeline->directory, &jobs, &count, err));
 	for (size_t i = 0; i < count; i++) {
-		pthread_mutex_lock(&jobs[i]->mutex);
-		for (size_t j = 0; j < jobs[i]->stream_count && !atomic_load(&jobs[i]->is_deleted); j++) {
-			struct stream_state *stream = jobs[i]->streams[j];
+		struct stream_state *stream;
+		for (size_t j = 0; !atomic_load(&jobs[i]->is_deleted) && (stream = job_stream_at(jobs[i], j)); j++) {
 			pthread_mutex_lock(&stream->mutex);
 			if (stream->range_count && stream->ranges[0].seq < *before_seq)
 				*before_seq = stream->ranges[0].seq;
 			pthread_mutex_unlock(&stream->mutex);
 		}
-		pthread_mutex_unlock(&jobs[i]->mutex);
 		job_unref(jobs[i]);
 	}
 	return OK;
@@ -274,14 +272,12 @@ static bool is_idle(struct job_state *job, int64_t now_ms)
 {
 	bool idle = now_ms - atomic_load(&job->touched_ms) > FORGET_MS && !atomic_load(&job->is_summary_dirty);
 
-	pthread_mutex_lock(&job->mutex);
-	for (size_t i = 0; i < job->stream_count && idle; i++) {
-		pthread_mutex_lock(&job->streams[i]->mutex);
-		idle = job->streams[i]->range_count == 0 && !job->streams[i]->pending_incidents &&
-		       !job->streams[i]->is_dirty;
-		pthread_mutex_unlock(&job->streams[i]->mutex);
+	struct stream_state *stream;
+	for (size_t i = 0; idle && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		idle = stream->range_count == 0 && !stream->pending_incidents;
+		pthread_mutex_unlock(&stream->mutex);
 	}
-	pthread_mutex_unlock(&job->mutex);
 	return idle;
 }
 
@@ -336,15 +332,9 @@ static void look_at_streams(struct maintenance *m, bool *has_idle)
 	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
 		return; /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
-		pthread_mutex_lock(&jobs[i]->mutex);
-		size_t streams = jobs[i]->stream_count;
-		pthread_mutex_unlock(&jobs[i]->mutex);
-		for (size_t j = 0; j < streams; j++) {
-			pthread_mutex_lock(&jobs[i]->mutex);
-			struct stream_state *stream = jobs[i]->streams[j];
-			pthread_mutex_unlock(&jobs[i]->mutex);
+		struct stream_state *stream;
+		for (size_t j = 0; (stream = job_stream_at(jobs[i], j)); j++)
 			resum_stream(m, stream);
-		}
 		*has_idle = *has_idle || is_idle(jobs[i], clock_wall_ms());
 		job_unref(jobs[i]);
 	}

@@ -145,12 +145,8 @@ static enum status choose_job(struct seal *seal, struct job_state *job, bool *ha
 {
 	enum status status = OK;
 
-	for (size_t i = 0; status == OK; i++) {
-		pthread_mutex_lock(&job->mutex);
-		struct stream_state *stream = i < job->stream_count ? job->streams[i] : NULL;
-		pthread_mutex_unlock(&job->mutex);
-		if (!stream)
-			break;
+	struct stream_state *stream;
+	for (size_t i = 0; status == OK && (stream = job_stream_at(job, i)); i++) {
 		pthread_mutex_lock(&stream->mutex);
 		if (is_due(seal, stream)) {
 			if (seal->count == UNITS_MAX || seal->text_bytes >= RUN_TEXT_BYTES)

@@ -79,7 +79,7 @@ def test_log_text_is_only_text(server, browser):
         "\x1b[31mred\x1b[0m step: 1 loss: 2.5", *losses(2, 10)])
     browser.open(server.url + "/jobs/%3Cb%3Ex%3C%2Fb%3E")
     browser.wait_for("return document.querySelector('[role=log]')?.innerText.includes('onerror')", what="the line as text")
-    assert browser.run("return document.querySelectorAll('[role=log] img, [role=log] script, main b').length") == 0
+    assert browser.run("return document.querySelectorAll('[role=log] img, [role=log] script, [role=log] b').length") == 0
     assert "owned" not in browser.run("return document.title")
     check_console(browser)
 
