@@ -7,8 +7,9 @@
 #include "base/buf.h"
 #include "store/store.h"
 
-/* Historic incidents and those below the webhook's severity are not told; a team's webhook hears of its team's jobs only. */
-bool rule_wants(const struct webhook_row *webhook, const struct incident_row *incident, struct span job_team);
+/* Told are the opening (or its reaching the webhook's severity) and the end. Historic incidents and those below the webhook's severity are not told; a team's webhook hears of its team's jobs only. */
+bool rule_wants(const struct webhook_row *webhook, const struct incident_row *incident,
+	const struct incident_news *news, struct span job_team);
 
 /*
  * The message: {"type":"incident.opened"|"incident.recovered","timestamp":ISO 8601,"data":{the incident as in the API,

@@ -44,13 +44,16 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 	waiting.control = (struct control){.work = run_work, .done = settle, .context = &waiting};
 	pthread_mutex_init(&waiting.mutex, NULL);
 	pthread_cond_init(&waiting.settled, NULL);
-	waiting.status = pipeline_push_control(pipeline, &waiting.control, &waiting.err);
+	/* not into waiting: once it is pushed that is the writer's */
+	enum status pushed = pipeline_push_control(pipeline, &waiting.control, err);
 	pthread_mutex_lock(&waiting.mutex);
-	while (waiting.status == OK && !waiting.is_done)
+	while (pushed == OK && !waiting.is_done)
 		pthread_cond_wait(&waiting.settled, &waiting.mutex);
 	pthread_mutex_unlock(&waiting.mutex);
 	pthread_cond_destroy(&waiting.settled);
 	pthread_mutex_destroy(&waiting.mutex);
+	if (pushed != OK)
+		return pushed;
 	if (waiting.status != OK && err)
 		*err = waiting.err;
 	return waiting.status;

@@ -50,19 +50,19 @@ static enum status write_said(void *context, struct store_tx *tx, struct error *
 	struct said *said = context;
 	struct webhook_row *webhooks;
 	size_t count;
-	bool is_new, has_changed;
+	struct incident_news news;
 
 	said->has_news = said->has_deliveries = false;
 	if (atomic_load(&said->stream->job->is_deleted))
 		return OK;
 	TRY(store_put_series(tx, &said->series, err));
-	TRY(store_put_incident(tx, &said->row, &is_new, &has_changed, err));
-	said->has_news = is_new || has_changed;
+	TRY(store_put_incident(tx, &said->row, &news, err));
+	said->has_news = news.is_new || news.has_ended || news.is_raised;
 	if (!said->has_news)
 		return OK;
 	TRY(store_read_webhooks(store_tx_reader(tx), said->arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++)
-		if (rule_wants(&webhooks[i], &said->row, span_from(said->stream->job->team)))
+		if (rule_wants(&webhooks[i], &said->row, &news, span_from(said->stream->job->team)))
 			TRY(add_delivery(said, &webhooks[i], tx, err));
 	return OK;
 }

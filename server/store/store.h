@@ -240,10 +240,17 @@ struct incident_row {
 	struct incident incident;
 	int64_t acknowledged_ms; /* 0: not */
 };
-/* By its key (job, series, kind, opened_ordinal): inserts, or updates what a detector may change. *is_new, *has_changed
- * (of the state) say what happened; the id is set. A replay that says the same again changes nothing. */
-enum status store_put_incident(struct store_tx *tx, struct incident_row *row, bool *is_new, bool *has_changed_state,
-	struct error *err) MUST_CHECK;
+/* What a put said that was not known before. */
+struct incident_news {
+	bool is_new;
+	bool is_raised; /* its severity rose */
+	bool has_ended; /* it was open and is not any more */
+	enum severity before; /* the severity that was known; of a new one: SEVERITY_INFO */
+};
+/* By its key (job, series, kind, opened_ordinal): inserts, or updates what a detector may change; the id is set. A replay
+ * that says the same again is no news and changes nothing. */
+enum status store_put_incident(
+	struct store_tx *tx, struct incident_row *row, struct incident_news *news, struct error *err) MUST_CHECK;
 struct incident_filter {
 	int64_t job_id; /* 0: all jobs */
 	int state; /* enum incident_state, -1: any */

@@ -4,9 +4,11 @@
  *
  *   bench_load bulk  --port N --job NAME [--connections 4] [--seconds 10] [--bytes 0] [--text-mib 64] [--chunked]
  *   bench_load small --port N --job NAME [--connections 32] [--seconds 10] [--bytes 0] [--text-mib 2] [--lines 20]
+ *                    [--jobs 4] [--streams 32]
  *
  * bulk: each body is a whole text and a stream of its own; connection i writes to the job NAME-i.
- * small: each request is a few lines; connection i is stream i of the job NAME-(i modulo --jobs).
+ * small: each request is a few lines; a connection goes round its share of the streams, stream i is of the job
+ *        NAME-(i modulo --jobs).
  * A 429 is waited out as Retry-After says and sent again. A connection that breaks stays closed. One line of JSON.
  */
 #include "corpus.h"
@@ -53,7 +55,7 @@ struct connection {
 
 struct load {
 	bool is_bulk, is_chunked;
-	unsigned port, connection_count, job_count, batch_lines;
+	unsigned port, connection_count, job_count, stream_count, batch_lines;
 	const char *job;
 	double seconds;
 	uint64_t max_bytes;
@@ -173,15 +175,18 @@ static void add_window(struct connection *connection)
 static void write_head(struct connection *connection)
 {
 	const struct load *load = connection->load;
-	unsigned job = load->is_bulk ? connection->number : connection->number % load->job_count;
-	unsigned stream = load->is_bulk ? connection->body_number : connection->number + 1;
+	unsigned share = load->stream_count / load->connection_count;
+	unsigned stream = connection->number;
 	char length[64] = "Transfer-Encoding: chunked";
 
+	if (!load->is_bulk && share > 1)
+		stream += connection->body_number % share * load->connection_count;
 	if (!load->is_chunked)
 		snprintf(length, sizeof length, "Content-Length: %zu", connection->body_end - connection->body_start);
 	size_t len = (size_t)snprintf(connection->head, sizeof connection->head,
 		"POST /api/v1/logs?job=%s-%u&stream=algo-%u HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n%s\r\n\r\n",
-		load->job, job, stream, length);
+		load->job, load->is_bulk ? stream : stream % load->job_count,
+		load->is_bulk ? connection->body_number : stream + 1, length);
 	add_part(connection, connection->head, len);
 }
 
@@ -426,9 +431,10 @@ static void read_options(struct load *load, int argc, char **argv)
 {
 	static const struct option options[] = {{"port", required_argument, NULL, 'p'},
 		{"job", required_argument, NULL, 'j'}, {"jobs", required_argument, NULL, 'J'},
-		{"connections", required_argument, NULL, 'c'}, {"seconds", required_argument, NULL, 's'},
-		{"bytes", required_argument, NULL, 'b'}, {"text-mib", required_argument, NULL, 't'},
-		{"lines", required_argument, NULL, 'l'}, {"chunked", no_argument, NULL, 'k'}, {0}};
+		{"streams", required_argument, NULL, 'S'}, {"connections", required_argument, NULL, 'c'},
+		{"seconds", required_argument, NULL, 's'}, {"bytes", required_argument, NULL, 'b'},
+		{"text-mib", required_argument, NULL, 't'}, {"lines", required_argument, NULL, 'l'},
+		{"chunked", no_argument, NULL, 'k'}, {0}};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0)
@@ -441,6 +447,9 @@ static void read_options(struct load *load, int argc, char **argv)
 			break;
 		case 'J':
 			load->job_count = number(optarg);
+			break;
+		case 'S':
+			load->stream_count = number(optarg);
 			break;
 		case 'c':
 			load->connection_count = number(optarg);

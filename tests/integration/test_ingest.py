@@ -230,7 +230,7 @@ def test_plain_text_needs_a_job(server):
 @pytest.mark.parametrize("name", ["x" * 256, "a\nb", "", "a\x00b"])
 def test_bad_job_name(server, name):
     body = problem(server.post("/api/v1/logs?job=" + "".join(f"%{byte:02X}" for byte in name.encode()), "x\n"), 400)
-    assert body["field"] == "job" or "%00" in body["detail"] or "NUL" in body["detail"]
+    assert body.get("field") == "job" or "NUL" in body["detail"], body
 
 
 @pytest.mark.parametrize("path", ["", "/logs", "/metrics", "/points?metric=loss", "/streams"])

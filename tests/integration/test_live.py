@@ -14,10 +14,6 @@ def collect_points(live, count):
     return found
 
 
-def wait_for_subscriber(server):
-    server.wait_for_points("warm-up", "train:loss", 1)
-
-
 def test_line_becomes_an_event(server):
     live = server.live("jobs=j&kinds=points,lines,job")
     assert live.status == 200 and live.headers["Content-Type"].startswith("text/event-stream")
@@ -70,6 +66,33 @@ def test_replay_after_a_sequence(server):
     late.next("points", where=lambda event: points_of(event)[-1][0] == 2)
 
 
+def is_news_or_resync(event, step):
+    return event["event"] == "resync" or (event["event"] == "points" and points_of(event)[-1][0] == step)
+
+
+def test_gap_between_load_and_subscription(server):
+    """What came after the page had loaded and before it listened, when nobody else listened either."""
+    server.send("j", "step: 1 loss: 1.0")
+    server.wait_for_points("j", "train:loss", 1)
+    after = server.points("j", "train:loss")["seq"]
+    server.send("j", "step: 2 loss: 2.0")
+    server.wait_for_points("j", "train:loss", 2)
+    wait_until(lambda: server.get("/api/v1/jobs").body["jobs"][0]["lines"] == 2, what="the flushed row: the event's time has passed")
+    server.live(f"jobs=j&after={after}").next(where=lambda event: is_news_or_resync(event, 2))
+
+
+def test_gap_over_a_restart(server):
+    """A page that was connected before comes back after the first new point."""
+    live = server.live("jobs=j&kinds=points")
+    server.send("j", "step: 1 loss: 1.0")
+    after = live.next("points")["id"]
+    server.restart()
+    server.send("j", "step: 2 loss: 2.0")
+    server.wait_for_points("j", "train:loss", 2)
+    wait_until(lambda: server.get("/api/v1/jobs").body["jobs"][0]["lines"] == 2, what="the flushed row")
+    server.live("jobs=j", {"Last-Event-ID": after}).next(where=lambda event: is_news_or_resync(event, 2))
+
+
 def test_last_event_id_replays_too(server):
     first = server.live("jobs=j&kinds=points")
     server.send("j", "step: 1 loss: 1.0")
@@ -113,4 +136,8 @@ def test_too_many_subscribers(make_server):
     reply = server.get("/api/v1/live?jobs=c")
     assert reply.status in (429, 503) and reply.headers["Retry-After"]
     server.subscribers[0].close()
-    wait_until(lambda: server.live("jobs=c").status == 200, what="room after one left")
+
+    def has_room(): # a closed connection is noticed when something is written to it
+        server.send("a", "step: 1 loss: 1.0")
+        return server.live("jobs=c").status == 200
+    wait_until(has_room, what="room after one left")

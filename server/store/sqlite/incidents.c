@@ -111,7 +111,7 @@ static bool is_news(const struct known *known, const struct incident *incident)
 }
 
 enum status store_put_incident(
-	struct store_tx *tx, struct incident_row *row, bool *is_new, bool *has_changed_state, struct error *err)
+	struct store_tx *tx, struct incident_row *row, struct incident_news *news, struct error *err)
 {
 	struct known known;
 
@@ -123,8 +123,10 @@ enum status store_put_incident(
 	} else if (is_news(&known, &row->incident)) {
 		TRY(update(tx, row, id, err));
 	}
-	*is_new = !known.is_there;
-	*has_changed_state = known.is_there && known.state == INCIDENT_OPEN && row->incident.state != INCIDENT_OPEN;
+	news->is_new = !known.is_there;
+	news->before = known.is_there ? known.severity : SEVERITY_INFO;
+	news->is_raised = known.is_there && row->incident.severity > known.severity;
+	news->has_ended = known.is_there && known.state == INCIDENT_OPEN && row->incident.state != INCIDENT_OPEN;
 	row->incident_id = (uint32_t)id;
 	return OK;
 }

@@ -3,8 +3,7 @@
 #include <float.h>
 
 struct outcome {
-	bool is_new;
-	bool has_changed;
+	struct incident_news news;
 };
 
 static struct incident_row spike(int64_t job, uint64_t ordinal, int64_t opened_ms)
@@ -29,7 +28,7 @@ static struct outcome put(struct harness *h, struct incident_row *row)
 {
 	struct outcome outcome;
 
-	CHECK_OK(store_put_incident(h->tx, row, &outcome.is_new, &outcome.has_changed, &err));
+	CHECK_OK(store_put_incident(h->tx, row, &outcome.news, &err));
 	return outcome;
 }
 
@@ -64,20 +63,20 @@ TEST(a_replay_repeats_nothing)
 	for (int replay = 0; replay < 3; replay++) {
 		bool is_first = replay == 0;
 		struct outcome outcome = put(&h, &row);
-		CHECK_INT(outcome.is_new, is_first);
-		CHECK(!outcome.has_changed);
+		CHECK_INT(outcome.news.is_new, is_first);
+		CHECK(!outcome.news.has_ended);
 		CHECK_INT(row.incident_id, 1);
 		outcome = put(&h, &escalated);
-		CHECK(!outcome.is_new && !outcome.has_changed);
+		CHECK(!outcome.news.is_new && !outcome.news.has_ended);
 		outcome = put(&h, &row); /* what was said before is no news */
-		CHECK(!outcome.is_new && !outcome.has_changed);
+		CHECK(!outcome.news.is_new && !outcome.news.has_ended);
 		struct incident_row got = read_back(&h, job, 1);
 		CHECK_INT(got.incident.severity, SEVERITY_CRITICAL);
 		CHECK_INT(got.incident.last_step, 8);
 		CHECK_DOUBLE(got.incident.worst, INFINITY);
 		outcome = put(&h, &closed);
-		CHECK(!outcome.is_new);
-		CHECK_INT(outcome.has_changed, is_first);
+		CHECK(!outcome.news.is_new);
+		CHECK_INT(outcome.news.has_ended, is_first);
 		CHECK_INT(read_back(&h, job, 1).incident.state, INCIDENT_RECOVERED);
 		CHECK_INT(read_back(&h, job, 1).incident.closed_ms, 900);
 	}
@@ -93,9 +92,9 @@ TEST(the_key_tells_incidents_apart)
 	struct incident_row first = spike(job, 40, 1), later = spike(job, 41, 1), other = spike(job, 40, 1);
 
 	other.incident.kind = INCIDENT_NON_FINITE;
-	CHECK(put(&h, &first).is_new);
-	CHECK(put(&h, &later).is_new);
-	CHECK(put(&h, &other).is_new);
+	CHECK(put(&h, &first).news.is_new);
+	CHECK(put(&h, &later).news.is_new);
+	CHECK(put(&h, &other).news.is_new);
 	CHECK_INT(other.incident_id, 3);
 	harness_commit(&h);
 	harness_done(&h);

@@ -219,13 +219,13 @@ static void fill_job(struct harness *h, int64_t job)
 	struct delivery_row delivery = {.webhook_id = 1, .job_id = job, .incident_id = 1};
 	struct summary_row summary = {.metric = SPAN("loss")};
 	struct transition_row transition = {.status = SPAN("Starting"), .start_ms = 1};
-	bool is_new, has_changed;
+	struct incident_news news;
 
 	CHECK_OK(
 		store_put_block(h->tx, &(struct block_row){.job_id = job, .stream_id = stream, .line_count = 1}, &err));
 	CHECK_OK(store_put_chunk(
 		h->tx, &(struct chunk_row){.job_id = job, .series_id = series, .point_count = 1}, &err));
-	CHECK_OK(store_put_incident(h->tx, &incident, &is_new, &has_changed, &err));
+	CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
 	CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
 	CHECK_OK(store_put_summaries(h->tx, job, &(struct job_counts){.lines = 1}, &summary, 1, &err));
 	CHECK_OK(store_add_transition(h->tx, job, &transition, &err));

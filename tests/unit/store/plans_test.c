@@ -53,7 +53,7 @@ static void call_writers(struct harness *h)
 	struct summary_row summary = {.metric = SPAN("loss"), .role = ROLE_LOSS};
 	struct stream_row stream = {.name = SPAN("s")};
 	struct series_row series = {.stream_id = 1, .metric = SPAN("loss")};
-	bool is_new, has_changed;
+	struct incident_news news;
 
 	for (int again = 0; again < 2; again++) { /* inserts, then updates */
 		CHECK_OK(store_put_job(h->tx, &job, &err));
@@ -64,7 +64,7 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_put_token(h->tx, &token, &err));
 		CHECK_OK(store_put_webhook(h->tx, &webhook, &err));
 		CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
-		CHECK_OK(store_put_incident(h->tx, &incident, &is_new, &has_changed, &err));
+		CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
 		CHECK_OK(store_put_summaries(h->tx, 1, &(struct job_counts){0}, &summary, 1 - (size_t)again, &err));
 		CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Starting")}, &err));
 		CHECK_OK(store_put_definitions(h->tx, 1, 1, SPAN("[]"), &err));

@@ -285,7 +285,7 @@ TEST(search_a_pattern_that_explodes_is_told)
 TEST(search_incidents)
 {
 	struct harness h = harness_new();
-	bool is_new, has_changed;
+	struct incident_news news;
 
 	harness_begin(&h);
 	int64_t job_id = put_job(&h, "a", "Failed", 1, "{}");
@@ -295,7 +295,7 @@ TEST(search_incidents)
 	struct incident_row row = {.job_id = job_id,
 		.series_id = series_id,
 		.incident = {.kind = INCIDENT_DIVERGENCE, .severity = SEVERITY_CRITICAL}};
-	CHECK_OK(store_put_incident(h.tx, &row, &is_new, &has_changed, &err));
+	CHECK_OK(store_put_incident(h.tx, &row, &news, &err));
 	harness_commit(&h);
 	check_found(&h, text_term(h.arena, QUERY_PROPERTY, "incident", QUERY_EQUAL, "divergence"), "", "a");
 	check_found(&h, text_term(h.arena, QUERY_PROPERTY, "incident", QUERY_EQUAL, "loss_spike"), "", "");
