@@ -168,7 +168,7 @@ unsigned http_server_port(const struct http_server *server);
 const struct http_counters *http_server_counters(const struct http_server *server);
 
 /*
- * The stop order: quiesce (no new connections; requests that are not ingest are still answered; new uploads get 503),
+ * The stop order: quiesce (requests that are not ingest are still answered; new uploads get 503),
  * then the caller drains its writer, then end_streams (every stream is woken and ends; suspended uploads must have been
  * resumed by the writer), then free (waits for what is under way, at most deadline_ms, and stops the daemon).
  */

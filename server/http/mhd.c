@@ -224,11 +224,6 @@ enum status mhd_start(
 	return OK;
 }
 
-void mhd_quiesce(struct mhd *mhd)
-{
-	MHD_quiesce_daemon(mhd->daemon);
-}
-
 void mhd_stop(struct mhd *mhd)
 {
 	MHD_stop_daemon(mhd->daemon);

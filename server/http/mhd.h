@@ -34,7 +34,6 @@ struct mhd_options {
 
 enum status mhd_start(
 	struct mhd **out, struct http_server *server, const struct mhd_options *options, struct error *err) MUST_CHECK;
-void mhd_quiesce(struct mhd *mhd); /* no new connections; the listening socket can be closed */
 void mhd_stop(struct mhd *mhd); /* ends all connections; no connection may be suspended; frees */
 
 void mhd_suspend(struct MHD_Connection *connection);

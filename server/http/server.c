@@ -172,13 +172,13 @@ const struct http_counters *http_server_counters(const struct http_server *serve
 	return &server->counters;
 }
 
-/* The socket is shut, not closed: an I/O thread may be about to use its number. */
+/*
+ * Connections are still taken, and told 503 where it matters: libmicrohttpd 0.9.75 ends the process when
+ * MHD_quiesce_daemon meets one of its own threads at the removal of the listening socket from the epoll set.
+ */
 void http_server_quiesce(struct http_server *server)
 {
-	if (atomic_exchange(&server->is_quiescing, true))
-		return;
-	mhd_quiesce(server->mhd);
-	shutdown(server->listen_socket, SHUT_RDWR);
+	atomic_store(&server->is_quiescing, true);
 }
 
 static void wake_streams(struct http_server *server)
