@@ -31,7 +31,7 @@ static enum status new_node(struct parser *parser, enum query_kind kind, struct 
 
 static enum status join(struct parser *parser, enum query_kind kind, struct query_node **left, struct query_node *right)
 {
-	struct query_node *node;
+	struct query_node *node = NULL;
 
 	TRY(new_node(parser, kind, &node));
 	node->left = *left;
@@ -150,7 +150,7 @@ static enum status parse_text(struct parser *parser, const struct name *name, st
 static enum status parse_term(struct parser *parser, struct query_node **out)
 {
 	struct lexer *lexer = &parser->lexer;
-	struct query_node *node;
+	struct query_node *node = NULL;
 	struct lexed_text lexed;
 	struct name name;
 
@@ -185,7 +185,7 @@ static enum status parse_group(struct parser *parser, struct query_node **out)
 static enum status parse_unary(struct parser *parser, struct query_node **out)
 {
 	struct lexer *lexer = &parser->lexer;
-	struct query_node *node;
+	struct query_node *node = NULL;
 
 	lexer_skip_blanks(lexer);
 	if (parser->depth >= QUERY_MAX_DEPTH)
