@@ -227,7 +227,9 @@ void response_compress(struct http_response *response, struct span accept_encodi
 
 void response_each_header(const struct http_response *response, response_visit *visit, void *context)
 {
-	bool is_page = span_starts_with(span_from(response->content_type), SPAN("text/html"));
+	/* a worker lives under the policy of its own script, not of the page: without this it may open no connection */
+	struct span type = span_from(response->content_type);
+	bool is_page = span_starts_with(type, SPAN("text/html")) || span_starts_with(type, SPAN("text/javascript"));
 
 	if (response->status != 204 && response->status != 304)
 		visit(context, "Content-Type", response->content_type);
