@@ -109,8 +109,9 @@ static bool read_next_offset(const struct http_reply *reply, uint64_t *next_offs
 	return true;
 }
 
-enum status job_send_lines(struct http_client *client, const char *job, const char *stream, uint64_t offset,
-	const char *content_type, struct span body, uint64_t *next_offset, bool *has_next, struct error *err)
+enum status job_send_lines(struct http_client *client, const char *job, const char *stream, const char *host,
+	uint64_t offset, const char *content_type, struct span body, uint64_t *next_offset, bool *has_next,
+	struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(http_reply) reply = {0};
@@ -121,6 +122,8 @@ enum status job_send_lines(struct http_client *client, const char *job, const ch
 	url_put_encoded(&path, span_from(job));
 	buf_append_text(&path, "&stream=");
 	url_put_encoded(&path, span_from(stream));
+	buf_append_text(&path, "&host=");
+	url_put_encoded(&path, span_from(host));
 	buf_printf(&path, "&offset=%" PRIu64, offset);
 	TRY(buf_status(&path, err));
 	request.path = buf_span(&path);

@@ -19,6 +19,6 @@ enum status job_stream_bytes(
 /*
  * *next_offset: where the server wants to go on, set when it says so. ERR_CONFLICT with *has_next: resume there.
  */
-enum status job_send_lines(struct http_client *client, const char *job, const char *stream, uint64_t offset,
-	const char *content_type, struct span body, uint64_t *next_offset, bool *has_next,
+enum status job_send_lines(struct http_client *client, const char *job, const char *stream, const char *host,
+	uint64_t offset, const char *content_type, struct span body, uint64_t *next_offset, bool *has_next,
 	struct error *err) MUST_CHECK;

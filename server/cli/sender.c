@@ -176,8 +176,8 @@ static enum status send_batch(struct sender *sender, struct error *err)
 		TRY(job_stream_bytes(sender->options.client, sender->job, name, &stream->offset, err));
 		stream->is_known = true;
 	}
-	enum status status = job_send_lines(sender->options.client, sender->job, name, stream->offset,
-		sender->content_type, buf_span(&sender->body), &next, &has_next, err);
+	enum status status = job_send_lines(sender->options.client, sender->job, name, sender->options.identity->host,
+		stream->offset, sender->content_type, buf_span(&sender->body), &next, &has_next, err);
 	if (status == ERR_CONFLICT && ++sender->conflicts <= MAX_CONFLICTS) {
 		client_say(sender->options.program, "%s", err->text);
 		stream->is_known = has_next; /* else it is asked for */
