@@ -10,10 +10,10 @@
 
 struct ingest_options {
 	size_t max_line_bytes; /* longer lines are cut there, marked and counted: 64 KiB */
-	struct span job;    /* from the query; "" when the body must say it */
+	struct span job; /* from the query; "" when the body must say it */
 	struct span stream; /* from the query or the default "algo-1" */
 	size_t max_name_bytes; /* of jobs and streams: 255 */
-	size_t max_parts;      /* streams in one slice; more is an error */
+	size_t max_parts; /* streams in one slice; more is an error */
 };
 
 struct ingest_parser;
@@ -31,8 +31,9 @@ struct ingest_protocol {
 	void (*free)(struct ingest_parser *parser);
 };
 
-extern const struct ingest_protocol ingest_plain;  /* text/plain and everything that is no other's */
-extern const struct ingest_protocol ingest_ndjson; /* application/x-ndjson: line|log|message, ts|date|time, stream, job */
+extern const struct ingest_protocol ingest_plain; /* text/plain and everything that is no other's */
+extern const struct ingest_protocol
+	ingest_ndjson; /* application/x-ndjson: line|log|message, ts|date|time, stream, job */
 
 /* By media type (parameters ignored); NULL: none takes it. An empty type and curl's default form type are plain. */
 const struct ingest_protocol *ingest_protocol_for(struct span content_type);

@@ -102,8 +102,7 @@ TEST(crypto_seal_round_trip)
 
 	for (size_t i = 0; i < 3; i++) {
 		AUTO_DONE(buf)
-		sealed = BUF_INIT(texts[i].len + 28),
-		again = BUF_INIT(1000), plain = BUF_INIT(texts[i].len);
+		sealed = BUF_INIT(texts[i].len + 28), again = BUF_INIT(1000), plain = BUF_INIT(texts[i].len);
 		CHECK_OK(crypto_seal(key, texts[i], &sealed, &err));
 		CHECK_INT(sealed.len, texts[i].len + 28);
 		CHECK_OK(crypto_seal(key, texts[i], &again, &err));
