@@ -225,6 +225,22 @@ static bool read_options(struct limit *limit, int argc, char **argv)
 	return true;
 }
 
+static void close_all(struct limit *limit)
+{
+	for (size_t i = 0; i < STREAMS; i++)
+		corpus_done(&limit->streams[i]);
+	for (size_t i = 0; i < CORPUS_PATTERNS; i++)
+		pcre2_code_free(limit->patterns[i]);
+	pcre2_match_data_free(limit->match);
+	ZSTD_freeCCtx(limit->zstd);
+	free(limit->packed);
+	sqlite3_finalize(limit->begin);
+	sqlite3_finalize(limit->insert);
+	sqlite3_finalize(limit->commit);
+	sqlite3_close(limit->db);
+	remove_database(limit);
+}
+
 int main(int argc, char **argv)
 {
 	struct limit limit = {.total_bytes = 256 << 20, .group_bytes = 4 << 20, .path = "bench-limit.db"};
@@ -242,9 +258,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < STREAMS; i++)
 		take_stream(&limit, &limit.streams[i]);
 	print(&limit, now_ns(CLOCK_MONOTONIC) - wall_ns, now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns);
-	for (size_t i = 0; i < STREAMS; i++)
-		corpus_done(&limit.streams[i]);
-	sqlite3_close_v2(limit.db);
-	remove_database(&limit);
+	close_all(&limit);
 	return 0;
 }

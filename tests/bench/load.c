@@ -297,6 +297,8 @@ static void take_reply(struct connection *connection, int status, const char *he
 		load->refused++;
 		connection->phase = PAUSED;
 		connection->resume_ns = now + number_after(head, "\r\nRetry-After: ", 1) * 1000000000;
+		if (connection->resume_ns >= load->deadline_ns)
+			end(connection, false);
 	} else {
 		if (!load->failed++)
 			fprintf(stderr, "bench_load: the first failed reply: %s %s\n", head, body);

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import http.client
 import json
+import os
 import random
 import shutil
 import socket
@@ -11,7 +12,7 @@ import subprocess
 import textwrap
 
 import pytest
-from smserver import PATIENCE_S, wait_until
+from smserver import PATIENCE_S, ROOT, wait_until
 
 LOGS = "/api/v1/logs?job=j&stream=algo-1"
 
@@ -344,7 +345,7 @@ def test_refusal_reaches_go(make_server, tmp_path):
     server = limited(make_server)
     (tmp_path / "client.go").write_text(textwrap.dedent(GO_CLIENT))
     subprocess.run(["go", "build", "-o", tmp_path / "client", tmp_path / "client.go"], check=True, timeout=240,
-        env={"PATH": "/usr/local/go/bin:/usr/bin:/bin", "HOME": str(tmp_path), "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"})
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GOCACHE": str(ROOT / "build/go-cache"), "CGO_ENABLED": "0"})
     done = subprocess.run([tmp_path / "client", server.url + LOGS], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr

@@ -198,11 +198,14 @@ enum status connection_number(struct store_reader *on, const char *sql, int64_t 
 	return OK;
 }
 
+bool connection_is_late(const struct store_reader *on)
+{
+	return on->deadline_ms && clock_mono_ms() > on->deadline_ms;
+}
+
 static int on_progress(void *context)
 {
-	const struct store_reader *on = context;
-
-	return on->deadline_ms && clock_mono_ms() > on->deadline_ms;
+	return connection_is_late(context);
 }
 
 static int on_commit(void *context, sqlite3 *db, const char *name, int frames)

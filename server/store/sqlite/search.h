@@ -66,4 +66,4 @@ struct search_figure {
 struct search_figure search_figure_of(enum query_aggregate aggregate);
 
 /* Makes job_matches(pattern, text) known to the connection; again and again is harmless. */
-enum status search_register(sqlite3 *db);
+enum status search_register(struct store_reader *on);

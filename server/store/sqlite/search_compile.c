@@ -375,20 +375,44 @@ static enum status add_term(struct search_sql *sql, const struct query_term *ter
 	return OK;
 }
 
+static size_t height(const struct query_node *node)
+{
+	size_t left = node->left ? height(node->left) : 0, right = node->right ? height(node->right) : 0;
+
+	return 1 + (left > right ? left : right);
+}
+
+/*
+ * SQLite's parser has room for 100 open things: parentheses stand only where precedence wants them, and what goes deep
+ * comes first, because nothing is then open beside it. What is shallow stays as written: a cheap term before a dear one.
+ */
+static enum status add_node(
+	struct search_sql *sql, const struct query_node *node, enum query_kind above, struct error *err)
+{
+	enum { SHALLOW = 8 };
+	const struct query_node *first = node->left, *second = node->right;
+	bool is_open = (node->kind == QUERY_OR && above != QUERY_OR) || (node->kind == QUERY_AND && above == QUERY_NOT);
+
+	if (node->kind == QUERY_TERM)
+		return add_term(sql, &node->term, err);
+	if (second && height(second) > SHALLOW && height(second) > height(first)) {
+		first = node->right;
+		second = node->left;
+	}
+	search_add(sql, node->kind == QUERY_NOT ? "NOT " : is_open ? "(" : "");
+	TRY(add_node(sql, first, node->kind, err));
+	if (second) {
+		search_add(sql, node->kind == QUERY_AND ? " AND " : " OR ");
+		TRY(add_node(sql, second, node->kind, err));
+	}
+	search_add(sql, is_open ? ")" : "");
+	return OK;
+}
+
 enum status search_compile(struct search_sql *sql, const struct query_node *query, struct error *err)
 {
-	if (!query) {
-		search_add(sql, "1");
-		return OK;
-	}
-	if (query->kind == QUERY_TERM)
-		return add_term(sql, &query->term, err);
-	search_add(sql, query->kind == QUERY_NOT ? "(NOT " : "(");
-	TRY(search_compile(sql, query->left, err));
-	if (query->kind != QUERY_NOT) {
-		search_add(sql, query->kind == QUERY_AND ? " AND " : " OR ");
-		TRY(search_compile(sql, query->right, err));
-	}
-	search_add(sql, ")");
+	if (query)
+		return add_node(sql, query, QUERY_AND, err);
+	search_add(sql, "1");
 	return OK;
 }

@@ -110,30 +110,34 @@ static void job_matches(sqlite3_context *context, int count, sqlite3_value **arg
 	struct search_match *match = sqlite3_value_pointer(arguments[0], MATCH_TYPE);
 	const void *bytes = sqlite3_value_blob(arguments[1]);
 	struct span text = span_of(bytes ? bytes : "", (size_t)sqlite3_value_bytes(arguments[1]));
+	struct store_reader *on = sqlite3_user_data(context);
 	struct span groups[REGEX_MAX_GROUPS];
 	bool is_hit = false;
 
 	(void)count;
+	/* Between two looks of the progress handler there may be hundreds of texts, each worth MATCH_STEPS. */
+	if (connection_is_late(on))
+		sqlite3_interrupt(on->db);
 	/* Names and documents are UTF-8, but what they came through is not ours alone, and PCRE2 relies on it. */
-	if (match && span_is_utf8(text)) {
+	if (match && !match->gave_up && span_is_utf8(text)) { /* once it gave up, the search fails in any case */
 		enum regex_result result = regex_search(match->regex, match->scratch, text, 0, groups);
 		is_hit = result == REGEX_MATCH;
-		match->gave_up = match->gave_up || result == REGEX_LIMIT;
+		match->gave_up = result == REGEX_LIMIT;
 	}
 	sqlite3_result_int(context, is_hit);
 }
 
-enum status search_register(sqlite3 *db)
+enum status search_register(struct store_reader *on)
 {
 	sqlite3_stmt *probe = NULL;
 
 	/* To register it a second time would throw away every prepared statement of the connection. */
-	int code = sqlite3_prepare_v2(db, "SELECT job_matches(NULL, NULL)", -1, &probe, NULL);
+	int code = sqlite3_prepare_v2(on->db, "SELECT job_matches(NULL, NULL)", -1, &probe, NULL);
 	sqlite3_finalize(probe);
 	if (code == SQLITE_OK)
 		return OK;
-	code = sqlite3_create_function_v2(db, "job_matches", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-		NULL, job_matches, NULL, NULL, NULL);
+	code = sqlite3_create_function_v2(on->db, "job_matches", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+		on, job_matches, NULL, NULL, NULL);
 	return code == SQLITE_OK ? OK : ERR_MEMORY;
 }
 
@@ -160,7 +164,7 @@ enum status search_sql_open(struct statement *s, struct store_reader *reader, st
 	if (sql->is_out_of_memory)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(buf_status(&sql->text, err));
-	if (sql->matches && search_register(reader->db))
+	if (sql->matches && search_register(reader))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(statement_open_once(s, reader, buf_span(&sql->text), err));
 	for (size_t i = 0; i < sql->count; i++)

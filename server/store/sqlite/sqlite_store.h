@@ -59,6 +59,8 @@ enum status connection_run(struct store_reader *on, const char *sql, struct erro
 enum status connection_number(struct store_reader *on, const char *sql, int64_t *out, struct error *err) MUST_CHECK;
 /* Names the file and says what to do about it. */
 enum status connection_failure(struct store_reader *on, int code, struct error *err);
+/* Past the deadline of its reads. */
+bool connection_is_late(const struct store_reader *on);
 char *path_with(const char *path, const char *suffix) __attribute__((warn_unused_result)); /* NULL: out of memory */
 /* "NFS", "Lustre" …; NULL: not a network's. magic as from statfs. */
 const char *network_file_system(unsigned long magic);
