@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { compareNatural } from "../../lib/metrics";
 import { formatCount } from "../../lib/format";
 import { parseLogTarget } from "../../lib/url";
@@ -15,10 +15,22 @@ function streamNames(store: JobStore): string[] {
   return listed.length > 0 ? listed : [...new Set(store.metrics.value?.flatMap((metric) => metric.streams))].sort(compareNatural);
 }
 
+/** The stream to open with: where the loss is printed (Megatron's last rank, rank 0 elsewhere), else the first. */
+function openingStream(store: JobStore, streams: string[]): string | null {
+  if (store.metrics.value === null) return null;
+  return store.metrics.value.find((metric) => metric.role === "loss")?.streams[0] ?? streams[0] ?? null;
+}
+
 export function LogPane({ store }: { store: JobStore }) {
   const target = parseLogTarget(query.value);
   const streams = streamNames(store);
-  const stream = target.stream ?? streams[0] ?? null;
+  // Chosen once: a metric that appears later must not swap the log under the reader.
+  const opened = useRef<{ store: JobStore; stream: string } | null>(null);
+  if (opened.current?.store !== store) {
+    const first = openingStream(store, streams);
+    opened.current = first === null ? null : { store, stream: first };
+  }
+  const stream = target.stream ?? opened.current?.stream ?? null;
   const [log, setLog] = useState<LogStore | null>(null);
   const isFollowing = useSignal(target.line === null);
   const isWrapped = useSignal(false);
