@@ -9,12 +9,14 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { DELIVERIES_AT_ONCE = 16, LONGEST_WAIT_MS = 60000, AFTER_FAILURE_MS = 1000, SECRET_MAX_BYTES = 1024 };
+enum { DELIVERIES_AT_ONCE = 64, LONGEST_WAIT_MS = 60000, AFTER_FAILURE_MS = 1000, SECRET_MAX_BYTES = 1024 };
 
 struct webhook_sender {
 	struct webhook_sender_options options;
 	struct store_reader *reader;
 	struct http_client *client;
+	int64_t silent[DELIVERIES_AT_ONCE]; /* webhooks that gave no answer in this round */
+	size_t silent_count;
 	pthread_t thread;
 	pthread_mutex_t mutex; /* over the next two */
 	pthread_cond_t changed;
@@ -88,6 +90,19 @@ static enum status post(struct webhook_sender *sender, const struct webhook_row 
 	return http_client_post(sender->client, texts.ptr, headers, count, row->payload, code, NULL, err);
 }
 
+/* One that gives no answer costs a timeout a round, not one a message: the others wait behind it. */
+static enum status post_unless_silent(struct webhook_sender *sender, const struct webhook_row *webhook,
+	const struct delivery_row *row, int *code, struct error *err)
+{
+	for (size_t i = 0; i < sender->silent_count; i++)
+		if (sender->silent[i] == row->webhook_id)
+			return error_set(err, ERR_IO, "not tried, because the message before it got no answer");
+	enum status status = post(sender, webhook, row, code, err);
+	if (status == ERR_IO)
+		sender->silent[sender->silent_count++] = row->webhook_id;
+	return status;
+}
+
 /* *is_settled false: the webhook was deleted or switched off since the row was read, and the row is gone or waits. */
 static enum status attempt(struct webhook_sender *sender, struct delivery_row *row, struct arena *arena,
 	bool *is_settled, struct error *err)
@@ -101,7 +116,7 @@ static enum status attempt(struct webhook_sender *sender, struct delivery_row *r
 	if (status == ERR_NOT_FOUND || (status == OK && !webhook.is_enabled))
 		return OK;
 	TRY(status);
-	status = post(sender, &webhook, row, &code, &failure);
+	status = post_unless_silent(sender, &webhook, row, &code, &failure);
 	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY) /* cut off by the stop: the row stays as it was */
 		return error_set(err, status, "%s", failure.text);
 	if (status == OK && (code < 200 || code >= 300))
@@ -138,6 +153,7 @@ static enum status deliver_due(struct webhook_sender *sender, int64_t *wait, str
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_due_deliveries(sender->reader, arena, clock_wall_ms(), DELIVERIES_AT_ONCE, &rows, &count, err));
+	sender->silent_count = 0;
 	for (size_t i = 0; i < count && !must_end(sender); i++)
 		TRY(deliver(sender, &rows[i], arena, err));
 	TRY(store_next_delivery_ms(sender->reader, &next_ms, err));

@@ -76,6 +76,18 @@ struct span api_team(const struct http_request *request)
 	return span_from(http_request_principal(request)->team);
 }
 
+enum status api_own_team(const struct http_request *request, struct span *team, struct error *err)
+{
+	struct span own = api_team(request);
+
+	if (own.len && team->len && !span_equal(own, *team))
+		return error_set_field(err, ERR_FORBIDDEN, "team", "this token's team is '%.*s', not '%.*s'",
+			SPAN_ARGS(own), SPAN_ARGS(*team));
+	if (own.len)
+		*team = own;
+	return OK;
+}
+
 enum status api_arena(struct arena **out, struct error *err)
 {
 	*out = arena_new();

@@ -78,6 +78,8 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "lines_total", "Log lines stored.", atomic_load(&f->lines));
 	counter(out, "line_bytes_total", "Bytes of log text stored, newlines included.", atomic_load(&f->bytes));
 	counter(out, "points_total", "Points extracted.", atomic_load(&f->points));
+	counter(out, "refused_points_total", "Points left out because their stream has --max-series series already.",
+		atomic_load(&f->refused_points));
 	counter(out, "batches_total", "Slices of uploads committed.", atomic_load(&f->batches));
 	counter(out, "commits_total", "Group commits.", atomic_load(&f->commits));
 	counter(out, "commit_microseconds_total", "Time spent in group commits.", atomic_load(&f->commit_us));

@@ -49,6 +49,8 @@ extern const struct http_stream_ops api_live;
 /* ---- helpers ---- */
 /* The team that this request may write for: the token's. */
 struct span api_team(const struct http_request *request);
+/* A token of a team gives away no more than it has: *team is that team's, "" becomes it. */
+enum status api_own_team(const struct http_request *request, struct span *team, struct error *err) MUST_CHECK;
 /* An arena for one request; freed by the caller. */
 enum status api_arena(struct arena **out, struct error *err) MUST_CHECK;
 enum status api_limit(

@@ -87,7 +87,10 @@ enum status tokens_authenticate(void *context, struct span token, struct princip
 
 static enum status write_token(void *context, struct store_tx *tx, struct error *err)
 {
-	return store_put_token(tx, context, err);
+	struct token_row row =
+		*(const struct token_row *)context; /* a copy: after a commit that failed this runs again */
+
+	return store_put_token(tx, &row, err);
 }
 
 enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team,
@@ -156,6 +159,7 @@ enum status api_tokens_create(void *context, void *worker, const struct http_req
 	TRY(json_want_string(body, "name", &name, err));
 	TRY(json_want_string(body, "scope", &scope_name, err));
 	TRY(json_want_string(body, "team", &team, err));
+	TRY(api_own_team(request, &team, err));
 	if (!http_scope_parse(scope_name, &scope) || scope == SCOPE_PUBLIC)
 		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
 			SPAN_ARGS(scope_name));
@@ -170,19 +174,43 @@ enum status api_tokens_create(void *context, void *worker, const struct http_req
 	return OK;
 }
 
+struct removal {
+	struct span name;
+	struct span team; /* the one who asks; "": any */
+};
+
 static enum status remove_token(void *context, struct store_tx *tx, struct error *err)
 {
-	return store_delete_token(tx, *(struct span *)context, err);
+	const struct removal *removal = context;
+	AUTO(arena) arena = NULL;
+	struct token_row *rows;
+	size_t count;
+
+	TRY(api_arena(&arena, err));
+	TRY(store_read_tokens(store_tx_reader(tx), arena, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (!span_equal(rows[i].name, removal->name))
+			continue;
+		if (removal->team.len && !span_equal(rows[i].team, removal->team))
+			return error_set(err, ERR_FORBIDDEN, "token '%.*s' belongs to %s%.*s", SPAN_ARGS(removal->name),
+				rows[i].team.len ? "team " : "no team", SPAN_ARGS(rows[i].team));
+		/* without any everybody is an admin: that is for a first start, nothing that a request may bring about */
+		if (count == 1)
+			return error_set(err, ERR_CONFLICT,
+				"'%.*s' is the last token: without it nobody would need one; make another first",
+				SPAN_ARGS(removal->name));
+	}
+	return store_delete_token(tx, removal->name, err);
 }
 
 enum status api_tokens_delete(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
-	struct span name = http_request_segment(request, 0);
+	struct removal removal = {http_request_segment(request, 0), api_team(request)};
 
 	(void)worker;
-	TRY(pipeline_execute(api->options.pipeline, remove_token, &name, err));
+	TRY(pipeline_execute(api->options.pipeline, remove_token, &removal, err));
 	response->status = 204;
 	return tokens_load(api, err);
 }

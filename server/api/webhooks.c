@@ -91,7 +91,10 @@ static enum status take_secret(
 
 static enum status write_row(void *context, struct store_tx *tx, struct error *err)
 {
-	return store_put_webhook(tx, context, err);
+	struct webhook_row *row = context;
+
+	row->webhook_id = 0; /* a new one, also when this runs again after a commit that failed */
+	return store_put_webhook(tx, row, err);
 }
 
 enum status api_webhooks_create(void *context, void *worker, const struct http_request *request,
@@ -107,6 +110,7 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
 	TRY(read_webhook(body, &row, &given, err));
+	TRY(api_own_team(request, &row.team, err));
 	TRY(take_secret(api, given, &secret, &sealed, err));
 	row.sealed_secret = buf_span(&sealed);
 	TRY(pipeline_execute(api->options.pipeline, write_row, &row, err));
@@ -130,6 +134,22 @@ static enum status parse_number(
 	return OK;
 }
 
+/* A token of a team has to do with that team's webhooks only. */
+static enum status check_webhook(
+	struct store_reader *reader, int64_t id, const struct http_request *request, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct webhook_row row;
+	struct span own = api_team(request);
+
+	TRY(api_arena(&arena, err));
+	TRY(store_read_webhook(reader, arena, id, &row, err));
+	if (own.len && !span_equal(own, row.team))
+		return error_set(err, ERR_FORBIDDEN, "webhook %lld belongs to %s%.*s", (long long)id,
+			row.team.len ? "team " : "no team", SPAN_ARGS(row.team));
+	return OK;
+}
+
 static enum status remove_row(void *context, struct store_tx *tx, struct error *err)
 {
 	return store_delete_webhook(tx, *(int64_t *)context, err);
@@ -141,8 +161,8 @@ enum status api_webhook_delete(void *context, void *worker, const struct http_re
 	struct api *api = context;
 	int64_t id;
 
-	(void)worker;
 	TRY(parse_number(request, 0, "webhook", &id, err));
+	TRY(check_webhook(((struct api_worker *)worker)->reader, id, request, err));
 	TRY(pipeline_execute(api->options.pipeline, remove_row, &id, err));
 	response->status = 204;
 	return OK;
@@ -230,9 +250,9 @@ enum status api_delivery_retry(void *context, void *worker, const struct http_re
 	struct api *api = context;
 	struct retry retry = {.now_ms = http_request_arrival_ms(request)};
 
-	(void)worker;
 	TRY(parse_number(request, 0, "webhook", &retry.webhook_id, err));
 	TRY(parse_number(request, 1, "delivery", &retry.delivery_id, err));
+	TRY(check_webhook(((struct api_worker *)worker)->reader, retry.webhook_id, request, err));
 	TRY(pipeline_execute(api->options.pipeline, write_retry, &retry, err));
 	if (api->options.deliveries_due)
 		api->options.deliveries_due(api->options.context);

@@ -1,5 +1,7 @@
 #include "cli/client.h"
 
+#include "cli/table.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,8 +130,13 @@ void client_say(const char *program, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	for (char *c = text; *c; c++)
-		if (((unsigned char)*c < 0x20 && *c != '\n') || *c == 0x7f)
-			*c = '?';
-	fprintf(stderr, "%s: %s\n", program, text);
+	/* The words may be the server's, or a job's name in them: what steers a terminal stays out of it. */
+	AUTO_DONE(buf) safe = BUF_INIT(sizeof text);
+	struct span rest = span_from(text), line;
+	while (span_next(&rest, '\n', &line)) {
+		if (safe.len)
+			buf_append_char(&safe, '\n');
+		text_put_safe(&safe, line);
+	}
+	fprintf(stderr, "%s: %.*s\n", program, SPAN_ARGS(buf_span(&safe)));
 }

@@ -104,17 +104,32 @@ static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, in
 	return group > 0 && groups[group].ptr && number_parse_step(groups[group], out);
 }
 
+/* Counted; definitions that do so again and again are left out. */
+static bool has_given_up(struct track *track, enum regex_result result)
+{
+	if (result != REGEX_LIMIT)
+		return false;
+	track->health.limited++;
+	track->limited_in_row++;
+	return true;
+}
+
 /* The step of the value's own expression, else of the line's. */
 static void find_step(struct run *run, const struct definition *definition, struct span segment,
 	const struct span groups[REGEX_MAX_GROUPS], struct found *found)
 {
+	struct track *track = &run->extractor->attempts.tracks[found->definition];
 	struct span line_groups[REGEX_MAX_GROUPS];
+	enum regex_result result = REGEX_NO_MATCH;
 
 	found->has_epoch = group_step(groups, definition->epoch_group, &found->epoch);
 	found->has_step = group_step(groups, definition->step_group, &found->step);
-	if (found->has_step || !definition->step_regex)
+	if (!found->has_step && definition->step_regex)
+		result = regex_search(definition->step_regex, run->scratch, segment, 0, line_groups);
+	if (has_given_up(track, result))
 		return;
-	if (regex_search(definition->step_regex, run->scratch, segment, 0, line_groups) != REGEX_MATCH)
+	track->limited_in_row = 0;
+	if (result != REGEX_MATCH)
 		return;
 	found->has_step = group_step(line_groups, definition->line_step_group, &found->step);
 	if (!found->has_epoch)
@@ -132,12 +147,10 @@ static bool try_definition(struct run *run, size_t index, struct span segment, s
 		return false;
 	track->health.tried++;
 	enum regex_result result = regex_search(definition->regex, run->scratch, segment, 0, groups);
-	if (result == REGEX_LIMIT) {
-		track->health.limited++;
-		track->limited_in_row++;
+	if (has_given_up(track, result))
 		return false;
-	}
-	track->limited_in_row = 0;
+	if (!definition->step_regex) /* else the lines that it matches decide: each may cost the limit once more */
+		track->limited_in_row = 0;
 	if (result == REGEX_NO_MATCH)
 		return false;
 	struct span text = groups[definition->value_group];

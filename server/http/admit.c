@@ -6,6 +6,35 @@ static struct span header(const struct exchange *exchange, const char *name)
 	return http_request_header(&exchange->request, name);
 }
 
+/*
+ * RFC 9112, 3.2, 5.1 and 6.3: what a proxy in front may have read otherwise, so that it took another end of this request
+ * for the right one. The connection ends with the refusal: what follows may be a request that nobody has checked.
+ */
+static enum status check_framing(struct exchange *exchange, struct error *err)
+{
+	size_t hosts = 0, lengths = 0, encodings = 0;
+	struct span encoding = header(exchange, "Transfer-Encoding");
+
+	exchange->must_close = true;
+	for (const struct request_pair *pair = exchange->request.headers.first; pair; pair = pair->next) {
+		if (span_find_char(pair->name, ' ') >= 0 || span_find_char(pair->name, '\t') >= 0)
+			return error_set(err, ERR_INVALID, "the name of a header holds a blank");
+		hosts += span_equal_fold(pair->name, SPAN("Host"));
+		lengths += span_equal_fold(pair->name, SPAN("Content-Length"));
+		encodings += span_equal_fold(pair->name, SPAN("Transfer-Encoding"));
+	}
+	exchange->has_unknown_length = encodings > 0; /* an empty value is one, too: the transport reads to the end */
+	if (hosts > 1)
+		return error_set(err, ERR_INVALID, "the request has more than one Host");
+	if (lengths + encodings > 1)
+		return error_set(
+			err, ERR_INVALID, "Content-Length and Transfer-Encoding say twice where the body ends");
+	if (encodings && !span_equal_fold(encoding, SPAN("chunked")))
+		return error_set(err, ERR_INVALID, "no Transfer-Encoding is known but chunked");
+	exchange->must_close = false;
+	return OK;
+}
+
 /* HTTP/1.0 may leave Host out (health checks do); no browser does. */
 static enum status check_host(const struct exchange *exchange, struct error *err)
 {
@@ -94,6 +123,7 @@ enum status admit(struct exchange *exchange, struct error *err)
 {
 	struct http_server *server = exchange->server;
 
+	TRY(check_framing(exchange, err));
 	TRY(request_parse_target(&exchange->request, exchange->target, err));
 	TRY(check_host(exchange, err));
 	struct router_match match = router_find(server->router, &exchange->request);

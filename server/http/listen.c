@@ -67,8 +67,13 @@ enum status listen_open(int *out, const char *address, struct error *err)
 	int failure = getaddrinfo(host, port, &hints, &found);
 	if (failure)
 		return error_set(err, ERR_IO, "cannot listen on '%s': %s", address, gai_strerror(failure));
-	int fd = open_one(found);
-	int reason = errno;
+	int fd = open_one(found), reason = errno;
+	/* "localhost" is ::1 first, also on a host without IPv6; an address in use is no reason to take another. */
+	for (const struct addrinfo *at = found->ai_next;
+		at && fd < 0 && (reason == EADDRNOTAVAIL || reason == EAFNOSUPPORT); at = at->ai_next) {
+		fd = open_one(at);
+		reason = errno;
+	}
 	freeaddrinfo(found);
 	if (fd < 0)
 		return error_set(err, ERR_IO, "cannot listen on '%s': %s", address, strerror(reason));

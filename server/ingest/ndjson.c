@@ -197,14 +197,11 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
 {
 	struct error reason;
 
-	*out = NULL;
-	for (size_t i = 0; i <= batch->part_count; i++) {
-		size_t at = i == 0 ? parser->last_part : i - 1;
-		if (at >= batch->part_count || !span_equal(batch->parts[at].stream, entry->stream) ||
-			!span_equal(batch->parts[at].job, entry->job))
-			continue;
-		parser->last_part = at;
-		*out = &batch->parts[at];
+	*out = parser->last_part < batch->part_count ? &batch->parts[parser->last_part] : NULL;
+	if (!*out || !span_equal((*out)->stream, entry->stream) || !span_equal((*out)->job, entry->job))
+		*out = batch_find_part(batch, entry->job, entry->stream);
+	if (*out) {
+		parser->last_part = (size_t)(*out - batch->parts);
 		return OK;
 	}
 	if (ingest_check_name("job", entry->job, parser->options.max_name_bytes, &reason) ||

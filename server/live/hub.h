@@ -46,6 +46,11 @@ bool hub_wants(struct hub *hub, struct span job, unsigned kind);
 /* Adds one event; json is one finished document on one line. Nobody is woken before hub_flush. */
 enum status hub_publish(struct hub *hub, struct span job, enum hub_kind kind, uint64_t seq, struct span json,
 	struct error *err) MUST_CHECK;
+/*
+ * Something of this job and kind, of commits up to seq, was not rendered because nobody listened: who wants to go on from
+ * before it is told to resync. Subscribers that came since the producer asked are resynced now.
+ */
+void hub_skip(struct hub *hub, struct span job, enum hub_kind kind, uint64_t seq);
 /* Wakes those who have something to read, and those whose heartbeat is due. The publisher calls it each 50 ms. */
 void hub_flush(struct hub *hub, int64_t now_mono_ms);
 /* The newest sequence known (frames or not): what a subscriber without a replay starts from. */

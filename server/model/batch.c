@@ -1,5 +1,15 @@
 #include "model/batch.h"
 
+#include "base/map.h"
+
+/* A body may name a new stream in each line: from FEW parts on they are looked up, not looked through. */
+enum { FEW = 8, KEY_MAX_BYTES = 1024 };
+
+struct key {
+	size_t len;
+	char bytes[KEY_MAX_BYTES];
+};
+
 struct batch *batch_new(int64_t arrival_ms)
 {
 	AUTO(batch) batch = mem_zeroed(sizeof *batch);
@@ -21,22 +31,85 @@ void batch_free(struct batch *batch)
 	for (size_t i = 0; i < batch->part_count; i++)
 		mem_free(batch->parts[i].lines);
 	mem_free(batch->parts);
+	map_free(batch->index);
 	arena_free(batch->arena);
 	mem_free(batch);
 }
 
-struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream)
+/* Length of the job, job, stream. False: such long names are in no index. */
+static bool key_of(struct key *key, struct span job, struct span stream)
 {
-	/* From the back: bodies of many streams mostly go on with the stream they were at. */
+	const size_t head = sizeof job.len;
+
+	if (job.len > KEY_MAX_BYTES || stream.len > KEY_MAX_BYTES || head + job.len + stream.len > KEY_MAX_BYTES)
+		return false;
+	memcpy(key->bytes, &job.len, head);
+	if (job.len)
+		memcpy(key->bytes + head, job.ptr, job.len);
+	if (stream.len)
+		memcpy(key->bytes + head + job.len, stream.ptr, stream.len);
+	key->len = head + job.len + stream.len;
+	return true;
+}
+
+struct batch_part *batch_find_part(const struct batch *batch, struct span job, struct span stream)
+{
+	struct key key;
+
+	if (batch->index && key_of(&key, job, stream)) {
+		size_t *place = map_get(batch->index, span_of(key.bytes, key.len));
+		return place ? &batch->parts[*place] : NULL;
+	}
 	for (size_t i = batch->part_count; i-- > 0;)
 		if (span_equal(batch->parts[i].stream, stream) && span_equal(batch->parts[i].job, job))
 			return &batch->parts[i];
+	return NULL;
+}
+
+static bool index_part(struct batch *batch, size_t at)
+{
+	size_t *place = arena_alloc(batch->arena, sizeof *place);
+	struct key key;
+
+	if (!place)
+		return false;
+	*place = at;
+	return !key_of(&key, batch->parts[at].job, batch->parts[at].stream) ||
+	       map_put(batch->index, span_of(key.bytes, key.len), place);
+}
+
+/* The newest part into the index, and with the first that is too many all before it. */
+static bool index_parts(struct batch *batch, size_t count)
+{
+	if (count <= FEW)
+		return true;
+	if (batch->index)
+		return index_part(batch, count - 1);
+	if (!(batch->index = map_new()))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!index_part(batch, i)) {
+			map_free(batch->index);
+			batch->index = NULL;
+			return false;
+		}
+	return true;
+}
+
+struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream)
+{
+	struct batch_part *found = batch_find_part(batch, job, stream);
+
+	if (found)
+		return found;
 	if (!mem_grow((void **)&batch->parts, batch->part_count, &batch->part_cap, sizeof *batch->parts))
 		return NULL;
 	struct batch_part part = {.job = arena_copy(batch->arena, job), .stream = arena_copy(batch->arena, stream)};
 	if (!part.job.ptr || !part.stream.ptr)
 		return NULL;
 	batch->parts[batch->part_count] = part;
+	if (!index_parts(batch, batch->part_count + 1))
+		return NULL;
 	return &batch->parts[batch->part_count++];
 }
 

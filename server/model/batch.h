@@ -33,11 +33,14 @@ struct batch_part {
 	uint64_t sent_bytes; /* sum over the lines */
 };
 
+struct map;
+
 struct batch {
 	struct arena *arena;
 	struct batch_part *parts;
 	size_t part_count;
 	size_t part_cap;
+	struct map *index; /* (job, stream) -> place of the part; made when there are many */
 	size_t line_count;
 	size_t text_bytes; /* of all lines, for limits and slices */
 	int64_t arrival_ms;
@@ -51,6 +54,8 @@ struct batch {
 
 struct batch *batch_new(int64_t arrival_ms) __attribute__((warn_unused_result));
 void batch_free(struct batch *batch);
+/* NULL: that stream has no part. */
+struct batch_part *batch_find_part(const struct batch *batch, struct span job, struct span stream);
 /* The part of that stream, made when it is not there; NULL: out of memory. Copies the names into the arena. */
 struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream);
 /*

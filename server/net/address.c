@@ -16,6 +16,7 @@ static enum address_class classify_v4(uint32_t address)
 		enum address_class class;
 	} networks[] = {
 		{IPV4(100, 100, 100, 200), 32, ADDRESS_FORBIDDEN},
+		{IPV4(168, 63, 129, 16), 32, ADDRESS_FORBIDDEN}, /* Azure's, though of a public range */
 		{IPV4(0, 0, 0, 0), 8, ADDRESS_FORBIDDEN},
 		{IPV4(169, 254, 0, 0), 16, ADDRESS_FORBIDDEN},
 		{IPV4(192, 0, 0, 0), 24, ADDRESS_FORBIDDEN},
@@ -50,11 +51,12 @@ static enum address_class classify_v6(const unsigned char a[16])
 	static const unsigned char zeros[16],
 		loopback[16] = {[15] = 1}, mapped[12] = {[10] = 0xff, [11] = 0xff}, nat64[12] = {0, 0x64, 0xff, 0x9b},
 		aws[16] = {0xfd, 0, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54}, teredo[4] = {0x20, 0x01, 0, 0},
-		six_to_four[2] = {0x20, 0x02};
+		nat64_local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, six_to_four[2] = {0x20, 0x02};
 
 	if (begins(a, loopback, 16))
 		return ADDRESS_PRIVATE;
-	if (begins(a, aws, 16) || begins(a, teredo, 4))
+	if (begins(a, aws, 16) || begins(a, teredo, 4) ||
+		begins(a, nat64_local, 6)) /* whose IPv4 address lies anywhere */
 		return ADDRESS_FORBIDDEN;
 	/* An IPv4 address inside: what a translator would connect to. */
 	if (begins(a, mapped, 12) || begins(a, nat64, 12) || begins(a, zeros, 12))

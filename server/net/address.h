@@ -2,7 +2,7 @@
  * Job: what kind of network an address belongs to. Pure.
  * Ownership: values. Threads: any.
  * Source: IANA's special-purpose registries (RFC 6890); the metadata services of AWS (169.254.169.254, fd00:ec2::254), Oracle
- *         (192.0.0.192) and Alibaba (100.100.100.200).
+ *         (192.0.0.192), Alibaba (100.100.100.200) and Azure (168.63.129.16).
  */
 #pragma once
 

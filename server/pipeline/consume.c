@@ -69,7 +69,10 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 	return NULL;
 }
 
-/* The series of a definition: several definitions may feed one metric, and a new generation goes on with the old series. */
+/*
+ * The series of a definition: several definitions may feed one metric, and a new generation goes on with the old series.
+ * *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
+ */
 static enum status find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct definitions *definitions, uint32_t index, struct series_state **out, struct error *err)
 {
@@ -82,10 +85,10 @@ static enum status find_series(struct pipeline *pipeline, struct stream_state *s
 		if (span_equal(span_from(stream->series[i]->metric), definition.name))
 			*out = stream->series[i];
 	if (!*out) {
-		if (stream->series_count >= pipeline->options.max_series_a_stream)
-			return error_set(err, ERR_TOO_LARGE,
-				"stream '%s' of job '%s' has %zu series already (--max-series)", stream->name,
-				stream->job->name, stream->series_count);
+		if (stream->series_count >= pipeline->options.max_series_a_stream) {
+			atomic_fetch_add(&pipeline->figures.refused_points, 1);
+			return OK;
+		}
 		if (!(*out = make_series(stream, &definition)))
 			return out_of_memory(err);
 		stream->series[stream->series_count++] = *out;
@@ -186,7 +189,8 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	for (size_t i = 0; i < found->count; i++) {
 		series = NULL;
 		TRY(find_series(pipeline, stream, definitions, found->items[i].definition, &series, err));
-		TRY(take_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+		if (series)
+			TRY(take_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 	}
 	if (extractor_take_revision(stream->extractor, &line, &from, &to))
 		apply_revision(stream, line, from, to);
@@ -240,6 +244,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 			stream->last_ms = ts_ms;
 		if (is_watched)
 			add_live_line(stream, &line, number, ts_ms);
+		else
+			stream->has_skipped_lines = true;
 	}
 	return OK;
 }

@@ -176,6 +176,9 @@ struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_i
 	struct stream_state *found = NULL;
 
 	pthread_mutex_lock(&job->mutex);
+	/* numbered from 1, and mostly in this order here: start-up asks once a slice */
+	if (stream_id && stream_id <= job->stream_count && job->streams[stream_id - 1]->stream_id == stream_id)
+		found = job->streams[stream_id - 1];
 	for (size_t i = 0; i < job->stream_count && !found; i++)
 		if (job->streams[i]->stream_id == stream_id)
 			found = job->streams[i];
@@ -237,6 +240,11 @@ struct job_state *directory_find(struct directory *directory, struct span name)
 struct job_state *directory_peek(struct directory *directory, struct span name)
 {
 	return map_get(directory->by_name, name);
+}
+
+size_t directory_count(struct directory *directory)
+{
+	return map_count(directory->by_name);
 }
 
 struct job_state *directory_peek_id(struct directory *directory, int64_t job_id)

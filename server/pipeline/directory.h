@@ -80,7 +80,7 @@ struct stream_state {
 	struct buf live_lines; /* JSON of new lines for subscribers, without brackets */
 	uint64_t live_from; /* number of the first one in it */
 	uint64_t live_count;
-	bool is_sealing; /* the maintenance thread has it */
+	bool has_skipped_lines; /* nobody listened to its lines: the publisher tells the hub */
 	/* publisher's list, under the directory's dirty mutex */
 	struct stream_state *next_dirty;
 	bool is_dirty;
@@ -119,6 +119,7 @@ struct job_state *job_ref(struct job_state *job);
 
 /* Writer and start-up only: not counted. */
 struct job_state *directory_peek(struct directory *directory, struct span name);
+size_t directory_count(struct directory *directory);
 struct job_state *directory_peek_id(struct directory *directory, int64_t job_id);
 bool directory_add(struct directory *directory, struct job_state *job); /* takes the reference; false: out of memory */
 void directory_remove(struct directory *directory, struct job_state *job);

@@ -48,19 +48,24 @@ static enum status add_delivery(
 static enum status write_said(void *context, struct store_tx *tx, struct error *err)
 {
 	struct said *said = context;
+	AUTO(arena) arena = arena_new(); /* its own: a full disk has this run again and again */
 	struct webhook_row *webhooks;
 	size_t count;
 	struct incident_news news;
+	bool is_gone;
 
 	said->has_news = said->has_deliveries = false;
-	if (atomic_load(&said->stream->job->is_deleted))
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(is_job_gone(said->pipeline, tx, said->stream->job, &is_gone, err));
+	if (is_gone)
 		return OK;
 	TRY(store_put_series(tx, &said->series, err));
 	TRY(store_put_incident(tx, &said->row, &news, err));
 	said->has_news = news.is_new || news.has_ended || news.is_raised;
 	if (!said->has_news)
 		return OK;
-	TRY(store_read_webhooks(store_tx_reader(tx), said->arena, &webhooks, &count, err));
+	TRY(store_read_webhooks(store_tx_reader(tx), arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (rule_wants(&webhooks[i], &said->row, &news, span_from(said->stream->job->team)))
 			TRY(add_delivery(said, &webhooks[i], tx, err));
@@ -82,8 +87,8 @@ static void said_done(void *context, enum status status, const struct error *err
 	if (status != OK)
 		log_line(LOG_ERROR, "incident_failed", "job=\"%s\" error=\"%s\"", said->stream->job->name, err->text);
 	pthread_mutex_lock(&said->stream->mutex);
-	if (status != ERR_UNAVAILABLE &&
-		status != ERR_IO) /* else the stream is not sealed past it, a restart says it again */
+	/* else we are stopping: the stream is not sealed past it, the next start says it again */
+	if (status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY)
 		said->stream->pending_incidents--;
 	pthread_mutex_unlock(&said->stream->mutex);
 	if (status == OK && said->has_news) {

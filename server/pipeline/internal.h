@@ -77,6 +77,8 @@ struct pipeline {
 	struct extract_worker extract[EXTRACT_THREADS_MAX];
 	struct pipeline_figures figures;
 	uint64_t next_seq; /* writer */
+	uint64_t round; /* writer: counts transactions */
+	uint64_t deletion_round; /* writer: the newest one that deletes a job */
 	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
 	pthread_cond_t tick;
 	bool must_end;
@@ -97,6 +99,11 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err) MUST_CHECK;
 enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, bool *is_new, struct error *err) MUST_CHECK;
+/* ERR_FORBIDDEN, with the owner's name: a token of a team writes that team's jobs alone. */
+enum status check_team(struct span owner, struct span job, struct span team, struct error *err) MUST_CHECK;
+/* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
+enum status is_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone,
+	struct error *err) MUST_CHECK;
 /* Start-up: by number, from the store alone; *out NULL when the job or stream was deleted. */
 enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
 	struct stream_state **out, struct error *err) MUST_CHECK;

@@ -75,6 +75,8 @@ struct creation {
 	struct job_row row;
 	struct span definitions; /* JSON, "" : none */
 	int64_t now_ms;
+	int64_t job_id; /* what was written */
+	uint32_t generation;
 };
 
 static enum status check_name(struct span name, struct error *err)
@@ -125,16 +127,15 @@ static enum status refuse_existing(const struct creation *creation, const struct
 }
 
 /* A job that was made by its first line gets its document; its status and times stay. */
-static enum status adopt_old(struct creation *creation, const struct job_row *old, struct error *err)
+static enum status adopt_old(
+	const struct creation *creation, const struct job_row *old, struct job_row *row, struct error *err)
 {
-	struct span document = creation->row.document;
-
 	TRY(refuse_existing(creation, old, err));
-	creation->row = *old;
-	creation->row.document = document;
-	creation->row.is_implicit = false;
-	creation->row.modified_ms = creation->now_ms;
-	creation->row.generation += creation->definitions.len != 0;
+	*row = *old;
+	row->document = creation->row.document;
+	row->is_implicit = false;
+	row->modified_ms = creation->now_ms;
+	row->generation += creation->definitions.len != 0;
 	return OK;
 }
 
@@ -142,36 +143,35 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 {
 	struct creation *creation = context;
 	AUTO(arena) arena = arena_new();
-	struct job_row old;
+	struct job_row old, row = creation->row; /* a copy: after a commit that failed this runs again */
 	bool is_new;
 
 	if (!arena)
 		return out_of_memory(err);
-	enum status status = store_read_job(store_tx_reader(tx), arena, creation->row.name, &old, err);
+	enum status status = store_read_job(store_tx_reader(tx), arena, row.name, &old, err);
 	is_new = status == ERR_NOT_FOUND;
 	if (!is_new) {
 		TRY(status);
-		TRY(adopt_old(creation, &old, err));
+		TRY(adopt_old(creation, &old, &row, err));
 	}
-	TRY(store_put_job(tx, &creation->row, err));
+	TRY(store_put_job(tx, &row, err));
 	if (is_new)
-		TRY(store_add_transition(tx, creation->row.job_id,
+		TRY(store_add_transition(tx, row.job_id,
 			&(struct transition_row){SPAN("Starting"), SPAN("created"), creation->now_ms, 0}, err));
 	if (creation->definitions.len)
-		TRY(store_put_definitions(
-			tx, creation->row.job_id, creation->row.generation, creation->definitions, err));
-	/* the row's spans end with the arena: after() needs the number alone */
-	creation->row.name = creation->row.team = creation->row.status = SPAN("");
+		TRY(store_put_definitions(tx, row.job_id, row.generation, creation->definitions, err));
+	creation->job_id = row.job_id;
+	creation->generation = row.generation;
 	return OK;
 }
 
 static void apply_creation(void *context)
 {
 	struct creation *creation = context;
-	struct job_state *job = directory_peek_id(creation->pipeline->directory, creation->row.job_id);
+	struct job_state *job = directory_peek_id(creation->pipeline->directory, creation->job_id);
 
 	if (job) {
-		job->generation = creation->row.generation;
+		job->generation = creation->generation;
 		atomic_store(&job->is_row_dirty, true);
 	}
 }
@@ -339,6 +339,7 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 			"job '%.*s' is running; stop it first, or wait until it was silent for ten minutes",
 			SPAN_ARGS(row.name));
 	change->job_id = row.job_id;
+	change->pipeline->deletion_round = change->pipeline->round;
 	return store_delete_job(tx, row.job_id, err);
 }
 

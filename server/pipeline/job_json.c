@@ -72,14 +72,19 @@ enum status pipeline_write_derived(struct store_reader *reader, struct arena *ar
 	return write_figures(reader, arena, row, w, err);
 }
 
+/* One job's giant field must not fail the page that it is on: the row goes without it, its own page has it. */
+enum { ROW_FIELD_MAX_BYTES = 64 << 10 };
+
 static enum status copy_field(const struct json *document, const char *key, struct json_writer *w, struct error *err)
 {
-	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) text = BUF_INIT(ROW_FIELD_MAX_BYTES);
 	const struct json *node = json_get(document, key);
 
 	if (!node)
 		return OK;
 	json_print(node, &text);
+	if (text.failure == ERR_TOO_LARGE)
+		return OK;
 	TRY(buf_status(&text, err));
 	json_key(w, key);
 	json_raw(w, buf_span(&text));

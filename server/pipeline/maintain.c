@@ -8,6 +8,7 @@
 enum {
 	TICK_MS = 250,
 	SUMMARY_MS = 2000,
+	FLUSH_JOBS = 64, /* in one transaction */
 	TRIM_ROWS = 256,
 	FORGET_MS = 15 * 60 * 1000, /* a job that was silent so long, and is sealed, leaves RAM */
 };
@@ -29,10 +30,16 @@ static enum status out_of_memory(struct error *err)
 /* ---- summaries ---- */
 
 struct flush {
-	int64_t job_id;
+	struct job_state *job;
 	struct job_counts counts;
 	struct summary_row *rows;
 	size_t count, cap;
+};
+
+struct flushes {
+	struct pipeline *pipeline;
+	struct flush items[FLUSH_JOBS];
+	size_t count;
 };
 
 static void merge(struct summary *into, const struct summary *from)
@@ -59,7 +66,8 @@ static void merge(struct summary *into, const struct summary *from)
 	into->inf_count += from->inf_count;
 }
 
-static enum status fold_series(struct flush *flush, const struct series_view *series, struct error *err)
+static enum status fold_series(
+	struct flush *flush, struct arena *names, const struct series_view *series, struct error *err)
 {
 	struct summary_row *row = NULL;
 
@@ -69,16 +77,20 @@ static enum status fold_series(struct flush *flush, const struct series_view *se
 	if (!row) {
 		if (!mem_grow((void **)&flush->rows, flush->count, &flush->cap, sizeof *flush->rows))
 			return out_of_memory(err);
+		struct summary_row made = {.metric = arena_copy(names, series->metric),
+			.unit = arena_copy(names, series->unit),
+			.role = series->role};
+		if (!made.metric.ptr || !made.unit.ptr)
+			return out_of_memory(err);
 		row = &flush->rows[flush->count++];
-		*row = (struct summary_row){.metric = series->metric, .unit = series->unit, .role = series->role};
+		*row = made;
 	}
 	merge(&row->summary, &series->summary);
 	return OK;
 }
 
-static enum status fold_job(struct flush *flush, const struct job_view *view, struct error *err)
+static enum status fold_job(struct flush *flush, struct arena *names, const struct job_view *view, struct error *err)
 {
-	flush->job_id = view->row.job_id;
 	flush->counts.streams = view->stream_count;
 	for (size_t i = 0; i < view->stream_count; i++) {
 		const struct stream_view *stream = &view->streams[i];
@@ -86,51 +98,92 @@ static enum status fold_job(struct flush *flush, const struct job_view *view, st
 		if (stream->last_ms > flush->counts.last_line_ms)
 			flush->counts.last_line_ms = stream->last_ms;
 		for (size_t j = 0; j < stream->series_count; j++)
-			TRY(fold_series(flush, &stream->series[j], err));
+			TRY(fold_series(flush, names, &stream->series[j], err));
 	}
 	return OK;
 }
 
-static enum status write_flush(void *context, struct store_tx *tx, struct error *err)
+static enum status write_flushes(void *context, struct store_tx *tx, struct error *err)
 {
-	struct flush *flush = context;
+	struct flushes *flushes = context;
+	bool is_gone;
 
-	return store_put_summaries(tx, flush->job_id, &flush->counts, flush->rows, flush->count, err);
+	for (size_t i = 0; i < flushes->count; i++) {
+		struct flush *flush = &flushes->items[i];
+		TRY(is_job_gone(flushes->pipeline, tx, flush->job, &is_gone, err));
+		if (!is_gone)
+			TRY(store_put_summaries(
+				tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));
+	}
+	return OK;
 }
 
-static enum status flush_job(struct maintenance *m, struct job_state *job, struct error *err)
+static enum status read_flush(struct maintenance *m, struct arena *names, struct flush *flush, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct flush flush = {0};
 	struct job_view view;
 
-	if (!arena)
+	if (!arena || !names)
 		return out_of_memory(err);
-	TRY(pipeline_view_job(
-		m->pipeline, m->reader, arena, span_from(job->name), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
-	enum status status = fold_job(&flush, &view, err);
-	if (status == OK)
-		status = pipeline_execute(m->pipeline, write_flush, &flush, err);
-	mem_free(flush.rows);
-	return status;
+	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(flush->job->name), SPAN(""), SPAN(""),
+		VIEW_SERIES, &view, err));
+	if (view.row.job_id != flush->job->job_id)
+		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
+	return fold_job(flush, names, &view, err);
+}
+
+static void say_flush_failed(const struct job_state *job, const struct error *err)
+{
+	if (!atomic_load(&job->is_deleted))
+		log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", job->name, err->text);
+}
+
+/* One transaction for many jobs: a commit each would keep this thread from sealing. */
+static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, size_t count)
+{
+	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
+	struct flushes flushes = {.pipeline = m->pipeline};
+	struct error err = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct flush *flush = &flushes.items[flushes.count];
+		*flush = (struct flush){.job = jobs[i]};
+		flushes.count++;
+		if (read_flush(m, names, flush, &err) == OK)
+			continue;
+		say_flush_failed(jobs[i], &err);
+		atomic_store(&jobs[i]->is_summary_dirty, true);
+		mem_free(flush->rows);
+		flushes.count--;
+	}
+	if (flushes.count && pipeline_execute(m->pipeline, write_flushes, &flushes, &err) != OK)
+		for (size_t i = 0; i < flushes.count; i++) {
+			say_flush_failed(flushes.items[i].job, &err);
+			atomic_store(&flushes.items[i].job->is_summary_dirty, true);
+		}
+	for (size_t i = 0; i < flushes.count; i++)
+		mem_free(flushes.items[i].rows);
 }
 
 static void flush_summaries(struct maintenance *m)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
+	struct job_state *due[FLUSH_JOBS];
 	struct error err;
-	size_t count;
+	size_t count, due_count = 0;
 
 	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
 		return; /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
-		bool must = !atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false);
-		if (must && flush_job(m, jobs[i], &err) != OK && !atomic_load(&jobs[i]->is_deleted)) {
-			atomic_store(&jobs[i]->is_summary_dirty, true);
-			log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", jobs[i]->name, err.text);
+		if (!atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false))
+			due[due_count++] = jobs[i];
+		if (due_count == FLUSH_JOBS || i + 1 == count) {
+			flush_jobs(m, due, due_count);
+			due_count = 0;
 		}
-		job_unref(jobs[i]);
 	}
+	for (size_t i = 0; i < count; i++)
+		job_unref(jobs[i]);
 }
 
 /* ---- summaries that hold superseded points ---- */
@@ -146,12 +199,37 @@ static enum status sum_point(void *context, const struct stream_view *stream, co
 	return OK;
 }
 
-/* Reads the series' points that count and puts their summary in place, unless more came meanwhile: then later. */
-static enum status resum_series(
-	struct maintenance *m, struct stream_state *stream, struct series_state *series, struct error *err)
+/* Taken back before the points are read: it is set again when an attempt opens, or turns out to be none, meanwhile. */
+static void set_needs_summary(struct stream_state *stream, struct series_state *series, bool needs)
+{
+	pthread_mutex_lock(&stream->mutex);
+	series->needs_summary = needs;
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Puts the sum of the first `seen` points in place, with those that came since: only this thread seals, so they are in the tail. */
+static void place_summary(
+	struct stream_state *stream, struct series_state *series, const struct summary *summary, uint64_t seen)
+{
+	const int64_t *starts;
+
+	pthread_mutex_lock(&stream->mutex);
+	if (!series->needs_summary && seen >= series->sealed_points) {
+		size_t count = extractor_attempt_starts(stream->extractor, &starts);
+		series->summary = *summary;
+		for (size_t i = (size_t)(seen - series->sealed_points); i < series->tail_count; i++)
+			if (!point_is_superseded(&series->tail[i], starts, count))
+				summary_add(&series->summary, &series->tail[i]);
+		atomic_store(&stream->job->is_summary_dirty, true);
+	}
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Reads the series' points that count and sums them. */
+static enum status sum_series(struct maintenance *m, struct stream_state *stream, struct series_state *series,
+	struct summary *out, uint64_t *seen, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct summary summary = {0};
 	struct job_view view;
 	struct chart_query query = {.metric = span_from(series->metric),
 		.stream = span_from(stream->name),
@@ -163,18 +241,26 @@ static enum status resum_series(
 		return out_of_memory(err);
 	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(stream->job->name), query.stream, query.metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
-	TRY(pipeline_each_point(m->pipeline, m->reader, arena, &view, &query, sum_point, &summary, err));
-	uint64_t seen = view.stream_count && view.streams[0].series_count
-				? view.streams[0].series[0].sealed_points + view.streams[0].series[0].tail_count
-				: 0;
-	pthread_mutex_lock(&stream->mutex);
-	if (series->sealed_points + series->tail_count == seen) {
-		series->summary = summary;
-		series->needs_summary = false;
-		atomic_store(&stream->job->is_summary_dirty, true);
-	}
-	pthread_mutex_unlock(&stream->mutex);
+	TRY(pipeline_each_point(m->pipeline, m->reader, arena, &view, &query, sum_point, out, err));
+	for (size_t i = 0; i < view.streams[0].series_count; i++)
+		if (view.streams[0].series[i].series_id == series->series_id)
+			*seen = view.streams[0].series[i].sealed_points + view.streams[0].series[i].tail_count;
 	return OK;
+}
+
+static enum status resum_series(
+	struct maintenance *m, struct stream_state *stream, struct series_state *series, struct error *err)
+{
+	struct summary summary = {0};
+	uint64_t seen = 0;
+
+	set_needs_summary(stream, series, false);
+	enum status status = sum_series(m, stream, series, &summary, &seen, err);
+	if (status == OK)
+		place_summary(stream, series, &summary, seen);
+	else
+		set_needs_summary(stream, series, true);
+	return status;
 }
 
 static void resum_stream(struct maintenance *m, struct stream_state *stream)

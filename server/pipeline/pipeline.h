@@ -30,6 +30,7 @@ struct pipeline_options {
 	int64_t seal_age_ms; /* or the age of its oldest row */
 	unsigned extract_threads;
 	uint32_t match_steps; /* a regular expression's limit on one line */
+	size_t max_jobs; /* in RAM: being written, or not sealed yet */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
 	/* New outbox rows are on disk. Any thread. */
@@ -191,6 +192,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t lines;
 	atomic_uint_fast64_t bytes;
 	atomic_uint_fast64_t points;
+	atomic_uint_fast64_t refused_points; /* of series beyond max_series_a_stream */
 	atomic_uint_fast64_t commits;
 	atomic_uint_fast64_t commit_us; /* sum */
 	atomic_uint_fast64_t batches;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { BUSY_RETRY_S = 10 };
+
 static enum status out_of_memory(struct error *err)
 {
 	return error_set(err, ERR_MEMORY, "out of memory");
@@ -48,20 +50,49 @@ void plan_abandon(struct plan *plan)
 	close_plan(plan);
 }
 
+/* Lines behind a deletion in one transaction would go down with the job: they come again, and make another job. */
+static enum status refuse_gone(struct plan *plan, const struct job_state *job, struct error *err)
+{
+	bool is_gone;
+
+	TRY(is_job_gone(plan->pipeline, plan->tx, job, &is_gone, err));
+	if (!is_gone)
+		return OK;
+	error_set(err, ERR_BUSY, "job '%s' is being deleted; send the lines again", job->name);
+	err->retry_after_s = 1;
+	return ERR_BUSY;
+}
+
+/* A job costs kilobytes until it was silent for a while: names without end must not become memory without end. */
+static enum status check_room(const struct plan *plan, struct span name, struct error *err)
+{
+	struct directory *directory = plan->pipeline->directory;
+	size_t count = directory_count(directory) + map_count(plan->new_jobs);
+
+	if (count < plan->pipeline->options.max_jobs || directory_peek(directory, name))
+		return OK;
+	error_set(err, ERR_BUSY, "%zu jobs are being written already (--max-jobs)", count);
+	err->retry_after_s = BUSY_RETRY_S;
+	return ERR_BUSY;
+}
+
 static enum status plan_job(
 	struct plan *plan, struct ingest *ingest, struct span name, struct job_state **out, struct error *err)
 {
 	bool is_new;
 
-	if ((*out = map_get(plan->new_jobs, name)))
-		return OK;
+	if ((*out = map_get(plan->new_jobs, name))) {
+		TRY(check_team(span_from((*out)->team), name, ingest->batch->team, err));
+		return refuse_gone(plan, *out, err);
+	}
+	TRY(check_room(plan, name, err));
 	TRY(resolve_job(
 		plan->pipeline, plan->tx, name, ingest->batch->team, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_jobs, name, *out)) {
 		job_unref(*out);
 		return out_of_memory(err);
 	}
-	return OK;
+	return refuse_gone(plan, *out, err);
 }
 
 static struct span stream_key(struct arena *arena, const struct job_state *job, struct span name)

@@ -4,7 +4,7 @@
 #include "alert/rule.h"
 #include "base/log.h"
 
-enum { TICK_MS = 50, ROW_EVENT_MS = 1000, EVENT_MAX_BYTES = 1 << 20, POINTS_MAX = 10000 };
+enum { TICK_MS = 50, ROW_EVENT_MS = 1000, ROWS_MS = 20, EVENT_MAX_BYTES = 1 << 20, POINTS_MAX = 10000 };
 
 static void publish(struct pipeline *pipeline, const char *job, enum hub_kind kind, const struct buf *json)
 {
@@ -28,12 +28,13 @@ static void write_point(struct json_writer *w, const struct point *point)
 
 static void write_series(struct stream_state *stream, struct series_state *series, struct json_writer *w)
 {
+	/* together they stay below EVENT_MAX_BYTES: an event beyond it would be dropped as a whole */
+	size_t most = POINTS_MAX / stream->series_count + 1;
 	uint64_t first = series->published < series->sealed_points ? series->sealed_points : series->published;
 	uint64_t end = series->sealed_points + series->tail_count;
 
-	if (end - first >
-		POINTS_MAX) /* a burst: a chart this far behind fetches; the newest are enough to see it move */
-		first = end - POINTS_MAX;
+	if (end - first > most) /* a burst: a chart this far behind fetches; the newest are enough to see it move */
+		first = end - most;
 	json_object(w);
 	json_put_text(w, "metric", series->metric);
 	json_put_text(w, "stream", stream->name);
@@ -44,6 +45,15 @@ static void write_series(struct stream_state *stream, struct series_state *serie
 		write_point(w, &series->tail[i - series->sealed_points]);
 	json_array_end(w);
 	json_object_end(w);
+}
+
+/* Under the stream's lock. */
+static bool has_unpublished(const struct stream_state *stream)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (stream->series[i]->sealed_points + stream->series[i]->tail_count > stream->series[i]->published)
+			return true;
+	return false;
 }
 
 /* Under the stream's lock. False: nothing new. */
@@ -100,9 +110,16 @@ static void publish_stream(
 	buf_reset(points);
 	buf_reset(lines);
 	pthread_mutex_lock(&stream->mutex);
+	bool is_skipped = !is_wanted && has_unpublished(stream), has_skipped_lines = stream->has_skipped_lines;
 	bool has_points = write_points(stream, is_wanted, points);
 	bool has_lines = write_lines(stream, lines);
+	stream->has_skipped_lines = false;
 	pthread_mutex_unlock(&stream->mutex);
+	uint64_t seq = atomic_load(&pipeline->figures.committed_seq); /* whatever was skipped is of it, or of before */
+	if (is_skipped)
+		hub_skip(pipeline->options.hub, span_from(stream->job->name), HUB_POINTS, seq);
+	if (has_skipped_lines)
+		hub_skip(pipeline->options.hub, span_from(stream->job->name), HUB_LINES, seq);
 	if (has_points)
 		publish(pipeline, stream->job->name, HUB_POINTS, points);
 	if (has_lines)
@@ -115,8 +132,10 @@ void publish_incident(struct pipeline *pipeline, const struct incident_row *row)
 	struct json_writer w = json_writer_on(&json);
 	struct error err;
 
-	if (!hub_wants(pipeline->options.hub, row->job, HUB_INCIDENT))
+	if (!hub_wants(pipeline->options.hub, row->job, HUB_INCIDENT)) {
+		hub_skip(pipeline->options.hub, row->job, HUB_INCIDENT, atomic_load(&pipeline->figures.committed_seq));
 		return;
+	}
 	incident_write_json(row, &w);
 	if (json.failure || hub_publish(pipeline->options.hub, row->job, HUB_INCIDENT,
 				    atomic_load(&pipeline->figures.extracted_seq), buf_span(&json), &err) != OK)
@@ -136,24 +155,49 @@ static enum status write_row(struct store_reader *reader, const char *name, stru
 	return buf_status(out, err);
 }
 
-/* Rows of jobs that changed, once a second: numbers that people read need not be faster. */
-static void publish_rows(struct pipeline *pipeline, struct store_reader *reader, struct buf *out)
-{
-	AUTO_MEM struct job_state **jobs = NULL;
-	struct error err;
-	size_t count;
+struct rows { /* jobs to look at in this second */
+	struct job_state **jobs; /* counted from `at` on */
+	size_t count, at;
+	int64_t listed_ms;
+};
 
-	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return; /* out of memory: the next second tries again */
-	for (size_t i = 0; i < count; i++) {
-		bool is_wanted = hub_wants(pipeline->options.hub, span_from(jobs[i]->name), HUB_JOB);
-		buf_reset(out);
-		if (is_wanted && !atomic_load(&jobs[i]->is_summary_dirty) &&
-			atomic_exchange(&jobs[i]->is_row_dirty, false) &&
-			write_row(reader, jobs[i]->name, out, &err) == OK)
-			publish(pipeline, jobs[i]->name, HUB_JOB, out);
-		job_unref(jobs[i]);
+static void publish_row(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct buf *out)
+{
+	bool is_wanted = hub_wants(pipeline->options.hub, span_from(job->name), HUB_JOB);
+	struct error err;
+
+	buf_reset(out);
+	if (is_wanted && !atomic_load(&job->is_summary_dirty) && atomic_exchange(&job->is_row_dirty, false) &&
+		write_row(reader, job->name, out, &err) == OK)
+		publish(pipeline, job->name, HUB_JOB, out);
+}
+
+/*
+ * Rows of jobs that changed, once a second: numbers that people read need not be faster. Some in each tick, all in turn:
+ * thousands at once would hold up the points, and the uploads that wait for the tick.
+ */
+static void publish_rows(
+	struct pipeline *pipeline, struct store_reader *reader, struct rows *rows, int64_t now_ms, struct buf *out)
+{
+	struct error err;
+
+	if (rows->at == rows->count && now_ms - rows->listed_ms >= ROW_EVENT_MS) {
+		mem_free(rows->jobs);
+		*rows = (struct rows){.listed_ms = now_ms};
+		if (directory_list(pipeline->directory, &rows->jobs, &rows->count, &err) != OK)
+			return; /* out of memory: the next second tries again */
 	}
+	while (rows->at < rows->count && clock_mono_ms() - now_ms < ROWS_MS) {
+		publish_row(pipeline, reader, rows->jobs[rows->at], out);
+		job_unref(rows->jobs[rows->at++]);
+	}
+}
+
+static void rows_done(struct rows *rows)
+{
+	while (rows->at < rows->count)
+		job_unref(rows->jobs[rows->at++]);
+	mem_free(rows->jobs);
 }
 
 static void measure_rate(struct pipeline *pipeline, uint64_t *lines_before)
@@ -171,7 +215,8 @@ void *publisher_run(void *context)
 	AUTO(store_reader) reader = NULL;
 	AUTO_DONE(buf) points = BUF_INIT(EVENT_MAX_BYTES);
 	AUTO_DONE(buf) lines = BUF_INIT(EVENT_MAX_BYTES);
-	int64_t rows_ms = 0;
+	struct rows rows = {0};
+	int64_t measured_ms = 0;
 	uint64_t lines_before = 0;
 	struct error err;
 
@@ -188,12 +233,13 @@ void *publisher_run(void *context)
 			publish_stream(pipeline, stream, &points, &lines);
 			job_unref(stream->job);
 		}
-		if (now_ms - rows_ms >= ROW_EVENT_MS) {
-			publish_rows(pipeline, reader, &points);
+		publish_rows(pipeline, reader, &rows, clock_mono_ms(), &points);
+		if (now_ms - measured_ms >= ROW_EVENT_MS) {
 			measure_rate(pipeline, &lines_before);
-			rows_ms = now_ms;
+			measured_ms = now_ms;
 		}
 		hub_flush(pipeline->options.hub, now_ms);
 	}
+	rows_done(&rows);
 	return NULL;
 }

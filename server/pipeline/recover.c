@@ -47,7 +47,12 @@ static enum status replay_slice(
 	enum status status = consume_slice(
 		recovery->pipeline, stream, definitions, seq, slice, recovery->scratch, &recovery->found, err);
 	definitions_unref(definitions);
-	return status;
+	if (status == ERR_MEMORY)
+		return status;
+	if (status != OK) /* as in extract_run: the lines are safe, and a server that does not start helps nobody */
+		log_line(LOG_ERROR, "extraction_failed", "job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"",
+			stream->job->name, stream->name, (unsigned long long)slice->first_line, err->text);
+	return OK;
 }
 
 static enum status replay_row(

@@ -8,12 +8,28 @@ static enum status out_of_memory(struct error *err)
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
-static enum status check_team(struct span owner, struct span job, struct span team, struct error *err)
+enum status check_team(struct span owner, struct span job, struct span team, struct error *err)
 {
 	if (!team.len || span_equal(owner, team))
 		return OK;
 	return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s; this token's team is '%.*s'",
 		SPAN_ARGS(job), owner.len ? "team " : "no team", SPAN_ARGS(owner), SPAN_ARGS(team));
+}
+
+enum status is_job_gone(
+	struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct job_row row;
+
+	*is_gone = atomic_load(&job->is_deleted);
+	if (*is_gone || pipeline->deletion_round != pipeline->round)
+		return OK;
+	if (!(arena = arena_new()))
+		return out_of_memory(err);
+	enum status status = store_read_job_by_id(store_tx_reader(tx), arena, job->job_id, &row, err);
+	*is_gone = status == ERR_NOT_FOUND;
+	return *is_gone ? OK : status;
 }
 
 static enum status make_job(struct store_tx *tx, struct span name, struct span team, int64_t now_ms,
@@ -104,10 +120,18 @@ static enum status make_stream(struct pipeline *pipeline, struct store_tx *tx, s
 	struct stream_row row = {
 		.job_id = job->job_id, .name = name, .host = host, .created_ms = now_ms, .state = SPAN("")};
 
-	TRY(store_put_stream(tx, &row, err));
-	if (row.stream_id > pipeline->options.max_streams_a_job)
-		return error_set_field(err, ERR_TOO_LARGE, "stream", "job '%s' has %zu streams already (--max-streams)",
-			job->name, pipeline->options.max_streams_a_job);
+	/* only the store knows how many there are: one too many is taken back, or the next try would find it there */
+	TRY(store_tx_savepoint(tx, err));
+	enum status status = store_put_stream(tx, &row, err);
+	if (status == OK && row.stream_id > pipeline->options.max_streams_a_job)
+		status = error_set_field(err, ERR_TOO_LARGE, "stream",
+			"job '%s' has %zu streams already (--max-streams)", job->name,
+			pipeline->options.max_streams_a_job);
+	if (status != OK) {
+		store_tx_undo(tx);
+		return status;
+	}
+	TRY(store_tx_release(tx, err));
 	*out = stream_state_new(job, row.stream_id, name, host);
 	return *out ? OK : out_of_memory(err);
 }
@@ -159,13 +183,30 @@ static enum status have_definitions(
 	return OK;
 }
 
+/* All at once: one look at the store for each of thousands of streams would read all of their rows each time. */
+static enum status load_streams(
+	struct store_reader *reader, struct arena *arena, struct job_state *job, struct error *err)
+{
+	struct stream_state *stream;
+	struct stream_row *rows;
+	size_t count;
+
+	TRY(store_read_streams(reader, arena, job->job_id, SPAN(""), &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		TRY(load_stream(job, &rows[i], &stream, err));
+		if (!job_add_stream(job, stream)) {
+			stream_state_free(stream);
+			return out_of_memory(err);
+		}
+	}
+	return OK;
+}
+
 enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
 	struct stream_state **out, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct job_state *job;
-	struct stream_row *rows;
-	size_t count;
 
 	*out = NULL;
 	if (!arena)
@@ -174,20 +215,12 @@ enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader
 	if (status == ERR_NOT_FOUND)
 		return OK; /* deleted: its lines in the journal are nobody's */
 	TRY(status);
-	if ((*out = job_find_stream_id(job, stream_id)))
-		return OK;
-	TRY(store_read_streams(reader, arena, job_id, SPAN(""), &rows, &count, err));
-	for (size_t i = 0; i < count; i++) {
-		if (rows[i].stream_id != stream_id)
-			continue;
-		TRY(load_stream(job, &rows[i], out, err));
-		if (!job_add_stream(job, *out)) {
-			stream_state_free(*out);
-			*out = NULL;
-			return out_of_memory(err);
-		}
+	if (!job_stream_at(job, 0)) {
+		TRY(load_streams(reader, arena, job, err));
+		TRY(have_definitions(pipeline, reader, job, err));
 	}
-	return have_definitions(pipeline, reader, job, err);
+	*out = job_find_stream_id(job, stream_id);
+	return OK;
 }
 
 static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id,

@@ -49,6 +49,7 @@ struct seal {
 	size_t count;
 	size_t text_bytes;
 	bool all;
+	bool is_journal_long; /* half of what it may hold: from there on nothing waits to be decided */
 };
 
 static enum status out_of_memory(struct error *err)
@@ -64,7 +65,8 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 
 	if (!stream->range_count || stream->extracted_lines <= stream->sealed_lines || stream->pending_incidents)
 		return false;
-	if (extractor_is_undecided(stream->extractor) && !is_silent)
+	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
+	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)
 		return false;
 	if (seal->all || stream->unsealed_bytes >= STREAM_DUE_BYTES)
 		return true;
@@ -423,9 +425,13 @@ static enum status write_stream_row(
 	return store_put_stream(tx, &rows[0], err);
 }
 
-static enum status write_unit(struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
+static enum status write_unit(
+	struct pipeline *pipeline, struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
 {
-	if (atomic_load(&unit->stream->job->is_deleted))
+	bool is_gone;
+
+	TRY(is_job_gone(pipeline, tx, unit->stream->job, &is_gone, err));
+	if (is_gone)
 		return OK;
 	for (size_t i = 0; i < unit->block_count; i++)
 		TRY(store_put_block(tx, &unit->blocks[i], err));
@@ -441,7 +447,7 @@ static enum status write_seal(void *context, struct store_tx *tx, struct error *
 	struct seal *seal = context;
 
 	for (size_t i = 0; i < seal->count; i++)
-		TRY(write_unit(&seal->units[i], tx, seal->arena, err));
+		TRY(write_unit(seal->pipeline, &seal->units[i], tx, seal->arena, err));
 	return OK;
 }
 
@@ -506,6 +512,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 	if (!arena || !seal)
 		return out_of_memory(err);
 	*seal = (struct seal){.pipeline = pipeline, .reader = reader, .zstd = zstd, .arena = arena, .all = all};
+	seal->is_journal_long = atomic_load(&pipeline->figures.journal_bytes) > pipeline->options.journal_bytes / 2;
 	enum status status = choose(seal, has_more, err);
 	if (status == OK)
 		status = seal_units(seal, err);

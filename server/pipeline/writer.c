@@ -33,30 +33,60 @@ static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
 	mem_free(ingest);
 }
 
-static void finish_item(struct pipeline *pipeline, struct work *work)
+/* Our own control work that failed goes back into the queue. False: it is no such work, or nothing is taken any more. */
+static bool try_later(struct pipeline *pipeline, struct control *control)
 {
-	if (work->is_control) {
-		struct control *control = (struct control *)work;
-		control->done(control->context, control->status, &control->err);
-	} else {
-		finish_ingest(pipeline, (struct ingest *)work);
-	}
+	struct error ignored;
+
+	return control->is_kept && pipeline_push_control(pipeline, control, &ignored) == OK;
 }
 
-/* The transaction as a whole failed: everybody is told; our own control work goes back into the queue. */
-static void fail_item(struct pipeline *pipeline, struct work *work, enum status status, const struct error *err)
+/* The transaction is on disk. True: but this work is not, and will be tried again. */
+static bool finish_item(struct pipeline *pipeline, struct work *work)
 {
 	struct control *control = (struct control *)work;
-	struct error ignored;
+
+	if (!work->is_control) {
+		finish_ingest(pipeline, (struct ingest *)work);
+		return false;
+	}
+	/* a statement may find the disk full where the transaction as a whole does not */
+	bool may_pass =
+		control->status == ERR_UNAVAILABLE || control->status == ERR_IO || control->status == ERR_MEMORY;
+	if (may_pass && try_later(pipeline, control))
+		return true;
+	control->done(control->context, control->status, &control->err);
+	return false;
+}
+
+/* The transaction as a whole failed: everybody is told. True: this work will be tried again. */
+static bool fail_item(struct pipeline *pipeline, struct work *work, enum status status, const struct error *err)
+{
+	struct control *control = (struct control *)work;
 
 	if (!work->is_control) {
 		((struct ingest *)work)->result = (struct ingest_result){.status = status, .err = *err};
 		finish_ingest(pipeline, (struct ingest *)work);
-		return;
+		return false;
 	}
-	if (control->is_kept && pipeline_push_control(pipeline, control, &ignored) == OK)
-		return;
+	if (try_later(pipeline, control))
+		return true;
 	control->done(control->context, status, err);
+	return false;
+}
+
+/* Kept work comes back at once: do not spin on a full or failing disk. */
+static void end_round(struct pipeline *pipeline, struct round *round, enum status status, const struct error *err)
+{
+	bool must_pause = status == ERR_UNAVAILABLE || status == ERR_IO;
+
+	for (size_t i = 0; i < round->count; i++) {
+		bool comes_back = status == OK ? finish_item(pipeline, round->items[i])
+					       : fail_item(pipeline, round->items[i], status, err);
+		must_pause = must_pause || comes_back;
+	}
+	if (must_pause)
+		pipeline_wait_tick(pipeline, IDLE_MS);
 }
 
 static void take_round(struct pipeline *pipeline, struct round *round, struct work *first)
@@ -181,6 +211,7 @@ static enum status commit_round(struct pipeline *pipeline, struct round *round, 
 	buf_reset(&pipeline->journal.plain);
 	pipeline->journal.slice_count = 0;
 	TRY(store_tx_begin(&tx, pipeline->options.store, err));
+	pipeline->round++;
 	enum status status = plan_open(&plan, pipeline, tx, pipeline->next_seq, err);
 	if (status != OK) {
 		store_tx_rollback(tx);
@@ -196,17 +227,13 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 	enum status status = commit_round(pipeline, round, &err);
 
 	if (status == OK) {
-		for (size_t i = 0; i < round->count; i++)
-			finish_item(pipeline, round->items[i]);
+		end_round(pipeline, round, status, &err);
 		return;
 	}
 	atomic_fetch_add(&pipeline->figures.failed_commits, 1);
 	log_line(LOG_ERROR, "commit_failed", "items=%zu error=\"%s\"", round->count, err.text);
 	if (status == ERR_UNAVAILABLE || status == ERR_IO || round->count == 1) {
-		for (size_t i = 0; i < round->count; i++)
-			fail_item(pipeline, round->items[i], status, &err);
-		if (status == ERR_UNAVAILABLE) /* kept work comes back at once: do not spin on a full disk */
-			pipeline_wait_tick(pipeline, IDLE_MS);
+		end_round(pipeline, round, status, &err);
 		return;
 	}
 	for (size_t i = 0; i < round->count; i++) {

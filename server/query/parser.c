@@ -67,8 +67,9 @@ static enum status parse_list(struct parser *parser, struct query_term *term)
 	lexer_take(lexer, '(');
 	do {
 		lexer_skip_blanks(lexer);
-		if (term->value_count == QUERY_MAX_VALUES) /* SQLite takes expressions of 1000 levels, OR by OR */
-			return lexer_expected(lexer, lexer->at, "at most 500 values");
+		/* SQLite takes expressions of 1000 levels, two for each OR. */
+		if (term->value_count == QUERY_MAX_VALUES)
+			return lexer_expected(lexer, lexer->at, "at most 256 values");
 		TRY(lexer_take_value(lexer, &lexed));
 		TRY(add_value(parser, term, &lexed));
 		lexer_skip_blanks(lexer);

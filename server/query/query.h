@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "model/query.h"
 
-enum { QUERY_MAX_BYTES = 8192, QUERY_MAX_TERMS = 64, QUERY_MAX_DEPTH = 32, QUERY_MAX_VALUES = 500 };
+enum { QUERY_MAX_BYTES = 8192, QUERY_MAX_TERMS = 64, QUERY_MAX_DEPTH = 32, QUERY_MAX_VALUES = 256 };
 
 /* now_ms: what "-7d" and "today" are relative to. *out is NULL for an empty text. ERR_SEMANTIC with column: what was
  * expected there. */

@@ -66,6 +66,33 @@ def test_tokens_over_the_api(server):
     assert server.delete("/api/v1/tokens/ci", token=admin).status == 404
 
 
+def test_the_last_token_stays(server):
+    admin = make_token(server, "root", "admin")
+    made = server.post("/api/v1/tokens", json={"name": "ci", "scope": "write"}, token=admin)
+    assert made.status == 201
+    assert server.delete("/api/v1/tokens/ci", token=admin).status == 204
+    reply = server.delete("/api/v1/tokens/root", token=admin)
+    assert reply.status == 409 and "last token" in reply.body["detail"]
+    assert server.get("/api/v1/jobs").status == 401 # else everybody would be an admin now
+    assert server.delete("/api/v1/tokens/nobody", token=admin).status == 404
+
+
+def test_an_admin_of_a_team_gives_away_no_more_than_it_has(server):
+    root, nlp = make_token(server, "root", "admin"), make_token(server, "nlp", "admin", "--team", "nlp")
+    made = server.post("/api/v1/tokens", json={"name": "ci", "scope": "write"}, token=nlp)
+    assert made.status == 201
+    teams = {row["name"]: row["team"] for row in server.get("/api/v1/tokens", token=root).body["tokens"]}
+    assert teams == {"root": "", "nlp": "nlp", "ci": "nlp"}
+    assert server.post("/api/v1/tokens", json={"name": "x", "scope": "admin", "team": "vision"}, token=nlp).status == 403
+    assert server.delete("/api/v1/tokens/root", token=nlp).status == 403
+    assert server.delete("/api/v1/tokens/ci", token=nlp).status == 204
+    hook = {"url": "http://127.0.0.1:9/", "team": "vision"}
+    assert server.post("/api/v1/webhooks", json=hook, token=nlp).status == 403
+    theirs = server.post("/api/v1/webhooks", json=hook, token=root).body["id"]
+    assert server.delete(f"/api/v1/webhooks/{theirs}", token=nlp).status == 403
+    assert server.delete(f"/api/v1/webhooks/{theirs}", token=root).status == 204
+
+
 def test_tokens_survive_a_restart_and_are_stored_hashed(server):
     admin = make_token(server, "admin", "admin")
     server.restart()

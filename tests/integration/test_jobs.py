@@ -42,6 +42,33 @@ def test_document_comes_back_whole(server):
     assert isinstance(job["CreationTime"], (int, float)) and abs(job["CreationTime"] - time.time()) < 300
 
 
+def test_summaries_forget_sealed_points_that_a_restart_supersedes(make_server):
+    server = make_server("--seal-bytes", "64KiB", "--seal-age", "100ms")
+    create(server, with_definitions("j", {"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"},
+        {"Name": "lr", "Regex": r"step (?<step>\d+) .* lr (?<value>\S+)"}))
+
+    def steps(first, end):
+        return [f"step {i} loss 2.0" + (" lr 1e-3" if i % 2 == 0 else "") for i in range(first, end)]
+
+    def counts():
+        return {row["metric"]: row["count"] for row in server.get("/api/v1/jobs/j/metrics").body["series"]}
+    server.send("j", steps(0, 1000))
+    wait_until(lambda: "smfleet_sealed_points_total 1500" in server.get("/metrics").body, what="the sealed points")
+    server.send("j", ["loading checkpoint from step 500"] + steps(500, 520))
+    wait_until(lambda: counts() == {"loss": 520, "lr": 260}, what="the summaries without what was superseded")
+
+
+def test_a_giant_field_does_not_fail_the_page_it_is_on(server):
+    giant = {"TrainingJobName": "giant", "HyperParameters": {f"key{i}": "x" * 1000 for i in range(2000)},
+        "ResourceConfig": DOCUMENT["ResourceConfig"]}
+    create(server, giant)
+    create(server, DOCUMENT)
+    rows = {row["TrainingJobName"]: row for row in server.get("/api/v1/jobs").body["jobs"]}
+    assert rows["llama-1"]["HyperParameters"] == DOCUMENT["HyperParameters"]
+    assert "HyperParameters" not in rows["giant"] and rows["giant"]["ResourceConfig"] == giant["ResourceConfig"]
+    assert server.get("/api/v1/jobs/giant").body["HyperParameters"] == giant["HyperParameters"]
+
+
 def test_second_create_conflicts(server):
     create(server, DOCUMENT)
     assert "llama-1" in create(server, DOCUMENT, 409)["detail"]

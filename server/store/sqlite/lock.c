@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -32,13 +34,21 @@ static enum status write_pid(int fd, const char *name, struct error *err)
 	return OK;
 }
 
+/* Beside the file itself: a server that comes by a symbolic link must meet the same lock. */
+static char *lock_name(const char *path)
+{
+	char real[PATH_MAX];
+
+	return path_with(realpath(path, real) ? real : path, ".lock"); /* it fails where there is no database yet */
+}
+
 enum status lock_take(int *fd, const char *path, struct error *err)
 {
-	AUTO_MEM char *name = path_with(path, ".lock");
+	AUTO_MEM char *name = lock_name(path);
 
 	if (!name)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	int lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, LOCK_MODE);
+	int lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, LOCK_MODE);
 	if (lock < 0)
 		return error_set(err, errno == EROFS ? ERR_UNAVAILABLE : ERR_IO, "cannot open lock file '%s': %s", name,
 			strerror(errno));

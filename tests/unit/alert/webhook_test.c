@@ -206,6 +206,23 @@ TEST(a_failure_is_retried_later_and_a_refusal_is_final)
 	free(server);
 }
 
+TEST(no_answer_costs_one_timeout_a_round)
+{
+	struct outbox o;
+
+	outbox_open(&o);
+	int64_t webhook_id = put_webhook(&o, "http://127.0.0.1:9/");
+	put_delivery(&o, webhook_id, 1);
+	put_delivery(&o, webhook_id, 2);
+	struct webhook_sender *sender = start_sender(&o, true);
+	wait_for_reports(&o, 2);
+	webhook_sender_free(sender);
+	CHECK_INT(o.last.state, DELIVERY_PENDING);
+	CHECK(o.last.next_ms >= o.last.created_ms + 5000);
+	CHECK(strstr(o.last_error, "not tried"));
+	outbox_done(&o);
+}
+
 TEST(private_addresses_are_refused)
 {
 	struct outbox o;

@@ -152,6 +152,18 @@ TEST(a_runaway_expression_is_switched_off)
 	CHECK_INT(extractor_health(s.extractor, 0).limited, 1);
 }
 
+TEST(a_runaway_step_is_switched_off)
+{
+	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"x\",\"Regex\":\"x=(\\\\d+)\",\"Step\":\"(a+)+$\"}]");
+
+	regex_scratch_limit(s.scratch, 100);
+	for (int i = 0; i < 150; i++) {
+		feed(&s, "x=1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+		feed(&s, "something else");
+	}
+	CHECK_INT(extractor_health(s.extractor, 0).limited, 101);
+}
+
 static void check_time(const char *text, int64_t arrival_ms, int64_t expected_ms)
 {
 	int64_t ts_ms = -1;

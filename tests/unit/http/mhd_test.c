@@ -32,6 +32,27 @@ TEST(bad_requests_have_problems)
 		"br");
 }
 
+/* What a proxy in front may have read otherwise: answered by 400, and nothing that follows is taken for a request. */
+TEST(ambiguous_framing_ends_the_connection)
+{
+	static const char *const heads[] = {"POST /worker/x HTTP/1.1\r\n" HOST
+					    "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"POST /worker/x HTTP/1.1\r\n" HOST "Content-Length: 0\r\nContent-Length: 4\r\n\r\n",
+		"POST /worker/x HTTP/1.1\r\n" HOST "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+		"POST /worker/x HTTP/1.1\r\n" HOST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+		"POST /worker/x HTTP/1.1\r\n" HOST "Transfer-Encoding:\r\n\r\n",
+		"GET /inline/x HTTP/1.1\r\n" HOST "Host: other.example\r\n\r\n"};
+	START;
+
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+		CONNECT;
+		check_ask(&client, heads[i], 400, "\"status\":400");
+		client_send_bytes(&client, "GET /inline/x HTTP/1.1\r\n" HOST "\r\n", 26);
+		CHECK(client_is_closed(&client));
+		CHECK(span_find(buf_span(&client.received), SPAN("HTTP/1.1")) < 0);
+	}
+}
+
 TEST(method_and_allow)
 {
 	START;

@@ -153,6 +153,53 @@ TEST(gap_or_future_is_a_resync)
 	hub_unsubscribe(hub, ahead);
 }
 
+TEST(what_was_skipped_is_a_resync_for_who_wants_it)
+{
+	AUTO(hub) hub = hub_new(&(struct hub_options){0});
+	atomic_int wakes = 0;
+
+	hub_set_seq(hub, 5);
+	hub_skip(hub, SPAN("a"), HUB_POINTS, 7);
+	hub_set_seq(hub, 7);
+	struct subscriber *before = subscribe_to(hub, "a", HUB_POINTS, 6, &wakes);
+	struct subscriber *after = subscribe_to(hub, "a", HUB_POINTS, 7, &wakes);
+	struct subscriber *other_job = subscribe_to(hub, "b", HUB_POINTS, 6, &wakes);
+	struct subscriber *other_kind = subscribe_to(hub, "a", HUB_LINES, 6, &wakes);
+	struct subscriber *all = subscribe_to(hub, NULL, HUB_POINTS, 6, &wakes);
+	check_read(hub, before, HELLO RESYNC(7));
+	check_read(hub, after, HELLO);
+	check_read(hub, other_job, HELLO);
+	check_read(hub, other_kind, HELLO);
+	check_read(hub, all, HELLO RESYNC(7));
+	/* it came between the producer's question and its skipping */
+	hub_skip(hub, SPAN("a"), HUB_LINES, 8);
+	hub_flush(hub, 1);
+	check_read(hub, other_kind, RESYNC(7));
+	check_read(hub, after, "");
+	hub_unsubscribe(hub, before);
+	hub_unsubscribe(hub, after);
+	hub_unsubscribe(hub, other_job);
+	hub_unsubscribe(hub, other_kind);
+	hub_unsubscribe(hub, all);
+}
+
+TEST(skipping_many_names_falls_back_to_one_floor)
+{
+	AUTO(hub) hub = hub_new(&(struct hub_options){0});
+	atomic_int wakes = 0;
+	char name[32];
+
+	hub_set_seq(hub, 1);
+	for (int i = 0; i < 20000; i++) {
+		snprintf(name, sizeof name, "job-%d", i);
+		hub_skip(hub, span_from(name), HUB_POINTS, 9);
+	}
+	hub_set_seq(hub, 9);
+	struct subscriber *subscriber = subscribe_to(hub, "never-heard-of", HUB_POINTS, 8, &wakes);
+	check_read(hub, subscriber, HELLO RESYNC(9));
+	hub_unsubscribe(hub, subscriber);
+}
+
 TEST(the_ring_forgets_by_bytes_and_by_age)
 {
 	AUTO(hub) hub = hub_new(&(struct hub_options){.ring_bytes = 1000, .ring_ms = 100});

@@ -1,6 +1,8 @@
 #include "model/batch.h"
 #include "test.h"
 
+#include <stdio.h>
+
 TEST(a_batch_copies_what_it_is_given)
 {
 	AUTO(batch) batch = batch_new(42);
@@ -34,4 +36,28 @@ TEST(parts_are_found_again)
 	CHECK_INT(batch->part_count, 26);
 	CHECK_INT(batch->line_count, 52);
 	CHECK_INT(batch->parts[25].count, 2);
+}
+
+TEST(many_parts_are_found_by_both_names)
+{
+	AUTO(batch) batch = batch_new(1);
+	char name[2000];
+
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 3000; i++) {
+			int len = snprintf(name, sizeof name, "j%da%d", i % 3, i);
+			/* "j1" "a1" and "j1a" "1" are two streams */
+			struct span job = span_of(name, 2 + i % 2),
+				    stream = span_skip(span_of(name, (size_t)len), job.len);
+			struct batch_part *part = batch_part(batch, job, stream);
+			CHECK(part && batch_add(batch, part, SPAN("x"), NO_TIME, 0, 2));
+			CHECK(part == batch_find_part(batch, job, stream));
+		}
+	CHECK_INT(batch->part_count, 3000);
+	CHECK_INT(batch->parts[2999].count, 2);
+	CHECK(!batch_find_part(batch, SPAN("j1a"), SPAN("0")));
+	memset(name, 'n', sizeof name);
+	CHECK(!batch_find_part(batch, span_of(name, sizeof name), SPAN("a")));
+	struct batch_part *part = batch_part(batch, span_of(name, sizeof name), SPAN("a"));
+	CHECK(part && part->job.len == sizeof name);
 }

@@ -18,6 +18,7 @@ struct rig {
 	struct hub *hub;
 	struct pipeline *pipeline;
 	bool seals; /* as often as it can, else never */
+	size_t max_series; /* of a stream; 0: plenty */
 };
 
 static void rig_open(struct rig *rig)
@@ -34,8 +35,9 @@ static void rig_open(struct rig *rig)
 		.seal_age_ms = rig->seals ? 0 : INT64_MAX / 4,
 		.extract_threads = 2,
 		.match_steps = 100000,
+		.max_jobs = 4,
 		.max_streams_a_job = 3,
-		.max_series_a_stream = 100,
+		.max_series_a_stream = rig->max_series ? rig->max_series : 100,
 		.public_url = SPAN("http://x")};
 
 	CHECK_OK(store_open(&rig->store, &store, &err));
@@ -56,6 +58,7 @@ static void rig_close(struct rig *rig, bool in_order)
 
 static void rig_make(struct rig *rig, bool seals)
 {
+	*rig = (struct rig){0};
 	snprintf(rig->folder, sizeof rig->folder, "/tmp/smfleet-pipeline-XXXXXX");
 	CHECK(mkdtemp(rig->folder));
 	snprintf(rig->path, sizeof rig->path, "%s/t.db", rig->folder);
@@ -339,7 +342,163 @@ TEST(streams_of_a_job_are_limited)
 	struct ingest_result over = send_batch(&rig, one_line("j", "d", "x", NO_TIME));
 	CHECK_INT(over.status, ERR_TOO_LARGE);
 	CHECK(span_find(span_from(over.err.text), SPAN("--max-streams")) > 0);
+	CHECK_INT(send_batch(&rig, one_line("j", "d", "x", NO_TIME)).status, ERR_TOO_LARGE); /* nor the second time */
 	CHECK_INT(send_batch(&rig, one_line("j", "a", "y", NO_TIME)).status, OK);
+	rig_close(&rig, true);
+	rig_remove(&rig);
+}
+
+TEST(jobs_in_memory_are_limited)
+{
+	char name[2] = "a";
+	struct rig rig;
+
+	rig_make(&rig, false);
+	for (; *name < 'e'; (*name)++)
+		CHECK_INT(send_batch(&rig, one_line(name, "s", "x", NO_TIME)).status, OK);
+	struct ingest_result over = send_batch(&rig, one_line("e", "s", "x", NO_TIME));
+	CHECK_INT(over.status, ERR_BUSY);
+	CHECK(over.err.retry_after_s > 0 && span_find(span_from(over.err.text), SPAN("--max-jobs")) > 0);
+	CHECK_INT(send_batch(&rig, one_line("a", "s", "y", NO_TIME)).status, OK);
+	rig_close(&rig, true);
+	rig_remove(&rig);
+}
+
+TEST(a_series_too_many_leaves_the_others_alone)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO(store_reader) reader = NULL;
+	struct job_view view;
+	struct rig rig;
+
+	rig_make(&rig, false);
+	rig_close(&rig, true);
+	rig.max_series = 1; /* loss; not lr */
+	rig_open(&rig);
+	CHECK_INT(send_batch(&rig, make_batch(0, 20, 1)).status, OK);
+	rig_close(&rig, false);
+	rig_open(&rig); /* and the replay starts the server */
+	CHECK_OK(store_reader_new(&reader, rig.store, &err));
+	CHECK_OK(pipeline_view_job(
+		rig.pipeline, reader, arena, SPAN("run"), SPAN(""), SPAN(""), VIEW_SERIES, &view, &err));
+	CHECK_INT(view.streams[0].series_count, 1);
+	CHECK_INT(view.streams[0].series[0].summary.count, 20);
+	CHECK(atomic_load(&pipeline_figures(rig.pipeline)->refused_points) >= 20);
+	store_reader_free(reader);
+	reader = NULL;
+	rig_close(&rig, true);
+	rig_remove(&rig);
+}
+
+/* ---- what comes together into one transaction ---- */
+
+struct gate { /* holds the writer up, so that what is sent meanwhile goes into the next transaction */
+	struct rig *rig;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool is_held, is_open;
+};
+
+static enum status wait_in_writer(void *context, struct store_tx *tx, struct error *err)
+{
+	struct gate *gate = context;
+
+	(void)tx;
+	(void)err;
+	pthread_mutex_lock(&gate->mutex);
+	gate->is_held = true;
+	pthread_cond_broadcast(&gate->changed);
+	while (!gate->is_open)
+		pthread_cond_wait(&gate->changed, &gate->mutex);
+	pthread_mutex_unlock(&gate->mutex);
+	return OK;
+}
+
+static void *run_gate(void *context)
+{
+	struct gate *gate = context;
+
+	CHECK_OK(pipeline_execute(gate->rig->pipeline, wait_in_writer, gate, &err));
+	return NULL;
+}
+
+static void gate_close(struct gate *gate, struct rig *rig)
+{
+	*gate = (struct gate){.rig = rig, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+	CHECK(pthread_create(&gate->thread, NULL, run_gate, gate) == 0);
+	pthread_mutex_lock(&gate->mutex);
+	while (!gate->is_held)
+		pthread_cond_wait(&gate->changed, &gate->mutex);
+	pthread_mutex_unlock(&gate->mutex);
+}
+
+static void gate_open(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->mutex);
+	gate->is_open = true;
+	pthread_cond_broadcast(&gate->changed);
+	pthread_mutex_unlock(&gate->mutex);
+	CHECK(pthread_join(gate->thread, NULL) == 0);
+}
+
+TEST(another_teams_job_is_refused_while_it_is_being_made)
+{
+	struct receipt receipt = {.mutex = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
+	struct receipt other = {.mutex = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
+	struct batch *first = one_line("gpt", "a", "x", NO_TIME), *second = one_line("gpt", "b", "x", NO_TIME);
+	struct gate gate;
+	struct rig rig;
+
+	rig_make(&rig, false);
+	first->team = SPAN("nlp");
+	second->team = SPAN("vision");
+	gate_close(&gate, &rig);
+	CHECK_OK(pipeline_submit(rig.pipeline, first, take_receipt, &receipt, &err));
+	CHECK_OK(pipeline_submit(rig.pipeline, second, take_receipt, &other, &err));
+	gate_open(&gate);
+	rig_close(&rig, true);
+	CHECK_INT(receipt.result.status, OK);
+	CHECK_INT(other.result.status, ERR_FORBIDDEN);
+	rig_remove(&rig);
+}
+
+static void *run_deletion(void *context)
+{
+	struct rig *rig = context;
+
+	CHECK_OK(pipeline_delete_job(rig->pipeline, SPAN("j"), SPAN(""), 1700000000000 + 3600000, &err));
+	return NULL;
+}
+
+/* Whichever comes first: a line that was acknowledged behind the deletion is there, one that went down with it was refused. */
+TEST(a_line_that_meets_a_deletion_is_kept_or_refused)
+{
+	struct receipt receipt = {.mutex = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
+	AUTO(arena) arena = arena_new();
+	AUTO(store_reader) reader = NULL;
+	struct job_view view;
+	pthread_t deletion;
+	struct gate gate;
+	struct rig rig;
+
+	rig_make(&rig, false);
+	CHECK_INT(send_batch(&rig, one_line("j", "a", "x", NO_TIME)).status, OK);
+	gate_close(&gate, &rig);
+	CHECK(pthread_create(&deletion, NULL, run_deletion, &rig) == 0);
+	CHECK_OK(pipeline_submit(rig.pipeline, one_line("j", "b", "y", NO_TIME), take_receipt, &receipt, &err));
+	gate_open(&gate);
+	CHECK(pthread_join(deletion, NULL) == 0);
+	CHECK_INT(send_batch(&rig, one_line("j", "c", "z", NO_TIME)).status, OK); /* behind both */
+	CHECK_OK(store_reader_new(&reader, rig.store, &err));
+	CHECK_OK(pipeline_view_job(rig.pipeline, reader, arena, SPAN("j"), SPAN(""), SPAN(""), 0, &view, &err));
+	for (size_t i = 0; i < view.stream_count; i++)
+		CHECK(!span_equal(view.streams[i].name, SPAN("a")));
+	/* acknowledged: before the deletion, then it went with the job, or behind it, then its stream is there */
+	CHECK(receipt.result.status == OK ? view.stream_count <= 2 : view.stream_count == 1);
+	CHECK(receipt.result.status == OK || receipt.result.status == ERR_BUSY);
+	store_reader_free(reader);
+	reader = NULL;
 	rig_close(&rig, true);
 	rig_remove(&rig);
 }

@@ -197,6 +197,16 @@ TEST(limits)
 		buf_append_char(&text, '(');
 	CHECK_FAILS(query_parse(&node, buf_span(&text), NOW_MS, arena, &err), ERR_SEMANTIC, "at most 32 levels");
 	buf_reset(&text);
+	buf_append_text(&text, "name in (a");
+	for (int i = 1; i < 256; i++)
+		buf_append_text(&text, ",a");
+	buf_append_char(&text, ')');
+	CHECK_OK(query_parse(&node, buf_span(&text), NOW_MS, arena, &err));
+	CHECK_INT(node->term.value_count, 256);
+	text.len--;
+	buf_append_text(&text, ",a)");
+	CHECK_FAILS(query_parse(&node, buf_span(&text), NOW_MS, arena, &err), ERR_SEMANTIC, "at most 256 values");
+	buf_reset(&text);
 	for (int i = 0; i < 9000; i++)
 		buf_append_char(&text, 'a');
 	CHECK_FAILS(query_parse(&node, buf_span(&text), NOW_MS, arena, &err), ERR_TOO_LARGE, "9000 bytes");

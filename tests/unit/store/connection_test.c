@@ -40,6 +40,12 @@ TEST(a_second_server_is_refused_by_name)
 	snprintf(pid, sizeof pid, "process %ld)", (long)getpid());
 	CHECK_FAILS(store_open(&second, &options, &err), ERR_CONFLICT, pid);
 	CHECK_FAILS(store_open(&second, &options, &err), ERR_CONFLICT, h.path);
+	char link[256];
+	snprintf(link, sizeof link, "%s.link", h.path);
+	CHECK(symlink(h.path, link) == 0);
+	options.path = link;
+	CHECK_FAILS(store_open(&second, &options, &err), ERR_CONFLICT, pid);
+	CHECK(unlink(link) == 0);
 	CHECK(second == NULL);
 	harness_reopen(&h); /* the lock ends with its owner */
 	harness_done(&h);

@@ -265,6 +265,43 @@ TEST(search_mistakes)
 	harness_done(&h);
 }
 
+/* As deep as the parser of queries lets them be: SQLite's own parser has a stack of 100. */
+TEST(search_nests_deeply)
+{
+	struct harness h = harness_with_jobs();
+	struct arena *a = h.arena;
+	struct query_node *other = text_term(a, QUERY_HP, "lr", QUERY_EQUAL, "nothing");
+
+	for (int is_left = 0; is_left < 2; is_left++) {
+		struct query_node *deep = text_term(a, QUERY_PROPERTY, "name", QUERY_EQUAL, "gpt");
+		for (int i = 0; i < 32; i++) {
+			struct query_node *no = join(a, QUERY_NOT, other, NULL);
+			deep = is_left ? join(a, QUERY_AND, deep, no) : join(a, QUERY_AND, no, deep);
+			deep = is_left ? join(a, QUERY_OR, deep, other) : join(a, QUERY_OR, other, deep);
+			deep = join(a, QUERY_NOT, deep, NULL);
+		}
+		check_found(&h, deep, "", "gpt");
+	}
+	harness_done(&h);
+}
+
+TEST(search_takes_lists_of_many_values)
+{
+	struct harness h = harness_with_jobs();
+	struct query_value *values = arena_alloc(h.arena, 256 * sizeof *values);
+
+	CHECK(values != NULL);
+	for (int i = 0; i < 256; i++)
+		values[i] = *value_of(h.arena, i == 255 ? "gpt" : "nobody", false, 0);
+	struct query_node *node = term_of(h.arena, QUERY_PROPERTY, "name", QUERY_IN, values);
+	node->term.value_count = 256;
+	check_found(&h, node, "", "gpt");
+	node = term_of(h.arena, QUERY_HP, "mode", QUERY_IN, values);
+	node->term.value_count = 256;
+	check_found(&h, node, "", "");
+	harness_done(&h);
+}
+
 TEST(search_a_pattern_that_explodes_is_told)
 {
 	struct harness h = harness_new();
