@@ -19,6 +19,7 @@ struct api_options {
 	struct assets *assets;
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
 	bool is_open; /* --insecure: nobody ever does */
+	bool is_tls; /* the session's cookie is for TLS alone */
 	bool is_demo;
 	size_t max_line_bytes;
 	size_t slice_bytes;

@@ -25,27 +25,36 @@ enum status api_readyz(void *context, void *worker, const struct http_request *r
 	return api_healthz(context, worker, request, response, err);
 }
 
+static enum status write_counts(struct api *api, struct store_reader *reader, struct json_writer *w, struct error *err)
+{
+	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
+	uint64_t live, all;
+
+	TRY(store_count_jobs(reader, &live, &all, err));
+	json_put_i64(w, "lines_per_second", (int64_t)atomic_load(&figures->lines_per_s));
+	json_put_i64(w, "jobs", (int64_t)all);
+	json_put_i64(w, "live_jobs", (int64_t)live);
+	json_put_i64(w, "started_ms", api->started_ms);
+	return OK;
+}
+
+/* Public, because a page must know whether to sign in; how much there is is for those who may read. */
 enum status api_info(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
 	struct api *api = context;
-	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
 	struct json_writer w = api_reply(response);
 	char seq[24];
-	uint64_t live, all;
 
-	(void)request;
-	TRY(store_count_jobs(((struct api_worker *)worker)->reader, &live, &all, err));
 	json_object(&w);
 	json_put_text(&w, "version", SM_VERSION);
 	json_put_i64(&w, "api_minor", 1);
 	json_put_bool(&w, "demo", api->options.is_demo);
-	snprintf(seq, sizeof seq, "%llu", (unsigned long long)atomic_load(&figures->extracted_seq));
+	snprintf(seq, sizeof seq, "%llu",
+		(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->extracted_seq));
 	json_put_text(&w, "seq", seq);
-	json_put_i64(&w, "lines_per_second", (int64_t)atomic_load(&figures->lines_per_s));
-	json_put_i64(&w, "jobs", (int64_t)all);
-	json_put_i64(&w, "live_jobs", (int64_t)live);
-	json_put_i64(&w, "started_ms", api->started_ms);
+	if (http_scope_allows(http_request_principal(request)->scope, SCOPE_READ))
+		TRY(write_counts(api, ((struct api_worker *)worker)->reader, &w, err));
 	json_key(&w, "limits");
 	json_object(&w);
 	json_put_i64(&w, "max_line_bytes", (int64_t)api->options.max_line_bytes);
@@ -122,8 +131,9 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	TRY(store_figures(((struct api_worker *)worker)->reader, &store, err));
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_pipeline(&response->body, pipeline_figures(api->options.pipeline));
-	if (api->server)
-		write_http(&response->body, http_server_counters(api->server));
+	const struct http_server *server = api->server;
+	if (server)
+		write_http(&response->body, http_server_counters(server));
 	gauge(&response->body, "live_subscribers", "Subscribers of live events.", hub.subscribers);
 	gauge(&response->body, "live_ring_bytes", "Bytes of events kept for replay.", hub.ring_bytes);
 	counter(&response->body, "live_resyncs_total", "Subscribers told to fetch anew.", hub.resyncs);

@@ -12,7 +12,7 @@ struct upload;
 
 struct api {
 	struct api_options options;
-	const struct http_server *server;
+	const struct http_server *_Atomic server; /* workers run before it is known */
 	atomic_bool is_stopping;
 	int64_t started_ms;
 	pthread_rwlock_t tokens_lock;

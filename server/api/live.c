@@ -22,11 +22,12 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 		return OK;
 	*kinds = 0;
 	while (span_next(&rest, ',', &part)) {
-		unsigned before = *kinds;
+		unsigned kind = 0;
 		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 			if (span_equal(part, span_from(names[i].name)))
-				*kinds |= names[i].kind;
-		if (*kinds == before)
+				kind = names[i].kind;
+		*kinds |= kind;
+		if (!kind)
 			return error_set_field(err, ERR_INVALID, "kinds",
 				"kind '%.*s' is none of points, lines, job, incident", SPAN_ARGS(part));
 	}

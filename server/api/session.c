@@ -51,8 +51,8 @@ enum status api_session_create(void *context, void *worker, const struct http_re
 			err, ERR_SEMANTIC, "token", "this token is not known here; the server needs none");
 	response->status = 204;
 	http_response_header(response, "Set-Cookie",
-		"smfleet_session=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict", SPAN_ARGS(token),
-		COOKIE_SECONDS);
+		"smfleet_session=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", SPAN_ARGS(token),
+		COOKIE_SECONDS, ((struct api *)context)->options.is_tls ? "; Secure" : "");
 	return OK;
 }
 

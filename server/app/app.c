@@ -141,6 +141,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.assets = app->assets,
 		.seal_key = app->seal_key,
 		.is_open = options_flag(o, "insecure"),
+		.is_tls = options_text(o, "tls-cert") != NULL,
 		.is_demo = options_flag(o, "demo"),
 		.max_line_bytes = bytes(o, "max-line-bytes"),
 		.slice_bytes = bytes(o, "slice-bytes"),

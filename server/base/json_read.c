@@ -402,6 +402,11 @@ bool json_set_string(struct json *object, const char *key, struct span value)
 	return set(object, key, cJSON_CreateString(text));
 }
 
+bool json_replace_string(const struct json *node, const char *value)
+{
+	return cJSON_SetValuestring((cJSON *)(uintptr_t)node, value) != NULL;
+}
+
 void json_remove(struct json *object, const char *key)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(tree_to_change(object), key);

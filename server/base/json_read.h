@@ -39,6 +39,8 @@ void json_print(const struct json *node, struct buf *out);
 /* Changes, for documents that are merged and stored. False: out of memory. */
 bool json_set_copy(struct json *object, const char *key, const struct json *value); /* replaces */
 bool json_set_string(struct json *object, const char *key, struct span value);
+/* The text of a string node of a document that is the caller's to change; without a search by key. */
+bool json_replace_string(const struct json *node, const char *value);
 void json_remove(struct json *object, const char *key);
 
 AUTO_TYPE(json)

@@ -17,7 +17,7 @@ void pack_u64(struct buf *out, uint64_t value)
 
 void pack_i64(struct buf *out, int64_t value)
 {
-	pack_u64(out, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+	pack_u64(out, pack_zigzag(value));
 }
 
 void pack_double(struct buf *out, double value)
@@ -68,7 +68,7 @@ int64_t unpack_i64(struct unpacker *u)
 {
 	uint64_t value = unpack_u64(u);
 
-	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
+	return unpack_zigzag(value);
 }
 
 double unpack_double(struct unpacker *u)

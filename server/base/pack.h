@@ -8,6 +8,16 @@
 
 #include "base/buf.h"
 
+/* Small numbers of either sign to small numbers, and back. */
+static inline uint64_t pack_zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+}
+static inline int64_t unpack_zigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
+}
+
 void pack_u64(struct buf *out, uint64_t value);
 void pack_i64(struct buf *out, int64_t value); /* zigzag */
 void pack_double(struct buf *out, double value); /* all bits kept: NaN, -0 */

@@ -1,4 +1,5 @@
 #include "cli/command_line.h"
+#include "base/secret.h"
 
 #include <ctype.h>
 
@@ -86,21 +87,6 @@ bool command_next_option(char *const *command, size_t *at, struct span *key, str
 	return false;
 }
 
-static bool is_secret(struct span name)
-{
-	static const char *const words[] = {
-		"token", "secret", "passw", "api_key", "api-key", "apikey", "credential", "access_key", "access-key"};
-	char lower[128];
-	size_t len = name.len < sizeof lower ? name.len : sizeof lower;
-
-	for (size_t i = 0; i < len; i++)
-		lower[i] = (char)tolower((unsigned char)name.ptr[i]);
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (span_find(span_of(lower, len), span_from(words[i])) >= 0)
-			return true;
-	return false;
-}
-
 static void put_quoted(struct buf *out, struct span text)
 {
 	bool is_plain = text.len > 0;
@@ -135,7 +121,7 @@ void command_put_text(char *const *command, struct buf *out)
 			hides_next = false;
 			continue;
 		}
-		bool hides = is_secret(name);
+		bool hides = secret_is_name(name);
 		hides_next = hides && equals < 0 && argument.len && argument.ptr[0] == '-';
 		if (hides && equals >= 0) {
 			put_quoted(out, name);

@@ -2,6 +2,7 @@
 #include "pipeline/internal.h"
 
 #include "base/crypto.h"
+#include "base/secret.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -13,58 +14,27 @@ static enum status out_of_memory(struct error *err)
 
 /* ---- secrets in settings: see DESIGN.md, "Secrets" ---- */
 
-static bool has_word(struct span text, struct span word)
-{
-	for (size_t i = 0; i + word.len <= text.len; i++)
-		if (span_equal_fold(span_of(text.ptr + i, word.len), word))
-			return true;
-	return false;
-}
-
-static bool is_secret(struct span key, struct span value)
-{
-	static const char *const words[] = {"token", "secret", "password", "passwd", "api_key", "apikey", "access_key",
-		"credential", "private_key"};
-	static const char *const shapes[] = {
-		"hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_"};
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		/* "tokenizer", "max_tokens" and "tokens_per_step" are settings, not secrets */
-		if (has_word(key, span_from(words[i])) && !has_word(key, SPAN("tokeniz")) &&
-			!has_word(key, SPAN("tokens")))
-			return true;
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		if (value.len >= 16 && span_starts_with(value, span_from(shapes[i])))
-			return true;
-	return false;
-}
-
-static enum status mask(struct json *section, const struct json *entry, struct error *err)
+static enum status mask(const struct json *entry, struct error *err)
 {
 	unsigned char hash[SHA256_BYTES];
 	char masked[8], digits[2 * SHA256_BYTES + 1];
-	AUTO_MEM char *key = mem_copy_bytes(json_key_of(entry).ptr, json_key_of(entry).len);
 
 	crypto_sha256(json_string_of(entry), hash);
 	crypto_hex(hash, sizeof hash, digits);
 	snprintf(masked, sizeof masked, "***%.4s", digits);
-	if (!key || !json_set_string(section, key, span_from(masked)))
-		return out_of_memory(err);
-	return OK;
+	return json_replace_string(entry, masked) ? OK : out_of_memory(err);
 }
 
-static enum status mask_section(struct json *document, const char *name, struct error *err)
+static enum status mask_section(const struct json *document, const char *name, struct error *err)
 {
-	/* json_get gives a const node of a document that is ours to change */
-	struct json *section = (struct json *)(uintptr_t)json_get(document, name);
+	const struct json *section = json_get(document, name);
 
 	if (!section || json_kind(section) != JSON_OBJECT)
 		return OK;
-	for (const struct json *entry = json_first(section), *next; entry; entry = next) {
-		next = json_next(entry);
-		if (json_kind(entry) == JSON_STRING && is_secret(json_key_of(entry), json_string_of(entry)))
-			TRY(mask(section, entry, err));
-	}
+	for (const struct json *entry = json_first(section); entry; entry = json_next(entry))
+		if (json_kind(entry) == JSON_STRING &&
+			(secret_is_name(json_key_of(entry)) || secret_is_value(json_string_of(entry))))
+			TRY(mask(entry, err));
 	return OK;
 }
 

@@ -26,16 +26,6 @@ struct shape {
 	unsigned width; /* low bits written as they are */
 };
 
-static uint64_t zigzag(uint64_t difference)
-{
-	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
-}
-
-static uint64_t unzigzag(uint64_t value)
-{
-	return value >> 1 ^ (0 - (value & 1));
-}
-
 /* Takes the known values before the i-th; decoder and encoder share it. */
 static uint64_t foretell(const struct shape *shape, const int64_t *values, size_t i)
 {
@@ -70,7 +60,7 @@ static uint64_t sum_bits(const struct shape *shape, const int64_t *values, size_
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t residual = zigzag((uint64_t)values[i] - foretell(shape, values, i));
+		uint64_t residual = pack_zigzag((int64_t)((uint64_t)values[i] - foretell(shape, values, i)));
 		bits += residual ? (unsigned)(WORD_BITS - __builtin_clzll(residual)) : 0;
 	}
 	return bits;
@@ -203,7 +193,7 @@ void column_pack(struct buf *out, const int64_t *values, size_t count, uint64_t 
 		return;
 	struct shape shape = choose(values, count);
 	for (size_t i = 0; i < count; i++)
-		scratch[i] = zigzag((uint64_t)values[i] - foretell(&shape, values, i));
+		scratch[i] = pack_zigzag((int64_t)((uint64_t)values[i] - foretell(&shape, values, i)));
 	shape.width = shape.model == MODEL_LINE ? 0 : choose_width(scratch, count);
 	buf_append_char(out, (char)(shape.model << 6 | shape.width));
 	pack_i64(out, (int64_t)shape.first);
@@ -282,7 +272,7 @@ void column_unpack(struct unpacker *in, int64_t *values, size_t count)
 	struct bit_reader r = {(const unsigned char *)in->rest.ptr, in->rest.len, 0, in->has_failed};
 	for (size_t i = 0; i < count; i++) {
 		uint64_t residual = shape.model == MODEL_LINE || r.has_failed ? 0 : take_residual(&r, shape.width);
-		values[i] = (int64_t)(foretell(&shape, values, i) + unzigzag(residual));
+		values[i] = (int64_t)(foretell(&shape, values, i) + (uint64_t)unpack_zigzag(residual));
 	}
 	in->has_failed = r.has_failed;
 	in->rest = span_skip(in->rest, (r.at + 7) / 8);

@@ -15,11 +15,6 @@ static size_t varint_bytes(uint64_t value)
 	return (size_t)(63 - __builtin_clzll(value | 1)) / 7 + 1;
 }
 
-static uint64_t zigzag(int64_t value)
-{
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
-}
-
 /* Any two times wrap around rightly. */
 static int64_t difference(int64_t ms, int64_t before_ms)
 {
@@ -40,7 +35,7 @@ static size_t body_bytes(const struct journal_slice *slice, const struct line *l
 		bytes += varint_bytes(head_of(&lines[i])) + lines[i].text.len;
 		if (lines[i].ts_ms == NO_TIME)
 			continue;
-		bytes += varint_bytes(zigzag(difference(lines[i].ts_ms, before_ms)));
+		bytes += varint_bytes(pack_zigzag(difference(lines[i].ts_ms, before_ms)));
 		before_ms = lines[i].ts_ms;
 	}
 	return bytes;

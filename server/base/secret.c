@@ -1,0 +1,45 @@
+#include "base/secret.h"
+
+#include <ctype.h>
+
+enum { NAME_MAX_BYTES = 256, TOKEN_MIN_BYTES = 16 };
+
+/* Letters and digits alone, in lower case: "API-Key" and "api_key" read alike. */
+static struct span fold(struct span name, char out[NAME_MAX_BYTES])
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < name.len && len < NAME_MAX_BYTES; i++)
+		if (isalnum((unsigned char)name.ptr[i]))
+			out[len++] = (char)tolower((unsigned char)name.ptr[i]);
+	return span_of(out, len);
+}
+
+bool secret_is_name(struct span name)
+{
+	static const char *const words[] = {
+		"secret", "passw", "apikey", "accesskey", "privatekey", "credential", "token"};
+	static const char *const settings[] = {"tokeniz", "tokens", "numtoken", "tokenid", "tokenlen", "tokensize"};
+	char text[NAME_MAX_BYTES];
+	struct span folded = fold(name, text);
+	size_t last = sizeof words / sizeof *words - 1;
+
+	for (size_t i = 0; i < last; i++)
+		if (span_find(folded, span_from(words[i])) >= 0)
+			return true;
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		if (span_find(folded, span_from(settings[i])) >= 0)
+			return false;
+	return span_find(folded, span_from(words[last])) >= 0;
+}
+
+bool secret_is_value(struct span value)
+{
+	static const char *const shapes[] = {
+		"hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_", "smf_"};
+
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (value.len >= TOKEN_MIN_BYTES && span_starts_with(value, span_from(shapes[i])))
+			return true;
+	return false;
+}

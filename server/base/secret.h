@@ -1,0 +1,12 @@
+/*
+ * Job: which settings are secrets, by the words of their name and by the shapes of known tokens.
+ * Ownership: none. Threads: values. Pure.
+ */
+#pragma once
+
+#include "base/span.h"
+
+/* "HF_TOKEN", "--api-key", "aws_secret_access_key"; but not "tokenizer", "max_tokens", "tokens_per_step". */
+bool secret_is_name(struct span name);
+/* "hf_…", "sk-…", "ghp_…", "AKIA…" and the like, of a token's length. */
+bool secret_is_value(struct span value);
