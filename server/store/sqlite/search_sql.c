@@ -136,8 +136,8 @@ enum status search_register(struct store_reader *on)
 	sqlite3_finalize(probe);
 	if (code == SQLITE_OK)
 		return OK;
-	code = sqlite3_create_function_v2(on->db, "job_matches", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-		on, job_matches, NULL, NULL, NULL);
+	code = sqlite3_create_function_v2(on->db, "job_matches", 2,
+		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, on, job_matches, NULL, NULL, NULL);
 	return code == SQLITE_OK ? OK : ERR_MEMORY;
 }
 
