@@ -167,6 +167,7 @@ static void *run(void *context)
 {
 	struct webhook_sender *sender = context;
 
+	pthread_setname_np(pthread_self(), "webhook");
 	while (!must_end(sender)) {
 		struct error err = {0};
 		int64_t wait = AFTER_FAILURE_MS;

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/log.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -137,6 +138,11 @@ int main(int argc, char **argv)
 {
 	AUTO(options) options = NULL;
 	struct error err = {0};
+
+	/* What a burst needed goes back: eight seconds after one, 248 MB of anonymous memory were 68 MB with these. */
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 
 	if (options_parse(&options, &app_program, argc, argv, environ, &err) != OK)
 		return fail(&err, EXIT_USAGE);

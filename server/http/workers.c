@@ -24,6 +24,7 @@ static void *work_until_closed(void *argument)
 	struct worker *worker = argument;
 	struct queue_item *item;
 
+	pthread_setname_np(pthread_self(), "worker");
 	while ((item = queue_pop(worker->workers->queue, -1))) {
 		struct work *work = (struct work *)item;
 		work->run(work, worker->context, atomic_load(&worker->workers->is_dropping));

@@ -304,6 +304,7 @@ void *extract_run(void *context)
 	struct extract_worker *worker = context;
 	struct queue_item *item;
 
+	pthread_setname_np(pthread_self(), "extract");
 	while ((item = queue_pop(worker->queue, -1))) {
 		struct group *group = ((struct extract_item *)item)->group;
 		consume_group(worker, group);

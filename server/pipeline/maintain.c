@@ -448,6 +448,7 @@ void *maintenance_run(void *context)
 	struct maintenance m = {.pipeline = pipeline, .zstd = zstd, .oldest_since_ms = clock_mono_ms()};
 	struct error err;
 
+	pthread_setname_np(pthread_self(), "maintenance");
 	if (!zstd || store_reader_new(&reader, pipeline->options.store, &err) != OK) {
 		log_line(LOG_ERROR, "maintenance_failed", "error=\"out of memory or no reader\"");
 		abort(); /* without it the journal grows until ingest stops: better to say so at once */

@@ -220,6 +220,7 @@ void *publisher_run(void *context)
 	uint64_t lines_before = 0;
 	struct error err;
 
+	pthread_setname_np(pthread_self(), "publisher");
 	if (store_reader_new(&reader, pipeline->options.store, &err) != OK) {
 		log_line(LOG_ERROR, "publisher_failed", "error=\"%s\"", err.text);
 		return NULL;

@@ -256,6 +256,7 @@ void *writer_run(void *context)
 	struct round *round = mem_alloc(sizeof *round);
 	bool has_written = false;
 
+	pthread_setname_np(pthread_self(), "writer");
 	if (!round)
 		abort();
 	for (;;) {
