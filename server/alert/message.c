@@ -99,28 +99,13 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 	buf_append_span(out, row->stream);
 }
 
-static bool is_unreserved(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c));
-}
-
-/* RFC 3986: a '/' of the name is escaped, too: it is one segment of the path. */
-static void append_escaped(struct buf *out, struct span text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (is_unreserved(text.ptr[i]))
-			buf_append_char(out, text.ptr[i]);
-		else
-			buf_printf(out, "%%%02X", (unsigned char)text.ptr[i]);
-}
-
 static void append_url(struct buf *out, const struct incident_row *row, struct span public_url)
 {
 	buf_append_span(out, public_url);
 	buf_append_text(out, "/jobs/");
-	append_escaped(out, row->job);
+	buf_append_percent_encoded(out, row->job);
 	buf_append_text(out, "?metric=");
-	append_escaped(out, row->metric);
+	buf_append_percent_encoded(out, row->metric);
 	buf_printf(out, "&step=%" PRId64 "&incident=%" PRId64 "-%" PRIu32, row->incident.opened_step, row->job_id,
 		row->incident_id);
 }

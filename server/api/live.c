@@ -37,14 +37,6 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 	return OK;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 /* A name inside the list may hold a comma: it is then %2C, beneath the encoding of the query itself. */
 static enum status decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
 {
@@ -54,8 +46,8 @@ static enum status decode_name(struct arena *arena, struct span text, struct spa
 	if (!room)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < text.len; i++) {
-		int high = i + 2 < text.len && text.ptr[i] == '%' ? hex_digit(text.ptr[i + 1]) : -1;
-		int low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
+		int high = i + 2 < text.len && text.ptr[i] == '%' ? span_hex_digit(text.ptr[i + 1]) : -1;
+		int low = high >= 0 ? span_hex_digit(text.ptr[i + 2]) : -1;
 		room[len++] = (char)(low >= 0 ? high << 4 | low : text.ptr[i]);
 		i += low >= 0 ? 2 : 0;
 	}

@@ -1,5 +1,6 @@
 #include "base/buf.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -75,6 +76,22 @@ void buf_append_text(struct buf *b, const char *text)
 void buf_append_char(struct buf *b, char c)
 {
 	buf_append(b, &c, 1);
+}
+
+void buf_append_percent_encoded(struct buf *b, struct span s)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+		if ((c < 0x80 && isalnum(c)) || c == '-' || c == '.' || c == '_' || c == '~') {
+			buf_append_char(b, (char)c);
+		} else {
+			buf_append_char(b, '%');
+			buf_append_char(b, digits[c >> 4]);
+			buf_append_char(b, digits[c & 15]);
+		}
+	}
 }
 
 void buf_printf(struct buf *b, const char *format, ...)

@@ -26,6 +26,8 @@ void buf_append(struct buf *b, const void *bytes, size_t len);
 void buf_append_span(struct buf *b, struct span s);
 void buf_append_text(struct buf *b, const char *text);
 void buf_append_char(struct buf *b, char c);
+/* All but RFC 3986's unreserved characters as %XX: one segment of a path, or one value of a query. */
+void buf_append_percent_encoded(struct buf *b, struct span s);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*

@@ -53,6 +53,14 @@ bool span_parse_u64(struct span s, uint64_t *value);
 /* Decimal (up to 511 characters), exponent, and nan, inf, infinity in any case, with sign; no hex, no locale. */
 bool span_parse_double(struct span s, double *value);
 
+/* 0 to 15, or -1. */
+static inline int span_hex_digit(char c)
+{
+	char lower = (char)(c | 0x20);
+
+	return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 int span_compare(struct span a, struct span b); /* bytewise order */
 uint64_t span_hash(struct span s); /* FNV-1a folded; not for keys that an adversary chooses: see map.h */
 bool span_is_utf8(struct span s); /* valid, without surrogates and overlong forms */

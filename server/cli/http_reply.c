@@ -126,10 +126,9 @@ static enum status read_chunk_size(struct http_reply *reply, struct span line, s
 	digits = span_trim(digits);
 	bool is_good = digits.len > 0 && digits.len <= 15;
 	for (size_t i = 0; is_good && i < digits.len; i++) {
-		const char *hex = "0123456789abcdef", c = digits.ptr[i];
-		const char *at = memchr(hex, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c, 16);
-		is_good = at != NULL;
-		size = size * 16 + (uint64_t)(at ? at - hex : 0);
+		int digit = span_hex_digit(digits.ptr[i]);
+		is_good = digit >= 0;
+		size = size * 16 + (uint64_t)(digit < 0 ? 0 : digit);
 	}
 	if (!is_good)
 		return error_set(

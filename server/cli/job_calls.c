@@ -10,7 +10,7 @@ enum { MAX_PATH_BYTES = 8192, MAX_BODY_BYTES = 64 << 10 };
 static void put_job_path(struct buf *path, const char *job, const char *rest)
 {
 	buf_append_text(path, "/api/v1/jobs/");
-	url_put_encoded(path, span_from(job));
+	buf_append_percent_encoded(path, span_from(job));
 	buf_append_text(path, rest);
 }
 
@@ -119,11 +119,11 @@ enum status job_send_lines(struct http_client *client, const char *job, const ch
 
 	*has_next = false;
 	buf_append_text(&path, "/api/v1/logs?job=");
-	url_put_encoded(&path, span_from(job));
+	buf_append_percent_encoded(&path, span_from(job));
 	buf_append_text(&path, "&stream=");
-	url_put_encoded(&path, span_from(stream));
+	buf_append_percent_encoded(&path, span_from(stream));
 	buf_append_text(&path, "&host=");
-	url_put_encoded(&path, span_from(host));
+	buf_append_percent_encoded(&path, span_from(host));
 	buf_printf(&path, "&offset=%" PRIu64, offset);
 	TRY(buf_status(&path, err));
 	request.path = buf_span(&path);

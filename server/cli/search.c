@@ -122,7 +122,7 @@ static void put_parameter(struct buf *path, const char *name, struct span value)
 	if (value.len == 0)
 		return;
 	buf_printf(path, "%c%s=", span_find_char(buf_span(path), '?') < 0 ? '?' : '&', name);
-	url_put_encoded(path, value);
+	buf_append_percent_encoded(path, value);
 }
 
 static enum status get_page(struct search *search, struct json **page, struct error *err)

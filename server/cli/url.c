@@ -80,19 +80,3 @@ void url_put_host(const struct url *url, struct buf *out)
 	if (strcmp(url->port, url->is_tls ? "443" : "80") != 0)
 		buf_printf(out, ":%s", url->port);
 }
-
-void url_put_encoded(struct buf *out, struct span text)
-{
-	static const char digits[] = "0123456789ABCDEF";
-
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-		if ((c < 0x80 && isalnum(c)) || c == '-' || c == '.' || c == '_' || c == '~') {
-			buf_append_char(out, (char)c);
-		} else {
-			buf_append_char(out, '%');
-			buf_append_char(out, digits[c >> 4]);
-			buf_append_char(out, digits[c & 15]);
-		}
-	}
-}

@@ -18,5 +18,3 @@ struct url {
 enum status url_parse(struct url *out, const char *text, struct error *err) MUST_CHECK;
 /* As for the Host header: "host", "host:8080", "[::1]:8080". */
 void url_put_host(const struct url *url, struct buf *out);
-/* All but letters, digits and "-._~" as %XX. */
-void url_put_encoded(struct buf *out, struct span text);

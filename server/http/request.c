@@ -63,14 +63,6 @@ enum status request_add_header(struct http_request *request, struct span name, s
 	return add_pair(request, &request->headers, name, value, err);
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Decodes raw into *at (which has room for as many bytes) and moves it on. */
 static enum status decode(struct span raw, bool plus_is_space, char **at, struct span *out, struct error *err)
 {
@@ -79,8 +71,8 @@ static enum status decode(struct span raw, bool plus_is_space, char **at, struct
 	for (size_t i = 0; i < raw.len; i++) {
 		char c = raw.ptr[i];
 		if (c == '%') {
-			int high = raw.len - i > 2 ? hex_digit(raw.ptr[i + 1]) : -1;
-			int low = high < 0 ? -1 : hex_digit(raw.ptr[i + 2]);
+			int high = raw.len - i > 2 ? span_hex_digit(raw.ptr[i + 1]) : -1;
+			int low = high < 0 ? -1 : span_hex_digit(raw.ptr[i + 2]);
 			if (low < 0)
 				return error_set(err, ERR_INVALID, "'%%' without two hexadecimal digits in '%.*s'",
 					(int)(raw.len > 100 ? 100 : raw.len), raw.ptr);

@@ -238,13 +238,10 @@ static bool take_hex4(const char *at, const char *end, uint32_t *code)
 	if (end - at < 4)
 		return false;
 	for (int i = 0; i < 4; i++) {
-		char c = at[i], lower = (char)(c | 0x20);
-		if (c >= '0' && c <= '9')
-			sum = sum << 4 | (uint32_t)(c - '0');
-		else if (lower >= 'a' && lower <= 'f')
-			sum = sum << 4 | (uint32_t)(lower - 'a' + 10);
-		else
+		int digit = span_hex_digit(at[i]);
+		if (digit < 0)
 			return false;
+		sum = sum << 4 | (uint32_t)digit;
 	}
 	*code = sum;
 	return true;

@@ -108,11 +108,6 @@ static enum status print_cursor(
 	return OK;
 }
 
-static int digit_of(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool decode_hex(struct span cursor, struct arena *arena, struct span *out)
 {
 	char *plain = cursor.len % 2 ? NULL : arena_alloc(arena, cursor.len / 2);
@@ -120,7 +115,7 @@ static bool decode_hex(struct span cursor, struct arena *arena, struct span *out
 	if (!plain)
 		return false;
 	for (size_t i = 0; i < cursor.len / 2; i++) {
-		int high = digit_of(cursor.ptr[2 * i]), low = digit_of(cursor.ptr[2 * i + 1]);
+		int high = span_hex_digit(cursor.ptr[2 * i]), low = span_hex_digit(cursor.ptr[2 * i + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		plain[i] = (char)(high << 4 | low);
