@@ -34,7 +34,7 @@ static void fill(struct error *err, enum status status, const char *field, const
 	*err = filled; /* last: the arguments may be parts of the old *err */
 }
 
-enum status error_set(struct error *err, enum status status, const char *format, ...)
+enum status error_fill(struct error *err, enum status status, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -43,7 +43,7 @@ enum status error_set(struct error *err, enum status status, const char *format,
 	return status;
 }
 
-enum status error_set_field(struct error *err, enum status status, const char *field, const char *format, ...)
+enum status error_fill_field(struct error *err, enum status status, const char *field, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);

@@ -39,13 +39,23 @@ struct error {
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 
-/* Fills *err (which may be NULL) and returns the status, so that `return error_set(…)` is the usual form. */
-enum status error_set(struct error *err, enum status status, const char *format, ...)
+enum status error_fill(struct error *err, enum status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-
-/* The same, naming the field or parameter at fault. */
-enum status error_set_field(struct error *err, enum status status, const char *field, const char *format, ...)
+enum status error_fill_field(struct error *err, enum status status, const char *field, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* The status again: what compiler and analyzers cannot see through a call in another file. */
+static inline enum status error_same_(enum status status, enum status filled)
+{
+	(void)filled;
+	return status;
+}
+
+/* Fills *err (which may be NULL) and is the status, so that `return error_set(err, status, format, …)` is the usual form. */
+#define error_set(err, status, ...) error_same_((status), error_fill((err), (status), __VA_ARGS__))
+
+/* The same, naming the field or parameter at fault: error_set_field(err, status, field, format, …). */
+#define error_set_field(err, status, ...) error_same_((status), error_fill_field((err), (status), __VA_ARGS__))
 
 /* Puts "CONTEXT: " before the text of an error that is already set. */
 void error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

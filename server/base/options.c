@@ -230,13 +230,12 @@ static enum status read_environment(struct options *options, char *const *enviro
 
 static enum status read_config_line(struct options *options, struct span line, const char *place, struct error *err)
 {
-	struct span name = line, value = {0};
 	ptrdiff_t at = span_find_char(line, '=');
 
 	if (at < 0)
 		return error_set(err, ERR_INVALID, "'%.*s' is not of the form `name = value`", SPAN_ARGS(line));
-	name = span_trim(span_of(line.ptr, (size_t)at));
-	value = span_trim(span_skip(line, (size_t)at + 1));
+	struct span name = span_trim(span_of(line.ptr, (size_t)at));
+	struct span value = span_trim(span_skip(line, (size_t)at + 1));
 	if (value.len >= 2 && value.ptr[0] == '"' && value.ptr[value.len - 1] == '"')
 		value = span_of(value.ptr + 1, value.len - 2);
 	const struct option_spec *spec = find_spec(options, name);

@@ -36,7 +36,7 @@ void guard_free(struct guard *guard)
 
 struct span guard_host_name(struct span authority)
 {
-	if (authority.len && authority.ptr[0] == '[') {
+	if (span_starts_with(authority, SPAN("["))) {
 		ptrdiff_t end = span_find_char(authority, ']');
 		return end < 0 ? authority : span_of(authority.ptr, (size_t)end + 1);
 	}

@@ -276,6 +276,7 @@ enum status connection_open_writer(struct store_reader **out, const struct store
 
 	TRY(create_file(options->path, err));
 	TRY(open_handle(&on, options->path, SQLITE_OPEN_READWRITE, err));
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK means that it is there */
 	on->is_writer = true;
 	sqlite3_busy_timeout(on->db, 0);
 	TRY(set_common(on, options->writer_cache_bytes, err));
@@ -291,6 +292,7 @@ enum status connection_open_reader(struct store_reader **out, const char *path, 
 	AUTO(store_reader) on = NULL;
 
 	TRY(open_handle(&on, path, SQLITE_OPEN_READONLY, err));
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as above */
 	sqlite3_busy_timeout(on->db, READER_BUSY_MS);
 	TRY(set_common(on, cache_bytes, err));
 	TRY(connection_run(on, "PRAGMA query_only=ON", err));
