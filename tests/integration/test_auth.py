@@ -195,3 +195,10 @@ def test_team_writes_its_own_jobs_only(server):
     assert reply.status == 403 and "nlp" in reply.body["detail"]
     assert server.post("/api/v1/jobs/theirs/transitions", json={"SecondaryStatus": "Training"}, token=vision).status == 403
     assert server.get("/api/v1/jobs/theirs/logs", token=admin).body["total"] == 1
+
+
+def test_info_counts_for_those_who_may_read(server):
+    assert server.get("/api/v1/info").body["jobs"] == 0
+    admin = make_token(server, "admin", "admin")
+    assert "jobs" not in server.get("/api/v1/info").body
+    assert server.get("/api/v1/info", token=admin).body["jobs"] == 0
