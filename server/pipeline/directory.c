@@ -89,12 +89,6 @@ static void job_destroy(struct job_state *job)
 	mem_free(job);
 }
 
-static bool is_final(struct span status)
-{
-	return span_equal(status, SPAN("Completed")) || span_equal(status, SPAN("Failed")) ||
-	       span_equal(status, SPAN("Stopped"));
-}
-
 struct job_state *job_state_new(const struct job_row *row)
 {
 	struct job_state *job = mem_zeroed(sizeof *job);
@@ -105,7 +99,6 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->refs, 1);
 	job->job_id = row->job_id;
 	job->generation = row->generation;
-	atomic_init(&job->is_running, !is_final(row->status));
 	job->name = mem_copy_bytes(row->name.ptr, row->name.len);
 	job->team = mem_copy_bytes(row->team.ptr, row->team.len);
 	job->by_stream = map_new();
@@ -138,21 +131,6 @@ bool job_add_stream(struct job_state *job, struct stream_state *stream)
 		job->streams[job->stream_count++] = stream;
 	pthread_mutex_unlock(&job->mutex);
 	return has_room;
-}
-
-void job_drop_stream(struct job_state *job, struct stream_state *stream)
-{
-	pthread_mutex_lock(&job->mutex);
-	for (size_t i = job->stream_count; i-- > 0;)
-		if (job->streams[i] == stream) {
-			memmove(&job->streams[i], &job->streams[i + 1],
-				(job->stream_count - i - 1) * sizeof(struct stream_state *));
-			job->stream_count--;
-			map_remove(job->by_stream, span_from(stream->name));
-			break;
-		}
-	pthread_mutex_unlock(&job->mutex);
-	stream_state_free(stream);
 }
 
 struct stream_state *job_find_stream(struct job_state *job, struct span name)

@@ -94,7 +94,6 @@ struct job_state {
 	atomic_bool is_deleted;
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
-	atomic_bool is_running; /* its status is no final one */
 	atomic_int_fast64_t touched_ms;
 
 	pthread_mutex_t mutex; /* of the fields below */
@@ -104,7 +103,6 @@ struct job_state {
 	size_t stream_count, stream_cap;
 	/* Writer only. */
 	uint32_t generation;
-	bool is_committed;
 };
 
 struct directory;
@@ -132,7 +130,6 @@ struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id,
 	__attribute__((warn_unused_result));
 void stream_state_free(struct stream_state *stream);
 bool job_add_stream(struct job_state *job, struct stream_state *stream); /* takes it */
-void job_drop_stream(struct job_state *job, struct stream_state *stream); /* undoes it, and frees it: a rollback */
 struct stream_state *job_find_stream(struct job_state *job, struct span name); /* not counted: lives with the job */
 struct stream_state *job_stream_at(struct job_state *job, size_t index); /* NULL: there are not so many */
 struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id);

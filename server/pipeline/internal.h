@@ -69,7 +69,6 @@ struct pipeline {
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */
 	atomic_bool is_stopping;
-	atomic_bool is_drained;
 	atomic_size_t backlog_bytes; /* of groups that are not extracted yet */
 	pthread_t writer, publisher, maintenance;
 	bool has_writer, has_publisher, has_maintenance;

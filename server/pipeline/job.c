@@ -268,10 +268,8 @@ static void apply_transition(void *context)
 	struct change *change = context;
 	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
 
-	if (job) {
-		atomic_store(&job->is_running, !change->phase->is_final);
+	if (job)
 		atomic_store(&job->is_row_dirty, true);
-	}
 }
 
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
