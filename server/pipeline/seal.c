@@ -37,54 +37,6 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 	return false;
 }
 
-static bool copy_series(struct seal *seal, struct unit *unit)
-{
-	struct stream_state *stream = unit->stream;
-
-	unit->series_count = stream->series_count;
-	unit->series = arena_alloc(seal->arena, stream->series_count * sizeof *unit->series);
-	for (size_t i = 0; i < stream->series_count && unit->series; i++) {
-		struct series_state *series = stream->series[i];
-		struct sealed_series *copy = &unit->series[i];
-		copy->first_ordinal = series->sealed_points;
-		copy->count = series->tail_count;
-		copy->points = arena_alloc(seal->arena, copy->count * sizeof *copy->points);
-		struct span metric = arena_copy(seal->arena, span_from(series->metric));
-		struct span unit_name = arena_copy(seal->arena, span_from(series->unit));
-		if (!copy->points || !metric.ptr || !unit_name.ptr)
-			return false;
-		if (copy->count)
-			memcpy(copy->points, series->tail, copy->count * sizeof *copy->points);
-		copy->row = (struct series_row){.job_id = stream->job->job_id,
-			.series_id = series->series_id,
-			.stream_id = stream->stream_id,
-			.metric = metric,
-			.labels = SPAN(""),
-			.unit = unit_name,
-			.role = series->role,
-			.sealed_points = copy->first_ordinal + copy->count,
-			.sealed = series->summary};
-	}
-	return unit->series != NULL;
-}
-
-static bool copy_ranges(struct seal *seal, struct unit *unit)
-{
-	struct stream_state *stream = unit->stream;
-
-	/* By lines, not by sequence: of two slices of one commit only the first may have been extracted yet. */
-	while (unit->range_count < stream->range_count &&
-		stream->ranges[unit->range_count].first_line < stream->extracted_lines)
-		seal->text_bytes += stream->ranges[unit->range_count++].text_bytes;
-	unit->ranges = arena_alloc(seal->arena, unit->range_count * sizeof *unit->ranges);
-	unit->line_count = stream->extracted_lines - stream->sealed_lines;
-	unit->lines = arena_alloc(seal->arena, unit->line_count * sizeof *unit->lines);
-	if (!unit->ranges || !unit->lines)
-		return false;
-	memcpy(unit->ranges, stream->ranges, unit->range_count * sizeof *unit->ranges);
-	return true;
-}
-
 static enum status snapshot(struct seal *seal, struct stream_state *stream, struct error *err)
 {
 	struct unit *unit = &seal->units[seal->count];
@@ -98,7 +50,7 @@ static enum status snapshot(struct seal *seal, struct stream_state *stream, stru
 	unit->state = BUF_INIT(SIZE_MAX / 2);
 	job_ref(stream->job);
 	seal->count++;
-	if (!copy_ranges(seal, unit) || !copy_series(seal, unit))
+	if (!seal_copy_ranges(seal, unit) || !seal_copy_series(seal, unit))
 		return out_of_memory(err);
 	stream_pack(stream, &unit->state);
 	return buf_status(&unit->state, err);
@@ -167,12 +119,8 @@ static enum status write_unit(
 	TRY(is_job_gone(pipeline, tx, unit->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
-	for (size_t i = 0; i < unit->block_count; i++)
-		TRY(store_put_block(tx, &unit->blocks[i], err));
-	for (size_t i = 0; i < unit->chunk_count; i++)
-		TRY(store_put_chunk(tx, &unit->chunks[i], err));
-	for (size_t i = 0; i < unit->series_count; i++)
-		TRY(store_put_series(tx, &unit->series[i].row, err));
+	TRY(seal_write_blocks(unit, tx, err));
+	TRY(seal_write_chunks(unit, tx, err));
 	return write_stream_row(unit, tx, arena, err);
 }
 
@@ -185,39 +133,20 @@ static enum status write_seal(void *context, struct store_tx *tx, struct error *
 	return OK;
 }
 
-static void drop_points(struct series_state *series, size_t count)
-{
-	memmove(series->tail, series->tail + count, (series->tail_count - count) * sizeof *series->tail);
-	series->tail_count -= count;
-	series->sealed_points += count;
-	if (series->tail_count == 0) { /* a quiet series keeps no memory */
-		mem_free(series->tail);
-		series->tail = NULL;
-		series->tail_cap = 0;
-	}
-}
-
 /* After the commit: RAM forgets what the store now holds. */
 static void settle(struct pipeline *pipeline, struct unit *unit)
 {
 	struct stream_state *stream = unit->stream;
-	size_t text_bytes = 0;
 
 	pthread_mutex_lock(&stream->mutex);
-	for (size_t i = 0; i < unit->range_count; i++)
-		text_bytes += unit->ranges[i].text_bytes;
-	memmove(stream->ranges, stream->ranges + unit->range_count,
-		(stream->range_count - unit->range_count) * sizeof *stream->ranges);
-	stream->range_count -= unit->range_count;
-	stream->unsealed_bytes -= text_bytes;
+	seal_drop_ranges(unit);
 	stream->sealed_seq = unit->upto_seq;
 	stream->sealed_lines = unit->first_line + unit->line_count;
 	stream->sealed_bytes = unit->sent_bytes;
-	for (size_t i = 0; i < unit->series_count; i++) {
-		drop_points(stream->series[i], unit->series[i].count);
-		atomic_fetch_add(&pipeline->figures.sealed_points, unit->series[i].count);
-	}
+	seal_drop_points(unit);
 	pthread_mutex_unlock(&stream->mutex);
+	for (size_t i = 0; i < unit->series_count; i++)
+		atomic_fetch_add(&pipeline->figures.sealed_points, unit->series[i].count);
 	atomic_fetch_add(&pipeline->figures.sealed_lines, unit->line_count);
 }
 
@@ -225,7 +154,11 @@ static enum status seal_units(struct seal *seal, struct error *err)
 {
 	if (!seal->count)
 		return OK;
-	TRY(seal_build(seal, err));
+	TRY(seal_read_rows(seal, err));
+	for (size_t i = 0; i < seal->count; i++) {
+		TRY(seal_make_blocks(seal, &seal->units[i], err));
+		TRY(seal_make_chunks(seal, &seal->units[i], err));
+	}
 	TRY(pipeline_execute(seal->pipeline, write_seal, seal, err));
 	for (size_t i = 0; i < seal->count; i++)
 		settle(seal->pipeline, &seal->units[i]);

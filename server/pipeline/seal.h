@@ -1,6 +1,6 @@
 /*
- * Job: what the sealer's two files share: one run, and the streams in it. seal.c chooses streams and commits them; seal_build.c
- *      makes their blocks and chunks.
+ * Job: what the sealer's files share: one run, and the streams in it. seal.c chooses streams and commits them; seal_blocks.c
+ *      has their text, seal_chunks.c their points.
  * Ownership: everything of a run is in its arena, but for the packed states and the counted jobs. Threads: maintenance.
  */
 #pragma once
@@ -46,5 +46,16 @@ struct seal {
 	bool is_journal_long; /* half of what it may hold: from there on nothing waits to be decided */
 };
 
-/* Fills the lines of all units from the journal, then makes their blocks and chunks. */
-enum status seal_build(struct seal *seal, struct error *err) MUST_CHECK;
+/* ---- seal_blocks.c: text ---- */
+bool seal_copy_ranges(struct seal *seal, struct unit *unit); /* under the stream's lock */
+enum status seal_read_rows(
+	struct seal *seal, struct error *err) MUST_CHECK; /* the lines of all units, from the journal */
+enum status seal_make_blocks(struct seal *seal, struct unit *unit, struct error *err) MUST_CHECK;
+enum status seal_write_blocks(const struct unit *unit, struct store_tx *tx, struct error *err) MUST_CHECK;
+void seal_drop_ranges(const struct unit *unit); /* after the commit, under the stream's lock */
+
+/* ---- seal_chunks.c: points ---- */
+bool seal_copy_series(struct seal *seal, struct unit *unit); /* under the stream's lock */
+enum status seal_make_chunks(struct seal *seal, struct unit *unit, struct error *err) MUST_CHECK;
+enum status seal_write_chunks(const struct unit *unit, struct store_tx *tx, struct error *err) MUST_CHECK;
+void seal_drop_points(const struct unit *unit); /* after the commit, under the stream's lock */

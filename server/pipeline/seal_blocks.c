@@ -1,4 +1,4 @@
-/* What a run of the sealer writes: the lines of its streams from the journal, packed into blocks; their points into chunks. */
+/* The text of what a run of the sealer writes: the lines of its streams from the journal, packed into blocks. */
 #include "pipeline/seal.h"
 
 enum { OPEN_BLOCK_BYTES = BLOCK_MAX_BYTES / 2 /* a last block smaller than this is written again with what follows */ };
@@ -6,6 +6,24 @@ enum { OPEN_BLOCK_BYTES = BLOCK_MAX_BYTES / 2 /* a last block smaller than this 
 static enum status out_of_memory(struct error *err)
 {
 	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Under the stream's lock. */
+bool seal_copy_ranges(struct seal *seal, struct unit *unit)
+{
+	struct stream_state *stream = unit->stream;
+
+	/* By lines, not by sequence: of two slices of one commit only the first may have been extracted yet. */
+	while (unit->range_count < stream->range_count &&
+		stream->ranges[unit->range_count].first_line < stream->extracted_lines)
+		seal->text_bytes += stream->ranges[unit->range_count++].text_bytes;
+	unit->ranges = arena_alloc(seal->arena, unit->range_count * sizeof *unit->ranges);
+	unit->line_count = stream->extracted_lines - stream->sealed_lines;
+	unit->lines = arena_alloc(seal->arena, unit->line_count * sizeof *unit->lines);
+	if (!unit->ranges || !unit->lines)
+		return false;
+	memcpy(unit->ranges, stream->ranges, unit->range_count * sizeof *unit->ranges);
+	return true;
 }
 
 /* ---- text: from the journal ---- */
@@ -57,7 +75,7 @@ static enum status read_row(struct seal *seal, uint64_t seq, struct error *err)
 }
 
 /* Rows in order, each once, however many of the streams are in it. */
-static enum status read_rows(struct seal *seal, struct error *err)
+enum status seal_read_rows(struct seal *seal, struct error *err)
 {
 	size_t at[UNITS_MAX] = {0};
 
@@ -137,7 +155,7 @@ static enum status prepend_open_block(struct seal *seal, struct unit *unit, stru
 	return OK;
 }
 
-static enum status make_blocks(struct seal *seal, struct unit *unit, struct error *err)
+enum status seal_make_blocks(struct seal *seal, struct unit *unit, struct error *err)
 {
 	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
 	uint64_t first_line, bytes = 0, total = 0;
@@ -163,84 +181,21 @@ static enum status make_blocks(struct seal *seal, struct unit *unit, struct erro
 	return start < count ? add_block(seal, unit, first_line + start, lines + start, count - start, bytes, err) : OK;
 }
 
-/* ---- chunks ---- */
-
-static void range_of(struct chunk_row *row, const struct point *points, size_t count)
+enum status seal_write_blocks(const struct unit *unit, struct store_tx *tx, struct error *err)
 {
-	row->first_step = row->last_step = points[0].step;
-	row->first_ms = row->last_ms = points[0].ts_ms;
-	for (size_t i = 1; i < count; i++) {
-		row->first_step = points[i].step < row->first_step ? points[i].step : row->first_step;
-		row->last_step = points[i].step > row->last_step ? points[i].step : row->last_step;
-		row->first_ms = points[i].ts_ms < row->first_ms ? points[i].ts_ms : row->first_ms;
-		row->last_ms = points[i].ts_ms > row->last_ms ? points[i].ts_ms : row->last_ms;
-	}
-}
-
-static enum status add_chunk(struct seal *seal, struct unit *unit, const struct sealed_series *series,
-	uint64_t first_ordinal, const struct point *points, size_t count, struct error *err)
-{
-	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
-	struct chunk_row *row = &unit->chunks[unit->chunk_count];
-
-	TRY(chunk_pack(points, count, seal->zstd, &packed, err));
-	*row = (struct chunk_row){.job_id = series->row.job_id,
-		.series_id = series->row.series_id,
-		.first_ordinal = first_ordinal,
-		.point_count = count,
-		.data = arena_copy(seal->arena, buf_span(&packed))};
-	if (!row->data.ptr)
-		return out_of_memory(err);
-	range_of(row, points, count);
-	unit->chunk_count++;
+	for (size_t i = 0; i < unit->block_count; i++)
+		TRY(store_put_block(tx, &unit->blocks[i], err));
 	return OK;
 }
 
-static enum status make_series_chunks(
-	struct seal *seal, struct unit *unit, struct sealed_series *series, struct error *err)
+/* After the commit, under the stream's lock. */
+void seal_drop_ranges(const struct unit *unit)
 {
-	struct chunk_row open;
-	struct point *points = arena_alloc(seal->arena, (series->count + CHUNK_MAX_POINTS) * sizeof *points);
-	uint64_t first = series->first_ordinal;
-	size_t count = 0;
+	struct stream_state *stream = unit->stream;
 
-	if (!points)
-		return out_of_memory(err);
-	TRY(store_read_last_chunk(seal->reader, seal->arena, series->row.job_id, series->row.series_id, &open, err));
-	if (open.point_count && open.point_count < CHUNK_MAX_POINTS && open.first_ordinal + open.point_count == first) {
-		TRY(chunk_unpack(open.data, seal->zstd, points, &count, err));
-		first = open.first_ordinal;
-	}
-	memcpy(points + count, series->points, series->count * sizeof *points);
-	count += series->count;
-	for (size_t at = 0; at < count; at += CHUNK_MAX_POINTS) {
-		size_t some = count - at < CHUNK_MAX_POINTS ? count - at : CHUNK_MAX_POINTS;
-		TRY(add_chunk(seal, unit, series, first + at, points + at, some, err));
-	}
-	return OK;
-}
-
-static enum status make_chunks(struct seal *seal, struct unit *unit, struct error *err)
-{
-	size_t most = 0;
-
-	for (size_t i = 0; i < unit->series_count; i++)
-		most += unit->series[i].count / CHUNK_MAX_POINTS + 2;
-	unit->chunks = arena_alloc(seal->arena, most * sizeof *unit->chunks);
-	if (!unit->chunks)
-		return out_of_memory(err);
-	for (size_t i = 0; i < unit->series_count; i++)
-		if (unit->series[i].count)
-			TRY(make_series_chunks(seal, unit, &unit->series[i], err));
-	return OK;
-}
-
-enum status seal_build(struct seal *seal, struct error *err)
-{
-	TRY(read_rows(seal, err));
-	for (size_t i = 0; i < seal->count; i++) {
-		TRY(make_blocks(seal, &seal->units[i], err));
-		TRY(make_chunks(seal, &seal->units[i], err));
-	}
-	return OK;
+	for (size_t i = 0; i < unit->range_count; i++)
+		stream->unsealed_bytes -= unit->ranges[i].text_bytes;
+	memmove(stream->ranges, stream->ranges + unit->range_count,
+		(stream->range_count - unit->range_count) * sizeof *stream->ranges);
+	stream->range_count -= unit->range_count;
 }
