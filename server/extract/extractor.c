@@ -101,7 +101,7 @@ static int64_t shown_time(struct run *run)
 
 static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
 {
-	return group > 0 && groups[group].ptr && number_parse_step(groups[group], out);
+	return group > 0 && group < REGEX_MAX_GROUPS && groups[group].ptr && number_parse_step(groups[group], out);
 }
 
 /* Counted; definitions that do so again and again are left out. */
