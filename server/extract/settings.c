@@ -97,7 +97,7 @@ enum status settings_put(
 	size_t len = prefix.len + (prefix.len ? 1 : 0) + key.len;
 
 	if (!key.len || !value.len || len > sizeof joined || value.len > SETTING_VALUE_MAX_BYTES ||
-		settings->count == SETTINGS_MAX || !is_text(key) || !is_text(value))
+		settings->count == SETTINGS_MAX || !is_text(prefix) || !is_text(key) || !is_text(value))
 		return OK;
 	if (prefix.len) {
 		memcpy(joined, prefix.ptr, prefix.len);
