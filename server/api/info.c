@@ -100,6 +100,8 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 		atomic_load(&f->refused_busy));
 	counter(out, "incidents_total", "Incidents opened or changed.", atomic_load(&f->incidents));
 	counter(out, "sealed_lines_total", "Lines moved from the journal into blocks.", atomic_load(&f->sealed_lines));
+	counter(out, "lost_lines_total", "Acknowledged lines whose journal record is damaged.",
+		atomic_load(&f->lost_lines));
 	counter(out, "sealed_points_total", "Points moved into chunks.", atomic_load(&f->sealed_points));
 	gauge(out, "journal_bytes", "Bytes in the journal that are not sealed.", atomic_load(&f->journal_bytes));
 	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));

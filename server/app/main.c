@@ -141,8 +141,8 @@ int main(int argc, char **argv)
 
 	/* What a burst needed goes back: eight seconds after one, 248 MB of anonymous memory were 68 MB with these. */
 	mallopt(M_ARENA_MAX, 2);
-	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
-	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
+	mallopt(M_MMAP_THRESHOLD, 8 * 1024 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024);
 
 	if (options_parse(&options, &app_program, argc, argv, environ, &err) != OK)
 		return fail(&err, EXIT_USAGE);

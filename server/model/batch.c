@@ -32,6 +32,8 @@ void batch_free(struct batch *batch)
 		mem_free(batch->parts[i].lines);
 	mem_free(batch->parts);
 	map_free(batch->index);
+	buf_done(&batch->content);
+	buf_done(&batch->block);
 	arena_free(batch->arena);
 	mem_free(batch);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/error.h"
 
 #define NO_TIME INT64_MIN
@@ -50,6 +51,9 @@ struct batch {
 	struct span team; /* the token's; "" without */
 	size_t rejected; /* entries that could not be stored, counted by the parser */
 	size_t cut_lines;
+	/* Of a batch of one large part, once the pipeline has packed it: its lines as the content of a block, in which their
+	 * texts then lie, and that block. Empty otherwise. */
+	struct buf content, block;
 };
 
 struct batch *batch_new(int64_t arrival_ms) __attribute__((warn_unused_result));

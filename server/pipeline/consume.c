@@ -269,10 +269,11 @@ void group_unref(struct pipeline *pipeline, struct group *group)
 {
 	if (atomic_fetch_sub(&group->refs, 1) != 1)
 		return;
-	atomic_fetch_sub(&pipeline->backlog_bytes, group->plain.len);
+	atomic_fetch_sub(&pipeline->backlog_bytes, group->bytes);
 	for (size_t i = 0; i < group->count; i++) {
 		definitions_unref(group->definitions[i]);
 		job_unref(group->streams[i]->job);
+		buf_done(&group->contents[i]);
 	}
 	buf_done(&group->plain);
 	arena_free(group->arena);

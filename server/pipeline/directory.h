@@ -68,6 +68,7 @@ struct stream_state {
 	size_t unsealed_bytes;
 	int64_t heard_mono_ms; /* when its newest line came, on the monotonic clock */
 	uint64_t sealed_seq, sealed_lines, sealed_bytes; /* replay goes on at line sealed_lines */
+	uint64_t text_lines; /* maintenance: up to where its blocks go; below sealed_lines: not known to go further */
 	uint64_t extracted_seq, extracted_lines, extracted_bytes;
 	int64_t first_ms, last_ms, last_arrival_ms;
 	uint32_t generation; /* of the definitions that the extractor last ran */

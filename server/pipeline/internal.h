@@ -13,7 +13,7 @@
 #include "store/chunk.h"
 #include "store/journal_record.h"
 
-enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12 };
+enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12, PACKERS_MAX = 4 };
 
 /* One commit on its way through the consumers. */
 struct group {
@@ -24,7 +24,9 @@ struct group {
 	struct journal_slice *slices;
 	struct stream_state **streams; /* parallel to slices; NULL: its job is gone. Counted by `jobs` below */
 	struct definitions **definitions;
+	struct buf *contents; /* of the slices that are blocks, else empty */
 	size_t count;
+	size_t bytes; /* all of this, for --queue-bytes */
 };
 
 struct extract_item {
@@ -68,6 +70,9 @@ struct pipeline {
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */
+	pthread_mutex_t packers_mutex;
+	struct zstd *packers[PACKERS_MAX]; /* under the mutex */
+	size_t packer_count;
 	atomic_bool is_stopping;
 	atomic_size_t backlog_bytes; /* of groups that are not extracted yet */
 	pthread_t writer, publisher, maintenance;
@@ -110,6 +115,11 @@ enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader
 enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
 	uint32_t generation, struct definitions **out, struct error *err) MUST_CHECK;
 
+/* ---- pack.c: any thread that brings a batch ---- */
+enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err) MUST_CHECK;
+struct zstd *pack_borrow(struct pipeline *pipeline) __attribute__((warn_unused_result));
+void pack_give_back(struct pipeline *pipeline, struct zstd *zstd);
+
 /* ---- writer.c ---- */
 void *writer_run(void *pipeline);
 enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
@@ -140,8 +150,9 @@ enum status stream_unpack_view(
 	struct span state, struct arena *arena, struct stream_view *out, struct error *err) MUST_CHECK;
 
 /* ---- seal.c: maintenance thread ---- */
-/* Seals what is due; everything that can be sealed when `all`. *has_more: call again. */
-enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, bool all,
+/* Seals what is due: large, or with lines of commit due_seq or before. *has_more: call again, with the same due_seq, or
+ * streams that get lines all the time keep the others from ever being sealed. */
+enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,
 	bool *has_more, struct error *err) MUST_CHECK;
 
 void *maintenance_run(void *pipeline);

@@ -86,6 +86,7 @@ static enum status read_range(struct reading *reading, const struct tail_range *
 {
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
+	AUTO_DONE(buf) text = BUF_INIT(SIZE_MAX / 2);
 	struct journal_slice *slices;
 	struct span record;
 	size_t count;
@@ -96,8 +97,10 @@ static enum status read_range(struct reading *reading, const struct tail_range *
 	TRY(journal_unpack(record, reading->zstd, &plain, &slices, &count, arena, err));
 	for (size_t i = 0; i < count; i++)
 		if (slices[i].job_id == reading->job_id && slices[i].stream_id == reading->stream_id &&
-			slices[i].first_line == range->first_line)
+			slices[i].first_line == range->first_line) {
+			TRY(journal_open_slice(&slices[i], reading->zstd, &text, err));
 			return read_slice(reading, &slices[i], err);
+		}
 	return error_set(err, ERR_IO, "journal row %llu does not hold line %llu", (unsigned long long)range->seq,
 		(unsigned long long)range->first_line);
 }

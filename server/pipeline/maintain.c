@@ -343,9 +343,10 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 	struct error err;
 	bool has_more = true;
 	enum status status = OK;
+	uint64_t due_seq = all ? atomic_load(&m->pipeline->figures.committed_seq) : 0;
 
 	while (has_more && status == OK && clock_mono_ms() < until_ms)
-		status = seal_run(m->pipeline, m->reader, m->zstd, all, &has_more, &err);
+		status = seal_run(m->pipeline, m->reader, m->zstd, due_seq, &has_more, &err);
 	if (status == OK)
 		status = trim_journal(m, &err);
 	if (status != OK && status != ERR_UNAVAILABLE)

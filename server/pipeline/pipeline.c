@@ -36,10 +36,10 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_cond_init(&pipeline->tick, &attributes);
 	pthread_condattr_destroy(&attributes);
 	pthread_mutex_init(&pipeline->tick_mutex, NULL);
+	pthread_mutex_init(&pipeline->packers_mutex, NULL);
 	pipeline->directory = directory_new();
 	pipeline->queue = queue_new(pipeline->options.queue_items, pipeline->options.queue_bytes);
 	pipeline->zstd = zstd_new();
-	pipeline->journal.plain = BUF_INIT(SIZE_MAX / 2);
 	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return definition_presets_new(&pipeline->presets, pipeline->options.presets, err);
@@ -153,7 +153,10 @@ void pipeline_free(struct pipeline *pipeline)
 	directory_free(pipeline->directory);
 	definition_set_free(pipeline->presets);
 	zstd_free(pipeline->zstd);
-	buf_done(&pipeline->journal.plain);
+	while (pipeline->packer_count)
+		zstd_free(pipeline->packers[--pipeline->packer_count]);
+	pthread_mutex_destroy(&pipeline->packers_mutex);
+	journal_writer_done(&pipeline->journal);
 	pthread_cond_destroy(&pipeline->tick);
 	pthread_mutex_destroy(&pipeline->tick_mutex);
 	mem_free(pipeline);
@@ -184,11 +187,13 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 			(unsigned long long)debt);
 		return refuse(pipeline, DEBT_RETRY_S, err);
 	}
+	TRY(pack_batch(pipeline, batch, err));
 	struct ingest *ingest = mem_zeroed(sizeof *ingest);
 	if (!ingest)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*ingest = (struct ingest){.batch = batch, .done = done, .context = context};
-	ingest->work_item.item.bytes = arena_bytes(batch->arena) + batch->line_count * sizeof(struct line);
+	ingest->work_item.item.bytes = arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) +
+				       batch->content.cap + batch->block.cap;
 	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);
 	if (status != OK)
 		mem_free(ingest);

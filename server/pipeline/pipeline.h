@@ -205,6 +205,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t extracted_seq;
 	atomic_uint_fast64_t sealed_lines;
 	atomic_uint_fast64_t sealed_points;
+	atomic_uint_fast64_t lost_lines; /* acknowledged, but their journal record is damaged */
 	atomic_uint_fast64_t incidents;
 	atomic_uint_fast64_t lines_per_s; /* over the last seconds */
 };

@@ -155,53 +155,85 @@ static enum status check_offset(
 	return OK;
 }
 
-static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
-	struct stream_state *stream, size_t skip, struct error *err)
+static void touch(struct plan *plan, struct stream_state *stream)
 {
-	struct journal_slice slice = {.job_id = stream->job->job_id,
+	if (stream->is_touched)
+		return;
+	stream->is_touched = true;
+	stream->next_touched = plan->touched;
+	plan->touched = stream;
+}
+
+/* The lines that are new; a batch that was packed stays a block as long as all of it is. */
+static struct journal_slice make_slice(
+	const struct ingest *ingest, const struct batch_part *part, const struct stream_state *stream, size_t skip)
+{
+	const struct batch *batch = ingest->batch;
+	struct journal_slice slice = {.kind = batch->block.len && !skip ? JOURNAL_BLOCK : JOURNAL_LINES,
+		.job_id = stream->job->job_id,
 		.stream_id = stream->stream_id,
 		.generation = stream->job->generation,
 		.first_line = stream->planned_line,
 		.first_byte = stream->planned_byte,
-		.arrival_ms = ingest->batch->arrival_ms,
-		.line_count = part->count - skip};
-	struct plan_slice planned = {.stream = stream};
+		.arrival_ms = batch->arrival_ms,
+		.line_count = part->count - skip,
+		.block = buf_span(&batch->block),
+		.first_ms = INT64_MAX,
+		.last_ms = INT64_MIN};
 
 	for (size_t i = skip; i < part->count; i++) {
-		slice.text_bytes += part->lines[i].text.len + 1;
-		planned.sent_bytes += part->lines[i].sent_bytes;
+		const struct line *line = &part->lines[i];
+		slice.text_bytes += line->text.len + 1;
+		slice.sent_bytes += line->sent_bytes;
+		slice.first_ms = line->ts_ms < slice.first_ms ? line->ts_ms : slice.first_ms;
+		slice.last_ms = line->ts_ms > slice.last_ms ? line->ts_ms : slice.last_ms;
 	}
-	slice.sent_bytes = planned.sent_bytes;
+	return slice;
+}
+
+static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
+	struct stream_state *stream, size_t skip, struct error *err)
+{
+	struct journal_slice slice = make_slice(ingest, part, stream, skip);
+	struct plan_slice planned = {.stream = stream, .batch = ingest->batch, .sent_bytes = slice.sent_bytes};
+
 	if (!mem_grow((void **)&plan->slices, plan->slice_count, &plan->slice_cap, sizeof *plan->slices))
 		return out_of_memory(err);
 	TRY(resolve_definitions(
 		plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
 	planned.range =
 		(struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes, slice.arrival_ms};
-	journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
+	planned.body_at = journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
+	slice.body.len = plan->pipeline->journal.plain.len - planned.body_at;
+	planned.slice = slice;
 	plan->slices[plan->slice_count++] = planned;
-	if (!stream->is_touched) {
-		stream->is_touched = true;
-		stream->next_touched = plan->touched;
-		plan->touched = stream;
-	}
+	touch(plan, stream);
 	stream->planned_line += slice.line_count;
 	stream->planned_byte += planned.sent_bytes;
 	return OK;
 }
 
-/* Undoes the slices of one batch whose later part failed. */
-static void drop_slices(struct plan *plan, size_t keep, size_t plain_len, size_t journal_count)
+struct plan_mark { /* where a batch began */
+	size_t slices, plain_bytes, block_bytes, journal_slices;
+};
+
+static struct plan_mark mark(const struct plan *plan)
 {
-	while (plan->slice_count > keep) {
+	const struct journal_writer *journal = &plan->pipeline->journal;
+
+	return (struct plan_mark){plan->slice_count, journal->plain.len, journal->blocks.len, journal->slice_count};
+}
+
+/* Undoes the slices of one batch whose later part failed. */
+static void go_back(struct plan *plan, const struct plan_mark *to)
+{
+	while (plan->slice_count > to->slices) {
 		struct plan_slice *slice = &plan->slices[--plan->slice_count];
 		slice->stream->planned_line -= slice->range.line_count;
 		slice->stream->planned_byte -= slice->sent_bytes;
 		definitions_unref(slice->definitions);
 	}
-	plan->pipeline->journal.plain.len = plain_len;
-	plan->pipeline->journal.plain.failure = OK;
-	plan->pipeline->journal.slice_count = journal_count;
+	journal_writer_cut(&plan->pipeline->journal, to->plain_bytes, to->block_bytes, to->journal_slices);
 }
 
 static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct error *err)
@@ -220,20 +252,20 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 			TRY(add_slice(plan, ingest, part, stream, skip, err));
 		ingest->result.next_offset = stream->planned_byte;
 	}
-	return buf_status(&plan->pipeline->journal.plain, err);
+	TRY(buf_status(&plan->pipeline->journal.plain, err));
+	return buf_status(&plan->pipeline->journal.blocks, err);
 }
 
 enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *err)
 {
-	struct journal_writer *journal = &plan->pipeline->journal;
-	size_t keep = plan->slice_count, plain_len = journal->plain.len, journal_count = journal->slice_count;
+	struct plan_mark before = mark(plan);
 
 	ingest->result = (struct ingest_result){.seq = plan->seq};
 	enum status status = plan_parts(plan, ingest, err);
 	if (status == OK)
 		return OK;
 	/* What the batch made (a job, a stream) stays in the transaction and in the plan: empty, and harmless. */
-	drop_slices(plan, keep, plain_len, journal_count);
+	go_back(plan, &before);
 	uint64_t next_offset = ingest->result.next_offset;
 	ingest->result = (struct ingest_result){.status = status, .err = *err, .next_offset = next_offset};
 	return status;
@@ -282,26 +314,43 @@ static void publish_range(const struct plan_slice *slice)
 	atomic_store(&stream->job->is_row_dirty, true);
 }
 
+/* The content of a block moves from its batch to the group. */
+static void take_slice(struct group *group, size_t at, struct plan_slice *planned)
+{
+	struct journal_slice *slice = &group->slices[at];
+
+	*slice = planned->slice;
+	slice->block = SPAN(""); /* is in the journal, and goes with its batch */
+	if (slice->kind == JOURNAL_BLOCK) {
+		group->contents[at] = planned->batch->content;
+		planned->batch->content = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
+		slice->body = buf_span(&group->contents[at]);
+		group->bytes += group->contents[at].cap;
+	} else {
+		slice->body.ptr = group->plain.ptr + planned->body_at;
+	}
+	group->streams[at] = planned->stream;
+	group->definitions[at] = planned->definitions;
+	job_ref(planned->stream->job);
+}
+
 static struct group *make_group(struct plan *plan, struct buf *plain)
 {
 	struct group *group = must_have(mem_zeroed(sizeof *group));
-	struct error err;
 
 	group->seq = plan->seq;
 	group->plain = *plain;
+	group->bytes = plain->cap;
 	*plain = BUF_INIT(plain->max_bytes);
 	group->arena = must_have(arena_new());
-	must_have(journal_slices(buf_span(&group->plain), &group->slices, &group->count, group->arena, &err) == OK
-			  ? group
-			  : NULL);
-	must_have(group->count == plan->slice_count ? group : NULL);
+	group->count = plan->slice_count;
+	group->slices = must_have(arena_alloc(group->arena, group->count * sizeof *group->slices));
 	group->streams = must_have(arena_alloc(group->arena, group->count * sizeof *group->streams));
 	group->definitions = must_have(arena_alloc(group->arena, group->count * sizeof *group->definitions));
-	for (size_t i = 0; i < group->count; i++) {
-		group->streams[i] = plan->slices[i].stream;
-		group->definitions[i] = plan->slices[i].definitions;
-		job_ref(group->streams[i]->job);
-	}
+	group->contents = must_have(arena_alloc(group->arena, group->count * sizeof *group->contents));
+	memset(group->contents, 0, group->count * sizeof *group->contents);
+	for (size_t i = 0; i < group->count; i++)
+		take_slice(group, i, &plan->slices[i]);
 	return group;
 }
 

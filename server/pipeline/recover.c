@@ -8,6 +8,7 @@ struct recovery {
 	struct store_reader *reader;
 	struct regex_scratch *scratch;
 	struct extracted_list found;
+	struct buf text; /* of one slice */
 };
 
 static enum status add_range(
@@ -27,8 +28,16 @@ static enum status add_range(
 	return OK;
 }
 
-static enum status replay_slice(
-	struct recovery *recovery, uint64_t seq, const struct journal_slice *slice, struct error *err)
+/* Lines that cannot be read give no points; the sealer must get past them all the same. */
+static enum status pass_over(struct stream_state *stream, uint64_t seq, const struct journal_slice *slice)
+{
+	stream->extracted_seq = seq;
+	stream->extracted_lines = slice->first_line + slice->line_count;
+	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	return OK;
+}
+
+static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct journal_slice *slice, struct error *err)
 {
 	struct stream_state *stream;
 	struct definitions *definitions;
@@ -36,12 +45,18 @@ static enum status replay_slice(
 	TRY(resolve_by_id(recovery->pipeline, recovery->reader, slice->job_id, slice->stream_id, &stream, err));
 	if (!stream || slice->first_line < stream->sealed_lines)
 		return OK; /* deleted, or sealed while others of its commit were not */
-	if (slice->first_line != stream->committed_line)
+	if (slice->first_line < stream->committed_line)
 		return error_set(err, ERR_IO,
 			"journal row %llu continues stream '%s' of job '%s' at line %llu, which stands at %llu",
 			(unsigned long long)seq, stream->name, stream->job->name, (unsigned long long)slice->first_line,
 			(unsigned long long)stream->committed_line);
+	/* Where lines are missing, their record was damaged, and named below; the sealer says so in their place. */
 	TRY(add_range(stream, seq, slice, err));
+	if (journal_open_slice(slice, recovery->pipeline->zstd, &recovery->text, err) != OK) {
+		log_line(LOG_ERROR, "journal_damaged", "seq=%llu job=\"%s\" stream=\"%s\" error=\"%s\"",
+			(unsigned long long)seq, stream->job->name, stream->name, err->text);
+		return err->status == ERR_MEMORY ? ERR_MEMORY : pass_over(stream, seq, slice);
+	}
 	TRY(resolve_definitions(
 		recovery->pipeline, recovery->reader, stream->job, slice->generation, &definitions, err));
 	enum status status = consume_slice(
@@ -61,11 +76,15 @@ static enum status replay_row(
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
 	struct journal_slice *slices;
-	size_t count;
+	size_t count = 0;
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	enum status status = journal_unpack(record, zstd, &plain, &slices, &count, arena, err);
+	if (status == ERR_INVALID) { /* harms its own lines alone: a server that does not start helps nobody */
+		log_line(LOG_ERROR, "journal_damaged", "seq=%llu error=\"%s\"", (unsigned long long)seq, err->text);
+		return OK;
+	}
 	for (size_t i = 0; i < count && status == OK; i++)
 		status = replay_slice(recovery, seq, &slices[i], err);
 	if (status != OK)
@@ -92,7 +111,7 @@ enum status recover_journal(struct pipeline *pipeline, struct error *err)
 {
 	AUTO(store_reader) reader = NULL;
 	AUTO(regex_scratch) scratch = regex_scratch_new();
-	struct recovery recovery = {.pipeline = pipeline, .scratch = scratch};
+	struct recovery recovery = {.pipeline = pipeline, .scratch = scratch, .text = BUF_INIT(SIZE_MAX / 2)};
 	uint64_t newest, oldest, bytes;
 	int64_t start_ms = clock_mono_ms();
 
@@ -104,6 +123,7 @@ enum status recover_journal(struct pipeline *pipeline, struct error *err)
 	TRY(store_journal_figures(reader, &newest, &oldest, &bytes, err));
 	enum status status = replay(&recovery, newest, err);
 	extracted_list_done(&recovery.found);
+	buf_done(&recovery.text);
 	TRY(status);
 	pipeline->next_seq = newest + 1;
 	atomic_store(&pipeline->figures.committed_seq, newest);

@@ -153,7 +153,7 @@ static void hand_to_consumers(struct pipeline *pipeline, struct group *group)
 
 	atomic_store(&pipeline->figures.committed_seq, group->seq);
 	atomic_init(&group->refs, pipeline->extract_count);
-	atomic_fetch_add(&pipeline->backlog_bytes, group->plain.len);
+	atomic_fetch_add(&pipeline->backlog_bytes, group->bytes);
 	for (unsigned i = 0; i < pipeline->extract_count; i++) {
 		struct extract_item *item = mem_zeroed(sizeof *item);
 		if (!item)
@@ -208,8 +208,7 @@ static enum status commit_round(struct pipeline *pipeline, struct round *round, 
 	struct store_tx *tx;
 	struct plan plan;
 
-	buf_reset(&pipeline->journal.plain);
-	pipeline->journal.slice_count = 0;
+	journal_writer_reset(&pipeline->journal);
 	TRY(store_tx_begin(&tx, pipeline->options.store, err));
 	pipeline->round++;
 	enum status status = plan_open(&plan, pipeline, tx, pipeline->next_seq, err);
