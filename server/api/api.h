@@ -22,6 +22,7 @@ struct api_options {
 	bool is_tls; /* the session's cookie is for TLS alone */
 	bool is_demo;
 	size_t max_line_bytes;
+	size_t max_points_bytes;
 	size_t slice_bytes;
 	/* A changed webhook may make deliveries due. */
 	void (*deliveries_due)(void *context);

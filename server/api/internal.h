@@ -44,6 +44,7 @@ http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_assets;
 extern const struct http_upload_ops api_upload_lines;
+extern const struct http_upload_ops api_upload_points;
 extern const struct http_stream_ops api_live;
 
 /* ---- helpers ---- */

@@ -144,6 +144,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.is_tls = options_text(o, "tls-cert") != NULL,
 		.is_demo = options_flag(o, "demo"),
 		.max_line_bytes = bytes(o, "max-line-bytes"),
+		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.slice_bytes = bytes(o, "slice-bytes"),
 		.deliveries_due = deliveries_due,
 		.context = app};

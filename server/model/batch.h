@@ -24,7 +24,10 @@ struct line {
 		sent_bytes; /* of the stream as sent that this line stands for: its newline and what was cut off included */
 };
 
-/* Lines of one stream, in the order of the body. */
+struct map;
+struct batch_series;
+
+/* Lines or points (batch_points.h) of one stream, in the order of the body. */
 struct batch_part {
 	struct span job;
 	struct span stream;
@@ -32,9 +35,13 @@ struct batch_part {
 	size_t count;
 	size_t cap;
 	uint64_t sent_bytes; /* sum over the lines */
+	struct batch_series *series;
+	size_t series_count, series_cap;
+	size_t last_series; /* where the last point went */
+	struct map *series_index; /* metric -> place of the series; made when there are many */
+	size_t point_count;
+	struct buf points; /* the series as the journal holds them, once the pipeline has packed them */
 };
-
-struct map;
 
 struct batch {
 	struct arena *arena;
@@ -43,6 +50,7 @@ struct batch {
 	size_t part_cap;
 	struct map *index; /* (job, stream) -> place of the part; made when there are many */
 	size_t line_count;
+	size_t point_count;
 	size_t text_bytes; /* of all lines, for limits and slices */
 	int64_t arrival_ms;
 	/* Of the whole body: where it starts in the stream as sent, or -1. Only with exactly one part. */

@@ -60,6 +60,7 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
 	series->role = definition->role;
 	series->higher = definition->higher;
+	series->definition = UINT32_MAX;
 	series->detectors = detector_set_new(definition->role);
 	if (series->metric && series->unit && series->detectors &&
 		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
@@ -67,6 +68,21 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 		return series;
 	series_state_free(series);
 	return NULL;
+}
+
+enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct metric_definition *definition, struct series_state **out, struct error *err)
+{
+	*out = NULL;
+	for (size_t i = 0; i < stream->series_count && !*out; i++)
+		if (span_equal(span_from(stream->series[i]->metric), definition->name))
+			*out = stream->series[i];
+	if (*out || stream->series_count >= pipeline->options.max_series_a_stream)
+		return OK;
+	if (!(*out = make_series(stream, definition)))
+		return out_of_memory(err);
+	stream->series[stream->series_count++] = *out;
+	return OK;
 }
 
 /*
@@ -81,17 +97,10 @@ static enum status find_series(struct pipeline *pipeline, struct stream_state *s
 	struct metric_definition definition =
 		definition_set_get(definitions->set, extractor_preset(stream->extractor), index);
 	TRY(adopt_definitions(stream, definitions, err));
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (span_equal(span_from(stream->series[i]->metric), definition.name))
-			*out = stream->series[i];
+	TRY(consume_find_series(pipeline, stream, &definition, out, err));
 	if (!*out) {
-		if (stream->series_count >= pipeline->options.max_series_a_stream) {
-			atomic_fetch_add(&pipeline->figures.refused_points, 1);
-			return OK;
-		}
-		if (!(*out = make_series(stream, &definition)))
-			return out_of_memory(err);
-		stream->series[stream->series_count++] = *out;
+		atomic_fetch_add(&pipeline->figures.refused_points, 1);
+		return OK;
 	}
 	(*out)->definition = index;
 	stream->by_definition[index] = *out;
@@ -136,7 +145,7 @@ static void widen_range(struct series_state *series, const struct point *point)
 		series->max_ms = point->ts_ms;
 }
 
-static enum status take_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
 	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
@@ -190,7 +199,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		series = NULL;
 		TRY(find_series(pipeline, stream, definitions, found->items[i].definition, &series, err));
 		if (series)
-			TRY(take_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+			TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 	}
 	if (extractor_take_revision(stream->extractor, &line, &from, &to))
 		apply_revision(stream, line, from, to);
@@ -256,11 +265,15 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 {
 	pthread_mutex_lock(&stream->mutex);
 	enum status status = adopt_definitions(stream, definitions, err);
-	if (status == OK)
+	if (status == OK && slice->kind == JOURNAL_POINTS)
+		status = consume_points(pipeline, stream, slice, err);
+	else if (status == OK)
 		status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	stream->extracted_seq = seq;
 	stream->extracted_lines = slice->first_line + slice->line_count;
 	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	if (slice->kind == JOURNAL_POINTS)
+		stream->extracted_points = slice->first_point + slice->point_count;
 	pthread_mutex_unlock(&stream->mutex);
 	return status;
 }

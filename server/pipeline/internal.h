@@ -133,6 +133,14 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
 	struct error *err) MUST_CHECK;
+/* Under the stream's lock. *out NULL: there is none, and there may be no more. */
+enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
+enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* ---- consume_points.c: a slice of points that were sent as such, under the stream's lock ---- */
+enum status consume_points(struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice,
+	struct error *err) MUST_CHECK;
 void *extract_run(void *worker);
 void group_unref(struct pipeline *pipeline, struct group *group);
 /* Everything up to this number was extracted. */

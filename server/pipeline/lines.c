@@ -96,8 +96,8 @@ static enum status read_range(struct reading *reading, const struct tail_range *
 	TRY(store_read_journal(reading->reader, arena, range->seq, &record, err));
 	TRY(journal_unpack(record, reading->zstd, &plain, &slices, &count, arena, err));
 	for (size_t i = 0; i < count; i++)
-		if (slices[i].job_id == reading->job_id && slices[i].stream_id == reading->stream_id &&
-			slices[i].first_line == range->first_line) {
+		if (slices[i].kind != JOURNAL_POINTS && slices[i].job_id == reading->job_id &&
+			slices[i].stream_id == reading->stream_id && slices[i].first_line == range->first_line) {
 			TRY(journal_open_slice(&slices[i], reading->zstd, &text, err));
 			return read_slice(reading, &slices[i], err);
 		}

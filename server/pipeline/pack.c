@@ -5,6 +5,8 @@
  */
 #include "pipeline/internal.h"
 
+#include "store/journal_points.h"
+
 enum { LARGE_BYTES = 128 << 10 };
 
 /* A compressor is 1 MB of memory: as many as are at work at once, and never more than this are kept. */
@@ -67,8 +69,24 @@ static enum status pack(struct batch *batch, struct zstd *zstd, struct error *er
 	return move_texts(batch, err);
 }
 
+/* Points are laid out as the journal holds them here, on the I/O thread. Anew each time: of a batch that the writer had no
+ * room for, there may be more by now. */
+static enum status pack_points(struct batch *batch, struct error *err)
+{
+	for (size_t i = 0; i < batch->part_count; i++) {
+		struct batch_part *part = &batch->parts[i];
+		part->points.max_bytes = JOURNAL_RECORD_MAX_BYTES;
+		buf_reset(&part->points);
+		journal_points_pack(part, &part->points);
+		TRY(buf_status(&part->points, err));
+	}
+	return OK;
+}
+
 enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err)
 {
+	if (batch->point_count)
+		return pack_points(batch, err);
 	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES || batch->block.len)
 		return OK;
 	struct zstd *zstd = pack_borrow(pipeline);

@@ -1,5 +1,7 @@
 #include "pipeline/internal.h"
 
+#include "model/batch_points.h"
+
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -193,7 +195,7 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*ingest = (struct ingest){.batch = batch, .done = done, .context = context};
 	ingest->work_item.item.bytes = arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) +
-				       batch->content.cap + batch->block.cap;
+				       batch->content.cap + batch->block.cap + batch_points_bytes(batch);
 	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);
 	if (status != OK)
 		mem_free(ingest);

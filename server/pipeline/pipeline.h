@@ -111,6 +111,7 @@ struct stream_view {
 	int64_t first_ms; /* 0: no line yet */
 	int64_t last_ms;
 	int64_t last_arrival_ms;
+	uint64_t sent_points; /* points that came as such */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;

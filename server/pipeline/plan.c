@@ -39,6 +39,7 @@ void plan_abandon(struct plan *plan)
 	for (struct stream_state *stream = plan->touched; stream; stream = stream->next_touched) {
 		stream->planned_line = stream->committed_line;
 		stream->planned_byte = stream->committed_byte;
+		stream->planned_point = stream->committed_point;
 		stream->is_touched = false;
 	}
 	if (plan->new_streams)
@@ -169,7 +170,10 @@ static struct journal_slice make_slice(
 	const struct ingest *ingest, const struct batch_part *part, const struct stream_state *stream, size_t skip)
 {
 	const struct batch *batch = ingest->batch;
-	struct journal_slice slice = {.kind = batch->block.len && !skip ? JOURNAL_BLOCK : JOURNAL_LINES,
+	enum journal_kind kind = part->point_count           ? JOURNAL_POINTS
+				 : batch->block.len && !skip ? JOURNAL_BLOCK
+							     : JOURNAL_LINES;
+	struct journal_slice slice = {.kind = kind,
 		.job_id = stream->job->job_id,
 		.stream_id = stream->stream_id,
 		.generation = stream->job->generation,
@@ -178,6 +182,10 @@ static struct journal_slice make_slice(
 		.arrival_ms = batch->arrival_ms,
 		.line_count = part->count - skip,
 		.block = buf_span(&batch->block),
+		.body = buf_span(&part->points),
+		.first_point = stream->planned_point,
+		.point_count = part->point_count,
+		.text_bytes = part->points.len,
 		.first_ms = INT64_MAX,
 		.last_ms = INT64_MIN};
 
@@ -201,8 +209,8 @@ static enum status add_slice(struct plan *plan, struct ingest *ingest, const str
 		return out_of_memory(err);
 	TRY(resolve_definitions(
 		plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
-	planned.range =
-		(struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes, slice.arrival_ms};
+	planned.range = (struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes,
+		slice.arrival_ms, slice.first_point, slice.point_count};
 	planned.body_at = journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
 	slice.body.len = plan->pipeline->journal.plain.len - planned.body_at;
 	planned.slice = slice;
@@ -210,6 +218,7 @@ static enum status add_slice(struct plan *plan, struct ingest *ingest, const str
 	touch(plan, stream);
 	stream->planned_line += slice.line_count;
 	stream->planned_byte += planned.sent_bytes;
+	stream->planned_point += slice.point_count;
 	return OK;
 }
 
@@ -231,6 +240,7 @@ static void go_back(struct plan *plan, const struct plan_mark *to)
 		struct plan_slice *slice = &plan->slices[--plan->slice_count];
 		slice->stream->planned_line -= slice->range.line_count;
 		slice->stream->planned_byte -= slice->sent_bytes;
+		slice->stream->planned_point -= slice->range.point_count;
 		definitions_unref(slice->definitions);
 	}
 	journal_writer_cut(&plan->pipeline->journal, to->plain_bytes, to->block_bytes, to->journal_slices);
@@ -247,8 +257,8 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 		ingest->result.next_offset = stream->planned_byte;
 		TRY(check_offset(ingest, stream, &skip, err));
 		ingest->result.duplicate += skip;
-		ingest->result.accepted += part->count - skip;
-		if (part->count > skip)
+		ingest->result.accepted += part->count - skip + part->point_count;
+		if (part->count > skip || part->point_count)
 			TRY(add_slice(plan, ingest, part, stream, skip, err));
 		ingest->result.next_offset = stream->planned_byte;
 	}
@@ -306,6 +316,7 @@ static void publish_range(const struct plan_slice *slice)
 	stream->unsealed_bytes += slice->range.text_bytes;
 	stream->committed_line = slice->range.first_line + slice->range.line_count;
 	stream->committed_byte += slice->sent_bytes;
+	stream->committed_point += slice->range.point_count;
 	stream->last_arrival_ms = slice->range.arrival_ms;
 	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);

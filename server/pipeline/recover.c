@@ -16,11 +16,13 @@ static enum status add_range(
 {
 	if (!mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges))
 		return error_set(err, ERR_MEMORY, "out of memory");
-	stream->ranges[stream->range_count++] =
-		(struct tail_range){seq, slice->first_line, slice->line_count, slice->text_bytes, slice->arrival_ms};
+	stream->ranges[stream->range_count++] = (struct tail_range){seq, slice->first_line, slice->line_count,
+		slice->text_bytes, slice->arrival_ms, slice->first_point, slice->point_count};
 	stream->unsealed_bytes += slice->text_bytes;
 	stream->committed_line = stream->planned_line = slice->first_line + slice->line_count;
 	stream->committed_byte = stream->planned_byte = slice->first_byte + slice->sent_bytes;
+	if (slice->kind == JOURNAL_POINTS)
+		stream->committed_point = stream->planned_point = slice->first_point + slice->point_count;
 	stream->last_arrival_ms = slice->arrival_ms;
 	stream->heard_mono_ms = clock_mono_ms();
 	atomic_store(&stream->job->touched_ms, slice->arrival_ms);
@@ -34,7 +36,15 @@ static enum status pass_over(struct stream_state *stream, uint64_t seq, const st
 	stream->extracted_seq = seq;
 	stream->extracted_lines = slice->first_line + slice->line_count;
 	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	if (slice->kind == JOURNAL_POINTS)
+		stream->extracted_points = slice->first_point + slice->point_count;
 	return OK;
+}
+
+static bool is_sealed(const struct stream_state *stream, const struct journal_slice *slice)
+{
+	return slice->kind == JOURNAL_POINTS ? slice->first_point < stream->sealed_sent_points
+					     : slice->first_line < stream->sealed_lines;
 }
 
 static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct journal_slice *slice, struct error *err)
@@ -43,7 +53,7 @@ static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct 
 	struct definitions *definitions;
 
 	TRY(resolve_by_id(recovery->pipeline, recovery->reader, slice->job_id, slice->stream_id, &stream, err));
-	if (!stream || slice->first_line < stream->sealed_lines)
+	if (!stream || is_sealed(stream, slice))
 		return OK; /* deleted, or sealed while others of its commit were not */
 	if (slice->first_line < stream->committed_line)
 		return error_set(err, ERR_IO,

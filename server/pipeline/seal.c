@@ -26,7 +26,9 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 {
 	bool is_silent = clock_mono_ms() - stream->heard_mono_ms > IDLE_DECIDES_MS;
 
-	if (!stream->range_count || stream->extracted_lines <= stream->sealed_lines || stream->pending_incidents)
+	bool has_news =
+		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
+	if (!stream->range_count || !has_news || stream->pending_incidents)
 		return false;
 	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
 	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)
@@ -46,6 +48,7 @@ static enum status snapshot_rest(struct seal *seal, struct unit *unit, struct er
 	unit->upto_seq = stream->extracted_seq;
 	unit->sealed_lines = stream->extracted_lines;
 	unit->sent_bytes = stream->extracted_bytes;
+	unit->sent_points = stream->extracted_points;
 	unit->first_ms = stream->first_ms;
 	unit->last_ms = stream->last_ms;
 	if (!seal_copy_series(seal, unit))
@@ -157,6 +160,7 @@ static void settle_rest(struct pipeline *pipeline, struct unit *unit)
 	stream->sealed_seq = unit->upto_seq;
 	stream->sealed_lines = unit->sealed_lines;
 	stream->sealed_bytes = unit->sent_bytes;
+	stream->sealed_sent_points = unit->sent_points;
 	seal_drop_points(unit);
 	for (size_t i = 0; i < unit->series_count; i++)
 		atomic_fetch_add(&pipeline->figures.sealed_points, unit->series[i].count);

@@ -32,6 +32,7 @@ struct unit {
 	bool is_whole;
 	uint64_t upto_seq, first_line, sealed_lines;
 	uint64_t sent_bytes; /* of the stream up to upto_seq */
+	uint64_t sent_points; /* the same of points that were sent as such */
 	int64_t first_ms, last_ms;
 	struct sealed_series *series;
 	size_t series_count;

@@ -235,6 +235,8 @@ static enum status take_slice(struct seal *seal, struct unit *unit, struct journ
 	struct error damage;
 	uint64_t end = slice->first_line + slice->line_count;
 
+	if (slice->kind == JOURNAL_POINTS)
+		return OK; /* is in the series by now */
 	if (end <= unit->text_line || end > unit->text_end)
 		return OK; /* sealed already, or behind this snapshot */
 	TRY(fill_gap(seal, unit, slice->first_line, slice->arrival_ms, err));
@@ -354,13 +356,18 @@ enum status seal_write_blocks(const struct unit *unit, struct store_tx *tx, stru
 	return OK;
 }
 
+static bool is_range_sealed(const struct tail_range *range, const struct unit *unit)
+{
+	return range->point_count ? range->first_point < unit->sent_points : range->first_line < unit->sealed_lines;
+}
+
 /* After the commit, under the stream's lock. */
 void seal_drop_ranges(const struct unit *unit)
 {
 	struct stream_state *stream = unit->stream;
 	size_t count = 0;
 
-	while (count < stream->range_count && stream->ranges[count].first_line < unit->sealed_lines)
+	while (count < stream->range_count && is_range_sealed(&stream->ranges[count], unit))
 		stream->unsealed_bytes -= stream->ranges[count++].text_bytes;
 	stream->range_count -= count;
 	memmove(stream->ranges, stream->ranges + count, stream->range_count * sizeof *stream->ranges);

@@ -1,5 +1,7 @@
 #include "store/journal_record.h"
 
+#include "store/journal_points.h"
+
 enum {
 	FORMAT = 2,
 	FORMAT_WITHOUT_KINDS = 1,
@@ -113,6 +115,12 @@ size_t journal_add(struct journal_writer *writer, const struct journal_slice *sl
 		add_block(writer, slice);
 		return plain->len;
 	}
+	if (slice->kind == JOURNAL_POINTS) {
+		pack_u64(plain, slice->first_point);
+		pack_u64(plain, slice->point_count);
+		pack_span(plain, slice->body);
+		return plain->len - slice->body.len;
+	}
 	pack_u64(plain, body_bytes(slice, lines));
 	size_t body_at = plain->len;
 	add_lines(plain, slice, lines);
@@ -164,9 +172,9 @@ static void read_block(struct unpacker *in, struct span *blocks, struct journal_
 static struct journal_slice read_slice(struct unpacker *in, struct span *blocks, bool has_kinds)
 {
 	uint64_t kind = has_kinds ? unpack_u64(in) : JOURNAL_LINES;
-	struct journal_slice slice = {.kind = kind == JOURNAL_BLOCK ? JOURNAL_BLOCK : JOURNAL_LINES};
+	struct journal_slice slice = {.kind = kind <= JOURNAL_POINTS ? (enum journal_kind)kind : JOURNAL_LINES};
 
-	if (kind > JOURNAL_BLOCK)
+	if (kind > JOURNAL_POINTS)
 		in->has_failed = true;
 	slice.job_id = unpack_i64(in);
 	slice.stream_id = (uint32_t)unpack_u64(in);
@@ -178,6 +186,11 @@ static struct journal_slice read_slice(struct unpacker *in, struct span *blocks,
 	slice.text_bytes = (size_t)unpack_u64(in);
 	slice.sent_bytes = unpack_u64(in);
 	slice.body = slice.block = SPAN("");
+	if (slice.kind == JOURNAL_POINTS) {
+		slice.first_point = unpack_u64(in);
+		slice.point_count = (size_t)unpack_u64(in);
+		in->has_failed = in->has_failed || slice.line_count || slice.sent_bytes;
+	}
 	if (slice.kind == JOURNAL_BLOCK)
 		read_block(in, blocks, &slice);
 	else
@@ -250,6 +263,8 @@ enum status journal_unpack(struct span record, struct zstd *zstd, struct buf *pl
 
 enum status journal_open_slice(struct journal_slice *slice, struct zstd *zstd, struct buf *text, struct error *err)
 {
+	if (slice->kind == JOURNAL_POINTS)
+		return journal_points_check(slice->body, slice->point_count, err);
 	if (slice->kind == JOURNAL_BLOCK) {
 		TRY(block_decompress(slice->block, zstd, text, err));
 		slice->body = buf_span(text);

@@ -14,9 +14,10 @@
 enum { JOURNAL_RECORD_MAX_BYTES = 64 << 20 }; /* unpacked; a group is 4 MiB, or one slice that is longer */
 
 /* What a slice holds; stored, so numbers are never given twice. */
-enum journal_kind { JOURNAL_LINES = 0, JOURNAL_BLOCK = 1 };
+enum journal_kind { JOURNAL_LINES = 0, JOURNAL_BLOCK = 1, JOURNAL_POINTS = 2 };
 
-/* Lines of one stream in one commit. */
+/* Lines, or points (journal_points.h), of one stream in one commit. Of points line_count and sent_bytes are 0, and
+ * first_line and first_byte say where the stream's text stands. */
 struct journal_slice {
 	enum journal_kind kind;
 	int64_t job_id;
@@ -32,6 +33,9 @@ struct journal_slice {
 	/* JOURNAL_BLOCK: the block's data; body is its content, empty until journal_open_slice. */
 	struct span block;
 	int64_t first_ms, last_ms; /* of its lines: the smallest and the largest */
+	/* JOURNAL_POINTS: which points they are of all that were sent to the stream; until journal_add the body is given. */
+	uint64_t first_point;
+	size_t point_count;
 };
 
 /* Zeroed to begin with; journal_writer_done to end. */
