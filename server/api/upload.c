@@ -39,6 +39,7 @@ struct upload {
 	bool has_finished_parsing;
 	enum status status; /* of a slice that was refused */
 	struct error err;
+	size_t refused; /* of the rejected: for want of room for their series */
 	size_t accepted, duplicate, rejected, cut;
 	uint64_t seq, next_offset;
 };
@@ -104,6 +105,8 @@ static void slice_done(void *context, const struct ingest_result *result)
 	upload->is_in_flight = false;
 	upload->accepted += result->accepted;
 	upload->duplicate += result->duplicate;
+	upload->refused += result->refused;
+	upload->rejected += result->refused;
 	upload->next_offset = result->next_offset;
 	if (result->status == OK) {
 		upload->has_committed = true;
@@ -342,6 +345,12 @@ static void write_reply(const struct upload *upload, struct http_response *respo
 	json_array(&w);
 	if (warning.len)
 		json_span(&w, warning);
+	if (upload->refused) {
+		char text[120];
+		snprintf(text, sizeof text, "%zu points are of more series than a stream may have (--max-series)",
+			upload->refused);
+		json_text(&w, text);
+	}
 	if (upload->cut) {
 		char text[120];
 		snprintf(text, sizeof text, "%zu lines were longer than %zu bytes (--max-line-bytes) and were cut",

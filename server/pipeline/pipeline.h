@@ -52,6 +52,7 @@ struct ingest_result {
 	enum status status;
 	struct error err;
 	size_t accepted;
+	size_t refused; /* points of series that the stream has no room for */
 	size_t duplicate; /* lines that an offset showed to be here already */
 	uint64_t seq;
 	uint64_t next_offset; /* of the stream, when the batch had one part */

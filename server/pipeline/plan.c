@@ -1,5 +1,6 @@
 #include "pipeline/plan.h"
 #include "base/log.h"
+#include "model/batch_points.h"
 
 #include <stdlib.h>
 
@@ -246,6 +247,24 @@ static void go_back(struct plan *plan, const struct plan_mark *to)
 	journal_writer_cut(&plan->pipeline->journal, to->plain_bytes, to->block_bytes, to->journal_slices);
 }
 
+/* Points of new series for which the stream has no room, as far as is known: what waits for extraction may take more. */
+static size_t count_refused(const struct plan *plan, struct stream_state *stream, const struct batch_part *part)
+{
+	size_t most = plan->pipeline->options.max_series_a_stream, refused = 0;
+
+	pthread_mutex_lock(&stream->mutex);
+	size_t count = stream->series_count;
+	for (size_t i = 0; count + part->series_count > most && i < part->series_count; i++) {
+		bool is_known = false;
+		for (size_t j = 0; j < stream->series_count && !is_known; j++)
+			is_known = span_equal(span_from(stream->series[j]->metric), part->series[i].metric);
+		if (!is_known && part->series[i].count && count++ >= most)
+			refused += part->series[i].count;
+	}
+	pthread_mutex_unlock(&stream->mutex);
+	return refused;
+}
+
 static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct error *err)
 {
 	struct stream_state *stream;
@@ -257,7 +276,9 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 		ingest->result.next_offset = stream->planned_byte;
 		TRY(check_offset(ingest, stream, &skip, err));
 		ingest->result.duplicate += skip;
-		ingest->result.accepted += part->count - skip + part->point_count;
+		size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;
+		ingest->result.refused += refused;
+		ingest->result.accepted += part->count - skip + part->point_count - refused;
 		if (part->count > skip || part->point_count)
 			TRY(add_slice(plan, ingest, part, stream, skip, err));
 		ingest->result.next_offset = stream->planned_byte;

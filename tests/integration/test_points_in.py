@@ -106,6 +106,18 @@ def test_an_entry_has_a_limit(make_server):
     assert reply.status == 413 and "--max-points-bytes" in reply.body["detail"]
 
 
+def test_series_have_a_limit(make_server):
+    server = make_server("--max-series", "2")
+    reply = send(server, {"points": [{"metric": metric, "step": 1, "value": 1} for metric in "abca"]})
+    assert reply.body["accepted"] == 3 and reply.body["rejected"] == 1
+    assert "--max-series" in reply.body["warnings"][0]
+    server.wait_for_points("j", "a", 2)
+    server.wait_for_points("j", "b", 1)
+    assert send(server, {"points": [{"metric": "b", "value": 1}]}).body["rejected"] == 0
+    assert send(server, {"points": [{"metric": "d", "value": 1}]}).body["rejected"] == 1
+    assert server.series("j", "c") is None and server.series("j", "d") is None
+
+
 def test_mixed_with_lines_sealed_and_restarted(make_server):
     server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
     for i in range(50):
