@@ -53,6 +53,13 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
 		.query = "metric stream x from to buckets attempts", .summary = "A chart: points folded into buckets"},
 
+	{HTTP_GET, "/api/v1/retention", SCOPE_READ, ROUTE_WORKER, .handler = api_retention_get, .query = "",
+		.summary = "Limits on log text, what is used, and what goes next"},
+	{HTTP_PUT, "/api/v1/retention", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_retention_put, .query = "",
+		.max_body_bytes = SMALL_BYTES, .summary = "Change limits: of the server, a team, a job"},
+	{HTTP_POST, "/api/v1/jobs/{job}/pin", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_pin, .query = "",
+		.max_body_bytes = SMALL_BYTES, .summary = "Keep a job's log text whatever the limits, or no longer"},
+
 	{HTTP_GET, "/api/v1/incidents", SCOPE_READ, ROUTE_WORKER, .handler = api_incidents,
 		.query = "q state kind limit cursor", .summary = "Incidents, newest first"},
 	{HTTP_POST, "/api/v1/incidents/{id}/ack", SCOPE_WRITE, ROUTE_WORKER, .handler = api_incident_acknowledge,

@@ -120,6 +120,10 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.seal_age_ms = options_i64(o, "seal-age"),
 		.extract_threads = (unsigned)options_i64(o, "extract-threads"),
 		.match_steps = (uint32_t)options_i64(o, "match-steps"),
+		.log_bytes = options_origin(o, "log-bytes") == OPTION_FROM_NOWHERE
+				     ? LOG_BYTES_REMEMBERED
+				     : (uint64_t)options_i64(o, "log-bytes"),
+		.min_free_bytes = (uint64_t)options_i64(o, "min-free-bytes"),
 		.max_jobs = bytes(o, "max-jobs"),
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),

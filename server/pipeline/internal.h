@@ -86,6 +86,7 @@ struct pipeline {
 	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
 	pthread_cond_t tick;
 	bool must_end;
+	atomic_bool retention_changed; /* limits or pins: look again now */
 	int64_t drain_ms; /* how long the last seal may take */
 };
 
@@ -150,6 +151,15 @@ uint64_t pipeline_extracted_seq(struct pipeline *pipeline);
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct incident *incident, struct error *err) MUST_CHECK;
 
+/* Any incident, with its outbox rows, inside a transaction; then, after the commit, who must hear of it. */
+struct incident_told {
+	bool has_news;
+	bool has_deliveries;
+};
+enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
+	struct incident_told *told, struct error *err) MUST_CHECK;
+void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told);
+
 /* ---- stream_pack.c: the state of a stream's consumers, for stream_row.state ---- */
 void stream_pack(const struct stream_state *stream, struct buf *out);
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err) MUST_CHECK;
@@ -168,6 +178,10 @@ void *publisher_run(void *pipeline);
 
 /* ---- recover.c ---- */
 enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;
+
+/* Why this line is in no block: ERR_GONE says what was deleted, when, by which limit, and where the stream goes on. */
+enum status line_missing(
+	struct store_reader *reader, int64_t job_id, uint32_t stream_id, uint64_t line, struct error *err);
 
 /* Log time of a stored line: stated, else shown in its text, else arrival. */
 int64_t line_effective_ms(const struct line *line, int64_t arrival_ms);

@@ -1,5 +1,5 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
-#include "pipeline/internal.h"
+#include "pipeline/retention.h"
 
 #include "base/log.h"
 
@@ -20,6 +20,7 @@ struct maintenance {
 	int64_t flushed_ms;
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
 	uint64_t oldest_seq;
+	struct retention_state retention;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -427,7 +428,19 @@ static void look_at_streams(struct maintenance *m, bool *has_idle)
 	}
 }
 
-static void maintain(struct maintenance *m, int64_t now_ms)
+/* A pass does a slice or two; while more waits, the next pass comes at once. */
+static bool retain(struct maintenance *m)
+{
+	struct error err;
+	bool has_more = false;
+
+	enum status status = retention_run(m->pipeline, &m->retention, m->reader, &has_more, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
+	return status == OK && has_more;
+}
+
+static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
 
@@ -439,6 +452,7 @@ static void maintain(struct maintenance *m, int64_t now_ms)
 	seal(m, is_debt_high(m), INT64_MAX);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
+	return retain(m);
 }
 
 void *maintenance_run(void *context)
@@ -455,8 +469,10 @@ void *maintenance_run(void *context)
 		abort(); /* without it the journal grows until ingest stops: better to say so at once */
 	}
 	m.reader = reader;
-	while (!pipeline_wait_tick(pipeline, TICK_MS))
-		maintain(&m, clock_mono_ms());
+	if (retention_start(pipeline, reader, &err) != OK)
+		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
+	for (bool has_more = false; !pipeline_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
+		has_more = maintain(&m, clock_mono_ms());
 	flush_summaries(&m);
 	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
 	return NULL;

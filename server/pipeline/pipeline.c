@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_RETRY_S = 1, DEBT_RETRY_S = 5 };
+enum { FIRST_RETRY_S = 1, DEBT_RETRY_S = 5, DISK_RETRY_S = 10 };
 
 bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
 {
@@ -180,6 +180,15 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 
 	if (atomic_load(&pipeline->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
+	if (atomic_load(&pipeline->figures.is_disk_low)) {
+		error_set(err, ERR_UNAVAILABLE,
+			"the disk has %llu bytes left, less than --min-free-bytes %llu: free some space; nothing is deleted by itself",
+			(unsigned long long)atomic_load(&pipeline->figures.disk_free_bytes),
+			(unsigned long long)pipeline->options.min_free_bytes);
+		if (err)
+			err->retry_after_s = DISK_RETRY_S;
+		return ERR_UNAVAILABLE;
+	}
 	if (backlog > pipeline->options.queue_bytes) {
 		error_set(err, ERR_BUSY, "extraction is %zu bytes behind (--queue-bytes)", backlog);
 		return refuse(pipeline, FIRST_RETRY_S, err);

@@ -17,6 +17,9 @@
 
 struct pipeline;
 
+/* As was said at an earlier start, else half of what is free on the disk at the first one. */
+#define LOG_BYTES_REMEMBERED UINT64_MAX
+
 struct pipeline_options {
 	struct store *store;
 	struct hub *hub;
@@ -30,6 +33,8 @@ struct pipeline_options {
 	int64_t seal_age_ms; /* or the age of its oldest row */
 	unsigned extract_threads;
 	uint32_t match_steps; /* a regular expression's limit on one line */
+	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
+	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */
 	size_t max_jobs; /* in RAM: being written, or not sealed yet */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
@@ -85,6 +90,18 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 /* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */
 enum status pipeline_delete_job(
 	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
+
+/* ---- retention: limits on log text, the one thing that is ever deleted by them (worker threads) ---- */
+enum status pipeline_pin_job(
+	struct pipeline *pipeline, struct span job, struct span team, bool is_pinned, struct error *err) MUST_CHECK;
+/* limits: of the job, which keeps its pin. */
+enum status pipeline_limit_job(struct pipeline *pipeline, struct span job, struct span team,
+	const struct retention *limits, struct error *err) MUST_CHECK;
+/* team "": the server's. */
+enum status pipeline_limit_team(
+	struct pipeline *pipeline, struct span team, const struct retention *limits, struct error *err) MUST_CHECK;
+/* What the database may use; remembered. */
+enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, struct error *err) MUST_CHECK;
 
 /* ---- views: what is sealed and what is in RAM, as one ---- */
 struct series_view {
@@ -210,6 +227,12 @@ struct pipeline_figures {
 	atomic_uint_fast64_t lost_lines; /* acknowledged, but their journal record is damaged */
 	atomic_uint_fast64_t incidents;
 	atomic_uint_fast64_t lines_per_s; /* over the last seconds */
+	atomic_uint_fast64_t expired_blocks; /* deleted by a limit */
+	atomic_uint_fast64_t log_bytes_limit; /* 0: none */
+	atomic_uint_fast64_t used_bytes; /* of the database's pages */
+	atomic_int_fast64_t growth_bytes_a_day; /* INT64_MIN: not known yet */
+	atomic_uint_fast64_t disk_free_bytes;
+	atomic_bool is_disk_low; /* ingest answers 503 */
 };
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
 

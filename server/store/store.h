@@ -84,8 +84,12 @@ enum status store_read_job(struct store_reader *reader, struct arena *arena, str
 	struct error *err) MUST_CHECK; /* ERR_NOT_FOUND names the job */
 enum status store_read_job_by_id(struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_row *out,
 	struct error *err) MUST_CHECK;
-/* Removes a job and everything that belongs to it but the journal (whose lines are then nobody's and are skipped). */
+/* The job is gone at once, and everything small that belongs to it; its lines in the journal are then nobody's and are skipped.
+ * Its text and points are taken away by store_sweep_dead. */
 enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+/* Takes away about `limit` rows of deleted jobs; *has_more: call again, in another transaction. */
+enum status store_sweep_dead(struct store_tx *tx, size_t limit, bool *has_more, struct error *err) MUST_CHECK;
+enum status store_has_dead(struct store_reader *reader, bool *has_dead, struct error *err) MUST_CHECK;
 
 struct transition_row {
 	struct span status; /* SageMaker's SecondaryStatus */
@@ -228,6 +232,68 @@ enum status store_read_chunk(struct store_reader *reader, struct arena *arena, i
 	uint64_t ordinal, struct chunk_row *out, struct error *err) MUST_CHECK;
 enum status store_read_last_chunk(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
 	struct chunk_row *out, struct error *err) MUST_CHECK;
+
+/* ---- retention: log text is the one thing that limits delete ---- */
+struct retention {
+	bool is_pinned; /* of a job: its text stays, whatever the limits */
+	int64_t max_age_ms; /* after the job's end; 0: the limit of the next wider scope, or none */
+	uint64_t max_bytes; /* of one job's text, as sent; 0: as above */
+};
+struct team_retention {
+	struct span team; /* "": the server's */
+	struct retention retention;
+};
+enum status store_put_job_retention(
+	struct store_tx *tx, int64_t job_id, const struct retention *retention, struct error *err) MUST_CHECK;
+enum status store_read_job_retention(struct store_reader *reader, int64_t job_id, struct retention *out,
+	struct error *err) MUST_CHECK; /* zeroes: none */
+enum status store_put_team_retention(
+	struct store_tx *tx, struct span team, const struct retention *retention, struct error *err) MUST_CHECK;
+enum status store_read_team_retentions(struct store_reader *reader, struct arena *arena, struct team_retention **out,
+	size_t *count, struct error *err) MUST_CHECK;
+
+/* A job that has ended, is not pinned, and still has text. */
+struct expendable {
+	int64_t job_id;
+	struct span name;
+	struct span team;
+	int64_t ended_ms; /* its end; of one that nobody ended: its last line's time */
+	uint64_t stored_bytes; /* what its blocks take */
+	uint64_t text_bytes; /* what its text was, as sent */
+	struct retention retention; /* its own */
+};
+/* Oldest end first, from behind (after_ms, after_id) on. silent_before_ms: one that nobody ended counts as ended when its last
+ * line is older. */
+enum status store_read_expendable(struct store_reader *reader, struct arena *arena, int64_t after_ms, int64_t after_id,
+	int64_t silent_before_ms, size_t limit, struct expendable **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct text_deletion {
+	int64_t job_id;
+	int64_t now_ms;
+	struct span reason; /* "budget", "age", "size" */
+	uint64_t keep_bytes; /* of text as sent: the newest stay; 0: all go */
+	size_t max_blocks; /* in this transaction */
+};
+/* Deletes the oldest blocks; *deleted: how many. */
+enum status store_delete_text(
+	struct store_tx *tx, const struct text_deletion *deletion, size_t *deleted, struct error *err) MUST_CHECK;
+
+struct expired_text {
+	uint32_t stream_id;
+	uint64_t first_kept_line;
+	uint64_t bytes;
+	int64_t first_ms, last_ms;
+	int64_t deleted_ms;
+	struct span reason;
+};
+/* stream_id 0: of all streams. */
+enum status store_read_expired(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct expired_text **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
+enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
+/* What the file system that the database is on has free for us, in bytes. */
+enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
 
 /* ---- incidents ---- */
 struct incident_row {
