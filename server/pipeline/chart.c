@@ -63,6 +63,21 @@ static bool is_outside(const struct walk *walk, const struct chunk_row *row)
 	return last < walk->query->from || first > walk->query->to;
 }
 
+/* What does not unpack is our damage, not a mistake of the one who asks. */
+static enum status unpack_chunk(struct walk *walk, const struct series_view *series, const struct chunk_row *row,
+	struct point *points, size_t *count, struct error *err)
+{
+	struct error cause;
+	enum status status = chunk_unpack(row->data, walk->zstd, points, count, &cause);
+
+	if (status == OK)
+		return OK;
+	if (status == ERR_MEMORY)
+		return out_of_memory(err);
+	return error_set(err, ERR_IO, "series %u: the chunk with point %llu is damaged: %s", series->series_id,
+		(unsigned long long)row->first_ordinal, cause.text);
+}
+
 static enum status walk_chunks(struct walk *walk, const struct stream_view *stream, const struct series_view *series,
 	struct point *points, struct error *err)
 {
@@ -79,7 +94,7 @@ static enum status walk_chunks(struct walk *walk, const struct stream_view *stre
 				series->series_id, (unsigned long long)at);
 		if (is_outside(walk, &row))
 			continue;
-		TRY(chunk_unpack(row.data, walk->zstd, points, &count, err));
+		TRY(unpack_chunk(walk, series, &row, points, &count, err));
 		if (row.first_ordinal + count >
 			series->sealed_points) /* sealed since RAM was looked at: these are in the tail */
 			count = (size_t)(series->sealed_points - row.first_ordinal);

@@ -32,6 +32,21 @@ static enum status take_line(
 	return OK;
 }
 
+/* What does not unpack is our damage, not a mistake of the one who asks. */
+static enum status unpack_block(struct reading *reading, const struct block_row *row, struct buf *plain,
+	struct arena *arena, struct line **lines, size_t *count, struct error *err)
+{
+	struct error cause;
+	enum status status = block_unpack(row->data, reading->zstd, plain, arena, lines, count, &cause);
+
+	if (status == OK)
+		return OK;
+	if (status == ERR_MEMORY)
+		return out_of_memory(err);
+	return error_set(
+		err, ERR_IO, "the block at line %llu is damaged: %s", (unsigned long long)row->first_line, cause.text);
+}
+
 static enum status read_block(struct reading *reading, const struct block_row *row, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -41,7 +56,7 @@ static enum status read_block(struct reading *reading, const struct block_row *r
 
 	if (!arena)
 		return out_of_memory(err);
-	TRY(block_unpack(row->data, reading->zstd, &plain, arena, &lines, &count, err));
+	TRY(unpack_block(reading, row, &plain, arena, &lines, &count, err));
 	for (size_t i = 0; i < count && reading->from < reading->end; i++)
 		if (row->first_line + i == reading->from)
 			TRY(take_line(reading, reading->from++, lines[i].ts_ms, &lines[i], err));

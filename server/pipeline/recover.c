@@ -110,7 +110,7 @@ static enum status replay(struct recovery *recovery, uint64_t newest, struct err
 		if (!arena)
 			return error_set(err, ERR_MEMORY, "out of memory");
 		TRY(store_next_journal(recovery->reader, arena, &seq, &record, err));
-		if (!record.len)
+		if (!record.ptr) /* not its length: a damaged record may be empty, and others follow it */
 			break;
 		TRY(replay_row(recovery, recovery->pipeline->zstd, seq, record, err));
 	}

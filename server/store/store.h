@@ -186,7 +186,7 @@ enum status store_read_series(struct store_reader *reader, struct arena *arena, 
 enum status store_append_journal(struct store_tx *tx, uint64_t seq, struct span record, struct error *err) MUST_CHECK;
 enum status store_read_journal(struct store_reader *reader, struct arena *arena, uint64_t seq, struct span *record,
 	struct error *err) MUST_CHECK; /* ERR_NOT_FOUND: sealed and gone */
-/* The oldest row with a number >= *seq: sets *seq; record empty when there is none. */
+/* The oldest row with a number >= *seq: sets *seq; record.ptr is NULL when there is none. */
 enum status store_next_journal(struct store_reader *reader, struct arena *arena, uint64_t *seq, struct span *record,
 	struct error *err) MUST_CHECK;
 /* The newest number ever given (its row always stays), 0 in a new database; and what the rows weigh. */

@@ -41,7 +41,7 @@ enum status store_next_journal(
 	bind_u64(&s, *seq);
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row) {
-		*record = SPAN("");
+		*record = (struct span){0};
 		return OK;
 	}
 	uint64_t found = column_u64(&s);
