@@ -104,6 +104,7 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 		atomic_load(&f->lost_lines));
 	counter(out, "sealed_points_total", "Points moved into chunks.", atomic_load(&f->sealed_points));
 	gauge(out, "journal_bytes", "Bytes in the journal that are not sealed.", atomic_load(&f->journal_bytes));
+	gauge(out, "open_slice_bytes", "Memory of slices that are being filled.", atomic_load(&f->open_bytes));
 	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));
 	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.",
 		atomic_load(&f->extracted_seq));
