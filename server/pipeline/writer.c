@@ -5,15 +5,7 @@
 
 #include <stdlib.h>
 
-enum {
-	IDLE_MS = 200,
-	GROUP_ITEMS_MAX = 4096,
-	GATHER_NS = 200 * 1000,
-	GATHER_ITEMS = 4, /* fewer senders than this are not worth a wait */
-	GATHER_BYTES = 256 * 1024, /* nor is a group that is large as it is */
-	GATHER_GAIN = 4, /* a wait pays when it brings a quarter more */
-	GATHER_REST_ROUNDS = 32,
-};
+enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096 };
 
 struct round { /* what one group took from the queue, in order */
 	struct work *items[GROUP_ITEMS_MAX];
@@ -21,8 +13,6 @@ struct round { /* what one group took from the queue, in order */
 	size_t bytes;
 	size_t left; /* behind those: taken, but the group was full of work before their turn; they begin the next one */
 	int64_t until_ms;
-	size_t count_before; /* of the round before */
-	unsigned rest_rounds; /* no waiting for so many rounds */
 };
 
 enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
@@ -122,34 +112,12 @@ static void take_waiting(struct pipeline *pipeline, struct round *round)
 		add_item(round, (struct work *)next);
 }
 
-/*
- * Senders of small batches wait for their reply, and those that just got it are back in a moment: one commit for all of them
- * costs little more than one for half. Where a wait brings little, it is not tried again for a while.
- */
-static void gather(struct pipeline *pipeline, struct round *round)
-{
-	const struct timespec pause = {.tv_nsec = GATHER_NS};
-	size_t before = round->count;
-
-	if (round->rest_rounds) {
-		round->rest_rounds--;
-		return;
-	}
-	if (round->count < GATHER_ITEMS || round->count_before < GATHER_ITEMS || round->bytes >= GATHER_BYTES)
-		return;
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-	take_waiting(pipeline, round);
-	if ((round->count - before) * GATHER_GAIN < before)
-		round->rest_rounds = GATHER_REST_ROUNDS;
-}
-
 /* What the last round left comes first: a stream's batches stay in order. */
 static void take_left(struct round *round)
 {
 	struct work **left = round->items + round->count;
 	size_t count = round->left;
 
-	round->count_before = round->count;
 	round->count = round->bytes = round->left = 0;
 	for (size_t i = 0; i < count; i++)
 		add_item(round, left[i]);
@@ -166,8 +134,6 @@ static bool take_round(struct pipeline *pipeline, struct round *round)
 		return false;
 	round->until_ms = clock_mono_ms() + pipeline->options.group_ms;
 	take_waiting(pipeline, round);
-	if (!is_full(pipeline, round))
-		gather(pipeline, round);
 	return true;
 }
 
