@@ -26,6 +26,8 @@ struct upload {
 	const struct ingest_protocol *protocol;
 	struct ingest_parser *parser;
 	struct batch *batch; /* being filled */
+	size_t noted_bytes; /* of it, as the pipeline knows */
+	bool must_hurry; /* all uploads hold so much together that this slice goes as it is */
 	int64_t batch_since_ms;
 	int64_t wait_ms;
 	int64_t offset; /* of the next slice, -1: none was given */
@@ -44,8 +46,20 @@ struct upload {
 	uint64_t seq, next_offset;
 };
 
+/* What the open slice holds now: an upload that feeds slowly must not be a place to keep memory. */
+static void note_open(struct upload *upload)
+{
+	const struct batch *batch = upload->batch;
+	size_t bytes = batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) : 0;
+
+	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
+	upload->noted_bytes = bytes;
+}
+
 static void upload_free(struct upload *upload)
 {
+	if (upload->noted_bytes)
+		pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, 0);
 	if (upload->parser)
 		upload->protocol->free(upload->parser);
 	batch_free(upload->batch);
@@ -146,6 +160,7 @@ static enum status submit(struct upload *upload, struct error *err)
 		return status == ERR_BUSY && upload->has_committed ? OK : status;
 	}
 	upload->batch = NULL;
+	note_open(upload);
 	upload->rejected += rejected;
 	upload->cut += cut;
 	if (upload->offset >= 0)
@@ -294,8 +309,9 @@ static enum status refused(const struct upload *upload, struct error *err)
 
 static bool is_full(const struct upload *upload)
 {
-	return has_lines(upload) && (upload->batch->text_bytes >= upload->api->options.slice_bytes ||
-					    clock_mono_ms() - upload->batch_since_ms >= BODY_WAIT_MS);
+	return has_lines(upload) &&
+	       (upload->must_hurry || upload->batch->text_bytes >= upload->api->options.slice_bytes ||
+		       clock_mono_ms() - upload->batch_since_ms >= BODY_WAIT_MS);
 }
 
 /* A full slice goes to the writer; the connection waits when the next one is full before that came back. */
@@ -318,6 +334,7 @@ static enum status feed(void *context, struct span bytes, bool *must_wait, struc
 		status = open_batch(upload, err);
 	if (status == OK)
 		status = upload->protocol->feed(upload->parser, upload->batch, bytes, err);
+	note_open(upload);
 	if (status == OK)
 		status = move_on(upload, must_wait, err);
 	pthread_mutex_unlock(&upload->mutex);

@@ -18,6 +18,8 @@ struct maintenance {
 	struct store_reader *reader;
 	struct zstd *zstd;
 	int64_t flushed_ms;
+	uint64_t seen_lines; /* taken in when it was last looked */
+	uint64_t tidied_lines; /* sealed lines when unused memory went back last */
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
 	uint64_t oldest_seq;
 	struct retention_state retention;
@@ -314,22 +316,32 @@ static enum status find_needed(struct maintenance *m, uint64_t *before_seq, stru
 	return OK;
 }
 
+static enum status count_journal(struct maintenance *m, struct error *err)
+{
+	uint64_t newest, oldest, bytes;
+
+	TRY(store_journal_figures(m->reader, &newest, &oldest, &bytes, err));
+	atomic_store(&m->pipeline->figures.journal_bytes, bytes);
+	return OK;
+}
+
 static enum status trim_journal(struct maintenance *m, struct error *err)
 {
-	uint64_t newest, oldest, bytes, before;
+	uint64_t newest, oldest, before;
+	bool has_trimmed = false;
 
 	TRY(find_needed(m, &before, err));
 	for (;;) {
-		TRY(store_journal_figures(m->reader, &newest, &oldest, &bytes, err));
-		atomic_store(&m->pipeline->figures.journal_bytes, bytes);
+		TRY(store_journal_range(m->reader, &newest, &oldest, err));
 		if (oldest != m->oldest_seq) {
 			m->oldest_seq = oldest;
 			m->oldest_since_ms = clock_mono_ms();
 		}
 		if (!oldest || oldest >= before || oldest == newest)
-			return OK;
+			return has_trimmed ? count_journal(m, err) : OK;
 		struct trim trim = {before};
 		TRY(pipeline_execute(m->pipeline, write_trim, &trim, err));
+		has_trimmed = true;
 	}
 }
 
@@ -440,6 +452,19 @@ static bool retain(struct maintenance *m)
 	return status == OK && has_more;
 }
 
+/* After work, once it is quiet: what a burst needed goes back to the machine. */
+static void give_memory_back(struct maintenance *m)
+{
+	uint64_t sealed = atomic_load(&m->pipeline->figures.sealed_lines);
+	uint64_t lines = atomic_load(&m->pipeline->figures.lines);
+
+	if (lines == m->seen_lines && sealed != m->tidied_lines) {
+		mem_give_back();
+		m->tidied_lines = sealed;
+	}
+	m->seen_lines = lines;
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -447,6 +472,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	if (now_ms - m->flushed_ms >= SUMMARY_MS) {
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);
+		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}
 	seal(m, is_debt_high(m), INT64_MAX);

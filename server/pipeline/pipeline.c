@@ -172,6 +172,14 @@ static enum status refuse(struct pipeline *pipeline, int retry_after_s, struct e
 	return ERR_BUSY;
 }
 
+bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t now_bytes)
+{
+	/* unsigned: wraps around to what it should be */
+	uint64_t change = (uint64_t)now_bytes - before_bytes;
+
+	return atomic_fetch_add(&pipeline->figures.open_bytes, change) + change > pipeline->options.queue_bytes;
+}
+
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err)
 {

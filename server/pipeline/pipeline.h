@@ -25,7 +25,7 @@ struct pipeline_options {
 	struct hub *hub;
 	struct span presets; /* presets.json */
 	size_t queue_items; /* batches that may wait for the writer */
-	size_t queue_bytes; /* and their memory, extraction's backlog included */
+	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
 	int64_t group_ms; /* or this much work: 10 ms */
 	uint64_t journal_bytes; /* rows not sealed yet; beyond it ingest answers 429 */
@@ -69,6 +69,12 @@ struct ingest_result {
  */
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err) MUST_CHECK;
+
+/*
+ * Whoever fills a batch says what it holds, before and now. True: all of those together hold more than queue_bytes, so it
+ * should be submitted as it is.
+ */
+bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t now_bytes);
 
 /* Runs work inside a transaction of the writer, waits until it is durable. Worker threads only (it blocks). */
 enum status pipeline_execute(struct pipeline *pipeline,
@@ -224,6 +230,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t extracted_seq;
 	atomic_uint_fast64_t sealed_lines;
 	atomic_uint_fast64_t sealed_points;
+	atomic_uint_fast64_t open_bytes; /* of batches that are being filled */
 	atomic_uint_fast64_t lost_lines; /* acknowledged, but their journal record is damaged */
 	atomic_uint_fast64_t incidents;
 	atomic_uint_fast64_t lines_per_s; /* over the last seconds */

@@ -11,6 +11,8 @@
 enum {
 	RUN_TEXT_BYTES = 16 << 20, /* of text taken in one run: bounds memory and the length of the transaction */
 	STREAM_DUE_BYTES = BLOCK_MAX_BYTES,
+	STREAM_NEAR_BYTES =
+		STREAM_DUE_BYTES / 2, /* goes along with one that is due: their lines are in the same journal rows */
 	STREAM_DUE_POINTS = 16 * CHUNK_MAX_POINTS,
 	IDLE_DECIDES_MS = 60 * 1000, /* a provisional attempt of a stream that is silent so long is final */
 };
@@ -33,7 +35,7 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
 	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)
 		return false;
-	if (stream->ranges[0].seq <= seal->due_seq || stream->unsealed_bytes >= STREAM_DUE_BYTES)
+	if (stream->ranges[0].seq <= seal->due_seq || stream->unsealed_bytes >= seal->due_bytes)
 		return true;
 	for (size_t i = 0; i < stream->series_count; i++)
 		if (stream->series[i]->tail_count >= STREAM_DUE_POINTS)
@@ -89,6 +91,19 @@ static enum status choose_job(struct seal *seal, struct job_state *job, bool *ha
 	return status;
 }
 
+static bool has_due_stream(const struct seal *seal, struct job_state *job)
+{
+	struct stream_state *stream;
+	bool is_found = false;
+
+	for (size_t i = 0; !is_found && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		is_found = is_due(seal, stream);
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	return is_found;
+}
+
 static enum status choose(struct seal *seal, bool *has_more, struct error *err)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
@@ -97,6 +112,10 @@ static enum status choose(struct seal *seal, bool *has_more, struct error *err)
 
 	TRY(directory_list(seal->pipeline->directory, &jobs, &count, err));
 	status = OK;
+	seal->due_bytes = STREAM_DUE_BYTES;
+	for (size_t i = 0; i < count && seal->due_bytes == STREAM_DUE_BYTES; i++)
+		if (!atomic_load(&jobs[i]->is_deleted) && has_due_stream(seal, jobs[i]))
+			seal->due_bytes = STREAM_NEAR_BYTES;
 	for (size_t i = 0; i < count; i++) {
 		bool has_room = seal->count < UNITS_MAX && seal->text_bytes < RUN_TEXT_BYTES;
 		*has_more = *has_more || !has_room;

@@ -49,6 +49,7 @@ struct seal {
 	struct unit units[UNITS_MAX];
 	size_t count;
 	size_t text_bytes;
+	size_t due_bytes; /* streams with so much text are due */
 	uint64_t due_seq; /* streams with lines of this commit or an older one are due; 0: only what is large */
 	bool is_journal_long; /* half of what it may hold: from there on nothing waits to be decided */
 };

@@ -190,6 +190,9 @@ enum status store_read_journal(struct store_reader *reader, struct arena *arena,
 enum status store_next_journal(struct store_reader *reader, struct arena *arena, uint64_t *seq, struct span *record,
 	struct error *err) MUST_CHECK;
 /* The newest number ever given (its row always stays), 0 in a new database; and what the rows weigh. */
+/* The two numbers alone: the sum takes a look at every row. 0: the journal is empty. */
+enum status store_journal_range(
+	struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq, struct error *err) MUST_CHECK;
 enum status store_journal_figures(struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq,
 	uint64_t *bytes, struct error *err) MUST_CHECK;
 /* Deletes rows below before_seq, at most limit of them, never the newest. */

@@ -4,6 +4,7 @@ import contextlib
 import select
 import socket
 import threading
+import time
 
 from harness import CORES, GB, JOBS, MB, measure_load, memory_mb, settle
 from smserver import Server
@@ -13,6 +14,7 @@ SMALL_CONNECTIONS, LINES, WIDE_STREAMS, SUBSCRIBERS = 32, 20, 1024, 100
 BULK_RATIO, SMALL_LINES_PER_S, LAG_S, MEMORY_MB = 0.6, 600_000, 1.0, 96
 FLAT_MB = 64 # the sealer begins at 16 MiB and works in steps; below a quarter of the journal's limit nothing is told
 READ_BYTES = 1 << 18
+GIVE_BACK_S = 5 # within so long of silence the server returns what a load needed
 
 SMALL = ("small", "--connections", SMALL_CONNECTIONS, "--jobs", JOBS, "--lines", LINES)
 LOADS = {
@@ -63,6 +65,7 @@ def measure(kind, subscribers=0):
         live = Subscribers(server, subscribers)
         figures = measure_load(server, kind, bench.seconds, LOADS[kind])
         figures["settle_s"] = settle(server)
+        time.sleep(GIVE_BACK_S)
         figures["rss_after_mb"] = memory_mb(server.process.pid, "RssAnon")
         live.end()
         server.stop()

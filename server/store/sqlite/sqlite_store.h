@@ -40,7 +40,7 @@ struct store_tx {
 struct store {
 	char *path;
 	int lock_fd;
-	size_t wal_bytes;
+	uint64_t wal_frames; /* beyond these the WAL is moved into the file at once */
 	size_t reader_cache_bytes;
 	struct store_reader *writer;
 	struct store_tx tx; /* at most one */
