@@ -250,7 +250,7 @@ static void write_cell(
 		json_i64(w, (int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
 		break;
 	case NON_FINITE:
-		json_i64(w, bucket->nan_count + bucket->inf_count + bucket->neg_inf_count);
+		json_i64(w, (int64_t)(bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
 		break;
 	case ATTEMPT:
 		json_i64(w, bucket->attempt);

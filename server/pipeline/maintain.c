@@ -1,5 +1,5 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
-#include "pipeline/internal.h"
+#include "pipeline/pyramids.h"
 
 #include "base/log.h"
 
@@ -20,6 +20,7 @@ struct maintenance {
 	int64_t flushed_ms;
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
 	uint64_t oldest_seq;
+	struct pyramid_sweep pyramids;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -427,6 +428,20 @@ static void look_at_streams(struct maintenance *m, bool *has_idle)
 	}
 }
 
+/* Of databases older than pyramids, and of what lags: a little at a time. */
+static void build_pyramids(struct maintenance *m, int64_t now_ms)
+{
+	struct error err;
+	bool is_found = true;
+
+	while (is_found && clock_mono_ms() < now_ms + TICK_MS)
+		if (pyramid_sweep(m->pipeline, m->reader, m->zstd, &m->pyramids, &is_found, &err) != OK) {
+			m->pyramids.series_id++; /* a damaged one must not keep the others waiting */
+			log_line(LOG_ERROR, "pyramid_failed", "error=\"%s\"", err.text);
+			return;
+		}
+}
+
 static void maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -437,6 +452,7 @@ static void maintain(struct maintenance *m, int64_t now_ms)
 		m->flushed_ms = now_ms;
 	}
 	seal(m, is_debt_high(m), INT64_MAX);
+	build_pyramids(m, now_ms);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
 }
@@ -446,7 +462,10 @@ void *maintenance_run(void *context)
 	struct pipeline *pipeline = context;
 	AUTO(store_reader) reader = NULL;
 	AUTO(zstd) zstd = zstd_new();
-	struct maintenance m = {.pipeline = pipeline, .zstd = zstd, .oldest_since_ms = clock_mono_ms()};
+	struct maintenance m = {.pipeline = pipeline,
+		.zstd = zstd,
+		.oldest_since_ms = clock_mono_ms(),
+		.pyramids = {.job_id = INT64_MIN}};
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "maintenance");

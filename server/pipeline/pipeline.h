@@ -127,7 +127,7 @@ struct job_view {
 	uint64_t seq; /* everything up to it is in the view */
 };
 enum view_parts { VIEW_SERIES = 1, VIEW_TAILS = 2 };
-/* stream "": all of them; metric "": all, else only its tails are copied. ERR_NOT_FOUND names the job or stream. */
+/* stream "": all of them; metric "": all, else it (or the role so called) alone, without health. ERR_NOT_FOUND names the job or stream. */
 enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
 	struct error *err) MUST_CHECK;
@@ -159,7 +159,7 @@ struct bucket {
 	int64_t last_x, min_x, max_x;
 	double first, last, min, max, sum;
 	uint64_t count; /* finite values */
-	uint32_t nan_count, inf_count, neg_inf_count;
+	uint64_t nan_count, inf_count, neg_inf_count;
 	uint64_t min_line, max_line, first_line;
 	uint32_t min_stream, max_stream, first_stream; /* index into the view's streams */
 	uint32_t attempt;

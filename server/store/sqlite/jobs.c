@@ -148,6 +148,8 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 	static const char *const deletes[] = {
 		"DELETE FROM deliveries WHERE job_id = ?",
 		"DELETE FROM incidents WHERE job_id = ?",
+		"DELETE FROM pyramid_rows WHERE job_id = ?",
+		"DELETE FROM pyramids WHERE job_id = ?",
 		"DELETE FROM chunks WHERE job_id = ?",
 		"DELETE FROM blocks WHERE job_id = ?",
 		"DELETE FROM series WHERE job_id = ?",

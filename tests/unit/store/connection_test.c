@@ -18,7 +18,7 @@ TEST(open_makes_private_files_in_the_shape_that_cannot_change)
 	CHECK_INT(info.st_mode & 0777, 0600);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA page_size"), 8192);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA auto_vacuum"), 2);
-	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), 1);
+	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), 2);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA synchronous"), 2);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA wal_autocheckpoint"), 0);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA secure_delete"), 0);
@@ -61,7 +61,7 @@ TEST(a_newer_database_is_refused_naming_both_versions)
 	CHECK_OK(connection_run(
 		h.store->writer, "UPDATE settings SET value = CAST('7' AS BLOB) WHERE key = 'min_reader'", &err));
 	harness_close(&h);
-	CHECK_FAILS(store_open(&store, &options, &err), ERR_UNSUPPORTED, "has version 7, this program knows up to 1");
+	CHECK_FAILS(store_open(&store, &options, &err), ERR_UNSUPPORTED, "has version 7, this program knows up to 2");
 	CHECK(store == NULL);
 	harness_done(&h);
 }
