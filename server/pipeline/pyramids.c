@@ -57,6 +57,7 @@ struct making {
 	size_t count;
 	struct pyramid_bucket *buckets; /* of one attempt and axis */
 	size_t bucket_count;
+	size_t change_count; /* of the plan before this series */
 	bool has_reshaped; /* a level came or went: the points wait for the next plan */
 	struct pyramid_work work;
 };
@@ -346,8 +347,10 @@ static enum status add_points(struct making *m, struct pyramid_head *head, struc
 	if (!m->buckets)
 		return out_of_memory(err);
 	fold_slice(m, head, &points);
-	if (points >= CHUNK_MAX_POINTS && m->bucket_count * SPARSE_POINTS > points && head->min_x <= head->max_x)
+	if (points >= CHUNK_MAX_POINTS && m->bucket_count * SPARSE_POINTS > points && head->min_x <= head->max_x) {
+		m->plan->change_count = m->change_count; /* of other attempts and axes: they wait, too */
 		return drop_base(m, head, err);
+	}
 	for (size_t i = 0; i < m->bucket_count; i++) {
 		head->min_x = m->buckets[i].first_x < head->min_x ? m->buckets[i].first_x : head->min_x;
 		head->max_x = m->buckets[i].last_x > head->max_x ? m->buckets[i].last_x : head->max_x;
@@ -445,7 +448,8 @@ enum status pyramid_plan_series(struct pyramid_plan *plan, struct store_reader *
 	struct making *m = arena ? arena_alloc(arena, sizeof *m) : NULL;
 	if (!m)
 		return out_of_memory(err);
-	*m = (struct making){.plan = plan, .reader = reader, .zstd = zstd, .arena = arena};
+	*m = (struct making){
+		.plan = plan, .reader = reader, .zstd = zstd, .arena = arena, .change_count = plan->change_count};
 	TRY(store_read_pyramid(reader, arena, job_id, series_id, &m->row, err));
 	if (m->row.points + PYRAMID_LAG_POINTS > end)
 		return OK;
@@ -480,9 +484,8 @@ static enum status is_job_there(
 	return OK;
 }
 
-static enum status write_plan(void *context, struct store_tx *tx, struct error *err)
+enum status pyramid_plan_write(const struct pyramid_plan *plan, struct store_tx *tx, struct error *err)
 {
-	const struct pyramid_plan *plan = context;
 	struct presence presence = {0};
 	bool is_there;
 
@@ -502,6 +505,11 @@ static enum status write_plan(void *context, struct store_tx *tx, struct error *
 			TRY(store_put_pyramid(tx, &plan->rows[i], err));
 	}
 	return OK;
+}
+
+static enum status write_plan(void *plan, struct store_tx *tx, struct error *err)
+{
+	return pyramid_plan_write(plan, tx, err);
 }
 
 enum status pyramid_plan_run(struct pipeline *pipeline, struct pyramid_plan *plan, struct error *err)

@@ -21,7 +21,9 @@ struct pyramid_plan *pyramid_plan_new(struct arena *arena) __attribute__((warn_u
 enum status pyramid_plan_series(struct pyramid_plan *plan, struct store_reader *reader, struct zstd *zstd,
 	int64_t job_id, uint32_t series_id, uint64_t sealed_points, struct error *err) MUST_CHECK;
 bool pyramid_plan_is_empty(const struct pyramid_plan *plan);
-/* Commits it. */
+/* Into an open transaction; what belongs to a job that was deleted since is left out. */
+enum status pyramid_plan_write(const struct pyramid_plan *plan, struct store_tx *tx, struct error *err) MUST_CHECK;
+/* In one of its own, by the writer. */
 enum status pyramid_plan_run(struct pipeline *pipeline, struct pyramid_plan *plan, struct error *err) MUST_CHECK;
 
 /* Looks at the next series of the database and builds what one lacks; *is_found: it did something. Called again and again. */
