@@ -46,6 +46,12 @@ http_handler api_assets;
 extern const struct http_upload_ops api_upload_lines;
 extern const struct http_stream_ops api_live;
 
+/* ---- points_raw.c: raw=true, or CSV of points ---- */
+enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct chart_query *query, bool is_csv, struct http_response *response, struct error *err) MUST_CHECK;
+void api_csv_text(struct buf *out, struct span text);
+void api_csv_double(struct buf *out, double value);
+
 /* ---- helpers ---- */
 /* The team that this request may write for: the token's. */
 struct span api_team(const struct http_request *request);

@@ -310,6 +310,39 @@ static void write_chart(struct json_writer *w, const struct chart *chart)
 	json_object_end(w);
 }
 
+/* A bucket a row, for who asks buckets= with format=csv. */
+static void write_csv(struct buf *out, const struct chart *chart, struct span stream)
+{
+	buf_append_text(out, "job,stream,x,count,min,mean,max,first,last\n");
+	for (size_t i = 0; i < chart->count; i++) {
+		const struct bucket *b = &chart->buckets[i];
+		const double values[] = {min_of(b), mean_of(b), max_of(b), b->first, b->last};
+		api_csv_text(out, chart->view.row.name);
+		buf_append_char(out, ',');
+		api_csv_text(out, stream);
+		buf_printf(out, ",%lld,%llu", (long long)b->x,
+			(unsigned long long)(b->count + b->nan_count + b->inf_count + b->neg_inf_count));
+		for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
+			buf_append_char(out, ',');
+			api_csv_double(out, values[j]);
+		}
+		buf_append_char(out, '\n');
+	}
+}
+
+static enum status read_format(const struct http_request *request, bool *is_csv, struct error *err)
+{
+	struct span format;
+
+	*is_csv = false;
+	if (!http_request_query(request, "format", &format) || span_equal(format, SPAN("json")))
+		return OK;
+	*is_csv = span_equal(format, SPAN("csv"));
+	return *is_csv ? OK
+		       : error_set_field(
+				 err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
+}
+
 enum status api_points(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -318,11 +351,22 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 	struct json_writer w = api_reply(response);
 	struct chart_query query;
 	struct chart chart;
+	struct span buckets;
+	bool is_raw = false, is_csv;
 
 	TRY(api_arena(&arena, err));
 	TRY(read_query(request, &query, err));
+	TRY(http_query_bool(request, "raw", &is_raw, err));
+	TRY(read_format(request, &is_csv, err));
+	if (is_raw || (is_csv && !http_request_query(request, "buckets", &buckets)))
+		return api_points_raw(api, worker, request, &query, is_csv, response, err);
 	TRY(pipeline_read_chart(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 		http_request_segment(request, 0), &query, &chart, err));
-	write_chart(&w, &chart);
+	if (is_csv) {
+		response->content_type = "text/csv; charset=utf-8";
+		write_csv(&response->body, &chart, query.stream);
+	} else {
+		write_chart(&w, &chart);
+	}
 	return buf_status(&response->body, err);
 }

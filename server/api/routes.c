@@ -49,7 +49,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "Series, and the health of each definition"},
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
-		.query = "metric stream x from to buckets attempts", .summary = "A chart: points folded into buckets"},
+		.query = "metric stream x from to buckets attempts raw format",
+		.summary = "A chart: points folded into buckets; raw=true: every point"},
 
 	{HTTP_GET, "/api/v1/incidents", SCOPE_READ, ROUTE_WORKER, .handler = api_incidents,
 		.query = "q state kind limit cursor", .summary = "Incidents, newest first"},

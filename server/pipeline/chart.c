@@ -345,7 +345,7 @@ static const struct series_view *find_series(const struct job_view *view, struct
 }
 
 /* A metric by its name; else, for the name of a role, the job's first series of that role. */
-static enum status resolve_metric(
+enum status pipeline_resolve_metric(
 	const struct job_view *view, const struct chart_query *query, struct span *metric, struct error *err)
 {
 	const struct series_view *series = find_series(view, query->metric, false);
@@ -459,7 +459,7 @@ enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *
 	*out = (struct chart){.bucket_width = 1};
 	TRY(pipeline_view_job(
 		pipeline, reader, arena, job, asked->stream, asked->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
-	TRY(resolve_metric(&out->view, asked, &resolved.metric, err));
+	TRY(pipeline_resolve_metric(&out->view, asked, &resolved.metric, err));
 	out->metric = resolved.metric;
 	return draw(reader, arena, &resolved, out, err);
 }

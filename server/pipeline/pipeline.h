@@ -174,6 +174,20 @@ struct chart {
 };
 enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+/* A batch of the points of one stream, in order of arrival; ordinal 0, then next_ordinal, until is_end. metric is a name, axis
+ * AXIS_STEP or AXIS_TIME; points that the query does not ask are left out, so a batch may be empty. */
+struct points_batch {
+	struct point *points;
+	size_t count;
+	uint64_t next_ordinal;
+	bool is_end;
+};
+enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,
+	struct points_batch *out, struct error *err) MUST_CHECK;
+/* By its name, else by the name of a role: the name of the metric that is meant. */
+enum status pipeline_resolve_metric(const struct job_view *view, const struct chart_query *query, struct span *metric,
+	struct error *err) MUST_CHECK;
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
 enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
