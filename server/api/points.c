@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { BUCKETS_DEFAULT = 1000, BUCKETS_MAX = 10000 };
-
 /* ---- series ---- */
 
 static void write_series(struct json_writer *w, const struct stream_view *stream, const struct series_view *series)
@@ -107,12 +105,10 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 
 /* ---- points ---- */
 
-static enum status read_axis(const struct http_request *request, struct chart_query *query, struct error *err)
+enum status api_parse_axis(struct span x, struct chart_query *query, struct error *err)
 {
-	struct span x;
-
 	query->axis = AXIS_STEP;
-	if (!http_request_query(request, "x", &x) || span_equal(x, SPAN("step")))
+	if (!x.len || span_equal(x, SPAN("step")))
 		return OK;
 	if (span_equal(x, SPAN("time")))
 		query->axis = AXIS_TIME;
@@ -123,13 +119,12 @@ static enum status read_axis(const struct http_request *request, struct chart_qu
 	return OK;
 }
 
-static enum status read_attempts(const struct http_request *request, struct chart_query *query, struct error *err)
+enum status api_parse_attempts(struct span attempts, struct chart_query *query, struct error *err)
 {
-	struct span attempts;
 	int64_t number = 0;
 
 	query->attempts = ATTEMPTS_LIVE;
-	if (!http_request_query(request, "attempts", &attempts) || span_equal(attempts, SPAN("live")))
+	if (!attempts.len || span_equal(attempts, SPAN("live")))
 		return OK;
 	if (span_equal(attempts, SPAN("all"))) {
 		query->attempts = ATTEMPTS_ALL;
@@ -144,18 +139,21 @@ static enum status read_attempts(const struct http_request *request, struct char
 
 static enum status read_query(const struct http_request *request, struct chart_query *query, struct error *err)
 {
-	int64_t buckets = BUCKETS_DEFAULT;
+	int64_t buckets = CHART_BUCKETS_DEFAULT;
+	struct span axis = SPAN(""), attempts = SPAN("");
 
 	*query = (struct chart_query){.stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX};
 	if (!http_request_query(request, "metric", &query->metric) || !query->metric.len)
 		return error_set_field(
 			err, ERR_INVALID, "metric", "which metric? give metric=NAME (names: GET …/metrics)");
 	http_request_query(request, "stream", &query->stream);
-	TRY(read_axis(request, query, err));
-	TRY(read_attempts(request, query, err));
+	http_request_query(request, "x", &axis);
+	http_request_query(request, "attempts", &attempts);
+	TRY(api_parse_axis(axis, query, err));
+	TRY(api_parse_attempts(attempts, query, err));
 	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
 	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));
-	TRY(http_query_i64(request, "buckets", 1, BUCKETS_MAX, &buckets, err));
+	TRY(http_query_i64(request, "buckets", 1, CHART_BUCKETS_MAX, &buckets, err));
 	query->buckets = (size_t)buckets;
 	return OK;
 }
@@ -286,7 +284,7 @@ static void write_attempts(struct json_writer *w, const struct job_view *view)
 	json_array_end(w);
 }
 
-static void write_chart(struct json_writer *w, const struct chart *chart)
+void api_write_chart(struct json_writer *w, const struct chart *chart)
 {
 	char seq[24];
 
@@ -366,7 +364,7 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 		response->content_type = "text/csv; charset=utf-8";
 		write_csv(&response->body, &chart, query.stream);
 	} else {
-		write_chart(&w, &chart);
+		api_write_chart(&w, &chart);
 	}
 	return buf_status(&response->body, err);
 }

@@ -133,3 +133,27 @@ def test_a_slow_reader_of_many_points_costs_no_memory(make_server):
         most = max(most, resident_kb(server))
     assert total == 3 * count
     assert most - before < 64 << 10 # three replies of 20 MB each
+
+
+def query(server, *queries):
+    return server.post("/api/v1/points/query", json={"queries": list(queries)})
+
+
+def test_many_charts_in_one_request(make_server):
+    server = make_server("--max-chart-queries", "3", "--max-chart-buckets", "2000")
+    for job, texts in (("a", ["1", "2", "3"]), ("b", ["5", "NaN"])):
+        send_loss(server, job, texts)
+        server.wait_for_points(job, "train:loss", len(texts))
+    reply = query(server, {"job": "a", "metric": "train:loss", "buckets": 500}, {"job": "nobody", "metric": "loss", "buckets": 500},
+        {"job": "b", "metric": "loss", "from": 1, "attempts": "all"})
+    a, nobody, b = reply.body["results"]
+    assert a["columns"] == server.points("a", "train:loss", buckets=500)["columns"] and a["columns"]["last"] == [1, 2, 3]
+    assert nobody["error"]["status"] == 404 and "nobody" in nobody["error"]["detail"]
+    assert b["columns"]["last"] == ["NaN"] and b["columns"]["x"] == [1]
+    over = query(server, *[{"job": "a", "metric": "train:loss", "buckets": 1}] * 4)
+    assert over.status == 413 and "--max-chart-queries" in over.body["detail"]
+    over = query(server, {"job": "a", "metric": "train:loss", "buckets": 2000}, {"job": "a", "metric": "train:loss", "buckets": 1})
+    assert over.status == 413 and "--max-chart-buckets" in over.body["detail"]
+    wrong = query(server, {"job": "a", "metric": "train:loss", "x": "miles"}, {"metric": "loss", "buckets": 1}, 7)
+    assert wrong.status == 200 and [one["error"].get("field") for one in wrong.body["results"]] == ["x", "job", "queries"]
+    assert server.post("/api/v1/points/query", json={"queries": 3}).status == 422
