@@ -9,7 +9,7 @@
 #include "store/pyramid.h"
 
 enum {
-	PYRAMID_LAG_POINTS = 4 * CHUNK_MAX_POINTS, /* so many sealed points may be without */
+	PYRAMID_LAG_POINTS = 2 * CHUNK_MAX_POINTS, /* so many sealed points may be without */
 	PYRAMID_SLICE_POINTS = 32 * CHUNK_MAX_POINTS, /* added in one transaction */
 	PYRAMID_BASE_POINTS = 64, /* in a bucket of the lowest level */
 };

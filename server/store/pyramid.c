@@ -5,6 +5,9 @@
 
 enum { FORMAT = 1, HEAD_MIN_BYTES = 6 };
 
+/* Of a constant field each of these is one instruction; a chart reads thousands of buckets of twenty fields. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* ---- buckets ---- */
 
 void pyramid_bucket_open(
@@ -97,7 +100,7 @@ enum field {
 };
 
 /* Where the field lies: every field is eight bytes of a bucket. */
-static uint64_t *field_of(struct pyramid_bucket *b, enum field field)
+INLINE uint64_t *field_of(struct pyramid_bucket *b, enum field field)
 {
 	switch (field) {
 	case NUMBER:
@@ -136,7 +139,7 @@ static uint64_t *field_of(struct pyramid_bucket *b, enum field field)
 }
 
 /* What the fields before it foretell of a field. All arithmetic wraps. */
-static uint64_t foretell(const struct pyramid_bucket *b, enum field field, unsigned level, double lines_per_x)
+INLINE uint64_t foretell(const struct pyramid_bucket *b, enum field field, unsigned level, double lines_per_x)
 {
 	switch (field) {
 	case FIRST_X:
@@ -175,7 +178,7 @@ static double lines_per_x(const struct pyramid_bucket *buckets, size_t count)
 
 enum value_field { FIRST, LAST, MIN, MAX, SUM, VALUE_COUNT };
 
-static double *value_of(struct pyramid_bucket *b, enum value_field field)
+INLINE double *value_of(struct pyramid_bucket *b, enum value_field field)
 {
 	switch (field) {
 	case FIRST:
@@ -216,6 +219,43 @@ void pyramid_row_pack(
 	}
 }
 
+INLINE void place_field(struct pyramid_bucket *buckets, const int64_t *column, size_t count, enum field field,
+	unsigned level, double slope)
+{
+	for (size_t i = 0; i < count; i++)
+		*field_of(&buckets[i], field) = (uint64_t)column[i] + foretell(&buckets[i], field, level, slope);
+}
+
+static void place_column(struct pyramid_bucket *buckets, const int64_t *column, size_t count, enum field field,
+	unsigned level, double slope)
+{
+#define PLACE(name)                                                                                                    \
+	case name:                                                                                                     \
+		place_field(buckets, column, count, name, level, slope);                                               \
+		break;
+	switch (field) {
+		PLACE(NUMBER)
+		PLACE(FIRST_X)
+		PLACE(LAST_X)
+		PLACE(MIN_X)
+		PLACE(MAX_X)
+		PLACE(MIN_STEP)
+		PLACE(MAX_STEP)
+		PLACE(FIRST_ORDINAL)
+		PLACE(LAST_ORDINAL)
+		PLACE(COUNT)
+		PLACE(NAN_COUNT)
+		PLACE(INF_COUNT)
+		PLACE(NEG_INF_COUNT)
+		PLACE(FIRST_LINE)
+		PLACE(MIN_LINE)
+		PLACE(MAX_LINE)
+	case FIELD_COUNT:
+		break;
+	}
+#undef PLACE
+}
+
 static void unpack_buckets(struct unpacker *in, struct pyramid_bucket *buckets, size_t count, unsigned level)
 {
 	int64_t column[PYRAMID_ROW_BUCKETS];
@@ -225,9 +265,7 @@ static void unpack_buckets(struct unpacker *in, struct pyramid_bucket *buckets, 
 		column_unpack(in, column, count);
 		if (field == MIN_LINE)
 			slope = lines_per_x(buckets, count);
-		for (size_t i = 0; i < count; i++)
-			*field_of(&buckets[i], (enum field)field) =
-				(uint64_t)column[i] + foretell(&buckets[i], (enum field)field, level, slope);
+		place_column(buckets, column, count, (enum field)field, level, slope);
 	}
 	for (unsigned field = 0; field < VALUE_COUNT && !in->has_failed; field++) {
 		values_unpack(in, values, count, column);
