@@ -211,8 +211,6 @@ static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min
 static void write_cell(
 	struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
 {
-	bool farther = is_max_farther(bucket);
-
 	switch (column) {
 	case X:
 		json_i64(w, bucket->x);
@@ -254,13 +252,15 @@ static void write_cell(
 		json_i64(w, bucket->attempt);
 		break;
 	case LINE:
-		write_line(w, !bucket->count ? bucket->first_line : farther ? bucket->max_line : bucket->min_line);
+		write_line(w, !bucket->count           ? bucket->first_line
+			      : is_max_farther(bucket) ? bucket->max_line
+						       : bucket->min_line);
 		break;
 	default:
 		json_span(w, chart->view
-				     .streams[!bucket->count ? bucket->first_stream
-					      : farther      ? bucket->max_stream
-							     : bucket->min_stream]
+				     .streams[!bucket->count           ? bucket->first_stream
+					      : is_max_farther(bucket) ? bucket->max_stream
+								       : bucket->min_stream]
 				     .name);
 	}
 }
