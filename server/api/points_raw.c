@@ -1,7 +1,10 @@
 /* Every point, in constant memory: a batch is read, written and sent before the next one; no lock, no snapshot between. */
 #include "api/internal.h"
+#include "query/query.h"
 
 #include <math.h>
+
+#define CSV_HEAD "job,stream,step,ts_ms,value\n"
 
 enum raw_format { RAW_JSON, RAW_NDJSON, RAW_CSV };
 
@@ -142,7 +145,7 @@ static void write_head(const struct raw *raw, struct buf *out)
 	struct json_writer w = json_writer_on(out);
 
 	if (raw->format == RAW_CSV)
-		buf_append_text(out, "job,stream,step,ts_ms,value\n");
+		buf_append_text(out, CSV_HEAD);
 	if (raw->format != RAW_JSON)
 		return;
 	buf_append_text(out, "{\"metric\":");
@@ -199,16 +202,16 @@ static enum status keep_streams(struct raw *raw, const struct job_view *view, st
 	return is_whole ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-static enum status open_raw(struct raw *raw, struct api_worker *worker, const struct http_request *request,
-	const struct chart_query *query, struct error *err)
+static enum status open_raw(
+	struct raw *raw, struct api_worker *worker, struct span job, const struct chart_query *query, struct error *err)
 {
 	AUTO(arena) arena = NULL;
 	struct job_view view;
 
 	raw->query = *query;
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(raw->api->options.pipeline, worker->reader, arena, http_request_segment(request, 0),
-		query->stream, query->metric, VIEW_SERIES, &view, err));
+	TRY(pipeline_view_job(raw->api->options.pipeline, worker->reader, arena, job, query->stream, query->metric,
+		VIEW_SERIES, &view, err));
 	TRY(pipeline_resolve_metric(&view, query, &raw->query.metric, err));
 	raw->seq = view.seq;
 	return keep_streams(raw, &view, err);
@@ -228,12 +231,138 @@ enum status api_points_raw(struct api *api, struct api_worker *worker, const str
 	if (!raw)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*raw = (struct raw){.api = api, .arena = arena, .format = is_csv ? RAW_CSV : is_ndjson ? RAW_NDJSON : RAW_JSON};
-	TRY(open_raw(raw, worker, request, query, err));
+	TRY(open_raw(raw, worker, http_request_segment(request, 0), query, err));
 	arena = NULL; /* the reply's from here on */
 	response->content_type = is_csv      ? "text/csv; charset=utf-8"
 				 : is_ndjson ? "application/x-ndjson"
 					     : "application/json";
 	write_head(raw, &response->body);
 	http_response_produce(response, &raw_ops, raw);
+	return OK;
+}
+
+/* ---- the jobs of a search, one after the other ---- */
+
+enum { SEARCH_PAGE = 100 };
+
+struct searched {
+	struct api *api;
+	struct arena *arena;
+	struct chart_query query;
+	struct query_node *terms;
+	struct arena *page_arena; /* of jobs and cursor */
+	struct job_search_result page;
+	size_t at; /* in the page */
+	bool has_page;
+	struct raw *raw; /* the job at work */
+};
+
+static void searched_free(void *state)
+{
+	struct searched *searched = state;
+
+	if (searched->raw)
+		raw_free(searched->raw);
+	arena_free(searched->page_arena);
+	arena_free(searched->arena);
+}
+
+static enum status next_page(struct searched *searched, struct api_worker *worker, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct job_search search = {.query = searched->terms,
+		.sort = SPAN("name"),
+		.limit = SEARCH_PAGE,
+		.cursor = searched->page.next_cursor};
+
+	TRY(api_arena(&arena, err));
+	TRY(store_search_jobs(worker->reader, arena, &search, &searched->page, err));
+	arena_free(searched->page_arena);
+	searched->page_arena = arena;
+	arena = NULL;
+	searched->has_page = true;
+	searched->at = 0;
+	return OK;
+}
+
+/* A job without the metric, or deleted meanwhile, has no rows. */
+static enum status next_job(struct searched *searched, struct api_worker *worker, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+
+	TRY(api_arena(&arena, err));
+	struct raw *raw = arena_alloc(arena, sizeof *raw);
+	if (!raw)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*raw = (struct raw){.api = searched->api, .arena = arena, .format = RAW_CSV};
+	enum status status = open_raw(raw, worker, searched->page.rows[searched->at++].name, &searched->query, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	if (status != OK)
+		return status;
+	searched->raw = raw;
+	arena = NULL;
+	return OK;
+}
+
+static enum status searched_more(void *state, void *worker, struct buf *out, bool *is_done, struct error *err)
+{
+	struct searched *searched = state;
+	bool is_job_done = false;
+
+	while (!out->len) {
+		if (searched->raw) {
+			TRY(raw_more(searched->raw, worker, out, &is_job_done, err));
+			if (is_job_done)
+				raw_free(searched->raw);
+			searched->raw = is_job_done ? NULL : searched->raw;
+		} else if (searched->at < searched->page.count) {
+			TRY(next_job(searched, worker, err));
+		} else if (!searched->has_page || searched->page.next_cursor.len) {
+			TRY(next_page(searched, worker, err));
+		} else {
+			*is_done = true;
+			return OK;
+		}
+	}
+	return OK;
+}
+
+static const struct http_producer_ops searched_ops = {searched_more, searched_free};
+
+enum status api_points_search(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct span text = SPAN(""), format = SPAN("csv"), metric = SPAN("");
+
+	http_request_query(request, "q", &text);
+	http_request_query(request, "metric", &metric);
+	http_request_query(request, "format", &format);
+	if (!metric.len)
+		return error_set_field(err, ERR_INVALID, "metric", "which metric? give metric=NAME");
+	if (!span_equal(format, SPAN("csv")))
+		return error_set_field(err, ERR_INVALID, "format", "format '%.*s' is not csv", SPAN_ARGS(format));
+	TRY(api_arena(&arena, err));
+	struct searched *searched = arena_alloc(arena, sizeof *searched);
+	struct span own = arena_copy(arena, text);
+	if (!searched || !own.ptr)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*searched = (struct searched){.api = context,
+		.arena = arena,
+		.query = {.metric = arena_copy(arena, metric),
+			.stream = SPAN(""),
+			.from = INT64_MIN,
+			.to = INT64_MAX,
+			.attempts = ATTEMPTS_LIVE},
+		.page = {.next_cursor = SPAN("")}};
+	if (!searched->query.metric.ptr)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(query_parse(&searched->terms, own, http_request_arrival_ms(request), arena, err));
+	TRY(next_page(searched, worker, err)); /* what is wrong with the search is a refusal, not a cut */
+	arena = NULL;
+	response->content_type = "text/csv; charset=utf-8";
+	buf_append_text(&response->body, CSV_HEAD);
+	http_response_produce(response, &searched_ops, searched);
 	return OK;
 }

@@ -157,3 +157,19 @@ def test_many_charts_in_one_request(make_server):
     wrong = query(server, {"job": "a", "metric": "train:loss", "x": "miles"}, {"metric": "loss", "buckets": 1}, 7)
     assert wrong.status == 200 and [one["error"].get("field") for one in wrong.body["results"]] == ["x", "job", "queries"]
     assert server.post("/api/v1/points/query", json={"queries": 3}).status == 422
+
+
+def test_points_of_a_search(server):
+    for i in range(120): # more than a page
+        server.send(f"run-{i:03}", [f"step: 1 loss: {i}.5"])
+    server.send("other", ["step: 1 loss: 7"])
+    server.send("run-x", ["nothing here"])
+    server.wait_for_points("run-119", "train:loss", 1)
+    server.wait_for_points("other", "train:loss", 1)
+    def read():
+        reply = server.get("/api/v1/points?q=name~%22run-.*%22&metric=loss&format=csv")
+        assert reply.status == 200, reply
+        return [(row["job"], row["value"]) for row in csv.DictReader(io.StringIO(reply.body))]
+    assert wait_until(lambda: len(read()) == 120, what="all jobs") and read() == [(f"run-{i:03}", f"{i}.5") for i in range(120)]
+    assert server.get("/api/v1/points?q=&metric=").status == 400
+    assert server.get("/api/v1/points?q=name~~~&metric=loss").status == 422
