@@ -24,6 +24,8 @@ struct api_options {
 	size_t max_line_bytes;
 	size_t max_points_bytes;
 	size_t slice_bytes;
+	size_t max_chart_queries; /* in one request */
+	size_t max_chart_buckets; /* of all of them */
 	/* A changed webhook may make deliveries due. */
 	void (*deliveries_due)(void *context);
 	void *context;

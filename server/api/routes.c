@@ -51,7 +51,12 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "Series, and the health of each definition"},
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
-		.query = "metric stream x from to buckets attempts", .summary = "A chart: points folded into buckets"},
+		.query = "metric stream x from to buckets attempts raw format",
+		.summary = "A chart: points folded into buckets; raw=true: every point"},
+	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search, .query = "q metric format",
+		.summary = "CSV of a metric's points in all jobs of a search"},
+	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
 
 	{HTTP_GET, "/api/v1/retention", SCOPE_READ, ROUTE_WORKER, .handler = api_retention_get, .query = "",
 		.summary = "Limits on log text, what is used, and what goes next"},

@@ -150,6 +150,8 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_line_bytes = bytes(o, "max-line-bytes"),
 		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.slice_bytes = bytes(o, "slice-bytes"),
+		.max_chart_queries = bytes(o, "max-chart-queries"),
+		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.deliveries_due = deliveries_due,
 		.context = app};
 	struct api *api = NULL;

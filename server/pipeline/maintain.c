@@ -1,4 +1,5 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
+#include "pipeline/pyramids.h"
 #include "pipeline/retention.h"
 
 #include "base/log.h"
@@ -23,6 +24,7 @@ struct maintenance {
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
 	uint64_t oldest_seq;
 	struct retention_state retention;
+	struct pyramid_sweep pyramids;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -465,6 +467,20 @@ static void give_memory_back(struct maintenance *m)
 	m->seen_lines = lines;
 }
 
+/* Of databases older than pyramids, and of what lags: a little at a time. */
+static void build_pyramids(struct maintenance *m, int64_t now_ms)
+{
+	struct error err;
+	bool is_found = true;
+
+	while (is_found && clock_mono_ms() < now_ms + TICK_MS)
+		if (pyramid_sweep(m->pipeline, m->reader, m->zstd, &m->pyramids, &is_found, &err) != OK) {
+			m->pyramids.series_id++; /* a damaged one must not keep the others waiting */
+			log_line(LOG_ERROR, "pyramid_failed", "error=\"%s\"", err.text);
+			return;
+		}
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -476,6 +492,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		m->flushed_ms = now_ms;
 	}
 	seal(m, is_debt_high(m), INT64_MAX);
+	build_pyramids(m, now_ms);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
 	return retain(m);
@@ -486,7 +503,10 @@ void *maintenance_run(void *context)
 	struct pipeline *pipeline = context;
 	AUTO(store_reader) reader = NULL;
 	AUTO(zstd) zstd = zstd_new();
-	struct maintenance m = {.pipeline = pipeline, .zstd = zstd, .oldest_since_ms = clock_mono_ms()};
+	struct maintenance m = {.pipeline = pipeline,
+		.zstd = zstd,
+		.oldest_since_ms = clock_mono_ms(),
+		.pyramids = {.job_id = INT64_MIN}};
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "maintenance");

@@ -152,7 +152,7 @@ struct job_view {
 	uint64_t seq; /* everything up to it is in the view */
 };
 enum view_parts { VIEW_SERIES = 1, VIEW_TAILS = 2 };
-/* stream "": all of them; metric "": all, else only its tails are copied. ERR_NOT_FOUND names the job or stream. */
+/* stream "": all of them; metric "": all, else it (or the role so called) alone, without health. ERR_NOT_FOUND names the job or stream. */
 enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
 	struct error *err) MUST_CHECK;
@@ -184,7 +184,7 @@ struct bucket {
 	int64_t last_x, min_x, max_x;
 	double first, last, min, max, sum;
 	uint64_t count; /* finite values */
-	uint32_t nan_count, inf_count, neg_inf_count;
+	uint64_t nan_count, inf_count, neg_inf_count;
 	uint64_t min_line, max_line, first_line;
 	uint32_t min_stream, max_stream, first_stream; /* index into the view's streams */
 	uint32_t attempt;
@@ -199,6 +199,20 @@ struct chart {
 };
 enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+/* A batch of the points of one stream, in order of arrival; ordinal 0, then next_ordinal, until is_end. metric is a name, axis
+ * AXIS_STEP or AXIS_TIME; points that the query does not ask are left out, so a batch may be empty. */
+struct points_batch {
+	struct point *points;
+	size_t count;
+	uint64_t next_ordinal;
+	bool is_end;
+};
+enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,
+	struct points_batch *out, struct error *err) MUST_CHECK;
+/* By its name, else by the name of a role: the name of the metric that is meant. */
+enum status pipeline_resolve_metric(const struct job_view *view, const struct chart_query *query, struct span *metric,
+	struct error *err) MUST_CHECK;
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
 enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,

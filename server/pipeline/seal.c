@@ -6,6 +6,8 @@
  */
 #include "pipeline/seal.h"
 
+#include "pipeline/pyramids.h"
+
 #include <stdlib.h>
 
 enum {
@@ -196,6 +198,22 @@ static void settle(struct pipeline *pipeline, struct unit *unit)
 	pthread_mutex_unlock(&unit->stream->mutex);
 }
 
+/* In a transaction of their own: they read the chunks that are now there. */
+static enum status add_pyramids(struct seal *seal, struct error *err)
+{
+	struct pyramid_plan *plan = pyramid_plan_new(seal->arena);
+
+	if (!plan)
+		return out_of_memory(err);
+	for (size_t i = 0; i < seal->count; i++)
+		for (size_t j = 0; j < seal->units[i].series_count; j++) {
+			const struct series_row *row = &seal->units[i].series[j].row;
+			TRY(pyramid_plan_series(
+				plan, seal->reader, seal->zstd, row->job_id, row->series_id, row->sealed_points, err));
+		}
+	return pyramid_plan_run(seal->pipeline, plan, err);
+}
+
 static enum status seal_units(struct seal *seal, struct error *err)
 {
 	if (!seal->count)
@@ -207,7 +225,7 @@ static enum status seal_units(struct seal *seal, struct error *err)
 	TRY(pipeline_execute(seal->pipeline, write_seal, seal, err));
 	for (size_t i = 0; i < seal->count; i++)
 		settle(seal->pipeline, &seal->units[i]);
-	return OK;
+	return add_pyramids(seal, err);
 }
 
 enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,

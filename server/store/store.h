@@ -297,6 +297,36 @@ enum status store_read_expired(struct store_reader *reader, struct arena *arena,
 enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
 /* What the file system that the database is on has free for us, in bytes. */
 enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
+/* ---- pyramids: what charts read instead of points ---- */
+struct pyramid_row {
+	int64_t job_id;
+	uint32_t series_id;
+	uint64_t points; /* it covers the points before this ordinal; 0: there is none */
+	struct span data; /* store/pyramid.h: its heads */
+};
+/* One level of one attempt and axis. */
+struct pyramid_level {
+	int64_t job_id;
+	uint32_t series_id;
+	uint32_t attempt;
+	unsigned axis; /* enum pyramid_axis */
+	unsigned level;
+};
+enum status store_put_pyramid(struct store_tx *tx, const struct pyramid_row *row, struct error *err) MUST_CHECK;
+enum status store_read_pyramid(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
+	struct pyramid_row *out, struct error *err) MUST_CHECK;
+enum status store_put_buckets(struct store_tx *tx, const struct pyramid_level *level, int64_t position,
+	struct span data, struct error *err) MUST_CHECK; /* replaces */
+/* The rows with positions first..last that there are, in order, to `take`. */
+enum status store_read_buckets(struct store_reader *reader, struct arena *arena, const struct pyramid_level *level,
+	int64_t first, int64_t last,
+	enum status (*take)(void *context, int64_t position, struct span data, struct error *err), void *context,
+	struct error *err) MUST_CHECK;
+enum status store_delete_buckets(struct store_tx *tx, const struct pyramid_level *level, struct error *err) MUST_CHECK;
+/* Behind *job_id and *series_id, of the next look_at series, the first with at least `lag` sealed points that its pyramid
+ * does not cover; both are moved on, and to the front again at the end. */
+enum status store_find_lagging_series(struct store_reader *reader, int64_t *job_id, uint32_t *series_id, uint64_t lag,
+	size_t look_at, uint64_t *sealed_points, bool *is_found, struct error *err) MUST_CHECK;
 
 /* ---- incidents ---- */
 struct incident_row {

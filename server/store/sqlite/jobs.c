@@ -196,6 +196,8 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 {
 	static const char *const sweeps[] = {
 		"DELETE FROM blocks WHERE rowid IN (SELECT rowid FROM blocks WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("pyramid_rows", "series_id, attempt, axis, level, position"),
+		SWEEP("pyramids", "series_id"),
 		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ?1 LIMIT ?2)",
 		SWEEP("series", "series_id"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
