@@ -24,6 +24,7 @@ struct api_options {
 	size_t max_line_bytes;
 	size_t max_points_bytes;
 	size_t slice_bytes;
+	int64_t search_ms; /* a search of logs ends then, with what it has */
 	/* A changed webhook may make deliveries due. */
 	void (*deliveries_due)(void *context);
 	void *context;

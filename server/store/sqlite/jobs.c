@@ -196,6 +196,7 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 {
 	static const char *const sweeps[] = {
 		"DELETE FROM blocks WHERE rowid IN (SELECT rowid FROM blocks WHERE job_id = ?1 LIMIT ?2)",
+		"DELETE FROM log_filters WHERE rowid IN (SELECT rowid FROM log_filters WHERE job_id = ?1 LIMIT ?2)",
 		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ?1 LIMIT ?2)",
 		SWEEP("series", "series_id"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",

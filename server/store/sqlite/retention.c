@@ -184,10 +184,13 @@ static enum status delete_block(
 	struct store_tx *tx, const struct text_deletion *deletion, const struct doomed *block, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	struct block_row row = {
+		.job_id = deletion->job_id, .stream_id = block->stream_id, .first_line = block->first_line};
 
 	TRY(statement_open(&s, tx_on(tx), "DELETE FROM blocks WHERE rowid = ?", err));
 	bind_i64(&s, block->rowid);
 	TRY(statement_run(&s, err));
+	TRY(log_filter_put(tx, &row, err));
 	return note_expired(tx, deletion, block, err);
 }
 
