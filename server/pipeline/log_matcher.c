@@ -154,9 +154,16 @@ static size_t next_by_line(const struct log_matcher *matcher, struct regex_scrat
 	return from;
 }
 
-/* The last line that starts at or before the place. */
-static size_t line_at(const struct line *lines, size_t low, size_t high, const char *place)
+/* The last line that starts at or before the place; from low on, where hits are close to each other. */
+static size_t line_at(const struct line *lines, size_t low, size_t count, const char *place)
 {
+	size_t high = low + 1;
+
+	for (size_t step = 1; high < count && lines[high].text.ptr <= place; step *= 2) {
+		low = high;
+		high += step;
+	}
+	high = high < count ? high : count;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 		if (lines[middle].text.ptr <= place)

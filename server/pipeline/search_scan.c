@@ -27,6 +27,10 @@ void histogram_add(struct histogram *h, int64_t ts_ms)
 	ts_ms = ts_ms > HISTOGRAM_END_MS ? HISTOGRAM_END_MS : ts_ms < -HISTOGRAM_END_MS ? -HISTOGRAM_END_MS : ts_ms;
 	for (;;) {
 		int64_t at = floor_divide(ts_ms, h->width_ms);
+		if (h->count && at >= h->first && at - h->first < (int64_t)h->count) {
+			h->counts[at - h->first]++;
+			return;
+		}
 		int64_t first = h->count && h->first < at ? h->first : at;
 		int64_t last =
 			h->count && h->first + (int64_t)h->count - 1 > at ? h->first + (int64_t)h->count - 1 : at;

@@ -8,12 +8,12 @@ enum {
 	FORMAT = 1,
 	TRIGRAM_BITS = 16, /* log2 of the bitmap before it is folded: 8 KiB stay in the L1 cache */
 	TRIGRAM_BITS_MIN = 6,
-	TRIGRAM_SPARSE = 4, /* folded while fewer than 1 / this of its bits are set */
+	TRIGRAM_SPARSE = 16, /* folded while fewer than 1 / this of its bits are set */
 	TOKEN_BITS = 20, /* fingerprints, to tell distinct ones by a bitmap */
 	TOKEN_KEY_BITS = 6,
 	TOKEN_HASHES = 4,
-	FRACTION_KEY_BITS_X2 = 3, /* one and a half */
-	FRACTION_HASHES = 1,
+	FRACTION_KEY_BITS = 3,
+	FRACTION_HASHES = 2,
 };
 
 enum { IS_WORD = 1, IS_DIGIT = 2, IS_NEWLINE = 4 };
@@ -87,15 +87,15 @@ static void set_bit(uint64_t *bits, uint32_t at)
 static void add_text(struct builder *b, struct span text)
 {
 	uint32_t trigram = 0, hash = TOKEN_SEED;
-	unsigned since_digit = 0; /* bytes since the last digit or newline */
+	unsigned since_barred = 0; /* bytes since the last digit or newline */
 	bool in_token = false, is_fraction = false;
 	unsigned char before = 0;
 
 	for (size_t i = 0; i < text.len; i++) {
 		unsigned char c = (unsigned char)text.ptr[i], class = b->classes[c], f = b->folded[c];
 		trigram = (trigram << 8 | f) & 0xffffff;
-		since_digit = class & (IS_DIGIT | IS_NEWLINE) ? 0 : since_digit + 1;
-		if (since_digit >= 3)
+		since_barred = class & (IS_DIGIT | IS_NEWLINE) ? 0 : since_barred + 1;
+		if (since_barred >= 3)
 			set_bit(b->trigrams, trigram_hash(trigram));
 		if (class & IS_WORD) {
 			if (!in_token) {
@@ -143,9 +143,9 @@ static void pack_words(const uint64_t *words, size_t count, struct buf *out)
 			buf_append_char(out, (char)(words[i] >> byte * 8));
 }
 
-static void pack_bloom(const uint64_t *words, size_t key_bits_x2, unsigned hashes, struct buf *out)
+static void pack_bloom(const uint64_t *words, size_t key_bits, unsigned hashes, struct buf *out)
 {
-	size_t count = (1u << TOKEN_BITS) / 64, keys = count_bits(words, count), bytes = (keys * key_bits_x2 + 15) / 16;
+	size_t count = (1u << TOKEN_BITS) / 64, keys = count_bits(words, count), bytes = (keys * key_bits + 7) / 8;
 
 	pack_u64(out, bytes);
 	char *bloom = buf_reserve(out, bytes);
@@ -177,8 +177,8 @@ enum status log_filter_pack(struct span text, struct buf *out, struct error *err
 	buf_append_char(out, FORMAT);
 	buf_append_char(out, (char)bits);
 	pack_words(b->trigrams, (1u << bits) / 64, out);
-	pack_bloom(b->tokens, 2 * TOKEN_KEY_BITS, TOKEN_HASHES, out);
-	pack_bloom(b->fractions, FRACTION_KEY_BITS_X2, FRACTION_HASHES, out);
+	pack_bloom(b->tokens, TOKEN_KEY_BITS, TOKEN_HASHES, out);
+	pack_bloom(b->fractions, FRACTION_KEY_BITS, FRACTION_HASHES, out);
 	return buf_status(out, err);
 }
 
