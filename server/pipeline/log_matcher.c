@@ -136,6 +136,13 @@ bool log_matcher_range(const struct log_matcher *matcher, struct regex_scratch *
 	return match(matcher, scratch, text, from, start, end) == REGEX_MATCH;
 }
 
+bool log_matcher_may_match(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text)
+{
+	size_t start, end;
+
+	return matcher->is_by_line || match(matcher, scratch, text, 0, &start, &end) != REGEX_NO_MATCH;
+}
+
 static bool matches_line(
 	const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *line, uint64_t *limited)
 {

@@ -19,6 +19,8 @@ void log_matcher_free(struct log_matcher *matcher);
  * *limited grows by the lines whose match was given up. */
 size_t log_matcher_next(const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *lines,
 	size_t count, size_t from, uint64_t *limited);
+/* False: no line of the text can match. Costs at most one search of it. */
+bool log_matcher_may_match(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text);
 /* The first match in text from byte `from` on; false: none. *end may be *start. */
 bool log_matcher_range(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text, size_t from,
 	size_t *start, size_t *end);

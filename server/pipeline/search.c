@@ -134,15 +134,22 @@ static enum status fill_batch(struct walk *walk, size_t most, struct error *err)
 	return status;
 }
 
+/* Most blocks that are read hold no hit: only of the others the lines are told apart. */
 static enum status scan(struct walk *walk, struct search_hand *hand, const struct batch_item *item, struct error *err)
 {
-	AUTO(arena) arena = arena_new();
-	struct line *lines;
-	size_t count;
-
-	if (!arena)
+	TRY(block_decompress(item->data, hand->zstd, &hand->plain, err));
+	struct block_cursor cursor = block_lines(buf_span(&hand->plain));
+	if (!log_matcher_may_match(walk->s->matcher, hand->scratch, block_text(buf_span(&hand->plain))))
+		return OK;
+	AUTO_MEM struct line *lines = mem_alloc((cursor.count + 1) * sizeof *lines);
+	size_t count = 0;
+	if (!lines)
 		return out_of_memory(err);
-	TRY(block_unpack(item->data, hand->zstd, &hand->plain, arena, &lines, &count, err));
+	while (count < cursor.count && block_next_line(&cursor, &lines[count]))
+		count++;
+	if (!block_is_whole(&cursor))
+		return error_set(
+			err, ERR_IO, "the block at line %llu is damaged", (unsigned long long)item->first_line);
 	search_scan_lines(walk->s, hand, item->stream_id, item->first_line, lines, count, item->end);
 	return OK;
 }
