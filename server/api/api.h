@@ -26,6 +26,7 @@ struct api_options {
 	size_t slice_bytes;
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
+	int64_t search_ms; /* a search of logs ends then, with what it has */
 	/* A changed webhook may make deliveries due. */
 	void (*deliveries_due)(void *context);
 	void *context;

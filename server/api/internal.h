@@ -38,7 +38,7 @@ http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
-http_handler api_streams, api_lines;
+http_handler api_streams, api_lines, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin;
 http_handler api_series, api_points, api_points_query, api_points_search;
 http_handler api_incidents, api_incident_acknowledge;

@@ -94,6 +94,14 @@ static void tick(void *context)
 		api_tick(api);
 }
 
+/* With the thread that asks, one a core. */
+static unsigned search_threads(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores > 1 ? (unsigned)cores - 1 : 0;
+}
+
 static enum status start_pipeline(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
@@ -119,6 +127,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.seal_bytes = (uint64_t)options_i64(o, "seal-bytes"),
 		.seal_age_ms = options_i64(o, "seal-age"),
 		.extract_threads = (unsigned)options_i64(o, "extract-threads"),
+		.search_threads = search_threads(),
 		.match_steps = (uint32_t)options_i64(o, "match-steps"),
 		.log_bytes = options_origin(o, "log-bytes") == OPTION_FROM_NOWHERE
 				     ? LOG_BYTES_REMEMBERED
@@ -152,6 +161,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.slice_bytes = bytes(o, "slice-bytes"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.search_ms = options_i64(o, "search-ms"),
 		.deliveries_due = deliveries_due,
 		.context = app};
 	struct api *api = NULL;

@@ -9,6 +9,7 @@
 #include "base/queue.h"
 #include "pipeline/directory.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/search_pool.h"
 #include "store/block.h"
 #include "store/chunk.h"
 #include "store/journal_record.h"
@@ -79,6 +80,7 @@ struct pipeline {
 	bool has_writer, has_publisher, has_maintenance;
 	unsigned extract_count;
 	struct extract_worker extract[EXTRACT_THREADS_MAX];
+	struct search_pool *search_pool;
 	struct pipeline_figures figures;
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */

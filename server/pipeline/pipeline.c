@@ -83,6 +83,8 @@ static enum status start_threads(struct pipeline *pipeline, struct error *err)
 		TRY(start_worker(pipeline, i, err));
 	TRY(start_thread(&pipeline->writer, &pipeline->has_writer, writer_run, pipeline, err));
 	TRY(start_thread(&pipeline->publisher, &pipeline->has_publisher, publisher_run, pipeline, err));
+	TRY(search_pool_new(
+		&pipeline->search_pool, pipeline->options.search_threads, pipeline->options.match_steps, err));
 	return start_thread(&pipeline->maintenance, &pipeline->has_maintenance, maintenance_run, pipeline, err);
 }
 
@@ -151,6 +153,7 @@ void pipeline_free(struct pipeline *pipeline)
 		regex_scratch_free(pipeline->extract[i].scratch);
 		extracted_list_done(&pipeline->extract[i].found);
 	}
+	search_pool_free(pipeline->search_pool);
 	queue_free(pipeline->queue);
 	directory_free(pipeline->directory);
 	definition_set_free(pipeline->presets);

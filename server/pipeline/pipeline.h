@@ -32,6 +32,7 @@ struct pipeline_options {
 	uint64_t seal_bytes; /* journal size from which on everything is sealed */
 	int64_t seal_age_ms; /* or the age of its oldest row */
 	unsigned extract_threads;
+	unsigned search_threads; /* beside the one that asks */
 	uint32_t match_steps; /* a regular expression's limit on one line */
 	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
 	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */

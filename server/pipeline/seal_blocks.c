@@ -2,6 +2,7 @@
 #include "pipeline/seal.h"
 
 #include "base/log.h"
+#include "store/log_filter.h"
 
 #include <stdlib.h>
 
@@ -53,11 +54,26 @@ bool seal_copy_ranges(struct seal *seal, struct unit *unit)
 
 /* ---- blocks ---- */
 
+/* What came compressed is opened once for this: a search then need not open it. */
+static enum status make_filter(struct seal *seal, struct block_row *row, struct span content, struct error *err)
+{
+	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
+	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
+
+	if (!content.len) {
+		TRY(block_decompress(row->data, seal->zstd, &plain, err));
+		content = buf_span(&plain);
+	}
+	TRY(log_filter_pack(block_text(content), &packed, err));
+	row->filter = arena_copy(seal->arena, buf_span(&packed));
+	return row->filter.ptr ? OK : out_of_memory(err);
+}
+
 /* The one place where a block is finished: content is what it holds (block_lines), or empty where it came compressed. */
 static enum status finish_block(
 	struct seal *seal, struct unit *unit, struct block_row row, struct span content, struct error *err)
 {
-	(void)content;
+	TRY(make_filter(seal, &row, content, err));
 	if (!mem_grow((void **)&unit->blocks, unit->block_count, &unit->block_cap, sizeof *unit->blocks))
 		return out_of_memory(err);
 	row.job_id = unit->stream->job->job_id;

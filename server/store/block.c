@@ -177,6 +177,11 @@ bool block_next_line(struct block_cursor *cursor, struct line *line)
 	return !has_failed(cursor);
 }
 
+struct span block_text(struct span plain)
+{
+	return block_lines(plain).texts.rest;
+}
+
 bool block_is_whole(const struct block_cursor *cursor)
 {
 	return !has_failed(cursor) && cursor->at == cursor->count && cursor->texts.rest.len == 0;

@@ -38,4 +38,6 @@ struct block_cursor {
 /* Damaged content has no lines, or ends early: block_is_whole after the last one. */
 struct block_cursor block_lines(struct span plain);
 bool block_next_line(struct block_cursor *cursor, struct line *line);
+/* All texts, a newline behind each. */
+struct span block_text(struct span plain);
 bool block_is_whole(const struct block_cursor *cursor);

@@ -208,6 +208,7 @@ struct block_row {
 	int64_t last_ms;
 	uint64_t raw_bytes;
 	struct span data; /* store/block.h */
+	struct span filter; /* store/log_filter.h: put with the block (empty: none); not read with it */
 };
 /* Replaces a block that starts at the same line (the open last block grows by being written again). */
 enum status store_put_block(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
@@ -216,6 +217,19 @@ enum status store_read_block(struct store_reader *reader, struct arena *arena, i
 	uint64_t line, struct block_row *out, struct error *err) MUST_CHECK;
 enum status store_read_last_block(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct block_row *out, struct error *err) MUST_CHECK;
+
+/* What a search plans by: the blocks of a job (stream_id 0: of all its streams) without their text. */
+struct block_head {
+	uint32_t stream_id;
+	uint64_t first_line;
+	int64_t first_ms;
+	int64_t last_ms;
+};
+enum status store_read_block_heads(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct block_head **out, size_t *count, struct error *err) MUST_CHECK;
+/* What a block's text may hold; empty when nobody knows. */
+enum status store_read_log_filter(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	uint64_t first_line, struct span *filter, struct error *err) MUST_CHECK;
 
 struct chunk_row {
 	int64_t job_id;

@@ -105,7 +105,7 @@ static enum status weigh(struct store_reader *reader, struct expendable *row, st
 
 /* A place in the order (ended, job) and the jobs behind it that hold text. */
 #define EXPENDABLE                                                                                                     \
-	"SELECT j.job_id AS job_id, j.name, j.team, j.ended_ms AS ended FROM jobs AS j"                                          \
+	"SELECT j.job_id AS job_id, j.name, j.team, j.ended_ms AS ended FROM jobs AS j"                                \
 	" LEFT JOIN job_retention AS r ON r.job_id = j.job_id"                                                         \
 	" WHERE (j.ended_ms, j.job_id) > (?1, ?2) AND j.ended_ms > 0 AND coalesce(r.is_pinned, 0) = 0"                 \
 	" AND EXISTS (SELECT 1 FROM blocks AS b WHERE b.job_id = j.job_id)"                                            \
@@ -184,10 +184,13 @@ static enum status delete_block(
 	struct store_tx *tx, const struct text_deletion *deletion, const struct doomed *block, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	struct block_row row = {
+		.job_id = deletion->job_id, .stream_id = block->stream_id, .first_line = block->first_line};
 
 	TRY(statement_open(&s, tx_on(tx), "DELETE FROM blocks WHERE rowid = ?", err));
 	bind_i64(&s, block->rowid);
 	TRY(statement_run(&s, err));
+	TRY(log_filter_put(tx, &row, err));
 	return note_expired(tx, deletion, block, err);
 }
 

@@ -53,7 +53,7 @@ TEST(records_are_read_in_order_and_trimmed_but_for_the_newest)
 
 static void put_block(struct harness *h, uint64_t first_line, uint64_t count, const char *data)
 {
-	struct block_row row = {1, 2, first_line, count, 10, 20, 30, span_from(data)};
+	struct block_row row = {1, 2, first_line, count, 10, 20, 30, span_from(data), SPAN("")};
 
 	CHECK_OK(store_put_block(h->tx, &row, &err));
 }
