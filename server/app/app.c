@@ -32,6 +32,7 @@ struct app {
 	struct buf socket_path;
 	int control_fd;
 	int signal_fd;
+	struct control_backup backup;
 	unsigned char seal_key[SEAL_KEY_BYTES];
 };
 
@@ -340,6 +341,16 @@ enum status app_open_offline(struct app **out, const struct options *options, st
 	return OK;
 }
 
+struct control_backup *app_backup(struct app *app)
+{
+	return &app->backup;
+}
+
+struct pipeline *app_pipeline(struct app *app)
+{
+	return app->pipeline;
+}
+
 enum status app_create_token(
 	struct app *app, struct span name, struct span scope, struct span team, struct buf *token, struct error *err)
 {
@@ -386,6 +397,7 @@ void app_free(struct app *app)
 	if (app->server)
 		http_server_quiesce(app->server);
 	free_sender(app);
+	control_end_backup(&app->backup);
 	if (app->pipeline)
 		pipeline_drain(app->pipeline, stop_ms / 2);
 	if (app->api)

@@ -26,4 +26,7 @@ enum status app_create_token(struct app *app, struct span name, struct span scop
 /* Opens the database without a server (nobody else has it) far enough for app_create_token. */
 enum status app_open_offline(struct app **out, const struct options *options, struct error *err) MUST_CHECK;
 
+struct control_backup *app_backup(struct app *app);
+struct pipeline *app_pipeline(struct app *app);
+
 AUTO_TYPE(app)

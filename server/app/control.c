@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { REQUEST_MAX_BYTES = 8192, PATIENCE_S = 5 };
+enum { REQUEST_MAX_BYTES = 8192, PATIENCE_S = 5, REPLY_PATIENCE_S = 3600 /* a backup is checked at its end */ };
 
 static enum status address_of(const char *path, struct sockaddr_un *address, struct error *err)
 {
@@ -43,12 +43,12 @@ enum status control_listen(const char *path, int *fd, struct error *err)
 	return OK;
 }
 
-static void set_patience(int fd)
+static void set_patience(int fd, int receive_s)
 {
-	struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct timeval send = {.tv_sec = PATIENCE_S}, receive = {.tv_sec = receive_s};
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &receive, sizeof receive);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
 }
 
 /* One line, without its newline. False: cut off, too long, or too slow. */
@@ -77,43 +77,143 @@ static bool write_all(int fd, struct span bytes)
 	return true;
 }
 
-static enum status run_command(struct app *app, struct span line, struct buf *token, struct error *err)
+static void write_error(struct json_writer *w, enum status status, const struct error *err)
 {
-	AUTO(json) request = NULL;
-	struct span command = SPAN(""), name = SPAN(""), scope = SPAN(""), team = SPAN("");
+	json_put_text(w, "error", err->text);
+	json_put_text(w, "status", status_name(status));
+}
 
-	TRY(json_parse(&request, line, err));
-	TRY(json_want_string(request, "command", &command, err));
+/* False: the client went away. */
+static bool send_reply(int fd, struct buf *reply)
+{
+	buf_append_char(reply, '\n');
+	return write_all(fd, buf_span(reply));
+}
+
+/* ---- backup: minutes long, so in a thread of its own ---- */
+
+static bool say_progress(void *context, uint64_t left, uint64_t total)
+{
+	struct control_backup *backup = context;
+	AUTO_DONE(buf) reply = BUF_INIT(REQUEST_MAX_BYTES);
+	struct json_writer w = json_writer_on(&reply);
+
+	json_object(&w);
+	json_put_i64(&w, "left", (int64_t)left);
+	json_put_i64(&w, "total", (int64_t)total);
+	json_object_end(&w);
+	/* who asked and went away does not want it any more */
+	return !atomic_load(&backup->must_stop) && send_reply(backup->fd, &reply);
+}
+
+static void *backup_run(void *context)
+{
+	struct control_backup *backup = context;
+	AUTO_DONE(buf) reply = BUF_INIT(REQUEST_MAX_BYTES);
+	struct json_writer w = json_writer_on(&reply);
+	struct error err = {0};
+
+	pthread_setname_np(pthread_self(), "backup");
+	enum status status = pipeline_backup(backup->pipeline, backup->path, say_progress, backup, &err);
+	json_object(&w);
+	if (status == OK)
+		json_put_bool(&w, "done", true);
+	else
+		write_error(&w, status, &err);
+	json_object_end(&w);
+	send_reply(backup->fd, &reply); /* the log has it, too */
+	close(backup->fd);
+	atomic_store(&backup->is_running, false);
+	return NULL;
+}
+
+void control_end_backup(struct control_backup *backup)
+{
+	if (!backup->is_started)
+		return;
+	atomic_store(&backup->must_stop, true);
+	pthread_join(backup->thread, NULL);
+	backup->is_started = false;
+}
+
+/* Takes the connection. */
+static enum status start_backup(struct app *app, int fd, const struct json *request, struct error *err)
+{
+	struct control_backup *backup = app_backup(app);
+	struct span file = SPAN("");
+
+	TRY(json_want_string(request, "file", &file, err));
+	if (!file.len || file.ptr[0] != '/' || file.len >= sizeof backup->path)
+		return error_set(err, ERR_INVALID, "a backup needs the absolute path of a file");
+	if (atomic_load(&backup->is_running))
+		return error_set(err, ERR_BUSY, "a backup to '%s' is running", backup->path);
+	control_end_backup(backup); /* an earlier one, which is through */
+	memcpy(backup->path, file.ptr, file.len);
+	backup->path[file.len] = 0;
+	backup->fd = fd;
+	backup->pipeline = app_pipeline(app);
+	atomic_store(&backup->must_stop, false);
+	atomic_store(&backup->is_running, true);
+	if (pthread_create(&backup->thread, NULL, backup_run, backup) != 0) {
+		atomic_store(&backup->is_running, false);
+		return error_set(err, ERR_MEMORY, "cannot start a thread");
+	}
+	backup->is_started = true;
+	return OK;
+}
+
+/* ---- commands ---- */
+
+static enum status create_token(struct app *app, const struct json *request, struct buf *token, struct error *err)
+{
+	struct span name = SPAN(""), scope = SPAN(""), team = SPAN("");
+
 	TRY(json_want_string(request, "name", &name, err));
 	TRY(json_want_string(request, "scope", &scope, err));
 	TRY(json_want_string(request, "team", &team, err));
-	if (!span_equal(command, SPAN("token_create")))
-		return error_set(err, ERR_INVALID, "command '%.*s' is not known to this server", SPAN_ARGS(command));
 	return app_create_token(app, name, scope, team, token, err);
 }
 
-static void answer(int fd, struct app *app)
+static enum status run_command(
+	struct app *app, int fd, struct span line, struct buf *token, bool *is_taken, struct error *err)
+{
+	AUTO(json) request = NULL;
+	struct span command = SPAN("");
+
+	TRY(json_parse(&request, line, err));
+	TRY(json_want_string(request, "command", &command, err));
+	if (span_equal(command, SPAN("token_create")))
+		return create_token(app, request, token, err);
+	if (!span_equal(command, SPAN("backup")))
+		return error_set(err, ERR_INVALID, "command '%.*s' is not known to this server", SPAN_ARGS(command));
+	enum status status = start_backup(app, fd, request, err);
+	*is_taken = status == OK;
+	return status;
+}
+
+/* True: somebody else answers. */
+static bool answer(int fd, struct app *app)
 {
 	AUTO_DONE(buf) line = BUF_INIT(REQUEST_MAX_BYTES);
 	AUTO_DONE(buf) token = BUF_INIT(256);
 	AUTO_DONE(buf) reply = BUF_INIT(REQUEST_MAX_BYTES);
 	struct json_writer w = json_writer_on(&reply);
 	struct error err = {0};
+	bool is_taken = false;
 
 	if (!read_line(fd, &line))
-		return;
-	enum status status = run_command(app, buf_span(&line), &token, &err);
+		return false;
+	enum status status = run_command(app, fd, buf_span(&line), &token, &is_taken, &err);
+	if (is_taken)
+		return true;
 	json_object(&w);
-	if (status == OK) {
+	if (status == OK)
 		json_put_span(&w, "token", buf_span(&token));
-	} else {
-		json_put_text(&w, "error", err.text);
-		json_put_text(&w, "status", status_name(status));
-	}
+	else
+		write_error(&w, status, &err);
 	json_object_end(&w);
-	buf_append_char(&reply, '\n');
-	if (!write_all(fd, buf_span(&reply)))
-		return; /* the client went away */
+	send_reply(fd, &reply);
+	return false;
 }
 
 void control_answer(int listen_fd, struct app *app)
@@ -122,12 +222,27 @@ void control_answer(int listen_fd, struct app *app)
 
 	if (fd < 0)
 		return;
-	set_patience(fd);
-	answer(fd, app);
-	close(fd);
+	set_patience(fd, PATIENCE_S);
+	if (!answer(fd, app))
+		close(fd);
 }
 
-enum status control_ask(const char *path, struct span request, struct buf *reply, struct error *err)
+/* ---- the client's side ---- */
+
+static bool read_replies(int fd, bool (*take)(void *context, struct span line), void *context)
+{
+	AUTO_DONE(buf) line = BUF_INIT(REQUEST_MAX_BYTES);
+
+	do {
+		buf_reset(&line);
+		if (!read_line(fd, &line))
+			return false;
+	} while (take(context, buf_span(&line)));
+	return true;
+}
+
+enum status control_ask(const char *path, struct span request, bool (*take)(void *context, struct span line),
+	void *context, struct error *err)
 {
 	struct sockaddr_un address;
 
@@ -141,8 +256,8 @@ enum status control_ask(const char *path, struct span request, struct buf *reply
 		return error_set(err, problem == ENOENT || problem == ECONNREFUSED ? ERR_NOT_FOUND : ERR_IO,
 			"cannot reach the server at '%s': %s", path, strerror(problem));
 	}
-	set_patience(fd);
-	bool is_answered = write_all(fd, request) && write_all(fd, SPAN("\n")) && read_line(fd, reply);
+	set_patience(fd, REPLY_PATIENCE_S);
+	bool is_answered = write_all(fd, request) && write_all(fd, SPAN("\n")) && read_replies(fd, take, context);
 	close(fd);
 	return is_answered ? OK : error_set(err, ERR_IO, "the server at '%s' did not answer", path);
 }

@@ -1,15 +1,32 @@
 /*
  * Job: the socket beside the database (FILE.sock, mode 0600) by which subcommands ask the running server. One JSON object
- *      on a line each way: {"command":"token_create","name","scope","team"} -> {"token"} or {"error","status"}.
- * Ownership: as said. Threads: main.
+ *      on a line each way: {"command":"token_create","name","scope","team"} -> {"token"} or {"error","status"};
+ *      {"command":"backup","file"} -> lines of {"left","total"}, then {"done":true} or {"error","status"}.
+ * Ownership: as said. Threads: main; a backup has a thread of its own, one at a time.
  */
 #pragma once
 
 #include "app/app.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 /* A listening socket at path; an old one there is replaced (the database's lock says that nobody listens). */
 enum status control_listen(const char *path, int *fd, struct error *err) MUST_CHECK;
-/* Takes one connection and answers its one command. Failures are the client's to see. */
+/* Takes one connection and answers its one command, or lets `backup` answer it. Failures are the client's to see. */
 void control_answer(int listen_fd, struct app *app);
-/* The client's side. ERR_NOT_FOUND: nobody listens there. */
-enum status control_ask(const char *path, struct span request, struct buf *reply, struct error *err) MUST_CHECK;
+/* The client's side. ERR_NOT_FOUND: nobody listens there. take sees each line; false: it was the last one. */
+enum status control_ask(const char *path, struct span request, bool (*take)(void *context, struct span line),
+	void *context, struct error *err) MUST_CHECK;
+
+/* The server's side of a backup that runs: zeroed to begin with. */
+struct control_backup {
+	pthread_t thread;
+	bool is_started; /* main's */
+	atomic_bool is_running, must_stop;
+	int fd;
+	struct pipeline *pipeline;
+	char path[4096];
+};
+/* Ends it and waits. */
+void control_end_backup(struct control_backup *backup);

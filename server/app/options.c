@@ -281,6 +281,23 @@ static const struct option_spec options[] = {
 		.heading = "token create",
 		.help = "read, write (ingest) or admin."},
 	{.name = "team", .kind = OPTION_TEXT, .value_name = "TEAM", .help = "The token writes this team's jobs only."},
+	{.name = "every",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.min = 1000,
+		.max = 366LL * 86400000,
+		.heading = "backup, restore, check, migrate",
+		.help = "backup: again and again, to FILE with the date behind its name."},
+	{.name = "keep",
+		.kind = OPTION_I64,
+		.value_name = "N",
+		.fallback = "7",
+		.min = 1,
+		.max = 100000,
+		.help = "backup --every: how many copies stay."},
+	{.name = "replace", .kind = OPTION_FLAG, .help = "restore: over a database that is there; it is kept beside."},
+	{.name = "quick", .kind = OPTION_FLAG, .help = "check: compare rows, but decode no block and no chunk."},
+	{.name = "plan", .kind = OPTION_FLAG, .help = "migrate: only say what would be done."},
 	{0},
 };
 
@@ -288,8 +305,11 @@ const struct option_program app_program = {
 	.name = "sm-server",
 	.version = SM_VERSION,
 	.about = "The self-hosted metrics server and dashboard for training fleets.",
-	.usage = "[OPTIONS]\ntoken create NAME [--scope read|write|admin] [--team TEAM] [--db FILE]",
-	.notes = "Exit status: 0 stopped in order or done, 1 failed, 2 usage, 4 refused by the running server.",
+	.usage = "[OPTIONS]\ntoken create NAME [--scope read|write|admin] [--team TEAM] [--db FILE]\n"
+		 "backup FILE [--every TIME] [--keep N] [--db FILE]\nrestore FILE [--replace] [--db FILE]\n"
+		 "check [--quick] [--db FILE]\nmigrate [--plan] [--db FILE]\ndoctor [--db FILE]",
+	.notes =
+		"Exit status: 0 stopped in order or done, 1 failed or (check) damaged, 2 usage, 4 refused by the running server.",
 	.options = options,
 	.takes_words = true,
 };

@@ -110,6 +110,13 @@ enum status pipeline_limit_team(
 /* What the database may use; remembered. */
 enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, struct error *err) MUST_CHECK;
 
+/*
+ * Copies the database to path while work goes on, checks the copy, then puts it in place. Blocks; progress is asked four times
+ * a second, in the calling thread; false ends it.
+ */
+enum status pipeline_backup(struct pipeline *pipeline, const char *path,
+	bool (*progress)(void *context, uint64_t left, uint64_t total), void *context, struct error *err) MUST_CHECK;
+
 /* ---- views: what is sealed and what is in RAM, as one ---- */
 struct series_view {
 	uint32_t series_id;

@@ -443,5 +443,54 @@ enum status store_put_setting(struct store_tx *tx, const char *key, struct span 
 enum status store_read_setting(struct store_reader *reader, struct arena *arena, const char *key, struct span *value,
 	struct error *err) MUST_CHECK; /* empty when absent */
 
+/* ---- tools around the file ---- */
+struct store_finding {
+	const char *what; /* "block", "chunk", "journal", "pyramid", "filter", "database" … */
+	struct span job; /* its name; "" where there is none */
+	const char *part; /* "stream", "series", "" */
+	uint64_t part_id;
+	uint64_t at; /* first line, first point, sequence */
+	struct span text; /* what is wrong */
+};
+struct store_check {
+	bool is_quick; /* rows are counted and compared, blocks and chunks are not decoded */
+	bool is_online; /* a server has the database: no read lasts, so the pages' own structure is not looked at */
+	void (*found)(void *context, const struct store_finding *finding);
+	bool (*progress)(void *context, const char *what, uint64_t rows); /* now and then; false ends the check */
+	void *context;
+};
+/* Reads the database at path, which may be in use; *problems: how many were found. An error: it could not go on. */
+enum status store_check(
+	const char *path, const struct store_check *check, uint64_t *problems, struct error *err) MUST_CHECK;
+
+/*
+ * A copy made while the server works, by the writer's own connection, so that what is written meanwhile is in it, too. Writer
+ * thread only, between transactions. The copy appears at its path when it is whole; a file that is there is replaced.
+ */
+struct store_backup;
+enum status store_backup_begin(
+	struct store_backup **out, struct store *store, const char *path, struct error *err) MUST_CHECK;
+/* Copies some pages; *left 0: all are there, in PATH.partial, which may be looked at before it is put in place by finish. */
+enum status store_backup_step(
+	struct store_backup *backup, size_t pages, uint64_t *left, uint64_t *total, struct error *err) MUST_CHECK;
+enum status store_backup_finish(struct store_backup *backup, struct error *err) MUST_CHECK; /* any thread; not freed */
+void store_backup_free(struct store_backup *backup); /* unfinished: leaves nothing behind */
+/* The same without a server: takes the lock (ERR_CONFLICT: a server has it). */
+enum status store_backup_offline(const char *path, const char *copy_path, struct error *err) MUST_CHECK;
+/* Puts a copy in the place of a database that no server has; the old one is kept as PATH.before-restore when there is one
+ * and `replaces`, else it is a conflict. */
+enum status store_restore(const char *copy_path, const char *path, bool replaces, struct error *err) MUST_CHECK;
+
+struct store_migration {
+	int64_t number;
+	struct span name;
+	struct span about; /* the comment at its head */
+	bool is_pending;
+};
+/* What opening the database with this program would do. path need not exist. */
+enum status store_plan_migrations(const char *path, struct arena *arena, int64_t *version, uint64_t *bytes,
+	struct store_migration **out, size_t *count, struct error *err) MUST_CHECK;
+
 AUTO_TYPE(store)
 AUTO_TYPE(store_reader)
+AUTO_TYPE(store_backup)

@@ -53,7 +53,7 @@ def filled(make_server):
 
 
 def test_over_the_budget_the_job_that_ended_first_loses_its_text_and_nothing_else(filled):
-    used = filled.get("/api/v1/retention").body["used_bytes"]
+    used = wait_until(lambda: filled.get("/api/v1/retention").body["used_bytes"], what="the first look")
     points = filled.points("old", "loss")["total_points"]
     assert filled.put("/api/v1/retention", json={"log_bytes": used - 200_000}).status == 200
     wait_until(lambda: first_line(filled, "old").status == 410, what="the oldest text to go")

@@ -1,0 +1,266 @@
+#include "app/commands.h"
+
+#include "app/app.h"
+#include "app/control.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "base/log.h"
+#include "store/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int command_fail(const struct error *err, int code)
+{
+	if (err->line)
+		fprintf(stderr, "sm-server: line %lld: %s\n", (long long)err->line, err->text);
+	else
+		fprintf(stderr, "sm-server: %s\n", err->text);
+	return code;
+}
+
+/* ---- token create ---- */
+
+static const char *text_or_empty(const struct options *options, const char *name)
+{
+	const char *text = options_text(options, name);
+
+	return text ? text : "";
+}
+
+static void write_token_request(const struct options *options, struct buf *out)
+{
+	struct json_writer w = json_writer_on(out);
+
+	json_object(&w);
+	json_put_text(&w, "command", "token_create");
+	json_put_text(&w, "name", options_word(options, 2));
+	json_put_text(&w, "scope", text_or_empty(options, "scope"));
+	json_put_text(&w, "team", text_or_empty(options, "team"));
+	json_object_end(&w);
+}
+
+static bool print_token(void *context, struct span line)
+{
+	AUTO(json) json = NULL;
+	int *code = context;
+	struct error err;
+
+	if (json_parse(&json, line, &err) != OK) {
+		*code = command_fail(&err, EXIT_FAILED);
+		return false;
+	}
+	struct span token = json_string_of(json_get(json, "token")), problem = json_string_of(json_get(json, "error"));
+	if (token.len)
+		printf("%.*s\n", SPAN_ARGS(token));
+	else
+		fprintf(stderr, "sm-server: %.*s\n", SPAN_ARGS(problem));
+	*code = token.len ? EXIT_DONE : EXIT_REFUSED;
+	return false;
+}
+
+static int create_offline(const struct options *options)
+{
+	AUTO(app) app = NULL;
+	AUTO_DONE(buf) token = BUF_INIT(256);
+	struct error err = {0};
+
+	log_set_level(LOG_WARNING);
+	if (app_open_offline(&app, options, &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
+	if (app_create_token(app, span_from(options_word(options, 2)), span_from(text_or_empty(options, "scope")),
+		    span_from(text_or_empty(options, "team")), &token, &err) != OK)
+		return command_fail(&err, EXIT_REFUSED);
+	printf("%.*s\n", SPAN_ARGS(buf_span(&token)));
+	return EXIT_DONE;
+}
+
+/* ERR_NOT_FOUND: no server is running. */
+static enum status ask_server(const struct options *options, const struct buf *request,
+	bool (*take)(void *context, struct span line), void *context, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(4096);
+
+	buf_printf(&path, "%s.sock", options_text(options, "db"));
+	buf_append_char(&path, 0);
+	TRY(buf_status(&path, err));
+	TRY(buf_status(request, err));
+	return control_ask(path.ptr, buf_span(request), take, context, err);
+}
+
+/* The running server makes it (one process writes a database); without one the database is opened here. */
+int command_create_token(const struct options *options)
+{
+	AUTO_DONE(buf) request = BUF_INIT(8192);
+	struct error err = {0};
+	int code = EXIT_FAILED;
+
+	if (options_word_count(options) != 3 || strcmp(options_word(options, 1), "create") != 0) {
+		fprintf(stderr, "sm-server: the command is: token create NAME\n");
+		return EXIT_USAGE;
+	}
+	write_token_request(options, &request);
+	enum status status = ask_server(options, &request, print_token, &code, &err);
+	if (status == ERR_NOT_FOUND)
+		return create_offline(options);
+	return status == OK ? code : command_fail(&err, EXIT_FAILED);
+}
+
+/* ---- check ---- */
+
+static void print_finding(void *context, const struct store_finding *finding)
+{
+	(void)context;
+	printf("%s", finding->what);
+	if (finding->job.len)
+		printf(" of job '%.*s'", SPAN_ARGS(finding->job));
+	if (finding->part[0])
+		printf(", %s %" PRIu64, finding->part, finding->part_id);
+	printf(", at %" PRIu64 ": %.*s\n", finding->at, SPAN_ARGS(finding->text));
+}
+
+static bool print_rows(void *context, const char *what, uint64_t rows)
+{
+	enum { EACH = 4096 };
+	bool is_terminal = *(bool *)context;
+
+	if (is_terminal && rows % EACH == 0)
+		fprintf(stderr, "\r%s: %" PRIu64 " rows ", what, rows);
+	return true;
+}
+
+static bool has_server(const char *db)
+{
+	AUTO_DONE(buf) path = BUF_INIT(4096);
+
+	buf_printf(&path, "%s.sock", db);
+	buf_append_char(&path, 0);
+	return !path.failure && access(path.ptr, F_OK) == 0;
+}
+
+static int check_file(const char *path, bool is_quick, bool is_online)
+{
+	bool is_terminal = isatty(STDERR_FILENO);
+	struct store_check check = {.is_quick = is_quick,
+		.is_online = is_online,
+		.found = print_finding,
+		.progress = print_rows,
+		.context = &is_terminal};
+	uint64_t problems = 0;
+	struct error err = {0};
+
+	enum status status = store_check(path, &check, &problems, &err);
+	if (is_terminal)
+		fprintf(stderr, "\r%40s\r", "");
+	if (status != OK)
+		return command_fail(&err, EXIT_FAILED);
+	printf("%s: %" PRIu64 " problem%s%s\n", path, problems, problems == 1 ? "" : "s",
+		is_online ? " (a server is running: the pages' own structure was not looked at; a backup does that)"
+			  : "");
+	return problems ? EXIT_FAILED : EXIT_DONE;
+}
+
+int command_check(const struct options *options)
+{
+	const char *db = options_text(options, "db");
+
+	if (access(db, R_OK) != 0) {
+		fprintf(stderr, "sm-server: there is no database '%s' (--db)\n", db);
+		return EXIT_FAILED;
+	}
+	return check_file(db, options_flag(options, "quick"), has_server(db));
+}
+
+/* ---- restore ---- */
+
+int command_restore(const struct options *options)
+{
+	const char *db = options_text(options, "db");
+	struct error err = {0};
+
+	if (options_word_count(options) != 2) {
+		fprintf(stderr, "sm-server: the command is: restore FILE [--replace] [--db FILE]\n");
+		return EXIT_USAGE;
+	}
+	const char *copy = options_word(options, 1);
+	if (access(copy, R_OK) != 0) {
+		fprintf(stderr, "sm-server: cannot read '%s'\n", copy);
+		return EXIT_FAILED;
+	}
+	if (check_file(copy, false, false) != EXIT_DONE) {
+		fprintf(stderr, "sm-server: '%s' is damaged and was not restored\n", copy);
+		return EXIT_FAILED;
+	}
+	enum status status = store_restore(copy, db, options_flag(options, "replace"), &err);
+	if (status != OK)
+		return command_fail(&err, status == ERR_CONFLICT ? EXIT_REFUSED : EXIT_FAILED);
+	printf("%s: restored from %s\n", db, copy);
+	return EXIT_DONE;
+}
+
+/* ---- migrate ---- */
+
+static enum status print_plan(const char *db, size_t *pending, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct store_migration *rows;
+	int64_t version;
+	uint64_t bytes;
+	size_t count;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*pending = 0;
+	TRY(store_plan_migrations(db, arena, &version, &bytes, &rows, &count, err));
+	printf("%s: version %" PRId64 ", %.1f MB; this program's is %" PRId64 "\n", db, version, (double)bytes / 1e6,
+		count ? rows[count - 1].number : 0);
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].is_pending) {
+			(*pending)++;
+			printf("  %.*s: %.*s\n", SPAN_ARGS(rows[i].name), SPAN_ARGS(rows[i].about));
+		}
+	if (*pending)
+		printf("Each changes the schema alone, in one transaction of milliseconds; what is stored is worked on later, beside the "
+		       "server's work.\n");
+	else
+		printf("Nothing is to be done.\n");
+	return OK;
+}
+
+int command_migrate(const struct options *options)
+{
+	const char *db = options_text(options, "db");
+	struct store_options store_options = {.path = db};
+	AUTO(store) store = NULL;
+	struct error err = {0};
+	size_t pending;
+
+	if (print_plan(db, &pending, &err) != OK)
+		return command_fail(&err, EXIT_FAILED);
+	if (options_flag(options, "plan") || !pending)
+		return EXIT_DONE;
+	enum status status = store_open(&store, &store_options, &err);
+	if (status != OK)
+		return command_fail(&err, status == ERR_CONFLICT ? EXIT_REFUSED : EXIT_FAILED);
+	printf("%s: migrated\n", db);
+	return EXIT_DONE;
+}
+
+/* ---- all ---- */
+
+int command_run(const struct options *options)
+{
+	static const struct {
+		const char *name;
+		int (*run)(const struct options *options);
+	} commands[] = {{"token", command_create_token}, {"backup", command_backup}, {"restore", command_restore},
+		{"check", command_check}, {"migrate", command_migrate}, {"doctor", command_doctor}};
+
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		if (strcmp(options_word(options, 0), commands[i].name) == 0)
+			return commands[i].run(options);
+	fprintf(stderr, "sm-server: '%s' is no command; see sm-server --help\n", options_word(options, 0));
+	return EXIT_USAGE;
+}

@@ -1,0 +1,326 @@
+/* Copies of the whole database, and their way back. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/embedded.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern const struct embedded_file embedded_migrations[];
+
+enum { COPY_BYTES = 1 << 20, MODE = 0600, PATH_BYTES = 4096 };
+
+struct store_backup {
+	struct store_reader *source; /* the writer's; not ours */
+	sqlite3 *copy;
+	sqlite3_backup *backup;
+	char *path, *partial;
+};
+
+/* ---- files ---- */
+
+static enum status file_problem(const char *verb, const char *path, struct error *err)
+{
+	bool is_full = errno == ENOSPC || errno == EDQUOT || errno == EROFS;
+
+	return error_set(err, is_full ? ERR_UNAVAILABLE : ERR_IO, "cannot %s '%s': %s", verb, path, strerror(errno));
+}
+
+static enum status sync_path(const char *path, int flags, struct error *err)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) != 0) {
+		enum status status = file_problem("sync", path, err);
+		if (fd >= 0)
+			close(fd);
+		return status;
+	}
+	close(fd);
+	return OK;
+}
+
+static enum status sync_folder_of(const char *path, struct error *err)
+{
+	char folder[PATH_BYTES];
+
+	if (strlen(path) >= sizeof folder)
+		return error_set(err, ERR_INVALID, "the path '%s' is too long", path);
+	memcpy(folder, path, strlen(path) + 1);
+	return sync_path(dirname(folder), O_RDONLY | O_DIRECTORY, err);
+}
+
+/* Whole or not at all: synced, then put in place, then the folder is synced. */
+static enum status put_in_place(const char *partial, const char *path, struct error *err)
+{
+	TRY(sync_path(partial, O_RDONLY, err));
+	if (rename(partial, path) != 0)
+		return file_problem("rename to", path, err);
+	return sync_folder_of(path, err);
+}
+
+/* An empty file of the owner's alone: SQLite would make it as the umask says. */
+static enum status make_private(const char *path, struct error *err)
+{
+	unlink(path);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, MODE);
+
+	if (fd < 0)
+		return file_problem("make", path, err);
+	close(fd);
+	return OK;
+}
+
+/* ---- while the server works ---- */
+
+void store_backup_free(struct store_backup *backup)
+{
+	if (!backup)
+		return;
+	if (backup->backup)
+		sqlite3_backup_finish(backup->backup);
+	if (backup->copy)
+		sqlite3_close(backup->copy);
+	if (backup->partial)
+		unlink(backup->partial);
+	mem_free(backup->partial);
+	mem_free(backup->path);
+	mem_free(backup);
+}
+
+static enum status copy_failure(struct store_backup *backup, int code, struct error *err)
+{
+	bool is_full = (code & 0xff) == SQLITE_FULL;
+
+	return error_set(err, is_full ? ERR_UNAVAILABLE : ERR_IO, "cannot write the copy '%s': %s", backup->partial,
+		is_full ? "its disk is full" : sqlite3_errmsg(backup->copy));
+}
+
+enum status store_backup_begin(struct store_backup **out, struct store *store, const char *path, struct error *err)
+{
+	AUTO(store_backup) backup = mem_zeroed(sizeof *backup);
+
+	if (!backup || !(backup->path = mem_copy_string(path)) || !(backup->partial = path_with(path, ".partial")))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	backup->source = store->writer;
+	TRY(make_private(backup->partial, err));
+	int code = sqlite3_open_v2(backup->partial, &backup->copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	/* The copy is nothing until it is renamed: no journal, and one sync at its end. */
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(backup->copy,
+			"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE", NULL, NULL,
+			NULL);
+	if (code != SQLITE_OK)
+		return copy_failure(backup, code, err);
+	backup->backup = sqlite3_backup_init(backup->copy, "main", backup->source->db, "main");
+	if (!backup->backup)
+		return copy_failure(backup, sqlite3_errcode(backup->copy), err);
+	*out = backup;
+	backup = NULL;
+	return OK;
+}
+
+/* Whoever checks it must be able to open it. */
+static enum status close_copy(struct store_backup *backup, struct error *err)
+{
+	sqlite3_backup_finish(backup->backup);
+	backup->backup = NULL;
+	int code = sqlite3_close(backup->copy);
+	backup->copy = NULL;
+	return code == SQLITE_OK ? OK : error_set(err, ERR_IO, "cannot close the copy '%s'", backup->partial);
+}
+
+enum status store_backup_step(
+	struct store_backup *backup, size_t pages, uint64_t *left, uint64_t *total, struct error *err)
+{
+	int code = sqlite3_backup_step(backup->backup, (int)pages);
+
+	/* Busy: asked within a transaction, or a reader recovers the log; the next step goes on. */
+	if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_BUSY && code != SQLITE_LOCKED)
+		return copy_failure(backup, code, err);
+	*left = code == SQLITE_DONE ? 0 : (uint64_t)sqlite3_backup_remaining(backup->backup);
+	if (code != SQLITE_DONE && *left == 0)
+		*left = 1;
+	*total = (uint64_t)sqlite3_backup_pagecount(backup->backup);
+	return code == SQLITE_DONE ? close_copy(backup, err) : OK;
+}
+
+enum status store_backup_finish(struct store_backup *backup, struct error *err)
+{
+	TRY(put_in_place(backup->partial, backup->path, err));
+	mem_free(backup->partial);
+	backup->partial = NULL;
+	return OK;
+}
+
+/* ---- without a server ---- */
+
+static enum status vacuum_into(const char *path, const char *copy_path, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	AUTO_DONE(statement) s = {0};
+
+	TRY(connection_open_reader(&reader, path, 0, err));
+	store_reader_deadline(reader, INT64_MAX);
+	TRY(connection_run(reader, "PRAGMA query_only=OFF", err)); /* it writes to the copy alone */
+	TRY(statement_open_once(&s, reader, SPAN("VACUUM INTO ?"), err));
+	bind_text(&s, span_from(copy_path));
+	return statement_run(&s, err);
+}
+
+enum status store_backup_offline(const char *path, const char *copy_path, struct error *err)
+{
+	AUTO_MEM char *partial = path_with(copy_path, ".partial");
+	int lock = -1;
+
+	if (!partial)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (access(path, R_OK) != 0)
+		return file_problem("read database", path, err);
+	TRY(lock_take(&lock, path, err));
+	enum status status = make_private(partial, err);
+	if (status == OK)
+		status = vacuum_into(path, partial, err);
+	if (status == OK)
+		status = put_in_place(partial, copy_path, err);
+	if (status != OK)
+		unlink(partial);
+	lock_release(lock);
+	return status;
+}
+
+static enum status copy_bytes(int from, int to, const char *path, struct error *err)
+{
+	AUTO_MEM char *room = mem_alloc(COPY_BYTES);
+	ssize_t got;
+
+	if (!room)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	while ((got = read(from, room, COPY_BYTES)) > 0)
+		for (ssize_t done = 0, wrote; done < got; done += wrote)
+			if ((wrote = write(to, room + done, (size_t)(got - done))) <= 0)
+				return file_problem("write", path, err);
+	return got == 0 ? OK : file_problem("read", path, err);
+}
+
+static enum status copy_file(const char *from_path, const char *to_path, struct error *err)
+{
+	int from = open(from_path, O_RDONLY | O_CLOEXEC), to = -1;
+
+	if (from < 0)
+		return file_problem("read", from_path, err);
+	enum status status = make_private(to_path, err);
+	if (status == OK && (to = open(to_path, O_WRONLY | O_CLOEXEC)) < 0)
+		status = file_problem("write", to_path, err);
+	if (status == OK)
+		status = copy_bytes(from, to, to_path, err);
+	if (to >= 0)
+		close(to);
+	close(from);
+	return status;
+}
+
+/* With its log: what is in the log is part of it. */
+static enum status set_aside(const char *path, struct error *err)
+{
+	static const char *const suffixes[] = {"", "-wal"};
+	AUTO_MEM char *shared = path_with(path, "-shm");
+
+	for (size_t i = 0; i < 2; i++) {
+		AUTO_MEM char *from = path_with(path, suffixes[i]);
+		AUTO_MEM char *before = path_with(path, ".before-restore");
+		AUTO_MEM char *to = before ? path_with(before, suffixes[i]) : NULL;
+		if (!from || !to || !shared)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		if (rename(from, to) != 0 && errno != ENOENT)
+			return file_problem("rename", from, err);
+	}
+	if (unlink(shared) != 0 && errno != ENOENT)
+		return file_problem("remove", shared, err);
+	return OK;
+}
+
+static enum status restore_locked(const char *copy_path, const char *path, bool exists, struct error *err)
+{
+	AUTO_MEM char *partial = path_with(path, ".partial");
+
+	if (!partial)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	enum status status = copy_file(copy_path, partial, err);
+	if (status == OK && exists)
+		status = set_aside(path, err);
+	if (status == OK)
+		status = put_in_place(partial, path, err);
+	if (status != OK)
+		unlink(partial);
+	return status;
+}
+
+enum status store_restore(const char *copy_path, const char *path, bool replaces, struct error *err)
+{
+	bool exists = access(path, F_OK) == 0;
+	int lock = -1;
+
+	TRY(lock_take(&lock, path, err));
+	enum status status = OK;
+	if (exists && !replaces)
+		status = error_set(err, ERR_CONFLICT,
+			"'%s' exists already: state --replace to keep it as '%s.before-restore' and go on", path, path);
+	if (status == OK)
+		status = restore_locked(copy_path, path, exists, err);
+	lock_release(lock);
+	return status;
+}
+
+/* ---- migrations ---- */
+
+static struct span about_of(const struct embedded_file *file, struct arena *arena)
+{
+	AUTO_DONE(buf) text = BUF_INIT(4096);
+	struct span rest = span_of(file->bytes, file->len), line;
+
+	while (span_next(&rest, '\n', &line) && span_starts_with(line, SPAN("--"))) {
+		struct span words = span_trim(span_skip(line, 2));
+		if (!words.len)
+			break;
+		if (text.len)
+			buf_append_char(&text, ' ');
+		buf_append_span(&text, words);
+	}
+	return arena_copy(arena, buf_span(&text));
+}
+
+enum status store_plan_migrations(const char *path, struct arena *arena, int64_t *version, uint64_t *bytes,
+	struct store_migration **out, size_t *count, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	struct store_migration *rows = NULL;
+	struct stat info;
+	size_t cap = 0;
+
+	*version = 0;
+	*bytes = 0;
+	*count = 0;
+	if (stat(path, &info) == 0) {
+		*bytes = (uint64_t)info.st_size;
+		TRY(connection_open_reader(&reader, path, 0, err));
+		TRY(connection_number(reader, "PRAGMA user_version", version, err));
+	}
+	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
+		struct span name = span_from(file->name), rest = name, digits;
+		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct store_migration *row = &rows[(*count)++];
+		*row = (struct store_migration){.name = name, .about = about_of(file, arena)};
+		if (!span_next(&rest, '_', &digits) || !span_parse_i64(digits, &row->number))
+			return error_set(err, ERR_INTERNAL, "migration '%s' is not called NNNN_what.sql", file->name);
+		row->is_pending = row->number > *version;
+	}
+	*out = rows;
+	return OK;
+}
