@@ -20,47 +20,38 @@ int64_t line_effective_ms(const struct line *line, int64_t arrival_ms)
 	return line_time_parse(line->text, arrival_ms, &ts_ms) ? ts_ms : arrival_ms;
 }
 
-/* Another generation of definitions: its own counts and series, the stream's steps and attempts go on. */
-static enum status adopt_definitions(
-	struct stream_state *stream, const struct definitions *definitions, struct error *err)
+/* Another generation of definitions: its own counts and numbers, the stream's series, steps and attempts go on. */
+static void adopt_definitions(struct stream_state *stream, const struct definitions *definitions)
 {
-	int preset = extractor_preset(stream->extractor);
-	size_t count = definition_set_count(definitions->set, preset);
-
-	if (stream->generation != definitions->generation) {
-		if (stream->generation)
-			extractor_reset_definitions(stream->extractor);
-		for (size_t i = 0; i < stream->series_count; i++)
-			stream->series[i]->definition = UINT32_MAX;
-		stream->generation = definitions->generation;
-		stream->definition_count = 0;
-	}
-	if (stream->definition_count >= count)
-		return OK;
-	struct series_state **table = mem_resize(stream->by_definition, count, sizeof(struct series_state *));
-	if (!table)
-		return out_of_memory(err);
-	memset(table + stream->definition_count, 0, (count - stream->definition_count) * sizeof(struct series_state *));
-	stream->by_definition = table;
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (stream->series[i]->definition < count)
-			table[stream->series[i]->definition] = stream->series[i];
-	stream->definition_count = count;
-	return OK;
+	if (stream->generation == definitions->generation)
+		return;
+	if (stream->generation)
+		extractor_reset_definitions(stream->extractor);
+	stream->generation = definitions->generation;
+	stream->number_count = 0;
 }
 
-static struct series_state *make_series(struct stream_state *stream, const struct metric_definition *definition)
+/* A series whose name is out of the text has the role that the name tells; of the ranks only the leading one has any. */
+static enum role role_of(const struct metric_definition *definition, const struct extracted_series *of)
+{
+	if (of->rank >= 0)
+		return ROLE_OTHER;
+	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
+}
+
+static struct series_state *make_series(struct stream_state *stream, struct span metric,
+	const struct metric_definition *definition, const struct extracted_series *of)
 {
 	struct series_state *series = mem_zeroed(sizeof *series);
 
 	if (!series)
 		return NULL;
 	series->series_id = stream->stream_id << SERIES_BITS | (uint32_t)stream->series_count;
-	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
+	series->metric = mem_copy_bytes(metric.ptr, metric.len);
 	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
-	series->role = definition->role;
+	series->role = role_of(definition, of);
 	series->higher = definition->higher;
-	series->detectors = detector_set_new(definition->role);
+	series->detectors = detector_set_new(series->role);
 	if (series->metric && series->unit && series->detectors &&
 		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
 			sizeof(struct series_state *)))
@@ -69,32 +60,53 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 	return NULL;
 }
 
+static struct series_state *series_named(struct stream_state *stream, struct span metric)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (span_equal(span_from(stream->series[i]->metric), metric))
+			return stream->series[i];
+	return NULL;
+}
+
+/* Slots up to `number`, NULL where they are new. */
+static bool grow_numbers(struct stream_state *stream, uint32_t number)
+{
+	for (; stream->number_count <= number; stream->by_number[stream->number_count++] = NULL)
+		if (!mem_grow((void **)&stream->by_number, stream->number_count, &stream->number_cap,
+			    sizeof(struct series_state *)))
+			return false;
+	return true;
+}
+
 /*
- * The series of a definition: several definitions may feed one metric, and a new generation goes on with the old series.
- * *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
+ * The series of an extractor's number: several numbers may feed one metric, and a new generation goes on with the old
+ * series. *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
  */
 static enum status find_series(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, uint32_t index, struct series_state **out, struct error *err)
+	const struct definitions *definitions, uint32_t number, struct series_state **out, struct error *err)
 {
-	if (index < stream->definition_count && (*out = stream->by_definition[index]))
+	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+
+	if (number < stream->number_count && (*out = stream->by_number[number]))
 		return OK;
+	struct extracted_series of = extractor_series(stream->extractor, number);
 	struct metric_definition definition =
-		definition_set_get(definitions->set, extractor_preset(stream->extractor), index);
-	TRY(adopt_definitions(stream, definitions, err));
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (span_equal(span_from(stream->series[i]->metric), definition.name))
-			*out = stream->series[i];
+		definition_set_get(definitions->set, extractor_preset(stream->extractor), of.definition);
+	extractor_series_name(stream->extractor, definitions->set, number, &metric);
+	TRY(buf_status(&metric, err));
+	if (!grow_numbers(stream, number))
+		return out_of_memory(err);
+	*out = series_named(stream, buf_span(&metric));
 	if (!*out) {
 		if (stream->series_count >= pipeline->options.max_series_a_stream) {
 			atomic_fetch_add(&pipeline->figures.refused_points, 1);
 			return OK;
 		}
-		if (!(*out = make_series(stream, &definition)))
+		if (!(*out = make_series(stream, buf_span(&metric), &definition, &of)))
 			return out_of_memory(err);
 		stream->series[stream->series_count++] = *out;
 	}
-	(*out)->definition = index;
-	stream->by_definition[index] = *out;
+	stream->by_number[number] = *out;
 	return OK;
 }
 
@@ -188,7 +200,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 
 	for (size_t i = 0; i < found->count; i++) {
 		series = NULL;
-		TRY(find_series(pipeline, stream, definitions, found->items[i].definition, &series, err));
+		TRY(find_series(pipeline, stream, definitions, found->items[i].series, &series, err));
 		if (series)
 			TRY(take_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 	}
@@ -255,9 +267,8 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	struct error *err)
 {
 	pthread_mutex_lock(&stream->mutex);
-	enum status status = adopt_definitions(stream, definitions, err);
-	if (status == OK)
-		status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
+	adopt_definitions(stream, definitions);
+	enum status status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	stream->extracted_seq = seq;
 	stream->extracted_lines = slice->first_line + slice->line_count;
 	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
