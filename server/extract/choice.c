@@ -84,7 +84,7 @@ bool choice_see(
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
 	bool knows[PRESETS_MAX] = {false}, is_early = choice->lines < CHOICE_LINES, knows_any = false;
-	uint64_t shape, *memo;
+	uint64_t shape = 0, *memo;
 
 	if (set->fixed_preset >= 0 || (choice->preset >= 0 && (!is_early || choice->is_revised))) {
 		bool changes = set->fixed_preset >= 0 && choice->preset != set->fixed_preset;

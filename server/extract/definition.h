@@ -31,6 +31,8 @@ struct definition {
 	double unit_s; /* seconds in the unit; 0: it does not measure time */
 	bool repeats; /* each match on a line is another point, not the first only */
 	bool is_step_only; /* gives the stream its step, no points */
+	bool is_bar; /* of the bars, only those with the most steps are the training's */
+	bool is_csv; /* csv.c reads the line */
 	bool step_follows; /* the record ends with its step: values wait for it */
 	bool is_guess; /* names come from the text, shown only with good reason (guess.h) */
 	bool is_mean; /* printed as the mean since the start of the epoch */

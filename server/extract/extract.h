@@ -56,6 +56,7 @@ struct extracted {
 };
 
 struct extracted_series {
+	int preset; /* whose definition; -1: of the set itself */
 	uint32_t definition;
 	struct span name; /* out of the text; empty: the definition's */
 	int32_t rank; /* -1: no label */

@@ -22,6 +22,8 @@ struct extractor *extractor_new(void)
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
 	extractor->name = BUF_INIT(METRIC_NAME_MAX_BYTES);
+	extractor->recent = BUF_INIT(RECENT_MAX * (RECENT_LINE_BYTES + 1));
+	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
 	struct extractor *result = extractor;
 	extractor = NULL;
 	return result;
@@ -36,6 +38,8 @@ void extractor_free(struct extractor *extractor)
 	choice_done(&extractor->choice);
 	buf_done(&extractor->plain);
 	buf_done(&extractor->name);
+	buf_done(&extractor->header);
+	buf_done(&extractor->recent);
 	mem_free(extractor->held);
 	mem_free(extractor->found);
 	mem_free(extractor);
@@ -48,9 +52,10 @@ static bool adopt_list(struct extractor *extractor, size_t count)
 	extractor->definition_count = count;
 	extractor->held_count = 0;
 	buf_reset(&extractor->name);
+	buf_reset(&extractor->header);
 	if (extractor->first_slot)
 		extractor->attempts.trial.is_open = false; /* what could decide it is gone */
-	return slots_add_definitions(&extractor->slots, count) &&
+	return slots_add_definitions(&extractor->slots, extractor->choice.preset, count) &&
 	       attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 }
 
@@ -64,15 +69,60 @@ static enum status ensure_list(struct run *run, struct error *err)
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
+/* "Epoch 3/30" comes before the first line that tells who speaks. */
+static void remember(struct extractor *extractor, struct span segment)
+{
+	struct buf *recent = &extractor->recent;
+
+	if (segment.len > RECENT_LINE_BYTES)
+		return;
+	if (extractor->recent_count == RECENT_MAX) {
+		struct span rest = buf_span(recent), first;
+		(void)!span_next(&rest, '\n', &first);
+		memmove(recent->ptr, rest.ptr, rest.len);
+		recent->len = rest.len;
+		extractor->recent_count--;
+	}
+	buf_append_span(recent, segment);
+	buf_append_char(recent, '\n');
+	extractor->recent_count++;
+}
+
+/* Only the steps: what gives points would have decided the choice itself. */
+static enum status replay_recent(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct span rest = buf_span(&extractor->recent), segment;
+
+	for (; extractor->recent_count && span_next(&rest, '\n', &segment); extractor->recent_count--) {
+		size_t kept = 0;
+		TRY(match_segment(run, segment, err));
+		for (size_t i = 0; i < extractor->found_count; i++)
+			if (run->list->items[extractor->found[i].definition].is_step_only)
+				extractor->found[kept++] = extractor->found[i];
+		extractor->found_count = kept;
+		if (kept)
+			TRY(place_found(run, err));
+	}
+	extractor->recent_count = 0;
+	buf_reset(&extractor->recent);
+	return OK;
+}
+
 static enum status choose_preset(struct run *run, struct span segment, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
 	struct prefix prefix;
 
-	if (!choice_see(&extractor->choice, run->set, run->scratch, line_peel(segment, &prefix)))
+	if (!choice_see(&extractor->choice, run->set, run->scratch, line_peel(segment, &prefix))) {
+		if (extractor->choice.preset < 0)
+			remember(extractor, segment);
 		return OK;
+	}
 	run->list = definition_set_list(run->set, extractor->choice.preset);
-	return adopt_list(extractor, run->list->count) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	if (!adopt_list(extractor, run->list->count))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	return replay_recent(run, err);
 }
 
 static void keep_name(struct run *run)
@@ -200,15 +250,16 @@ struct extracted_series extractor_series(const struct extractor *extractor, uint
 	const struct slot *slot = series < extractor->slots.count ? &extractor->slots.items[series] : NULL;
 
 	if (!slot)
-		return (struct extracted_series){.rank = RANK_NONE};
-	return (struct extracted_series){slot->definition, span_from(slot->name ? slot->name : ""), slot->rank};
+		return (struct extracted_series){.preset = -1, .rank = RANK_NONE};
+	return (struct extracted_series){
+		slot->preset, slot->definition, span_from(slot->name ? slot->name : ""), slot->rank};
 }
 
 void extractor_series_name(
 	const struct extractor *extractor, const struct definition_set *set, uint32_t series, struct buf *out)
 {
 	struct extracted_series of = extractor_series(extractor, series);
-	struct span shown = definition_set_get(set, extractor->choice.preset, of.definition).name;
+	struct span shown = definition_set_get(set, of.preset, of.definition).name;
 	ptrdiff_t star = of.name.len ? span_find_char(shown, '*') : -1;
 
 	if (of.name.len == 0) {
@@ -234,4 +285,6 @@ void extractor_reset_definitions(struct extractor *extractor)
 	extractor->first_slot = 0;
 	extractor->definition_count = 0;
 	extractor->held_count = 0;
+	extractor->recent_count = 0;
+	buf_reset(&extractor->recent);
 }

@@ -37,6 +37,9 @@ void extractor_pack(const struct extractor *extractor, struct buf *out)
 	pack_i64(out, extractor->bare_rank);
 	pack_u64(out, extractor->is_srun);
 	pack_span(out, buf_span(&extractor->name));
+	pack_span(out, buf_span(&extractor->header));
+	pack_u64(out, extractor->recent_count);
+	pack_span(out, buf_span(&extractor->recent));
 	attempts_pack(&extractor->attempts, out);
 	slots_pack(&extractor->slots, out);
 	pack_held(extractor, out);
@@ -91,9 +94,20 @@ static enum status unpack_first(struct extractor *extractor, int64_t preset, str
 	extractor->last_raw_step = extractor->last_step;
 	TRY(attempts_unpack(&extractor->attempts, in, err));
 	extractor->definition_count = extractor->attempts.track_count;
-	return slots_add_definitions(&extractor->slots, extractor->definition_count)
+	return slots_add_definitions(&extractor->slots, (int32_t)preset, extractor->definition_count)
 		       ? OK
 		       : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool has_recent(const struct extractor *extractor)
+{
+	struct span text = buf_span(&extractor->recent);
+	size_t lines = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		lines += text.ptr[i] == '\n';
+	return !extractor->recent.failure && lines == extractor->recent_count && lines <= RECENT_MAX &&
+	       (text.len == 0 || text.ptr[text.len - 1] == '\n');
 }
 
 static enum status unpack_second(struct extractor *extractor, struct unpacker *in, struct error *err)
@@ -109,8 +123,11 @@ static enum status unpack_second(struct extractor *extractor, struct unpacker *i
 	extractor->bare_rank = rank >= RANK_NONE && rank < RANK_MAX ? (int32_t)rank : RANK_NONE;
 	extractor->is_srun = unpack_u64(in) != 0;
 	buf_append_span(&extractor->name, unpack_span(in));
-	if (in->has_failed || extractor->name.failure || !is_step(extractor->last_step) ||
-		!is_step(extractor->last_raw_step))
+	buf_append_span(&extractor->header, unpack_span(in));
+	extractor->recent_count = (uint32_t)unpack_count(in, 0);
+	buf_append_span(&extractor->recent, unpack_span(in));
+	if (in->has_failed || extractor->name.failure || extractor->header.failure || !has_recent(extractor) ||
+		!is_step(extractor->last_step) || !is_step(extractor->last_raw_step))
 		return damaged(err, "steps");
 	TRY(attempts_unpack(&extractor->attempts, in, err));
 	TRY(slots_unpack(&extractor->slots, in, err));

@@ -110,7 +110,7 @@ static bool is_side_bar(struct run *run, const struct definition *definition, co
 {
 	int64_t total;
 
-	if (!definition->is_step_only || !group_step(groups, definition->total_group, &total))
+	if (!definition->is_bar || !group_step(groups, definition->total_group, &total))
 		return false;
 	if (total > run->extractor->largest_total)
 		run->extractor->largest_total = total;
@@ -201,6 +201,8 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	struct span groups[REGEX_MAX_GROUPS];
 	struct line_step line = {0};
 
+	if (definition->is_csv)
+		return match_csv(run, leader, subject.segment, subject.rank);
 	if (track->limited_in_row > LIMITED_IN_ROW_MAX)
 		return true;
 	count_tried(run, leader);

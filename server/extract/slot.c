@@ -20,12 +20,13 @@ static struct slot *add(struct slots *slots)
 	return slot;
 }
 
-bool slots_add_definitions(struct slots *slots, size_t count)
+bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct slot *slot = add(slots);
 		if (!slot)
 			return false;
+		slot->preset = preset;
 		slot->definition = (uint32_t)i;
 		slot->first = (uint32_t)(slots->count - 1);
 	}
@@ -51,6 +52,7 @@ static uint32_t in_chain(struct slots *slots, uint32_t first, struct span name, 
 		mem_free(copy);
 		return SLOT_NONE;
 	}
+	slot->preset = slots->items[first].preset;
 	slot->definition = slots->items[first].definition;
 	slot->first = first;
 	slot->name = copy;
@@ -101,6 +103,7 @@ void slots_pack(const struct slots *slots, struct buf *out)
 	pack_u64(out, slots->count);
 	for (size_t i = 0; i < slots->count; i++) {
 		const struct slot *slot = &slots->items[i];
+		pack_i64(out, slot->preset);
 		pack_u64(out, slot->definition);
 		pack_u64(out, slot->first);
 		pack_u64(out, slot->next);
@@ -157,6 +160,7 @@ static bool unpack_slot(struct unpacker *in, struct slots *slots, size_t count)
 	if (!slot)
 		return false;
 	size_t self = slots->count - 1;
+	slot->preset = unpack_rank(in); /* -1 or a number, as a rank is */
 	slot->definition = unpack_below(in, SLOTS_MAX);
 	slot->first = unpack_below(in, self + 1);
 	uint64_t next = unpack_u64(in);

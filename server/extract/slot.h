@@ -26,7 +26,8 @@ struct said {
 };
 
 struct slot {
-	uint32_t definition; /* in the list that it was made for */
+	int32_t preset; /* whose list it was made for; -1: the user's */
+	uint32_t definition; /* in that list */
 	uint32_t first; /* of its definition: the slot without name and rank */
 	uint32_t next; /* of the same definition; SLOT_NONE: the last */
 	uint32_t hash;
@@ -54,8 +55,8 @@ struct slots {
 };
 
 void slots_done(struct slots *slots);
-/* `count` slots for the definitions of a list; false: no memory. */
-bool slots_add_definitions(struct slots *slots, size_t count);
+/* `count` slots for the definitions of a preset's list (-1: the user's); false: no memory, or too many. */
+bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count);
 /*
  * The slot of a value that `rank` said at `step`; makes it when it is new. SLOT_FOLDED: another rank said the same.
  * SLOT_NONE: the stream has SLOTS_MAX, or no memory.

@@ -10,7 +10,7 @@
 #include "extract/definition.h"
 #include "extract/slot.h"
 
-enum { HELD_MAX = 512 };
+enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200 };
 
 /* A value found in a segment, before it is known at which step. */
 struct found {
@@ -48,6 +48,9 @@ struct extractor {
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
 	struct buf name; /* of the series in a match without a name: the last one, "" none */
+	struct buf recent; /* the last lines before a preset was chosen: they may have said the step */
+	uint32_t recent_count;
+	struct buf header; /* of the CSV that is being read */
 	struct held *held;
 	size_t held_count;
 	size_t held_cap;
@@ -75,5 +78,7 @@ struct run {
 
 /* match.c: fills extractor->found. */
 enum status match_segment(struct run *run, struct span segment, struct error *err) MUST_CHECK;
+/* csv.c: the same for a row of numbers or its header; false: no memory. */
+bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;

@@ -90,8 +90,7 @@ static enum status find_series(struct pipeline *pipeline, struct stream_state *s
 	if (number < stream->number_count && (*out = stream->by_number[number]))
 		return OK;
 	struct extracted_series of = extractor_series(stream->extractor, number);
-	struct metric_definition definition =
-		definition_set_get(definitions->set, extractor_preset(stream->extractor), of.definition);
+	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
 	extractor_series_name(stream->extractor, definitions->set, number, &metric);
 	TRY(buf_status(&metric, err));
 	if (!grow_numbers(stream, number))

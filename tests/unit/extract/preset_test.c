@@ -65,6 +65,18 @@ static size_t count_of(struct stream *stream, const char *name, size_t *nan_coun
 	return count;
 }
 
+/* The newest point of the series of that name, NULL: none. */
+static const struct point *newest_of(struct stream *stream, struct span name)
+{
+	for (size_t i = stream->points.count; i-- > 0;) {
+		AUTO_DONE(buf) metric = BUF_INIT(1024);
+		extractor_series_name(stream->extractor, stream->set, stream->points.items[i].series, &metric);
+		if (span_equal(buf_span(&metric), name))
+			return &stream->points.items[i].point;
+	}
+	return NULL;
+}
+
 /* The one point of that name so far. */
 static struct point *only(struct stream *stream, const char *name)
 {
@@ -101,6 +113,54 @@ TEST(a_preset_is_chosen_by_its_first_line_which_counts)
 	CHECK_INT(definition_set_get(s.set, extractor_preset(s.extractor), 1).role, ROLE_STEP_TIME);
 	extractor_reset_definitions(s.extractor);
 	CHECK_INT(extractor_preset(s.extractor), -1);
+}
+
+/* Lines, the step, and {"metric": value, …} of the newest points. Says each mistake and returns how many there are. */
+static int mistakes_of(const char *preset, const struct json *example)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	double step = 0, wanted = 0;
+	int mistakes = 0;
+
+	for (const struct json *line = json_first(json_get(example, "lines")); line; line = json_next(line))
+		feed_at(&s, json_string_of(line), NO_TIME);
+	const char *chosen = preset_of(&s);
+	if (!chosen || strcmp(chosen, preset) != 0) {
+		printf("an example of %s chose %s\n", preset, chosen ? chosen : "none");
+		return 1;
+	}
+	CHECK(json_number_of(json_get(example, "step"), &step));
+	for (const struct json *item = json_first(json_get(example, "values")); item; item = json_next(item)) {
+		const struct point *point = newest_of(&s, json_key_of(item));
+		CHECK(json_number_of(item, &wanted));
+		if (point && fabs(point->value - wanted) <= fabs(wanted) * 1e-9 + 1e-12 && point->step == (int64_t)step)
+			continue;
+		mistakes++;
+		printf("an example of %s: %.*s is %g at step %lld\n", preset, SPAN_ARGS(json_key_of(item)),
+			point ? point->value : NAN, point ? (long long)point->step : -1);
+	}
+	return mistakes;
+}
+
+TEST(each_preset_proves_itself_by_its_examples)
+{
+	AUTO(json) document = NULL;
+	size_t len = 0, count = 0;
+	int mistakes = 0;
+	AUTO_MEM char *text = read_whole("../../../server/data/presets.json", &len);
+
+	CHECK_OK(json_parse(&document, span_of(text, len), &err));
+	for (const struct json *preset = json_first(json_get(document, "presets")); preset;
+		preset = json_next(preset)) {
+		char name[64];
+		snprintf(name, sizeof name, "%.*s", SPAN_ARGS(json_string_of(json_get(preset, "name"))));
+		const struct json *examples = json_get(preset, "examples");
+		CHECK(json_count(examples) > 0);
+		for (const struct json *example = json_first(examples); example; example = json_next(example), count++)
+			mistakes += mistakes_of(name, example);
+	}
+	CHECK(count >= 50);
+	CHECK_INT(mistakes, 0);
 }
 
 TEST(preset_step_loss)
