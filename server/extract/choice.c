@@ -54,12 +54,21 @@ static void choose(struct choice *choice, int preset, struct span text)
 {
 	choice->is_revised = choice->preset >= 0;
 	choice->preset = preset;
+	choice->chosen_at = choice->lines;
 	size_t len = text.len < CHOICE_SAMPLE_BYTES ? text.len : CHOICE_SAMPLE_BYTES;
 	while (len && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
 		len--; /* not in the middle of a character */
 	if (len)
 		memcpy(choice->sample, text.ptr, len);
 	choice->sample_len = (uint8_t)len;
+}
+
+static bool has_included(const struct preset *preset, int number)
+{
+	for (size_t i = 0; i < preset->include_count; i++)
+		if (preset->includes[i] == number)
+			return true;
+	return false;
 }
 
 /* The preset that this line speaks for, among those that know it. */
@@ -71,7 +80,8 @@ static int better(const struct choice *choice, const struct preset *presets, siz
 		if (!knows[i] || (int)i == now)
 			continue;
 		bool leads = now >= 0 && choice->hits[i] >= LEAD_MIN + LEAD_FACTOR * choice->hits[now];
-		bool may = now < 0 || (!presets[i].is_generic && (presets[now].is_generic || leads));
+		bool may = now < 0 || has_included(&presets[i], now) ||
+			   (!presets[i].is_generic && (presets[now].is_generic || leads));
 		if (may && (best < 0 || (presets[best].is_generic && !presets[i].is_generic)))
 			best = (int)i;
 	}
@@ -83,19 +93,22 @@ bool choice_see(
 {
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
-	bool knows[PRESETS_MAX] = {false}, is_early = choice->lines < CHOICE_LINES, knows_any = false;
+	bool knows[PRESETS_MAX] = {false}, knows_any = false;
+	bool is_early = choice->lines - choice->chosen_at < CHOICE_LINES;
 	uint64_t shape = 0, *memo;
 
-	if (set->fixed_preset >= 0 || (choice->preset >= 0 && (!is_early || choice->is_revised))) {
+	if (set->fixed_preset >= 0 ||
+		(choice->preset >= 0 &&
+			(choice->is_revised || (!is_early && choice->hits[choice->preset] >= CHOICE_SURE)))) {
 		bool changes = set->fixed_preset >= 0 && choice->preset != set->fixed_preset;
 		choice->preset = changes ? set->fixed_preset : choice->preset;
 		return changes;
 	}
 	text.len = text.len < SEEN_BYTES ? text.len : SEEN_BYTES;
+	choice->lines += choice->lines < UINT32_MAX;
 	memo = is_early ? NULL : memo_of(choice, text, &shape);
 	if (memo && *memo == shape)
 		return false;
-	choice->lines += is_early;
 	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
 		knows[i] = is_known(&presets[i], scratch, text);
 		if (knows[i] && choice->hits[i] < UINT16_MAX)
@@ -131,6 +144,7 @@ void choice_pack(const struct choice *choice, struct buf *out)
 	pack_i64(out, choice->preset);
 	pack_u64(out, choice->is_revised);
 	pack_u64(out, choice->lines);
+	pack_u64(out, choice->chosen_at);
 	pack_u64(out, count);
 	for (size_t i = 0; i < count; i++)
 		pack_u64(out, choice->hits[i]);
@@ -140,11 +154,11 @@ void choice_pack(const struct choice *choice, struct buf *out)
 void choice_unpack(struct choice *choice, struct unpacker *in)
 {
 	int64_t preset = unpack_i64(in);
-	uint64_t revised = unpack_u64(in), lines = unpack_u64(in);
+	uint64_t revised = unpack_u64(in), lines = unpack_u64(in), chosen_at = unpack_u64(in);
 	size_t count = unpack_count(in, 1);
 
-	in->has_failed |=
-		preset < -1 || preset >= PRESETS_MAX || revised > 1 || lines > CHOICE_LINES || count > PRESETS_MAX;
+	in->has_failed |= preset < -1 || preset >= PRESETS_MAX || revised > 1 || lines > UINT32_MAX ||
+			  chosen_at > lines || count > PRESETS_MAX;
 	for (size_t i = 0; i < count && !in->has_failed; i++) {
 		uint64_t hits = unpack_u64(in);
 		in->has_failed |= hits > UINT16_MAX;
@@ -157,6 +171,7 @@ void choice_unpack(struct choice *choice, struct unpacker *in)
 	choice->preset = (int)preset;
 	choice->is_revised = revised;
 	choice->lines = (uint32_t)lines;
+	choice->chosen_at = (uint32_t)chosen_at;
 	if (sample.len)
 		memcpy(choice->sample, sample.ptr, sample.len);
 	choice->sample_len = (uint8_t)sample.len;

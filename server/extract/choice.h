@@ -2,11 +2,12 @@
  * Job: which preset a stream gets, and why. Internal to extract/.
  * Ownership: a value. Threads: one at a time. Deterministic: the same lines give the same choice; all of it is packed.
  *
- * Each line is shown to the `detect` expression of every preset until 1000 lines went by, and on until one was chosen. The
- * first line that a preset knows decides, presets of one trainer before generic ones; a `detect` knows every line that the
- * preset's definitions match, so nothing was missed before. The choice is revised once at most, within those lines: a
- * generic preset gives way to a specific one, a specific one to another that knew at least 8 and 4 times as many lines. The
- * points given until then stay.
+ * Each line is shown to the `detect` expression of every preset until one is chosen, and then on for 1000 lines and until
+ * it knew 64. The first line that a preset knows decides, presets of one trainer before generic ones; a `detect` knows every
+ * line that the preset's definitions match, so nothing was missed before. The choice is revised once at most, within those
+ * lines: a generic preset gives way to a specific one, a specific one to one that has it included, or that knew at least 8
+ * more than 4 times as many lines. The points given until then stay. What `detect` knows must not depend on which digits, or
+ * how many: past the 1000 lines, a line is tried once for each shape.
  */
 #pragma once
 
@@ -14,12 +15,13 @@
 #include "base/pack.h"
 #include "extract/definition.h"
 
-enum { CHOICE_LINES = 1000, CHOICE_SAMPLE_BYTES = 80, CHOICE_MEMO = 256 };
+enum { CHOICE_LINES = 1000, CHOICE_SURE = 64, CHOICE_SAMPLE_BYTES = 80, CHOICE_MEMO = 256 };
 
 struct choice {
 	int preset; /* -1: none yet */
 	bool is_revised;
-	uint32_t lines; /* shown, CHOICE_LINES and more: no longer counted */
+	uint32_t lines; /* shown, up to the last that could change anything */
+	uint32_t chosen_at; /* of these lines */
 	uint16_t hits[PRESETS_MAX];
 	char sample[CHOICE_SAMPLE_BYTES]; /* the line that decided */
 	uint8_t sample_len;

@@ -44,10 +44,14 @@ struct definition_list {
 	size_t count;
 };
 
+enum { PRESETS_MAX = 128, PRESET_INCLUDES_MAX = 4 };
+
 struct preset {
 	char *name;
 	struct regex *detect;
 	bool is_generic; /* gives way to any that is not */
+	size_t include_count; /* presets whose definitions are in it too: it takes over from them */
+	int includes[PRESET_INCLUDES_MAX];
 	struct definition_list list;
 };
 
@@ -60,8 +64,6 @@ struct definition_set {
 	bool is_preset_form;
 	int fixed_preset; /* asked for by name; -1: chosen by the lines */
 };
-
-enum { PRESETS_MAX = 128 };
 
 /* What the arrays of a list hold: MetricDefinitions of a job, or of presets.json, which may say more. */
 struct definition_source {

@@ -96,10 +96,11 @@ static enum status build_detect(struct preset *preset, struct span detect, const
 	return status;
 }
 
-/* The preset of that name in the document. */
-static const struct json *preset_named(const struct json *presets, struct span name)
+/* The preset of that name in the document, and its number. */
+static const struct json *preset_named(const struct json *presets, struct span name, int *number)
 {
-	for (const struct json *item = json_first(presets); item; item = json_next(item))
+	*number = 0;
+	for (const struct json *item = json_first(presets); item; item = json_next(item), ++*number)
 		if (span_equal(json_string_of(json_get(item, "name")), name))
 			return item;
 	return NULL;
@@ -109,18 +110,19 @@ static const struct json *preset_named(const struct json *presets, struct span n
 static enum status build_list(struct preset *preset, struct arena *arena, const struct json *presets,
 	const struct json *node, const char *field, struct error *err)
 {
-	enum { INCLUDES_MAX = 4 };
-	struct definition_source sources[1 + INCLUDES_MAX] = {{json_get(node, "definitions"), field, true}};
+	struct definition_source sources[1 + PRESET_INCLUDES_MAX] = {{json_get(node, "definitions"), field, true}};
 	size_t count = 1;
 
 	if (!sources[0].node || json_count(sources[0].node) == 0)
 		return error_set_field(err, ERR_SEMANTIC, field, "%s is missing or empty", field);
 	const struct json *include = json_get(node, "include");
 	for (const struct json *name = json_first(include); name; name = json_next(name)) {
-		const struct json *other = preset_named(presets, json_string_of(name));
-		if (!other || count > INCLUDES_MAX)
+		int number;
+		const struct json *other = preset_named(presets, json_string_of(name), &number);
+		if (!other || count > PRESET_INCLUDES_MAX)
 			return error_set_field(
 				err, ERR_SEMANTIC, field, "%s: include names no preset, or too many", field);
+		preset->includes[preset->include_count++] = number;
 		sources[count++] = (struct definition_source){json_get(other, "definitions"), field, true};
 	}
 	return definition_list_build(&preset->list, arena, sources, count, err);

@@ -193,6 +193,7 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	if (!run.has_match && attempts->has_step && !attempts->has_hint && line_is_start(run.text)) {
 		attempts->has_hint = true;
 		attempts->hint_line = line->number;
+		extractor->largest_total = 0; /* another run, with bars of its own */
 	}
 	revise_own(&run, first);
 	return OK;

@@ -156,7 +156,7 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	}
 	found.rank = rank_of(definition, subject, groups);
 	find_step(run, definition, subject, groups, line, &found);
-	if (definition->is_guess && guess_points_needed(found.name, found.has_step) == GUESS_NEVER)
+	if (found.name.len && definition->is_guess && guess_points_needed(found.name, found.has_step) == GUESS_NEVER)
 		return true;
 	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof found))
 		return false;

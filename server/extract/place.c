@@ -131,9 +131,10 @@ static bool release(struct run *run, uint32_t slot)
 }
 
 /* True when the guessed metric has reason enough with this point. */
-static bool has_reason(struct slot *slot, const struct found *found)
+static bool has_reason(struct slot *slot, const struct definition *definition, const struct found *found)
 {
-	unsigned needed = guess_points_needed(found->name, found->has_step);
+	struct span key = found->name.len ? found->name : definition->shown.name;
+	unsigned needed = guess_points_needed(key, found->has_step);
 
 	if (slot->guessed++ == 0)
 		slot->guessed_first = found->value;
@@ -149,7 +150,7 @@ static bool give(struct run *run, const struct found *found, struct point *point
 	if (definition->is_mean && found->has_step)
 		point->value = without_mean(slot, definition, found);
 	if (definition->is_guess && !slot->is_shown) {
-		if (!has_reason(slot, found))
+		if (!has_reason(slot, definition, found))
 			return hold(run->extractor, found->slot, false, point);
 		slot->is_shown = true;
 		if (!release(run, found->slot))

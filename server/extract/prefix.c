@@ -45,6 +45,7 @@ static bool take_tag(struct span *text, int32_t *rank)
 		if (!take_number(&rest, &number) || !take(&rest, "]"))
 			return false;
 		(void)!take(&rest, ":");
+		(void)!take(&rest, " ");
 	} else {
 		if (!take(&rest, "[") || !take_number(&rest, &job) || !take(&rest, ",") ||
 			!take_number(&rest, &number) || !(take(&rest, "]<stdout>:") || take(&rest, "]<stderr>:")))

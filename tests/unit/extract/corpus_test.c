@@ -100,6 +100,26 @@ static void feed_text(struct stream *s, struct span text)
 			feed_at(s, line, NO_TIME);
 }
 
+/* For who looks for the reason. */
+static void print_series(struct stream *s)
+{
+	for (uint32_t i = 0; i < SERIES_MAX; i++) {
+		size_t count = 0;
+		const struct point *first = NULL, *last = NULL;
+		for (size_t j = 0; j < s->points.count; j++)
+			if (s->points.items[j].series == i) {
+				last = &s->points.items[j].point;
+				first = first ? first : last;
+				count++;
+			}
+		AUTO_DONE(buf) name = BUF_INIT(1024);
+		extractor_series_name(s->extractor, s->set, i, &name);
+		if (count)
+			printf("\t\t%.*s %zu: %g@%lld .. %g@%lld\n", SPAN_ARGS(buf_span(&name)), count, first->value,
+				(long long)first->step, last->value, (long long)last->step);
+	}
+}
+
 /* 1 when the file gave something else than expected. */
 static int check_file(struct definition_set *presets, const struct expected *wanted)
 {
@@ -126,25 +146,37 @@ static int check_file(struct definition_set *presets, const struct expected *wan
 	printf("%s\t{\"%s\", \"%s\", %s%s%s, %zu, %zu, %.7g, %.7g, %u},\n", is_same ? "ok" : "NO", wanted->file,
 		preset ? preset : "-", wanted->metric ? "\"" : "", wanted->metric ? wanted->metric : "NULL",
 		wanted->metric ? "\"" : "", series, figures.points, figures.first, figures.last, attempts);
-	if (getenv("SM_CORPUS_SERIES")) {
-		for (uint32_t i = 0; i < SERIES_MAX; i++) {
-			size_t count = 0;
-			const struct point *first = NULL, *last = NULL;
-			for (size_t j = 0; j < s.points.count; j++)
-				if (s.points.items[j].series == i) {
-					first = first ? first : &s.points.items[j].point;
-					last = &s.points.items[j].point;
-					count++;
-				}
-			if (!count)
-				continue;
-			AUTO_DONE(buf) name = BUF_INIT(1024);
-			extractor_series_name(s.extractor, s.set, i, &name);
-			printf("\t\t%.*s %zu: %g@%lld .. %g@%lld\n", SPAN_ARGS(buf_span(&name)), count, first->value,
-				(long long)first->step, last->value, (long long)last->step);
-		}
-	}
+	if (getenv("SM_CORPUS_SERIES"))
+		print_series(&s);
 	return !is_same;
+}
+
+/* Logs without a training metric (collective-bench measures its "throughput: …": that is one): what the generic preset makes of their chatter when it is told to read them. */
+TEST(chatter_of_real_logs_gives_no_series)
+{
+	static const char *const files[] = {"crash/olmo_tied_crash.log", "crash/visdet_modulenotfound.log",
+		"detectron2/gdp_objdetect_restarts.log", "wandb-debug/debug_internal.log",
+		"sagemaker/tf_script_mode.log", "nccl-efa/nccl_tests_efa_eks.log", "nccl-tests/oracle_nccl.log",
+		"megatron-straggler/readme_lines.log", "mlperf-mllog-only/maxtext_gpt3.log"};
+	AUTO(definition_set) presets = shipped_presets();
+	AUTO(json) generic = NULL;
+
+	CHECK_OK(json_parse(&generic, SPAN("[{\"Preset\":\"generic\"}]"), &err));
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		struct series_figures figures;
+		struct definition_set *set = NULL;
+		char path[4096];
+		size_t len = 0;
+		snprintf(path, sizeof path, "%s/%s", corpus(), files[i]);
+		AUTO_MEM char *text = read_whole(path, &len);
+		CHECK_OK(definition_set_new(&set, generic, presets, &err));
+		AUTO_DONE(stream) s = stream_on(set);
+		feed_text(&s, span_of(text, len));
+		printf("%s: %zu false series\n", files[i], figures_of(&s, NULL, &figures));
+		if (getenv("SM_CORPUS_SERIES"))
+			print_series(&s);
+		CHECK_INT(figures_of(&s, NULL, &figures), 0);
+	}
 }
 
 TEST(each_real_log_gives_its_curves)
