@@ -1,4 +1,5 @@
 #include "extract/definition.h"
+#include "extract/block.h"
 #include "extract/number.h"
 
 #include <stdio.h>
@@ -175,6 +176,8 @@ static enum status build_regex(struct definition_list *list, struct definition *
 			last = i;
 	if (last == UINT32_MAX) {
 		TRY(compile(&definition->regex, definition->shown.regex, at, "Regex", err));
+		if (pattern_spans_lines(definition->shown.regex))
+			TRY(regex_new(&definition->block_regex, definition->shown.regex, REGEX_MULTILINE, err));
 	} else {
 		definition->leader = last;
 		while (list->items[last].next != UINT32_MAX)
@@ -309,6 +312,7 @@ void definition_list_done(struct definition_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		regex_free(list->items[i].regex);
+		regex_free(list->items[i].block_regex);
 		regex_free(list->items[i].step_regex);
 	}
 	*list = (struct definition_list){0};

@@ -16,6 +16,8 @@ enum { NO_GROUP = -1 };
 struct definition {
 	struct metric_definition shown;
 	struct regex *regex; /* the leader's */
+	struct regex
+		*block_regex; /* the leader's, for many lines at once (block.h); NULL: its lines are tried one by one */
 	struct regex *step_regex; /* NULL: none */
 	uint32_t leader; /* itself, or an earlier one */
 	uint32_t next; /* with the same Regex; UINT32_MAX: the last */

@@ -74,10 +74,26 @@ struct extractor;
 struct extractor *extractor_new(void) __attribute__((warn_unused_result));
 void extractor_free(struct extractor *extractor);
 
+/*
+ * Lines that come together: each definition looks at all of them at once, which is much faster than one by one, and extract_line
+ * then tries only what may match. Optional: the points are the same. One thread at a time; serves any stream.
+ */
+struct extract_block;
+struct extract_block *extract_block_new(void) __attribute__((warn_unused_result));
+void extract_block_free(struct extract_block *block);
+void extract_block_reset(struct extract_block *block);
+/* Of the lines in their order. */
+void extract_block_add(struct extract_block *block, struct span text);
+/* After the last: looks for what the stream runs now. Without memory, or when that changes, lines are tried one by one. */
+void extract_block_match(struct extract_block *block, const struct extractor *extractor,
+	const struct definition_set *set, struct regex_scratch *scratch);
+
 struct extract_line {
 	struct span text;
 	int64_t ts_ms; /* log time if the protocol stated one, else NO_TIME of model/batch.h */
 	uint64_t number; /* of the line in its stream */
+	const struct extract_block *block; /* NULL: none */
+	size_t index; /* of the line in the block */
 };
 
 /*
@@ -129,5 +145,6 @@ enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct
 bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms);
 
 AUTO_TYPE(definition_set)
+AUTO_TYPE(extract_block)
 AUTO_TYPE(extractor)
 AUTO_DONE_TYPE(extracted_list)

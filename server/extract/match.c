@@ -1,4 +1,5 @@
 /* The definitions on one segment of a line. */
+#include "extract/block.h"
 #include "extract/guess.h"
 #include "extract/number.h"
 #include "extract/state.h"
@@ -173,8 +174,11 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 	return true;
 }
 
+/* Also of lines that the block has already told from others: those were looked at. */
 static void count_tried(struct run *run, uint32_t leader)
 {
+	if (track_of(run, leader)->limited_in_row > LIMITED_IN_ROW_MAX)
+		return;
 	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
 		track_of(run, i)->health.tried++;
 }
@@ -242,8 +246,13 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 	subject.rank = rank_of_prefix(run->extractor, &prefix);
 	run->extractor->found_count = 0;
 	run->name = buf_span(&run->extractor->name);
-	for (uint32_t i = 0; i < run->list->count; i++)
-		if (run->list->items[i].leader == i && !try_chain(run, i, subject, segment))
+	for (uint32_t i = 0; i < run->list->count; i++) {
+		if (run->list->items[i].leader != i)
+			continue;
+		if (run->line->block && !block_may_match(run->line->block, run->list, run->line->index, i))
+			count_tried(run, i);
+		else if (!try_chain(run, i, subject, segment))
 			return error_set(err, ERR_MEMORY, "out of memory");
+	}
 	return OK;
 }

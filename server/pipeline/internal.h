@@ -39,6 +39,7 @@ struct extract_worker {
 	struct queue *queue;
 	struct regex_scratch *scratch;
 	struct extracted_list found;
+	struct extract_block *block;
 	atomic_uint_fast64_t done_seq;
 };
 
@@ -122,7 +123,7 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 /* ---- consume.c: extraction and detection of one slice; takes the stream's lock ---- */
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
-	struct error *err) MUST_CHECK;
+	struct extract_block *block, struct error *err) MUST_CHECK;
 void *extract_run(void *worker);
 void group_unref(struct pipeline *pipeline, struct group *group);
 /* Everything up to this number was extracted. */
