@@ -42,6 +42,20 @@ void extract_block_free(struct extract_block *block)
 	mem_free(block);
 }
 
+/* A search over the block and one on each line that it finds costs less than one on each line only if it finds few. */
+bool extract_block_helps(const struct extractor *extractor, const struct definition_set *set)
+{
+	enum { LEADERS_MIN = 12 };
+	const struct definition_list *list = definition_set_list(set, extractor->choice.preset);
+	size_t leaders = 0;
+
+	if (list->count < LEADERS_MIN)
+		return false;
+	for (uint32_t i = 0; i < list->count; i++)
+		leaders += list->items[i].leader == i;
+	return leaders >= LEADERS_MIN;
+}
+
 void extract_block_reset(struct extract_block *block)
 {
 	buf_reset(&block->text);

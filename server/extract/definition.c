@@ -131,6 +131,7 @@ static enum status find_groups(struct definition *definition, const struct regex
 	definition->name_group = regex_group(regex, "name");
 	definition->rank_group = regex_group(regex, "rank");
 	definition->total_group = regex_group(regex, "total");
+	definition->has_start = span_find_char(definition->shown.regex, '^') >= 0;
 	definition->repeats = definition->step_group > 0 || definition->name_group > 0 || definition->rank_group > 0;
 	if (definition->is_step_only) {
 		definition->value_group = definition->step_group;

@@ -33,6 +33,7 @@ struct definition {
 	double unit_s; /* seconds in the unit; 0: it does not measure time */
 	bool repeats; /* each match on a line is another point, not the first only */
 	bool is_step_only; /* gives the stream its step, no points */
+	bool has_start; /* a '^' in the Regex: it may mean the start of the line or that of the text behind its prefix */
 	bool is_bar; /* of the bars, only those with the most steps are the training's */
 	bool is_csv; /* csv.c reads the line */
 	bool step_follows; /* the record ends with its step: values wait for it */

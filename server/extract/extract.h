@@ -81,6 +81,8 @@ void extractor_free(struct extractor *extractor);
 struct extract_block;
 struct extract_block *extract_block_new(void) __attribute__((warn_unused_result));
 void extract_block_free(struct extract_block *block);
+/* Whether the stream runs enough definitions for a block to pay. */
+bool extract_block_helps(const struct extractor *extractor, const struct definition_set *set);
 void extract_block_reset(struct extract_block *block);
 /* Of the lines in their order. */
 void extract_block_add(struct extract_block *block, struct span text);

@@ -175,26 +175,30 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 }
 
 /* Also of lines that the block has already told from others: those were looked at. */
-static void count_tried(struct run *run, uint32_t leader)
+static void count_tried(struct run *run, uint32_t leader, struct track *track)
 {
-	if (track_of(run, leader)->limited_in_row > LIMITED_IN_ROW_MAX)
-		return;
-	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
+	const struct definition *items = run->list->items;
+
+	track->health.tried++;
+	for (uint32_t i = items[leader].next; i != UINT32_MAX; i = items[i].next)
 		track_of(run, i)->health.tried++;
 }
 
 /*
- * The text behind the prefixes; where definitions are a user's, who may have had the prefix in mind, else the line as it
- * stands.
+ * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
+ * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
  */
 static enum regex_result search_first(struct run *run, const struct definition *definition, struct subject *subject,
 	struct span whole, struct span groups[REGEX_MAX_GROUPS])
 {
-	enum regex_result result = regex_search(definition->regex, run->scratch, subject->segment, 0, groups);
+	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
 
-	if (result != REGEX_NO_MATCH || run->set->is_preset_form || whole.len == subject->segment.len)
+	if (is_prefixed && !definition->has_start)
+		subject->segment = whole;
+	enum regex_result result = regex_search(definition->regex, run->scratch, subject->segment, 0, groups);
+	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
-	*subject = (struct subject){whole, RANK_NONE};
+	subject->segment = whole;
 	return regex_search(definition->regex, run->scratch, whole, 0, groups);
 }
 
@@ -203,18 +207,20 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	const struct definition *definition = &run->list->items[leader];
 	struct track *track = track_of(run, leader);
 	struct span groups[REGEX_MAX_GROUPS];
-	struct line_step line = {0};
 
 	if (definition->is_csv)
 		return match_csv(run, leader, subject.segment, subject.rank);
 	if (track->limited_in_row > LIMITED_IN_ROW_MAX)
 		return true;
-	count_tried(run, leader);
+	count_tried(run, leader, track);
 	enum regex_result result = search_first(run, definition, &subject, whole, groups);
 	if (has_given_up(track, result))
 		return true;
 	if (!definition->step_regex) /* else the lines that it matches decide: each may cost the limit once more */
 		track->limited_in_row = 0;
+	if (result == REGEX_NO_MATCH)
+		return true;
+	struct line_step line = {0};
 	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
 		if (!take_chain(run, leader, &subject, groups, &line, i == 0))
 			return false;
@@ -226,6 +232,14 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 		result = regex_search(definition->regex, run->scratch, subject.segment, end, groups);
 	}
 	return true;
+}
+
+static void skip_chain(struct run *run, uint32_t leader)
+{
+	struct track *track = track_of(run, leader);
+
+	if (track->limited_in_row <= LIMITED_IN_ROW_MAX)
+		count_tried(run, leader, track);
 }
 
 /* srun's bare "3: " is a rank once the same number came twice in a row. */
@@ -250,7 +264,7 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 		if (run->list->items[i].leader != i)
 			continue;
 		if (run->line->block && !block_may_match(run->line->block, run->list, run->line->index, i))
-			count_tried(run, i);
+			skip_chain(run, i);
 		else if (!try_chain(run, i, subject, segment))
 			return error_set(err, ERR_MEMORY, "out of memory");
 	}

@@ -241,7 +241,7 @@ static const struct extract_block *look_at_all(struct extract_block *block, cons
 	struct journal_cursor cursor = journal_lines(slice);
 	struct line line;
 
-	if (!block || slice->line_count < BLOCK_LINES_MIN)
+	if (!block || slice->line_count < BLOCK_LINES_MIN || !extract_block_helps(stream->extractor, definitions->set))
 		return NULL;
 	extract_block_reset(block);
 	while (journal_next_line(&cursor, &line))

@@ -120,6 +120,8 @@ static void run_block(struct bench *bench, struct extractor *extractor, const st
 	struct span rest = text, line;
 	struct error err;
 
+	if (block && !extract_block_helps(extractor, set))
+		block = NULL;
 	if (block) {
 		extract_block_reset(block);
 		while (span_next(&rest, '\n', &line))
@@ -179,7 +181,11 @@ static void run_definitions(struct bench *bench)
 	AUTO(definition_set) set = definitions_of(bench);
 	double bare = 0;
 
+	const char *only = getenv("BENCH_HOW"); /* 0, 1 or 2 */
+
 	for (int kind = 0; kind < 3; kind++) {
+		if (only && atoi(only) != kind)
+			continue;
 		double took = least(bench, set, kind);
 		bare = kind ? bare : took;
 		printf("{\"definitions\":%zu,\"how\":\"%s\",\"mb_s\":%.0f,\"to_bare\":%.2f,\"found\":%llu}\n",
