@@ -157,12 +157,14 @@ void extract_block_match(struct extract_block *block, const struct extractor *ex
 	block->list = list;
 }
 
-bool block_may_match(
-	const struct extract_block *block, const struct definition_list *list, size_t line, uint32_t leader)
+const uint64_t *block_candidates(const struct extract_block *block, const struct definition_list *list, size_t line)
 {
-	if (block->list != list || line >= block->line_count)
-		return true;
-	return block->lines[line].words[leader / 64] >> leader % 64 & 1;
+	return block->list == list && line < block->line_count ? block->lines[line].words : NULL;
+}
+
+bool block_ends_at(const struct extract_block *block, size_t line)
+{
+	return line + 1 >= block->line_count;
 }
 
 static bool is_one_of(char c, const char *characters)

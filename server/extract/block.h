@@ -13,6 +13,6 @@
 #include "extract/definition.h"
 
 bool pattern_spans_lines(struct span pattern);
-/* False: the definition `leader` of the list does not match the line. */
-bool block_may_match(
-	const struct extract_block *block, const struct definition_list *list, size_t line, uint32_t leader);
+/* One bit a definition that may match the line; NULL: the block was not made for this list, all may. */
+const uint64_t *block_candidates(const struct extract_block *block, const struct definition_list *list, size_t line);
+bool block_ends_at(const struct extract_block *block, size_t line);

@@ -58,7 +58,6 @@ bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t ran
 	struct span names = buf_span(&extractor->header), name, part;
 	struct found found = {.definition = index, .rank = rank, .has_step = true};
 
-	track->health.tried++;
 	if (is_header(segment)) {
 		buf_reset(&extractor->header);
 		buf_append_span(&extractor->header, segment);

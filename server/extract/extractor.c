@@ -1,4 +1,5 @@
 #include "extract/ansi.h"
+#include "extract/block.h"
 #include "extract/line_hint.h"
 #include "extract/state.h"
 #include "model/batch.h"
@@ -50,6 +51,7 @@ static bool adopt_list(struct extractor *extractor, size_t count)
 {
 	extractor->first_slot = (uint32_t)extractor->slots.count;
 	extractor->definition_count = count;
+	extractor->pending_tried = 0;
 	extractor->held_count = 0;
 	buf_reset(&extractor->name);
 	buf_reset(&extractor->header);
@@ -195,6 +197,8 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 		attempts->hint_line = line->number;
 		extractor->largest_total = 0; /* another run, with bars of its own */
 	}
+	if (line->block && block_ends_at(line->block, line->index))
+		match_settle_tried(&run);
 	revise_own(&run, first);
 	return OK;
 }
@@ -285,6 +289,7 @@ void extractor_reset_definitions(struct extractor *extractor)
 	extractor->attempts.track_count = 0;
 	extractor->first_slot = 0;
 	extractor->definition_count = 0;
+	extractor->pending_tried = 0;
 	extractor->held_count = 0;
 	extractor->recent_count = 0;
 	buf_reset(&extractor->recent);

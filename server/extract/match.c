@@ -174,13 +174,13 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 	return true;
 }
 
-/* Also of lines that the block has already told from others: those were looked at. */
-static void count_tried(struct run *run, uint32_t leader, struct track *track)
+static void count_tried(struct run *run, uint32_t leader)
 {
 	const struct definition *items = run->list->items;
 
-	track->health.tried++;
-	for (uint32_t i = items[leader].next; i != UINT32_MAX; i = items[i].next)
+	if (track_of(run, leader)->limited_in_row > LIMITED_IN_ROW_MAX)
+		return;
+	for (uint32_t i = leader; i != UINT32_MAX; i = items[i].next)
 		track_of(run, i)->health.tried++;
 }
 
@@ -212,8 +212,9 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 		return match_csv(run, leader, subject.segment, subject.rank);
 	if (track->limited_in_row > LIMITED_IN_ROW_MAX)
 		return true;
-	count_tried(run, leader, track);
 	enum regex_result result = search_first(run, definition, &subject, whole, groups);
+	if (result == REGEX_LIMIT && track->limited_in_row == LIMITED_IN_ROW_MAX)
+		match_settle_tried(run); /* from here on it is not tried */
 	if (has_given_up(track, result))
 		return true;
 	if (!definition->step_regex) /* else the lines that it matches decide: each may cost the limit once more */
@@ -234,12 +235,32 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	return true;
 }
 
-static void skip_chain(struct run *run, uint32_t leader)
+void match_settle_tried(struct run *run)
 {
-	struct track *track = track_of(run, leader);
+	struct extractor *extractor = run->extractor;
+	const struct definition *items = run->list->items;
 
-	if (track->limited_in_row <= LIMITED_IN_ROW_MAX)
-		count_tried(run, leader, track);
+	for (uint32_t i = 0; extractor->pending_tried && i < run->list->count; i++)
+		if (track_of(run, items[i].leader)->limited_in_row <= LIMITED_IN_ROW_MAX)
+			track_of(run, i)->health.tried += extractor->pending_tried;
+	extractor->pending_tried = 0;
+}
+
+/* Those that the block has not ruled out. */
+static bool try_candidates(struct run *run, const uint64_t *words, struct subject subject, struct span whole)
+{
+	const struct definition_list *list = run->list;
+
+	run->extractor->pending_tried++;
+	for (uint32_t base = 0; base < list->count; base += 64)
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
+			uint32_t i = base + (uint32_t)__builtin_ctzll(bits);
+			if (i >= list->count)
+				break;
+			if (list->items[i].leader == i && !try_chain(run, i, subject, whole))
+				return false;
+		}
+	return true;
 }
 
 /* srun's bare "3: " is a rank once the same number came twice in a row. */
@@ -260,13 +281,17 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 	subject.rank = rank_of_prefix(run->extractor, &prefix);
 	run->extractor->found_count = 0;
 	run->name = buf_span(&run->extractor->name);
-	for (uint32_t i = 0; i < run->list->count; i++) {
-		if (run->list->items[i].leader != i)
-			continue;
-		if (run->line->block && !block_may_match(run->line->block, run->list, run->line->index, i))
-			skip_chain(run, i);
-		else if (!try_chain(run, i, subject, segment))
-			return error_set(err, ERR_MEMORY, "out of memory");
-	}
-	return OK;
+	const struct extract_block *block = run->line->block;
+	const uint64_t *words = block ? block_candidates(block, run->list, run->line->index) : NULL;
+	bool is_ok = true;
+	if (words)
+		is_ok = try_candidates(run, words, subject, segment);
+	else
+		for (uint32_t i = 0; i < run->list->count && is_ok; i++) {
+			if (run->list->items[i].leader != i)
+				continue;
+			count_tried(run, i);
+			is_ok = try_chain(run, i, subject, segment);
+		}
+	return is_ok ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }

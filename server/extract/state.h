@@ -40,6 +40,7 @@ struct extractor {
 	struct choice choice;
 	uint32_t first_slot; /* of the present definitions */
 	size_t definition_count;
+	uint64_t pending_tried; /* segments of the present block, not yet in the definitions' `tried` */
 	int64_t last_step; /* meaningful when attempts.has_step */
 	int64_t last_raw_step;
 	uint64_t step_line; /* where it was seen */
@@ -78,6 +79,8 @@ struct run {
 
 /* match.c: fills extractor->found. */
 enum status match_segment(struct run *run, struct span segment, struct error *err) MUST_CHECK;
+/* At the end of a block: every definition that is not given up was tried on its segments. */
+void match_settle_tried(struct run *run);
 /* csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
