@@ -70,6 +70,18 @@ static void append_figure(struct buf *out, double value)
 	buf_printf(out, "%.4g", value);
 }
 
+/* "the log text of llama-7b (12.3 MB) will be deleted on 2026-12-01T…: pin the job to keep it" */
+static void append_retention(struct buf *out, const struct incident_row *row)
+{
+	char due[ISO8601_BYTES];
+
+	iso8601_format((int64_t)row->incident.value, due);
+	buf_append_text(out, "the log text of ");
+	buf_append_span(out, row->job);
+	buf_printf(
+		out, " (%.1f MB) will be deleted about %s; pin the job to keep it", row->incident.expected / 1e6, due);
+}
+
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
 static void append_summary(struct buf *out, const struct incident_row *row)
 {
@@ -80,6 +92,10 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 	};
 	const struct incident *incident = &row->incident;
 
+	if (incident->kind == INCIDENT_RETENTION_DUE) {
+		append_retention(out, row);
+		return;
+	}
 	buf_append_span(out, row->metric);
 	buf_append_text(out, " of ");
 	buf_append_span(out, row->job);

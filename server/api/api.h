@@ -22,7 +22,11 @@ struct api_options {
 	bool is_tls; /* the session's cookie is for TLS alone */
 	bool is_demo;
 	size_t max_line_bytes;
+	size_t max_points_bytes;
 	size_t slice_bytes;
+	size_t max_chart_queries; /* in one request */
+	size_t max_chart_buckets; /* of all of them */
+	int64_t search_ms; /* a search of logs ends then, with what it has */
 	/* A changed webhook may make deliveries due. */
 	void (*deliveries_due)(void *context);
 	void *context;

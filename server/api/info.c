@@ -19,9 +19,14 @@ enum status api_readyz(void *context, void *worker, const struct http_request *r
 	struct error *err)
 {
 	struct api *api = context;
+	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
 
 	if (atomic_load(&api->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
+	if (atomic_load(&figures->is_disk_low))
+		return error_set(err, ERR_UNAVAILABLE,
+			"the disk is nearly full: %llu bytes are left (--min-free-bytes)",
+			(unsigned long long)atomic_load(&figures->disk_free_bytes));
 	return api_healthz(context, worker, request, response, err);
 }
 
@@ -100,8 +105,16 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 		atomic_load(&f->refused_busy));
 	counter(out, "incidents_total", "Incidents opened or changed.", atomic_load(&f->incidents));
 	counter(out, "sealed_lines_total", "Lines moved from the journal into blocks.", atomic_load(&f->sealed_lines));
+	counter(out, "lost_lines_total", "Acknowledged lines whose journal record is damaged.",
+		atomic_load(&f->lost_lines));
 	counter(out, "sealed_points_total", "Points moved into chunks.", atomic_load(&f->sealed_points));
 	gauge(out, "journal_bytes", "Bytes in the journal that are not sealed.", atomic_load(&f->journal_bytes));
+	counter(out, "expired_blocks_total", "Blocks of log text deleted by a limit.", atomic_load(&f->expired_blocks));
+	gauge(out, "log_bytes_limit", "Bytes the database may use before log text is deleted; 0: no limit.",
+		atomic_load(&f->log_bytes_limit));
+	gauge(out, "disk_free_bytes", "Bytes free on the database's disk.", atomic_load(&f->disk_free_bytes));
+	gauge(out, "disk_low", "1: lines get 503 because the disk is nearly full.", atomic_load(&f->is_disk_low));
+	gauge(out, "open_slice_bytes", "Memory of slices that are being filled.", atomic_load(&f->open_bytes));
 	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));
 	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.",
 		atomic_load(&f->extracted_seq));

@@ -38,13 +38,27 @@ http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
-http_handler api_streams, api_lines;
-http_handler api_series, api_points;
+http_handler api_streams, api_lines, api_log_search;
+http_handler api_retention_get, api_retention_put, api_job_pin;
+http_handler api_series, api_points, api_points_query, api_points_search;
 http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_assets;
 extern const struct http_upload_ops api_upload_lines;
+extern const struct http_upload_ops api_upload_points;
 extern const struct http_stream_ops api_live;
+
+/* ---- points.c: what other ways to a chart share; "" is the default ---- */
+enum { CHART_BUCKETS_DEFAULT = 1000, CHART_BUCKETS_MAX = 10000 };
+enum status api_parse_axis(struct span x, struct chart_query *query, struct error *err) MUST_CHECK;
+enum status api_parse_attempts(struct span attempts, struct chart_query *query, struct error *err) MUST_CHECK;
+void api_write_chart(struct json_writer *w, const struct chart *chart);
+
+/* ---- points_raw.c: raw=true, or CSV of points ---- */
+enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct chart_query *query, bool is_csv, struct http_response *response, struct error *err) MUST_CHECK;
+void api_csv_text(struct buf *out, struct span text);
+void api_csv_double(struct buf *out, double value);
 
 /* ---- helpers ---- */
 /* The team that this request may write for: the token's. */

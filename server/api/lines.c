@@ -15,11 +15,14 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
+	struct expired_text *expired;
 	struct job_view view;
+	size_t expired_count;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
 		SPAN(""), VIEW_SERIES, &view, err));
+	TRY(store_read_expired(own->reader, arena, view.row.job_id, 0, &expired, &expired_count, err));
 	json_object(&w);
 	json_key(&w, "streams");
 	json_array(&w);
@@ -36,6 +39,11 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		json_put_i64(&w, "attempt", stream->attempt);
 		if (stream->preset.len)
 			json_put_span(&w, "preset", stream->preset);
+		for (size_t j = 0; j < expired_count; j++)
+			if (expired[j].stream_id == stream->stream_id) {
+				json_put_i64(&w, "deleted_lines", (int64_t)expired[j].first_kept_line);
+				put_ms(&w, "deleted_ms", expired[j].deleted_ms);
+			}
 		json_object_end(&w);
 	}
 	json_array_end(&w);

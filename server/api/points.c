@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { BUCKETS_DEFAULT = 1000, BUCKETS_MAX = 10000 };
-
 /* ---- series ---- */
 
 static void write_series(struct json_writer *w, const struct stream_view *stream, const struct series_view *series)
@@ -107,12 +105,10 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 
 /* ---- points ---- */
 
-static enum status read_axis(const struct http_request *request, struct chart_query *query, struct error *err)
+enum status api_parse_axis(struct span x, struct chart_query *query, struct error *err)
 {
-	struct span x;
-
 	query->axis = AXIS_STEP;
-	if (!http_request_query(request, "x", &x) || span_equal(x, SPAN("step")))
+	if (!x.len || span_equal(x, SPAN("step")))
 		return OK;
 	if (span_equal(x, SPAN("time")))
 		query->axis = AXIS_TIME;
@@ -123,13 +119,12 @@ static enum status read_axis(const struct http_request *request, struct chart_qu
 	return OK;
 }
 
-static enum status read_attempts(const struct http_request *request, struct chart_query *query, struct error *err)
+enum status api_parse_attempts(struct span attempts, struct chart_query *query, struct error *err)
 {
-	struct span attempts;
 	int64_t number = 0;
 
 	query->attempts = ATTEMPTS_LIVE;
-	if (!http_request_query(request, "attempts", &attempts) || span_equal(attempts, SPAN("live")))
+	if (!attempts.len || span_equal(attempts, SPAN("live")))
 		return OK;
 	if (span_equal(attempts, SPAN("all"))) {
 		query->attempts = ATTEMPTS_ALL;
@@ -144,18 +139,21 @@ static enum status read_attempts(const struct http_request *request, struct char
 
 static enum status read_query(const struct http_request *request, struct chart_query *query, struct error *err)
 {
-	int64_t buckets = BUCKETS_DEFAULT;
+	int64_t buckets = CHART_BUCKETS_DEFAULT;
+	struct span axis = SPAN(""), attempts = SPAN("");
 
 	*query = (struct chart_query){.stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX};
 	if (!http_request_query(request, "metric", &query->metric) || !query->metric.len)
 		return error_set_field(
 			err, ERR_INVALID, "metric", "which metric? give metric=NAME (names: GET …/metrics)");
 	http_request_query(request, "stream", &query->stream);
-	TRY(read_axis(request, query, err));
-	TRY(read_attempts(request, query, err));
+	http_request_query(request, "x", &axis);
+	http_request_query(request, "attempts", &attempts);
+	TRY(api_parse_axis(axis, query, err));
+	TRY(api_parse_attempts(attempts, query, err));
 	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
 	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));
-	TRY(http_query_i64(request, "buckets", 1, BUCKETS_MAX, &buckets, err));
+	TRY(http_query_i64(request, "buckets", 1, CHART_BUCKETS_MAX, &buckets, err));
 	query->buckets = (size_t)buckets;
 	return OK;
 }
@@ -213,8 +211,6 @@ static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min
 static void write_cell(
 	struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
 {
-	bool farther = is_max_farther(bucket);
-
 	switch (column) {
 	case X:
 		json_i64(w, bucket->x);
@@ -250,19 +246,21 @@ static void write_cell(
 		json_i64(w, (int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
 		break;
 	case NON_FINITE:
-		json_i64(w, bucket->nan_count + bucket->inf_count + bucket->neg_inf_count);
+		json_i64(w, (int64_t)(bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
 		break;
 	case ATTEMPT:
 		json_i64(w, bucket->attempt);
 		break;
 	case LINE:
-		write_line(w, !bucket->count ? bucket->first_line : farther ? bucket->max_line : bucket->min_line);
+		write_line(w, !bucket->count           ? bucket->first_line
+			      : is_max_farther(bucket) ? bucket->max_line
+						       : bucket->min_line);
 		break;
 	default:
 		json_span(w, chart->view
-				     .streams[!bucket->count ? bucket->first_stream
-					      : farther      ? bucket->max_stream
-							     : bucket->min_stream]
+				     .streams[!bucket->count           ? bucket->first_stream
+					      : is_max_farther(bucket) ? bucket->max_stream
+								       : bucket->min_stream]
 				     .name);
 	}
 }
@@ -286,7 +284,7 @@ static void write_attempts(struct json_writer *w, const struct job_view *view)
 	json_array_end(w);
 }
 
-static void write_chart(struct json_writer *w, const struct chart *chart)
+void api_write_chart(struct json_writer *w, const struct chart *chart)
 {
 	char seq[24];
 
@@ -310,6 +308,39 @@ static void write_chart(struct json_writer *w, const struct chart *chart)
 	json_object_end(w);
 }
 
+/* A bucket a row, for who asks buckets= with format=csv. */
+static void write_csv(struct buf *out, const struct chart *chart, struct span stream)
+{
+	buf_append_text(out, "job,stream,x,count,min,mean,max,first,last\n");
+	for (size_t i = 0; i < chart->count; i++) {
+		const struct bucket *b = &chart->buckets[i];
+		const double values[] = {min_of(b), mean_of(b), max_of(b), b->first, b->last};
+		api_csv_text(out, chart->view.row.name);
+		buf_append_char(out, ',');
+		api_csv_text(out, stream);
+		buf_printf(out, ",%lld,%llu", (long long)b->x,
+			(unsigned long long)(b->count + b->nan_count + b->inf_count + b->neg_inf_count));
+		for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
+			buf_append_char(out, ',');
+			api_csv_double(out, values[j]);
+		}
+		buf_append_char(out, '\n');
+	}
+}
+
+static enum status read_format(const struct http_request *request, bool *is_csv, struct error *err)
+{
+	struct span format;
+
+	*is_csv = false;
+	if (!http_request_query(request, "format", &format) || span_equal(format, SPAN("json")))
+		return OK;
+	*is_csv = span_equal(format, SPAN("csv"));
+	return *is_csv ? OK
+		       : error_set_field(
+				 err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
+}
+
 enum status api_points(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -318,11 +349,22 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 	struct json_writer w = api_reply(response);
 	struct chart_query query;
 	struct chart chart;
+	struct span buckets;
+	bool is_raw = false, is_csv;
 
 	TRY(api_arena(&arena, err));
 	TRY(read_query(request, &query, err));
+	TRY(http_query_bool(request, "raw", &is_raw, err));
+	TRY(read_format(request, &is_csv, err));
+	if (is_raw || (is_csv && !http_request_query(request, "buckets", &buckets)))
+		return api_points_raw(api, worker, request, &query, is_csv, response, err);
 	TRY(pipeline_read_chart(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 		http_request_segment(request, 0), &query, &chart, err));
-	write_chart(&w, &chart);
+	if (is_csv) {
+		response->content_type = "text/csv; charset=utf-8";
+		write_csv(&response->body, &chart, query.stream);
+	} else {
+		api_write_chart(&w, &chart);
+	}
 	return buf_status(&response->body, err);
 }

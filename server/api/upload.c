@@ -1,5 +1,5 @@
 /*
- * Lines as they arrive: the body is cut into slices, each a batch that commits by itself while the connection waits. A
+ * Lines and points as they arrive: the body is cut into slices, each a batch that commits by itself while the connection waits. A
  * body of one slice is all or nothing; a longer or endless one keeps what was committed when it breaks.
  *
  * One upload has one slice at the writer at most. The publisher's tick hands over what has waited long enough, so that
@@ -26,6 +26,8 @@ struct upload {
 	const struct ingest_protocol *protocol;
 	struct ingest_parser *parser;
 	struct batch *batch; /* being filled */
+	size_t noted_bytes; /* of it, as the pipeline knows */
+	bool must_hurry; /* all uploads hold so much together that this slice goes as it is */
 	int64_t batch_since_ms;
 	int64_t wait_ms;
 	int64_t offset; /* of the next slice, -1: none was given */
@@ -35,15 +37,29 @@ struct upload {
 	bool is_waiting; /* the connection is suspended for us */
 	bool is_gone;
 	bool has_committed;
+	bool is_points;
 	bool has_finished_parsing;
 	enum status status; /* of a slice that was refused */
 	struct error err;
+	size_t refused; /* of the rejected: for want of room for their series */
 	size_t accepted, duplicate, rejected, cut;
 	uint64_t seq, next_offset;
 };
 
+/* What the open slice holds now: an upload that feeds slowly must not be a place to keep memory. */
+static void note_open(struct upload *upload)
+{
+	const struct batch *batch = upload->batch;
+	size_t bytes = batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) : 0;
+
+	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
+	upload->noted_bytes = bytes;
+}
+
 static void upload_free(struct upload *upload)
 {
+	if (upload->noted_bytes)
+		pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, 0);
 	if (upload->parser)
 		upload->protocol->free(upload->parser);
 	batch_free(upload->batch);
@@ -103,6 +119,8 @@ static void slice_done(void *context, const struct ingest_result *result)
 	upload->is_in_flight = false;
 	upload->accepted += result->accepted;
 	upload->duplicate += result->duplicate;
+	upload->refused += result->refused;
+	upload->rejected += result->refused;
 	upload->next_offset = result->next_offset;
 	if (result->status == OK) {
 		upload->has_committed = true;
@@ -142,6 +160,7 @@ static enum status submit(struct upload *upload, struct error *err)
 		return status == ERR_BUSY && upload->has_committed ? OK : status;
 	}
 	upload->batch = NULL;
+	note_open(upload);
 	upload->rejected += rejected;
 	upload->cut += cut;
 	if (upload->offset >= 0)
@@ -151,7 +170,7 @@ static enum status submit(struct upload *upload, struct error *err)
 
 static bool has_lines(const struct upload *upload)
 {
-	return upload->batch && upload->batch->line_count;
+	return upload->batch && (upload->batch->line_count || upload->batch->point_count);
 }
 
 static enum status open_batch(struct upload *upload, struct error *err)
@@ -183,6 +202,12 @@ static enum status take_name(
 	return OK;
 }
 
+static enum status unsupported(const struct http_request *request, const char *what, struct error *err)
+{
+	return error_set(err, ERR_UNSUPPORTED, "Content-Type '%.*s' is not taken here; send %s",
+		SPAN_ARGS(http_request_header(request, "Content-Type")), what);
+}
+
 static enum status read_parameters(struct upload *upload, const struct http_request *request, struct error *err)
 {
 	bool has_length = http_request_header(request, "Content-Length").len != 0;
@@ -197,9 +222,7 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	upload->principal = *http_request_principal(request);
 	upload->protocol = ingest_protocol_for(http_request_header(request, "Content-Type"));
 	if (!upload->protocol)
-		return error_set(err, ERR_UNSUPPORTED,
-			"Content-Type '%.*s' is not taken here; send text/plain or application/x-ndjson",
-			SPAN_ARGS(http_request_header(request, "Content-Type")));
+		return unsupported(request, "text/plain or application/x-ndjson", err);
 	if (upload->protocol == &ingest_plain && !upload->job[0])
 		return error_set_field(err, ERR_INVALID, "job", "plain text needs the query parameter job=NAME");
 	if (offset >= 0 && (!upload->job[0] || !upload->stream[0]))
@@ -208,30 +231,52 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	return OK;
 }
 
-static enum status fill_upload(struct upload *upload, const struct http_request *request, struct error *err)
+static enum status read_points_parameters(struct upload *upload, const struct http_request *request, struct error *err)
 {
-	TRY(read_parameters(upload, request, err));
+	bool has_length = http_request_header(request, "Content-Length").len != 0;
+
+	TRY(take_name(request, "job", upload->job, err));
+	TRY(take_name(request, "stream", upload->stream, err));
+	TRY(take_name(request, "host", upload->host, err));
+	upload->offset = -1;
+	upload->wait_ms = has_length ? BODY_WAIT_MS : ENDLESS_WAIT_MS;
+	upload->principal = *http_request_principal(request);
+	upload->is_points = true;
+	upload->protocol = ingest_points_protocol_for(http_request_header(request, "Content-Type"));
+	if (!upload->protocol)
+		return unsupported(request, "application/json or application/x-ndjson", err);
+	return upload->job[0] ? OK
+			      : error_set_field(err, ERR_INVALID, "job", "points need the query parameter job=NAME");
+}
+
+typedef enum status read_query(struct upload *upload, const struct http_request *request, struct error *err);
+
+static enum status fill_upload(
+	struct upload *upload, const struct http_request *request, read_query *read, struct error *err)
+{
+	TRY(read(upload, request, err));
 	/* with an offset the body is of one stream: entries that name another would make the count meaningless */
 	struct ingest_options options = {.max_line_bytes = upload->api->options.max_line_bytes,
 		.job = span_from(upload->job),
 		.stream = upload->stream[0] ? span_from(upload->stream) : SPAN("algo-1"),
 		.max_name_bytes = NAME_MAX_BYTES,
-		.max_parts = upload->offset >= 0 ? 1 : PARTS_MAX};
+		.max_parts = upload->offset >= 0 ? 1 : PARTS_MAX,
+		.max_points_bytes = upload->api->options.max_points_bytes};
 	return upload->protocol->open(&upload->parser, &options, err);
 }
 
-static enum status begin(
-	void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
+static enum status begin_upload(struct api *api, const struct http_request *request, struct http_upload *handle,
+	read_query *read, void **out, struct error *err)
 {
 	struct upload *upload = mem_zeroed(sizeof *upload);
 
 	if (!upload)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	pthread_mutex_init(&upload->mutex, NULL);
-	upload->api = context;
+	upload->api = api;
 	upload->handle = handle;
 	upload->refs = 1;
-	enum status status = fill_upload(upload, request, err);
+	enum status status = fill_upload(upload, request, read, err);
 	if (status != OK) {
 		upload_free(upload);
 		return status;
@@ -239,6 +284,18 @@ static enum status begin(
 	list_add(upload);
 	*out = upload;
 	return OK;
+}
+
+static enum status begin(
+	void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
+{
+	return begin_upload(context, request, handle, read_parameters, out, err);
+}
+
+static enum status begin_points(
+	void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
+{
+	return begin_upload(context, request, handle, read_points_parameters, out, err);
 }
 
 /* ---- feed and finish ---- */
@@ -252,8 +309,9 @@ static enum status refused(const struct upload *upload, struct error *err)
 
 static bool is_full(const struct upload *upload)
 {
-	return has_lines(upload) && (upload->batch->text_bytes >= upload->api->options.slice_bytes ||
-					    clock_mono_ms() - upload->batch_since_ms >= BODY_WAIT_MS);
+	return has_lines(upload) &&
+	       (upload->must_hurry || upload->batch->text_bytes >= upload->api->options.slice_bytes ||
+		       clock_mono_ms() - upload->batch_since_ms >= BODY_WAIT_MS);
 }
 
 /* A full slice goes to the writer; the connection waits when the next one is full before that came back. */
@@ -276,6 +334,7 @@ static enum status feed(void *context, struct span bytes, bool *must_wait, struc
 		status = open_batch(upload, err);
 	if (status == OK)
 		status = upload->protocol->feed(upload->parser, upload->batch, bytes, err);
+	note_open(upload);
 	if (status == OK)
 		status = move_on(upload, must_wait, err);
 	pthread_mutex_unlock(&upload->mutex);
@@ -297,12 +356,18 @@ static void write_reply(const struct upload *upload, struct http_response *respo
 	char seq[24];
 	snprintf(seq, sizeof seq, "%llu", (unsigned long long)upload->seq);
 	json_put_text(&w, "seq", seq);
-	if (upload->has_committed)
+	if (upload->has_committed && !upload->is_points)
 		json_put_i64(&w, "next_offset", (int64_t)upload->next_offset);
 	json_key(&w, "warnings");
 	json_array(&w);
 	if (warning.len)
 		json_span(&w, warning);
+	if (upload->refused) {
+		char text[120];
+		snprintf(text, sizeof text, "%zu points are of more series than a stream may have (--max-series)",
+			upload->refused);
+		json_text(&w, text);
+	}
 	if (upload->cut) {
 		char text[120];
 		snprintf(text, sizeof text, "%zu lines were longer than %zu bytes (--max-line-bytes) and were cut",
@@ -365,6 +430,7 @@ static void abort_upload(void *context)
 }
 
 const struct http_upload_ops api_upload_lines = {begin, feed, finish, abort_upload};
+const struct http_upload_ops api_upload_points = {begin_points, feed, finish, abort_upload};
 
 /* ---- the tick ---- */
 

@@ -94,6 +94,14 @@ static void tick(void *context)
 		api_tick(api);
 }
 
+/* With the thread that asks, one a core. */
+static unsigned search_threads(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores > 1 ? (unsigned)cores - 1 : 0;
+}
+
 static enum status start_pipeline(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
@@ -119,7 +127,12 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.seal_bytes = (uint64_t)options_i64(o, "seal-bytes"),
 		.seal_age_ms = options_i64(o, "seal-age"),
 		.extract_threads = (unsigned)options_i64(o, "extract-threads"),
+		.search_threads = search_threads(),
 		.match_steps = (uint32_t)options_i64(o, "match-steps"),
+		.log_bytes = options_origin(o, "log-bytes") == OPTION_FROM_NOWHERE
+				     ? LOG_BYTES_REMEMBERED
+				     : (uint64_t)options_i64(o, "log-bytes"),
+		.min_free_bytes = (uint64_t)options_i64(o, "min-free-bytes"),
 		.max_jobs = bytes(o, "max-jobs"),
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),
@@ -144,7 +157,11 @@ static enum status make_api(struct app *app, struct error *err)
 		.is_tls = options_text(o, "tls-cert") != NULL,
 		.is_demo = options_flag(o, "demo"),
 		.max_line_bytes = bytes(o, "max-line-bytes"),
+		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.slice_bytes = bytes(o, "slice-bytes"),
+		.max_chart_queries = bytes(o, "max-chart-queries"),
+		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.search_ms = options_i64(o, "search-ms"),
 		.deliveries_due = deliveries_due,
 		.context = app};
 	struct api *api = NULL;

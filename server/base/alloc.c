@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -59,6 +60,11 @@ char *mem_copy_bytes(const char *bytes, size_t len)
 void mem_free(void *block)
 {
 	free(block);
+}
+
+void mem_give_back(void)
+{
+	malloc_trim(0);
 }
 
 int mem_grow(void **items, size_t count, size_t *cap, size_t item_bytes)

@@ -18,6 +18,9 @@ void mem_free(void *block);
 /* Grows *items (count used of *cap) so that one more fits; returns 0 when memory is out. Items keep their values. */
 int mem_grow(void **items, size_t count, size_t *cap, size_t item_bytes);
 
+/* What is free goes back to the machine; a few milliseconds. */
+void mem_give_back(void);
+
 /* Tests only: the n-th allocation from now on fails (1 = the next one), once; 0 turns it off. */
 void mem_fail_at(long nth);
 

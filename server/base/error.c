@@ -54,7 +54,7 @@ enum status error_fill_field(struct error *err, enum status status, const char *
 
 void error_prefix(struct error *err, const char *format, ...)
 {
-	char text[sizeof err->text];
+	char text[ERROR_TEXT_BYTES];
 	va_list arguments;
 	int length;
 

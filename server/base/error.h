@@ -26,6 +26,8 @@ enum status {
 	STATUS_COUNT
 };
 
+enum { ERROR_TEXT_BYTES = 512 };
+
 struct error {
 	enum status status;
 	int retry_after_s; /* for BUSY and UNAVAILABLE; 0: not stated */
@@ -34,7 +36,7 @@ struct error {
 	const char *member; /* static: one more fact for programs, as "next_offset"; NULL: none */
 	int64_t member_value;
 	char field[64]; /* the parameter or document path at fault; "" if none */
-	char text[512];
+	char text[ERROR_TEXT_BYTES];
 };
 
 #define MUST_CHECK __attribute__((warn_unused_result))

@@ -160,11 +160,13 @@ static char *digits_before(char *end, uint64_t value)
 
 static void append_integer(struct json_writer *w, bool is_negative, uint64_t magnitude)
 {
-	char text[MAX_U64_DIGITS + 1], *end = text + sizeof text, *start = digits_before(end, magnitude);
+	char text[MAX_U64_DIGITS + 2], *end = text + sizeof text, *start = digits_before(end, magnitude);
 
 	if (is_negative)
 		*--start = '-';
-	begin_value(w);
+	if (w->needs_comma) /* as one piece: charts are tens of thousands of numbers */
+		*--start = ',';
+	w->needs_comma = true;
 	buf_append(w->out, start, (size_t)(end - start));
 }
 
@@ -262,15 +264,18 @@ size_t json_format_double(double value, char out[33])
 
 void json_double(struct json_writer *w, double value)
 {
-	char text[33];
+	char text[34] = ",";
 
 	if (!isfinite(value)) {
 		json_text(w, name_of_non_finite(value));
 		return;
 	}
-	size_t len = json_format_double(value, text);
-	begin_value(w);
-	buf_append(w->out, text, len);
+	size_t len = json_format_double(value, text + 1);
+	if (w->needs_comma)
+		buf_append(w->out, text, len + 1);
+	else
+		buf_append(w->out, text + 1, len);
+	w->needs_comma = true;
 }
 
 void json_bool(struct json_writer *w, bool value)

@@ -12,7 +12,7 @@ struct regex_scratch; /* match data and stack of one thread; serves any regex */
 enum regex_flags {
 	REGEX_IGNORE_CASE = 1,
 	REGEX_UTF = 2, /* the subject must be valid UTF-8; without it, bytes */
-	REGEX_MULTILINE = 4, /* ^ and $ match at each line of the subject */
+	REGEX_MULTILINE = 4, /* ^ and $ also match at newlines inside the subject */
 };
 
 enum { REGEX_MAX_GROUPS = 32 }; /* group 0 included; a pattern with more is refused */

@@ -45,6 +45,7 @@ static void disown(struct exchange *exchange)
 	if (atomic_fetch_sub(&exchange->owners, 1) != 1)
 		return;
 	abort_upload(exchange);
+	produce_end(exchange);
 	inflater_free(exchange->inflater);
 	exchange_drop_reply(exchange);
 	request_done(&exchange->request);
@@ -234,6 +235,10 @@ static void run_in_worker(struct work *work, void *worker, bool is_dropped)
 		exchange_fail(exchange, error_set(&err, ERR_UNAVAILABLE, "the server is stopping"), &err);
 	} else {
 		call_handler(exchange, worker);
+	}
+	if (exchange->reply && exchange->reply->producer) {
+		produce_begin(exchange);
+	} else if (!is_dropped) {
 		response_compress(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
 	}
 	exchange->phase = PHASE_REPLY;
@@ -340,6 +345,8 @@ enum step exchange_end(struct exchange *exchange)
 		return end_body(exchange);
 	case PHASE_REFUSED:
 	case PHASE_REPLY:
+		if (exchange->producer && !exchange->request.is_head)
+			return STEP_STREAM;
 		return exchange->reply ? STEP_REPLY : STEP_CLOSE;
 	case PHASE_WORKING:
 	case PHASE_STREAMING:

@@ -67,6 +67,13 @@ struct exchange {
 	struct http_stream stream;
 	struct work work;
 
+	const struct http_producer_ops *producer; /* of a long reply */
+	void *producer_state;
+	struct buf batch;
+	size_t batch_at; /* so much of it was sent */
+	bool is_produced; /* it is the last one */
+	bool has_failed; /* there will be no other */
+
 	struct exchange *next; /* the server's list of uploads and streams */
 	struct exchange *previous;
 	bool is_listed;
@@ -111,3 +118,10 @@ enum status stream_open(struct exchange *exchange, struct error *err) MUST_CHECK
 /* > 0: bytes; 0: suspended; -1: the end. */
 ssize_t stream_read(struct exchange *exchange, char *out, size_t room);
 void stream_end(struct exchange *exchange);
+
+/* produce.c: takes over the reply's producer, with what was written as the first batch. */
+void produce_begin(struct exchange *exchange);
+/* > 0: bytes; 0: suspended; -1: the end; PRODUCE_FAILED. */
+enum { PRODUCE_FAILED = -2 };
+ssize_t produce_read(struct exchange *exchange, char *out, size_t room);
+void produce_end(struct exchange *exchange);

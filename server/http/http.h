@@ -50,6 +50,13 @@ enum status http_query_i64(const struct http_request *request, const char *name,
 enum status http_query_bool(
 	const struct http_request *request, const char *name, bool *out, struct error *err) MUST_CHECK;
 
+/* A reply too long for memory: after the handler, `more` is called on a worker each time when the last batch was sent. */
+struct http_producer_ops {
+	/* Appends to out (which is empty) what comes next. An error cuts the reply off, so that the client sees it. */
+	enum status (*more)(void *state, void *worker, struct buf *out, bool *is_done, struct error *err);
+	void (*free)(void *state);
+};
+
 struct http_response {
 	int status; /* 200 at the start */
 	const char *content_type; /* static; "application/json" at the start */
@@ -59,10 +66,14 @@ struct http_response {
 		char value[512];
 	} headers[6];
 	unsigned header_count;
+	const struct http_producer_ops *producer; /* NULL: the body is whole */
+	void *producer_state;
 };
 
 void http_response_header(struct http_response *response, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The body so far is the first batch; state is freed with the reply, however that ends. WORKER handlers only. */
+void http_response_produce(struct http_response *response, const struct http_producer_ops *ops, void *state);
 /* Replaces what was written by application/problem+json (RFC 9457). The only place where a status becomes a code. */
 void http_response_problem(struct http_response *response, const struct error *err);
 int http_status_of(enum status status);

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 /* Request headers, read buffer and reply headers of one connection: 1000 subscribers must stay cheap. */
-enum { CONNECTION_BYTES = 16 << 10, STREAM_BLOCK_BYTES = 1024 };
+enum { CONNECTION_BYTES = 16 << 10, STREAM_BLOCK_BYTES = 1024, BATCH_BLOCK_BYTES = 64 << 10 };
 
 struct mhd {
 	struct MHD_Daemon *daemon;
@@ -98,9 +98,12 @@ static bool copy_headers(struct exchange *exchange)
 
 static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
 {
-	ssize_t bytes = stream_read(context, out, room);
+	struct exchange *exchange = context;
+	ssize_t bytes = exchange->producer ? produce_read(exchange, out, room) : stream_read(exchange, out, room);
 
 	(void)position;
+	if (bytes == PRODUCE_FAILED)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
 	return bytes < 0 ? MHD_CONTENT_READER_END_OF_STREAM : bytes;
 }
 
@@ -116,8 +119,8 @@ static struct MHD_Response *make_response(struct exchange *exchange, bool is_str
 	size_t len;
 
 	if (is_stream) {
-		response = MHD_create_response_from_callback(
-			MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
+		response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
+			exchange->producer ? BATCH_BLOCK_BYTES : STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
 	} else if (reply->body.len == 0) {
 		response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 	} else {

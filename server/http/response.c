@@ -80,11 +80,16 @@ void response_init(struct http_response *response)
 	response->content_type = "application/json";
 	response->body = BUF_INIT(LARGEST_REPLY_BYTES);
 	response->header_count = 0;
+	response->producer = NULL;
+	response->producer_state = NULL;
 }
 
 void response_done(struct http_response *response)
 {
 	buf_done(&response->body);
+	if (response->producer)
+		response->producer->free(response->producer_state);
+	response->producer = NULL;
 }
 
 static const char *find_header(const struct http_response *response, const char *name)

@@ -14,6 +14,7 @@ struct ingest_options {
 	struct span stream; /* from the query or the default "algo-1" */
 	size_t max_name_bytes; /* of jobs and streams: 255 */
 	size_t max_parts; /* streams in one slice; more is an error */
+	size_t max_points_bytes; /* of one entry of a body of points; more is an error: 16 MiB */
 };
 
 struct ingest_parser;
@@ -35,10 +36,17 @@ extern const struct ingest_protocol ingest_plain; /* text/plain and everything t
 extern const struct ingest_protocol
 	ingest_ndjson; /* application/x-ndjson: line|log|message, ts|date|time, stream, job */
 
+extern const struct ingest_protocol ingest_points; /* {"series":[…]} and {"points":[…]} */
+extern const struct ingest_protocol ingest_points_ndjson; /* an object of "points" a line */
+/* Of bodies of points, as below. Prometheus text and CSV have no protocol yet: NULL. */
+const struct ingest_protocol *ingest_points_protocol_for(struct span content_type);
+
 /* By media type (parameters ignored); NULL: none takes it. An empty type and curl's default form type are plain. */
 const struct ingest_protocol *ingest_protocol_for(struct span content_type);
 
 /* Names of jobs, streams, metrics: 1..max UTF-8 bytes without control characters. ERR_INVALID with field. */
 enum status ingest_check_name(const char *field, struct span name, size_t max_bytes, struct error *err) MUST_CHECK;
+/* name{b="2",a="1"} -> name{a="1",b="2"}, appended to out: at most 8 labels of 256 bytes, each once. ERR_INVALID. */
+enum status ingest_metric_name(struct span text, struct buf *out, struct error *err) MUST_CHECK;
 /* Numbers (s, ms, µs or ns by magnitude) and ISO 8601 -> Unix ms. */
 bool ingest_parse_time(struct span text, int64_t *ts_ms);

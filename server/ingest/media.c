@@ -15,10 +15,28 @@ static const struct {
 	{"application/octet-stream", &ingest_plain},
 };
 
-const struct ingest_protocol *ingest_protocol_for(struct span content_type)
+static struct span bare_type(struct span content_type)
 {
 	ptrdiff_t semicolon = span_find_char(content_type, ';');
-	struct span type = span_trim(semicolon < 0 ? content_type : span_of(content_type.ptr, (size_t)semicolon));
+
+	return span_trim(semicolon < 0 ? content_type : span_of(content_type.ptr, (size_t)semicolon));
+}
+
+const struct ingest_protocol *ingest_points_protocol_for(struct span content_type)
+{
+	struct span type = bare_type(content_type);
+	const struct ingest_protocol *lines = ingest_protocol_for(content_type);
+
+	/* what curl -d says when it is told nothing, too */
+	if (!type.len || span_equal_fold(type, SPAN("application/json")) ||
+		span_equal_fold(type, SPAN("application/x-www-form-urlencoded")))
+		return &ingest_points;
+	return lines == &ingest_ndjson ? &ingest_points_ndjson : NULL;
+}
+
+const struct ingest_protocol *ingest_protocol_for(struct span content_type)
+{
+	struct span type = bare_type(content_type);
 
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
 		if (span_equal_fold(type, span_from(types[i].type)))

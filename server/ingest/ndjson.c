@@ -255,7 +255,7 @@ static bool is_blank(struct span line)
 static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
 {
 	struct batch_part *part = NULL;
-	struct entry entry;
+	struct entry entry = {0};
 	bool is_read = false;
 
 	parser->line_number++;

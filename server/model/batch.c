@@ -1,6 +1,7 @@
 #include "model/batch.h"
 
 #include "base/map.h"
+#include "model/batch_points.h"
 
 /* A body may name a new stream in each line: from FEW parts on they are looked up, not looked through. */
 enum { FEW = 8, KEY_MAX_BYTES = 1024 };
@@ -28,10 +29,15 @@ void batch_free(struct batch *batch)
 {
 	if (!batch)
 		return;
-	for (size_t i = 0; i < batch->part_count; i++)
+	for (size_t i = 0; i < batch->part_count; i++) {
 		mem_free(batch->parts[i].lines);
+		batch_part_drop_points(&batch->parts[i]);
+		buf_done(&batch->parts[i].points);
+	}
 	mem_free(batch->parts);
 	map_free(batch->index);
+	buf_done(&batch->content);
+	buf_done(&batch->block);
 	arena_free(batch->arena);
 	mem_free(batch);
 }

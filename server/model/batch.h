@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/error.h"
 
 #define NO_TIME INT64_MIN
@@ -23,7 +24,10 @@ struct line {
 		sent_bytes; /* of the stream as sent that this line stands for: its newline and what was cut off included */
 };
 
-/* Lines of one stream, in the order of the body. */
+struct map;
+struct batch_series;
+
+/* Lines or points (batch_points.h) of one stream, in the order of the body. */
 struct batch_part {
 	struct span job;
 	struct span stream;
@@ -31,9 +35,13 @@ struct batch_part {
 	size_t count;
 	size_t cap;
 	uint64_t sent_bytes; /* sum over the lines */
+	struct batch_series *series;
+	size_t series_count, series_cap;
+	size_t last_series; /* where the last point went */
+	struct map *series_index; /* metric -> place of the series; made when there are many */
+	size_t point_count;
+	struct buf points; /* the series as the journal holds them, once the pipeline has packed them */
 };
-
-struct map;
 
 struct batch {
 	struct arena *arena;
@@ -42,6 +50,7 @@ struct batch {
 	size_t part_cap;
 	struct map *index; /* (job, stream) -> place of the part; made when there are many */
 	size_t line_count;
+	size_t point_count;
 	size_t text_bytes; /* of all lines, for limits and slices */
 	int64_t arrival_ms;
 	/* Of the whole body: where it starts in the stream as sent, or -1. Only with exactly one part. */
@@ -50,6 +59,9 @@ struct batch {
 	struct span team; /* the token's; "" without */
 	size_t rejected; /* entries that could not be stored, counted by the parser */
 	size_t cut_lines;
+	/* Of a batch of one large part, once the pipeline has packed it: its lines as the content of a block, in which their
+	 * texts then lie, and that block. Empty otherwise. */
+	struct buf content, block;
 };
 
 struct batch *batch_new(int64_t arrival_ms) __attribute__((warn_unused_result));

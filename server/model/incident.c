@@ -1,6 +1,6 @@
 #include "model/incident.h"
 
-static const char *const kinds[] = {"loss_spike", "divergence", "non_finite"};
+static const char *const kinds[] = {"loss_spike", "divergence", "non_finite", "retention_due"};
 static const char *const severities[] = {"info", "warning", "critical"};
 static const char *const states[] = {"open", "recovered"};
 

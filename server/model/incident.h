@@ -5,7 +5,13 @@
 
 #include "base/span.h"
 
-enum incident_kind { INCIDENT_LOSS_SPIKE, INCIDENT_DIVERGENCE, INCIDENT_NON_FINITE, INCIDENT_KIND_COUNT };
+enum incident_kind {
+	INCIDENT_LOSS_SPIKE,
+	INCIDENT_DIVERGENCE,
+	INCIDENT_NON_FINITE,
+	INCIDENT_RETENTION_DUE, /* of a job, no series: its log text will be deleted by a limit */
+	INCIDENT_KIND_COUNT
+};
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };
 enum incident_state { INCIDENT_OPEN, INCIDENT_RECOVERED, INCIDENT_STATE_COUNT };
 

@@ -39,19 +39,18 @@ static enum role role_of(const struct metric_definition *definition, const struc
 	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
 }
 
-static struct series_state *make_series(struct stream_state *stream, struct span metric,
-	const struct metric_definition *definition, const struct extracted_series *of)
+static struct series_state *make_series(struct stream_state *stream, const struct metric_definition *definition)
 {
 	struct series_state *series = mem_zeroed(sizeof *series);
 
 	if (!series)
 		return NULL;
 	series->series_id = stream->stream_id << SERIES_BITS | (uint32_t)stream->series_count;
-	series->metric = mem_copy_bytes(metric.ptr, metric.len);
+	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
 	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
-	series->role = role_of(definition, of);
+	series->role = definition->role;
 	series->higher = definition->higher;
-	series->detectors = detector_set_new(series->role);
+	series->detectors = detector_set_new(definition->role);
 	if (series->metric && series->unit && series->detectors &&
 		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
 			sizeof(struct series_state *)))
@@ -60,12 +59,19 @@ static struct series_state *make_series(struct stream_state *stream, struct span
 	return NULL;
 }
 
-static struct series_state *series_named(struct stream_state *stream, struct span metric)
+enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct metric_definition *definition, struct series_state **out, struct error *err)
 {
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (span_equal(span_from(stream->series[i]->metric), metric))
-			return stream->series[i];
-	return NULL;
+	*out = NULL;
+	for (size_t i = 0; i < stream->series_count && !*out; i++)
+		if (span_equal(span_from(stream->series[i]->metric), definition->name))
+			*out = stream->series[i];
+	if (*out || stream->series_count >= pipeline->options.max_series_a_stream)
+		return OK;
+	if (!(*out = make_series(stream, definition)))
+		return out_of_memory(err);
+	stream->series[stream->series_count++] = *out;
+	return OK;
 }
 
 /* Slots up to `number`, NULL where they are new. */
@@ -95,15 +101,12 @@ static enum status find_series(struct pipeline *pipeline, struct stream_state *s
 	TRY(buf_status(&metric, err));
 	if (!grow_numbers(stream, number))
 		return out_of_memory(err);
-	*out = series_named(stream, buf_span(&metric));
+	definition.name = buf_span(&metric);
+	definition.role = role_of(&definition, &of);
+	TRY(consume_find_series(pipeline, stream, &definition, out, err));
 	if (!*out) {
-		if (stream->series_count >= pipeline->options.max_series_a_stream) {
-			atomic_fetch_add(&pipeline->figures.refused_points, 1);
-			return OK;
-		}
-		if (!(*out = make_series(stream, buf_span(&metric), &definition, &of)))
-			return out_of_memory(err);
-		stream->series[stream->series_count++] = *out;
+		atomic_fetch_add(&pipeline->figures.refused_points, 1);
+		return OK;
 	}
 	stream->by_number[number] = *out;
 	return OK;
@@ -147,7 +150,7 @@ static void widen_range(struct series_state *series, const struct point *point)
 		series->max_ms = point->ts_ms;
 }
 
-static enum status take_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
 	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
@@ -201,7 +204,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		series = NULL;
 		TRY(find_series(pipeline, stream, definitions, found->items[i].series, &series, err));
 		if (series)
-			TRY(take_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+			TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 	}
 	if (extractor_take_revision(stream->extractor, &line, &from, &to))
 		apply_revision(stream, line, from, to);
@@ -286,10 +289,14 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 {
 	pthread_mutex_lock(&stream->mutex);
 	adopt_definitions(stream, definitions);
-	enum status status = consume_lines(pipeline, stream, definitions, slice, scratch, found, block, err);
+	enum status status = slice->kind == JOURNAL_POINTS
+				     ? consume_points(pipeline, stream, slice, err)
+				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, block, err);
 	stream->extracted_seq = seq;
 	stream->extracted_lines = slice->first_line + slice->line_count;
 	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	if (slice->kind == JOURNAL_POINTS)
+		stream->extracted_points = slice->first_point + slice->point_count;
 	pthread_mutex_unlock(&stream->mutex);
 	return status;
 }
@@ -298,10 +305,11 @@ void group_unref(struct pipeline *pipeline, struct group *group)
 {
 	if (atomic_fetch_sub(&group->refs, 1) != 1)
 		return;
-	atomic_fetch_sub(&pipeline->backlog_bytes, group->plain.len);
+	atomic_fetch_sub(&pipeline->backlog_bytes, group->bytes);
 	for (size_t i = 0; i < group->count; i++) {
 		definitions_unref(group->definitions[i]);
 		job_unref(group->streams[i]->job);
+		buf_done(&group->contents[i]);
 	}
 	buf_done(&group->plain);
 	arena_free(group->arena);

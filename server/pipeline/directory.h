@@ -24,13 +24,15 @@ struct definitions { /* immutable, counted */
 struct definitions *definitions_ref(struct definitions *definitions);
 void definitions_unref(struct definitions *definitions);
 
-/* Unsealed lines of a stream: where they are in the journal. */
+/* Unsealed lines or points of a stream: where they are in the journal. Of points, line_count is 0. */
 struct tail_range {
 	uint64_t seq;
 	uint64_t first_line;
 	size_t line_count;
 	size_t text_bytes;
 	int64_t arrival_ms;
+	uint64_t first_point;
+	size_t point_count;
 };
 
 struct series_state { /* lock */
@@ -55,18 +57,21 @@ struct stream_state {
 	char *name;
 	char *host;
 	/* Writer only. planned: inside the open group; committed: on disk. */
-	uint64_t planned_line, planned_byte;
+	uint64_t planned_line, planned_byte, planned_point;
 	struct stream_state *next_touched;
 	bool is_touched;
 
 	pthread_mutex_t mutex;
 	/* lock */
 	uint64_t committed_line, committed_byte;
+	/* Points that were sent as such have numbers of their own: what is on disk, consumed, and in chunks. */
+	uint64_t committed_point, extracted_points, sealed_sent_points;
 	struct tail_range *ranges;
 	size_t range_count, range_cap;
 	size_t unsealed_bytes;
 	int64_t heard_mono_ms; /* when its newest line came, on the monotonic clock */
 	uint64_t sealed_seq, sealed_lines, sealed_bytes; /* replay goes on at line sealed_lines */
+	uint64_t text_lines; /* maintenance: up to where its blocks go; below sealed_lines: not known to go further */
 	uint64_t extracted_seq, extracted_lines, extracted_bytes;
 	int64_t first_ms, last_ms, last_arrival_ms;
 	uint32_t generation; /* of the definitions that the extractor last ran */

@@ -16,12 +16,11 @@ struct said {
 	struct incident_row row; /* names live in the arena */
 	struct series_row series;
 	struct arena *arena;
-	bool has_news;
-	bool has_deliveries;
+	struct incident_told told;
 };
 
-static enum status add_delivery(
-	struct said *said, const struct webhook_row *webhook, struct store_tx *tx, struct error *err)
+static enum status add_delivery(const struct pipeline *pipeline, const struct incident_row *row,
+	const struct webhook_row *webhook, struct store_tx *tx, struct error *err)
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	unsigned char random[16];
@@ -30,46 +29,66 @@ static enum status add_delivery(
 
 	crypto_random(random, sizeof random);
 	crypto_hex(random, sizeof random, id + 4);
-	rule_write_message(&said->row, said->pipeline->options.public_url, now_ms, &message);
+	rule_write_message(row, pipeline->options.public_url, now_ms, &message);
 	TRY(buf_status(&message, err));
-	struct delivery_row row = {.webhook_id = webhook->webhook_id,
-		.job_id = said->row.job_id,
-		.incident_id = said->row.incident_id,
+	struct delivery_row delivery = {.webhook_id = webhook->webhook_id,
+		.job_id = row->job_id,
+		.incident_id = row->incident_id,
 		.message_id = span_from(id),
 		.payload = buf_span(&message),
 		.state = DELIVERY_PENDING,
 		.created_ms = now_ms,
 		.next_ms = now_ms,
 		.last_error = SPAN("")};
-	said->has_deliveries = true;
-	return store_put_delivery(tx, &row, err);
+	return store_put_delivery(tx, &delivery, err);
+}
+
+enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
+	struct incident_told *told, struct error *err)
+{
+	AUTO(arena) arena = arena_new(); /* its own: a full disk has this run again and again */
+	struct webhook_row *webhooks;
+	struct incident_news news;
+	size_t count;
+
+	*told = (struct incident_told){0};
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(store_put_incident(tx, row, &news, err));
+	told->has_news = news.is_new || news.has_ended || news.is_raised;
+	if (!told->has_news)
+		return OK;
+	TRY(store_read_webhooks(store_tx_reader(tx), arena, &webhooks, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (!rule_wants(&webhooks[i], row, &news, team))
+			continue;
+		TRY(add_delivery(pipeline, row, &webhooks[i], tx, err));
+		told->has_deliveries = true;
+	}
+	return OK;
+}
+
+void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told)
+{
+	if (told->has_news) {
+		atomic_fetch_add(&pipeline->figures.incidents, 1);
+		publish_incident(pipeline, row);
+	}
+	if (told->has_deliveries && pipeline->options.deliveries_due)
+		pipeline->options.deliveries_due(pipeline->options.context);
 }
 
 static enum status write_said(void *context, struct store_tx *tx, struct error *err)
 {
 	struct said *said = context;
-	AUTO(arena) arena = arena_new(); /* its own: a full disk has this run again and again */
-	struct webhook_row *webhooks;
-	size_t count;
-	struct incident_news news;
 	bool is_gone;
 
-	said->has_news = said->has_deliveries = false;
-	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+	said->told = (struct incident_told){0};
 	TRY(is_job_gone(said->pipeline, tx, said->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	TRY(store_put_series(tx, &said->series, err));
-	TRY(store_put_incident(tx, &said->row, &news, err));
-	said->has_news = news.is_new || news.has_ended || news.is_raised;
-	if (!said->has_news)
-		return OK;
-	TRY(store_read_webhooks(store_tx_reader(tx), arena, &webhooks, &count, err));
-	for (size_t i = 0; i < count; i++)
-		if (rule_wants(&webhooks[i], &said->row, &news, span_from(said->stream->job->team)))
-			TRY(add_delivery(said, &webhooks[i], tx, err));
-	return OK;
+	return incidents_write(said->pipeline, tx, &said->row, span_from(said->stream->job->team), &said->told, err);
 }
 
 static void said_free(struct said *said)
@@ -91,14 +110,12 @@ static void said_done(void *context, enum status status, const struct error *err
 	if (status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY)
 		said->stream->pending_incidents--;
 	pthread_mutex_unlock(&said->stream->mutex);
-	if (status == OK && said->has_news) {
-		atomic_fetch_add(&pipeline->figures.incidents, 1);
+	if (status == OK && said->told.has_news) {
 		atomic_store(&said->stream->job->is_row_dirty, true);
-		publish_incident(pipeline, &said->row);
 		directory_mark_dirty(pipeline->directory, said->stream);
 	}
-	if (status == OK && said->has_deliveries && pipeline->options.deliveries_due)
-		pipeline->options.deliveries_due(pipeline->options.context);
+	if (status == OK)
+		incidents_say(pipeline, &said->row, &said->told);
 	said_free(said);
 }
 

@@ -9,11 +9,12 @@
 #include "base/queue.h"
 #include "pipeline/directory.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/search_pool.h"
 #include "store/block.h"
 #include "store/chunk.h"
 #include "store/journal_record.h"
 
-enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12 };
+enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12, PACKERS_MAX = 4 };
 
 /* One commit on its way through the consumers. */
 struct group {
@@ -24,7 +25,9 @@ struct group {
 	struct journal_slice *slices;
 	struct stream_state **streams; /* parallel to slices; NULL: its job is gone. Counted by `jobs` below */
 	struct definitions **definitions;
+	struct buf *contents; /* of the slices that are blocks, else empty */
 	size_t count;
+	size_t bytes; /* all of this, for --queue-bytes */
 };
 
 struct extract_item {
@@ -69,12 +72,16 @@ struct pipeline {
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */
+	pthread_mutex_t packers_mutex;
+	struct zstd *packers[PACKERS_MAX]; /* under the mutex */
+	size_t packer_count;
 	atomic_bool is_stopping;
 	atomic_size_t backlog_bytes; /* of groups that are not extracted yet */
 	pthread_t writer, publisher, maintenance;
 	bool has_writer, has_publisher, has_maintenance;
 	unsigned extract_count;
 	struct extract_worker extract[EXTRACT_THREADS_MAX];
+	struct search_pool *search_pool;
 	struct pipeline_figures figures;
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */
@@ -82,6 +89,7 @@ struct pipeline {
 	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
 	pthread_cond_t tick;
 	bool must_end;
+	atomic_bool retention_changed; /* limits or pins: look again now */
 	int64_t drain_ms; /* how long the last seal may take */
 };
 
@@ -111,6 +119,11 @@ enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader
 enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
 	uint32_t generation, struct definitions **out, struct error *err) MUST_CHECK;
 
+/* ---- pack.c: any thread that brings a batch ---- */
+enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err) MUST_CHECK;
+struct zstd *pack_borrow(struct pipeline *pipeline) __attribute__((warn_unused_result));
+void pack_give_back(struct pipeline *pipeline, struct zstd *zstd);
+
 /* ---- writer.c ---- */
 void *writer_run(void *pipeline);
 enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
@@ -124,6 +137,14 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
 	struct extract_block *block, struct error *err) MUST_CHECK;
+/* Under the stream's lock. *out NULL: there is none, and there may be no more. */
+enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
+enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* ---- consume_points.c: a slice of points that were sent as such, under the stream's lock ---- */
+enum status consume_points(struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice,
+	struct error *err) MUST_CHECK;
 void *extract_run(void *worker);
 void group_unref(struct pipeline *pipeline, struct group *group);
 /* Everything up to this number was extracted. */
@@ -133,6 +154,15 @@ uint64_t pipeline_extracted_seq(struct pipeline *pipeline);
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct incident *incident, struct error *err) MUST_CHECK;
 
+/* Any incident, with its outbox rows, inside a transaction; then, after the commit, who must hear of it. */
+struct incident_told {
+	bool has_news;
+	bool has_deliveries;
+};
+enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
+	struct incident_told *told, struct error *err) MUST_CHECK;
+void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told);
+
 /* ---- stream_pack.c: the state of a stream's consumers, for stream_row.state ---- */
 void stream_pack(const struct stream_state *stream, struct buf *out);
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err) MUST_CHECK;
@@ -141,8 +171,9 @@ enum status stream_unpack_view(
 	struct span state, struct arena *arena, struct stream_view *out, struct error *err) MUST_CHECK;
 
 /* ---- seal.c: maintenance thread ---- */
-/* Seals what is due; everything that can be sealed when `all`. *has_more: call again. */
-enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, bool all,
+/* Seals what is due: large, or with lines of commit due_seq or before. *has_more: call again, with the same due_seq, or
+ * streams that get lines all the time keep the others from ever being sealed. */
+enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,
 	bool *has_more, struct error *err) MUST_CHECK;
 
 void *maintenance_run(void *pipeline);
@@ -150,6 +181,10 @@ void *publisher_run(void *pipeline);
 
 /* ---- recover.c ---- */
 enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;
+
+/* Why this line is in no block: ERR_GONE says what was deleted, when, by which limit, and where the stream goes on. */
+enum status line_missing(
+	struct store_reader *reader, int64_t job_id, uint32_t stream_id, uint64_t line, struct error *err);
 
 /* Log time of a stored line: stated, else shown in its text, else arrival. */
 int64_t line_effective_ms(const struct line *line, int64_t arrival_ms);

@@ -32,6 +32,21 @@ static enum status take_line(
 	return OK;
 }
 
+/* What does not unpack is our damage, not a mistake of the one who asks. */
+static enum status unpack_block(struct reading *reading, const struct block_row *row, struct buf *plain,
+	struct arena *arena, struct line **lines, size_t *count, struct error *err)
+{
+	struct error cause;
+	enum status status = block_unpack(row->data, reading->zstd, plain, arena, lines, count, &cause);
+
+	if (status == OK)
+		return OK;
+	if (status == ERR_MEMORY)
+		return out_of_memory(err);
+	return error_set(
+		err, ERR_IO, "the block at line %llu is damaged: %s", (unsigned long long)row->first_line, cause.text);
+}
+
 static enum status read_block(struct reading *reading, const struct block_row *row, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -41,7 +56,7 @@ static enum status read_block(struct reading *reading, const struct block_row *r
 
 	if (!arena)
 		return out_of_memory(err);
-	TRY(block_unpack(row->data, reading->zstd, &plain, arena, &lines, &count, err));
+	TRY(unpack_block(reading, row, &plain, arena, &lines, &count, err));
 	for (size_t i = 0; i < count && reading->from < reading->end; i++)
 		if (row->first_line + i == reading->from)
 			TRY(take_line(reading, reading->from++, lines[i].ts_ms, &lines[i], err));
@@ -59,8 +74,8 @@ static enum status read_blocks(struct reading *reading, uint64_t sealed_lines, s
 		TRY(store_read_block(
 			reading->reader, arena, reading->job_id, reading->stream_id, reading->from, &row, err));
 		if (!row.line_count || row.first_line > reading->from)
-			return error_set(
-				err, ERR_GONE, "line %llu is not kept any more", (unsigned long long)reading->from);
+			return line_missing(
+				reading->reader, reading->job_id, reading->stream_id, reading->from, err);
 		TRY(read_block(reading, &row, err));
 		if (reading->from == before)
 			return error_set(
@@ -86,6 +101,7 @@ static enum status read_range(struct reading *reading, const struct tail_range *
 {
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
+	AUTO_DONE(buf) text = BUF_INIT(SIZE_MAX / 2);
 	struct journal_slice *slices;
 	struct span record;
 	size_t count;
@@ -95,9 +111,11 @@ static enum status read_range(struct reading *reading, const struct tail_range *
 	TRY(store_read_journal(reading->reader, arena, range->seq, &record, err));
 	TRY(journal_unpack(record, reading->zstd, &plain, &slices, &count, arena, err));
 	for (size_t i = 0; i < count; i++)
-		if (slices[i].job_id == reading->job_id && slices[i].stream_id == reading->stream_id &&
-			slices[i].first_line == range->first_line)
+		if (slices[i].kind != JOURNAL_POINTS && slices[i].job_id == reading->job_id &&
+			slices[i].stream_id == reading->stream_id && slices[i].first_line == range->first_line) {
+			TRY(journal_open_slice(&slices[i], reading->zstd, &text, err));
 			return read_slice(reading, &slices[i], err);
+		}
 	return error_set(err, ERR_IO, "journal row %llu does not hold line %llu", (unsigned long long)range->seq,
 		(unsigned long long)range->first_line);
 }

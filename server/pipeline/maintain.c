@@ -1,5 +1,6 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
-#include "pipeline/internal.h"
+#include "pipeline/pyramids.h"
+#include "pipeline/retention.h"
 
 #include "base/log.h"
 
@@ -18,8 +19,12 @@ struct maintenance {
 	struct store_reader *reader;
 	struct zstd *zstd;
 	int64_t flushed_ms;
+	uint64_t seen_lines; /* taken in when it was last looked */
+	uint64_t tidied_lines; /* sealed lines when unused memory went back last */
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
 	uint64_t oldest_seq;
+	struct retention_state retention;
+	struct pyramid_sweep pyramids;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -313,22 +318,32 @@ static enum status find_needed(struct maintenance *m, uint64_t *before_seq, stru
 	return OK;
 }
 
+static enum status count_journal(struct maintenance *m, struct error *err)
+{
+	uint64_t newest, oldest, bytes;
+
+	TRY(store_journal_figures(m->reader, &newest, &oldest, &bytes, err));
+	atomic_store(&m->pipeline->figures.journal_bytes, bytes);
+	return OK;
+}
+
 static enum status trim_journal(struct maintenance *m, struct error *err)
 {
-	uint64_t newest, oldest, bytes, before;
+	uint64_t newest, oldest, before;
+	bool has_trimmed = false;
 
 	TRY(find_needed(m, &before, err));
 	for (;;) {
-		TRY(store_journal_figures(m->reader, &newest, &oldest, &bytes, err));
-		atomic_store(&m->pipeline->figures.journal_bytes, bytes);
+		TRY(store_journal_range(m->reader, &newest, &oldest, err));
 		if (oldest != m->oldest_seq) {
 			m->oldest_seq = oldest;
 			m->oldest_since_ms = clock_mono_ms();
 		}
 		if (!oldest || oldest >= before || oldest == newest)
-			return OK;
+			return has_trimmed ? count_journal(m, err) : OK;
 		struct trim trim = {before};
 		TRY(pipeline_execute(m->pipeline, write_trim, &trim, err));
+		has_trimmed = true;
 	}
 }
 
@@ -343,9 +358,10 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 	struct error err;
 	bool has_more = true;
 	enum status status = OK;
+	uint64_t due_seq = all ? atomic_load(&m->pipeline->figures.committed_seq) : 0;
 
 	while (has_more && status == OK && clock_mono_ms() < until_ms)
-		status = seal_run(m->pipeline, m->reader, m->zstd, all, &has_more, &err);
+		status = seal_run(m->pipeline, m->reader, m->zstd, due_seq, &has_more, &err);
 	if (status == OK)
 		status = trim_journal(m, &err);
 	if (status != OK && status != ERR_UNAVAILABLE)
@@ -426,18 +442,60 @@ static void look_at_streams(struct maintenance *m, bool *has_idle)
 	}
 }
 
-static void maintain(struct maintenance *m, int64_t now_ms)
+/* A pass does a slice or two; while more waits, the next pass comes at once. */
+static bool retain(struct maintenance *m)
+{
+	struct error err;
+	bool has_more = false;
+
+	enum status status = retention_run(m->pipeline, &m->retention, m->reader, &has_more, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
+	return status == OK && has_more;
+}
+
+/* After work, once it is quiet: what a burst needed goes back to the machine. */
+static void give_memory_back(struct maintenance *m)
+{
+	uint64_t sealed = atomic_load(&m->pipeline->figures.sealed_lines);
+	uint64_t lines = atomic_load(&m->pipeline->figures.lines);
+
+	if (lines == m->seen_lines && sealed != m->tidied_lines) {
+		mem_give_back();
+		m->tidied_lines = sealed;
+	}
+	m->seen_lines = lines;
+}
+
+/* Of databases older than pyramids, and of what lags: a little at a time. */
+static void build_pyramids(struct maintenance *m, int64_t now_ms)
+{
+	struct error err;
+	bool is_found = true;
+
+	while (is_found && clock_mono_ms() < now_ms + TICK_MS)
+		if (pyramid_sweep(m->pipeline, m->reader, m->zstd, &m->pyramids, &is_found, &err) != OK) {
+			m->pyramids.series_id++; /* a damaged one must not keep the others waiting */
+			log_line(LOG_ERROR, "pyramid_failed", "error=\"%s\"", err.text);
+			return;
+		}
+}
+
+static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
 
 	if (now_ms - m->flushed_ms >= SUMMARY_MS) {
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);
+		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}
 	seal(m, is_debt_high(m), INT64_MAX);
+	build_pyramids(m, now_ms);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
+	return retain(m);
 }
 
 void *maintenance_run(void *context)
@@ -445,7 +503,10 @@ void *maintenance_run(void *context)
 	struct pipeline *pipeline = context;
 	AUTO(store_reader) reader = NULL;
 	AUTO(zstd) zstd = zstd_new();
-	struct maintenance m = {.pipeline = pipeline, .zstd = zstd, .oldest_since_ms = clock_mono_ms()};
+	struct maintenance m = {.pipeline = pipeline,
+		.zstd = zstd,
+		.oldest_since_ms = clock_mono_ms(),
+		.pyramids = {.job_id = INT64_MIN}};
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "maintenance");
@@ -454,8 +515,10 @@ void *maintenance_run(void *context)
 		abort(); /* without it the journal grows until ingest stops: better to say so at once */
 	}
 	m.reader = reader;
-	while (!pipeline_wait_tick(pipeline, TICK_MS))
-		maintain(&m, clock_mono_ms());
+	if (retention_start(pipeline, reader, &err) != OK)
+		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
+	for (bool has_more = false; !pipeline_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
+		has_more = maintain(&m, clock_mono_ms());
 	flush_summaries(&m);
 	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
 	return NULL;

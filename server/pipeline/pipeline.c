@@ -1,10 +1,12 @@
 #include "pipeline/internal.h"
 
+#include "model/batch_points.h"
+
 #include "base/log.h"
 
 #include <stdlib.h>
 
-enum { FIRST_RETRY_S = 1, DEBT_RETRY_S = 5 };
+enum { FIRST_RETRY_S = 1, DEBT_RETRY_S = 5, DISK_RETRY_S = 10 };
 
 bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
 {
@@ -36,10 +38,10 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_cond_init(&pipeline->tick, &attributes);
 	pthread_condattr_destroy(&attributes);
 	pthread_mutex_init(&pipeline->tick_mutex, NULL);
+	pthread_mutex_init(&pipeline->packers_mutex, NULL);
 	pipeline->directory = directory_new();
 	pipeline->queue = queue_new(pipeline->options.queue_items, pipeline->options.queue_bytes);
 	pipeline->zstd = zstd_new();
-	pipeline->journal.plain = BUF_INIT(SIZE_MAX / 2);
 	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return definition_presets_new(&pipeline->presets, pipeline->options.presets, err);
@@ -82,6 +84,8 @@ static enum status start_threads(struct pipeline *pipeline, struct error *err)
 		TRY(start_worker(pipeline, i, err));
 	TRY(start_thread(&pipeline->writer, &pipeline->has_writer, writer_run, pipeline, err));
 	TRY(start_thread(&pipeline->publisher, &pipeline->has_publisher, publisher_run, pipeline, err));
+	TRY(search_pool_new(
+		&pipeline->search_pool, pipeline->options.search_threads, pipeline->options.match_steps, err));
 	return start_thread(&pipeline->maintenance, &pipeline->has_maintenance, maintenance_run, pipeline, err);
 }
 
@@ -151,11 +155,15 @@ void pipeline_free(struct pipeline *pipeline)
 		extracted_list_done(&pipeline->extract[i].found);
 		extract_block_free(pipeline->extract[i].block);
 	}
+	search_pool_free(pipeline->search_pool);
 	queue_free(pipeline->queue);
 	directory_free(pipeline->directory);
 	definition_set_free(pipeline->presets);
 	zstd_free(pipeline->zstd);
-	buf_done(&pipeline->journal.plain);
+	while (pipeline->packer_count)
+		zstd_free(pipeline->packers[--pipeline->packer_count]);
+	pthread_mutex_destroy(&pipeline->packers_mutex);
+	journal_writer_done(&pipeline->journal);
 	pthread_cond_destroy(&pipeline->tick);
 	pthread_mutex_destroy(&pipeline->tick_mutex);
 	mem_free(pipeline);
@@ -169,6 +177,14 @@ static enum status refuse(struct pipeline *pipeline, int retry_after_s, struct e
 	return ERR_BUSY;
 }
 
+bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t now_bytes)
+{
+	/* unsigned: wraps around to what it should be */
+	uint64_t change = (uint64_t)now_bytes - before_bytes;
+
+	return atomic_fetch_add(&pipeline->figures.open_bytes, change) + change > pipeline->options.queue_bytes;
+}
+
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err)
 {
@@ -177,6 +193,15 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 
 	if (atomic_load(&pipeline->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
+	if (atomic_load(&pipeline->figures.is_disk_low)) {
+		error_set(err, ERR_UNAVAILABLE,
+			"the disk has %llu bytes left, less than --min-free-bytes %llu: free some space; nothing is deleted by itself",
+			(unsigned long long)atomic_load(&pipeline->figures.disk_free_bytes),
+			(unsigned long long)pipeline->options.min_free_bytes);
+		if (err)
+			err->retry_after_s = DISK_RETRY_S;
+		return ERR_UNAVAILABLE;
+	}
 	if (backlog > pipeline->options.queue_bytes) {
 		error_set(err, ERR_BUSY, "extraction is %zu bytes behind (--queue-bytes)", backlog);
 		return refuse(pipeline, FIRST_RETRY_S, err);
@@ -186,11 +211,13 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 			(unsigned long long)debt);
 		return refuse(pipeline, DEBT_RETRY_S, err);
 	}
+	TRY(pack_batch(pipeline, batch, err));
 	struct ingest *ingest = mem_zeroed(sizeof *ingest);
 	if (!ingest)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*ingest = (struct ingest){.batch = batch, .done = done, .context = context};
-	ingest->work_item.item.bytes = arena_bytes(batch->arena) + batch->line_count * sizeof(struct line);
+	ingest->work_item.item.bytes = arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) +
+				       batch->content.cap + batch->block.cap + batch_points_bytes(batch);
 	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);
 	if (status != OK)
 		mem_free(ingest);

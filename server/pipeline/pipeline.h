@@ -17,19 +17,25 @@
 
 struct pipeline;
 
+/* As was said at an earlier start, else half of what is free on the disk at the first one. */
+#define LOG_BYTES_REMEMBERED UINT64_MAX
+
 struct pipeline_options {
 	struct store *store;
 	struct hub *hub;
 	struct span presets; /* presets.json */
 	size_t queue_items; /* batches that may wait for the writer */
-	size_t queue_bytes; /* and their memory, extraction's backlog included */
+	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
 	int64_t group_ms; /* or this much work: 10 ms */
 	uint64_t journal_bytes; /* rows not sealed yet; beyond it ingest answers 429 */
 	uint64_t seal_bytes; /* journal size from which on everything is sealed */
 	int64_t seal_age_ms; /* or the age of its oldest row */
 	unsigned extract_threads;
+	unsigned search_threads; /* beside the one that asks */
 	uint32_t match_steps; /* a regular expression's limit on one line */
+	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
+	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */
 	size_t max_jobs; /* in RAM: being written, or not sealed yet */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
@@ -52,6 +58,7 @@ struct ingest_result {
 	enum status status;
 	struct error err;
 	size_t accepted;
+	size_t refused; /* points of series that the stream has no room for */
 	size_t duplicate; /* lines that an offset showed to be here already */
 	uint64_t seq;
 	uint64_t next_offset; /* of the stream, when the batch had one part */
@@ -63,6 +70,12 @@ struct ingest_result {
  */
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err) MUST_CHECK;
+
+/*
+ * Whoever fills a batch says what it holds, before and now. True: all of those together hold more than queue_bytes, so it
+ * should be submitted as it is.
+ */
+bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t now_bytes);
 
 /* Runs work inside a transaction of the writer, waits until it is durable. Worker threads only (it blocks). */
 enum status pipeline_execute(struct pipeline *pipeline,
@@ -84,6 +97,18 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 /* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */
 enum status pipeline_delete_job(
 	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
+
+/* ---- retention: limits on log text, the one thing that is ever deleted by them (worker threads) ---- */
+enum status pipeline_pin_job(
+	struct pipeline *pipeline, struct span job, struct span team, bool is_pinned, struct error *err) MUST_CHECK;
+/* limits: of the job, which keeps its pin. */
+enum status pipeline_limit_job(struct pipeline *pipeline, struct span job, struct span team,
+	const struct retention *limits, struct error *err) MUST_CHECK;
+/* team "": the server's. */
+enum status pipeline_limit_team(
+	struct pipeline *pipeline, struct span team, const struct retention *limits, struct error *err) MUST_CHECK;
+/* What the database may use; remembered. */
+enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, struct error *err) MUST_CHECK;
 
 /* ---- views: what is sealed and what is in RAM, as one ---- */
 struct series_view {
@@ -111,6 +136,7 @@ struct stream_view {
 	int64_t first_ms; /* 0: no line yet */
 	int64_t last_ms;
 	int64_t last_arrival_ms;
+	uint64_t sent_points; /* points that came as such */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;
@@ -127,7 +153,7 @@ struct job_view {
 	uint64_t seq; /* everything up to it is in the view */
 };
 enum view_parts { VIEW_SERIES = 1, VIEW_TAILS = 2 };
-/* stream "": all of them; metric "": all, else only its tails are copied. ERR_NOT_FOUND names the job or stream. */
+/* stream "": all of them; metric "": all, else it (or the role so called) alone, without health. ERR_NOT_FOUND names the job or stream. */
 enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
 	struct error *err) MUST_CHECK;
@@ -159,7 +185,7 @@ struct bucket {
 	int64_t last_x, min_x, max_x;
 	double first, last, min, max, sum;
 	uint64_t count; /* finite values */
-	uint32_t nan_count, inf_count, neg_inf_count;
+	uint64_t nan_count, inf_count, neg_inf_count;
 	uint64_t min_line, max_line, first_line;
 	uint32_t min_stream, max_stream, first_stream; /* index into the view's streams */
 	uint32_t attempt;
@@ -174,6 +200,20 @@ struct chart {
 };
 enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+/* A batch of the points of one stream, in order of arrival; ordinal 0, then next_ordinal, until is_end. metric is a name, axis
+ * AXIS_STEP or AXIS_TIME; points that the query does not ask are left out, so a batch may be empty. */
+struct points_batch {
+	struct point *points;
+	size_t count;
+	uint64_t next_ordinal;
+	bool is_end;
+};
+enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,
+	struct points_batch *out, struct error *err) MUST_CHECK;
+/* By its name, else by the name of a role: the name of the metric that is meant. */
+enum status pipeline_resolve_metric(const struct job_view *view, const struct chart_query *query, struct span *metric,
+	struct error *err) MUST_CHECK;
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
 enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
@@ -205,8 +245,16 @@ struct pipeline_figures {
 	atomic_uint_fast64_t extracted_seq;
 	atomic_uint_fast64_t sealed_lines;
 	atomic_uint_fast64_t sealed_points;
+	atomic_uint_fast64_t open_bytes; /* of batches that are being filled */
+	atomic_uint_fast64_t lost_lines; /* acknowledged, but their journal record is damaged */
 	atomic_uint_fast64_t incidents;
 	atomic_uint_fast64_t lines_per_s; /* over the last seconds */
+	atomic_uint_fast64_t expired_blocks; /* deleted by a limit */
+	atomic_uint_fast64_t log_bytes_limit; /* 0: none */
+	atomic_uint_fast64_t used_bytes; /* of the database's pages */
+	atomic_int_fast64_t growth_bytes_a_day; /* INT64_MIN: not known yet */
+	atomic_uint_fast64_t disk_free_bytes;
+	atomic_bool is_disk_low; /* ingest answers 503 */
 };
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
 

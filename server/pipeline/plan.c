@@ -1,5 +1,6 @@
 #include "pipeline/plan.h"
 #include "base/log.h"
+#include "model/batch_points.h"
 
 #include <stdlib.h>
 
@@ -39,6 +40,7 @@ void plan_abandon(struct plan *plan)
 	for (struct stream_state *stream = plan->touched; stream; stream = stream->next_touched) {
 		stream->planned_line = stream->committed_line;
 		stream->planned_byte = stream->committed_byte;
+		stream->planned_point = stream->committed_point;
 		stream->is_touched = false;
 	}
 	if (plan->new_streams)
@@ -155,53 +157,112 @@ static enum status check_offset(
 	return OK;
 }
 
-static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
-	struct stream_state *stream, size_t skip, struct error *err)
+static void touch(struct plan *plan, struct stream_state *stream)
 {
-	struct journal_slice slice = {.job_id = stream->job->job_id,
+	if (stream->is_touched)
+		return;
+	stream->is_touched = true;
+	stream->next_touched = plan->touched;
+	plan->touched = stream;
+}
+
+/* The lines that are new; a batch that was packed stays a block as long as all of it is. */
+static struct journal_slice make_slice(
+	const struct ingest *ingest, const struct batch_part *part, const struct stream_state *stream, size_t skip)
+{
+	const struct batch *batch = ingest->batch;
+	enum journal_kind kind = part->point_count           ? JOURNAL_POINTS
+				 : batch->block.len && !skip ? JOURNAL_BLOCK
+							     : JOURNAL_LINES;
+	struct journal_slice slice = {.kind = kind,
+		.job_id = stream->job->job_id,
 		.stream_id = stream->stream_id,
 		.generation = stream->job->generation,
 		.first_line = stream->planned_line,
 		.first_byte = stream->planned_byte,
-		.arrival_ms = ingest->batch->arrival_ms,
-		.line_count = part->count - skip};
-	struct plan_slice planned = {.stream = stream};
+		.arrival_ms = batch->arrival_ms,
+		.line_count = part->count - skip,
+		.block = buf_span(&batch->block),
+		.body = buf_span(&part->points),
+		.first_point = stream->planned_point,
+		.point_count = part->point_count,
+		.text_bytes = part->points.len,
+		.first_ms = INT64_MAX,
+		.last_ms = INT64_MIN};
 
 	for (size_t i = skip; i < part->count; i++) {
-		slice.text_bytes += part->lines[i].text.len + 1;
-		planned.sent_bytes += part->lines[i].sent_bytes;
+		const struct line *line = &part->lines[i];
+		slice.text_bytes += line->text.len + 1;
+		slice.sent_bytes += line->sent_bytes;
+		slice.first_ms = line->ts_ms < slice.first_ms ? line->ts_ms : slice.first_ms;
+		slice.last_ms = line->ts_ms > slice.last_ms ? line->ts_ms : slice.last_ms;
 	}
-	slice.sent_bytes = planned.sent_bytes;
+	return slice;
+}
+
+static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
+	struct stream_state *stream, size_t skip, struct error *err)
+{
+	struct journal_slice slice = make_slice(ingest, part, stream, skip);
+	struct plan_slice planned = {.stream = stream, .batch = ingest->batch, .sent_bytes = slice.sent_bytes};
+
 	if (!mem_grow((void **)&plan->slices, plan->slice_count, &plan->slice_cap, sizeof *plan->slices))
 		return out_of_memory(err);
 	TRY(resolve_definitions(
 		plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
-	planned.range =
-		(struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes, slice.arrival_ms};
-	journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
+	planned.range = (struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes,
+		slice.arrival_ms, slice.first_point, slice.point_count};
+	planned.body_at = journal_add(&plan->pipeline->journal, &slice, part->lines + skip);
+	slice.body.len = plan->pipeline->journal.plain.len - planned.body_at;
+	planned.slice = slice;
 	plan->slices[plan->slice_count++] = planned;
-	if (!stream->is_touched) {
-		stream->is_touched = true;
-		stream->next_touched = plan->touched;
-		plan->touched = stream;
-	}
+	touch(plan, stream);
 	stream->planned_line += slice.line_count;
 	stream->planned_byte += planned.sent_bytes;
+	stream->planned_point += slice.point_count;
 	return OK;
 }
 
-/* Undoes the slices of one batch whose later part failed. */
-static void drop_slices(struct plan *plan, size_t keep, size_t plain_len, size_t journal_count)
+struct plan_mark { /* where a batch began */
+	size_t slices, plain_bytes, block_bytes, journal_slices;
+};
+
+static struct plan_mark mark(const struct plan *plan)
 {
-	while (plan->slice_count > keep) {
+	const struct journal_writer *journal = &plan->pipeline->journal;
+
+	return (struct plan_mark){plan->slice_count, journal->plain.len, journal->blocks.len, journal->slice_count};
+}
+
+/* Undoes the slices of one batch whose later part failed. */
+static void go_back(struct plan *plan, const struct plan_mark *to)
+{
+	while (plan->slice_count > to->slices) {
 		struct plan_slice *slice = &plan->slices[--plan->slice_count];
 		slice->stream->planned_line -= slice->range.line_count;
 		slice->stream->planned_byte -= slice->sent_bytes;
+		slice->stream->planned_point -= slice->range.point_count;
 		definitions_unref(slice->definitions);
 	}
-	plan->pipeline->journal.plain.len = plain_len;
-	plan->pipeline->journal.plain.failure = OK;
-	plan->pipeline->journal.slice_count = journal_count;
+	journal_writer_cut(&plan->pipeline->journal, to->plain_bytes, to->block_bytes, to->journal_slices);
+}
+
+/* Points of new series for which the stream has no room, as far as is known: what waits for extraction may take more. */
+static size_t count_refused(const struct plan *plan, struct stream_state *stream, const struct batch_part *part)
+{
+	size_t most = plan->pipeline->options.max_series_a_stream, refused = 0;
+
+	pthread_mutex_lock(&stream->mutex);
+	size_t count = stream->series_count;
+	for (size_t i = 0; count + part->series_count > most && i < part->series_count; i++) {
+		bool is_known = false;
+		for (size_t j = 0; j < stream->series_count && !is_known; j++)
+			is_known = span_equal(span_from(stream->series[j]->metric), part->series[i].metric);
+		if (!is_known && part->series[i].count && count++ >= most)
+			refused += part->series[i].count;
+	}
+	pthread_mutex_unlock(&stream->mutex);
+	return refused;
 }
 
 static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct error *err)
@@ -215,25 +276,27 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 		ingest->result.next_offset = stream->planned_byte;
 		TRY(check_offset(ingest, stream, &skip, err));
 		ingest->result.duplicate += skip;
-		ingest->result.accepted += part->count - skip;
-		if (part->count > skip)
+		size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;
+		ingest->result.refused += refused;
+		ingest->result.accepted += part->count - skip + part->point_count - refused;
+		if (part->count > skip || part->point_count)
 			TRY(add_slice(plan, ingest, part, stream, skip, err));
 		ingest->result.next_offset = stream->planned_byte;
 	}
-	return buf_status(&plan->pipeline->journal.plain, err);
+	TRY(buf_status(&plan->pipeline->journal.plain, err));
+	return buf_status(&plan->pipeline->journal.blocks, err);
 }
 
 enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *err)
 {
-	struct journal_writer *journal = &plan->pipeline->journal;
-	size_t keep = plan->slice_count, plain_len = journal->plain.len, journal_count = journal->slice_count;
+	struct plan_mark before = mark(plan);
 
 	ingest->result = (struct ingest_result){.seq = plan->seq};
 	enum status status = plan_parts(plan, ingest, err);
 	if (status == OK)
 		return OK;
 	/* What the batch made (a job, a stream) stays in the transaction and in the plan: empty, and harmless. */
-	drop_slices(plan, keep, plain_len, journal_count);
+	go_back(plan, &before);
 	uint64_t next_offset = ingest->result.next_offset;
 	ingest->result = (struct ingest_result){.status = status, .err = *err, .next_offset = next_offset};
 	return status;
@@ -274,6 +337,7 @@ static void publish_range(const struct plan_slice *slice)
 	stream->unsealed_bytes += slice->range.text_bytes;
 	stream->committed_line = slice->range.first_line + slice->range.line_count;
 	stream->committed_byte += slice->sent_bytes;
+	stream->committed_point += slice->range.point_count;
 	stream->last_arrival_ms = slice->range.arrival_ms;
 	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);
@@ -282,26 +346,43 @@ static void publish_range(const struct plan_slice *slice)
 	atomic_store(&stream->job->is_row_dirty, true);
 }
 
+/* The content of a block moves from its batch to the group. */
+static void take_slice(struct group *group, size_t at, struct plan_slice *planned)
+{
+	struct journal_slice *slice = &group->slices[at];
+
+	*slice = planned->slice;
+	slice->block = SPAN(""); /* is in the journal, and goes with its batch */
+	if (slice->kind == JOURNAL_BLOCK) {
+		group->contents[at] = planned->batch->content;
+		planned->batch->content = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
+		slice->body = buf_span(&group->contents[at]);
+		group->bytes += group->contents[at].cap;
+	} else {
+		slice->body.ptr = group->plain.ptr + planned->body_at;
+	}
+	group->streams[at] = planned->stream;
+	group->definitions[at] = planned->definitions;
+	job_ref(planned->stream->job);
+}
+
 static struct group *make_group(struct plan *plan, struct buf *plain)
 {
 	struct group *group = must_have(mem_zeroed(sizeof *group));
-	struct error err;
 
 	group->seq = plan->seq;
 	group->plain = *plain;
+	group->bytes = plain->cap;
 	*plain = BUF_INIT(plain->max_bytes);
 	group->arena = must_have(arena_new());
-	must_have(journal_slices(buf_span(&group->plain), &group->slices, &group->count, group->arena, &err) == OK
-			  ? group
-			  : NULL);
-	must_have(group->count == plan->slice_count ? group : NULL);
+	group->count = plan->slice_count;
+	group->slices = must_have(arena_alloc(group->arena, group->count * sizeof *group->slices));
 	group->streams = must_have(arena_alloc(group->arena, group->count * sizeof *group->streams));
 	group->definitions = must_have(arena_alloc(group->arena, group->count * sizeof *group->definitions));
-	for (size_t i = 0; i < group->count; i++) {
-		group->streams[i] = plan->slices[i].stream;
-		group->definitions[i] = plan->slices[i].definitions;
-		job_ref(group->streams[i]->job);
-	}
+	group->contents = must_have(arena_alloc(group->arena, group->count * sizeof *group->contents));
+	memset(group->contents, 0, group->count * sizeof *group->contents);
+	for (size_t i = 0; i < group->count; i++)
+		take_slice(group, i, &plan->slices[i]);
 	return group;
 }
 

@@ -10,6 +10,9 @@
 struct plan_slice {
 	struct stream_state *stream;
 	struct definitions *definitions; /* counted */
+	struct journal_slice slice; /* its body is known by plan_publish */
+	size_t body_at; /* in the record */
+	struct batch *batch; /* of a slice that is a block: its content is the group's after the commit */
 	struct tail_range range;
 	uint64_t sent_bytes;
 };

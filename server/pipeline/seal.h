@@ -7,7 +7,7 @@
 
 #include "pipeline/internal.h"
 
-enum { UNITS_MAX = 64 };
+enum { UNITS_MAX = 1024 };
 
 struct sealed_series {
 	struct series_row row;
@@ -18,18 +18,25 @@ struct sealed_series {
 
 struct unit {
 	struct stream_state *stream; /* job counted */
-	uint64_t upto_seq, first_line, line_count;
-	uint64_t sent_bytes; /* of the stream up to upto_seq */
-	int64_t first_ms, last_ms;
-	struct tail_range *ranges;
+	/* Text: of lines that were extracted, from where its blocks end. */
+	struct tail_range *ranges; /* where it is in the journal */
 	size_t range_count;
+	uint64_t text_line; /* next line to be put into a block */
+	uint64_t text_end;
+	bool has_open_block; /* the last block is small, and will be written again with what is collected */
+	struct line *lines; /* collected for the next blocks, up to text_line */
+	size_t line_count, line_cap;
+	struct block_row *blocks;
+	size_t block_count, block_cap;
+	/* The rest goes along when all extracted text does; else this run has text alone, ahead of the stream's watermark. */
+	bool is_whole;
+	uint64_t upto_seq, first_line, sealed_lines;
+	uint64_t sent_bytes; /* of the stream up to upto_seq */
+	uint64_t sent_points; /* the same of points that were sent as such */
+	int64_t first_ms, last_ms;
 	struct sealed_series *series;
 	size_t series_count;
 	struct buf state;
-	struct line *lines; /* filled from the journal */
-	size_t filled;
-	struct block_row *blocks;
-	size_t block_count;
 	struct chunk_row *chunks;
 	size_t chunk_count;
 };
@@ -42,17 +49,17 @@ struct seal {
 	struct unit units[UNITS_MAX];
 	size_t count;
 	size_t text_bytes;
-	bool all;
+	size_t due_bytes; /* streams with so much text are due */
+	uint64_t due_seq; /* streams with lines of this commit or an older one are due; 0: only what is large */
 	bool is_journal_long; /* half of what it may hold: from there on nothing waits to be decided */
 };
 
 /* ---- seal_blocks.c: text ---- */
-bool seal_copy_ranges(struct seal *seal, struct unit *unit); /* under the stream's lock */
-enum status seal_read_rows(
-	struct seal *seal, struct error *err) MUST_CHECK; /* the lines of all units, from the journal */
-enum status seal_make_blocks(struct seal *seal, struct unit *unit, struct error *err) MUST_CHECK;
+bool seal_copy_ranges(struct seal *seal, struct unit *unit); /* under the stream's lock; sets is_whole */
+enum status seal_make_blocks(struct seal *seal, struct error *err) MUST_CHECK; /* of all units, from the journal */
 enum status seal_write_blocks(const struct unit *unit, struct store_tx *tx, struct error *err) MUST_CHECK;
 void seal_drop_ranges(const struct unit *unit); /* after the commit, under the stream's lock */
+void seal_free_text(struct unit *unit);
 
 /* ---- seal_chunks.c: points ---- */
 bool seal_copy_series(struct seal *seal, struct unit *unit); /* under the stream's lock */

@@ -119,6 +119,8 @@ enum status seal_write_chunks(const struct unit *unit, struct store_tx *tx, stru
 
 static void drop_points(struct series_state *series, size_t count)
 {
+	if (!count)
+		return;
 	memmove(series->tail, series->tail + count, (series->tail_count - count) * sizeof *series->tail);
 	series->tail_count -= count;
 	series->sealed_points += count;

@@ -1,10 +1,10 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors). Format number 1.
+ * consumers need (extractor, detectors). Format number 2; 1 had no number of points sent.
  */
 #include "pipeline/internal.h"
 
-enum { FORMAT = 1, VIEW_SERIES_MIN_BYTES = 12, HEALTH_MIN_BYTES = 5 };
+enum { FORMAT = 2, FORMAT_WITHOUT_SENT_POINTS = 1, VIEW_SERIES_MIN_BYTES = 12, HEALTH_MIN_BYTES = 5 };
 
 static void pack_summary(struct buf *out, const struct summary *s)
 {
@@ -85,6 +85,7 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	for (size_t i = 0; i < count; i++)
 		pack_i64(out, starts[i]);
 	pack_i64(out, stream->last_arrival_ms);
+	pack_u64(out, stream->extracted_points);
 	pthread_mutex_lock(&stream->job->mutex);
 	pack_health(stream, out);
 	pthread_mutex_unlock(&stream->job->mutex);
@@ -137,7 +138,9 @@ static void *take_array(struct unpacker *in, struct arena *arena, size_t count, 
 
 static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
 {
-	if (unpack_u64(in) != FORMAT)
+	uint64_t format = unpack_u64(in);
+
+	if (format != FORMAT && format != FORMAT_WITHOUT_SENT_POINTS)
 		in->has_failed = true;
 	out->attempt = (uint32_t)unpack_u64(in);
 	out->attempt_start_count = unpack_count(in, 1);
@@ -146,6 +149,7 @@ static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_
 		starts[i] = unpack_i64(in);
 	out->attempt_starts = starts;
 	out->last_arrival_ms = unpack_i64(in);
+	out->sent_points = format == FORMAT_WITHOUT_SENT_POINTS ? 0 : unpack_u64(in);
 	out->preset = unpack_span(in);
 	out->health_count = unpack_count(in, HEALTH_MIN_BYTES);
 	out->health = take_array(in, arena, out->health_count, sizeof *out->health);
@@ -213,6 +217,8 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 		return error_set(err, ERR_MEMORY, "out of memory");
 	unpack_head(&in, arena, &head);
 	stream->last_arrival_ms = head.last_arrival_ms;
+	stream->sealed_sent_points = stream->extracted_points = stream->committed_point = stream->planned_point =
+		head.sent_points;
 	size_t count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
 	for (size_t i = 0; i < count; i++)
 		TRY(restore_series(stream, &in, err));

@@ -18,11 +18,15 @@ struct viewing {
 	unsigned parts;
 };
 
+static bool is_asked(const struct viewing *viewing, const struct series_state *series)
+{
+	return !viewing->metric.len || span_equal(viewing->metric, span_from(series->metric)) ||
+	       span_equal(viewing->metric, span_from(role_name(series->role)));
+}
+
 static bool copy_tail(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
 {
-	bool is_asked = !viewing->metric.len || span_equal(viewing->metric, view->metric) ||
-			span_equal(viewing->metric, span_from(role_name(view->role)));
-	if (!(viewing->parts & VIEW_TAILS) || !is_asked)
+	if (!(viewing->parts & VIEW_TAILS))
 		return true;
 	view->tail_count = series->tail_count;
 	view->tail = arena_alloc(viewing->arena, series->tail_count * sizeof *view->tail);
@@ -101,10 +105,12 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 	if (!(viewing->parts & VIEW_SERIES))
 		return true;
 	view->series = arena_alloc(viewing->arena, stream->series_count * sizeof *view->series);
-	for (size_t i = 0; i < stream->series_count && view->series; i++, view->series_count++)
-		if (!view_series(viewing, stream->series[i], &view->series[i]))
+	for (size_t i = 0; i < stream->series_count && view->series; i++)
+		if (is_asked(viewing, stream->series[i]) &&
+			!view_series(viewing, stream->series[i], &view->series[view->series_count++]))
 			return false;
-	return view->series && view_health(viewing, stream, view);
+	/* Who asks for one metric draws it, and has no use for the health of all. */
+	return view->series && (viewing->metric.len || view_health(viewing, stream, view));
 }
 
 static enum status view_live(

@@ -11,6 +11,8 @@ struct round { /* what one group took from the queue, in order */
 	struct work *items[GROUP_ITEMS_MAX];
 	size_t count;
 	size_t bytes;
+	size_t left; /* behind those: taken, but the group was full of work before their turn; they begin the next one */
+	int64_t until_ms;
 };
 
 enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
@@ -89,22 +91,50 @@ static void end_round(struct pipeline *pipeline, struct round *round, enum statu
 		pipeline_wait_tick(pipeline, IDLE_MS);
 }
 
-static void take_round(struct pipeline *pipeline, struct round *round, struct work *first)
+static void add_item(struct round *round, struct work *work)
 {
-	int64_t until_ms = clock_mono_ms() + pipeline->options.group_ms;
-	struct queue_item *next = &first->item;
+	round->items[round->count++] = work;
+	if (!work->is_control)
+		round->bytes += ((struct ingest *)work)->batch->text_bytes;
+}
 
-	round->count = round->bytes = 0;
-	while (next) {
-		struct work *work = (struct work *)next;
-		round->items[round->count++] = work;
-		if (!work->is_control)
-			round->bytes += ((struct ingest *)work)->batch->text_bytes;
-		if (round->count == GROUP_ITEMS_MAX || round->bytes >= pipeline->options.group_bytes ||
-			clock_mono_ms() >= until_ms)
-			return;
-		next = queue_pop(pipeline->queue, 0);
-	}
+static bool is_full(const struct pipeline *pipeline, const struct round *round)
+{
+	return round->count == GROUP_ITEMS_MAX || round->bytes >= pipeline->options.group_bytes ||
+	       clock_mono_ms() >= round->until_ms;
+}
+
+static void take_waiting(struct pipeline *pipeline, struct round *round)
+{
+	struct queue_item *next;
+
+	while (!is_full(pipeline, round) && (next = queue_pop(pipeline->queue, 0)))
+		add_item(round, (struct work *)next);
+}
+
+/* What the last round left comes first: a stream's batches stay in order. */
+static void take_left(struct round *round)
+{
+	struct work **left = round->items + round->count;
+	size_t count = round->left;
+
+	round->count = round->bytes = round->left = 0;
+	for (size_t i = 0; i < count; i++)
+		add_item(round, left[i]);
+}
+
+/* False: nothing came within IDLE_MS. */
+static bool take_round(struct pipeline *pipeline, struct round *round)
+{
+	take_left(round);
+	struct queue_item *first = round->count ? NULL : queue_pop(pipeline->queue, IDLE_MS);
+	if (first)
+		add_item(round, (struct work *)first);
+	if (!round->count)
+		return false;
+	round->until_ms = clock_mono_ms() + pipeline->options.group_ms;
+	take_waiting(pipeline, round);
+	return true;
 }
 
 static void run_control(struct control *control, struct store_tx *tx)
@@ -125,6 +155,11 @@ static void apply_round(struct plan *plan, struct round *round)
 	struct error err;
 
 	for (size_t i = 0; i < round->count; i++) {
+		if (i && clock_mono_ms() >= round->until_ms) {
+			round->left += round->count - i;
+			round->count = i;
+			return;
+		}
 		if (round->items[i]->is_control)
 			run_control((struct control *)round->items[i], plan->tx);
 		else if (plan_batch(plan, (struct ingest *)round->items[i], &err) != OK)
@@ -153,7 +188,7 @@ static void hand_to_consumers(struct pipeline *pipeline, struct group *group)
 
 	atomic_store(&pipeline->figures.committed_seq, group->seq);
 	atomic_init(&group->refs, pipeline->extract_count);
-	atomic_fetch_add(&pipeline->backlog_bytes, group->plain.len);
+	atomic_fetch_add(&pipeline->backlog_bytes, group->bytes);
 	for (unsigned i = 0; i < pipeline->extract_count; i++) {
 		struct extract_item *item = mem_zeroed(sizeof *item);
 		if (!item)
@@ -208,8 +243,7 @@ static enum status commit_round(struct pipeline *pipeline, struct round *round, 
 	struct store_tx *tx;
 	struct plan plan;
 
-	buf_reset(&pipeline->journal.plain);
-	pipeline->journal.slice_count = 0;
+	journal_writer_reset(&pipeline->journal);
 	TRY(store_tx_begin(&tx, pipeline->options.store, err));
 	pipeline->round++;
 	enum status status = plan_open(&plan, pipeline, tx, pipeline->next_seq, err);
@@ -237,7 +271,7 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 		return;
 	}
 	for (size_t i = 0; i < round->count; i++) {
-		struct round alone = {.items = {round->items[i]}, .count = 1};
+		struct round alone = {.items = {round->items[i]}, .count = 1, .until_ms = INT64_MAX};
 		write_round(pipeline, &alone);
 	}
 }
@@ -253,15 +287,14 @@ static void checkpoint(struct pipeline *pipeline, bool is_idle)
 void *writer_run(void *context)
 {
 	struct pipeline *pipeline = context;
-	struct round *round = mem_alloc(sizeof *round);
+	struct round *round = mem_zeroed(sizeof *round);
 	bool has_written = false;
 
 	pthread_setname_np(pthread_self(), "writer");
 	if (!round)
 		abort();
 	for (;;) {
-		struct queue_item *first = queue_pop(pipeline->queue, IDLE_MS);
-		if (!first) {
+		if (!take_round(pipeline, round)) {
 			if (queue_is_closed(pipeline->queue))
 				break;
 			if (has_written)
@@ -269,7 +302,6 @@ void *writer_run(void *context)
 			has_written = false;
 			continue;
 		}
-		take_round(pipeline, round, (struct work *)first);
 		write_round(pipeline, round);
 		has_written = true;
 		checkpoint(pipeline, false);

@@ -27,7 +27,8 @@ struct shape {
 };
 
 /* Takes the known values before the i-th; decoder and encoder share it. */
-static uint64_t foretell(const struct shape *shape, const int64_t *values, size_t i)
+static inline __attribute__((always_inline)) uint64_t foretell(
+	const struct shape *shape, const int64_t *values, size_t i)
 {
 	switch (shape->model) {
 	case MODEL_LINE:
@@ -217,7 +218,7 @@ struct bit_reader {
 };
 
 /* At least 56 bits from here on; zeros behind the end. */
-static uint64_t peek(const struct bit_reader *r)
+static inline __attribute__((always_inline)) uint64_t peek(const struct bit_reader *r)
 {
 	size_t byte = r->at / 8;
 	uint64_t word = 0;
@@ -229,7 +230,7 @@ static uint64_t peek(const struct bit_reader *r)
 	return le64toh(word) >> (r->at % 8);
 }
 
-static uint64_t take(struct bit_reader *r, unsigned count)
+static inline __attribute__((always_inline)) uint64_t take(struct bit_reader *r, unsigned count)
 {
 	uint64_t bits = count ? peek(r) & (UINT64_MAX >> (WORD_BITS - count)) : 0;
 
@@ -246,17 +247,35 @@ static uint64_t take_word(struct bit_reader *r, unsigned count)
 	return low | take(r, count - 32) << 32;
 }
 
-static uint64_t take_residual(struct bit_reader *r, unsigned width)
+static inline __attribute__((always_inline)) uint64_t take_residual(struct bit_reader *r, unsigned width)
 {
 	/* The bits above the 56 known ones are zero, so their complement ends every run. */
-	unsigned unary = (unsigned)__builtin_ctzll(~peek(r) | (uint64_t)1 << LONGEST_UNARY);
+	uint64_t word = peek(r);
+	unsigned unary = (unsigned)__builtin_ctzll(~word | (uint64_t)1 << LONGEST_UNARY), all = unary + 1 + width;
 
+	if (unary < LONGEST_UNARY && all <= WORD_BITS - 8) { /* all of it is in the word */
+		r->at += all;
+		r->has_failed = r->has_failed || r->at > r->len * 8;
+		return (uint64_t)unary << width | (word >> (unary + 1) & (((uint64_t)1 << width) - 1));
+	}
 	if (unary == LONGEST_UNARY) {
 		take(r, LONGEST_UNARY);
 		return take_word(r, WORD_BITS);
 	}
 	take(r, unary + 1);
 	return (uint64_t)unary << width | take_word(r, width);
+}
+
+static inline __attribute__((always_inline)) void take_values(
+	struct bit_reader *r, const struct shape *shape, enum model model, int64_t *values, size_t count)
+{
+	struct shape constant = *shape;
+
+	constant.model = model;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t residual = r->has_failed ? 0 : take_residual(r, constant.width);
+		values[i] = (int64_t)(foretell(&constant, values, i) + (uint64_t)unpack_zigzag(residual));
+	}
 }
 
 void column_unpack(struct unpacker *in, int64_t *values, size_t count)
@@ -270,9 +289,19 @@ void column_unpack(struct unpacker *in, int64_t *values, size_t count)
 	shape.first = (uint64_t)unpack_i64(in);
 	shape.slope = (uint64_t)unpack_i64(in);
 	struct bit_reader r = {(const unsigned char *)in->rest.ptr, in->rest.len, 0, in->has_failed};
-	for (size_t i = 0; i < count; i++) {
-		uint64_t residual = shape.model == MODEL_LINE || r.has_failed ? 0 : take_residual(&r, shape.width);
-		values[i] = (int64_t)(foretell(&shape, values, i) + (uint64_t)unpack_zigzag(residual));
+	switch (shape.model) { /* a loop each, in which the model is a constant */
+	case MODEL_LINE:
+		for (size_t i = 0; i < count; i++)
+			values[i] = (int64_t)(shape.first + i * shape.slope);
+		return;
+	case MODEL_LEVEL:
+		take_values(&r, &shape, MODEL_LEVEL, values, count);
+		break;
+	case MODEL_SLOPE:
+		take_values(&r, &shape, MODEL_SLOPE, values, count);
+		break;
+	default:
+		take_values(&r, &shape, MODEL_DOUBLE, values, count);
 	}
 	in->has_failed = r.has_failed;
 	in->rest = span_skip(in->rest, (r.at + 7) / 8);

@@ -84,8 +84,12 @@ enum status store_read_job(struct store_reader *reader, struct arena *arena, str
 	struct error *err) MUST_CHECK; /* ERR_NOT_FOUND names the job */
 enum status store_read_job_by_id(struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_row *out,
 	struct error *err) MUST_CHECK;
-/* Removes a job and everything that belongs to it but the journal (whose lines are then nobody's and are skipped). */
+/* The job is gone at once, and everything small that belongs to it; its lines in the journal are then nobody's and are skipped.
+ * Its text and points are taken away by store_sweep_dead. */
 enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+/* Takes away about `limit` rows of deleted jobs; *has_more: call again, in another transaction. */
+enum status store_sweep_dead(struct store_tx *tx, size_t limit, bool *has_more, struct error *err) MUST_CHECK;
+enum status store_has_dead(struct store_reader *reader, bool *has_dead, struct error *err) MUST_CHECK;
 
 struct transition_row {
 	struct span status; /* SageMaker's SecondaryStatus */
@@ -182,10 +186,13 @@ enum status store_read_series(struct store_reader *reader, struct arena *arena, 
 enum status store_append_journal(struct store_tx *tx, uint64_t seq, struct span record, struct error *err) MUST_CHECK;
 enum status store_read_journal(struct store_reader *reader, struct arena *arena, uint64_t seq, struct span *record,
 	struct error *err) MUST_CHECK; /* ERR_NOT_FOUND: sealed and gone */
-/* The oldest row with a number >= *seq: sets *seq; record empty when there is none. */
+/* The oldest row with a number >= *seq: sets *seq; record.ptr is NULL when there is none. */
 enum status store_next_journal(struct store_reader *reader, struct arena *arena, uint64_t *seq, struct span *record,
 	struct error *err) MUST_CHECK;
 /* The newest number ever given (its row always stays), 0 in a new database; and what the rows weigh. */
+/* The two numbers alone: the sum takes a look at every row. 0: the journal is empty. */
+enum status store_journal_range(
+	struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq, struct error *err) MUST_CHECK;
 enum status store_journal_figures(struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq,
 	uint64_t *bytes, struct error *err) MUST_CHECK;
 /* Deletes rows below before_seq, at most limit of them, never the newest. */
@@ -201,6 +208,7 @@ struct block_row {
 	int64_t last_ms;
 	uint64_t raw_bytes;
 	struct span data; /* store/block.h */
+	struct span filter; /* store/log_filter.h: put with the block (empty: none); not read with it */
 };
 /* Replaces a block that starts at the same line (the open last block grows by being written again). */
 enum status store_put_block(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
@@ -209,6 +217,19 @@ enum status store_read_block(struct store_reader *reader, struct arena *arena, i
 	uint64_t line, struct block_row *out, struct error *err) MUST_CHECK;
 enum status store_read_last_block(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct block_row *out, struct error *err) MUST_CHECK;
+
+/* What a search plans by: the blocks of a job (stream_id 0: of all its streams) without their text. */
+struct block_head {
+	uint32_t stream_id;
+	uint64_t first_line;
+	int64_t first_ms;
+	int64_t last_ms;
+};
+enum status store_read_block_heads(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct block_head **out, size_t *count, struct error *err) MUST_CHECK;
+/* What a block's text may hold; empty when nobody knows. */
+enum status store_read_log_filter(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	uint64_t first_line, struct span *filter, struct error *err) MUST_CHECK;
 
 struct chunk_row {
 	int64_t job_id;
@@ -228,6 +249,98 @@ enum status store_read_chunk(struct store_reader *reader, struct arena *arena, i
 	uint64_t ordinal, struct chunk_row *out, struct error *err) MUST_CHECK;
 enum status store_read_last_chunk(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
 	struct chunk_row *out, struct error *err) MUST_CHECK;
+
+/* ---- retention: log text is the one thing that limits delete ---- */
+struct retention {
+	bool is_pinned; /* of a job: its text stays, whatever the limits */
+	int64_t max_age_ms; /* after the job's end; 0: the limit of the next wider scope, or none */
+	uint64_t max_bytes; /* of one job's text, as sent; 0: as above */
+};
+struct team_retention {
+	struct span team; /* "": the server's */
+	struct retention retention;
+};
+enum status store_put_job_retention(
+	struct store_tx *tx, int64_t job_id, const struct retention *retention, struct error *err) MUST_CHECK;
+enum status store_read_job_retention(struct store_reader *reader, int64_t job_id, struct retention *out,
+	struct error *err) MUST_CHECK; /* zeroes: none */
+enum status store_put_team_retention(
+	struct store_tx *tx, struct span team, const struct retention *retention, struct error *err) MUST_CHECK;
+enum status store_read_team_retentions(struct store_reader *reader, struct arena *arena, struct team_retention **out,
+	size_t *count, struct error *err) MUST_CHECK;
+
+/* A job that has ended, is not pinned, and still has text. */
+struct expendable {
+	int64_t job_id;
+	struct span name;
+	struct span team;
+	int64_t ended_ms; /* its end; of one that nobody ended: its last line's time */
+	uint64_t stored_bytes; /* what its blocks take */
+	uint64_t text_bytes; /* what its text was, as sent */
+	struct retention retention; /* its own */
+};
+/* Oldest end first, from behind (after_ms, after_id) on. silent_before_ms: one that nobody ended counts as ended when its last
+ * line is older. */
+enum status store_read_expendable(struct store_reader *reader, struct arena *arena, int64_t after_ms, int64_t after_id,
+	int64_t silent_before_ms, size_t limit, struct expendable **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct text_deletion {
+	int64_t job_id;
+	int64_t now_ms;
+	struct span reason; /* "budget", "age", "size" */
+	uint64_t keep_bytes; /* of text as sent: the newest stay; 0: all go */
+	size_t max_blocks; /* in this transaction */
+};
+/* Deletes the oldest blocks; *deleted: how many. */
+enum status store_delete_text(
+	struct store_tx *tx, const struct text_deletion *deletion, size_t *deleted, struct error *err) MUST_CHECK;
+
+struct expired_text {
+	uint32_t stream_id;
+	uint64_t first_kept_line;
+	uint64_t bytes;
+	int64_t first_ms, last_ms;
+	int64_t deleted_ms;
+	struct span reason;
+};
+/* stream_id 0: of all streams. */
+enum status store_read_expired(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct expired_text **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
+enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
+/* What the file system that the database is on has free for us, in bytes. */
+enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
+/* ---- pyramids: what charts read instead of points ---- */
+struct pyramid_row {
+	int64_t job_id;
+	uint32_t series_id;
+	uint64_t points; /* it covers the points before this ordinal; 0: there is none */
+	struct span data; /* store/pyramid.h: its heads */
+};
+/* One level of one attempt and axis. */
+struct pyramid_level {
+	int64_t job_id;
+	uint32_t series_id;
+	uint32_t attempt;
+	unsigned axis; /* enum pyramid_axis */
+	unsigned level;
+};
+enum status store_put_pyramid(struct store_tx *tx, const struct pyramid_row *row, struct error *err) MUST_CHECK;
+enum status store_read_pyramid(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
+	struct pyramid_row *out, struct error *err) MUST_CHECK;
+enum status store_put_buckets(struct store_tx *tx, const struct pyramid_level *level, int64_t position,
+	struct span data, struct error *err) MUST_CHECK; /* replaces */
+/* The rows with positions first..last that there are, in order, to `take`. */
+enum status store_read_buckets(struct store_reader *reader, struct arena *arena, const struct pyramid_level *level,
+	int64_t first, int64_t last,
+	enum status (*take)(void *context, int64_t position, struct span data, struct error *err), void *context,
+	struct error *err) MUST_CHECK;
+enum status store_delete_buckets(struct store_tx *tx, const struct pyramid_level *level, struct error *err) MUST_CHECK;
+/* Behind *job_id and *series_id, of the next look_at series, the first with at least `lag` sealed points that its pyramid
+ * does not cover; both are moved on, and to the front again at the end. */
+enum status store_find_lagging_series(struct store_reader *reader, int64_t *job_id, uint32_t *series_id, uint64_t lag,
+	size_t look_at, uint64_t *sealed_points, bool *is_found, struct error *err) MUST_CHECK;
 
 /* ---- incidents ---- */
 struct incident_row {

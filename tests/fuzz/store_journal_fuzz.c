@@ -7,9 +7,17 @@ enum { MAX_BYTES = 1 << 24 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void walk(const struct journal_slice *slices, size_t count)
+static void walk(struct journal_slice *slices, size_t count, struct zstd *zstd)
 {
+	AUTO_DONE(buf) text = BUF_INIT(MAX_BYTES);
+	struct error err = {0};
+
 	for (size_t i = 0; i < count; i++) {
+		if (journal_open_slice(&slices[i], zstd, &text, &err) != OK) {
+			if (!err.text[0])
+				abort();
+			continue;
+		}
 		struct journal_cursor cursor = journal_lines(&slices[i]);
 		struct line line;
 		size_t lines = 0;
@@ -25,21 +33,37 @@ static void walk(const struct journal_slice *slices, size_t count)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void unpack(struct span record, struct zstd *zstd)
 {
-	AUTO(zstd) zstd = zstd_new();
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) plain = BUF_INIT(MAX_BYTES);
-	struct span bytes = span_of((const char *)data, size);
 	struct journal_slice *slices;
 	struct error err = {0};
 	size_t count;
 
-	if (journal_unpack(bytes, zstd, &plain, &slices, &count, arena, &err) == OK)
-		walk(slices, count);
+	if (journal_unpack(record, zstd, &plain, &slices, &count, arena, &err) == OK)
+		walk(slices, count, zstd);
 	else if (!err.text[0])
 		abort();
-	if (journal_slices(bytes, &slices, &count, arena, &err) == OK)
-		walk(slices, count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	AUTO(zstd) zstd = zstd_new();
+	AUTO_DONE(buf) frame = BUF_INIT(MAX_BYTES);
+	AUTO_DONE(buf) framed = BUF_INIT(MAX_BYTES);
+	struct span bytes = span_of((const char *)data, size);
+
+	unpack(bytes, zstd);
+	/* A frame is often broken by chance, so the bytes are also tried as its content, in both formats. */
+	if (zstd_pack(zstd, bytes, 1, &frame, NULL) != OK)
+		return 0;
+	buf_append_char(&framed, 1);
+	buf_append_span(&framed, buf_span(&frame));
+	unpack(buf_span(&framed), zstd);
+	buf_reset(&framed);
+	buf_append_char(&framed, 2);
+	pack_span(&framed, buf_span(&frame));
+	unpack(buf_span(&framed), zstd);
 	return 0;
 }

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import os
 import random
+import sqlite3
 import threading
 
 from smserver import wait_until
@@ -25,7 +26,7 @@ class Client:
 
     def next_batch(self):
         if not self.batch:
-            self.batch_lines = self.chance.choice((1, 3, 20, 200))
+            self.batch_lines = self.chance.choice((1, 3, 20, 200, 200, 9000)) # the largest goes as a block
             first = self.acknowledged_lines
             self.batch = b"".join(b"step: %d loss: %d.5\n" % (n, n % 97) for n in range(first, first + self.batch_lines))
 
@@ -147,6 +148,40 @@ def test_incident_is_found_once_over_a_kill(server):
     again = server.get("/api/v1/incidents").body["incidents"]
     assert [row["id"] for row in again] == [row["id"] for row in incidents]
     assert again[0]["opened_step"] == incidents[0]["opened_step"]
+
+
+def damage_journal(server, seq):
+    """Flips a byte in the middle of one record."""
+    with contextlib.closing(sqlite3.connect(server.database)) as database:
+        (record,) = database.execute("SELECT record FROM journal WHERE seq = ?", (seq,)).fetchone()
+        middle = len(record) // 2
+        database.execute("UPDATE journal SET record = ? WHERE seq = ?",
+            (record[:middle] + bytes([record[middle] ^ 0xff]) + record[middle + 1:], seq))
+        database.commit()
+
+
+def test_a_damaged_journal_record_harms_its_own_lines_alone(make_server):
+    server = make_server()
+    for stream in ("algo-1", "algo-2"):
+        for part in range(3):
+            reply = server.post(f"/api/v1/logs?job=hurt&stream={stream}", "".join(f"step: {part * 10 + n} loss: 1.5\n" for n in range(10)))
+            assert reply.status == 200, reply
+            if (stream, part) == ("algo-1", 1):
+                seq = int(reply.body["seq"])
+    server.kill()
+    damage_journal(server, seq)
+    server.start("127.0.0.1:0", "--seal-age", "100ms")
+    server.wait_for_log(f"event=journal_damaged seq={seq} ")
+    server.wait_for_log('event=lines_lost job="hurt" stream="algo-1" first_line=10 lines=10')
+    wait_until(lambda: "\nsmfleet_lost_lines_total 10\n" in server.get("/metrics").body, what="the count of lost lines")
+    wait_until(lambda: "\nsmfleet_sealed_lines_total 60\n" in server.get("/metrics").body, what="the seal of all else")
+    assert server.post("/api/v1/logs?job=hurt&stream=algo-1", "step: 30 loss: 1.5\n").status == 200
+    texts = [line["text"] for line in server.lines("hurt", "algo-1")]
+    lost = "(lost: the journal record of this line is damaged)"
+    assert texts == [lost if 10 <= n < 20 else f"step: {n} loss: 1.5" for n in range(31)]
+    assert [line["text"] for line in server.lines("hurt", "algo-2")] == [f"step: {n} loss: 1.5" for n in range(30)]
+    assert server.wait_for_points("hurt", "train:loss", 30, "algo-2")["last_step"] == 29
+    server.wait_for_points("hurt", "train:loss", 21, "algo-1")
 
 
 def test_another_server_on_the_same_database_is_refused(server, make_server):

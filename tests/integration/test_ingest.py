@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import random
+import re
+import select
 import shutil
 import socket
 import subprocess
@@ -137,6 +139,33 @@ def test_half_a_line_waits_for_its_end(server):
         response.begin()
         assert json.loads(response.read())["accepted"] == 2
     assert texts(server) == ["whole", "half."]
+
+
+def test_open_slices_are_no_place_to_keep_memory(make_server):
+    """Bodies that stop in the middle of a slice: together they hold --queue-bytes at most, and what was read beyond that once."""
+    server = make_server("--queue-bytes", "1MiB")
+    lines = b"a line that somebody sends and then leaves lying\n" * 8000
+    connections = [socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) for _ in range(8)]
+    for number, connection in enumerate(connections):
+        connection.sendall(f"POST /api/v1/logs?job=j&stream=s{number} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+            "Content-Length: 10000000\r\n\r\n".encode())
+        connection.sendall(lines)
+    most = 0
+
+    def figure(name):
+        return int(re.search(rf"^smfleet_{name} (\d+)$", server.get("/metrics").body, re.MULTILINE).group(1))
+
+    def is_stored():
+        nonlocal most
+        most = max(most, figure("open_slice_bytes"))
+        # a first slice that finds extraction far behind is refused whole
+        refused, _, _ = select.select(connections, [], [], 0)
+        return figure("lines_total") == (8 - len(refused)) * 8000 > 0
+    wait_until(is_stored, what="all whole lines, though no body has ended")
+    assert 0 < most < 2 << 20
+    for connection in connections:
+        connection.close()
+    wait_until(lambda: figure("open_slice_bytes") == 0, what="the memory of uploads that are gone")
 
 
 @pytest.mark.parametrize("name", ["a/b", "größe", "with space", "100%", "x" * 255, "a,b", "a+b", "."])

@@ -34,7 +34,7 @@ def wait_until(condition, timeout=PATIENCE_S, what="the condition"):
 
 
 def find_binary(name):
-    for folder in (BUILD_DIR, BUILD_DIR / "server/cli", BUILD_DIR / "server/app"):
+    for folder in (BUILD_DIR, BUILD_DIR / "server/cli", BUILD_DIR / "server/app", BUILD_DIR / "tests"):
         if (folder / name).is_file():
             return str(folder / name)
     raise FileNotFoundError(f"no {name} below {BUILD_DIR}; build it first (or set SM_BUILD_DIR)")

@@ -18,7 +18,8 @@ enum status store_put_block(struct store_tx *tx, const struct block_row *row, st
 	bind_i64(&s, row->last_ms);
 	bind_u64(&s, row->raw_bytes);
 	bind_blob(&s, row->data);
-	return statement_run(&s, err);
+	TRY(statement_run(&s, err));
+	return log_filter_put(tx, row, err);
 }
 
 #define BLOCKS                                                                                                         \

@@ -142,33 +142,97 @@ enum status store_read_job_by_id(
 		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 }
 
+static enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), sql, err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
 enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err)
 {
 	/* jobs comes last: while it fails half-way, the job is still found. */
 	static const char *const deletes[] = {
 		"DELETE FROM deliveries WHERE job_id = ?",
 		"DELETE FROM incidents WHERE job_id = ?",
-		"DELETE FROM chunks WHERE job_id = ?",
-		"DELETE FROM blocks WHERE job_id = ?",
-		"DELETE FROM series WHERE job_id = ?",
-		"DELETE FROM streams WHERE job_id = ?",
 		"DELETE FROM summaries WHERE job_id = ?",
 		"DELETE FROM job_counts WHERE job_id = ?",
 		"DELETE FROM definitions WHERE job_id = ?",
 		"DELETE FROM transitions WHERE job_id = ?",
 		"DELETE FROM attributes WHERE job_id = ?",
+		"DELETE FROM job_retention WHERE job_id = ?",
+		"DELETE FROM expired_text WHERE job_id = ?",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
 
-	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++) {
+	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
+		TRY(run_for_job(tx, deletes[i], job_id, err));
+	if (!sqlite3_changes(tx_on(tx)->db))
+		return error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
+	return run_for_job(tx, "INSERT INTO dead_jobs (job_id) VALUES (?)", job_id, err);
+}
+
+/* One table of a dead job. The rows of one statement are bounded, and so is what it writes. */
+static enum status sweep_table(struct store_tx *tx, const char *sql, int64_t job_id, size_t *left, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), sql, err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, (int64_t)*left);
+	TRY(statement_run(&s, err));
+	size_t gone = (size_t)sqlite3_changes(tx_on(tx)->db);
+	*left -= gone < *left ? gone : *left;
+	return OK;
+}
+
+#define SWEEP(table, key)                                                                                              \
+	"DELETE FROM " table " WHERE (job_id, " key ") IN (SELECT job_id, " key " FROM " table                         \
+	" WHERE job_id = ?1 LIMIT ?2)"
+
+static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, struct error *err)
+{
+	static const char *const sweeps[] = {
+		"DELETE FROM blocks WHERE rowid IN (SELECT rowid FROM blocks WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("pyramid_rows", "series_id, attempt, axis, level, position"),
+		SWEEP("pyramids", "series_id"),
+		"DELETE FROM log_filters WHERE rowid IN (SELECT rowid FROM log_filters WHERE job_id = ?1 LIMIT ?2)",
+		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("series", "series_id"),
+		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
+	};
+
+	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++)
+		TRY(sweep_table(tx, sweeps[i], job_id, left, err));
+	return *left ? run_for_job(tx, "DELETE FROM dead_jobs WHERE job_id = ?", job_id, err) : OK;
+}
+
+enum status store_sweep_dead(struct store_tx *tx, size_t limit, bool *has_more, struct error *err)
+{
+	size_t left = limit;
+	bool has_row = true;
+
+	while (left && has_row) {
 		AUTO_DONE(statement) s = {0};
-		TRY(statement_open(&s, tx_on(tx), deletes[i], err));
-		bind_i64(&s, job_id);
-		TRY(statement_run(&s, err));
+		TRY(statement_open(&s, tx_on(tx), "SELECT job_id FROM dead_jobs LIMIT 1", err));
+		TRY(statement_step(&s, &has_row, err));
+		int64_t job_id = has_row ? column_i64(&s) : 0;
+		statement_done(&s);
+		if (has_row)
+			TRY(sweep_job(tx, job_id, &left, err));
 	}
-	return sqlite3_changes(tx_on(tx)->db)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
+	*has_more = has_row;
+	return OK;
+}
+
+enum status store_has_dead(struct store_reader *reader, bool *has_dead, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT 1 FROM dead_jobs LIMIT 1", err));
+	return statement_step(&s, has_dead, err);
 }
 
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err)

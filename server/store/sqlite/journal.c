@@ -41,7 +41,7 @@ enum status store_next_journal(
 	bind_u64(&s, *seq);
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row) {
-		*record = SPAN("");
+		*record = (struct span){0};
 		return OK;
 	}
 	uint64_t found = column_u64(&s);
@@ -52,23 +52,32 @@ enum status store_next_journal(
 	return OK;
 }
 
+enum status store_journal_range(
+	struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT (SELECT coalesce(max(seq), 0) FROM journal), (SELECT coalesce(min(seq), 0) FROM journal)",
+		err));
+	TRY(statement_step(&s, &has_row, err));
+	*newest_seq = column_u64(&s);
+	*oldest_seq = column_u64(&s);
+	return OK;
+}
+
 enum status store_journal_figures(
 	struct store_reader *reader, uint64_t *newest_seq, uint64_t *oldest_seq, uint64_t *bytes, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
+	TRY(store_journal_range(reader, newest_seq, oldest_seq, err));
 	/* length() of a blob comes from the row's header: the records themselves are not read. */
-	TRY(statement_open(&s, reader,
-		"SELECT (SELECT coalesce(max(seq), 0) FROM journal), (SELECT coalesce(min(seq), 0) FROM journal),"
-		" (SELECT coalesce(sum(length(record)), 0) FROM journal)",
-		err));
+	TRY(statement_open(&s, reader, "SELECT coalesce(sum(length(record)), 0) FROM journal", err));
 	TRY(statement_step(&s, &has_row, err));
-	uint64_t newest = column_u64(&s), oldest = 0;
-	oldest = column_u64(&s);
 	*bytes = column_u64(&s);
-	*newest_seq = newest;
-	*oldest_seq = oldest;
 	return OK;
 }
 

@@ -40,7 +40,7 @@ struct store_tx {
 struct store {
 	char *path;
 	int lock_fd;
-	size_t wal_bytes;
+	uint64_t wal_frames; /* beyond these the WAL is moved into the file at once */
 	size_t reader_cache_bytes;
 	struct store_reader *writer;
 	struct store_tx tx; /* at most one */
@@ -132,6 +132,9 @@ void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size
 
 /* A number that was never given before. */
 enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err) MUST_CHECK;
+
+/* ---- log_filters.c ---- */
+enum status log_filter_put(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
 
 static inline struct store_reader *tx_on(struct store_tx *tx)
 {

@@ -278,7 +278,7 @@ void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size
 enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	bool has_row;
+	bool has_row = false;
 
 	TRY(statement_open(&s, tx_on(tx), "UPDATE counters SET last = last + 1 WHERE name = ? RETURNING last", err));
 	bind_text(&s, span_from(counter));

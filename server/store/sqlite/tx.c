@@ -14,13 +14,13 @@ enum status store_open(struct store **out, const struct store_options *options, 
 {
 	AUTO(store) store = mem_zeroed(sizeof *store);
 	struct store_options all = *options;
+	int64_t page_bytes;
 
 	if (!store)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	all.wal_bytes = all.wal_bytes ? all.wal_bytes : DEFAULT_WAL_BYTES;
 	all.writer_cache_bytes = all.writer_cache_bytes ? all.writer_cache_bytes : DEFAULT_WRITER_CACHE_BYTES;
 	store->lock_fd = -1;
-	store->wal_bytes = all.wal_bytes;
 	store->reader_cache_bytes = all.reader_cache_bytes ? all.reader_cache_bytes : DEFAULT_READER_CACHE_BYTES;
 	store->path = mem_copy_string(all.path);
 	if (!store->path)
@@ -28,6 +28,8 @@ enum status store_open(struct store **out, const struct store_options *options, 
 	TRY(lock_take(&store->lock_fd, store->path, err));
 	TRY(connection_open_writer(&store->writer, &all, err));
 	TRY(migrate(store->writer, err));
+	TRY(connection_number(store->writer, "PRAGMA page_size", &page_bytes, err));
+	store->wal_frames = all.wal_bytes / ((uint64_t)page_bytes + WAL_FRAME_HEADER_BYTES);
 	*out = store;
 	store = NULL;
 	return OK;
@@ -135,24 +137,13 @@ void store_tx_undo(struct store_tx *tx)
 		sqlite3_exec(on->db, "ROLLBACK TO slice; RELEASE slice", NULL, NULL, NULL);
 }
 
-static enum status wal_limit_frames(struct store *store, uint64_t *frames, struct error *err)
-{
-	int64_t page_bytes;
-
-	TRY(connection_number(store->writer, "PRAGMA page_size", &page_bytes, err));
-	*frames = store->wal_bytes / ((uint64_t)page_bytes + WAL_FRAME_HEADER_BYTES);
-	return OK;
-}
-
 enum status store_checkpoint(struct store *store, bool is_idle, struct error *err)
 {
 	struct store_reader *on = store->writer;
-	uint64_t limit;
 
 	if (!on->wal_frames)
 		return OK;
-	TRY(wal_limit_frames(store, &limit, err));
-	bool is_over = on->wal_frames >= limit;
+	bool is_over = on->wal_frames >= store->wal_frames;
 	if (!is_over && !is_idle)
 		return OK;
 	int mode = is_over ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, frames = 0, moved = 0;

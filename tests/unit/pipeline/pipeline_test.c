@@ -1,5 +1,7 @@
 /* The whole pipeline over a real database: what is read must not depend on when it was sealed, stopped or restarted. */
 #include "pipeline/pipeline.h"
+#include "store/block.h"
+#include "store/journal_record.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -195,7 +197,8 @@ static void print_incidents(struct store_reader *reader, struct arena *arena, st
 
 	CHECK_OK(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, &err));
 	/* their numbers are given in the order of the commits, which may differ: the set is what counts */
-	qsort(rows, count, sizeof *rows, by_key);
+	if (count)
+		qsort(rows, count, sizeof *rows, by_key);
 	for (size_t i = 0; i < count; i++)
 		buf_printf(out, "incident %.*s %s %llu %s %lld\n", SPAN_ARGS(rows[i].stream),
 			incident_kind_name(rows[i].incident.kind), (unsigned long long)rows[i].incident.opened_ordinal,
@@ -301,6 +304,192 @@ TEST(sealing_and_restarts_change_nothing)
 {
 	check_same(true, 5, true);
 	check_same(true, 1, false);
+}
+
+/* ---- large batches: text that is a block from the start ---- */
+
+enum { LARGE_LINES = 3000 };
+
+static struct batch *make_large_batch(int from)
+{
+	struct batch *batch = batch_new(1700000000000);
+	struct batch_part *part = batch ? batch_part(batch, SPAN("run"), SPAN("algo-1")) : NULL;
+	char text[128];
+
+	CHECK(part);
+	for (int i = from; i < from + LARGE_LINES; i++) {
+		int len = snprintf(
+			text, sizeof text, "step %d loss %d.5 and what else there is to say on a long line", i, i % 97);
+		/* every hundredth has no time of its own, and is cut or holds a newline */
+		CHECK(batch_add(batch, part, i % 100 ? span_of(text, (size_t)len) : SPAN("two\nlines"),
+			i % 100 ? 1700000000000 + i : NO_TIME, i % 100 ? 0 : LINE_CUT, 80));
+	}
+	return batch;
+}
+
+static uint64_t count_lines(struct buf *all)
+{
+	struct span rest = buf_span(all), line;
+	uint64_t count = 0;
+
+	while (span_next(&rest, '\n', &line))
+		count += span_find(line, SPAN("and what else")) > 0;
+	return count;
+}
+
+/* As a crash leaves it when text was sealed ahead of its state. */
+static void put_block_ahead(struct rig *rig)
+{
+	AUTO(batch) batch = make_large_batch(0);
+	AUTO(zstd) zstd = zstd_new();
+	AUTO_DONE(buf) packed = BUF_INIT(1 << 24);
+	struct store_options options = {rig->path, 64 << 20, 1 << 20, 1 << 20};
+	struct line *lines = batch->parts[0].lines;
+	struct store *store;
+	struct store_tx *tx;
+
+	for (int i = 0; i < LARGE_LINES; i++)
+		lines[i].ts_ms = lines[i].ts_ms == NO_TIME ? batch->arrival_ms : lines[i].ts_ms;
+	CHECK_OK(store_open(&store, &options, &err));
+	CHECK_OK(store_tx_begin(&tx, store, &err));
+	for (int from = 0; from < LARGE_LINES; from += LARGE_LINES / 3) {
+		buf_reset(&packed);
+		CHECK_OK(block_pack(lines + from, LARGE_LINES / 3, zstd, &packed, &err));
+		struct block_row row = {.job_id = 1,
+			.stream_id = 1,
+			.first_line = (uint64_t)from,
+			.line_count = LARGE_LINES / 3,
+			.raw_bytes = batch->text_bytes / 3,
+			.first_ms = 1700000000000,
+			.last_ms = 1700000000000 + LARGE_LINES,
+			.data = buf_span(&packed)};
+		CHECK_OK(store_put_block(tx, &row, &err));
+	}
+	CHECK_OK(store_tx_commit(tx, &err));
+	store_free(store);
+}
+
+/* Text goes on behind them: a block that was written again from where the state stands would overlap the others. */
+static void check_blocks_ahead(struct rig *rig)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO(store_reader) reader = NULL;
+	struct block_row row;
+
+	CHECK_OK(store_reader_new(&reader, rig->store, &err));
+	CHECK_OK(store_read_block(reader, arena, 1, 1, 0, &row, &err));
+	CHECK_INT(row.line_count, LARGE_LINES / 3);
+}
+
+static void check_large(struct rig *rig, struct buf *want)
+{
+	AUTO_DONE(buf) got = BUF_INIT(1 << 24);
+
+	print_all(rig, &got);
+	check_texts(buf_span(&got), buf_span(want));
+}
+
+/* seals: while they come, and over a crash; is_ahead: a block lies in the file that no state tells of. */
+static void check_large_text(bool seals, bool is_ahead)
+{
+	AUTO_DONE(buf) want = BUF_INIT(1 << 24);
+	struct rig rig;
+
+	rig_make(&rig, seals);
+	for (int i = 0; i < 4; i++) {
+		CHECK_INT(send_batch(&rig, make_large_batch(i * LARGE_LINES)).accepted, LARGE_LINES);
+		if (i == 1)
+			CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "step 5999 loss 1.5", 5)).accepted, 1);
+	}
+	if (!seals) {
+		rig_close(&rig, false);
+		rig_open(&rig);
+		print_all(&rig, &want);
+		CHECK_INT(count_lines(&want), 4 * LARGE_LINES - 4 * LARGE_LINES / 100);
+	} else {
+		pipeline_drain(rig.pipeline, 5000);
+		print_all(&rig, &want);
+	}
+	rig_close(&rig, false);
+	if (is_ahead)
+		put_block_ahead(&rig);
+	rig.seals = true;
+	rig_open(&rig);
+	check_large(&rig, &want); /* in the middle of whatever the sealer does */
+	pipeline_drain(rig.pipeline, 5000);
+	CHECK_INT(atomic_load(&pipeline_figures(rig.pipeline)->lost_lines), 0);
+	check_large(&rig, &want);
+	if (is_ahead)
+		check_blocks_ahead(&rig);
+	rig_close(&rig, false);
+	rig_open(&rig);
+	CHECK_INT(atomic_load(&pipeline_figures(rig.pipeline)->extracted_seq), 5);
+	check_large(&rig, &want);
+	rig_close(&rig, true);
+	rig_remove(&rig);
+}
+
+TEST(large_text_is_the_same_sealed_and_not)
+{
+	check_large_text(false, false);
+	check_large_text(true, false);
+}
+
+TEST(text_ahead_of_its_state_is_read_once)
+{
+	check_large_text(false, true);
+}
+
+/* As the first release wrote it: the record of the lines that would have come next. */
+static void append_record_of_format_1(struct rig *rig)
+{
+	AUTO(zstd) zstd = zstd_new();
+	AUTO_DONE(buf) record = BUF_INIT(1 << 20);
+	struct store_options options = {rig->path, 64 << 20, 1 << 20, 1 << 20};
+	struct journal_writer writer = {0};
+	struct line line = {.text = SPAN("step 1 loss 1.5"), .ts_ms = NO_TIME};
+	struct journal_slice slice = {.job_id = 1,
+		.stream_id = 1,
+		.generation = 1,
+		.first_line = 1,
+		.first_byte = 16,
+		.arrival_ms = 1700000000000,
+		.line_count = 1,
+		.text_bytes = 16,
+		.sent_bytes = 16};
+	struct store *store;
+	struct store_tx *tx;
+
+	journal_add(&writer, &slice, &line);
+	buf_append_char(&record, 1);
+	CHECK_OK(zstd_pack(zstd, span_skip(buf_span(&writer.plain), 1), 1, &record, &err));
+	journal_writer_done(&writer);
+	CHECK_OK(store_open(&store, &options, &err));
+	CHECK_OK(store_tx_begin(&tx, store, &err));
+	CHECK_OK(store_append_journal(tx, 2, buf_span(&record), &err));
+	CHECK_OK(store_tx_commit(tx, &err));
+	store_free(store);
+}
+
+TEST(a_journal_of_the_first_release_is_replayed)
+{
+	AUTO_DONE(buf) all = BUF_INIT(1 << 20);
+	struct rig rig;
+
+	rig_make(&rig, false);
+	CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "step 0 loss 2.5", NO_TIME)).accepted, 1);
+	rig_close(&rig, false);
+	append_record_of_format_1(&rig);
+	rig.seals = true;
+	rig_open(&rig);
+	CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "step 2 loss 0.5", NO_TIME)).seq, 3);
+	pipeline_drain(rig.pipeline, 5000);
+	print_all(&rig, &all);
+	CHECK(span_find(buf_span(&all), SPAN("lines 3 bytes 48")) > 0);
+	CHECK(span_find(buf_span(&all), SPAN("\n1 1700000000000 step 1 loss 1.5\n")) > 0);
+	CHECK(span_find(buf_span(&all), SPAN("algo-1 loss 1 1700000000000 1.5 1 ")) > 0);
+	rig_close(&rig, true);
+	rig_remove(&rig);
 }
 
 /* ---- refusals ---- */

@@ -9,6 +9,7 @@ static const struct line lines[] = {
 	{.text = {"last", 4}, .ts_ms = INT64_MAX, .flags = 0},
 };
 enum { LINE_COUNT = sizeof lines / sizeof *lines };
+static const int64_t effective_ms[LINE_COUNT] = {1000, 1001, 999, INT64_MAX};
 
 static const struct journal_slice first = {.job_id = 7,
 	.stream_id = 3,
@@ -21,61 +22,120 @@ static const struct journal_slice first = {.job_id = 7,
 	.sent_bytes = 4242};
 static const struct journal_slice second = {.job_id = 8, .stream_id = 1, .arrival_ms = -1, .line_count = 0};
 
-static void check_slices(const struct journal_slice *slices, size_t count)
+static void check_lines(struct journal_slice *slice, struct zstd *zstd, struct buf *text, bool has_effective_times)
 {
 	struct line line;
 	size_t seen = 0;
 
-	CHECK_INT(count, 2);
-	CHECK_INT(slices[0].job_id, 7);
-	CHECK_INT(slices[0].stream_id, 3);
-	CHECK_INT(slices[0].generation, 2);
-	CHECK_INT(slices[0].first_line, 1ull << 40);
-	CHECK_INT(slices[0].first_byte, 1ull << 50);
-	CHECK_INT(slices[0].arrival_ms, 1700000000000);
-	CHECK_INT(slices[0].line_count, LINE_COUNT);
-	CHECK_INT(slices[0].text_bytes, 18);
-	CHECK_INT(slices[0].sent_bytes, 4242);
-	CHECK_INT(slices[1].arrival_ms, -1);
-	CHECK_INT(slices[1].line_count, 0);
-	struct journal_cursor cursor = journal_lines(&slices[0]);
+	CHECK_OK(journal_open_slice(slice, zstd, text, &err));
+	struct journal_cursor cursor = journal_lines(slice);
 	while (journal_next_line(&cursor, &line)) {
 		CHECK_SPAN(line.text, lines[seen].text);
-		CHECK_INT(line.ts_ms, lines[seen].ts_ms);
+		CHECK_INT(line.ts_ms, has_effective_times ? effective_ms[seen] : lines[seen].ts_ms);
 		CHECK_INT(line.flags, lines[seen].flags);
 		seen++;
 	}
 	CHECK_INT(seen, LINE_COUNT);
-	cursor = journal_lines(&slices[1]);
-	CHECK(!journal_next_line(&cursor, &line));
 }
 
-TEST(slices_come_back_packed_and_plain)
+static void check_head(const struct journal_slice *slice)
+{
+	CHECK_INT(slice->job_id, 7);
+	CHECK_INT(slice->stream_id, 3);
+	CHECK_INT(slice->generation, 2);
+	CHECK_INT(slice->first_line, 1ull << 40);
+	CHECK_INT(slice->first_byte, 1ull << 50);
+	CHECK_INT(slice->arrival_ms, 1700000000000);
+	CHECK_INT(slice->line_count, LINE_COUNT);
+	CHECK_INT(slice->text_bytes, 18);
+	CHECK_INT(slice->sent_bytes, 4242);
+}
+
+/* The same lines as a block, with a log time each. */
+static struct journal_slice make_block(struct zstd *zstd, struct buf *block)
+{
+	struct line timed[LINE_COUNT];
+	struct journal_slice slice = first;
+
+	for (size_t i = 0; i < LINE_COUNT; i++) {
+		timed[i] = lines[i];
+		timed[i].ts_ms = effective_ms[i];
+	}
+	CHECK_OK(block_pack(timed, LINE_COUNT, zstd, block, &err));
+	slice.kind = JOURNAL_BLOCK;
+	slice.block = buf_span(block);
+	slice.first_ms = 999;
+	slice.last_ms = INT64_MAX;
+	return slice;
+}
+
+TEST(slices_of_both_kinds_come_back)
 {
 	AUTO(zstd) zstd = zstd_new();
 	AUTO(arena) arena = arena_new();
 	AUTO_DONE(buf) record = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) kept = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) plain = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) block = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
 	struct journal_writer writer = {0};
-	struct journal_slice *slices = NULL;
+	struct journal_slice *slices = NULL, large = make_block(zstd, &block);
 	size_t count = 0;
 
 	for (int again = 0; again < 2; again++) { /* the writer is as new after each record */
 		buf_reset(&record);
 		buf_reset(&kept);
-		journal_add(&writer, &first, lines);
+		size_t body_at = journal_add(&writer, &first, lines), end = writer.plain.len;
+		journal_add(&writer, &large, NULL);
+		size_t plain_bytes = writer.plain.len, block_bytes = writer.blocks.len;
+		journal_add(&writer, &large, NULL); /* a batch whose later part failed */
+		journal_writer_cut(&writer, plain_bytes, block_bytes, 2);
 		journal_add(&writer, &second, NULL);
-		CHECK_INT(writer.slice_count, 2);
+		CHECK_INT(writer.slice_count, 3);
 		CHECK_OK(journal_pack(&writer, zstd, &kept, &record, &err));
 		CHECK_INT(writer.slice_count, 0);
 		CHECK_INT(writer.plain.len, 0);
-		CHECK_OK(journal_slices(buf_span(&kept), &slices, &count, arena, &err));
-		check_slices(slices, count);
+		CHECK_INT(writer.blocks.len, 0);
 		CHECK_OK(journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err));
-		check_slices(slices, count);
+		CHECK_INT(count, 3);
+		CHECK_SPAN(slices[0].body, span_of(kept.ptr + body_at, end - body_at));
+		check_head(&slices[0]);
+		check_lines(&slices[0], zstd, &text, false);
+		check_head(&slices[1]);
+		CHECK_SPAN(slices[1].block, buf_span(&block));
+		CHECK_INT(slices[1].first_ms, 999);
+		CHECK_INT(slices[1].last_ms, INT64_MAX);
+		check_lines(&slices[1], zstd, &text, true);
+		CHECK_INT(slices[2].arrival_ms, -1);
+		CHECK_OK(journal_open_slice(&slices[2], zstd, &text, &err));
+		struct journal_cursor cursor = journal_lines(&slices[2]);
+		struct line line;
+		CHECK(!journal_next_line(&cursor, &line));
 	}
-	buf_done(&writer.plain);
+	journal_writer_done(&writer);
+}
+
+/* A record as the first release wrote it: no kinds, and one frame alone. */
+TEST(a_record_of_format_1_is_read)
+{
+	AUTO(zstd) zstd = zstd_new();
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) record = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) plain = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	struct journal_writer writer = {0};
+	struct journal_slice *slices = NULL;
+	size_t count = 0;
+
+	journal_add(&writer, &first, lines);
+	buf_append_char(&record, 1);
+	CHECK_INT(writer.plain.ptr[0], JOURNAL_LINES);
+	CHECK_OK(zstd_pack(zstd, span_skip(buf_span(&writer.plain), 1), 1, &record, &err));
+	CHECK_OK(journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err));
+	CHECK_INT(count, 1);
+	check_head(&slices[0]);
+	check_lines(&slices[0], zstd, &text, false);
+	journal_writer_done(&writer);
 }
 
 TEST(a_damaged_record_is_refused)
@@ -85,20 +145,51 @@ TEST(a_damaged_record_is_refused)
 	AUTO_DONE(buf) record = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) kept = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) plain = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) block = BUF_INIT(1 << 20);
 	struct journal_writer writer = {0};
-	struct journal_slice *slices = NULL;
+	struct journal_slice *slices = NULL, large = make_block(zstd, &block);
 	size_t count = 0;
 
 	journal_add(&writer, &first, lines);
+	journal_add(&writer, &large, NULL);
 	CHECK_OK(journal_pack(&writer, zstd, &kept, &record, &err));
 	for (size_t len = 0; len < record.len; len++)
 		CHECK(journal_unpack(span_of(record.ptr, len), zstd, &plain, &slices, &count, arena, NULL) ==
 			ERR_INVALID);
-	for (size_t len = 1; len < kept.len; len++)
-		CHECK_FAILS(
-			journal_slices(span_of(kept.ptr, len), &slices, &count, arena, &err), ERR_INVALID, "slice 1");
+	buf_append_char(&record, 'x');
+	CHECK_FAILS(journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err), ERR_INVALID,
+		"1 bytes too many");
 	record.ptr[0] = 5;
 	CHECK_FAILS(
 		journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err), ERR_INVALID, "format 5");
-	buf_done(&writer.plain);
+	journal_writer_done(&writer);
+}
+
+/* The others of its record stay readable. */
+TEST(a_damaged_slice_is_named)
+{
+	AUTO(zstd) zstd = zstd_new();
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) record = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) kept = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) plain = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) block = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	struct journal_writer writer = {0};
+	struct journal_slice *slices = NULL, large = make_block(zstd, &block);
+	size_t count = 0;
+
+	journal_add(&writer, &large, NULL);
+	journal_add(&writer, &first, lines);
+	large.line_count++; /* more than the block holds */
+	journal_add(&writer, &large, NULL);
+	CHECK_OK(journal_pack(&writer, zstd, &kept, &record, &err));
+	record.ptr[record.len - 1] ^= 1; /* the last block's checksum */
+	CHECK_OK(journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err));
+	check_lines(&slices[0], zstd, &text, true);
+	check_lines(&slices[1], zstd, &text, false);
+	CHECK(journal_open_slice(&slices[2], zstd, &text, NULL) == ERR_INVALID);
+	record.ptr[record.len - 1] ^= 1;
+	CHECK_FAILS(journal_open_slice(&slices[2], zstd, &text, &err), ERR_INVALID, "does not hold 5 whole lines");
+	journal_writer_done(&writer);
 }

@@ -9,7 +9,7 @@ TEST(an_empty_journal_says_so)
 	CHECK_OK(store_journal_figures(h.reader, &newest, &oldest, &bytes, &err));
 	CHECK_INT(newest + oldest + bytes, 0);
 	CHECK_OK(store_next_journal(h.reader, h.arena, &seq, &record, &err));
-	CHECK_SPAN(record, SPAN(""));
+	CHECK(!record.ptr);
 	CHECK_FAILS(store_read_journal(h.reader, h.arena, 3, &record, &err), ERR_NOT_FOUND, "record 3");
 	harness_done(&h);
 }
@@ -53,7 +53,7 @@ TEST(records_are_read_in_order_and_trimmed_but_for_the_newest)
 
 static void put_block(struct harness *h, uint64_t first_line, uint64_t count, const char *data)
 {
-	struct block_row row = {1, 2, first_line, count, 10, 20, 30, span_from(data)};
+	struct block_row row = {1, 2, first_line, count, 10, 20, 30, span_from(data), SPAN("")};
 
 	CHECK_OK(store_put_block(h->tx, &row, &err));
 }

@@ -1,0 +1,60 @@
+/*
+ * Job: hits of a text or regular expression over all lines of a job, sealed or not, and a histogram of them over time.
+ *      Order: (log time, stream, line number), newest or oldest first; a hit's place never changes, so a cursor is a place.
+ * Ownership: results live in the caller's arena. Threads: workers; the pipeline's search pool works along.
+ */
+#pragma once
+
+#include "pipeline/pipeline.h"
+
+enum { LOG_HIT_RANGES = 16, LOG_HISTOGRAM_BUCKETS = 120 };
+
+struct log_place {
+	int64_t ts_ms;
+	uint32_t stream_id;
+	uint64_t line;
+};
+
+struct log_hit {
+	struct log_place place;
+	struct span stream; /* its name */
+	struct span text; /* of a long line the part around the first match */
+	size_t text_from; /* where in the line that part starts */
+	bool is_cut;
+	size_t range_count; /* matches in text, as byte offsets */
+	size_t ranges[LOG_HIT_RANGES][2];
+};
+
+struct log_search {
+	struct span job;
+	struct span stream; /* "": all */
+	struct span text;
+	bool is_regex, ignore_case, oldest_first, wants_histogram;
+	int64_t from_ms, to_ms; /* inclusive */
+	const struct log_place *after; /* NULL: from the start */
+	size_t limit;
+	size_t text_bytes; /* of one hit at most */
+	int64_t time_ms; /* then it ends with what it has */
+};
+
+struct log_bucket {
+	int64_t from_ms;
+	uint64_t count;
+};
+
+struct log_search_result {
+	struct log_hit *hits;
+	size_t count;
+	bool has_next;
+	struct log_place next;
+	bool is_partial; /* out of time: hits (and the histogram) are of what was read until then */
+	uint64_t limited; /* lines whose match was given up */
+	struct log_bucket *buckets;
+	size_t bucket_count;
+	int64_t bucket_width_ms;
+	uint64_t total; /* lines that match, with the histogram */
+};
+
+/* ERR_INVALID: the pattern, with column. ERR_NOT_FOUND: job or stream. */
+enum status pipeline_search_logs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct log_search *search, struct log_search_result *out, struct error *err) MUST_CHECK;

@@ -1,0 +1,102 @@
+/*
+ * Large batches are compressed where they come from, on the I/O thread, as the block that the sealer will store: text is
+ * compressed once in its life, and not by the one writer. Small ones wait for the writer, which compresses a group of them
+ * together: alone they would be four times the size.
+ */
+#include "pipeline/internal.h"
+
+#include "store/journal_points.h"
+
+enum { LARGE_BYTES = 128 << 10 };
+
+/* A compressor is 1 MB of memory: as many as are at work at once, and never more than this are kept. */
+struct zstd *pack_borrow(struct pipeline *pipeline)
+{
+	struct zstd *zstd = NULL;
+
+	pthread_mutex_lock(&pipeline->packers_mutex);
+	if (pipeline->packer_count)
+		zstd = pipeline->packers[--pipeline->packer_count];
+	pthread_mutex_unlock(&pipeline->packers_mutex);
+	return zstd ? zstd : zstd_new();
+}
+
+void pack_give_back(struct pipeline *pipeline, struct zstd *zstd)
+{
+	pthread_mutex_lock(&pipeline->packers_mutex);
+	if (pipeline->packer_count < PACKERS_MAX) {
+		pipeline->packers[pipeline->packer_count++] = zstd;
+		zstd = NULL;
+	}
+	pthread_mutex_unlock(&pipeline->packers_mutex);
+	zstd_free(zstd);
+}
+
+/* The texts lie in the content from now on: what they were copied from goes, all but the names. */
+static enum status move_texts(struct batch *batch, struct error *err)
+{
+	struct batch_part *part = &batch->parts[0];
+	struct span *names[] = {&part->job, &part->stream, &batch->host, &batch->team},
+		    copies[sizeof names / sizeof *names];
+	struct block_cursor cursor = block_lines(buf_span(&batch->content));
+	AUTO(arena) arena = arena_new();
+	struct line line;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!arena || !(copies[i] = arena_copy(arena, *names[i])).ptr)
+			return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		*names[i] = copies[i];
+	for (size_t i = 0; block_next_line(&cursor, &line); i++)
+		part->lines[i].text = line.text;
+	struct arena *old = batch->arena;
+	batch->arena = arena;
+	arena = old;
+	return OK;
+}
+
+static enum status pack(struct batch *batch, struct zstd *zstd, struct error *err)
+{
+	struct batch_part *part = &batch->parts[0];
+
+	for (size_t i = 0; i < part->count; i++)
+		part->lines[i].ts_ms = line_effective_ms(&part->lines[i], batch->arrival_ms);
+	batch->content = batch->block = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
+	/* without growing on the way: a log time is two bytes as a rule */
+	buf_reserve(&batch->content, batch->text_bytes + 2 * batch->line_count + 64);
+	TRY(block_lay_out(part->lines, part->count, &batch->content, err));
+	TRY(block_compress(buf_span(&batch->content), zstd, &batch->block, err));
+	return move_texts(batch, err);
+}
+
+/* Points are laid out as the journal holds them here, on the I/O thread. Anew each time: of a batch that the writer had no
+ * room for, there may be more by now. */
+static enum status pack_points(struct batch *batch, struct error *err)
+{
+	for (size_t i = 0; i < batch->part_count; i++) {
+		struct batch_part *part = &batch->parts[i];
+		part->points.max_bytes = JOURNAL_RECORD_MAX_BYTES;
+		buf_reset(&part->points);
+		journal_points_pack(part, &part->points);
+		TRY(buf_status(&part->points, err));
+	}
+	return OK;
+}
+
+enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err)
+{
+	if (batch->point_count)
+		return pack_points(batch, err);
+	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES || batch->block.len)
+		return OK;
+	struct zstd *zstd = pack_borrow(pipeline);
+	if (!zstd)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	enum status status = pack(batch, zstd, err);
+	pack_give_back(pipeline, zstd);
+	if (status != OK) { /* as it was: the texts moved last */
+		buf_done(&batch->content);
+		buf_done(&batch->block);
+	}
+	return status;
+}

@@ -1,0 +1,508 @@
+/*
+ * Retention. Over the budget the text of the job that ended first goes first; limits of age and size are a job's, else its
+ * team's, else the server's. Running and pinned jobs are never touched, and a disk that is full deletes nothing: it stops ingest.
+ */
+#include "pipeline/retention.h"
+
+#include "base/iso8601.h"
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum {
+	DISK_MS = 1000,
+	BUDGET_MS = 2000,
+	PLAN_MS = 60 * 1000, /* ages, sizes, forecast */
+	SLICE_BLOCKS = 32, /* about 4 MB of pages go to the free list in one transaction */
+	SWEEP_ROWS = 64,
+	VACUUM_PAGES = 500,
+	VACUUM_FROM_PAGES = 4096, /* what is free below this is used again soon */
+	PAGE_JOBS = 64,
+	NOTICE_JOBS_MAX = 100, /* that are told in one look that their text will go */
+	SAMPLES_MAX = 7 * 24,
+};
+
+static const int64_t hour_ms = 60 * 60 * 1000, day_ms = 24 * 60 * 60 * 1000;
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- the disk ---- */
+
+static enum status look_at_disk(struct pipeline *pipeline, struct error *err)
+{
+	struct pipeline_figures *figures = &pipeline->figures;
+	uint64_t free_bytes;
+
+	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
+	bool is_low = free_bytes < pipeline->options.min_free_bytes;
+	atomic_store(&figures->disk_free_bytes, free_bytes);
+	if (atomic_exchange(&figures->is_disk_low, is_low) != is_low)
+		log_line(is_low ? LOG_ERROR : LOG_INFO, is_low ? "disk_low" : "disk_has_room", "free_bytes=%" PRIu64,
+			free_bytes);
+	return OK;
+}
+
+/* ---- a slice ---- */
+
+struct slice {
+	struct pipeline *pipeline;
+	struct text_deletion deletion;
+	size_t deleted;
+};
+
+static enum status write_slice(void *context, struct store_tx *tx, struct error *err)
+{
+	struct slice *slice = context;
+
+	return store_delete_text(tx, &slice->deletion, &slice->deleted, err);
+}
+
+static enum status delete_slice(struct pipeline *pipeline, const struct expendable *job, const char *reason,
+	uint64_t keep_bytes, size_t *deleted, struct error *err)
+{
+	struct slice slice = {pipeline, {job->job_id, clock_wall_ms(), span_from(reason), keep_bytes, SLICE_BLOCKS}, 0};
+
+	TRY(pipeline_execute(pipeline, write_slice, &slice, err));
+	*deleted = slice.deleted;
+	atomic_fetch_add(&pipeline->figures.expired_blocks, slice.deleted);
+	return OK;
+}
+
+/* ---- the budget ---- */
+
+static enum status used_bytes(struct store_reader *reader, uint64_t *used, struct error *err)
+{
+	struct store_figures figures;
+
+	TRY(store_figures(reader, &figures, err));
+	*used = (figures.page_count - figures.freelist_count) * figures.page_bytes;
+	return OK;
+}
+
+/* Is the text of this job sealed whole? What is in the journal yet would come back as blocks. */
+static bool is_whole(struct pipeline *pipeline, struct span name)
+{
+	struct job_state *job = directory_find(pipeline->directory, name);
+	struct stream_state *stream;
+	bool whole = true;
+
+	for (size_t i = 0; job && whole && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		whole = stream->range_count == 0;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	job_unref(job);
+	return whole;
+}
+
+static enum status keep_budget(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
+	bool *has_more, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	uint64_t used, budget = atomic_load(&pipeline->figures.log_bytes_limit);
+	struct expendable *jobs;
+	size_t count, deleted = 0;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(used_bytes(reader, &used, err));
+	atomic_store(&pipeline->figures.used_bytes, used);
+	if (!budget || used <= budget)
+		return OK;
+	TRY(store_read_expendable(reader, arena, state->after_ms, state->after_id, clock_wall_ms() - day_ms, PAGE_JOBS,
+		&jobs, &count, err));
+	for (size_t i = 0; i < count && !deleted; i++)
+		if (is_whole(pipeline, jobs[i].name)) {
+			TRY(delete_slice(pipeline, &jobs[i], "budget", 0, &deleted, err));
+			log_line(LOG_INFO, "text_expired", "job=\"%.*s\" blocks=%zu reason=budget",
+				SPAN_ARGS(jobs[i].name), deleted);
+		}
+	*has_more = *has_more || deleted;
+	return OK;
+}
+
+/* ---- ages and sizes ---- */
+
+static struct retention limits_of(const struct expendable *job, const struct team_retention *teams, size_t team_count)
+{
+	struct retention limits = job->retention;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < team_count; i++)
+			if (span_equal(teams[i].team, pass ? SPAN("") : job->team)) {
+				limits.max_age_ms =
+					limits.max_age_ms ? limits.max_age_ms : teams[i].retention.max_age_ms;
+				limits.max_bytes = limits.max_bytes ? limits.max_bytes : teams[i].retention.max_bytes;
+			}
+	return limits;
+}
+
+static enum status keep_limits(struct pipeline *pipeline, const struct expendable *job, const struct retention *limits,
+	bool *has_more, struct error *err)
+{
+	bool is_old = limits->max_age_ms && job->ended_ms < clock_wall_ms() - limits->max_age_ms;
+	bool is_big = limits->max_bytes && job->text_bytes > limits->max_bytes;
+	size_t deleted = 0;
+
+	if ((!is_old && !is_big) || !is_whole(pipeline, job->name))
+		return OK;
+	TRY(delete_slice(pipeline, job, is_old ? "age" : "size", is_old ? 0 : limits->max_bytes, &deleted, err));
+	*has_more = *has_more || deleted;
+	return OK;
+}
+
+/* ---- what will go ---- */
+
+struct samples {
+	struct {
+		int64_t ms;
+		uint64_t used;
+	} items[SAMPLES_MAX];
+	size_t count;
+};
+
+static const char samples_key[] = "space_samples";
+
+static enum status write_samples(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct samples *samples = context;
+
+	return store_put_setting(
+		tx, samples_key, span_of((const char *)samples->items, samples->count * sizeof samples->items[0]), err);
+}
+
+/* One an hour, for a week; growth is what lies between the oldest and now. */
+static enum status sample(
+	struct pipeline *pipeline, struct store_reader *reader, uint64_t used, double *growth_a_day, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct samples samples = {0};
+	struct span stored;
+	int64_t now_ms = clock_wall_ms();
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_setting(reader, arena, samples_key, &stored, err));
+	if (stored.len <= sizeof samples.items && stored.len % sizeof samples.items[0] == 0) {
+		samples.count = stored.len / sizeof samples.items[0];
+		if (stored.len)
+			memcpy(samples.items, stored.ptr, stored.len);
+	}
+	int64_t passed_ms = samples.count ? now_ms - samples.items[0].ms : 0;
+	*growth_a_day = passed_ms >= hour_ms
+				? ((double)used - (double)samples.items[0].used) * (double)day_ms / (double)passed_ms
+				: NAN;
+	if (samples.count && now_ms - samples.items[samples.count - 1].ms < hour_ms)
+		return OK;
+	if (samples.count == SAMPLES_MAX)
+		memmove(samples.items, samples.items + 1, --samples.count * sizeof samples.items[0]);
+	samples.items[samples.count].ms = now_ms;
+	samples.items[samples.count++].used = used;
+	return pipeline_execute(pipeline, write_samples, &samples, err);
+}
+
+struct notice {
+	struct pipeline *pipeline;
+	const struct expendable *job;
+	int64_t due_ms;
+	struct incident_row row;
+	struct incident_told told;
+};
+
+/* value: when the text goes, in Unix ms; expected: how much it is. */
+static enum status write_notice(void *context, struct store_tx *tx, struct error *err)
+{
+	struct notice *notice = context;
+
+	notice->row = (struct incident_row){.job_id = notice->job->job_id,
+		.job = notice->job->name,
+		.metric = SPAN(""),
+		.stream = SPAN(""),
+		.incident = {.kind = INCIDENT_RETENTION_DUE,
+			.severity = SEVERITY_WARNING,
+			.state = INCIDENT_OPEN,
+			.opened_ms = clock_wall_ms(),
+			.line = NO_LINE,
+			.value = (double)notice->due_ms,
+			.expected = (double)notice->job->text_bytes}};
+	return incidents_write(notice->pipeline, tx, &notice->row, notice->job->team, &notice->told, err);
+}
+
+/* When its text goes, as far as can be told; INT64_MAX: not in sight. ahead: bytes of the jobs that go before it. */
+static int64_t due_ms(
+	const struct expendable *job, const struct retention *limits, double growth_a_day, double room, double ahead)
+{
+	int64_t by_age = limits->max_age_ms ? job->ended_ms + limits->max_age_ms : INT64_MAX;
+
+	if (!(growth_a_day > 0) || !isfinite(room))
+		return by_age;
+	double days = (room + ahead) / growth_a_day;
+	int64_t by_budget = days < 3650 ? clock_wall_ms() + (int64_t)(fmax(days, 0) * (double)day_ms) : INT64_MAX;
+	return by_age < by_budget ? by_age : by_budget;
+}
+
+static enum status plan_job(struct pipeline *pipeline, struct store_reader *reader, const struct expendable *job,
+	int64_t due, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct incident_filter filter = {
+		.job_id = job->job_id, .state = -1, .kind = INCIDENT_RETENTION_DUE, .cursor = SPAN(""), .limit = 1};
+	struct incident_row *rows;
+	struct span cursor;
+	size_t count;
+
+	if (!arena)
+		return out_of_memory(err);
+	if (due - clock_wall_ms() > 7 * day_ms)
+		return OK;
+	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
+	if (count)
+		return OK; /* it was said */
+	struct notice notice = {.pipeline = pipeline, .job = job, .due_ms = due};
+	TRY(pipeline_execute(pipeline, write_notice, &notice, err));
+	incidents_say(pipeline, &notice.row, &notice.told);
+	return OK;
+}
+
+static enum status plan(struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct team_retention *teams;
+	struct expendable *jobs;
+	size_t team_count, count, told = 0;
+	uint64_t used, budget = atomic_load(&pipeline->figures.log_bytes_limit);
+	int64_t after_ms = 0, after_id = 0;
+	double growth_a_day, ahead = 0;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(used_bytes(reader, &used, err));
+	TRY(sample(pipeline, reader, used, &growth_a_day, err));
+	atomic_store(&pipeline->figures.growth_bytes_a_day, isnan(growth_a_day) ? INT64_MIN : (int64_t)growth_a_day);
+	TRY(store_read_team_retentions(reader, arena, &teams, &team_count, err));
+	do {
+		TRY(store_read_expendable(
+			reader, arena, after_ms, after_id, clock_wall_ms() - day_ms, PAGE_JOBS, &jobs, &count, err));
+		for (size_t i = 0; i < count && !*has_more; i++) {
+			struct retention limits = limits_of(&jobs[i], teams, team_count);
+			int64_t due = due_ms(&jobs[i], &limits, growth_a_day,
+				budget ? (double)budget - (double)used : INFINITY, ahead);
+			TRY(keep_limits(pipeline, &jobs[i], &limits, has_more, err));
+			TRY(plan_job(pipeline, reader, &jobs[i], due, err));
+			ahead += (double)jobs[i].stored_bytes;
+			after_ms = jobs[i].ended_ms;
+			after_id = jobs[i].job_id;
+			told++;
+		}
+	} while (count == PAGE_JOBS && !*has_more && told < NOTICE_JOBS_MAX);
+	return OK;
+}
+
+/* ---- what was deleted goes for good ---- */
+
+static enum status write_sweep(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_sweep_dead(tx, SWEEP_ROWS, context, err);
+}
+
+static enum status write_vacuum(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_vacuum(tx, VACUUM_PAGES, context, err);
+}
+
+static enum status clean(struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
+{
+	struct store_figures figures;
+	size_t waiting, waiting_bytes;
+	bool has_dead = false;
+	uint64_t left;
+
+	TRY(store_has_dead(reader, &has_dead, err));
+	if (has_dead) {
+		TRY(pipeline_execute(pipeline, write_sweep, &has_dead, err));
+		*has_more = *has_more || has_dead;
+	}
+	TRY(store_figures(reader, &figures, err));
+	queue_size(pipeline->queue, &waiting, &waiting_bytes);
+	if (figures.freelist_count < VACUUM_FROM_PAGES || waiting)
+		return OK; /* while lines wait, the free pages are better used than given back */
+	TRY(pipeline_execute(pipeline, write_vacuum, &left, err));
+	*has_more = *has_more || left >= VACUUM_FROM_PAGES;
+	return OK;
+}
+
+static bool is_due(int64_t *last_ms, int64_t period_ms)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	if (*last_ms && now_ms - *last_ms < period_ms)
+		return false;
+	*last_ms = now_ms;
+	return true;
+}
+
+enum status retention_run(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
+	bool *has_more, struct error *err)
+{
+	bool was_told = atomic_exchange(&pipeline->retention_changed, false);
+
+	*has_more = false;
+	if (is_due(&state->disk_ms, DISK_MS))
+		TRY(look_at_disk(pipeline, err));
+	if (was_told)
+		state->budget_ms = state->plan_ms = 0;
+	if (!is_due(&state->budget_ms, BUDGET_MS))
+		return OK;
+	TRY(keep_budget(pipeline, state, reader, has_more, err));
+	TRY(clean(pipeline, reader, has_more, err));
+	if (is_due(&state->plan_ms, PLAN_MS)) {
+		bool limits_have_more = false;
+		TRY(plan(pipeline, reader, &limits_have_more, err));
+		if (limits_have_more)
+			state->plan_ms = 0;
+		*has_more = *has_more || limits_have_more;
+	}
+	if (*has_more)
+		state->budget_ms = 0;
+	return OK;
+}
+
+/* ---- verbs ---- */
+
+struct limit_change {
+	struct span job, team; /* job "": of the team itself */
+	const struct retention *limits; /* NULL: only the pin changes */
+	bool is_pinned;
+};
+
+static enum status write_job_limits(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct limit_change *change = context;
+	AUTO(arena) arena = arena_new();
+	struct retention kept;
+	struct job_row row;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
+	TRY(check_team(row.team, row.name, change->team, err));
+	TRY(store_read_job_retention(store_tx_reader(tx), row.job_id, &kept, err));
+	if (change->limits) {
+		kept.max_age_ms = change->limits->max_age_ms;
+		kept.max_bytes = change->limits->max_bytes;
+	} else {
+		kept.is_pinned = change->is_pinned;
+	}
+	return store_put_job_retention(tx, row.job_id, &kept, err);
+}
+
+static enum status write_team_limits(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct limit_change *change = context;
+
+	return store_put_team_retention(tx, change->team, change->limits, err);
+}
+
+static enum status change_limits(struct pipeline *pipeline,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *change, struct error *err)
+{
+	TRY(pipeline_execute(pipeline, work, change, err));
+	atomic_store(&pipeline->retention_changed, true);
+	return OK;
+}
+
+enum status pipeline_pin_job(
+	struct pipeline *pipeline, struct span job, struct span team, bool is_pinned, struct error *err)
+{
+	struct limit_change change = {.job = job, .team = team, .is_pinned = is_pinned};
+
+	return change_limits(pipeline, write_job_limits, &change, err);
+}
+
+enum status pipeline_limit_job(
+	struct pipeline *pipeline, struct span job, struct span team, const struct retention *limits, struct error *err)
+{
+	struct limit_change change = {.job = job, .team = team, .limits = limits};
+
+	return change_limits(pipeline, write_job_limits, &change, err);
+}
+
+enum status pipeline_limit_team(
+	struct pipeline *pipeline, struct span team, const struct retention *limits, struct error *err)
+{
+	struct limit_change change = {.team = team, .limits = limits};
+
+	return change_limits(pipeline, write_team_limits, &change, err);
+}
+
+static const char space_key[] = "log_bytes";
+
+static enum status write_space(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_put_setting(tx, space_key, span_from(context), err);
+}
+
+enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, struct error *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%" PRIu64, log_bytes);
+	TRY(change_limits(pipeline, write_space, text, err));
+	atomic_store(&pipeline->figures.log_bytes_limit, log_bytes);
+	return OK;
+}
+
+/* The option when it was stated; else what is remembered; else half of what is free now, which is remembered then. */
+enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	uint64_t limit = pipeline->options.log_bytes, free_bytes;
+	struct span stored;
+
+	if (!arena)
+		return out_of_memory(err);
+	if (limit != LOG_BYTES_REMEMBERED) {
+		atomic_store(&pipeline->figures.log_bytes_limit, limit);
+		return OK;
+	}
+	TRY(store_read_setting(reader, arena, space_key, &stored, err));
+	if (span_parse_u64(stored, &limit)) {
+		atomic_store(&pipeline->figures.log_bytes_limit, limit);
+		return OK;
+	}
+	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
+	return pipeline_limit_space(pipeline, free_bytes / 2, err);
+}
+
+enum status line_missing(
+	struct store_reader *reader, int64_t job_id, uint32_t stream_id, uint64_t line, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	char deleted[ISO8601_BYTES], first[ISO8601_BYTES], last[ISO8601_BYTES];
+	struct expired_text *notes;
+	size_t count;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_expired(reader, arena, job_id, stream_id, &notes, &count, err));
+	if (!count || line >= notes[0].first_kept_line)
+		return error_set(
+			err, ERR_IO, "line %" PRIu64 " is not where it should be: run `sm-server check`", line);
+	iso8601_format(notes[0].deleted_ms, deleted);
+	iso8601_format(notes[0].first_ms, first);
+	iso8601_format(notes[0].last_ms, last);
+	error_set(err, ERR_GONE,
+		"line %" PRIu64 " was deleted on %s by the limit of %.*s: lines 0 to %" PRIu64 " (%" PRIu64
+		" bytes, from %s to %s) are gone",
+		line, deleted, SPAN_ARGS(notes[0].reason), notes[0].first_kept_line - 1, notes[0].bytes, first, last);
+	if (err) {
+		err->member = "first_kept_line";
+		err->member_value = (int64_t)notes[0].first_kept_line;
+	}
+	return ERR_GONE;
+}

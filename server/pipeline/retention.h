@@ -1,0 +1,20 @@
+/*
+ * Job: what limits do with log text, and the room on the disk: looked at by the maintenance thread now and then. Text is
+ *      deleted in slices through the writer; nothing else ever is.
+ * Ownership: values. Threads: maintenance; the figures in pipeline_figures are anybody's.
+ */
+#pragma once
+
+#include "pipeline/internal.h"
+
+struct retention_state {
+	int64_t disk_ms, budget_ms, plan_ms; /* monotonic: when each was looked at last */
+	int64_t after_ms, after_id; /* jobs up to here, in order of their end, have no text any more */
+};
+
+/* Looks at what is due, and does at most one slice; *has_more: call again soon. */
+enum status retention_run(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
+	bool *has_more, struct error *err) MUST_CHECK;
+
+/* Before the first look: the writer runs already. */
+enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;

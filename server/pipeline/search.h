@@ -1,0 +1,51 @@
+/*
+ * Job: what the files of log search share: the best hits and the counts so far, and the scan of one piece of text.
+ * Ownership: hits are the search's own memory until they are copied out. Threads: `mutex` guards what scans add to.
+ */
+#pragma once
+
+#include "pipeline/internal.h"
+#include "pipeline/log_matcher.h"
+#include "pipeline/log_search.h"
+#include "pipeline/search_pool.h"
+
+struct histogram { /* widths double until all fits */
+	int64_t width_ms;
+	int64_t first; /* number of bucket 0: its time divided by the width */
+	size_t count;
+	uint64_t counts[LOG_HISTOGRAM_BUCKETS];
+};
+
+struct searching {
+	const struct log_search *search;
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena; /* the caller's */
+	struct log_matcher *matcher;
+	struct search_hand hand; /* of the thread that asks */
+	pthread_mutex_t mutex;
+	struct log_hit **best; /* the next ones in order, one more than asked */
+	size_t best_count, best_cap;
+	struct histogram histogram;
+	uint64_t total, limited;
+	struct error err; /* the first of a scan */
+	enum status status;
+};
+
+/* ---- search_scan.c ---- */
+/* Lines lines[0 .. count - 1] of a stream, in one piece; only those below end count. Any thread. */
+void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
+	const struct line *lines, size_t count, uint64_t end);
+/* Is there no need to read what lies at this time or behind it in the order of the search? */
+bool search_is_full_before(struct searching *s, int64_t ts_ms);
+bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b);
+void histogram_add(struct histogram *histogram, int64_t ts_ms);
+
+/* ---- search_tail.c: what is not sealed ---- */
+struct tail_start { /* of a stream in RAM: where its unsealed lines begin */
+	uint32_t stream_id;
+	uint64_t line;
+};
+/* *is_stale: the journal moved on meanwhile; everything is to be asked again. */
+enum status search_tail(
+	struct searching *s, struct tail_start **starts, size_t *count, bool *is_stale, struct error *err) MUST_CHECK;

@@ -1,0 +1,201 @@
+#include "pipeline/search.h"
+
+static const int64_t HISTOGRAM_END_MS = (int64_t)1 << 56;
+
+static int64_t floor_divide(int64_t value, int64_t by)
+{
+	return value / by - (value % by < 0);
+}
+
+static void double_width(struct histogram *h)
+{
+	int64_t first = floor_divide(h->first, 2);
+
+	for (size_t i = 0; i < h->count; i++) {
+		uint64_t count = h->counts[i];
+		h->counts[i] = 0;
+		h->counts[floor_divide(h->first + (int64_t)i, 2) - first] += count;
+	}
+	h->count = h->count ? (size_t)(floor_divide(h->first + (int64_t)h->count - 1, 2) - first) + 1 : 0;
+	h->first = first;
+	h->width_ms *= 2;
+}
+
+void histogram_add(struct histogram *h, int64_t ts_ms)
+{
+	/* Far from any time that is meant, near the numbers' end: still to be counted. */
+	ts_ms = ts_ms > HISTOGRAM_END_MS ? HISTOGRAM_END_MS : ts_ms < -HISTOGRAM_END_MS ? -HISTOGRAM_END_MS : ts_ms;
+	for (;;) {
+		int64_t at = floor_divide(ts_ms, h->width_ms);
+		if (h->count && at >= h->first && at - h->first < (int64_t)h->count) {
+			h->counts[at - h->first]++;
+			return;
+		}
+		int64_t first = h->count && h->first < at ? h->first : at;
+		int64_t last =
+			h->count && h->first + (int64_t)h->count - 1 > at ? h->first + (int64_t)h->count - 1 : at;
+		if (last - first >= LOG_HISTOGRAM_BUCKETS) {
+			double_width(h);
+			continue;
+		}
+		size_t count = (size_t)(last - first) + 1, shift = h->count ? (size_t)(h->first - first) : 0;
+		memmove(h->counts + shift, h->counts, h->count * sizeof *h->counts);
+		memset(h->counts, 0, shift * sizeof *h->counts);
+		h->first = first;
+		h->count = count;
+		h->counts[at - first]++;
+		return;
+	}
+}
+
+static bool is_before(const struct log_place *a, const struct log_place *b)
+{
+	if (a->ts_ms != b->ts_ms)
+		return a->ts_ms < b->ts_ms;
+	return a->stream_id != b->stream_id ? a->stream_id < b->stream_id : a->line < b->line;
+}
+
+bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b)
+{
+	return s->search->oldest_first ? is_before(a, b) : is_before(b, a);
+}
+
+bool search_is_full_before(struct searching *s, int64_t ts_ms)
+{
+	if (s->best_count < s->best_cap || !s->best_cap)
+		return false;
+	int64_t worst = s->best[s->best_count - 1]->place.ts_ms;
+	return s->search->oldest_first ? ts_ms > worst : ts_ms < worst;
+}
+
+static bool is_continuation(char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+/* A window on a long line, the first match a quarter in; characters stay whole. */
+static struct span window(const struct searching *s, struct span line, size_t match_start, size_t *from)
+{
+	size_t room = s->search->text_bytes, start = match_start > room / 4 ? match_start - room / 4 : 0;
+
+	if (line.len <= room) {
+		*from = 0;
+		return line;
+	}
+	if (start > line.len - room)
+		start = line.len - room;
+	size_t end = start + room;
+	while (start && start < match_start && is_continuation(line.ptr[start]))
+		start++;
+	while (end < line.len && end > start + 1 && is_continuation(line.ptr[end]))
+		end--;
+	*from = start;
+	return span_of(line.ptr + start, end - start);
+}
+
+static void find_ranges(const struct searching *s, struct search_hand *hand, struct span line, struct log_hit *hit)
+{
+	size_t from = 0, start = 0, end = 0, window_end = hit->text_from + hit->text.len;
+
+	while (hit->range_count < LOG_HIT_RANGES &&
+		log_matcher_range(s->matcher, hand->scratch, line, from, &start, &end)) {
+		from = end > start ? end : start + 1;
+		if (start >= window_end)
+			return;
+		if (end == start || start < hit->text_from)
+			continue;
+		size_t *range = hit->ranges[hit->range_count++];
+		range[0] = start - hit->text_from;
+		range[1] = (end < window_end ? end : window_end) - hit->text_from;
+	}
+}
+
+static struct log_hit *make_hit(
+	const struct searching *s, struct search_hand *hand, const struct log_place *place, const struct line *line)
+{
+	size_t start = 0, end = 0, from;
+
+	if (!log_matcher_range(s->matcher, hand->scratch, line->text, 0, &start, &end))
+		start = 0;
+	struct span part = window(s, line->text, start, &from);
+	struct log_hit *hit = mem_alloc(sizeof *hit + part.len);
+	if (!hit)
+		return NULL;
+	if (part.len)
+		memcpy(hit + 1, part.ptr, part.len);
+	*hit = (struct log_hit){.place = *place,
+		.text = span_of((const char *)(hit + 1), part.len),
+		.text_from = from,
+		.is_cut = part.len < line->text.len || line->flags & LINE_CUT};
+	find_ranges(s, hand, line->text, hit);
+	return hit;
+}
+
+/* Under the mutex. */
+static void offer(struct searching *s, struct search_hand *hand, const struct log_place *place, const struct line *line)
+{
+	size_t at = s->best_count;
+
+	if (s->search->after && !search_place_precedes(s, s->search->after, place))
+		return;
+	if (at == s->best_cap && (!at || search_place_precedes(s, &s->best[at - 1]->place, place)))
+		return;
+	struct log_hit *hit = make_hit(s, hand, place, line);
+	if (!hit) {
+		s->status = error_set(&s->err, ERR_MEMORY, "out of memory");
+		return;
+	}
+	if (at == s->best_cap)
+		mem_free(s->best[--at]);
+	s->best_count = at + 1;
+	for (; at && search_place_precedes(s, place, &s->best[at - 1]->place); at--)
+		s->best[at] = s->best[at - 1];
+	s->best[at] = hit;
+}
+
+static bool note_found(struct search_hand *hand, size_t index)
+{
+	if (!mem_grow((void **)&hand->found, hand->found_count, &hand->found_cap, sizeof *hand->found))
+		return false;
+	hand->found[hand->found_count++] = (uint32_t)index;
+	return true;
+}
+
+/* The best of a block first, so that most of it need not be copied. */
+static void take_found(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
+	const struct line *lines)
+{
+	for (size_t i = 0; i < hand->found_count; i++) {
+		uint32_t index = hand->found[s->search->oldest_first ? i : hand->found_count - 1 - i];
+		struct log_place place = {lines[index].ts_ms, stream_id, first_line + index};
+		if (s->search->wants_histogram) {
+			histogram_add(&s->histogram, place.ts_ms);
+			s->total++;
+		}
+		offer(s, hand, &place, &lines[index]);
+	}
+}
+
+void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
+	const struct line *lines, size_t count, uint64_t end)
+{
+	uint64_t limited = 0;
+	bool is_whole = true;
+
+	if (first_line + count > end)
+		count = end > first_line ? (size_t)(end - first_line) : 0;
+	hand->found_count = 0;
+	for (size_t i = 0; is_whole; i++) {
+		i = log_matcher_next(s->matcher, hand->scratch, lines, count, i, &limited);
+		if (i >= count)
+			break;
+		if (lines[i].ts_ms >= s->search->from_ms && lines[i].ts_ms <= s->search->to_ms)
+			is_whole = note_found(hand, i);
+	}
+	pthread_mutex_lock(&s->mutex);
+	s->limited += limited;
+	if (!is_whole)
+		s->status = error_set(&s->err, ERR_MEMORY, "out of memory");
+	take_found(s, hand, stream_id, first_line, lines);
+	pthread_mutex_unlock(&s->mutex);
+}

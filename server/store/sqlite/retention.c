@@ -1,0 +1,305 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+
+/* ---- limits ---- */
+
+enum status store_put_job_retention(
+	struct store_tx *tx, int64_t job_id, const struct retention *retention, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO job_retention (job_id, is_pinned, max_age_ms, max_bytes) VALUES (?,?,?,?) ON CONFLICT (job_id)"
+		" DO UPDATE SET is_pinned = excluded.is_pinned, max_age_ms = excluded.max_age_ms,"
+		" max_bytes = excluded.max_bytes",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, retention->is_pinned);
+	bind_i64(&s, retention->max_age_ms);
+	bind_u64(&s, retention->max_bytes);
+	return statement_run(&s, err);
+}
+
+static void read_limits(struct statement *s, struct retention *out)
+{
+	out->max_age_ms = column_i64(s);
+	out->max_bytes = column_u64(s);
+}
+
+enum status store_read_job_retention(
+	struct store_reader *reader, int64_t job_id, struct retention *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = (struct retention){0};
+	TRY(statement_open(
+		&s, reader, "SELECT is_pinned, max_age_ms, max_bytes FROM job_retention WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row) {
+		out->is_pinned = column_bool(&s);
+		read_limits(&s, out);
+	}
+	return OK;
+}
+
+enum status store_put_team_retention(
+	struct store_tx *tx, struct span team, const struct retention *retention, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO team_retention (team, max_age_ms, max_bytes) VALUES (?,?,?) ON CONFLICT (team)"
+		" DO UPDATE SET max_age_ms = excluded.max_age_ms, max_bytes = excluded.max_bytes",
+		err));
+	bind_text(&s, team);
+	bind_i64(&s, retention->max_age_ms);
+	bind_u64(&s, retention->max_bytes);
+	return statement_run(&s, err);
+}
+
+enum status store_read_team_retentions(
+	struct store_reader *reader, struct arena *arena, struct team_retention **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct team_retention *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT team, max_age_ms, max_bytes FROM team_retention ORDER BY team", err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used] = (struct team_retention){.team = column_span(&s, arena)};
+		read_limits(&s, &rows[used].retention);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- who goes next ---- */
+
+static enum status weigh(struct store_reader *reader, struct expendable *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	/* length() of a blob is in the row's head: its pages are not read */
+	TRY(statement_open(&s, reader,
+		"SELECT coalesce(sum(length(data)), 0), coalesce(sum(raw_bytes), 0) FROM blocks WHERE job_id = ?",
+		err));
+	bind_i64(&s, row->job_id);
+	TRY(statement_step(&s, &has_row, err));
+	row->stored_bytes = column_u64(&s);
+	row->text_bytes = column_u64(&s);
+	return store_read_job_retention(reader, row->job_id, &row->retention, err);
+}
+
+/* A place in the order (ended, job) and the jobs behind it that hold text. */
+#define EXPENDABLE                                                                                                     \
+	"SELECT j.job_id AS job_id, j.name, j.team, j.ended_ms AS ended FROM jobs AS j"                                \
+	" LEFT JOIN job_retention AS r ON r.job_id = j.job_id"                                                         \
+	" WHERE (j.ended_ms, j.job_id) > (?1, ?2) AND j.ended_ms > 0 AND coalesce(r.is_pinned, 0) = 0"                 \
+	" AND EXISTS (SELECT 1 FROM blocks AS b WHERE b.job_id = j.job_id)"                                            \
+	" UNION ALL"                                                                                                   \
+	" SELECT j.job_id, j.name, j.team, c.last_line_ms AS ended FROM job_counts AS c"                               \
+	" JOIN jobs AS j ON j.job_id = c.job_id LEFT JOIN job_retention AS r ON r.job_id = j.job_id"                   \
+	" WHERE c.last_line_ms < ?3 AND (c.last_line_ms, c.job_id) > (?1, ?2) AND j.ended_ms = 0"                      \
+	" AND coalesce(r.is_pinned, 0) = 0 AND EXISTS (SELECT 1 FROM blocks AS b WHERE b.job_id = j.job_id)"           \
+	" ORDER BY ended, job_id LIMIT ?4"
+
+enum status store_read_expendable(struct store_reader *reader, struct arena *arena, int64_t after_ms, int64_t after_id,
+	int64_t silent_before_ms, size_t limit, struct expendable **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct expendable *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader, EXPENDABLE, err));
+	bind_i64(&s, after_ms);
+	bind_i64(&s, after_id);
+	bind_i64(&s, silent_before_ms);
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used] = (struct expendable){.job_id = column_i64(&s)};
+		rows[used].name = column_span(&s, arena);
+		rows[used].team = column_span(&s, arena);
+		rows[used].ended_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	for (size_t i = 0; i < used; i++)
+		TRY(weigh(reader, &rows[i], err));
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- deletion ---- */
+
+struct doomed {
+	int64_t rowid;
+	uint32_t stream_id;
+	uint64_t first_line, line_count, raw_bytes;
+	int64_t first_ms, last_ms;
+};
+
+/* The later of two deletions in a stream stands: lines go from the front, so it holds what the earlier one said, too. */
+static enum status note_expired(
+	struct store_tx *tx, const struct text_deletion *deletion, const struct doomed *block, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO expired_text (job_id, stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason)"
+		" VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id) DO UPDATE SET"
+		" first_kept_line = max(first_kept_line, excluded.first_kept_line), bytes = bytes + excluded.bytes,"
+		" first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms),"
+		" deleted_ms = excluded.deleted_ms, reason = excluded.reason",
+		err));
+	bind_i64(&s, deletion->job_id);
+	bind_i64(&s, block->stream_id);
+	bind_u64(&s, block->first_line + block->line_count);
+	bind_u64(&s, block->raw_bytes);
+	bind_i64(&s, block->first_ms);
+	bind_i64(&s, block->last_ms);
+	bind_i64(&s, deletion->now_ms);
+	bind_text(&s, deletion->reason);
+	return statement_run(&s, err);
+}
+
+static enum status delete_block(
+	struct store_tx *tx, const struct text_deletion *deletion, const struct doomed *block, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct block_row row = {
+		.job_id = deletion->job_id, .stream_id = block->stream_id, .first_line = block->first_line};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM blocks WHERE rowid = ?", err));
+	bind_i64(&s, block->rowid);
+	TRY(statement_run(&s, err));
+	TRY(log_filter_put(tx, &row, err));
+	return note_expired(tx, deletion, block, err);
+}
+
+static enum status read_doomed(struct store_tx *tx, struct arena *arena, const struct text_deletion *deletion,
+	struct doomed **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct doomed *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	/* oldest first, and within a stream always from its front: last_ms of a stream's blocks may go back */
+	TRY(statement_open(&s, tx_on(tx),
+		"SELECT rowid, stream_id, first_line, line_count, raw_bytes, first_ms, last_ms FROM blocks WHERE job_id = ?"
+		" ORDER BY max(last_ms) OVER (PARTITION BY stream_id ORDER BY first_line), stream_id, first_line",
+		err));
+	bind_i64(&s, deletion->job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used] = (struct doomed){.rowid = column_i64(&s), .stream_id = column_u32(&s)};
+		rows[used].first_line = column_u64(&s);
+		rows[used].line_count = column_u64(&s);
+		rows[used].raw_bytes = column_u64(&s);
+		rows[used].first_ms = column_i64(&s);
+		rows[used].last_ms = column_i64(&s);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_delete_text(
+	struct store_tx *tx, const struct text_deletion *deletion, size_t *deleted, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct doomed *blocks;
+	uint64_t left = 0;
+	size_t count;
+
+	*deleted = 0;
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(read_doomed(tx, arena, deletion, &blocks, &count, err));
+	for (size_t i = 0; i < count; i++)
+		left += blocks[i].raw_bytes;
+	for (size_t i = 0; i < count && *deleted < deletion->max_blocks && left > deletion->keep_bytes; i++) {
+		TRY(delete_block(tx, deletion, &blocks[i], err));
+		left -= blocks[i].raw_bytes;
+		(*deleted)++;
+	}
+	return OK;
+}
+
+enum status store_read_expired(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct expired_text **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct expired_text *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason FROM expired_text"
+		" WHERE job_id = ?1 AND (?2 = 0 OR stream_id = ?2) ORDER BY stream_id",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used] = (struct expired_text){.stream_id = column_u32(&s), .first_kept_line = column_u64(&s)};
+		rows[used].bytes = column_u64(&s);
+		rows[used].first_ms = column_i64(&s);
+		rows[used].last_ms = column_i64(&s);
+		rows[used].deleted_ms = column_i64(&s);
+		rows[used].reason = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- space ---- */
+
+enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err)
+{
+	struct store_reader *on = tx_on(tx);
+	char pragma[64];
+	int64_t freelist;
+
+	snprintf(pragma, sizeof pragma, "PRAGMA incremental_vacuum(%zu)", pages); /* a pragma takes no parameters */
+	TRY(connection_run(on, pragma, err));
+	TRY(connection_number(on, "PRAGMA freelist_count", &freelist, err));
+	*left = (uint64_t)freelist;
+	return OK;
+}
+
+enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+{
+	struct statvfs info;
+
+	if (statvfs(store->path, &info) != 0)
+		return error_set(err, ERR_IO, "cannot ask how much room '%s' has: %s", store->path, strerror(errno));
+	*free_bytes = (uint64_t)info.f_bavail * info.f_frsize;
+	return OK;
+}

@@ -1,0 +1,49 @@
+/* A pattern up to the first NUL, then a subject: what matches holds a literal of every clause. */
+#include "base/regex.h"
+#include "base/regex_literals.h"
+
+#include <stdlib.h>
+
+enum { MATCH_STEPS = 2000, PATTERN_MAX = 200 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool holds(struct span text, struct span literal)
+{
+	for (size_t i = 0; i + literal.len <= text.len; i++)
+		if (span_equal_fold(span_of(text.ptr + i, literal.len), literal))
+			return true;
+	return false;
+}
+
+static void check(struct span subject, const struct regex_clause *clauses, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool has_any = false;
+		for (size_t j = 0; j < clauses[i].count; j++)
+			has_any |= holds(subject, clauses[i].any[j].text);
+		if (!has_any)
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO(regex) regex = NULL;
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS], pattern, rest = span_of((const char *)data, size);
+	struct regex_clause *clauses;
+	size_t count;
+
+	if (!arena || !scratch || !span_next(&rest, 0, &pattern) || pattern.len > PATTERN_MAX)
+		return 0;
+	if (regex_literals(pattern, arena, &clauses, &count, NULL) != OK)
+		abort();
+	if (regex_new(&regex, pattern, REGEX_MULTILINE, NULL) != OK)
+		return 0;
+	regex_scratch_limit(scratch, MATCH_STEPS);
+	if (regex_search(regex, scratch, rest, 0, groups) == REGEX_MATCH)
+		check(rest, clauses, count);
+	return 0;
+}

@@ -1,0 +1,125 @@
+"""A database that was damaged while nobody served it: the server starts, names what is damaged, and serves the rest."""
+
+import sqlite3
+
+import pytest
+
+from faults import KILL, WRITE, FaultyServer
+from smserver import wait_until
+
+BATCH_LINES, BATCHES = 20, 10
+FRAME_BYTES = 24 + 8192
+
+
+def flip(blob, at):
+    return blob[:at] + bytes([blob[at] ^ 0x55]) + blob[at + 1:]
+
+
+DAMAGES = {
+    "first byte": lambda blob: flip(blob, 0),
+    "middle": lambda blob: flip(blob, len(blob) // 2),
+    "last byte": lambda blob: flip(blob, len(blob) - 1),
+    "cut": lambda blob: blob[:len(blob) // 2],
+    "empty": lambda blob: b"",
+}
+
+
+def damage_one(server, table, column, where, how):
+    database = sqlite3.connect(server.database)
+    with database:
+        row, blob = database.execute(f"SELECT rowid, {column} FROM {table} {where}").fetchone()
+        changed = database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (DAMAGES[how](blob), row))
+        assert changed.rowcount == 1
+    database.close()
+
+
+def texts_of(first, count):
+    return [f"step: {n} loss: {n % 97}.5" for n in range(first, first + count)]
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_block(server, how):
+    for stream in ("bad", "good"):
+        server.send("j", texts_of(0, 200), stream)
+        server.wait_for_points("j", "train:loss", 200, stream)
+    server.stop()
+    damage_one(server, "blocks", "data", "WHERE stream_id = (SELECT stream_id FROM streams WHERE name = 'bad')", how)
+    server.start()
+    reply = server.get("/api/v1/jobs/j/logs?stream=bad")
+    assert reply.status == 500 and "damaged" in str(reply.body), reply
+    assert [line["text"] for line in server.lines("j", "good")] == texts_of(0, 200)
+    server.send("j", texts_of(200, 10), "bad")
+    rest = server.get("/api/v1/jobs/j/logs?stream=bad&from=200").body["lines"]
+    assert [line["text"] for line in rest] == texts_of(200, 10)
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_chunk(server, how):
+    for stream in ("bad", "good"):
+        server.send("j", texts_of(0, 200), stream)
+        server.wait_for_points("j", "train:loss", 200, stream)
+    server.stop()
+    damage_one(server, "chunks", "data", "ORDER BY job_id, series_id LIMIT 1", how)
+    server.start()
+    replies = {stream: server.get(f"/api/v1/jobs/j/points?metric=train:loss&stream={stream}&from=0") for stream in ("bad", "good")}
+    assert replies["bad"].status == 500 and "damaged" in str(replies["bad"].body), replies["bad"]
+    assert replies["good"].status == 200 and sum(replies["good"].body["columns"]["count"]) == 200, replies["good"]
+    assert len(server.lines("j", "bad")) == 200
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_journal_record(server, how):
+    """The lines of one record are lost and said to be; those before and behind it are served."""
+    for number in range(BATCHES):
+        server.send("j", texts_of(number * BATCH_LINES, BATCH_LINES), "s")
+    server.kill()
+    damage_one(server, "journal", "record", "ORDER BY seq LIMIT 1 OFFSET 4", how)
+    server.start()
+    server.wait_for_log(r"event=journal_damaged\b")
+    reply = server.get("/api/v1/jobs/j/logs?stream=s&from=180&limit=20")
+    assert [line["text"] for line in reply.body["lines"]] == texts_of(180, 20), reply
+    server.send("j", texts_of(200, 20), "s")
+    server.restart() # seals: the gap is filled with lines that say so
+    texts = [line["text"] for line in server.lines("j", "s")]
+    assert len(texts) == 220
+    assert sum("lost" in text for text in texts) == BATCH_LINES, texts
+    assert [text for text in texts if "lost" not in text] == [text for text in texts_of(0, 220) if text in texts]
+
+
+@pytest.mark.parametrize("cut_bytes,garbage", [(1, False), (FRAME_BYTES // 2, False), (FRAME_BYTES, False), (3 * FRAME_BYTES + 9, False),
+    (FRAME_BYTES, True), (2 * FRAME_BYTES + 100, True)])
+def test_damaged_tail_of_the_wal(tmp_path, cut_bytes, garbage):
+    """What is promised: SQLite goes back to the last commit whose frames are whole. A synced tail does not tear by itself; a disk
+    that loses it anyway costs the newest batches, whole ones, and the sender learns from the 409 where to go on."""
+    server = FaultyServer(tmp_path / "faulty").start()
+    bodies = ["".join(text + "\n" for text in texts_of(n * BATCH_LINES, BATCH_LINES)) for n in range(BATCHES)]
+    offset = 0
+    for body in bodies:
+        reply = server.post(f"/api/v1/logs?job=j&stream=s&offset={offset}", body)
+        assert reply.status == 200, reply
+        offset += len(body)
+    server.disk.arm(1, (WRITE,), action=KILL) # so that the last commits are in the WAL alone
+    assert wait_until(lambda: server.process.poll(), what="the end at the next write") == -9
+    server.wait()
+    server.process = None
+    server.disk.mend()
+    wal = server.database.with_name(server.database.name + "-wal")
+    content = wal.read_bytes()
+    assert len(content) > cut_bytes + FRAME_BYTES
+    wal.write_bytes(content[:-cut_bytes] + (b"\xa5" * cut_bytes if garbage else b""))
+    server.start()
+    try:
+        texts = [line["text"] for line in server.lines("j", "s")]
+        assert texts == texts_of(0, len(texts)) and len(texts) % BATCH_LINES == 0
+        assert 0 < len(texts) <= BATCHES * BATCH_LINES
+        here = sum(len(body) for body in bodies[:len(texts) // BATCH_LINES])
+        reply = server.post(f"/api/v1/logs?job=j&stream=s&offset={offset}", "x\n")
+        if here < offset:
+            assert reply.status == 409 and reply.body["next_offset"] == here, reply
+            for body in bodies[len(texts) // BATCH_LINES:]:
+                assert server.post(f"/api/v1/logs?job=j&stream=s&offset={here}", body).status == 200
+                here += len(body)
+            texts = [line["text"] for line in server.lines("j", "s")]
+            assert texts == texts_of(0, BATCHES * BATCH_LINES)
+    finally:
+        server.close()

@@ -1,0 +1,155 @@
+"""A disk that fails, fills, or loses power at a chosen operation: what was acknowledged is there, once; the rest is said plainly."""
+
+import errno
+import http.client
+import os
+import sqlite3
+
+import pytest
+
+from faults import CHANGES, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, SYNC, \
+    WRITE, FaultyServer
+from smserver import wait_until
+
+# So many operations of a run are made to fail in turn; tests/run --all sets SM_KILLS to 200.
+SWEEP = max(8, int(os.environ.get("SM_KILLS", "20")) // 2)
+SEALING = ("--seal-age", "100ms", "--seal-bytes", "64KiB")
+BATCH_LINES = 40
+
+
+class Feeder:
+    """Numbered lines into one stream; what has no 200 is sent again from its offset, as a client does."""
+
+    def __init__(self, server):
+        self.server, self.acknowledged, self.offset = server, 0, 0
+        self.refusals = []
+
+    def body(self):
+        return b"".join(b"step: %d loss: %d.5\n" % (n, n % 97) for n in range(self.acknowledged, self.acknowledged + BATCH_LINES))
+
+    def post(self):
+        """True: acknowledged. False: refused with a reason. A connection that breaks raises."""
+        body = self.body()
+        reply = self.server.post(f"/api/v1/logs?job=j&stream=s&offset={self.offset}", body)
+        if reply.status == 200:
+            assert reply.body["next_offset"] == self.offset + len(body), reply
+            self.acknowledged += BATCH_LINES
+            self.offset += len(body)
+            return True
+        assert reply.status in (500, 503), reply
+        assert "database" in str(reply.body), reply
+        self.refusals.append(reply)
+        return False
+
+    def post_until(self, condition, what):
+        def try_once():
+            self.post()
+            return condition()
+        wait_until(try_once, what=what)
+
+    def check_lines(self, under_way=0):
+        """All that was acknowledged, once, in order; the batch under way whole or not at all."""
+        if not self.acknowledged and self.server.get("/api/v1/jobs/j/logs?stream=s").status == 404:
+            return
+        texts = [line["text"] for line in self.server.lines("j", "s")]
+        assert len(texts) in (self.acknowledged, self.acknowledged + under_way), (len(texts), self.acknowledged)
+        assert texts == [f"step: {n} loss: {n % 97}.5" for n in range(len(texts))]
+
+    def check_points(self):
+        row = self.server.wait_for_points("j", "train:loss", self.acknowledged, "s")
+        assert (row["count"], row["first_step"], row["last_step"]) == (self.acknowledged, 0, self.acknowledged - 1)
+
+
+def assert_whole(server):
+    database = sqlite3.connect(server.database)
+    try:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def faulty(tmp_path):
+    server = FaultyServer(tmp_path / "faulty", *SEALING)
+    yield server
+    server.disk.mend()
+    server.close()
+
+
+@pytest.mark.parametrize("operations,code,cause,torn_bytes", [
+    ((WRITE,), SQLITE_IOERR_WRITE, errno.EIO, 0),
+    ((WRITE,), SQLITE_IOERR_WRITE, errno.EIO, 512),
+    ((WRITE,), SQLITE_FULL, errno.ENOSPC, 0),
+    ((SYNC,), SQLITE_IOERR_FSYNC, errno.EIO, 0),
+], ids=["write", "torn write", "full", "sync"])
+def test_one_operation_fails_and_ingest_goes_on(faulty, operations, code, cause, torn_bytes):
+    feeder = Feeder(faulty.start())
+    for number in range(1, SWEEP + 1):
+        faulty.disk.arm(number, operations, code=code, cause=cause, torn_bytes=torn_bytes)
+        feeder.post_until(lambda: faulty.disk.get("failed"), f"failure {number}")
+        faulty.disk.mend()
+        feeder.post_until(lambda before=feeder.acknowledged: feeder.acknowledged > before, "ingest after the failure")
+    assert feeder.refusals
+    feeder.check_lines()
+    feeder.check_points()
+    faulty.stop()
+    assert_whole(faulty)
+    faulty.start()
+    feeder.check_lines()
+    feeder.check_points()
+
+
+@pytest.mark.parametrize("code,cause,status,reason", [
+    (SQLITE_FULL, errno.ENOSPC, 503, "full"),
+    (SQLITE_READONLY, errno.EROFS, 503, "read-only"),
+    (SQLITE_IOERR_WRITE, errno.EIO, 500, "Input/output error"),
+], ids=["full", "read-only", "broken"])
+def test_a_disk_that_takes_nothing(faulty, code, cause, status, reason):
+    feeder = Feeder(faulty.start())
+    assert feeder.post()
+    faulty.disk.arm(1, CHANGES, count=FOR_EVER, code=code, cause=cause)
+    for _ in range(3):
+        assert not feeder.post()
+    for reply in feeder.refusals:
+        assert reply.status == status and reason in str(reply.body), reply
+    feeder.check_lines() # reads go on
+    faulty.disk.mend()
+    feeder.post_until(lambda: feeder.acknowledged >= 3 * BATCH_LINES, "ingest on the mended disk")
+    feeder.check_lines()
+    feeder.check_points()
+    faulty.restart()
+    feeder.check_lines()
+
+
+@pytest.mark.parametrize("action,torn_bytes", [(KILL, 0), (KILL, 1000), (POWER_LOSS, 0), (POWER_LOSS, 1000)],
+    ids=["kill", "kill, torn", "power loss", "power loss, torn"])
+def test_the_end_at_each_operation(faulty, action, torn_bytes):
+    """From the first operation of a life on: recovery and migration are met as well as commits, seals and checkpoints."""
+    feeder = Feeder(faulty)
+    ends = 0
+    for number in range(1, SWEEP + 1):
+        faulty.disk.arm(number, CHANGES, action=action, torn_bytes=torn_bytes)
+        under_way = BATCH_LINES
+        try:
+            faulty.start()
+            feeder.post_until(lambda: faulty.process.poll() is not None, f"the end at operation {number}")
+        except (OSError, http.client.HTTPException):
+            pass
+        except AssertionError:
+            assert faulty.disk.get("failed") == 1 # it ended before it listened
+            under_way = 0
+        assert faulty.wait() == -9
+        ends += 1
+        faulty.process = None
+        faulty.assert_clean()
+        faulty.disk.mend()
+        faulty.start()
+        feeder.check_lines(under_way)
+        assert feeder.post()
+        feeder.check_lines()
+        faulty.kill()
+        assert_whole(faulty)
+    faulty.start()
+    feeder.check_lines()
+    feeder.check_points()
+    print(f"{ends} ends, {feeder.acknowledged} lines and points checked")

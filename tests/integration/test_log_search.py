@@ -1,0 +1,167 @@
+"""Log search: every matching line once, in a stable order, whether it is sealed or not."""
+
+import random
+import re
+import threading
+import urllib.parse
+
+import pytest
+
+WORDS = "alpha beta gamma delta WARN error timeout NCCL step loss 1.25 0.5 884187 iteration".split()
+
+
+def search(server, job, q, **parameters):
+    return server.get(f"/api/v1/jobs/{job}/logs/search?" + urllib.parse.urlencode({"q": q, **parameters}))
+
+
+def found(server, job, q, **parameters):
+    """All pages behind each other."""
+    hits, cursor = [], None
+    while True:
+        reply = search(server, job, q, **parameters, **({"cursor": cursor} if cursor else {}))
+        assert reply.status == 200, reply
+        hits += reply.body["hits"]
+        cursor = reply.body.get("next_cursor")
+        if not cursor:
+            return hits
+
+
+def places(hits):
+    return [(hit["ts_ms"], hit["stream"], hit["n"]) for hit in hits]
+
+
+def make_lines(seed, count):
+    dice = random.Random(seed)
+    return [" ".join(dice.choice(WORDS) for _ in range(dice.randrange(1, 9))) + f" line {seed}.{i}" for i in range(count)]
+
+
+PATTERNS = [
+    ("timeout", {}), ("WARN error", {}), ("ERROR", {"ignore_case": "true"}), ("line 2.17", {}), ("nowhere", {}),
+    (r"WARN.*timeout", {"regex": "true"}), (r"iteration\s+884187", {"regex": "true"}), (r"^alpha", {"regex": "true"}),
+    (r"(?i)nccl\s", {"regex": "true"}), (r"\bloss\b (1|0)\.(25|5)", {"regex": "true"}), (r"[^a-z]+$", {"regex": "true"}),
+    (r"(?<=beta )gamma(?! delta)", {"regex": "true"}), (r"\Aalpha|7\z", {"regex": "true"}), (r"\b884187\b", {"regex": "true"}),
+]
+
+
+def expected(texts, q, regex=None, ignore_case=None):
+    flags = re.IGNORECASE if ignore_case else 0
+    pattern = re.compile((q if regex else re.escape(q)).replace(r"\z", r"\Z"), flags)
+    return {(stream, n) for stream, lines in texts.items() for n, line in enumerate(lines) if pattern.search(line)}
+
+
+def check_all(server, job, texts):
+    for q, parameters in PATTERNS:
+        want = expected(texts, q, **parameters)
+        for limit in (7, 1000):
+            if limit == 7 and len(want) > 200:
+                continue
+            hits = found(server, job, q, limit=limit, **parameters)
+            got = [(hit["stream"], hit["n"]) for hit in hits]
+            assert len(got) == len(set(got)) and set(got) == want, (q, len(got), len(want))
+            times = [hit["ts_ms"] for hit in hits]
+            assert times == sorted(times, reverse=True)
+        reply = search(server, job, q, limit=1, **parameters).body
+        assert reply["total"] == len(want) == sum(bucket["count"] for bucket in reply["histogram"])
+        oldest = found(server, job, q, order="oldest", limit=1000, **parameters)
+        assert places(oldest) == places(found(server, job, q, limit=1000, **parameters))[::-1]
+
+
+def test_every_hit_once_unsealed_sealed_and_after_a_restart(make_server):
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    texts = {f"algo-{i}": make_lines(i, 1500) for i in (1, 2, 3)}
+    for stream, lines in texts.items():
+        server.send("j", lines[:900], stream=stream)
+    check_all(server, "j", {stream: lines[:900] for stream, lines in texts.items()})
+    server.restart()
+    for stream, lines in texts.items():
+        server.send("j", lines[900:], stream=stream)
+    check_all(server, "j", texts)
+    server.restart()
+    check_all(server, "j", texts)
+    only = found(server, "j", "timeout", stream="algo-2", limit=1000)
+    assert {hit["n"] for hit in only} == {n for stream, n in expected({"algo-2": texts["algo-2"]}, "timeout")}
+
+
+def test_every_hit_once_while_lines_come_and_move(make_server):
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    count, size = 60, 400
+    done = threading.Event()
+
+    def send():
+        for i in range(count):
+            server.send("j", [f"part {i} needle {k} " + "x" * 200 for k in range(size)], stream=f"algo-{i % 3}")
+        done.set()
+
+    server.send("j", ["first needle"], stream="algo-0")
+    sender = threading.Thread(target=send)
+    sender.start()
+    before = 0
+    while not done.is_set():
+        reply = search(server, "j", "needle", limit=1000, histogram="true")
+        assert reply.status == 200, reply
+        got = places(reply.body["hits"])
+        assert len(got) == len(set(got)) and reply.body["total"] >= before
+        before = reply.body["total"]
+    sender.join()
+    hits = places(found(server, "j", "needle", limit=1000))
+    assert len(hits) == len(set(hits)) == count * size + 1
+
+
+def test_hits_say_where_the_match_is(server):
+    server.send("j", ["an apple and an apple", "x" * 20_000 + "needle" + "y" * 20_000])
+    hit = search(server, "j", "apple").body["hits"][0]
+    assert hit["matches"] == [[3, 8], [16, 21]] and "cut" not in hit
+    hit = search(server, "j", "needle").body["hits"][0]
+    (start, end), = hit["matches"]
+    assert hit["cut"] is True and hit["text"][start:end] == "needle" and len(hit["text"]) == 4096
+    assert hit["text_from"] + start == 20_000
+
+
+def test_time_window(server):
+    body = "".join(f'{{"line":"tick {i}","ts":{1_700_000_000_000 + i * 60_000}}}\n' for i in range(500))
+    reply = server.post("/api/v1/logs?job=j&stream=s", body, content_type="application/x-ndjson")
+    assert reply.status == 200, reply
+    window = {"from_ms": 1_700_000_000_000 + 600_000, "to_ms": 1_700_000_000_000 + 1_200_000}
+    reply = search(server, "j", "tick", **window).body
+    assert [hit["n"] for hit in reply["hits"]] == list(range(20, 9, -1)) and reply["total"] == 11
+    whole = search(server, "j", "tick").body
+    assert whole["total"] == 500 and len(whole["histogram"]) <= 120
+    starts = [bucket["from_ms"] for bucket in whole["histogram"]]
+    assert all(b - a == whole["bucket_ms"] for a, b in zip(starts, starts[1:]))
+
+
+@pytest.mark.parametrize("parameters, field", [
+    ({"q": "(", "regex": "true"}, "q"), ({"q": ""}, "q"), ({"q": "a", "order": "up"}, "order"), ({"q": "a", "cursor": "x"}, "cursor"),
+    ({"q": "a", "limit": "1001"}, "limit"), ({"q": "a", "stream": "none"}, "stream"), ({"q": "a" * 4097}, "q"),
+])
+def test_what_is_wrong_is_named(server, parameters, field):
+    server.send("j", ["a"])
+    reply = search(server, "j", **parameters)
+    assert 400 <= reply.status < 500 and reply.body["field"] == field
+    if parameters["q"] == "(":
+        assert reply.status == 400 and reply.body["column"] == 2
+
+
+def test_a_match_that_is_given_up_is_counted(server):
+    server.send("j", ["a" * 40 + "b", "aab"])
+    reply = search(server, "j", "(a+)+(?=c)|(a*)*c", regex="true").body
+    assert reply["hits"] == [] and reply.get("limited", 0) >= 1
+
+
+def test_a_search_out_of_time_goes_on_by_its_cursor(make_server):
+    server = make_server("--search-ms", "1")
+    dice = random.Random(5)
+    lines = [f"{i} " + " ".join(dice.choice(WORDS) for _ in range(30)) for i in range(60_000)]
+    for at in range(0, len(lines), 5000):
+        server.send("j", lines[at:at + 5000])
+    server.restart()
+    partial, hits, cursor = 0, [], None
+    while True:
+        reply = search(server, "j", r"9[0-4]\b", regex="true", limit=1000, histogram="false", **({"cursor": cursor} if cursor else {}))
+        partial += reply.body.get("partial", False)
+        hits += [hit["n"] for hit in reply.body["hits"]]
+        cursor = reply.body.get("next_cursor")
+        if not cursor:
+            break
+    want = [n for n, line in enumerate(lines) if re.search(r"9[0-4]\b", line)]
+    assert partial > 0 and sorted(hits) == want

@@ -1,0 +1,191 @@
+"""Points that are sent as such: every form of body, every mistake, and none lost or doubled by a crash."""
+
+import contextlib
+import http.client
+import json
+import random
+import threading
+
+import pytest
+
+POINTS = "/api/v1/points?job=j"
+JSON, NDJSON = "application/json", "application/x-ndjson"
+T0 = 1_700_000_000_000
+
+
+def send(server, document, path=POINTS):
+    return server.post(path, json.dumps(document), content_type=JSON)
+
+
+def columns(server, metric, stream="algo-1"):
+    return server.points("j", metric, stream=stream)["columns"]
+
+
+def test_columns(server):
+    reply = send(server, {"series": [
+        {"metric": "loss", "step": [1, 2, 3], "ts_ms": [T0, T0 + 1, T0 + 2], "value": [2.5, 1e-3, -0.75]},
+        {"value": [3e-4], "step": [1], "metric": "lr", "unit": "x", "stream": "algo-2"}]})
+    assert reply.status == 200, reply.body
+    assert reply.body["accepted"] == 4 and reply.body["rejected"] == 0 and reply.body["warnings"] == []
+    assert isinstance(reply.body["seq"], str) and "next_offset" not in reply.body
+    server.wait_for_points("j", "loss", 3)
+    got = columns(server, "loss")
+    assert got["x"] == [1, 2, 3] and got["last"] == [2.5, 0.001, -0.75] and got["line"] == [None] * 3
+    server.wait_for_points("j", "lr", 1, stream="algo-2")
+    assert server.series("j", "loss")["role"] == "loss" and server.series("j", "lr", "algo-2")["role"] == "learning_rate"
+
+
+def test_objects(server):
+    reply = send(server, {"points": [{"metric": "loss", "step": 7, "ts_ms": T0, "value": 1},
+        {"metric": "val_loss", "step": 7, "value": 0.5}, {"metric": "loss", "step": 8, "value": "NaN"}]})
+    assert reply.status == 200 and reply.body["accepted"] == 3
+    server.wait_for_points("j", "loss", 2)
+    assert columns(server, "loss")["x"] == [7, 8]
+    assert server.series("j", "val_loss")["role"] == "eval_loss"
+
+
+def test_ndjson_bad_lines_harm_themselves(server):
+    body = '{"metric":"m","step":1,"value":1}\nrubbish\n{"metric":"m","step":2,"value":null}\n\n{"metric":"m","step":3,"value":"Infinity"}'
+    reply = server.post(POINTS, body, content_type=NDJSON)
+    assert reply.status == 200 and reply.body["accepted"] == 2 and reply.body["rejected"] == 2
+    assert "line 2, column 1: expected '{'" in reply.body["warnings"][0]
+    assert "line 3, column 32, value: expected a number, not null" in reply.body["warnings"][0]
+    server.wait_for_points("j", "m", 2)
+
+
+def test_without_step_the_count_is_the_step(server):
+    send(server, {"series": [{"metric": "m", "value": [5, 6]}]})
+    send(server, {"points": [{"metric": "m", "value": 7}]})
+    server.wait_for_points("j", "m", 3)
+    assert columns(server, "m")["x"] == [0, 1, 2]
+
+
+def test_labels_have_one_order(server):
+    send(server, {"points": [{"metric": 'util{node="a",gpu="3"}', "step": 1, "value": 1}]})
+    send(server, {"points": [{"metric": 'util{gpu="3", node="a"}', "step": 2, "value": 2}]})
+    send(server, {"points": [{"metric": 'util{gpu="4"}', "step": 1, "value": 3}]})
+    server.wait_for_points("j", 'util{gpu="3",node="a"}', 2)
+    server.wait_for_points("j", 'util{gpu="4"}', 1)
+
+
+@pytest.mark.parametrize(("document", "status", "words"), [
+    ({"series": [{"metric": "m", "step": [1], "value": [1, 2]}]}, 400, ["series[0].step", "step has 1 items, value has 2"]),
+    ({"series": [{"metric": "a", "value": [1]}, {"metric": "m", "value": [1, None]}]}, 400, ["series[1].value[1]", "not null"]),
+    ({"points": [{"metric": "m", "value": "x"}]}, 400, ["points[0].value", "NaN"]),
+    ({"points": [{"metric": "m", "value": 1, "steps": 3}]}, 400, ["no field 'steps'", "step, ts_ms"]),
+    ({"points": [{"metric": "m", "value": 1, "step": 1.5}]}, 400, ["'1.5' is no integer"]),
+    ({"points": [{"metric": "m", "value": 1, "ts_ms": 1700000000}]}, 400, ["Unix milliseconds"]),
+    ({"points": [{"value": 1}]}, 400, ["no metric"]),
+    ({"points": [{"metric": "", "value": 1}]}, 400, ["metric is empty"]),
+    ({"points": [{"metric": 'm{a="1",a="2"}', "value": 1}]}, 400, ["label 'a' twice"]),
+    ({"points": [{"metric": "m", "value": 1, "role": "king"}]}, 400, ["no role 'king'"]),
+    ({"point": []}, 400, ["no field 'point'", "series and points"]),
+    ([], 400, ["expected '{'"]),
+])
+def test_mistakes_are_named_and_nothing_is_kept(server, document, status, words):
+    reply = send(server, document)
+    assert reply.status == status, reply.body
+    assert all(word in reply.body["detail"] for word in words), reply.body
+    assert server.get("/api/v1/jobs").body["jobs"] == []
+
+
+def test_cut_off_wrong_type_and_no_job(server):
+    assert server.post(POINTS, '{"points":[{"metric":"m","value":1}', content_type=JSON).status == 400
+    assert server.post(POINTS, "a,b\n", content_type="text/csv").status == 415
+    reply = server.post("/api/v1/points", "{}", content_type=JSON)
+    assert reply.status == 400 and reply.body["field"] == "job"
+    assert server.post(POINTS, "{}", content_type=JSON).body["accepted"] == 0
+
+
+def test_an_entry_has_a_limit(make_server):
+    server = make_server("--max-points-bytes", "1KiB")
+    fitting = '{"metric":"m","value":[1' + " " * (1024 - 26) + "]}"
+    assert len(fitting) == 1024
+    assert server.post(POINTS, '{"series":[%s]}' % fitting, content_type=JSON).body["accepted"] == 1
+    reply = server.post(POINTS, '{"series":[%s]}' % fitting.replace("[1", "[1 "), content_type=JSON)
+    assert reply.status == 413 and "--max-points-bytes" in reply.body["detail"]
+
+
+def test_series_have_a_limit(make_server):
+    server = make_server("--max-series", "2")
+    reply = send(server, {"points": [{"metric": metric, "step": 1, "value": 1} for metric in "abca"]})
+    assert reply.body["accepted"] == 3 and reply.body["rejected"] == 1
+    assert "--max-series" in reply.body["warnings"][0]
+    server.wait_for_points("j", "a", 2)
+    server.wait_for_points("j", "b", 1)
+    assert send(server, {"points": [{"metric": "b", "value": 1}]}).body["rejected"] == 0
+    assert send(server, {"points": [{"metric": "d", "value": 1}]}).body["rejected"] == 1
+    assert server.series("j", "c") is None and server.series("j", "d") is None
+
+
+def test_mixed_with_lines_sealed_and_restarted(make_server):
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    for i in range(50):
+        server.send("j", [f"step: {i} loss: {i}.5"])
+        send(server, {"series": [{"metric": "m", "step": [2 * i, 2 * i + 1], "value": [i, -i]}]})
+    server.wait_for_points("j", "m", 100)
+    server.wait_for_points("j", "train:loss", 50)
+    for _ in range(2):
+        server.restart()
+        server.wait_for_points("j", "m", 100)
+        assert columns(server, "m")["x"] == list(range(100))
+        assert columns(server, "train:loss")["line"] == list(range(50))
+        assert [line["text"] for line in server.lines("j")] == [f"step: {i} loss: {i}.5" for i in range(50)]
+
+
+def test_large_body_comes_in_slices(server):
+    count = 200_000
+    series = [{"metric": f"m{k}", "step": list(range(count // 10)), "value": [k + i / 7 for i in range(count // 10)]} for k in range(10)]
+    assert send(server, {"series": series}).body["accepted"] == count
+    server.wait_for_points("j", "m9", count // 10)
+    assert columns(server, "m3")["first"][0] == 3
+
+
+class Sender:
+    def __init__(self, number, chance):
+        self.stream, self.chance, self.acknowledged = f"s{number}", chance, 0
+        self.sent = 0  # the request without an answer may be there or not
+
+    def run(self, port, progress):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            while True:
+                some = self.chance.choice((1, 7, 300))
+                steps = list(range(self.acknowledged, self.acknowledged + some))
+                self.sent = self.acknowledged + some
+                body = {"series": [{"metric": "m", "step": steps, "value": [step % 97 for step in steps]}]}
+                connection.request("POST", f"/api/v1/points?job=j&stream={self.stream}", json.dumps(body), {"Content-Type": JSON})
+                response = connection.getresponse()
+                assert response.status == 200, response.read()
+                response.read()
+                self.acknowledged = self.sent
+                progress.release()
+
+
+def test_kill_loses_and_doubles_nothing(make_server):
+    """Each acknowledged point is there once; of a request that had no answer all or none."""
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    chance = random.Random(5)
+    senders = [Sender(i, random.Random(i)) for i in range(3)]
+    for _ in range(5):
+        progress = threading.Semaphore(0)
+        threads = [threading.Thread(target=sender.run, args=(server.port, progress)) for sender in senders]
+        for thread in threads:
+            thread.start()
+        for _ in range(chance.randrange(5, 60)):
+            assert progress.acquire(timeout=60)
+        server.kill()
+        for thread in threads:
+            thread.join(60)
+        server.restart()
+        for sender in senders:
+            row = server.series("j", "m", sender.stream)
+            stored = row["count"] if row else 0
+            assert stored in (sender.acknowledged, sender.sent)
+            sender.acknowledged = stored
+            if stored:
+                got = server.points("j", "m", stream=sender.stream, buckets=10_000)
+                assert got["total_points"] == stored and sum(got["columns"]["count"]) == stored
+                assert got["columns"]["x"][0] == 0 and max(got["columns"]["max_x"] + got["columns"]["min_x"]) <= stored - 1
+                if stored <= 5000:
+                    assert got["columns"]["x"] == list(range(stored))

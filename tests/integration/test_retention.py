@@ -1,0 +1,143 @@
+"""Limits on log text: the oldest of ended, unpinned jobs goes first; points, documents and incidents stay."""
+
+import os
+import random
+import time
+
+import pytest
+
+from smserver import quote, wait_until
+
+DAY_MS = 86_400_000
+
+
+def noise(rng, count):
+    """Lines that do not compress to nothing."""
+    return [f"step {i} loss={rng.random():.6f} {rng.randbytes(48).hex()}" for i in range(count)]
+
+
+def end_job(server, job, days_ago):
+    reply = server.post(f"/api/v1/jobs/{quote(job)}/transitions",
+        json={"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000) - days_ago * DAY_MS})
+    assert reply.status < 300, reply
+
+
+def fill(server, job, days_ago, rng, count=8000):
+    definition = {"Name": "loss", "Regex": r"step (?<step>\d+) loss=(?<value>\S+)"}
+    reply = server.post("/api/v1/jobs", json={"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": [definition]}})
+    assert reply.status == 201, reply
+    server.send(job, noise(rng, count))
+    end_job(server, job, days_ago)
+    server.wait_for_points(job, "loss", count)
+
+
+def first_line(server, job):
+    return server.get(f"/api/v1/jobs/{job}/logs?stream=algo-1&from=0&limit=1")
+
+
+def wait_until_sealed(server, jobs):
+    wait_until(lambda: sum(row["job"] in jobs for row in server.get("/api/v1/retention").body["forecast"]["next"]) == len(jobs),
+        what=f"the sealer to have all of {jobs}")
+
+
+@pytest.fixture
+def filled(make_server):
+    server = make_server("--seal-age", "100ms", "--log-bytes", "0")
+    rng = random.Random(1)
+    for job, days in (("old", 30), ("pinned", 40), ("new", 2)):
+        fill(server, job, days, rng)
+    assert server.post("/api/v1/jobs/pinned/pin", json={"pinned": True}).body == {"job": "pinned", "pinned": True}
+    server.send("running", noise(rng, 2000))
+    wait_until_sealed(server, ["old", "new"])
+    return server
+
+
+def test_over_the_budget_the_job_that_ended_first_loses_its_text_and_nothing_else(filled):
+    used = filled.get("/api/v1/retention").body["used_bytes"]
+    points = filled.points("old", "loss")["total_points"]
+    assert filled.put("/api/v1/retention", json={"log_bytes": used - 200_000}).status == 200
+    wait_until(lambda: first_line(filled, "old").status == 410, what="the oldest text to go")
+    gone = first_line(filled, "old").body
+    assert gone["first_kept_line"] == 8000 and "budget" in gone["detail"] and "lines 0 to 7999" in gone["detail"]
+    assert filled.points("old", "loss")["total_points"] == points
+    stream = filled.get("/api/v1/jobs/old/streams").body["streams"][0]
+    assert stream["deleted_lines"] == 8000 and stream["lines"] == 8000 and stream["deleted_ms"] > 0
+    for job in ("pinned", "new", "running"):
+        assert first_line(filled, job).status == 200, job
+    # below the budget nothing more goes, also over a restart, which remembers what was deleted
+    filled.restart()
+    wait_until(lambda: filled.get("/api/v1/retention").body["used_bytes"] > 0, what="the first look")
+    assert first_line(filled, "old").status == 410 and first_line(filled, "new").status == 200
+
+
+def test_a_pin_keeps_and_without_it_the_text_goes(filled):
+    assert filled.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
+    wait_until(lambda: first_line(filled, "new").status == 410, what="all that may go to be gone")
+    assert first_line(filled, "pinned").status == 200 and first_line(filled, "running").status == 200
+    filled.post("/api/v1/jobs/pinned/pin", json={"pinned": False})
+    wait_until(lambda: first_line(filled, "pinned").status == 410, what="the text that was pinned to go")
+    assert first_line(filled, "running").status == 200
+
+
+def test_limits_of_age_and_size_of_server_team_and_job(filled):
+    reply = filled.put("/api/v1/retention", json={"max_age_days": 35})
+    assert reply.body["max_age_days"] == 35
+    filled.put("/api/v1/retention", json={"job": "old", "max_age_days": 20})
+    wait_until(lambda: first_line(filled, "old").status == 410, what="the job's own age limit")
+    assert "age" in first_line(filled, "old").body["detail"]
+    assert first_line(filled, "new").status == 200 and first_line(filled, "pinned").status == 200
+    filled.put("/api/v1/retention", json={"job": "new", "max_bytes": 1000})
+    wait_until(lambda: first_line(filled, "new").status == 410, what="the job's size limit")
+    assert "size" in first_line(filled, "new").body["detail"]
+
+
+def test_what_will_go_within_a_week_is_said_before(filled):
+    filled.put("/api/v1/retention", json={"job": "old", "max_age_days": 33})
+
+    def told():
+        rows = filled.get("/api/v1/incidents?kind=retention_due").body["incidents"]
+        return rows or None
+    incident = wait_until(told, what="the notice")
+    assert [row["job"] for row in incident] == ["old"] and incident[0]["severity"] == "warning"
+    assert first_line(filled, "old").status == 200
+
+
+def test_bad_limits_are_refused(server):
+    for body, field in (({"max_age_days": -1}, "max_age_days"), ({"max_age_days": "x"}, "max_age_days"),
+            ({"log_bytes": -5}, "log_bytes"), ({"max_bytes": -1}, "max_bytes"), ({"job": "a", "team": "b"}, "team")):
+        reply = server.put("/api/v1/retention", json=body)
+        assert reply.status == 422 and reply.body["field"] == field, (body, reply)
+    assert server.put("/api/v1/retention", json={"job": "nobody", "max_bytes": 1}).status == 404
+    assert server.post("/api/v1/jobs/nobody/pin", json={}).status == 404
+
+
+def test_a_deleted_job_goes_at_once_and_its_rows_behind_it(make_server):
+    server = make_server("--seal-age", "100ms")
+    fill(server, "big", 1, random.Random(2), 20000)
+    wait_until_sealed(server, ["big"])
+    assert server.delete("/api/v1/jobs/big").status < 300
+    assert server.get("/api/v1/jobs/big").status == 404
+    server.kill() # the sweep goes on where it was
+    server.start()
+    import sqlite3
+
+    def rows_left():
+        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+            return sum(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                for table in ("blocks", "chunks", "series", "streams", "dead_jobs"))
+    wait_until(lambda: rows_left() == 0, what="the rows of the deleted job to go")
+
+
+def test_a_disk_without_room_stops_ingest_and_says_so(make_server):
+    room = os.statvfs("/tmp")
+    server = make_server("--min-free-bytes", str(room.f_bavail * room.f_frsize * 2))
+
+    def refused():
+        reply = server.post("/api/v1/logs?job=a&stream=s", "line\n")
+        return reply if reply.status == 503 else None
+    reply = wait_until(refused, what="ingest to stop")
+    assert "--min-free-bytes" in reply.body["detail"] and int(reply.headers["Retry-After"]) > 0
+    ready = server.get("/readyz")
+    assert ready.status == 503 and "disk" in ready.body["detail"]
+    assert server.get("/api/v1/jobs").status == 200
+    assert "smfleet_disk_low 1" in server.get("/metrics").body

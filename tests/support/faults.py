@@ -1,0 +1,50 @@
+"""The disk of sm-server-faults: which operation of SQLite's fails, and how (tests/support/faults.c reads it)."""
+
+import errno
+import mmap
+import struct
+
+from smserver import Server, find_binary
+
+READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE = range(6)
+CHANGES = (WRITE, SYNC, TRUNCATE)
+FAIL, KILL, POWER_LOSS = range(3)
+SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_READONLY = 778, 1034, 13, 8
+FOR_EVER = -1
+FIELDS = ("read", "write", "sync", "truncate", "open", "delete", "mask", "seen", "fail_at", "fail_count", "action", "code",
+    "system_errno", "torn_bytes", "failed")
+
+
+class Disk:
+    """A file of int64, shared with the server."""
+
+    def __init__(self, path):
+        path.write_bytes(bytes(8 * len(FIELDS)))
+        with open(path, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), 0)
+
+    def get(self, field):
+        return struct.unpack_from("=q", self.memory, 8 * FIELDS.index(field))[0]
+
+    def set(self, **values):
+        for field, value in values.items():
+            struct.pack_into("=q", self.memory, 8 * FIELDS.index(field), value)
+
+    def mend(self):
+        self.set(fail_at=0, mask=0, action=FAIL)
+
+    def arm(self, number, operations=CHANGES, *, count=1, action=FAIL, code=SQLITE_IOERR_WRITE, cause=errno.EIO, torn_bytes=0):
+        """From now on the number-th of these operations fails, and count in all; action first: power loss is kept track of."""
+        self.set(fail_at=0, action=action, fail_count=count, code=code, system_errno=cause, torn_bytes=torn_bytes, seen=0, failed=0)
+        self.set(mask=sum(1 << operation for operation in operations))
+        self.set(fail_at=number)
+
+
+class FaultyServer(Server):
+    def __init__(self, folder, *arguments):
+        folder.mkdir(exist_ok=True)
+        self.disk = Disk(folder / "faults")
+        super().__init__(folder, *arguments, environment={"SM_FAULTS": str(folder / "faults")})
+
+    def bin(self, name):
+        return find_binary("sm-server-faults" if name == "sm-server" else name)

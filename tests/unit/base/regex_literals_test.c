@@ -1,0 +1,123 @@
+#include "test.h"
+
+#include "base/regex.h"
+#include "base/regex_literals.h"
+
+#include <stdio.h>
+
+static void show(struct span pattern, char *out, size_t room)
+{
+	AUTO(arena) arena = arena_new();
+	struct regex_clause *clauses = NULL;
+	size_t count = 0, used = 0;
+
+	CHECK_OK(regex_literals(pattern, arena, &clauses, &count, &err));
+	out[0] = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < clauses[i].count; j++) {
+			const struct regex_literal *literal = &clauses[i].any[j];
+			used += (size_t)snprintf(out + used, room - used, "%s%s%.*s%s",
+				!i && !j ? ""
+				: j      ? "|"
+					 : " & ",
+				literal->starts_word ? "<" : "", SPAN_ARGS(literal->text),
+				literal->ends_word ? ">" : "");
+		}
+}
+
+TEST(what_is_required)
+{
+	static const struct {
+		const char *pattern, *want;
+	} cases[] = {{"timeout", "timeout"}, {"(?i)out of memory", "out of memory"},
+		{"WARN.*timeout", "WARN & timeout"}, {"iteration\\s+884187[0-9]/", "iteration & 884187 & /"},
+		{"[A-Z]{14,}", ""}, {"\\b8841873\\b", "<8841873>"}, {"abc?d", "ab & d"}, {"ab{0,3}c", "a & c"},
+		{"ab{2}c", "ab & c"}, {"ab+c", "ab & c"}, {"(abc)?d", "d"}, {"(?:abc|de)f", "abc|de & f"}, {"abc|", ""},
+		{"abc|x*", ""}, {"(a|b(cd|ef))g", "a|cd|ef & g"}, {"foo(?!bar)baz", "foo & baz"}, {"(?<=x)y", "y"},
+		{"(?<word>ab)c", "ab & c"}, {"(?P<w>ab)c", "ab & c"}, {"a\\.b", "a.b"}, {"a\\Qb\\E", ""},
+		{"a(?#c)*b", ""}, {"(?x)a b", ""}, {"(*UTF)abc", ""}, {"(?R)abc", ""}, {"(?(1)ab|cd)", ""},
+		{"\\x41bc", ""}, {"[]a]bc", "bc"}, {"[^]a]bc", "bc"}, {"[[:alpha:]]bc", "bc"}, {"a{,3}b", "b"},
+		{"a{x}b", "a{x}b"}, {"a\\b", "a>"}, {"\\b?ab", "ab"}, {"caf\xc3\xa9", ""}, {"abc)", ""}, {"(abc", ""},
+		{"abc\\", ""}, {"(a)\\1b", "a & b"}, {"^abc$", "abc"}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char got[256];
+		show(span_from(cases[i].pattern), got, sizeof got);
+		if (strcmp(got, cases[i].want) != 0)
+			test_fail(
+				__FILE__, __LINE__, "'%s' gives '%s', not '%s'", cases[i].pattern, got, cases[i].want);
+	}
+}
+
+/* ---- by brute force: whatever matches holds what is said to be required ---- */
+
+static uint32_t dice(uint32_t *state, uint32_t sides)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return (*state >> 8) % sides;
+}
+
+static bool is_word(char c)
+{
+	return span_find_char(SPAN("abcABC019_"), c) >= 0;
+}
+
+static bool holds(struct span text, const struct regex_literal *literal)
+{
+	for (size_t i = 0; i + literal->text.len <= text.len; i++) {
+		size_t end = i + literal->text.len;
+		if (span_equal_fold(span_of(text.ptr + i, literal->text.len), literal->text) &&
+			!(literal->starts_word && i && is_word(text.ptr[i - 1])) &&
+			!(literal->ends_word && end < text.len && is_word(text.ptr[end])))
+			return true;
+	}
+	return false;
+}
+
+static void check_text(struct span pattern, struct span text, const struct regex_clause *clauses, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool has_any = false;
+		for (size_t j = 0; j < clauses[i].count; j++)
+			has_any |= holds(text, &clauses[i].any[j]);
+		if (!has_any)
+			test_fail(__FILE__, __LINE__, "'%.*s' matches '%.*s', which has no '%.*s'", SPAN_ARGS(pattern),
+				SPAN_ARGS(text), SPAN_ARGS(clauses[i].any[0].text));
+	}
+}
+
+TEST(every_match_holds_what_is_required)
+{
+	static const char *const parts[] = {"a", "b", "c", "A", "1", "0", ".", "-", " ", "\\b", "\\d", "\\w", "\\s",
+		"\\.", "(", ")", "(?:", "(?i)", "(?i:", "(?=", "(?!", "(?<=", "(?<n>", "(?>", "|", "|", "*", "+", "?",
+		"{2}", "{0,1}", "{1,}", "{,2}", "[ab]", "[^a]", "[]a]", "[[:digit:]]", "[\\]b]", "^", "$", "\\1",
+		"\\Qa*\\E", "(?#x)", "\\K", "\\x61", "*?", "++", "ab", "abc", "01"};
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	uint32_t state = 7;
+	size_t matched = 0, required = 0;
+
+	for (int round = 0; round < 60000; round++) {
+		AUTO(arena) arena = arena_new();
+		AUTO(regex) regex = NULL;
+		struct regex_clause *clauses = NULL;
+		char pattern[64] = "", text[24];
+		struct span groups[REGEX_MAX_GROUPS];
+		size_t count = 0;
+		for (uint32_t i = 0, n = 1 + dice(&state, 7); i < n; i++)
+			strcat(pattern, parts[dice(&state, sizeof parts / sizeof *parts)]);
+		CHECK_OK(regex_literals(span_from(pattern), arena, &clauses, &count, &err));
+		if (!count || regex_new(&regex, span_from(pattern), REGEX_MULTILINE, NULL) != OK)
+			continue;
+		required++;
+		for (int i = 0; i < 40; i++) {
+			size_t len = dice(&state, sizeof text);
+			for (size_t k = 0; k < len; k++)
+				text[k] = "abcABC01.- {a"[dice(&state, 13)];
+			if (regex_search(regex, scratch, span_of(text, len), 0, groups) != REGEX_MATCH)
+				continue;
+			matched++;
+			check_text(span_from(pattern), span_of(text, len), clauses, count);
+		}
+	}
+	CHECK(required > 5000 && matched > 5000);
+}

@@ -1,0 +1,200 @@
+#include "extract/settings.h"
+#include "test.h"
+
+#include "base/buf.h"
+
+#include <stdio.h>
+
+static void feed(struct settings *settings, uint64_t number, const char *text)
+{
+	CHECK_OK(settings_feed(settings, span_from(text), number, &err));
+}
+
+static struct settings *settings_of(const char *const *lines)
+{
+	struct settings *settings = settings_new();
+
+	CHECK(settings);
+	for (uint64_t i = 0; lines[i]; i++)
+		feed(settings, i, lines[i]);
+	return settings;
+}
+
+static struct span value_of(const struct settings *settings, const char *key)
+{
+	for (size_t i = 0; i < settings_count(settings); i++)
+		if (span_equal(settings_get(settings, i)->key, span_from(key)))
+			return settings_get(settings, i)->value;
+	return SPAN("(none)");
+}
+
+TEST(a_namespace_in_one_line)
+{
+	static const char *const lines[] = {
+		"[1,2]<stderr>:INFO:root:Namespace(amp=True, batch_size=192, dataset='coco', "
+		"lr_decay_epoch='10,14', betas=(0.9, 0.999), resume=None, note='a, b=\"c\")')",
+		"Namespace(batch_size=7)", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "amp"), SPAN("true"));
+	CHECK_SPAN(value_of(s, "batch_size"), SPAN("192")); /* the first print wins */
+	CHECK_SPAN(value_of(s, "dataset"), SPAN("coco"));
+	CHECK_SPAN(value_of(s, "lr_decay_epoch"), SPAN("10,14"));
+	CHECK_SPAN(value_of(s, "betas"), SPAN("(0.9, 0.999)"));
+	CHECK_SPAN(value_of(s, "note"), SPAN("a, b=\"c\")"));
+	CHECK_INT(settings_count(s), 6);
+	CHECK_INT(settings_get(s, 0)->line, 0);
+}
+
+TEST(nested_dataclasses_have_dotted_keys)
+{
+	static const char *const lines[] = {
+		"train:98	INFO	TrainConfig(run_name='OLMo-1B', model=ModelConfig(d_model=2048, rope=True), "
+		"optimizer=OptimizerConfig(name='adamw', learning_rate=0.0003), strategy=<Strategy.NO: 'no'>)",
+		NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "run_name"), SPAN("OLMo-1B"));
+	CHECK_SPAN(value_of(s, "model.d_model"), SPAN("2048"));
+	CHECK_SPAN(value_of(s, "optimizer.learning_rate"), SPAN("0.0003"));
+	CHECK_SPAN(value_of(s, "strategy"), SPAN("no"));
+	CHECK_INT(settings_count(s), 6);
+}
+
+TEST(a_call_over_several_lines)
+{
+	static const char *const lines[] = {"Training/evaluation parameters TrainingArguments(", "_n_gpu=1,",
+		"learning_rate=5e-05,", "output_dir=/tmp/x,", ")", "loss=3", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "learning_rate"), SPAN("5e-05"));
+	CHECK_SPAN(value_of(s, "output_dir"), SPAN("/tmp/x"));
+	CHECK_INT(settings_count(s), 3);
+	CHECK_INT(settings_get(s, 0)->line, 4);
+}
+
+TEST(a_block_of_arguments)
+{
+	static const char *const lines[] = {"------------------------ arguments ------------------------",
+		"  accumulate_allreduce_grads_in_fp32 .............. False",
+		"  adam_beta1 ...................................... 0.9",
+		"  data_path ....................................... ['/a b/c']", "  fp16_lm ... None",
+		"-------------------- end of arguments ---------------------", "  after .......... 1", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "accumulate_allreduce_grads_in_fp32"), SPAN("false"));
+	CHECK_SPAN(value_of(s, "adam_beta1"), SPAN("0.9"));
+	CHECK_SPAN(value_of(s, "data_path"), SPAN("['/a b/c']"));
+	CHECK_INT(settings_count(s), 3);
+}
+
+TEST(what_sagemaker_prints)
+{
+	static const char *const lines[] = {"\x1b[34mTraining Env:", "\x1b[0m", "\x1b[34m{",
+		"    \"current_host\": \"algo-1\",", "    \"hyperparameters\": {", "        \"epochs\": 30,",
+		"        \"optimizer\": \"\\\"adamw\\\"\"", "    },", "    \"num_gpus\": 0", "}\x1b[0m",
+		"\x1b[34mSM_HPS={\"epochs\":31,\"node_count\":34}\x1b[0m", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "epochs"), SPAN("30"));
+	CHECK_SPAN(value_of(s, "optimizer"), SPAN("adamw"));
+	CHECK_SPAN(value_of(s, "node_count"), SPAN("34"));
+	CHECK_INT(settings_count(s), 3);
+}
+
+TEST(json_and_yaml_configurations)
+{
+	static const char *const lines[] = {"[INFO] [config.py:989:print_user_config]   json = {",
+		"    \"train_batch_size\": 32,", "    \"fp16\": {", "        \"enabled\": true,",
+		"        \"betas\": [0.9, 0.95]", "    }", "}", "Config:", "trainer:", "  max_steps: 1000",
+		"  optim:", "    lr: 3e-4", "  precision: 'bf16'", "seed: 7", "2026-01-01 12:00:00 INFO started",
+		"loss: 3", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "train_batch_size"), SPAN("32"));
+	CHECK_SPAN(value_of(s, "fp16.enabled"), SPAN("true"));
+	CHECK_SPAN(value_of(s, "fp16.betas"), SPAN("0.9, 0.95"));
+	CHECK_SPAN(value_of(s, "trainer.max_steps"), SPAN("1000"));
+	CHECK_SPAN(value_of(s, "trainer.optim.lr"), SPAN("3e-4"));
+	CHECK_SPAN(value_of(s, "trainer.precision"), SPAN("bf16"));
+	CHECK_SPAN(value_of(s, "seed"), SPAN("7"));
+	CHECK_INT(settings_count(s), 7);
+}
+
+TEST(options_of_the_script_not_of_its_launcher)
+{
+	static const char *const lines[] = {
+		"+ srun --nodes 4 python -m torch.distributed.run --nproc_per_node=8 train.py --lr 0.00015 "
+		"--lr-decay-style cosine --fp16 --split '949,50,1' --min-lr=-1 --files a b | tee --append log",
+		NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "lr"), SPAN("0.00015"));
+	CHECK_SPAN(value_of(s, "lr_decay_style"), SPAN("cosine"));
+	CHECK_SPAN(value_of(s, "fp16"), SPAN("true"));
+	CHECK_SPAN(value_of(s, "split"), SPAN("949,50,1"));
+	CHECK_SPAN(value_of(s, "min_lr"), SPAN("-1"));
+	CHECK_SPAN(value_of(s, "files"), SPAN("a b"));
+	CHECK_INT(settings_count(s), 6);
+}
+
+TEST(mlperf_names_hyperparameters)
+{
+	static const char *const lines[] = {
+		"1::::MLLOG {\"namespace\": \"main\", \"key\": \"opt_base_learning_rate\", \"value\": 6.2, \"metadata\": {}}",
+		":::MLLOG {\"key\": \"epoch_start\", \"value\": 3}", ":::MLLOG {\"key\": \"seed\", \"value\": null}",
+		":::MLLOG {\"key\": \"opt_name\", \"value\": \"lars\"}", ":::MLLOG broken {", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "opt_base_learning_rate"), SPAN("6.2"));
+	CHECK_SPAN(value_of(s, "opt_name"), SPAN("lars"));
+	CHECK_INT(settings_count(s), 2);
+}
+
+TEST(chatter_is_no_setting)
+{
+	static const char *const lines[] = {"step 3 | loss: 2.5 | lr: 1e-4", "f(x)",
+		"Traceback (most recent call last):", "RuntimeError(message='x')", "DistributedDataParallel(",
+		"  (module): OLMo(", "iter 3: loss 2.0", "{'loss': 3.4}", "see config: none", "-- done --", "a -- b",
+		"Dropout(p=0.0, inplace=False)", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_INT(settings_count(s), 0);
+}
+
+TEST(limits_of_keys_values_and_dumps)
+{
+	AUTO(settings) s = settings_new();
+	char key[SETTING_KEY_MAX_BYTES + 2], line[SETTING_VALUE_MAX_BYTES + 600];
+
+	memset(key, 'k', sizeof key);
+	snprintf(line, sizeof line, "Namespace(%.*s=1)", SETTING_KEY_MAX_BYTES, key);
+	feed(s, 0, line);
+	CHECK_INT(settings_count(s), 1);
+	snprintf(line, sizeof line, "Namespace(%.*s=1)", SETTING_KEY_MAX_BYTES + 1, key);
+	feed(s, 1, line);
+	CHECK_INT(settings_count(s), 1);
+	for (int extra = 0; extra < 2; extra++) {
+		AUTO_DONE(buf) long_line = BUF_INIT(1 << 20);
+		buf_printf(&long_line, "Namespace(v%d=", extra);
+		for (int i = 0; i < SETTING_VALUE_MAX_BYTES + extra; i++)
+			buf_append_char(&long_line, 'v');
+		buf_append_char(&long_line, ')');
+		CHECK_OK(settings_feed(s, buf_span(&long_line), 2, &err));
+	}
+	CHECK_INT(settings_count(s), 2);
+	feed(s, 3, "json = {"); /* never closed: given up, and the next dump is read */
+	for (int i = 0; i < 300; i++) {
+		AUTO_DONE(buf) filler = BUF_INIT(1 << 20);
+		for (int j = 0; j < 1000; j++)
+			buf_append_char(&filler, 'x');
+		CHECK_OK(settings_feed(s, buf_span(&filler), 4, &err));
+	}
+	feed(s, 5, "Namespace(late=1)");
+	CHECK_SPAN(value_of(s, "late"), SPAN("1"));
+	for (int i = 0; i < SETTINGS_MAX + 10; i++) {
+		snprintf(line, sizeof line, "Namespace(n%d=1)", i);
+		feed(s, 6, line);
+	}
+	CHECK_INT(settings_count(s), SETTINGS_MAX);
+}

@@ -1,0 +1,101 @@
+#include "test.h"
+
+#include "model/metric.h"
+#include "store/journal_points.h"
+#include "store/journal_record.h"
+
+#include <math.h>
+
+static void fill(struct batch *batch, struct batch_part *part, const char *name, size_t count, uint64_t seed)
+{
+	struct batch_series *series = batch_series(batch, part, span_from(name));
+
+	for (size_t i = 0; i < count; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		int64_t step = i % 5 == 4 ? NO_STEP : (int64_t)(seed >> (i % 60)), ts_ms = (int64_t)i * 1000;
+		double value = i % 7 == 0 ? NAN : i % 7 == 1 ? -INFINITY : i % 7 == 2 ? -0.0 : (double)(seed >> 11) / 3;
+		CHECK(batch_add_points(batch, part, series, &step, &ts_ms, &value, 1));
+	}
+	series->role = count % 2 ? ROLE_LOSS : ROLE_COUNT;
+	series->unit = SPAN("s");
+}
+
+static void check_series(const struct batch_series *got, const struct batch_series *want)
+{
+	CHECK_SPAN(got->metric, want->metric);
+	CHECK_SPAN(got->unit, want->unit);
+	CHECK_INT(got->role, want->role);
+	CHECK_INT(got->count, want->count);
+	CHECK(!memcmp(got->steps, want->steps, want->count * sizeof *want->steps));
+	CHECK(!memcmp(got->ts_ms, want->ts_ms, want->count * sizeof *want->ts_ms));
+	CHECK(!memcmp(got->values, want->values, want->count * sizeof *want->values)); /* every bit of a NaN, too */
+}
+
+static void check_body(struct span body, const struct batch_part *part)
+{
+	AUTO(arena) arena = arena_new();
+	struct journal_points cursor = journal_points_open(body);
+	struct batch_series series;
+	bool has_one;
+
+	for (size_t i = 0; i < part->series_count; i++) {
+		CHECK_OK(journal_points_next(&cursor, arena, &series, &has_one, &err));
+		CHECK(has_one);
+		check_series(&series, &part->series[i]);
+	}
+	CHECK_OK(journal_points_next(&cursor, arena, &series, &has_one, &err));
+	CHECK(!has_one);
+}
+
+TEST(journal_points_come_back_through_a_record)
+{
+	AUTO(batch) batch = batch_new(1);
+	AUTO(arena) arena = arena_new();
+	AUTO(zstd) zstd = zstd_new();
+	AUTO_DONE(buf) plain = BUF_INIT(1 << 24);
+	AUTO_DONE(buf) record = BUF_INIT(1 << 24);
+	AUTO_DONE(buf) again = BUF_INIT(1 << 24);
+	struct journal_writer writer = {0};
+	struct journal_slice *slices;
+	size_t count;
+	struct batch_part *part = batch_part(batch, SPAN("J"), SPAN("s"));
+
+	fill(batch, part, "a", 1, 1);
+	fill(batch, part, "b{x=\"1\"}", 1000, 2);
+	fill(batch, part, "c", 17, 3);
+	part->points = BUF_INIT(1 << 24);
+	journal_points_pack(part, &part->points);
+	struct journal_slice slice = {.kind = JOURNAL_POINTS,
+		.job_id = 7,
+		.stream_id = 3,
+		.first_line = 5,
+		.first_point = 1ull << 40,
+		.point_count = part->point_count,
+		.text_bytes = part->points.len,
+		.body = buf_span(&part->points)};
+	size_t at = journal_add(&writer, &slice, NULL);
+	CHECK_SPAN(span_skip(buf_span(&writer.plain), at), buf_span(&part->points));
+	CHECK_OK(journal_pack(&writer, zstd, &plain, &record, &err));
+	CHECK_OK(journal_unpack(buf_span(&record), zstd, &again, &slices, &count, arena, &err));
+	CHECK_INT(count, 1);
+	CHECK_INT(slices[0].kind, JOURNAL_POINTS);
+	CHECK(slices[0].first_point == slice.first_point && slices[0].point_count == 1018 && slices[0].first_line == 5);
+	CHECK_OK(journal_open_slice(&slices[0], zstd, &plain, &err));
+	check_body(slices[0].body, part);
+	slices[0].point_count++;
+	CHECK_INT(journal_open_slice(&slices[0], zstd, &plain, NULL), ERR_INVALID);
+	journal_writer_done(&writer);
+}
+
+TEST(journal_points_damage_is_seen)
+{
+	AUTO(batch) batch = batch_new(1);
+	struct batch_part *part = batch_part(batch, SPAN("J"), SPAN("s"));
+
+	fill(batch, part, "a", 40, 9);
+	part->points = BUF_INIT(1 << 24);
+	journal_points_pack(part, &part->points);
+	for (size_t len = 0; len < part->points.len; len++)
+		CHECK_INT(journal_points_check(span_of(part->points.ptr, len), 40, NULL), ERR_INVALID);
+	CHECK_OK(journal_points_check(buf_span(&part->points), 40, &err));
+}
