@@ -17,15 +17,14 @@ void attempts_done(struct attempts *attempts)
 	*attempts = (struct attempts){0};
 }
 
-bool attempts_set_tracks(struct attempts *attempts, size_t count)
+bool attempts_add_tracks(struct attempts *attempts, size_t count)
 {
-	struct track *tracks = count ? mem_zeroed(count * sizeof *tracks) : NULL;
-
-	if (count && !tracks)
-		return false;
-	mem_free(attempts->tracks);
-	attempts->tracks = tracks;
-	attempts->track_count = count;
+	while (attempts->track_count < count) {
+		if (!mem_grow((void **)&attempts->tracks, attempts->track_count, &attempts->track_cap,
+			    sizeof *attempts->tracks))
+			return false;
+		attempts->tracks[attempts->track_count++] = (struct track){0};
+	}
 	return true;
 }
 

@@ -59,6 +59,7 @@ struct track {
 struct attempts {
 	struct track *tracks;
 	size_t track_count;
+	size_t track_cap;
 	int64_t *starts; /* one an attempt */
 	size_t start_count;
 	size_t start_cap;
@@ -81,8 +82,8 @@ struct attempts {
 
 bool attempts_init(struct attempts *attempts) __attribute__((warn_unused_result));
 void attempts_done(struct attempts *attempts);
-/* Exactly `count` fresh tracks. */
-bool attempts_set_tracks(struct attempts *attempts, size_t count) __attribute__((warn_unused_result));
+/* Fresh ones behind those that are there, up to `count`. */
+bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__((warn_unused_result));
 /* Where the step lies on the axis; may open, confirm or take back an attempt. */
 enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
 	struct error *err) MUST_CHECK;

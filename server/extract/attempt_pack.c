@@ -1,4 +1,5 @@
 #include "extract/attempt.h"
+#include "extract/slot.h"
 
 static void pack_bool(struct buf *out, bool value)
 {
@@ -146,9 +147,9 @@ enum status attempts_unpack(struct attempts *attempts, struct unpacker *in, stru
 	}
 	unpack_trial(in, attempts);
 	size_t tracks = unpack_count(in, 1);
-	if (in->has_failed || tracks > DEFINITIONS_MAX)
+	if (in->has_failed || tracks > SLOTS_MAX)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: definitions");
-	if (!attempts_set_tracks(attempts, tracks))
+	if (!attempts_add_tracks(attempts, tracks))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < tracks; i++)
 		unpack_track(in, &attempts->tracks[i]);

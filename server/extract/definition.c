@@ -1,4 +1,6 @@
 #include "extract/definition.h"
+#include "extract/block.h"
+#include "extract/number.h"
 
 #include <stdio.h>
 
@@ -6,6 +8,7 @@
 struct place {
 	const char *list;
 	size_t index;
+	bool is_preset;
 };
 
 static enum status refuse(const struct place *at, const char *key, struct error *err, const char *text)
@@ -77,6 +80,18 @@ static enum status want_higher(const struct json *node, const struct place *at, 
 	return OK;
 }
 
+/* What the presets write as {N}: a number as trainers print it. */
+#define NUMBER "[-+]?(?:\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?|(?i:nan|inf))"
+
+void definition_expand(struct span pattern, struct buf *out)
+{
+	for (ptrdiff_t at; (at = span_find(pattern, SPAN("{N}"))) >= 0; pattern = span_skip(pattern, (size_t)at + 3)) {
+		buf_append(out, pattern.ptr, (size_t)at);
+		buf_append_span(out, SPAN(NUMBER));
+	}
+	buf_append_span(out, pattern);
+}
+
 /* The compiler knows the column; the place in the document is known here. */
 static enum status compile(
 	struct regex **out, struct span pattern, const struct place *at, const char *key, struct error *err)
@@ -91,7 +106,7 @@ static enum status compile(
 /* The group `value`, else the first that has another meaning than a counter or a unit; NO_GROUP when none is left. */
 static int value_group_of(const struct regex *regex)
 {
-	static const char *const others[] = {"step", "epoch", "total", "unit"};
+	static const char *const others[] = {"step", "epoch", "total", "unit", "name", "rank"};
 	int named = regex_group(regex, "value");
 
 	for (int group = 1; named < 1 && group <= (int)regex_group_count(regex); group++) {
@@ -104,14 +119,37 @@ static int value_group_of(const struct regex *regex)
 	return named;
 }
 
-static enum status build_regex(struct definition *definition, const struct place *at, struct error *err)
+/* The groups by their names; `group`: that of the value when it has another name. */
+static enum status find_groups(struct definition *definition, const struct regex *regex, struct span group,
+	const struct place *at, struct error *err)
 {
-	TRY(compile(&definition->regex, definition->shown.regex, at, "Regex", err));
-	definition->value_group = value_group_of(definition->regex);
-	definition->step_group = regex_group(definition->regex, "step");
-	definition->epoch_group = regex_group(definition->regex, "epoch");
+	char name[METRIC_UNIT_MAX_BYTES + 1];
+
+	definition->step_group = regex_group(regex, "step");
+	definition->epoch_group = regex_group(regex, "epoch");
+	definition->unit_group = regex_group(regex, "unit");
+	definition->name_group = regex_group(regex, "name");
+	definition->rank_group = regex_group(regex, "rank");
+	definition->total_group = regex_group(regex, "total");
+	definition->has_start = span_find_char(definition->shown.regex, '^') >= 0;
+	definition->repeats = definition->step_group > 0 || definition->name_group > 0 || definition->rank_group > 0;
+	if (definition->is_step_only) {
+		definition->value_group = definition->step_group;
+	} else if (group.len) {
+		snprintf(name, sizeof name, "%.*s", SPAN_ARGS(group));
+		definition->value_group = regex_group(regex, name);
+		return definition->value_group < 1 ? refuse(at, "Group", err, "is no group of the regular expression")
+						   : OK;
+	} else {
+		definition->value_group = value_group_of(regex);
+	}
 	if (definition->value_group < 1)
 		return refuse(at, "Regex", err, "needs a group for the value: (...), or (?<value>...)");
+	return OK;
+}
+
+static enum status build_step_regex(struct definition *definition, const struct place *at, struct error *err)
+{
 	if (definition->shown.step_regex.len == 0)
 		return OK;
 	TRY(compile(&definition->step_regex, definition->shown.step_regex, at, "Step", err));
@@ -125,61 +163,148 @@ static enum status build_regex(struct definition *definition, const struct place
 	return OK;
 }
 
-static bool keep(struct arena *arena, struct span *text)
-{
-	if (text->len)
-		*text = arena_copy(arena, *text);
-	return text->ptr != NULL;
-}
-
-static enum status build_one(struct definition *definition, struct arena *arena, const struct json *node,
+/* Joins the chain of those with the same Regex, or compiles it. */
+static enum status build_regex(struct definition_list *list, struct definition *definition, struct span group,
 	const struct place *at, struct error *err)
 {
-	struct metric_definition *shown = &definition->shown;
+	uint32_t self = (uint32_t)(definition - list->items), last = UINT32_MAX;
 
-	definition->line_step_group = definition->line_epoch_group = NO_GROUP;
-	if (json_kind(node) != JSON_OBJECT) {
-		char field[64];
-		snprintf(field, sizeof field, "%s[%zu]", at->list, at->index);
-		return error_set_field(err, ERR_SEMANTIC, field, "%s must be an object with Name and Regex", field);
+	definition->leader = self;
+	definition->next = UINT32_MAX;
+	for (uint32_t i = 0; i < self && last == UINT32_MAX; i++)
+		if (list->items[i].leader == i && span_equal(list->items[i].shown.regex, definition->shown.regex) &&
+			list->items[i].is_step_only == definition->is_step_only)
+			last = i;
+	if (last == UINT32_MAX) {
+		TRY(compile(&definition->regex, definition->shown.regex, at, "Regex", err));
+		if (pattern_spans_lines(definition->shown.regex))
+			TRY(regex_new(&definition->block_regex, definition->shown.regex, REGEX_MULTILINE, err));
+	} else {
+		definition->leader = last;
+		while (list->items[last].next != UINT32_MAX)
+			last = list->items[last].next;
+		list->items[last].next = self;
 	}
+	TRY(find_groups(definition, list->items[definition->leader].regex, group, at, err));
+	return build_step_regex(definition, at, err);
+}
+
+/* Into the arena; presets have {N} written out. */
+static bool keep(struct arena *arena, struct span *text, bool is_pattern_of_preset)
+{
+	AUTO_DONE(buf) expanded = BUF_INIT(METRIC_REGEX_MAX_BYTES * 8);
+
+	if (is_pattern_of_preset) {
+		definition_expand(*text, &expanded);
+		*text = buf_span(&expanded);
+	}
+	if (text->len)
+		*text = arena_copy(arena, *text);
+	return text->ptr != NULL && !expanded.failure;
+}
+
+/* `node` says what the metric is, `shared` how it is found (the same, or what holds `node` in its Values). */
+static enum status read_texts(struct metric_definition *shown, struct arena *arena, const struct json *node,
+	const struct json *shared, const struct place *at, struct error *err)
+{
 	TRY(want_name(node, at, &shown->name, err));
-	TRY(want_text(node, at, "Regex", METRIC_REGEX_MAX_BYTES, &shown->regex, err));
+	TRY(want_text(shared, at, "Regex", METRIC_REGEX_MAX_BYTES, &shown->regex, err));
 	if (shown->regex.len == 0)
 		return refuse(at, "Regex", err, "is missing or empty");
-	TRY(want_text(node, at, "Step", METRIC_REGEX_MAX_BYTES, &shown->step_regex, err));
+	TRY(want_text(shared, at, "Step", METRIC_REGEX_MAX_BYTES, &shown->step_regex, err));
 	TRY(want_text(node, at, "Unit", METRIC_UNIT_MAX_BYTES, &shown->unit, err));
 	if (!span_is_utf8(shown->unit) || has_control(shown->unit))
 		return refuse(at, "Unit", err, "must be valid UTF-8 without control characters");
 	TRY(want_role(node, at, shown, err));
 	TRY(want_higher(node, at, &shown->higher, err));
-	if (!keep(arena, &shown->name) || !keep(arena, &shown->regex) || !keep(arena, &shown->step_regex) ||
-		!keep(arena, &shown->unit))
+	if (!keep(arena, &shown->name, false) || !keep(arena, &shown->regex, at->is_preset) ||
+		!keep(arena, &shown->step_regex, at->is_preset && shown->step_regex.len) ||
+		!keep(arena, &shown->unit, false))
 		return error_set(err, ERR_MEMORY, "out of memory");
-	return build_regex(definition, at, err);
+	return OK;
 }
 
-enum status definition_list_build(struct definition_list *list, struct arena *arena, const struct json *node,
-	const char *field, struct error *err)
+static void read_flags(struct definition *definition, const struct json *node, const struct json *shared)
 {
-	size_t count = json_count(node);
-	struct place at = {.list = field};
+	double first = 0;
 
-	if (json_kind(node) != JSON_ARRAY)
-		return error_set_field(err, ERR_SEMANTIC, field, "%s must be an array", field);
-	if (count > DEFINITIONS_MAX)
-		return error_set_field(err, ERR_SEMANTIC, field, "%s has %zu entries; at most %d are allowed", field,
-			count, DEFINITIONS_MAX);
+	definition->is_step_only = json_is_true(json_get(shared, "StepOnly"));
+	definition->is_bar = json_is_true(json_get(shared, "Bar"));
+	definition->is_csv = json_is_true(json_get(shared, "Csv"));
+	definition->step_follows = json_is_true(json_get(shared, "StepFollows"));
+	definition->is_guess = json_is_true(json_get(shared, "Guess"));
+	definition->is_mean = json_number_of(json_get(node, "Mean"), &first);
+	definition->mean_first = (int64_t)first;
+}
+
+static enum status build_one(struct definition_list *list, struct arena *arena, const struct json *node,
+	const struct json *shared, const struct place *at, struct error *err)
+{
+	struct definition *definition = &list->items[list->count++];
+	struct span group;
+
+	*definition = (struct definition){.line_step_group = NO_GROUP, .line_epoch_group = NO_GROUP};
+	if (json_kind(node) != JSON_OBJECT) {
+		char field[64];
+		snprintf(field, sizeof field, "%s[%zu]", at->list, at->index);
+		return error_set_field(err, ERR_SEMANTIC, field, "%s must be an object with Name and Regex", field);
+	}
+	TRY(read_texts(&definition->shown, arena, node, shared, at, err));
+	TRY(want_text(node, at, "Group", METRIC_UNIT_MAX_BYTES, &group, err));
+	definition->unit_s = unit_seconds(definition->shown.unit);
+	if (at->is_preset)
+		read_flags(definition, node, shared);
+	return build_regex(list, definition, group, at, err);
+}
+
+static enum status build_entry(struct definition_list *list, struct arena *arena, const struct json *item,
+	const struct place *at, struct error *err)
+{
+	const struct json *values = at->is_preset ? json_get(item, "Values") : NULL;
+
+	if (!values)
+		return build_one(list, arena, item, item, at, err);
+	for (const struct json *value = json_first(values); value; value = json_next(value))
+		TRY(build_one(list, arena, value, item, at, err));
+	return OK;
+}
+
+static size_t count_of(const struct definition_source *source)
+{
+	size_t count = 0;
+
+	for (const struct json *item = json_first(source->node); item; item = json_next(item)) {
+		const struct json *values = source->is_preset ? json_get(item, "Values") : NULL;
+		count += values ? json_count(values) : 1;
+	}
+	return count;
+}
+
+enum status definition_list_build(struct definition_list *list, struct arena *arena,
+	const struct definition_source *sources, size_t source_count, struct error *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < source_count; i++) {
+		const char *field = sources[i].field;
+		if (json_kind(sources[i].node) != JSON_ARRAY)
+			return error_set_field(err, ERR_SEMANTIC, field, "%s must be an array", field);
+		count += count_of(&sources[i]);
+		if (count > DEFINITIONS_MAX)
+			return error_set_field(err, ERR_SEMANTIC, field, "%s has %zu entries; at most %d are allowed",
+				field, count, DEFINITIONS_MAX);
+	}
 	if (count == 0)
 		return OK;
 	list->items = arena_alloc(arena, count * sizeof *list->items);
 	if (!list->items)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	for (const struct json *item = json_first(node); item; item = json_next(item)) {
-		struct definition *definition = &list->items[list->count++];
-		*definition = (struct definition){0};
-		TRY(build_one(definition, arena, item, &at, err));
-		at.index++;
+	for (size_t i = 0; i < source_count; i++) {
+		struct place at = {.list = sources[i].field, .is_preset = sources[i].is_preset};
+		for (const struct json *item = json_first(sources[i].node); item; item = json_next(item)) {
+			TRY(build_entry(list, arena, item, &at, err));
+			at.index++;
+		}
 	}
 	return OK;
 }
@@ -188,6 +313,7 @@ void definition_list_done(struct definition_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		regex_free(list->items[i].regex);
+		regex_free(list->items[i].block_regex);
 		regex_free(list->items[i].step_regex);
 	}
 	*list = (struct definition_list){0};

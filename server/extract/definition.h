@@ -9,15 +9,37 @@
 
 enum { NO_GROUP = -1 };
 
+/*
+ * Definitions with the same Regex are a chain: the first of them, the leader, owns the expression, and one search serves
+ * all (a line with six metrics in six named groups costs one match).
+ */
 struct definition {
 	struct metric_definition shown;
-	struct regex *regex;
+	struct regex *regex; /* the leader's */
+	struct regex
+		*block_regex; /* the leader's, for many lines at once (block.h); NULL: its lines are tried one by one */
 	struct regex *step_regex; /* NULL: none */
+	uint32_t leader; /* itself, or an earlier one */
+	uint32_t next; /* with the same Regex; UINT32_MAX: the last */
 	int value_group;
 	int step_group; /* in regex; NO_GROUP when it has none */
 	int epoch_group;
+	int unit_group; /* beside the value: "ms", "K" */
+	int name_group; /* a series by that name */
+	int rank_group;
+	int total_group; /* of the step: "12/500" */
 	int line_step_group; /* in step_regex */
 	int line_epoch_group;
+	double unit_s; /* seconds in the unit; 0: it does not measure time */
+	bool repeats; /* each match on a line is another point, not the first only */
+	bool is_step_only; /* gives the stream its step, no points */
+	bool has_start; /* a '^' in the Regex: it may mean the start of the line or that of the text behind its prefix */
+	bool is_bar; /* of the bars, only those with the most steps are the training's */
+	bool is_csv; /* csv.c reads the line */
+	bool step_follows; /* the record ends with its step: values wait for it */
+	bool is_guess; /* names come from the text, shown only with good reason (guess.h) */
+	bool is_mean; /* printed as the mean since the start of the epoch */
+	int64_t mean_first; /* the step of the first in an epoch: 0 or 1 */
 };
 
 struct definition_list {
@@ -25,9 +47,14 @@ struct definition_list {
 	size_t count;
 };
 
+enum { PRESETS_MAX = 128, PRESET_INCLUDES_MAX = 4 };
+
 struct preset {
 	char *name;
 	struct regex *detect;
+	bool is_generic; /* gives way to any that is not */
+	size_t include_count; /* presets whose definitions are in it too: it takes over from them */
+	int includes[PRESET_INCLUDES_MAX];
 	struct definition_list list;
 };
 
@@ -38,15 +65,25 @@ struct definition_set {
 	struct preset *items; /* a set made by definition_presets_new */
 	size_t preset_count;
 	bool is_preset_form;
+	int fixed_preset; /* asked for by name; -1: chosen by the lines */
 };
 
-/* Compiles the array `node` into *list; `field` is the path of the array for errors. */
-enum status definition_list_build(struct definition_list *list, struct arena *arena, const struct json *node,
-	const char *field, struct error *err) MUST_CHECK;
+/* What the arrays of a list hold: MetricDefinitions of a job, or of presets.json, which may say more. */
+struct definition_source {
+	const struct json *node; /* the array */
+	const char *field; /* its path, for errors */
+	bool is_preset;
+};
+
+/* Compiles the arrays into *list, one behind the other. */
+enum status definition_list_build(struct definition_list *list, struct arena *arena,
+	const struct definition_source *sources, size_t source_count, struct error *err) MUST_CHECK;
+/* A pattern of presets.json with {N} written out. */
+void definition_expand(struct span pattern, struct buf *out);
 void definition_list_done(struct definition_list *list);
 struct definition_set *definition_set_alloc(void) __attribute__((warn_unused_result));
 
 /* The definitions that run under a preset number; an empty list when there is no such preset. */
 const struct definition_list *definition_set_list(const struct definition_set *set, int preset);
-/* The number of the first preset that recognises the text, or -1. */
-int definition_set_detect(const struct definition_set *set, struct regex_scratch *scratch, struct span text);
+/* The presets that a stream may choose from; NULL: none. */
+const struct preset *definition_set_presets(const struct definition_set *set, size_t *count);

@@ -26,24 +26,110 @@ void definition_set_free(struct definition_set *set)
 	mem_free(set);
 }
 
+/* [{"Preset": "nanogpt"}]: that preset, whatever the lines look like. *name stays empty when it is none of these. */
+static enum status want_preset(const struct json *definitions, struct span *name, struct error *err)
+{
+	const struct json *first = json_first(definitions), *preset = json_get(first, "Preset");
+
+	*name = SPAN("");
+	if (!preset)
+		return OK;
+	*name = json_string_of(preset);
+	if (name->len == 0 || json_count(definitions) != 1)
+		return error_set_field(err, ERR_SEMANTIC, "MetricDefinitions[0].Preset",
+			"MetricDefinitions[0].Preset must be the name of a preset, in the only entry");
+	return OK;
+}
+
+static enum status fix_preset(struct definition_set *set, struct span name, struct error *err)
+{
+	set->fixed_preset = definition_set_preset_find(set, name);
+	if (set->fixed_preset >= 0)
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "MetricDefinitions[0].Preset",
+		"MetricDefinitions[0].Preset: there is no preset '%.*s'", SPAN_ARGS(name));
+}
+
 enum status definition_set_new(struct definition_set **out, const struct json *definitions,
 	const struct definition_set *presets, struct error *err)
 {
 	AUTO(definition_set) set = definition_set_alloc();
+	struct definition_source source = {definitions, "MetricDefinitions", false};
+	struct span name = SPAN("");
 
 	if (!set)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	if (definitions && json_kind(definitions) != JSON_NULL)
-		TRY(definition_list_build(&set->list, set->arena, definitions, "MetricDefinitions", err));
+	bool is_given = definitions && json_kind(definitions) != JSON_NULL;
+	if (is_given)
+		TRY(want_preset(definitions, &name, err));
+	if (is_given && name.len == 0)
+		TRY(definition_list_build(&set->list, set->arena, &source, 1, err));
 	set->is_preset_form = set->list.count == 0;
 	set->presets = set->is_preset_form ? presets : NULL;
+	set->fixed_preset = -1;
+	if (name.len)
+		TRY(fix_preset(set, name, err));
 	*out = set;
 	set = NULL;
 	return OK;
 }
 
-static enum status preset_build(
-	struct preset *preset, struct arena *arena, const struct json *node, size_t index, struct error *err)
+static enum status copy_name(struct preset *preset, struct arena *arena, struct span name, struct error *err)
+{
+	preset->name = arena_alloc(arena, name.len + 1);
+	if (!preset->name)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	memcpy(preset->name, name.ptr, name.len);
+	preset->name[name.len] = 0;
+	return OK;
+}
+
+static enum status build_detect(struct preset *preset, struct span detect, const char *field, struct error *err)
+{
+	AUTO_DONE(buf) expanded = BUF_INIT(METRIC_REGEX_MAX_BYTES * 8);
+
+	definition_expand(detect, &expanded);
+	TRY(buf_status(&expanded, err));
+	enum status status = regex_new(&preset->detect, buf_span(&expanded), 0, err);
+	if (status != OK)
+		error_prefix(err, "%s.detect", field);
+	return status;
+}
+
+/* The preset of that name in the document, and its number. */
+static const struct json *preset_named(const struct json *presets, struct span name, int *number)
+{
+	*number = 0;
+	for (const struct json *item = json_first(presets); item; item = json_next(item), ++*number)
+		if (span_equal(json_string_of(json_get(item, "name")), name))
+			return item;
+	return NULL;
+}
+
+/* Its own definitions, then those of the presets in `include`. */
+static enum status build_list(struct preset *preset, struct arena *arena, const struct json *presets,
+	const struct json *node, const char *field, struct error *err)
+{
+	struct definition_source sources[1 + PRESET_INCLUDES_MAX] = {{json_get(node, "definitions"), field, true}};
+	size_t count = 1;
+
+	if (!sources[0].node || json_count(sources[0].node) == 0)
+		return error_set_field(err, ERR_SEMANTIC, field, "%s is missing or empty", field);
+	const struct json *include = json_get(node, "include");
+	for (const struct json *name = json_first(include); name; name = json_next(name)) {
+		int number;
+		const struct json *other = preset_named(presets, json_string_of(name), &number);
+		if (!other || count > PRESET_INCLUDES_MAX)
+			return error_set_field(
+				err, ERR_SEMANTIC, field, "%s: include names no preset, or too many", field);
+		preset->includes[preset->include_count++] = number;
+		sources[count++] = (struct definition_source){json_get(other, "definitions"), field, true};
+	}
+	return definition_list_build(&preset->list, arena, sources, count, err);
+}
+
+static enum status preset_build(struct preset *preset, struct arena *arena, const struct json *presets,
+	const struct json *node, size_t index, struct error *err)
 {
 	struct span name = json_string_of(json_get(node, "name"));
 	struct span detect = json_string_of(json_get(node, "detect"));
@@ -52,21 +138,11 @@ static enum status preset_build(
 	snprintf(field, sizeof field, "presets[%zu]", index);
 	if (name.len == 0 || detect.len == 0)
 		return error_set_field(err, ERR_SEMANTIC, field, "%s needs name and detect", field);
-	preset->name = arena_alloc(arena, name.len + 1);
-	if (!preset->name)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	memcpy(preset->name, name.ptr, name.len);
-	preset->name[name.len] = 0;
-	enum status status = regex_new(&preset->detect, detect, 0, err);
-	if (status != OK) {
-		error_prefix(err, "%s.detect", field);
-		return status;
-	}
+	preset->is_generic = json_is_true(json_get(node, "generic"));
+	TRY(copy_name(preset, arena, name, err));
+	TRY(build_detect(preset, detect, field, err));
 	snprintf(field, sizeof field, "presets[%zu].definitions", index);
-	const struct json *definitions = json_get(node, "definitions");
-	if (!definitions || json_count(definitions) == 0)
-		return error_set_field(err, ERR_SEMANTIC, field, "%s is missing or empty", field);
-	return definition_list_build(&preset->list, arena, definitions, field, err);
+	return build_list(preset, arena, presets, node, field, err);
 }
 
 enum status definition_presets_new(struct definition_set **out, struct span json, struct error *err)
@@ -80,13 +156,15 @@ enum status definition_presets_new(struct definition_set **out, struct span json
 	const struct json *presets = json_get(document, "presets");
 	if (!presets || json_kind(presets) != JSON_ARRAY || json_count(presets) == 0)
 		return error_set_field(err, ERR_SEMANTIC, "presets", "presets must be an array that is not empty");
+	if (json_count(presets) > PRESETS_MAX)
+		return error_set_field(err, ERR_SEMANTIC, "presets", "presets has more than %d entries", PRESETS_MAX);
 	set->items = arena_alloc(set->arena, json_count(presets) * sizeof *set->items);
 	if (!set->items)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (const struct json *item = json_first(presets); item; item = json_next(item)) {
 		struct preset *preset = &set->items[set->preset_count++];
 		*preset = (struct preset){0};
-		TRY(preset_build(preset, set->arena, item, set->preset_count - 1, err));
+		TRY(preset_build(preset, set->arena, presets, item, set->preset_count - 1, err));
 	}
 	*out = set;
 	set = NULL;
@@ -103,12 +181,18 @@ const struct definition_list *definition_set_list(const struct definition_set *s
 	return (size_t)preset < owner->preset_count ? &owner->items[preset].list : &none;
 }
 
-int definition_set_detect(const struct definition_set *set, struct regex_scratch *scratch, struct span text)
+const struct preset *definition_set_presets(const struct definition_set *set, size_t *count)
 {
-	struct span groups[REGEX_MAX_GROUPS];
+	*count = set->presets ? set->presets->preset_count : 0;
+	return set->presets ? set->presets->items : NULL;
+}
 
-	for (size_t i = 0; set->presets && i < set->presets->preset_count; i++)
-		if (regex_search(set->presets->items[i].detect, scratch, text, 0, groups) == REGEX_MATCH)
+int definition_set_preset_find(const struct definition_set *set, struct span name)
+{
+	const struct definition_set *owner = set->presets ? set->presets : set;
+
+	for (size_t i = 0; i < owner->preset_count; i++)
+		if (span_equal(span_from(owner->items[i].name), name))
 			return (int)i;
 	return -1;
 }

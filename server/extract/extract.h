@@ -18,7 +18,8 @@ enum { DEFINITIONS_MAX = 100 };
 /*
  * From MetricDefinitions: an array of {Name, Regex, Step?, Role?, Unit?, Higher?}. ERR_SEMANTIC with field
  * ("MetricDefinitions[2].Regex") and the column inside the expression. An empty array or NULL: the preset form, which
- * waits for the first line that one of the presets recognises (per stream) and then goes on with that preset.
+ * waits for the first line that one of the presets recognises (per stream) and then goes on with that preset (choice.h).
+ * [{"Preset": "nanogpt"}] is that preset without waiting.
  */
 enum status definition_set_new(struct definition_set **out, const struct json *definitions,
 	const struct definition_set *presets, struct error *err) MUST_CHECK;
@@ -33,6 +34,7 @@ void definition_set_free(struct definition_set *set);
 size_t definition_set_count(const struct definition_set *set, int preset);
 struct metric_definition definition_set_get(const struct definition_set *set, int preset, size_t index);
 bool definition_set_is_preset_form(const struct definition_set *set);
+int definition_set_preset_find(const struct definition_set *set, struct span name); /* -1: there is none */
 const char *definition_set_preset_name(const struct definition_set *set, int preset); /* NULL for -1 */
 
 /*
@@ -46,10 +48,18 @@ struct definition_health {
 	uint64_t limited; /* given up at the match limit */
 };
 
-/* A point found: which definition it belongs to. */
+/* A point found: which series of the stream it belongs to. */
 struct extracted {
 	uint32_t definition; /* index in the set, or in the stream's preset */
+	uint32_t series; /* number in the stream: one definition may have many (names out of the text, ranks) */
 	struct point point;
+};
+
+struct extracted_series {
+	int preset; /* whose definition; -1: of the set itself */
+	uint32_t definition;
+	struct span name; /* out of the text; empty: the definition's */
+	int32_t rank; /* -1: no label */
 };
 
 struct extracted_list {
@@ -64,10 +74,28 @@ struct extractor;
 struct extractor *extractor_new(void) __attribute__((warn_unused_result));
 void extractor_free(struct extractor *extractor);
 
+/*
+ * Lines that come together: each definition looks at all of them at once, which is much faster than one by one, and extract_line
+ * then tries only what may match. Optional: the points are the same. One thread at a time; serves any stream.
+ */
+struct extract_block;
+struct extract_block *extract_block_new(void) __attribute__((warn_unused_result));
+void extract_block_free(struct extract_block *block);
+/* Whether the stream runs enough definitions for a block to pay. */
+bool extract_block_helps(const struct extractor *extractor, const struct definition_set *set);
+void extract_block_reset(struct extract_block *block);
+/* Of the lines in their order. */
+void extract_block_add(struct extract_block *block, struct span text);
+/* After the last: looks for what the stream runs now. Without memory, or when that changes, lines are tried one by one. */
+void extract_block_match(struct extract_block *block, const struct extractor *extractor,
+	const struct definition_set *set, struct regex_scratch *scratch);
+
 struct extract_line {
 	struct span text;
 	int64_t ts_ms; /* log time if the protocol stated one, else NO_TIME of model/batch.h */
 	uint64_t number; /* of the line in its stream */
+	const struct extract_block *block; /* NULL: none */
+	size_t index; /* of the line in the block */
 };
 
 /*
@@ -100,6 +128,13 @@ uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
 /* Steps at which the attempts opened: attempt i + 1 at starts[i]. */
 size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts);
 int extractor_preset(const struct extractor *extractor); /* -1: none (yet) */
+/* Why that one: "matched 12 of the first 40 lines: 'iteration …'"; nothing is appended when there is none. */
+void extractor_preset_reason(const struct extractor *extractor, struct buf *out);
+/* A number stays the same series until extractor_reset_definitions. Spans last until the extractor changes. */
+struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series);
+/* The series' name with its labels: train:loss, train:loss{rank="3"}. `set` is what gave the point. */
+void extractor_series_name(
+	const struct extractor *extractor, const struct definition_set *set, uint32_t series, struct buf *out);
 struct definition_health extractor_health(const struct extractor *extractor, size_t definition);
 /* A change of definitions (a new generation): counts and the preset start anew, steps and attempts go on. */
 void extractor_reset_definitions(struct extractor *extractor);
@@ -112,5 +147,6 @@ enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct
 bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms);
 
 AUTO_TYPE(definition_set)
+AUTO_TYPE(extract_block)
 AUTO_TYPE(extractor)
 AUTO_DONE_TYPE(extracted_list)

@@ -21,7 +21,8 @@ static bytes16 hits_at(const char *at)
 
 	return (bytes16)((a == 'k') & (b == 'p')) | /* checkpoint, ckpt */
 	       (bytes16)((a == 's') & (b == 'u') & (c == 'm')) | /* resuming */
-	       (bytes16)((a == 't') & (b == 'a') & (c == 'r')); /* starting */
+	       (bytes16)((a == 't') & (b == 'a') & (c == 'r')) | /* starting */
+	       (bytes16)((a == 'c') & (b == 'e') & (c == 'b')); /* traceback */
 }
 
 static bool has_rare_letters(struct span text)
@@ -64,7 +65,8 @@ bool line_is_start(struct span text)
 		SPAN("starting training"), SPAN("loading checkpoint"), SPAN("loaded checkpoint"),
 		SPAN("loading model from checkpoint"), SPAN("checkpoint loaded"),
 		SPAN("checkpoint successfully loaded"), SPAN("restored from checkpoint"), SPAN("restoring checkpoint"),
-		SPAN("restored checkpoint"), SPAN("loading ckpt"), SPAN("loaded ckpt"), SPAN("load checkpoint from")};
+		SPAN("restored checkpoint"), SPAN("loading ckpt"), SPAN("traceback (most recent"), SPAN("loaded ckpt"),
+		SPAN("load checkpoint from")};
 	enum { TESTED_BYTES = 512 };
 
 	if (text.len > TESTED_BYTES)

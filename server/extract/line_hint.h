@@ -1,5 +1,5 @@
 /*
- * Job: tells whether a line is one that a trainer prints when it starts or loads a checkpoint.
+ * Job: tells whether a line is one that a trainer prints when it starts, loads a checkpoint or has died.
  * Ownership: none. Threads: any.
  */
 #pragma once

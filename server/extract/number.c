@@ -69,3 +69,104 @@ bool number_parse_step(struct span text, int64_t *step)
 	*step = whole;
 	return true;
 }
+
+double unit_seconds(struct span unit)
+{
+	static const struct {
+		struct span name;
+		double seconds;
+	} units[] = {{SPAN("s"), 1}, {SPAN("ms"), 1e-3}, {SPAN("us"), 1e-6}, {SPAN("ns"), 1e-9}, {SPAN("sec"), 1},
+		{SPAN("secs"), 1}, {SPAN("seconds"), 1}, {SPAN("m"), 60}, {SPAN("min"), 60}, {SPAN("h"), 3600},
+		{SPAN("d"), 86400}};
+
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (span_equal(unit, units[i].name))
+			return units[i].seconds;
+	return 0;
+}
+
+/* Letters that stand for thousands; 0: none of them. */
+static double thousands_of(struct span unit)
+{
+	static const struct span letters = SPAN("kKMGBT");
+	static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
+	ptrdiff_t at = unit.len == 1 ? span_find_char(letters, unit.ptr[0]) : -1;
+
+	return at < 0 ? 0 : factors[at];
+}
+
+double number_in_unit(double value, struct span unit, double unit_s)
+{
+	double seconds = unit_s > 0 ? unit_seconds(unit) : 0, thousands = thousands_of(unit);
+
+	if (seconds > 0)
+		return seconds == unit_s ? value : value * seconds / unit_s;
+	return thousands > 0 ? value * thousands : value;
+}
+
+static bool is_unit_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "1h02m", "8m 56s", "47.5ms": a number and a unit, again and again. */
+static bool parse_units(struct span text, double *seconds)
+{
+	*seconds = 0;
+	while (text.len) {
+		size_t digits = 0, letters = 0;
+		double value;
+		while (digits < text.len && (is_digit(text.ptr[digits]) || text.ptr[digits] == '.'))
+			digits++;
+		while (digits + letters < text.len && is_unit_letter(text.ptr[digits + letters]))
+			letters++;
+		double unit = unit_seconds(span_of(text.ptr + digits, letters));
+		if (digits == 0 || unit == 0 || !span_parse_double(span_of(text.ptr, digits), &value))
+			return false;
+		*seconds += value * unit;
+		text = span_trim(span_skip(text, digits + letters));
+	}
+	return true;
+}
+
+/* 31:30, 0:31:30 */
+static bool parse_clock(struct span text, double *seconds)
+{
+	struct span rest = text, part;
+	int parts = 0;
+
+	*seconds = 0;
+	while (span_next(&rest, ':', &part)) {
+		double value;
+		if (part.len == 0 || !is_digit(part.ptr[0]) || !span_parse_double(part, &value) || ++parts > 3 ||
+			(parts > 1 && value >= 60))
+			return false;
+		*seconds = *seconds * 60 + value;
+	}
+	return parts >= 2;
+}
+
+bool number_parse_value(struct span text, double unit_s, double *value)
+{
+	double seconds;
+
+	if (number_parse(text, value))
+		return true;
+	text = span_trim(text);
+	if (text.len >= 2 && (text.ptr[0] == '"' || text.ptr[0] == '\'') && text.ptr[text.len - 1] == text.ptr[0])
+		text = span_trim(span_of(text.ptr + 1, text.len - 2));
+	if (text.len < 2)
+		return text.len == 1 && number_parse(text, value);
+	double thousands = thousands_of(span_of(text.ptr + text.len - 1, 1));
+	struct span front = span_of(text.ptr, text.len - 1);
+	if (text.ptr[text.len - 1] == '%')
+		return number_parse(front, value);
+	if (thousands > 0 && number_parse(front, value)) {
+		*value *= thousands;
+		return true;
+	}
+	if (!parse_units(text, &seconds) && !parse_clock(text, &seconds))
+		return number_parse(text, value);
+	*value = unit_s > 0 && unit_s != 1 ? seconds / unit_s : seconds;
+	return true;
+}

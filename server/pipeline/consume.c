@@ -20,33 +20,23 @@ int64_t line_effective_ms(const struct line *line, int64_t arrival_ms)
 	return line_time_parse(line->text, arrival_ms, &ts_ms) ? ts_ms : arrival_ms;
 }
 
-/* Another generation of definitions: its own counts and series, the stream's steps and attempts go on. */
-static enum status adopt_definitions(
-	struct stream_state *stream, const struct definitions *definitions, struct error *err)
+/* Another generation of definitions: its own counts and numbers, the stream's series, steps and attempts go on. */
+static void adopt_definitions(struct stream_state *stream, const struct definitions *definitions)
 {
-	int preset = extractor_preset(stream->extractor);
-	size_t count = definition_set_count(definitions->set, preset);
+	if (stream->generation == definitions->generation)
+		return;
+	if (stream->generation)
+		extractor_reset_definitions(stream->extractor);
+	stream->generation = definitions->generation;
+	stream->number_count = 0;
+}
 
-	if (stream->generation != definitions->generation) {
-		if (stream->generation)
-			extractor_reset_definitions(stream->extractor);
-		for (size_t i = 0; i < stream->series_count; i++)
-			stream->series[i]->definition = UINT32_MAX;
-		stream->generation = definitions->generation;
-		stream->definition_count = 0;
-	}
-	if (stream->definition_count >= count)
-		return OK;
-	struct series_state **table = mem_resize(stream->by_definition, count, sizeof(struct series_state *));
-	if (!table)
-		return out_of_memory(err);
-	memset(table + stream->definition_count, 0, (count - stream->definition_count) * sizeof(struct series_state *));
-	stream->by_definition = table;
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (stream->series[i]->definition < count)
-			table[stream->series[i]->definition] = stream->series[i];
-	stream->definition_count = count;
-	return OK;
+/* A series whose name is out of the text has the role that the name tells; of the ranks only the leading one has any. */
+static enum role role_of(const struct metric_definition *definition, const struct extracted_series *of)
+{
+	if (of->rank >= 0)
+		return ROLE_OTHER;
+	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
 }
 
 static struct series_state *make_series(struct stream_state *stream, const struct metric_definition *definition)
@@ -60,7 +50,6 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
 	series->role = definition->role;
 	series->higher = definition->higher;
-	series->definition = UINT32_MAX;
 	series->detectors = detector_set_new(definition->role);
 	if (series->metric && series->unit && series->detectors &&
 		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
@@ -85,25 +74,41 @@ enum status consume_find_series(struct pipeline *pipeline, struct stream_state *
 	return OK;
 }
 
+/* Slots up to `number`, NULL where they are new. */
+static bool grow_numbers(struct stream_state *stream, uint32_t number)
+{
+	for (; stream->number_count <= number; stream->by_number[stream->number_count++] = NULL)
+		if (!mem_grow((void **)&stream->by_number, stream->number_count, &stream->number_cap,
+			    sizeof(struct series_state *)))
+			return false;
+	return true;
+}
+
 /*
- * The series of a definition: several definitions may feed one metric, and a new generation goes on with the old series.
- * *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
+ * The series of an extractor's number: several numbers may feed one metric, and a new generation goes on with the old
+ * series. *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
  */
 static enum status find_series(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, uint32_t index, struct series_state **out, struct error *err)
+	const struct definitions *definitions, uint32_t number, struct series_state **out, struct error *err)
 {
-	if (index < stream->definition_count && (*out = stream->by_definition[index]))
+	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+
+	if (number < stream->number_count && (*out = stream->by_number[number]))
 		return OK;
-	struct metric_definition definition =
-		definition_set_get(definitions->set, extractor_preset(stream->extractor), index);
-	TRY(adopt_definitions(stream, definitions, err));
+	struct extracted_series of = extractor_series(stream->extractor, number);
+	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
+	extractor_series_name(stream->extractor, definitions->set, number, &metric);
+	TRY(buf_status(&metric, err));
+	if (!grow_numbers(stream, number))
+		return out_of_memory(err);
+	definition.name = buf_span(&metric);
+	definition.role = role_of(&definition, &of);
 	TRY(consume_find_series(pipeline, stream, &definition, out, err));
 	if (!*out) {
 		atomic_fetch_add(&pipeline->figures.refused_points, 1);
 		return OK;
 	}
-	(*out)->definition = index;
-	stream->by_definition[index] = *out;
+	stream->by_number[number] = *out;
 	return OK;
 }
 
@@ -197,7 +202,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 
 	for (size_t i = 0; i < found->count; i++) {
 		series = NULL;
-		TRY(find_series(pipeline, stream, definitions, found->items[i].definition, &series, err));
+		TRY(find_series(pipeline, stream, definitions, found->items[i].series, &series, err));
 		if (series)
 			TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
 	}
@@ -230,10 +235,29 @@ static void add_live_line(struct stream_state *stream, const struct line *line, 
 		out->len = before; /* full: subscribers are told the count and fetch */
 }
 
+enum { BLOCK_LINES_MIN = 8 };
+
+/* The definitions look at all lines of the slice at once; NULL: there are too few for that, or no block is given. */
+static const struct extract_block *look_at_all(struct extract_block *block, const struct stream_state *stream,
+	const struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch)
+{
+	struct journal_cursor cursor = journal_lines(slice);
+	struct line line;
+
+	if (!block || slice->line_count < BLOCK_LINES_MIN || !extract_block_helps(stream->extractor, definitions->set))
+		return NULL;
+	extract_block_reset(block);
+	while (journal_next_line(&cursor, &line))
+		extract_block_add(block, line.text);
+	extract_block_match(block, stream->extractor, definitions->set, scratch);
+	return block;
+}
+
 static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch,
-	struct extracted_list *found, struct error *err)
+	struct extracted_list *found, struct extract_block *space, struct error *err)
 {
+	const struct extract_block *block = look_at_all(space, stream, definitions, slice, scratch);
 	bool is_watched = hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
 	struct journal_cursor cursor = journal_lines(slice);
 	struct line line;
@@ -241,7 +265,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
-		struct extract_line input = {line.text, ts_ms, number};
+		struct extract_line input = {line.text, ts_ms, number, block, number - slice->first_line};
 
 		found->count = 0;
 		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
@@ -261,14 +285,13 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
-	struct error *err)
+	struct extract_block *block, struct error *err)
 {
 	pthread_mutex_lock(&stream->mutex);
-	enum status status = adopt_definitions(stream, definitions, err);
-	if (status == OK && slice->kind == JOURNAL_POINTS)
-		status = consume_points(pipeline, stream, slice, err);
-	else if (status == OK)
-		status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
+	adopt_definitions(stream, definitions);
+	enum status status = slice->kind == JOURNAL_POINTS
+				     ? consume_points(pipeline, stream, slice, err)
+				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, block, err);
 	stream->extracted_seq = seq;
 	stream->extracted_lines = slice->first_line + slice->line_count;
 	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
@@ -304,7 +327,7 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 		if (owner != worker->number || atomic_load(&stream->job->is_deleted))
 			continue;
 		if (consume_slice(pipeline, stream, group->definitions[i], group->seq, &group->slices[i],
-			    worker->scratch, &worker->found, &err) != OK)
+			    worker->scratch, &worker->found, worker->block, &err) != OK)
 			log_line(LOG_ERROR, "extraction_failed",
 				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
 				stream->name, (unsigned long long)group->slices[i].first_line, err.text);

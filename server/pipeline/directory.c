@@ -46,7 +46,7 @@ void stream_state_free(struct stream_state *stream)
 	for (size_t i = 0; i < stream->series_count; i++)
 		series_state_free(stream->series[i]);
 	mem_free(stream->series);
-	mem_free(stream->by_definition);
+	mem_free(stream->by_number);
 	mem_free(stream->ranges);
 	extractor_free(stream->extractor);
 	buf_done(&stream->live_lines);

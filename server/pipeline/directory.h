@@ -41,7 +41,6 @@ struct series_state { /* lock */
 	char *unit;
 	enum role role;
 	int higher;
-	uint32_t definition; /* of the present generation; UINT32_MAX: of an older one */
 	struct summary summary;
 	int64_t min_step, max_step, min_ms, max_ms;
 	uint64_t sealed_points; /* ordinal of tail[0] */
@@ -79,8 +78,8 @@ struct stream_state {
 	struct extractor *extractor;
 	struct series_state **series;
 	size_t series_count, series_cap;
-	struct series_state **by_definition; /* of the present generation; NULL entries: no point yet */
-	size_t definition_count;
+	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
+	size_t number_count, number_cap;
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them */
 	struct buf live_lines; /* JSON of new lines for subscribers, without brackets */
 	uint64_t live_from; /* number of the first one in it */

@@ -44,7 +44,7 @@ static void pack_series(struct buf *out, const struct series_state *series)
 	pack_span(out, span_from(series->unit));
 	pack_u64(out, series->role);
 	pack_i64(out, series->higher);
-	pack_u64(out, series->definition);
+	pack_u64(out, 0); /* was its definition; a series is found by its name */
 	pack_summary(out, &series->summary);
 	pack_i64(out, series->min_step);
 	pack_i64(out, series->max_step);
@@ -105,7 +105,7 @@ static enum role unpack_role(struct unpacker *in)
 	return role < ROLE_COUNT ? (enum role)role : ROLE_OTHER;
 }
 
-static struct series_view unpack_series(struct unpacker *in, uint32_t *definition, bool *needs_summary)
+static struct series_view unpack_series(struct unpacker *in, bool *needs_summary)
 {
 	struct series_view view = {0};
 
@@ -114,7 +114,7 @@ static struct series_view unpack_series(struct unpacker *in, uint32_t *definitio
 	view.unit = unpack_span(in);
 	view.role = unpack_role(in);
 	view.higher = (int)unpack_i64(in);
-	*definition = (uint32_t)unpack_u64(in);
+	unpack_u64(in); /* was its definition */
 	view.summary = unpack_summary(in);
 	view.min_step = unpack_i64(in);
 	view.max_step = unpack_i64(in);
@@ -166,7 +166,6 @@ static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_
 enum status stream_unpack_view(struct span state, struct arena *arena, struct stream_view *out, struct error *err)
 {
 	struct unpacker in = unpacker_on(state);
-	uint32_t definition;
 	bool needs_summary;
 
 	if (!state.len)
@@ -175,7 +174,7 @@ enum status stream_unpack_view(struct span state, struct arena *arena, struct st
 	out->series_count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
 	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
 	for (size_t i = 0; i < out->series_count && out->series; i++)
-		out->series[i] = unpack_series(&in, &definition, &needs_summary);
+		out->series[i] = unpack_series(&in, &needs_summary);
 	if (in.has_failed)
 		return error_set(err, ERR_IO, "the sealed state of a stream is damaged");
 	return OK;
@@ -192,7 +191,7 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 		return error_set(err, ERR_MEMORY, "out of memory");
 	}
 	stream->series[stream->series_count++] = series;
-	struct series_view view = unpack_series(in, &series->definition, &needs_summary);
+	struct series_view view = unpack_series(in, &needs_summary);
 	series->series_id = view.series_id;
 	series->metric = mem_copy_bytes(view.metric.ptr, view.metric.len);
 	series->unit = mem_copy_bytes(view.unit.ptr, view.unit.len);

@@ -1,4 +1,7 @@
-/* Any text as the lines of a stream, under fixed definitions. A stream restored in the middle must say the same. */
+/*
+ * Any text as the lines of a stream, under fixed definitions. A stream restored in the middle, and one whose lines come as a
+ * block, must say the same.
+ */
 #include "extract/extract.h"
 #include "model/batch.h"
 
@@ -62,12 +65,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(definition_set) set = definitions();
 	AUTO(regex_scratch) scratch = regex_scratch_new();
-	struct fed whole = {.extractor = extractor_new()}, cut = {.extractor = extractor_new()};
+	AUTO(extract_block) block = extract_block_new();
+	struct fed whole = {.extractor = extractor_new()}, cut = {.extractor = extractor_new()},
+		   blocked = {.extractor = extractor_new()};
 	struct span rest = span_of((const char *)data, size), text;
 	uint64_t number = 0;
 
-	if (!scratch || !whole.extractor || !cut.extractor)
+	if (!scratch || !block || !whole.extractor || !cut.extractor || !blocked.extractor)
 		abort();
+	while (span_next(&rest, '\n', &text))
+		extract_block_add(block, text);
+	extract_block_match(block, blocked.extractor, set, scratch);
+	rest = span_of((const char *)data, size);
 	while (span_next(&rest, '\n', &text)) {
 		bool is_timed = text.len && text.ptr[0] == 't';
 		struct extract_line line = {
@@ -76,11 +85,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		feed(&cut, set, scratch, &line);
 		if (number % 3 == 0)
 			restart(&cut);
+		line.block = block;
+		line.index = number - 1;
+		feed(&blocked, set, scratch, &line);
 	}
 	check_same(&whole, &cut);
+	check_same(&whole, &blocked);
 	extractor_free(whole.extractor);
 	extractor_free(cut.extractor);
+	extractor_free(blocked.extractor);
 	extracted_list_done(&whole.points);
 	extracted_list_done(&cut.points);
+	extracted_list_done(&blocked.points);
 	return 0;
 }

@@ -1,3 +1,4 @@
+#include "extract/attempt.h"
 #include "helper.h"
 
 static void check_starts(struct stream *stream, size_t count, const int64_t *expected)
@@ -292,4 +293,31 @@ TEST(new_definitions_keep_steps_and_attempts)
 	CHECK_INT(newest(&s)->step, 100);
 	CHECK_INT(newest(&s)->attempt, 2);
 	CHECK_INT(extractor_health(s.extractor, 0).tried, 1);
+}
+
+/* As it was packed before states had versions: the preset, the steps, a track for each definition. */
+TEST(a_state_without_a_version_is_still_read)
+{
+	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+	AUTO_DONE(buf) state = BUF_INIT(1 << 16);
+	struct attempts attempts;
+
+	CHECK(attempts_init(&attempts));
+	CHECK(attempts_add_tracks(&attempts, 1));
+	attempts.tracks[0].health.tried = 7;
+	attempts.tracks[0].health.matched = 5;
+	attempts.has_step = true;
+	pack_i64(&state, -1);
+	pack_i64(&state, 12);
+	pack_u64(&state, 40);
+	pack_i64(&state, noon_ms);
+	attempts_pack(&attempts, &state);
+	attempts_done(&attempts);
+	extractor_free(s.extractor);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));
+	CHECK_OK(unpacker_end(&in, "state", &err));
+	CHECK_INT(extractor_health(s.extractor, 0).tried, 7);
+	CHECK_INT(feed(&s, "step 13 loss 1.0"), 1);
+	CHECK_INT(extractor_health(s.extractor, 0).matched, 6);
 }

@@ -44,6 +44,45 @@ TEST(numbers_as_trainers_print_them)
 	CHECK_INT(extractor_health(s.extractor, 7).tried, 0);
 }
 
+TEST(values_come_with_units)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"t\",\"Regex\":\"t=([^;]*);\",\"Unit\":\"ms\"},"
+		      "{\"Name\":\"v\",\"Regex\":\"v=([^;]*);\"},"
+		      "{\"Name\":\"u\",\"Regex\":\"u=(\\\\d+) (?<unit>\\\\w+);\",\"Unit\":\"s\"}]");
+	static const struct {
+		const char *text;
+		double value;
+	} cases[] = {{"t=350ms;", 350}, {"t=1.5s;", 1500}, {"t=0:00:02;", 2000}, {"t=7;", 7}, {"v=1h02m;", 3720},
+		{"v=8m 56s;", 536}, {"v=1.2k;", 1200}, {"v=122.0K;", 122000}, {"v=51.5%;", 51.5}, {"v=\"0.5\";", .5},
+		{"v='3';", 3}, {"v=2M;", 2e6}, {"u=250 ms;", .25}, {"u=2 min;", 120}, {"u=3 apples;", 3}};
+	static const char *const wrong[] = {
+		"v=-;", "v=n/a;", "v=--;", "v=5:7x;", "v=k;", "v=%;", "v=\";", "v=1h2;", "v=1:99;", "v=1:2:3:4;"};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		if (feed(&s, cases[i].text) != 1)
+			test_fail(__FILE__, __LINE__, "'%s'", cases[i].text);
+		CHECK_DOUBLE(newest(&s)->value, cases[i].value);
+	}
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+		if (feed(&s, wrong[i]) != 0)
+			test_fail(__FILE__, __LINE__, "'%s'", wrong[i]);
+}
+
+TEST(several_matches_on_a_line_are_several_points)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"*\",\"Regex\":\"(?<name>\\\\w+)=(?<value>[\\\\d.]+)\"},"
+		      "{\"Name\":\"l\",\"Regex\":\"<(?<step>\\\\d+)> (?<value>\\\\d+)\"},"
+		      "{\"Name\":\"m\",\"Regex\":\"<(?<step>\\\\d+)> (?<value>\\\\d+)\"}]");
+
+	CHECK_INT(feed(&s, "a=1 b=2.5 c=3"), 3);
+	CHECK_INT(extractor_series(s.extractor, s.points.items[1].series).name.len, 1);
+	CHECK_INT(feed(&s, "<5> 1 <6> 2"), 4); /* of two with the same Regex */
+	CHECK_INT(newest(&s)->step, 6);
+	CHECK_INT(extractor_health(s.extractor, 2).matched, 1);
+}
+
 TEST(every_segment_of_a_progress_bar_counts)
 {
 	AUTO_DONE(stream) s = stream_of(STEP_LOSS);

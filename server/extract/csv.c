@@ -1,0 +1,79 @@
+/* Rows of numbers under a header that names the columns: the first is the step, each other one a series by its name. */
+#include "extract/number.h"
+#include "extract/state.h"
+
+enum { HEADER_MAX_BYTES = 4096, COLUMNS_MIN = 3 };
+
+static size_t column_count(struct span row)
+{
+	size_t count = 1;
+
+	for (size_t i = 0; i < row.len; i++)
+		count += row.ptr[i] == ',';
+	return count;
+}
+
+static bool is_step_name(struct span name)
+{
+	static const struct span names[] = {
+		SPAN("step"), SPAN("epoch"), SPAN("iter"), SPAN("iteration"), SPAN("global_step")};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (span_equal_fold(name, names[i]))
+			return true;
+	return false;
+}
+
+/* A header starts with the step's name, and no column is a number. */
+static bool is_header(struct span row)
+{
+	struct span rest = row, part;
+	double value;
+
+	if (row.len > HEADER_MAX_BYTES || column_count(row) < COLUMNS_MIN || !span_is_utf8(row) ||
+		memchr(row.ptr, 0, row.len))
+		return false;
+	if (!span_next(&rest, ',', &part) || !is_step_name(span_trim(part)))
+		return false;
+	while (span_next(&rest, ',', &part))
+		if (span_trim(part).len == 0 || number_parse(part, &value))
+			return false;
+	return true;
+}
+
+static bool take_column(struct run *run, struct found *found)
+{
+	struct extractor *extractor = run->extractor;
+
+	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof *found))
+		return false;
+	extractor->found[extractor->found_count++] = *found;
+	return true;
+}
+
+bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank)
+{
+	struct extractor *extractor = run->extractor;
+	struct track *track = &extractor->attempts.tracks[extractor->first_slot + index];
+	struct span names = buf_span(&extractor->header), name, part;
+	struct found found = {.definition = index, .rank = rank, .has_step = true};
+
+	if (is_header(segment)) {
+		buf_reset(&extractor->header);
+		buf_append_span(&extractor->header, segment);
+		return true;
+	}
+	if (names.len == 0 || column_count(segment) != column_count(names) || !span_next(&segment, ',', &part) ||
+		!number_parse_step(part, &found.step))
+		return true;
+	track->health.matched++;
+	run->has_match = true;
+	(void)!span_next(&names, ',', &name);
+	while (span_next(&names, ',', &name) && span_next(&segment, ',', &part)) {
+		found.name = span_trim(name);
+		found.text = part;
+		if (number_parse(part, &found.value) && !take_column(run, &found))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,297 @@
+/* The definitions on one segment of a line. */
+#include "extract/block.h"
+#include "extract/guess.h"
+#include "extract/number.h"
+#include "extract/state.h"
+
+enum { LIMITED_IN_ROW_MAX = 100, MATCHES_MAX = 65536 };
+
+/* One segment, as the definitions of a chain see it. */
+struct subject {
+	struct span segment;
+	int32_t rank;
+};
+
+/* The step that an expression of its own finds on the segment: searched once, however many values there are. */
+struct line_step {
+	bool is_searched;
+	bool has_step;
+	bool has_epoch;
+	int64_t step;
+	int64_t epoch;
+};
+
+static struct track *track_of(const struct run *run, uint32_t definition)
+{
+	return &run->extractor->attempts.tracks[run->extractor->first_slot + definition];
+}
+
+static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
+{
+	return group > 0 && groups[group].ptr && number_parse_step(groups[group], out);
+}
+
+/* Counted; definitions that do so again and again are left out. */
+static bool has_given_up(struct track *track, enum regex_result result)
+{
+	if (result != REGEX_LIMIT)
+		return false;
+	track->health.limited++;
+	track->limited_in_row++;
+	return true;
+}
+
+static void search_line_step(struct run *run, const struct definition *definition, struct track *track,
+	const struct subject *subject, struct line_step *line)
+{
+	struct span groups[REGEX_MAX_GROUPS];
+
+	line->is_searched = true;
+	enum regex_result result = regex_search(definition->step_regex, run->scratch, subject->segment, 0, groups);
+	if (has_given_up(track, result))
+		return;
+	track->limited_in_row = 0;
+	if (result != REGEX_MATCH)
+		return;
+	line->has_step = group_step(groups, definition->line_step_group, &line->step);
+	line->has_epoch = group_step(groups, definition->line_epoch_group, &line->epoch);
+}
+
+/* The step of the value's own expression, else of the line's. */
+static void find_step(struct run *run, const struct definition *definition, const struct subject *subject,
+	const struct span groups[REGEX_MAX_GROUPS], struct line_step *line, struct found *found)
+{
+	struct track *track = track_of(run, found->definition);
+
+	found->has_epoch = group_step(groups, definition->epoch_group, &found->epoch);
+	found->has_step = group_step(groups, definition->step_group, &found->step);
+	if (!found->has_step && definition->step_regex) {
+		if (!line->is_searched)
+			search_line_step(run, definition, track, subject, line);
+		found->has_step = line->has_step;
+		found->step = line->step;
+		if (!found->has_epoch) {
+			found->has_epoch = line->has_epoch;
+			found->epoch = line->epoch;
+		}
+	} else {
+		track->limited_in_row = 0;
+	}
+}
+
+/* "[Rank 7] … [Rank 6] …": the group `rank` wins over the tag of the line. */
+static int32_t rank_of(const struct definition *definition, const struct subject *subject, const struct span *groups)
+{
+	int64_t rank;
+
+	if (group_step(groups, definition->rank_group, &rank) && rank >= 0 && rank < RANK_MAX)
+		return (int32_t)rank;
+	return subject->rank;
+}
+
+/* The name in the match, else the one that came last: "lm loss": { … "1": 12.9, "2": 12.7. False: no series by that. */
+static bool find_name(
+	struct run *run, const struct definition *definition, const struct span *groups, struct found *found)
+{
+	if (definition->name_group < 1)
+		return true;
+	struct span name = groups[definition->name_group];
+	if (name.ptr) {
+		name = span_trim(name);
+		bool is_good = name.len <= METRIC_NAME_MAX_BYTES / 2 && span_is_utf8(name) && name.len &&
+			       !memchr(name.ptr, 0, name.len);
+		run->name = is_good ? name : SPAN("");
+	}
+	found->name = run->name;
+	return found->name.len > 0;
+}
+
+/* A bar of fewer steps than one before is that of an evaluation. */
+static bool is_side_bar(struct run *run, const struct definition *definition, const struct span *groups)
+{
+	int64_t total;
+
+	if (!definition->is_bar || !group_step(groups, definition->total_group, &total))
+		return false;
+	if (total > run->extractor->largest_total)
+		run->extractor->largest_total = total;
+	return total < run->extractor->largest_total;
+}
+
+static bool is_taken(const struct extractor *extractor, struct span text)
+{
+	for (size_t i = 0; i < extractor->found_count; i++)
+		if (extractor->found[i].text.ptr == text.ptr)
+			return true;
+	return false;
+}
+
+static bool parse_value(const struct definition *definition, const struct span *groups, struct found *found)
+{
+	if (!number_parse_value(found->text, definition->unit_s, &found->value))
+		return false;
+	if (definition->unit_group > 0 && groups[definition->unit_group].len)
+		found->value = number_in_unit(found->value, groups[definition->unit_group], definition->unit_s);
+	return true;
+}
+
+/* One match, for one definition of the chain. */
+static bool take_match(struct run *run, uint32_t index, const struct subject *subject, const struct span *groups,
+	struct line_step *line, bool is_first)
+{
+	const struct definition *definition = &run->list->items[index];
+	struct extractor *extractor = run->extractor;
+	struct track *track = track_of(run, index);
+	struct found found = {.definition = index, .text = groups[definition->value_group]};
+
+	bool has_name = find_name(run, definition, groups, &found);
+	if (!found.text.ptr || !has_name || is_side_bar(run, definition, groups))
+		return true; /* an optional group: the line has no such value */
+	if (definition->is_guess && is_taken(extractor, found.text))
+		return true;
+	track->health.matched += is_first;
+	run->has_match = true;
+	if (!parse_value(definition, groups, &found)) {
+		track->health.not_numeric++;
+		return true;
+	}
+	found.rank = rank_of(definition, subject, groups);
+	find_step(run, definition, subject, groups, line, &found);
+	if (found.name.len && definition->is_guess && guess_points_needed(found.name, found.has_step) == GUESS_NEVER)
+		return true;
+	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof found))
+		return false;
+	extractor->found[extractor->found_count++] = found;
+	return true;
+}
+
+static bool take_chain(struct run *run, uint32_t leader, const struct subject *subject, const struct span *groups,
+	struct line_step *line, bool is_first)
+{
+	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
+		if (!take_match(run, i, subject, groups, line, is_first))
+			return false;
+	return true;
+}
+
+static void count_tried(struct run *run, uint32_t leader)
+{
+	const struct definition *items = run->list->items;
+
+	if (track_of(run, leader)->limited_in_row > LIMITED_IN_ROW_MAX)
+		return;
+	for (uint32_t i = leader; i != UINT32_MAX; i = items[i].next)
+		track_of(run, i)->health.tried++;
+}
+
+/*
+ * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
+ * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
+ */
+static enum regex_result search_first(struct run *run, const struct definition *definition, struct subject *subject,
+	struct span whole, struct span groups[REGEX_MAX_GROUPS])
+{
+	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
+
+	if (is_prefixed && !definition->has_start)
+		subject->segment = whole;
+	enum regex_result result = regex_search(definition->regex, run->scratch, subject->segment, 0, groups);
+	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
+		return result;
+	subject->segment = whole;
+	return regex_search(definition->regex, run->scratch, whole, 0, groups);
+}
+
+static bool try_chain(struct run *run, uint32_t leader, struct subject subject, struct span whole)
+{
+	const struct definition *definition = &run->list->items[leader];
+	struct track *track = track_of(run, leader);
+	struct span groups[REGEX_MAX_GROUPS];
+
+	if (definition->is_csv)
+		return match_csv(run, leader, subject.segment, subject.rank);
+	if (track->limited_in_row > LIMITED_IN_ROW_MAX)
+		return true;
+	enum regex_result result = search_first(run, definition, &subject, whole, groups);
+	if (result == REGEX_LIMIT && track->limited_in_row == LIMITED_IN_ROW_MAX)
+		match_settle_tried(run); /* from here on it is not tried */
+	if (has_given_up(track, result))
+		return true;
+	if (!definition->step_regex) /* else the lines that it matches decide: each may cost the limit once more */
+		track->limited_in_row = 0;
+	if (result == REGEX_NO_MATCH)
+		return true;
+	struct line_step line = {0};
+	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
+		if (!take_chain(run, leader, &subject, groups, &line, i == 0))
+			return false;
+		if (!definition->repeats)
+			break;
+		size_t end = (size_t)(groups[0].ptr - subject.segment.ptr) + groups[0].len + (groups[0].len == 0);
+		if (end >= subject.segment.len)
+			break;
+		result = regex_search(definition->regex, run->scratch, subject.segment, end, groups);
+	}
+	return true;
+}
+
+void match_settle_tried(struct run *run)
+{
+	struct extractor *extractor = run->extractor;
+	const struct definition *items = run->list->items;
+
+	for (uint32_t i = 0; extractor->pending_tried && i < run->list->count; i++)
+		if (track_of(run, items[i].leader)->limited_in_row <= LIMITED_IN_ROW_MAX)
+			track_of(run, i)->health.tried += extractor->pending_tried;
+	extractor->pending_tried = 0;
+}
+
+/* Those that the block has not ruled out. */
+static bool try_candidates(struct run *run, const uint64_t *words, struct subject subject, struct span whole)
+{
+	const struct definition_list *list = run->list;
+
+	run->extractor->pending_tried++;
+	for (uint32_t base = 0; base < list->count; base += 64)
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
+			uint32_t i = base + (uint32_t)__builtin_ctzll(bits);
+			if (i >= list->count)
+				break;
+			if (list->items[i].leader == i && !try_chain(run, i, subject, whole))
+				return false;
+		}
+	return true;
+}
+
+/* srun's bare "3: " is a rank once the same number came twice in a row. */
+static int32_t rank_of_prefix(struct extractor *extractor, const struct prefix *prefix)
+{
+	if (!prefix->is_bare)
+		return prefix->rank;
+	extractor->is_srun |= prefix->rank == extractor->bare_rank;
+	extractor->bare_rank = prefix->rank;
+	return extractor->is_srun ? prefix->rank : RANK_NONE;
+}
+
+enum status match_segment(struct run *run, struct span segment, struct error *err)
+{
+	struct prefix prefix;
+	struct subject subject = {line_peel(segment, &prefix), RANK_NONE};
+
+	subject.rank = rank_of_prefix(run->extractor, &prefix);
+	run->extractor->found_count = 0;
+	run->name = buf_span(&run->extractor->name);
+	const struct extract_block *block = run->line->block;
+	const uint64_t *words = block ? block_candidates(block, run->list, run->line->index) : NULL;
+	bool is_ok = true;
+	if (words)
+		is_ok = try_candidates(run, words, subject, segment);
+	else
+		for (uint32_t i = 0; i < run->list->count && is_ok; i++) {
+			if (run->list->items[i].leader != i)
+				continue;
+			count_tried(run, i);
+			is_ok = try_chain(run, i, subject, segment);
+		}
+	return is_ok ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}

@@ -1,0 +1,229 @@
+/* What was found in a segment becomes points: series, steps, attempts. */
+#include "extract/guess.h"
+#include "extract/state.h"
+#include "model/batch.h"
+
+enum { RECORD_LINES = 64 };
+
+static int64_t shown_time(struct run *run)
+{
+	if (!run->is_time_known) {
+		run->is_time_known = true;
+		if (run->line->ts_ms != NO_TIME)
+			run->shown_ms = run->line->ts_ms;
+		else if (!line_time_parse(run->text, run->arrival_ms, &run->shown_ms))
+			run->shown_ms = NO_TIME;
+	}
+	return run->shown_ms;
+}
+
+static const struct definition *definition_of(const struct run *run, const struct found *found)
+{
+	return &run->list->items[found->definition];
+}
+
+/* A track for each slot. */
+static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
+{
+	struct extractor *extractor = run->extractor;
+	struct said said = {found->has_step ? found->step : raw_step, found->value, found->rank};
+
+	found->slot = slots_find(&extractor->slots, extractor->first_slot + found->definition, found->name, &said);
+	return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
+}
+
+/* The step on the axis, which is then also that of the neighbours. */
+static enum status place(struct run *run, struct found *found, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	int64_t shown = shown_time(run);
+	struct raw_step raw = {.value = found->step,
+		.epoch = found->epoch,
+		.has_epoch = found->has_epoch,
+		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms,
+		.line = run->line->number};
+
+	return attempts_place(
+		&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err);
+}
+
+static bool is_kept(const struct found *found)
+{
+	return found->slot < SLOTS_MAX;
+}
+
+/* Without a step of its own: the one seen last (on this line, or further up, as in a record), else the count. */
+static void inherit(struct run *run, struct point *point, uint64_t count)
+{
+	const struct extractor *extractor = run->extractor;
+
+	if (!extractor->attempts.has_step) {
+		point->step = (int64_t)count;
+		return;
+	}
+	point->step = extractor->last_step;
+	if (shown_time(run) == NO_TIME && extractor->step_ts_ms != NO_TIME &&
+		run->line->number - extractor->step_line <= RECORD_LINES)
+		point->ts_ms = extractor->step_ts_ms;
+}
+
+/* x of the steps since the mean was printed last: (n A_n - m A_m) / (n - m). */
+static double without_mean(struct slot *slot, const struct definition *definition, const struct found *found)
+{
+	int64_t count = found->step - definition->mean_first + 1;
+	int64_t before = found->epoch == slot->mean_epoch ? slot->mean_count : 0;
+	double value = found->value;
+
+	if (before > 0 && count > before)
+		value = ((double)count * found->value - (double)before * slot->mean) / (double)(count - before);
+	slot->mean_epoch = found->epoch;
+	slot->mean_count = count;
+	slot->mean = found->value;
+	return value;
+}
+
+static bool emit(struct run *run, uint32_t slot, const struct point *point)
+{
+	struct extracted_list *out = run->out;
+
+	if (!mem_grow((void **)&out->items, out->count, &out->cap, sizeof *out->items))
+		return false;
+	out->items[out->count++] = (struct extracted){
+		.definition = run->extractor->slots.items[slot].definition, .series = slot, .point = *point};
+	return true;
+}
+
+/* When too many wait, the oldest is dropped: its record has no end, or its metric no reason. */
+static bool hold(struct extractor *extractor, uint32_t slot, bool waits_for_step, const struct point *point)
+{
+	if (extractor->held_count >= HELD_MAX) {
+		memmove(extractor->held, extractor->held + 1, (HELD_MAX - 1) * sizeof *extractor->held);
+		extractor->held_count--;
+	}
+	if (!mem_grow((void **)&extractor->held, extractor->held_count, &extractor->held_cap, sizeof *extractor->held))
+		return false;
+	extractor->held[extractor->held_count++] = (struct held){slot, waits_for_step, *point};
+	return true;
+}
+
+/* Gives those of the slot (SLOT_NONE: those that wait for the step that has just come). */
+static bool release(struct run *run, uint32_t slot)
+{
+	struct extractor *extractor = run->extractor;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < extractor->held_count; i++) {
+		struct held held = extractor->held[i];
+		bool goes = slot == SLOT_NONE ? held.waits_for_step : held.slot == slot;
+		if (!goes) {
+			extractor->held[kept++] = held;
+			continue;
+		}
+		if (held.waits_for_step) {
+			held.point.step = extractor->last_step;
+			held.point.attempt = extractor_attempt(extractor);
+		}
+		if (!emit(run, held.slot, &held.point))
+			return false;
+	}
+	extractor->held_count = kept;
+	return true;
+}
+
+/* True when the guessed metric has reason enough with this point. */
+static bool has_reason(struct slot *slot, const struct definition *definition, const struct found *found)
+{
+	struct span key = found->name.len ? found->name : definition->shown.name;
+	unsigned needed = guess_points_needed(key, found->has_step);
+
+	if (slot->guessed++ == 0)
+		slot->guessed_first = found->value;
+	slot->has_changed |= found->value != slot->guessed_first;
+	return slot->guessed >= needed && (needed <= 1 || slot->has_changed);
+}
+
+static bool give(struct run *run, const struct found *found, struct point *point)
+{
+	const struct definition *definition = definition_of(run, found);
+	struct slot *slot = &run->extractor->slots.items[found->slot];
+
+	if (definition->is_mean && found->has_step)
+		point->value = without_mean(slot, definition, found);
+	if (definition->is_guess && !slot->is_shown) {
+		if (!has_reason(slot, definition, found))
+			return hold(run->extractor, found->slot, false, point);
+		slot->is_shown = true;
+		if (!release(run, found->slot))
+			return false;
+	}
+	if (definition->step_follows && !found->has_step)
+		return hold(run->extractor, found->slot, true, point);
+	return emit(run, found->slot, point);
+}
+
+static bool give_point(struct run *run, const struct found *found)
+{
+	struct extractor *extractor = run->extractor;
+	struct track *track = &extractor->attempts.tracks[found->slot];
+	int64_t shown = shown_time(run);
+	struct point point = {.value = found->value,
+		.line = run->line->number,
+		.step = found->placed,
+		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms};
+
+	if (!found->has_step)
+		inherit(run, &point, track->count);
+	track->count++;
+	point.attempt = extractor_attempt(extractor);
+	return definition_of(run, found)->is_step_only || give(run, found, &point);
+}
+
+/* The first step on the segment, raw; else the last of the stream. */
+static int64_t raw_step_of(const struct extractor *extractor)
+{
+	for (size_t i = 0; i < extractor->found_count; i++)
+		if (extractor->found[i].has_step)
+			return extractor->found[i].step;
+	return extractor->last_raw_step;
+}
+
+/* The stream's step is that of the first value that has one. */
+static enum status place_steps(struct run *run, bool *has_seen, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	int64_t raw = raw_step_of(extractor), seen = 0;
+
+	for (size_t i = 0; i < extractor->found_count; i++) {
+		struct found *found = &extractor->found[i];
+		if (!find_slot(run, found, raw))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		if (!found->has_step || !is_kept(found))
+			continue;
+		TRY(place(run, found, err));
+		seen = *has_seen ? seen : found->placed;
+		*has_seen = true;
+	}
+	if (*has_seen) {
+		extractor->last_step = seen;
+		extractor->last_raw_step = raw;
+		extractor->step_line = run->line->number;
+		extractor->step_ts_ms = shown_time(run);
+		extractor->attempts.has_hint = false;
+	}
+	return OK;
+}
+
+/* All points of a segment carry the attempt that its steps led to. */
+enum status place_found(struct run *run, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	bool has_seen = false, is_ok = true;
+
+	TRY(place_steps(run, &has_seen, err));
+	if (has_seen && extractor->held_count)
+		is_ok = release(run, SLOT_NONE);
+	for (size_t i = 0; i < extractor->found_count && is_ok; i++)
+		if (is_kept(&extractor->found[i]))
+			is_ok = give_point(run, &extractor->found[i]);
+	return is_ok ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
