@@ -40,6 +40,7 @@ http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
 http_handler api_streams, api_lines;
 http_handler api_series, api_points;
+http_handler api_definitions_test;
 http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_assets;

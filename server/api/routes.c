@@ -51,6 +51,9 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
 		.query = "metric stream x from to buckets attempts", .summary = "A chart: points folded into buckets"},
 
+	{HTTP_POST, "/api/v1/definitions/test", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_test, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .summary = "Try metric definitions on given or stored lines"},
+
 	{HTTP_GET, "/api/v1/incidents", SCOPE_READ, ROUTE_WORKER, .handler = api_incidents,
 		.query = "q state kind limit cursor", .summary = "Incidents, newest first"},
 	{HTTP_POST, "/api/v1/incidents/{id}/ack", SCOPE_WRITE, ROUTE_WORKER, .handler = api_incident_acknowledge,
