@@ -41,6 +41,7 @@ http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_jo
 http_handler api_streams, api_lines, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin;
 http_handler api_series, api_points, api_points_query, api_points_search;
+http_handler api_definitions_test;
 http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_assets;

@@ -68,6 +68,9 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/jobs/{job}/pin", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_pin, .query = "",
 		.max_body_bytes = SMALL_BYTES, .summary = "Keep a job's log text whatever the limits, or no longer"},
 
+	{HTTP_POST, "/api/v1/definitions/test", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_test, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .summary = "Try metric definitions on given or stored lines"},
+
 	{HTTP_GET, "/api/v1/incidents", SCOPE_READ, ROUTE_WORKER, .handler = api_incidents,
 		.query = "q state kind limit cursor", .summary = "Incidents, newest first"},
 	{HTTP_POST, "/api/v1/incidents/{id}/ack", SCOPE_WRITE, ROUTE_WORKER, .handler = api_incident_acknowledge,

@@ -235,6 +235,14 @@ enum status pipeline_write_job_row(struct store_reader *reader, struct arena *ar
 enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
+/*
+ * Tries an array of metric definitions on lines and writes one object: {"lines":[{"index","text","captures":[…]}],"definitions":
+ * [{"Name","tried","matched","numeric","limited","match_rate","us_per_line","warnings":[{"code","text"}]} or {"Name","error"}],
+ * "partial"?}. start and end are byte columns of the text. Blocks for at most some seconds: worker threads.
+ */
+enum status pipeline_try_definitions(const struct pipeline *pipeline, const struct json *definitions,
+	const struct span *lines, size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
+
 struct pipeline_figures {
 	atomic_uint_fast64_t lines;
 	atomic_uint_fast64_t bytes;

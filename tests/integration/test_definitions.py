@@ -1,0 +1,61 @@
+"""The workbench: metric definitions tried on lines before they are kept."""
+
+LOSS = {"Name": "train:loss", "Regex": r"step (?<step>[0-9]+) loss=(?<value>\S+)"}
+
+
+def try_definitions(server, definitions, status=200, **rest):
+    reply = server.post("/api/v1/definitions/test", json={"MetricDefinitions": definitions, **rest})
+    assert reply.status == status, reply
+    return reply.body
+
+
+def test_captures_have_columns_values_and_steps(server):
+    found = try_definitions(server, [LOSS], lines=["[rank0]: step 7 loss=2.5", "\x1b[31mstep 8\x1b[0m loss=nan", "chatter"])
+    lines = found["lines"]
+    assert [len(line["captures"]) for line in lines] == [1, 1, 0]
+    first, second = lines[0]["captures"][0], lines[1]["captures"][0]
+    assert (first["value"], first["step"], first["definition"]) == (2.5, 7, 0)
+    assert lines[0]["text"][first["start"]:first["end"]] == "2.5" == first["text"]
+    assert lines[0]["text"][first["step_start"]:first["step_end"]] == "7"
+    assert lines[1]["text"] == "step 8 loss=nan" and second["value"] == "NaN"
+    definition = found["definitions"][0]
+    assert (definition["tried"], definition["matched"], definition["warnings"]) == (3, 2, [])
+    assert abs(definition["match_rate"] - 2 / 3) < 1e-9
+    assert 0 < definition["us_per_line"] < 1e5
+
+
+def test_each_broken_definition_says_where_and_the_others_go_on(server):
+    found = try_definitions(server, [LOSS, {"Name": "b", "Regex": "x("}, {"Name": "c", "Regex": "no group"}],
+        lines="step 1 loss=3\nstep 2 loss=4")
+    good, unclosed, groupless = found["definitions"]
+    assert good["matched"] == 2
+    assert unclosed["error"]["field"] == "MetricDefinitions[1].Regex" and unclosed["error"]["column"] == 3
+    assert groupless["error"]["field"] == "MetricDefinitions[2].Regex" and "group" in groupless["error"]["detail"]
+
+
+def test_warnings_say_what_to_do(server):
+    found = try_definitions(server, [LOSS, {"Name": "never", "Regex": "zzz([0-9]+)"},
+        {"Name": "catastrophe", "Regex": "(?:a+)+(b)$"}], lines=["step 1 loss=2", "a" * 60 + "c b!"])
+    codes = [[warning["code"] for warning in one["warnings"]] for one in found["definitions"]]
+    assert codes[0] == [] and codes[1] == ["never_matched"]
+    assert "gave_up" in codes[2]
+    assert all(warning["text"] for one in found["definitions"] for warning in one["warnings"])
+
+
+def test_on_stored_lines_of_a_job(server):
+    server.send("gpt", [f"step {i} loss={i}.5" for i in range(300)])
+    found = try_definitions(server, [LOSS], job="gpt")
+    assert len(found["lines"]) == 200 and found["lines"][-1]["captures"][0]["step"] == 299
+    found = try_definitions(server, [LOSS], job="gpt", stream="algo-1", **{"from": 10, "limit": 3})
+    assert [line["captures"][0]["step"] for line in found["lines"]] == [10, 11, 12]
+
+
+def test_what_cannot_be_tried_is_refused(server):
+    server.send("gpt", ["step 1 loss=1"])
+    assert "MetricDefinitions" in try_definitions(server, [], status=422, lines=[])["detail"]
+    assert "lines" in try_definitions(server, [LOSS], status=422)["detail"]
+    assert "lines[1]" in try_definitions(server, [LOSS], status=422, lines=["a", 7])["detail"]
+    assert try_definitions(server, [LOSS], status=404, job="nobody")["status"] == 404
+    assert try_definitions(server, [LOSS], status=422, job="gpt", limit=0)["field"] == "limit"
+    assert len(try_definitions(server, [LOSS], lines=["x"] * 1000)["lines"]) == 1000
+    assert try_definitions(server, [LOSS], status=413, lines=["x"] * 1001)["field"] == "lines"
