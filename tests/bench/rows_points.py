@@ -1,7 +1,6 @@
 """Charts and points: 10 M points whole and zoomed, 64 streams folded, bytes a point, every point out. Rows for tests/bench/run."""
 
 import http.client
-import json
 import os
 import pathlib
 import random
@@ -9,12 +8,15 @@ import sqlite3
 import statistics
 import time
 
+import harness  # noqa: F401  (finds smserver)
 from smserver import Server, wait_until
+from table import Line, Row
 
-POINTS, PIECE, FOLDED_STREAMS, FOLDED_POINTS, BUCKETS, TIMES = 10_000_000, 500_000, 64, 150_000, 2000, 40
+POINTS, QUICK_POINTS, PIECE, FOLDED_STREAMS, FOLDED_POINTS, BUCKETS, TIMES = 10_000_000, 1_000_000, 500_000, 64, 150_000, 2000, 40
+CHART_MS, ZOOM_MS, FOLD_MS, POINT_BYTES = 0.6, 1.5, 12, 3
 CATCH_UP_S = 900
 DEFINITIONS = [{"Name": "loss", "Regex": "step (?<step>[0-9]+) loss (?<value>[0-9.]+)"}]
-LOGS = os.environ.get("SM_CORPUS", "/work/shared/logs")
+LOGS = os.environ.get("SM_CORPUS") or pathlib.Path(__file__).resolve().parents[3] / "shared/logs"
 POINT_TABLES = ("chunks", "pyramids", "pyramid_rows")
 
 
@@ -80,7 +82,7 @@ def a_point(sizes, points):
     return {**{table: size / max(points, 1) for table, size in sizes.items()}, "total": sum(sizes.values()) / max(points, 1), "points": points}
 
 
-def measure_raw(server, found):
+def measure_raw(server, points, found):
     for name, accept in (("json", "application/json"), ("ndjson", "application/x-ndjson")):
         before, begin = process_cpu(server.process.pid), time.perf_counter()
         connection, got = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600), 0
@@ -89,58 +91,102 @@ def measure_raw(server, found):
         while piece := reply.read(1 << 20):
             got += len(piece)
         took, cpu = time.perf_counter() - begin, process_cpu(server.process.pid) - before
-        found[f"raw_{name}"] = {"mb_per_s": got / took / 1e6, "points_per_cpu_s": POINTS / cpu}
+        found[f"raw_{name}"] = {"mb_per_s": got / took / 1e6, "points_per_cpu_s": points / cpu}
         connection.close()
 
 
-def measure_chart_10m(folder, found):
-    server = start(folder, "chart10m")
+def measure_chart(bench):
+    points = QUICK_POINTS if bench.is_quick else POINTS
+    bench.say(f"chart: {points // 1_000_000} M points")
+    found, server = {"points": points}, start(bench.folder, "chart")
     create_job(server, "big")
-    send_points(server, "big", "algo-1", POINTS)
-    wait_for_pyramids(server, "big", POINTS)
+    send_points(server, "big", "algo-1", points)
+    wait_for_pyramids(server, "big", points)
     path = f"/api/v1/jobs/big/points?metric=loss&buckets={BUCKETS}"
     found["empty"] = time_gets(server, "/healthz")
-    found["chart_10m"] = time_gets(server, path)
-    for exponent in range(11, 24, 2):
-        found[f"zoom_{1 << exponent}"] = time_gets(server, f"{path}&from=3000001&to={min(3000000 + (1 << exponent), POINTS)}")
-    found["chart_10m_time"] = time_gets(server, path + "&x=time")
-    measure_raw(server, found)
+    found["whole"] = time_gets(server, path)
+    found["time"] = time_gets(server, path + "&x=time")
+    widths = [1 << exponent for exponent in range(11, 24, 2) if 1 << exponent <= points // 2]
+    found["zooms"] = {width: time_gets(server, f"{path}&from={points // 3 + 1}&to={points // 3 + width}") for width in widths}
+    measure_raw(server, points, found)
     server.stop()
     found["bytes_a_point"] = a_point(*point_bytes(server.database))
+    return found
 
 
-def measure_chart_folded(folder, found):
-    server = start(folder, "folded")
+def measure_fold(bench):
+    points = FOLDED_POINTS // 10 if bench.is_quick else FOLDED_POINTS
+    bench.say(f"fold: {FOLDED_STREAMS} streams of {points} points")
+    server = start(bench.folder, "fold")
     create_job(server, "wide")
     for i in range(FOLDED_STREAMS):
-        send_points(server, "wide", f"algo-{i + 1}", FOLDED_POINTS)
-    wait_for_pyramids(server, "wide", FOLDED_STREAMS * FOLDED_POINTS)
-    found["chart_64_streams"] = time_gets(server, f"/api/v1/jobs/wide/points?metric=loss&buckets={BUCKETS}")
+        send_points(server, "wide", f"algo-{i + 1}", points)
+    wait_for_pyramids(server, "wide", FOLDED_STREAMS * points)
+    found = {"points": points, "empty": time_gets(server, "/healthz"),
+        "folded": time_gets(server, f"/api/v1/jobs/wide/points?metric=loss&buckets={BUCKETS}")}
     server.stop()
+    return found
 
 
-def measure_real_points(folder, found):
-    """Every real log a job of its own, by the presets."""
+def measure_space(bench):
+    """Every real log a job of its own, by the presets; text and points."""
     logs = [path for path in sorted(pathlib.Path(LOGS).rglob("*")) if path.suffix in (".log", ".txt", ".out")]
     if not logs:
-        return
-    server = start(folder, "real")
+        bench.say(f"space: left out, there are no logs in {LOGS} (SM_CORPUS)")
+        return {}
+    bench.say(f"space: {len(logs)} real logs")
+    server, text_bytes = start(bench.folder, "space"), 0
     for i, path in enumerate(logs):
         reply = server.post(f"/api/v1/logs?job=real-{i}&stream=algo-1", path.read_bytes(), timeout=CATCH_UP_S)
         assert reply.status == 200, reply
+        text_bytes += path.stat().st_size
     server.stop()
     sizes, points = point_bytes(server.database)
-    found["real_bytes_a_point"] = a_point(sizes, points)
+    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+        stored = {table: database.execute(f"SELECT coalesce(sum(length({column})), 0) FROM {table}").fetchone()[0]
+            for table, column in (("blocks", "data"), ("log_filters", "filter"))}
+    return {"text_bytes": text_bytes, "stored": stored, "bytes_a_point": a_point(sizes, points)}
 
 
-def measure_points(folder, found):
-    for measure in (measure_real_points, measure_chart_10m, measure_chart_folded):
-        measure(folder, found)
+# ---- the report ----
+
+def less_empty(found, name):
+    """The server's own time, as far as a client can tell: without what any request costs."""
+    return found[name]["best_ms"] - found["empty"]["best_ms"]
 
 
-if __name__ == "__main__":
-    import tempfile
-    with tempfile.TemporaryDirectory() as scratch:
-        figures = {}
-        measure_points(scratch, figures)
-        print(json.dumps(figures, indent=1))
+def report_chart(found, bench):
+    whole, by_time = less_empty(found, "whole"), less_empty(found, "time")
+    zoom = max((one["best_ms"] - found["empty"]["best_ms"] for one in found["zooms"].values()), default=0)
+    a_point_total = found["bytes_a_point"]["total"]
+    millions = found["points"] // 1_000_000
+    return [Line(f"chart, {millions} M points to {BUCKETS} buckets, by step", f"{whole:.2f} ms", "", "", f"<= {CHART_MS:g} ms", whole <= CHART_MS),
+        Line("the same, by time", f"{by_time:.2f} ms", "", "", f"<= {CHART_MS:g} ms", by_time <= CHART_MS),
+        Line("the same at its slowest zoom", f"{zoom:.2f} ms", "", "", f"<= {ZOOM_MS:g} ms", zoom <= ZOOM_MS),
+        Line("bytes a point, generated, with pyramids", f"{a_point_total:.2f} B", "", "", f"<= {POINT_BYTES:g} B", a_point_total <= POINT_BYTES)]
+
+
+def tell_chart(found, bench):
+    zooms = ", ".join(f"{width} points {one['best_ms']:.2f}" for width, one in found["zooms"].items())
+    return [f"chart: wall ms of a request, best of {TIMES}: whole {found['whole']['best_ms']:.2f} (median {found['whole']['ms']:.2f}, "
+        f"{found['whole']['bytes'] / 1000:.0f} kB), by time {found['time']['best_ms']:.2f}, empty {found['empty']['best_ms']:.2f}; zooms: {zooms}",
+        f"  every point out: JSON {found['raw_json']['mb_per_s']:.0f} MB/s, NDJSON {found['raw_ndjson']['mb_per_s']:.0f} MB/s"]
+
+
+def report_fold(found, bench):
+    took = less_empty(found, "folded")
+    return [Line(f"chart, {FOLDED_STREAMS} streams x {found['points'] // 1000} k points folded", f"{took:.1f} ms", "", "", f"<= {FOLD_MS:g} ms",
+        took <= FOLD_MS)]
+
+
+def report_space(found, bench):
+    if not found:
+        return []
+    share = sum(found["stored"].values()) / found["text_bytes"]
+    points = found["bytes_a_point"]
+    return [Line("real logs: text and search index", f"1/{1 / share:.1f} of {found['text_bytes'] / 1e6:.0f} MB", "", "", "<= 1/8", share <= 1 / 8),
+        Line("real logs: bytes a point, with pyramids", f"{points['total']:.2f} B of {points['points']} points", "", "", f"<= {POINT_BYTES:g} B",
+            points["total"] <= POINT_BYTES)]
+
+
+ROWS = [Row("chart", measure_chart, report_chart, tell_chart), Row("fold", measure_fold, report_fold), Row("space", measure_space, report_space)]
