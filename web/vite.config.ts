@@ -30,7 +30,8 @@ export default defineConfig({
     target: ["chrome123", "firefox125", "safari17.5"],
     // A data: URL would break the page's Content-Security-Policy for anything but images.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    // A lazy part is one file and needs nothing that is not here already: no helper that preloads.
+    modulePreload: false,
     cssCodeSplit: false,
     reportCompressedSize: false,
   },

@@ -16,6 +16,7 @@ struct api_options {
 	struct pipeline *pipeline;
 	struct store *store;
 	struct hub *hub;
+	struct filters *filters; /* of the hub's lines */
 	struct assets *assets;
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
 	bool is_open; /* --insecure: nobody ever does */

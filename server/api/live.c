@@ -1,12 +1,13 @@
 /* Server-sent events: a subscriber of the hub behind a stream of HTTP. */
 #include "api/internal.h"
-#include "live/hub.h"
+#include "live/filters.h"
 
-enum { JOBS_MAX = 256 };
+enum { JOBS_MAX = 256, FILTER_MAX_BYTES = 4096 };
 
 struct live {
 	struct hub *hub;
-	struct subscriber *subscriber;
+	struct subscriber *subscriber; /* NULL: filtered */
+	struct filtered *filtered;
 };
 
 static enum status read_kinds(const struct http_request *request, bool has_jobs, unsigned *kinds, struct error *err)
@@ -87,6 +88,27 @@ static enum status read_after(const struct http_request *request, uint64_t *afte
 	return OK;
 }
 
+/* *has_it: lines are wanted of one stream alone, or filtered. */
+static enum status read_filter(
+	const struct http_request *request, unsigned kinds, struct filter_spec *spec, bool *has_it, struct error *err)
+{
+	bool has_stream = http_request_query(request, "stream", &spec->stream) && spec->stream.len;
+	bool has_text = http_request_query(request, "filter", &spec->text) && spec->text.len;
+
+	TRY(http_query_bool(request, "filter_regex", &spec->is_regex, err));
+	TRY(http_query_bool(request, "filter_ignore_case", &spec->ignores_case, err));
+	if (!has_stream)
+		spec->stream = span_of(NULL, 0);
+	*has_it = has_stream || has_text;
+	if (*has_it && !(kinds & HUB_LINES))
+		return error_set_field(err, ERR_INVALID, has_text ? "filter" : "stream",
+			"'%s' chooses among lines: ask for them by kinds=lines", has_text ? "filter" : "stream");
+	if (spec->text.len > FILTER_MAX_BYTES)
+		return error_set_field(err, ERR_TOO_LARGE, "filter", "'filter' has %zu bytes, more than %d",
+			spec->text.len, FILTER_MAX_BYTES);
+	return OK;
+}
+
 static void wake(void *handle)
 {
 	http_stream_wake(handle);
@@ -98,14 +120,20 @@ static enum status subscribe(struct api *api, const struct http_request *request
 	AUTO(arena) arena = NULL;
 	struct span jobs[JOBS_MAX];
 	size_t count;
+	struct filter_spec filter = {0};
 	unsigned kinds;
 	uint64_t after;
+	bool is_filtered;
 
 	TRY(api_arena(&arena, err));
 	TRY(read_jobs(request, arena, jobs, &count, err));
 	TRY(read_kinds(request, count != 0, &kinds, err));
 	TRY(read_after(request, &after, err));
+	TRY(read_filter(request, kinds, &filter, &is_filtered, err));
 	live->hub = api->options.hub;
+	if (is_filtered)
+		return filters_subscribe(
+			api->options.filters, &live->filtered, &filter, jobs, count, kinds, after, wake, handle, err);
 	return hub_subscribe(live->hub, &live->subscriber, jobs, count, kinds, after, wake, handle, err);
 }
 
@@ -131,14 +159,18 @@ static ssize_t read_live(void *stream, char *out, size_t room)
 {
 	struct live *live = stream;
 
-	return hub_read(live->hub, live->subscriber, out, room);
+	return live->filtered ? filters_read(live->filtered, out, room)
+			      : hub_read(live->hub, live->subscriber, out, room);
 }
 
 static void free_live(void *stream)
 {
 	struct live *live = stream;
 
-	hub_unsubscribe(live->hub, live->subscriber);
+	if (live->filtered)
+		filters_unsubscribe(live->filtered);
+	else
+		hub_unsubscribe(live->hub, live->subscriber);
 	mem_free(live);
 }
 

@@ -31,7 +31,8 @@ static const struct http_route routes[] = {
 		.query = "job stream host offset", .summary = "Lines: text/plain or application/x-ndjson"},
 	{HTTP_POST, "/api/v1/points", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_points,
 		.query = "job stream host", .summary = "Points: JSON columns or objects, or application/x-ndjson"},
-	{HTTP_GET, "/api/v1/live", SCOPE_READ, ROUTE_STREAM, .stream = &api_live, .query = "jobs kinds after",
+	{HTTP_GET, "/api/v1/live", SCOPE_READ, ROUTE_STREAM, .stream = &api_live,
+		.query = "jobs kinds after stream filter filter_regex filter_ignore_case",
 		.summary = "Server-sent events: points, lines, job, incident"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,

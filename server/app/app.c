@@ -4,6 +4,7 @@
 #include "app/key_file.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "live/filters.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,10 +18,13 @@
 extern const struct embedded_file embedded_data[];
 extern const struct embedded_file embedded_web[];
 
+enum { HEARTBEAT_MS = 15000 };
+
 struct app {
 	const struct options *options;
 	struct store *store;
 	struct hub *hub;
+	struct filters *filters;
 	struct pipeline *pipeline;
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
@@ -103,6 +107,16 @@ static unsigned search_threads(void)
 	return cores > 1 ? (unsigned)cores - 1 : 0;
 }
 
+static enum status start_filters(struct app *app, struct error *err)
+{
+	struct filters_options options = {.hub = app->hub,
+		.match_steps = (uint32_t)options_i64(app->options, "match-steps"),
+		.event_ms = options_i64(app->options, "live-filter-time"),
+		.heartbeat_ms = HEARTBEAT_MS};
+
+	return filters_start(&app->filters, &options, err);
+}
+
 static enum status start_pipeline(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
@@ -110,13 +124,14 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.ring_ms = 60000,
 		.max_subscribers = bytes(o, "max-subscribers"),
 		.max_lag_bytes = 1 << 20,
-		.heartbeat_ms = 15000};
+		.heartbeat_ms = HEARTBEAT_MS};
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 
 	if (!presets)
 		return error_set(err, ERR_INTERNAL, "this server was built without presets.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(start_filters(app, err));
 	struct pipeline_options options = {.store = app->store,
 		.hub = app->hub,
 		.presets = embedded_span(presets),
@@ -152,6 +167,7 @@ static enum status make_api(struct app *app, struct error *err)
 	struct api_options options = {.pipeline = app->pipeline,
 		.store = app->store,
 		.hub = app->hub,
+		.filters = app->filters,
 		.assets = app->assets,
 		.seal_key = app->seal_key,
 		.is_open = options_flag(o, "insecure"),
@@ -411,6 +427,7 @@ void app_free(struct app *app)
 	pipeline_free(app->pipeline);
 	api_free(app->api);
 	assets_free(app->assets);
+	filters_free(app->filters);
 	hub_free(app->hub);
 	store_free(app->store);
 	if (app->control_fd >= 0) {

@@ -185,6 +185,13 @@ static const struct option_spec options[] = {
 		.min = 64 * KIB,
 		.max = GIB,
 		.help = "Events kept for replay."},
+	{.name = "live-filter-time",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "50ms",
+		.min = 1,
+		.max = 10000,
+		.help = "A filter of live lines may take so long with one event; the rest of it is told as unread."},
 
 	{.name = "slice-bytes",
 		.kind = OPTION_BYTES,

@@ -96,6 +96,15 @@ enum status regex_new(struct regex **out, struct span pattern, unsigned flags, s
 	return OK;
 }
 
+void regex_quote(struct span text, struct buf *out)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] & 0x80)
+			buf_append_char(out, text.ptr[i]);
+		else
+			buf_printf(out, "\\x%02x", text.ptr[i]);
+}
+
 void regex_free(struct regex *regex)
 {
 	if (!regex)

@@ -20,6 +20,8 @@ enum { REGEX_MAX_GROUPS = 32 }; /* group 0 included; a pattern with more is refu
 /* ERR_SEMANTIC with column = 1-based offset of the mistake in the pattern. */
 enum status regex_new(struct regex **out, struct span pattern, unsigned flags, struct error *err) MUST_CHECK;
 void regex_free(struct regex *regex);
+/* Appends the pattern that matches exactly this text. */
+void regex_quote(struct span text, struct buf *out);
 
 unsigned regex_group_count(const struct regex *regex); /* without group 0 */
 /* Number of the group of that name, or -1. */

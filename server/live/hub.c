@@ -390,6 +390,32 @@ ssize_t hub_read(struct hub *hub, struct subscriber *subscriber, char *out, size
 	return is_over ? -1 : (ssize_t)total;
 }
 
+ssize_t hub_read_event(struct hub *hub, struct subscriber *subscriber, struct buf *out, struct hub_event *event)
+{
+	size_t before = out->len;
+
+	pthread_mutex_lock(&hub->mutex);
+	if (!subscriber->notices && take_frame(hub, subscriber)) {
+		*event = (struct hub_event){subscriber->frame->kind, subscriber->frame->seq};
+		buf_append_span(out, subscriber->frame->text);
+		frame_unref(subscriber->frame);
+		subscriber->frame = NULL;
+	} else {
+		*event = (struct hub_event){0};
+		write_notice(hub, subscriber);
+		buf_append(out, subscriber->notice, subscriber->notice_len);
+		subscriber->notice_sent = subscriber->notice_len;
+	}
+	ssize_t bytes = (ssize_t)(out->len - before);
+	if (bytes)
+		subscriber->active_ms = hub->now_ms;
+	else
+		subscriber->is_woken = false;
+	bool is_over = !bytes && hub->is_closed;
+	pthread_mutex_unlock(&hub->mutex);
+	return is_over ? -1 : bytes;
+}
+
 bool hub_wants(struct hub *hub, struct span job, unsigned kind)
 {
 	pthread_mutex_lock(&hub->mutex);

@@ -40,6 +40,13 @@ void hub_unsubscribe(struct hub *hub, struct subscriber *subscriber);
 /* The next bytes of the event stream (SSE text, cut anywhere); 0: nothing now; -1: the hub was closed, all was read. */
 ssize_t hub_read(struct hub *hub, struct subscriber *subscriber, char *out, size_t room);
 
+struct hub_event {
+	unsigned kind; /* 0: a notice (hello, resync, heartbeat) */
+	uint64_t seq; /* 0 with a notice */
+};
+/* The same by whole events, one a call, appended; a subscriber is read in one way or in the other. */
+ssize_t hub_read_event(struct hub *hub, struct subscriber *subscriber, struct buf *out, struct hub_event *event);
+
 /* Is anybody interested (now, or in the last minute)? Cheap: producers ask before they render. */
 bool hub_wants(struct hub *hub, struct span job, unsigned kind);
 

@@ -45,15 +45,6 @@ static bool is_whole_text_safe(struct span pattern)
 	return true;
 }
 
-static void quote(struct span text, struct buf *out)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (text.ptr[i] & 0x80)
-			buf_append_char(out, text.ptr[i]);
-		else
-			buf_printf(out, "\\x%02x", text.ptr[i]);
-}
-
 static bool is_ascii(struct span text)
 {
 	for (size_t i = 0; i < text.len; i++)
@@ -69,7 +60,7 @@ static enum status compile(
 	unsigned flags = REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0) | (is_ascii(text) ? 0 : REGEX_UTF);
 
 	if (!is_regex) {
-		quote(text, &quoted);
+		regex_quote(text, &quoted);
 		TRY(buf_status(&quoted, err));
 		return regex_new(&matcher->regex, buf_span(&quoted), flags, err);
 	}

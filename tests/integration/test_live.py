@@ -143,3 +143,66 @@ def test_too_many_subscribers(make_server):
         server.send("a", "step: 1 loss: 1.0")
         return server.live("jobs=c").status == 200
     wait_until(has_room, what="room after one left")
+
+
+def lines_of(event):
+    return [line["text"] for line in event["json"]["lines"]]
+
+
+def test_filter_sends_matching_lines_alone(server):
+    everything = server.live("jobs=j&kinds=lines")
+    literal = server.live("jobs=j&kinds=lines&filter=a.b")
+    regex = server.live("jobs=j&kinds=lines&filter=^NCCL%20\\w%2B$&filter_regex=true&filter_ignore_case=true")
+    node = server.live("jobs=j&kinds=lines,points&stream=algo-2")
+    server.send("j", ["one a.b", "two axb", "nccl timeout", "NCCL x y", "step: 1 loss: 2.5"], stream="algo-1")
+    server.send("j", ["from the other"], stream="algo-2")
+    assert lines_of(literal.next("lines")) == ["one a.b"]
+    event = regex.next("lines")
+    assert event["json"]["lines"] == [{"n": 2, "ts_ms": event["json"]["lines"][0]["ts_ms"], "text": "nccl timeout"}]
+    assert lines_of(node.next("lines")) == ["from the other"]
+    node.next("points") # what is not lines passes as it is
+    assert len(lines_of(everything.next("lines", where=lambda event: event["json"]["stream"] == "algo-1"))) == 5
+
+
+def test_filter_replays_and_resyncs(server):
+    first = server.live("jobs=j&kinds=lines")
+    server.send("j", ["one loss", "two"])
+    seen = first.next("lines")
+    server.send("j", ["three loss", "four"])
+    again = server.live("jobs=j&kinds=lines&filter=loss", {"Last-Event-ID": seen["id"]})
+    again.next("lines", where=lambda event: "three loss" in lines_of(event))
+    assert server.live("jobs=j&kinds=lines&filter=loss&after=999999999").next()["event"] == "resync"
+
+
+def test_filter_that_runs_away_is_told(make_server):
+    server = make_server("--match-steps", "1000", "--live-filter-time", "200ms")
+    live = server.live("jobs=j&kinds=lines&filter=(a%2B)%2B$&filter_regex=true")
+    other = server.live("jobs=j&kinds=lines&filter=the%20end")
+    for _ in range(5):
+        server.send("j", ["a" * 60 + "b"] * 100)
+    server.send("j", ["the end"])
+    other.next("lines", where=lambda event: "the end" in lines_of(event))
+    event = live.next("lines")["json"]
+    assert event["lines"] == [] and event.get("limited", 0) + event.get("unread", 0) > 0
+
+
+def test_bad_filters(server):
+    reply = server.get("/api/v1/live?jobs=j&kinds=lines&filter=loss(&filter_regex=true")
+    assert reply.status == 400 and reply.body["field"] == "filter" and reply.body["column"] == 6
+    assert "loss" not in reply.body["title"]
+    assert server.get("/api/v1/live?jobs=j&filter=x").body["field"] == "filter"
+    assert server.get("/api/v1/live?jobs=j&stream=x").body["field"] == "stream"
+    assert server.get("/api/v1/live?jobs=j&kinds=lines&filter=" + "x" * 4097).status == 413
+    assert server.get("/api/v1/live?jobs=j&kinds=lines&filter=x&filter_regex=maybe").status == 400
+
+
+def test_filtered_streams_count_as_subscribers_and_leave(make_server):
+    server = make_server("--max-subscribers", "1")
+    server.live("jobs=a&kinds=lines&filter=x")
+    assert server.get("/api/v1/live?jobs=a&kinds=lines&filter=y").status in (429, 503)
+    server.subscribers[0].close()
+
+    def has_room():
+        server.send("a", "x")
+        return server.live("jobs=c&kinds=lines&filter=x").status == 200
+    wait_until(has_room, what="room after one left")

@@ -1,14 +1,16 @@
 import { useEffect, useRef } from "preact/hooks";
-import { IncidentsPage } from "./pages/incidents";
 import { JobPage } from "./pages/job/page";
 import { JobsPage } from "./pages/jobs/page";
 import { cutMiddle } from "./lib/format";
 import { followLink, query, route } from "./state/router";
 import { signIns } from "./state/session";
+import { lazy } from "./ui/lazy";
 import { QueryBar } from "./ui/querybar";
 import { Rail } from "./ui/rail";
 import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
+
+const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
 
 function View() {
   const here = route.value;

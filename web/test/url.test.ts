@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { buildSearch, jobHref, parseChartState, parseLogTarget, parseQuery, parseRoute, quoteText } from "../src/lib/url";
+import { buildSearch, findQuery, jobHref, parseChartState, parseFind, parseLogTarget, parseQuery, parseRoute, quoteText } from "../src/lib/url";
 
 test("paths name views", () => {
   expect(parseRoute("/")).toEqual({ view: "jobs" });
@@ -32,10 +32,22 @@ test("chart state has defaults and refuses nonsense", () => {
 });
 
 test("a log target is a stream and a line", () => {
-  expect(parseLogTarget(parseQuery("?stream=algo-1&line=120"))).toEqual({ stream: "algo-1", line: 120 });
-  expect(parseLogTarget({ line: "-4" })).toEqual({ stream: null, line: null });
+  expect(parseLogTarget(parseQuery("?stream=algo-1&line=120"))).toEqual({
+    stream: "algo-1",
+    line: 120,
+    isMerged: false,
+    atMs: null,
+  });
+  expect(parseLogTarget({ line: "-4" })).toMatchObject({ stream: null, line: null });
+  expect(parseLogTarget(parseQuery("?merged=1&at=1700000000000"))).toMatchObject({ isMerged: true, atMs: 1700000000000 });
 });
 
 test("text literals are escaped", () => {
   expect(quoteText('a"b\\c')).toBe('"a\\"b\\\\c"');
+});
+
+test("a search of the log survives its address", () => {
+  const find = { text: "NCCL .* a&b", isRegex: true, matchesCase: false };
+  expect(parseFind(parseQuery(buildSearch({}, findQuery(find))))).toEqual(find);
+  expect(findQuery(parseFind({}))).toEqual({ find: undefined, find_regex: undefined, find_case: undefined });
 });

@@ -200,3 +200,18 @@ TEST(regex_out_of_memory)
 		CHECK(scratch || nth < 10);
 	}
 }
+
+TEST(a_quoted_text_matches_itself_alone)
+{
+	static const char text[] = "a.b*c\\d[e]\xc3\xa9 $^(?i)";
+	AUTO_DONE(buf) pattern = BUF_INIT(1000);
+	AUTO(regex) regex = NULL;
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+
+	regex_quote(span_from(text), &pattern);
+	CHECK_OK(regex_new(&regex, buf_span(&pattern), REGEX_UTF, &err));
+	CHECK_INT(regex_search(regex, scratch, span_from(text), 0, groups), REGEX_MATCH);
+	CHECK_SPAN(groups[0], span_from(text));
+	CHECK_INT(regex_search(regex, scratch, SPAN("axbbbc\\d[e]\xc3\xa9 $^(?i)"), 0, groups), REGEX_NO_MATCH);
+}

@@ -6,6 +6,8 @@ export class Problem extends Error {
     readonly status: number,
     readonly title: string,
     readonly detail: string,
+    /** What else the server said. */
+    readonly facts: Readonly<Record<string, unknown>> = {},
   ) {
     super(detail ? `${title}: ${detail}` : title);
   }
@@ -61,10 +63,10 @@ export async function send(
 async function readProblem(reply: Response): Promise<Problem> {
   const fallback = reply.statusText || "The request failed";
   try {
-    const body = (await reply.json()) as { title?: unknown; detail?: unknown };
-    const title = typeof body.title === "string" ? body.title : fallback;
-    const detail = typeof body.detail === "string" ? body.detail : "";
-    return new Problem(reply.status, title, detail);
+    const body = (await reply.json()) as Record<string, unknown>;
+    const title = typeof body["title"] === "string" ? body["title"] : fallback;
+    const detail = typeof body["detail"] === "string" ? body["detail"] : "";
+    return new Problem(reply.status, title, detail, body);
   } catch {
     return new Problem(reply.status, `${reply.status} ${fallback}`, "");
   }

@@ -77,6 +77,46 @@ export interface LogsReply {
   total: number;
 }
 
+/** A line of a view of many streams. */
+export interface StreamLine extends LogLine {
+  stream: string;
+}
+
+export interface MergedReply {
+  lines: StreamLine[];
+  /** Towards newer lines, and towards older ones; absent at that end. */
+  next_cursor?: string;
+  previous_cursor?: string;
+}
+
+export interface LogHit {
+  stream: string;
+  n: number;
+  ts_ms: number;
+  text: string;
+  /** Only the part of a long line around its first match, from this byte of it on. */
+  cut?: boolean;
+  text_from?: number;
+  /** Bytes of the text. */
+  matches: [number, number][];
+}
+
+export interface LogBucket {
+  from_ms: number;
+  count: number;
+}
+
+export interface LogSearchReply {
+  hits: LogHit[];
+  histogram?: LogBucket[];
+  total?: number;
+  /** The search ran out of time; next_cursor goes on. */
+  partial?: boolean;
+  /** Lines on which the pattern was given up. */
+  limited?: number;
+  next_cursor?: string;
+}
+
 export interface SeriesInfo extends MetricSummary {
   stream?: string;
 }
@@ -164,4 +204,7 @@ export interface LinesEvent {
   lines: LogLine[];
   /** Set when there were too many lines to send: they exist, and are to be fetched. */
   count?: number;
+  /** Of a filtered stream: lines that were not looked at, and those on which the pattern was given up. */
+  unread?: number;
+  limited?: number;
 }

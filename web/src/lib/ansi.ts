@@ -1,7 +1,11 @@
+import type { Range } from "./matches";
+
 export interface Span {
   text: string;
   /** CSS classes, space separated; empty for plain text. */
   style: string;
+  /** A search matched here. */
+  isHit?: boolean;
 }
 
 interface Pen {
@@ -20,19 +24,23 @@ const CONTROL =
 
 /**
  * Splits a line into styled spans. Colours and weights become classes, every other escape is
- * dropped. Of a progress bar's carriage returns the last text that was visible stays.
+ * dropped. Of a progress bar's carriage returns the last text that was visible stays. Ranges of
+ * the line as it came are marked as hits.
  */
-export function parseAnsi(line: string): Span[] {
-  const text = lastOverwrite(line);
+export function parseAnsi(line: string, ranges: readonly Range[] = []): Span[] {
+  const body = line.replace(/\r+$/, "");
+  const start = body.lastIndexOf("\r") + 1;
+  const text = body.slice(start);
+  const hits = ranges.map(([from, to]) => [from - start, to - start] as const);
   const spans: Span[] = [];
   let pen = plainPen();
   let from = 0;
   for (const match of text.matchAll(CONTROL)) {
-    pushSpan(spans, text.slice(from, match.index), pen);
+    pushMarked(spans, text, from, match.index, pen, hits);
     from = match.index + match[0].length;
     if (match[2] === "m") pen = applySgr(pen, match[1] ?? "");
   }
-  pushSpan(spans, text.slice(from), pen);
+  pushMarked(spans, text, from, text.length, pen, hits);
   return spans;
 }
 
@@ -41,17 +49,24 @@ export const stripAnsi = (line: string): string =>
     .map((span) => span.text)
     .join("");
 
-function lastOverwrite(line: string): string {
-  const body = line.replace(/\r+$/, "");
-  return body.slice(body.lastIndexOf("\r") + 1);
+/** text[from, to), cut where hits begin and end. */
+function pushMarked(spans: Span[], text: string, from: number, to: number, pen: Pen, hits: readonly Range[]): void {
+  let at = from;
+  for (const [start, end] of hits) {
+    if (end <= at || start >= to) continue;
+    pushSpan(spans, text.slice(at, Math.max(at, start)), pen, false);
+    pushSpan(spans, text.slice(Math.max(at, start), Math.min(end, to)), pen, true);
+    at = Math.min(end, to);
+  }
+  pushSpan(spans, text.slice(at, to), pen, false);
 }
 
-function pushSpan(spans: Span[], text: string, pen: Pen): void {
+function pushSpan(spans: Span[], text: string, pen: Pen, isHit: boolean): void {
   if (!text) return;
   const style = penClasses(pen);
   const last = spans[spans.length - 1];
-  if (last && last.style === style) last.text += text;
-  else spans.push({ text, style });
+  if (last && last.style === style && (last.isHit ?? false) === isHit) last.text += text;
+  else spans.push(isHit ? { text, style, isHit } : { text, style });
 }
 
 function penClasses(pen: Pen): string {

@@ -70,12 +70,39 @@ export function parseChartState(query: Query): ChartState {
 export interface LogTarget {
   stream: string | null;
   line: number | null;
+  /** All nodes in one list, by time; it opens at `atMs`, else at the newest line. */
+  isMerged: boolean;
+  atMs: number | null;
 }
 
 export function parseLogTarget(query: Query): LogTarget {
   const line = finiteOrNull(query["line"]);
-  return { stream: query["stream"] ?? null, line: line !== null && line >= 0 ? Math.floor(line) : null };
+  return {
+    stream: query["stream"] ?? null,
+    line: line !== null && line >= 0 ? Math.floor(line) : null,
+    isMerged: query["merged"] === "1",
+    atMs: finiteOrNull(query["at"]),
+  };
 }
+
+/** What is looked for in a log. */
+export interface Find {
+  text: string;
+  isRegex: boolean;
+  matchesCase: boolean;
+}
+
+export const parseFind = (query: Query): Find => ({
+  text: query["find"] ?? "",
+  isRegex: query["find_regex"] === "1",
+  matchesCase: query["find_case"] === "1",
+});
+
+export const findQuery = (find: Find): Record<string, string | undefined> => ({
+  find: find.text || undefined,
+  find_regex: find.isRegex ? "1" : undefined,
+  find_case: find.matchesCase ? "1" : undefined,
+});
 
 function finiteOrNull(text: string | undefined): number | null {
   if (text === undefined || text.trim() === "") return null;

@@ -6,12 +6,17 @@ import { LogPages, PAGE_LINES } from "../lib/logpages";
 import { pagesOf } from "../lib/vlist";
 import { onLive } from "../live/client";
 
+const GONE = 410;
+const AROUND_LINES = 100;
+
 export class LogStore {
   readonly pages = new LogPages();
   /** Goes up when lines came in; whoever shows lines reads it. */
   readonly version = signal(0);
   readonly total = signal<number | null>(null);
   readonly problem = signal<Problem | null>(null);
+  /** Lines below firstKept were deleted; `why` says when and by which limit. */
+  readonly gone = signal<{ firstKept: number; why: string } | null>(null);
   private readonly loading = new Set<number>();
   private readonly abort = new AbortController();
   private readonly off: () => void;
@@ -37,18 +42,31 @@ export class LogStore {
 
   /** Sees to it that the lines [first, end) are here or on their way. */
   want(first: number, end: number): void {
-    const pages = pagesOf(first, end, PAGE_LINES);
+    const from = Math.max(first, this.gone.value?.firstKept ?? 0);
+    const pages = pagesOf(from, end, PAGE_LINES);
     this.pages.touch(pages);
     for (const page of pages) {
-      const missing = this.pages.missing(page, first, end);
+      const missing = this.pages.missing(page, from, end);
       if (missing !== null && !this.loading.has(page)) void this.loadPage(page);
     }
   }
 
+  /** The first line at or after a time, else the last before it; null: there is none, or `problem` says why. */
+  async lineAt(ms: number): Promise<number | null> {
+    const reply = await this.fetch({ around_ms: ms, limit: AROUND_LINES });
+    return (reply?.lines.find((line) => line.ts_ms >= ms) ?? reply?.lines.at(-1))?.n ?? null;
+  }
+
   private async loadPage(page: number): Promise<void> {
     this.loading.add(page);
-    await this.ask({ from: page * PAGE_LINES, limit: PAGE_LINES });
+    const end = (page + 1) * PAGE_LINES;
+    const keptBefore = this.gone.value?.firstKept ?? 0;
+    const from = Math.max(page * PAGE_LINES, keptBefore);
+    await this.ask({ from, limit: end - from });
     this.loading.delete(page);
+    // The page begins before what was deleted just now and ends behind it.
+    const kept = this.gone.value?.firstKept ?? 0;
+    if (kept > keptBefore && kept < end) await this.loadPage(page);
   }
 
   private append(event: LinesEvent): void {
@@ -58,15 +76,27 @@ export class LogStore {
   }
 
   private async ask(range: { from?: number; limit: number }): Promise<void> {
+    const reply = await this.fetch(range);
+    if (!reply) return;
+    this.pages.put(reply.lines);
+    this.setTotal(Math.max(this.pages.total, reply.total));
+  }
+
+  private async fetch(range: { from?: number; around_ms?: number; limit: number }): Promise<LogsReply | null> {
     try {
-      const params = { stream: this.stream, ...range };
-      const reply = await getJson<LogsReply>(jobPath(this.job, "/logs"), params, this.abort.signal);
-      this.pages.put(reply.lines);
+      const reply = await getJson<LogsReply>(jobPath(this.job, "/logs"), { stream: this.stream, ...range }, this.abort.signal);
       this.problem.value = null;
-      this.setTotal(Math.max(this.pages.total, reply.total));
+      return reply;
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (!isAbort(error)) this.failed(asProblem(error));
+      return null;
     }
+  }
+
+  private failed(problem: Problem): void {
+    const firstKept = problem.facts["first_kept_line"];
+    if (problem.status === GONE && typeof firstKept === "number") this.gone.value = { firstKept, why: problem.detail };
+    else this.problem.value = problem;
   }
 
   private setTotal(total: number): void {

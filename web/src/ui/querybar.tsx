@@ -17,7 +17,10 @@ export function QueryBar() {
     text.value = applied;
   }, [applied, text]);
 
+  // In a job's page the key belongs to the search of its log.
+  const hasKey = here !== "job";
   useEffect(() => {
+    if (!hasKey) return;
     const focus = (event: KeyboardEvent): void => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       event.preventDefault();
@@ -26,7 +29,7 @@ export function QueryBar() {
     };
     document.addEventListener("keydown", focus);
     return () => document.removeEventListener("keydown", focus);
-  }, []);
+  }, [hasKey]);
 
   const apply = (q: string): void => {
     const path = here === "incidents" ? "/incidents" : "/";
@@ -43,13 +46,13 @@ export function QueryBar() {
         apply(text.value);
       }}
     >
-      <kbd aria-hidden="true">/</kbd>
+      {hasKey && <kbd aria-hidden="true">/</kbd>}
       <input
         ref={input}
         type="search"
         name="q"
         aria-label="Search jobs"
-        aria-keyshortcuts="/"
+        aria-keyshortcuts={hasKey ? "/" : undefined}
         placeholder={`Search jobs: ${EXAMPLE}`}
         autocomplete="off"
         spellcheck={false}

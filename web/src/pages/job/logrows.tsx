@@ -1,13 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Incident, LogLine } from "../../api/types";
-import { parseAnsi } from "../../lib/ansi";
-import { formatClock, formatCount, formatTime } from "../../lib/format";
+import { formatCount, formatStamp, formatTime } from "../../lib/format";
 import { evidenceLine, incidentTitle } from "../../lib/marks";
+import type { Range } from "../../lib/matches";
 import { contentHeight, isScaled, maxScroll, rowAt, scrollFor, scrollToMiddle, visibleRows, type ListShape } from "../../lib/vlist";
+import type { HitStore } from "../../state/hits";
 import type { LogStore } from "../../state/log";
+import { timeMode } from "../../state/timemode";
+import { LineText } from "./linetext";
 
-const ROW_HEIGHT = 17;
+export const ROW_HEIGHT = 17;
 const OVERSCAN = 12;
 /** Wrapped lines are taller than a row, so that the last ones need room to be scrolled to. */
 const WRAPPED_TAIL_ROWS = 40;
@@ -16,6 +19,8 @@ const ROWS_ABOVE = 3;
 
 interface Props {
   log: LogStore;
+  hits: HitStore | null;
+  startMs: number;
   line: number | null;
   isFollowing: boolean;
   isWrapped: boolean;
@@ -24,7 +29,7 @@ interface Props {
   onChoose(line: number): void;
 }
 
-export function LogRows({ log, line, isFollowing, isWrapped, incidents, onFollow, onChoose }: Props) {
+export function LogRows({ log, hits, startMs, line, isFollowing, isWrapped, incidents, onFollow, onChoose }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const height = useSignal(0);
   const top = useSignal(0);
@@ -82,10 +87,15 @@ export function LogRows({ log, line, isFollowing, isWrapped, incidents, onFollow
     scrollTo(scrollFor(shape, rowAt(shape, top.value) + rows));
   };
 
+  void hits?.hits.value;
+  const firstKept = log.gone.value?.firstKept ?? 0;
   const rows = [];
   for (let n = first; n < end; n++) {
-    rows.push(<Row key={n} n={n} line={log.pages.line(n)} isChosen={n === line} onChoose={onChoose} />);
+    const one = log.pages.line(n);
+    const ranges = one && hits ? hits.rangesOf(log.stream, one) : [];
+    rows.push(<Row key={n} n={n} line={one} ranges={ranges} isGone={n < firstKept} isChosen={n === line} startMs={startMs} onChoose={onChoose} />);
   }
+  const hitPlaces = total === 0 ? [] : markPlaces(hits, log.stream, total);
   const extra = isWrapped && !isFollowing ? WRAPPED_TAIL_ROWS * ROW_HEIGHT : 0;
   const isPinned = isWrapped && isFollowing;
   return (
@@ -99,6 +109,9 @@ export function LogRows({ log, line, isFollowing, isWrapped, incidents, onFollow
         {log.total.value === 0 && <p class="nolines">No line yet.</p>}
       </div>
       <div class="logmarks" aria-hidden="true">
+        {hitPlaces.map((place) => (
+          <i key={`hit ${place}`} class="hitmark" style={{ top: `${place}%` }} />
+        ))}
         {incidents.map((incident) => {
           const at = evidenceLine(incident);
           if (at === null || total === 0) return null;
@@ -110,22 +123,32 @@ export function LogRows({ log, line, isFollowing, isWrapped, incidents, onFollow
   );
 }
 
+/** Where hits stand along the scroll bar, in percent; what falls together is one mark. */
+function markPlaces(hits: HitStore | null, stream: string, total: number): number[] {
+  const own = (hits?.hits.value ?? []).filter((hit) => hit.stream === stream);
+  return [...new Set(own.map((hit) => Math.round((hit.n / total) * 400) / 4))];
+}
+
 interface RowProps {
   n: number;
   line: LogLine | undefined;
+  ranges: readonly Range[];
+  isGone: boolean;
   isChosen: boolean;
+  startMs: number;
   onChoose(n: number): void;
 }
 
-function Row({ n, line, isChosen, onChoose }: RowProps) {
+function Row({ n, line, ranges, isGone, isChosen, startMs, onChoose }: RowProps) {
   return (
     <div class={`line ${isChosen ? "chosen" : ""}`} aria-current={isChosen ? "true" : undefined}>
       <button type="button" tabIndex={-1} class="n" title={line ? `line ${n}, ${formatTime(line.ts_ms)}` : `line ${n}`} onClick={() => onChoose(n)}>
         {n}
       </button>
-      {line && <time>{formatClock(line.ts_ms)}</time>}
+      {line && <time>{formatStamp(line.ts_ms, timeMode.value, startMs)}</time>}
       <span class="text">
-        {line && parseAnsi(line.text).map((span, i) => (span.style ? <span key={i} class={span.style}>{span.text}</span> : span.text))}
+        {line && <LineText text={line.text} ranges={ranges} />}
+        {!line && isGone && <span class="cut">deleted</span>}
         {line?.cut && <span class="cut" title="The server keeps only the beginning of a line this long"> … cut</span>}
       </span>
     </div>

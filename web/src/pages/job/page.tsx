@@ -5,12 +5,14 @@ import { parseChartState } from "../../lib/url";
 import { JobStore } from "../../state/job";
 import { patchQuery, query } from "../../state/router";
 import { ProblemBox } from "../../ui/problem";
+import { lazy } from "../../ui/lazy";
 import { Split } from "../../ui/split";
 import { Charts } from "./charts";
 import { JobHeader, Ribbon } from "./header";
 import { JobIncidents } from "./incidents";
-import { LogPane } from "./log";
 import { Strip } from "./strip";
+
+const LogPane = lazy(async () => (await import("./log")).LogPane, 12);
 
 export function JobPage({ name }: { name: string }) {
   const [store, setStore] = useState<JobStore | null>(null);

@@ -1,0 +1,107 @@
+import { useEffect, useRef } from "preact/hooks";
+import { parseAnsi } from "../../lib/ansi";
+import { formatCount, formatStamp, formatTime } from "../../lib/format";
+import { trimToHit } from "../../lib/matches";
+import type { Hit, HitStore } from "../../state/hits";
+import { timeMode } from "../../state/timemode";
+import { Parts } from "./linetext";
+
+const BEFORE_HIT = 24;
+const NEAR_END_PX = 200;
+
+interface Props {
+  hits: HitStore;
+  active: number;
+  startMs: number;
+  onChoose(hit: Hit): void;
+  onStep(by: number): void;
+}
+
+export function HitList({ hits, active, startMs, onChoose, onStep }: Props) {
+  const host = useRef<HTMLDivElement>(null);
+  const list = hits.hits.value ?? [];
+
+  useEffect(() => {
+    host.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [active]);
+
+  const onScroll = (event: Event): void => {
+    const element = event.currentTarget as HTMLElement;
+    if (element.scrollTop + element.clientHeight > element.scrollHeight - NEAR_END_PX && !hits.isPartial.value) void hits.more();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    onStep(step);
+  };
+  return (
+    <div class="hitbox">
+      {list.length > 0 && (
+        <div
+          ref={host}
+          class="hits"
+          role="listbox"
+          tabIndex={0}
+          aria-label="Hits, newest first"
+          aria-activedescendant={active >= 0 ? `hit-${active}` : undefined}
+          onScroll={onScroll}
+          onKeyDown={onKeyDown}
+        >
+          {list.map((hit, i) => (
+            <HitRow key={`${hit.n} ${hit.stream}`} hit={hit} id={`hit-${i}`} isActive={i === active} startMs={startMs} onChoose={onChoose} />
+          ))}
+        </div>
+      )}
+      <Notes hits={hits} />
+    </div>
+  );
+}
+
+interface RowProps {
+  hit: Hit;
+  id: string;
+  isActive: boolean;
+  startMs: number;
+  onChoose(hit: Hit): void;
+}
+
+function HitRow({ hit, id, isActive, startMs, onChoose }: RowProps) {
+  return (
+    <div class="hit" role="option" id={id} aria-selected={isActive} title={`${hit.stream}, line ${hit.n}, ${formatTime(hit.ts_ms)}`} onClick={() => onChoose(hit)}>
+      <time>{formatStamp(hit.ts_ms, timeMode.value, startMs)}</time>
+      <span class="stream">{hit.stream}</span>
+      <span class="text">
+        <Parts spans={trimToHit(parseAnsi(hit.text, hit.ranges), BEFORE_HIT)} />
+      </span>
+    </div>
+  );
+}
+
+/** What is not in the list, and why. */
+function Notes({ hits }: { hits: HitStore }) {
+  const limited = hits.limited.value;
+  const unread = hits.unread.value;
+  return (
+    <div class="hitnotes">
+      {hits.hits.value?.length === 0 && !hits.isPartial.value && <p>No line of any stream matches.</p>}
+      {hits.isPartial.value && (
+        <p>
+          The search ran out of time; there may be more hits.{" "}
+          <button type="button" disabled={hits.isBusy.value} onClick={() => void hits.more()}>
+            Go on
+          </button>
+        </p>
+      )}
+      {limited > 0 && <p>On {formatCount(limited)} lines the expression was given up: it takes too many steps.</p>}
+      {unread > 0 && (
+        <p>
+          {formatCount(unread)} new lines came too fast to be looked at.{" "}
+          <button type="button" onClick={() => void hits.load()}>
+            Search again
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

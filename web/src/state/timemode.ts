@@ -1,0 +1,25 @@
+import { signal } from "@preact/signals";
+import type { TimeMode } from "../lib/format";
+
+export const TIME_MODES: readonly TimeMode[] = ["local", "UTC", "relative"];
+const KEY = "smfleet.times";
+
+function stored(): TimeMode {
+  try {
+    return TIME_MODES.find((mode) => mode === localStorage.getItem(KEY)) ?? "local";
+  } catch {
+    return "local";
+  }
+}
+
+/** How the times of log lines are shown. */
+export const timeMode = signal<TimeMode>(stored());
+
+export function setTimeMode(mode: TimeMode): void {
+  timeMode.value = mode;
+  try {
+    localStorage.setItem(KEY, mode);
+  } catch {
+    // Storage may be off: the choice then lasts as long as the page.
+  }
+}

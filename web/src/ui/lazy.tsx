@@ -1,0 +1,32 @@
+import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { asProblem, type Problem } from "../api/client";
+import { ProblemBox } from "./problem";
+import { Skeleton } from "./skeleton";
+
+/** A part of the page that is fetched when it is first shown: the first view does not wait for it. */
+export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>, rows: number): ComponentType<Props> {
+  const part = signal<ComponentType<Props> | null>(null);
+  const problem = signal<Problem | null>(null);
+  let isAsked = false;
+
+  const ask = async (): Promise<void> => {
+    isAsked = true;
+    problem.value = null;
+    try {
+      part.value = await load();
+    } catch (error) {
+      problem.value = asProblem(error);
+      isAsked = false;
+    }
+  };
+
+  return function Lazy(props: Props) {
+    if (!isAsked && !problem.value) void ask();
+    const Part = part.value;
+    if (Part) return <Part {...props} />;
+    // A newer server no longer has the file of an older page: loading anew is the way in both cases.
+    if (problem.value) return <ProblemBox problem={problem.value} onRetry={() => location.reload()} />;
+    return <Skeleton rows={rows} />;
+  };
+}
