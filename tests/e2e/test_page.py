@@ -2,10 +2,11 @@
 
 import json
 import math
+import random
 import time
 
 import pytest
-from smserver import ROOT
+from smserver import ROOT, Server, wait_until
 
 SHOTS = ROOT / "build/screenshots"
 
@@ -143,3 +144,160 @@ def test_no_request_leaves_the_server(server, browser):
     open_job(browser, server, "llama")
     names = browser.run("return performance.getEntriesByType('resource').map(e => e.name)")
     assert names and all(name.startswith((server.url, "blob:", "data:")) for name in names), json.dumps(names, indent=1)
+
+
+# ---- the log ----
+HITS = "return [...document.querySelectorAll('.hit')].map(e => e.innerText.replace(/\\s+/g, ' '))"
+COUNT = "return document.querySelector('.find .count')?.innerText"
+CHOSEN = "return document.querySelector('.line.chosen')?.innerText"
+
+
+def send_nodes(server, job="llama", nodes=3, count=400):
+    """Lines of several nodes, two seconds apart; each node has an NCCL warning in colour at its line 90 + 100 k."""
+    for node in range(nodes):
+        rows = []
+        for i in range(count):
+            text = f"step: {i} loss: {2 + 3 * math.exp(-i / 80):.4f}"
+            if i % 100 == 90:
+                text = f"\x1b[33mWARNING\x1b[0m \u00e9\u20ac NCCL timeout {i} on node {node}"
+            rows.append(json.dumps({"line": text, "ts": 1_760_000_000_000 + i * 2000 + node * 10}))
+        reply = server.post(f"/api/v1/logs?job={job}&stream=algo-{node}", "\n".join(rows) + "\n", content_type="application/x-ndjson")
+        assert reply.status == 200, reply
+
+
+def press(browser, key):
+    browser.run(f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: {json.dumps(key)}, bubbles: true, cancelable: true}}))")
+
+
+def test_log_search_goes_from_hit_to_hit(server, browser):
+    send_nodes(server)
+    open_job(browser, server, "llama")
+    browser.wait_for("return document.querySelector('.find input') !== null", what="the search field")
+    press(browser, "/")
+    assert browser.run("return document.activeElement === document.querySelector('.find input')")
+    browser.type(".find input", "nccl")
+    browser.wait_for("return document.querySelectorAll('.hit').length === 12", what="twelve hits of three nodes")
+    browser.wait_for("return document.querySelector('.find .count').innerText === '12 hits'", what="their number")
+    assert browser.run("return [...document.querySelectorAll('.hit mark')].every(e => e.innerText === 'NCCL')")
+    assert "algo-2" in browser.run(HITS)[0] and "timeout 390 on node 2" in browser.run(HITS)[0]
+    browser.wait_for("return document.querySelectorAll('.histogram .bar').length > 1", what="the histogram")
+    press(browser, "Enter")
+    browser.wait_for("return document.querySelector('.line.chosen mark')?.innerText === 'NCCL'", what="the first hit's line")
+    browser.run("document.activeElement.blur()")
+    press(browser, "n")
+    browser.wait_for("return document.querySelector('.find .count').innerText === '2 of 12'", what="the second hit")
+    browser.wait_for("return document.querySelector('.line.chosen')?.innerText.includes('on node 1')", what="its line in another stream")
+    press(browser, "N")
+    browser.wait_for("return document.querySelector('.find .count').innerText === '1 of 12'", what="the first hit again")
+    browser.screenshot(SHOTS / "log-search.png")
+    address = browser.run("return location.href")
+    browser.open(address)
+    browser.wait_for("return document.querySelector('.find .count')?.innerText === '1 of 12'", what="the same view by its address")
+    check_console(browser)
+
+
+def test_hits_come_live_and_alone(server, browser):
+    send_nodes(server)
+    browser.open(server.url + "/jobs/llama?find=nccl%20t.*%201$&find_regex=1&hits=only")
+    browser.wait_for("return document.querySelectorAll('.hit').length === 4", what="the hits of node 1")
+    assert browser.run("return document.querySelector('[role=log]')") is None
+    server.send("llama", ["nothing", "NCCL timeout again 1", "NCCL timeout 12"], stream="algo-1")
+    browser.wait_for("return document.querySelectorAll('.hit').length === 5", what="the live hit")
+    assert "again 1" in browser.run(HITS)[0]
+    check_console(browser)
+
+
+def test_histogram_jumps(server, browser):
+    send_nodes(server)
+    browser.open(server.url + "/jobs/llama?find=NCCL")
+    browser.wait_for("return document.querySelectorAll('.histogram .bar').length > 1", what="the histogram")
+    browser.run("document.querySelector('.histogram').focus()")
+    press(browser, "Home")
+    press(browser, "Enter")
+    browser.wait_for("return document.querySelector('.line.chosen')?.innerText.includes('timeout 90 on node 0')", what="the first hit of all")
+
+
+def test_a_wrong_expression_is_told_where_one_types(server, browser):
+    send_nodes(server, nodes=1)
+    browser.open(server.url + "/jobs/llama?find=nccl(&find_regex=1")
+    browser.wait_for("return document.querySelector('.findproblem')?.innerText.includes('offset 5')", what="what is wrong")
+    assert browser.run("return document.querySelector('[role=log]') !== null")
+
+
+def test_hits_are_only_text(server, browser):
+    server.send("llama", ["<img src=x onerror=\"document.title='owned'\">", *losses(1, 5)])
+    browser.open(server.url + "/jobs/llama?find=onerror")
+    browser.wait_for("return document.querySelector('.hit mark')?.innerText === 'onerror'", what="the hit")
+    assert browser.run("return document.querySelectorAll('.hit img').length") == 0
+    check_console(browser)
+
+
+def test_the_first_view_does_without_the_log(server, browser):
+    server.send("llama", losses(0, 10))
+    browser.open(server.url + "/")
+    browser.wait_for("return document.querySelector('[data-name]') !== null", what="the job")
+    loaded = "return performance.getEntriesByType('resource').map(e => e.name).filter(n => /\\/assets\\/(log|incidents)-.*[.]js/.test(n))"
+    assert browser.run(loaded) == []
+    browser.click("[data-name] a")
+    browser.wait_for("return document.querySelector('[role=log]') !== null", what="the log")
+    later, = browser.run(loaded)
+    reply = server.get(later.removeprefix(server.url))
+    assert reply.status == 200 and "immutable" in reply.headers["Cache-Control"] and reply.headers["Content-Type"].startswith("text/javascript")
+    check_console(browser)
+
+
+def test_deleted_text_is_said(tmp_path, browser):
+    server = Server(tmp_path, "--seal-age", "100ms").start()
+    try:
+        dice = random.Random(1)
+        server.send("old", [f"step: {i} loss: {dice.random():.6f} {dice.randbytes(48).hex()}" for i in range(8000)])
+        server.post("/api/v1/jobs/old/transitions", json={"SecondaryStatus": "Completed", "time_ms": 1_760_000_000_000})
+        wait_until(lambda: server.get("/api/v1/retention").body["forecast"]["next"], what="the sealer")
+        assert server.put("/api/v1/retention", json={"log_bytes": 1000}).status == 200
+        wait_until(lambda: server.get("/api/v1/jobs/old/logs?stream=algo-1&from=0&limit=1").status == 410, what="the text to go")
+        browser.open(server.url + "/jobs/old")
+        browser.wait_for("return document.querySelector('.gonenote')?.innerText.includes('deleted on')", what="what became of the text")
+        browser.wait_for("return document.querySelector('.line .cut')?.innerText === 'deleted'", what="the rows without text")
+        browser.screenshot(SHOTS / "log-deleted.png")
+    finally:
+        server.close()
+
+
+# To be enabled with the endpoint that they need.
+needs_merge = pytest.mark.skip(reason="enable with GET /api/v1/jobs/{job}/logs?merge=true")
+needs_around = pytest.mark.skip(reason="enable with GET /api/v1/jobs/{job}/logs?around_ms=")
+needs_raw = pytest.mark.skip(reason="enable with GET /api/v1/jobs/{job}/logs/raw")
+
+
+@needs_merge
+def test_all_nodes_by_time(server, browser):
+    send_nodes(server)
+    browser.open(server.url + "/jobs/llama?merged=1")
+    browser.wait_for("return document.querySelectorAll('.merged .line').length > 5", what="the merged lines")
+    browser.wait_for("return document.querySelector('.merged').innerText.includes('step: 399')", what="the newest ones")
+    nodes = browser.run("return [...document.querySelectorAll('.merged .line')].slice(-3).map(e => e.querySelector('.node').innerText)")
+    assert nodes == ["algo-0", "algo-1", "algo-2"]
+    server.send("llama", ["now and here"], stream="algo-1")
+    browser.wait_for("return document.querySelector('.merged').innerText.includes('now and here')", what="the new line")
+    browser.run("document.querySelector('.merged').scrollTop = 0")
+    browser.wait_for("return document.querySelector('.merged .content').clientHeight > 17 * 400", what="older lines")
+    browser.screenshot(SHOTS / "log-merged.png")
+    check_console(browser)
+
+
+@needs_around
+def test_go_to_a_time(server, browser):
+    send_nodes(server)
+    browser.open(server.url + "/jobs/llama?stream=algo-1")
+    browser.wait_for("return document.querySelector('.goto input') !== null", what="the field")
+    browser.type(".goto input", "-398s\n")
+    browser.wait_for("return /step: 20[01] /.test(document.querySelector('.line.chosen')?.innerText)", what="the line of that time")
+
+
+@needs_raw
+def test_download(server, browser):
+    send_nodes(server)
+    browser.open(server.url + "/jobs/llama?stream=algo-1")
+    browser.wait_for("return document.querySelector('a[download]') !== null", what="the link")
+    path = browser.run("return document.querySelector('a[download]').getAttribute('href')")
+    assert server.get(path).raw.count(b"\n") == 400

@@ -37,7 +37,10 @@ export class LogStore {
   }
 
   async loadTail(): Promise<void> {
+    const keptBefore = this.gone.value?.firstKept ?? 0;
     await this.ask({ limit: PAGE_LINES });
+    const kept = this.gone.value?.firstKept ?? 0;
+    if (kept > keptBefore) await this.ask({ from: kept, limit: PAGE_LINES });
   }
 
   /** Sees to it that the lines [first, end) are here or on their way. */
@@ -95,8 +98,10 @@ export class LogStore {
 
   private failed(problem: Problem): void {
     const firstKept = problem.facts["first_kept_line"];
-    if (problem.status === GONE && typeof firstKept === "number") this.gone.value = { firstKept, why: problem.detail };
-    else this.problem.value = problem;
+    if (problem.status === GONE && typeof firstKept === "number") {
+      this.gone.value = { firstKept, why: problem.detail };
+      this.setTotal(Math.max(this.pages.total, firstKept));
+    } else this.problem.value = problem;
   }
 
   private setTotal(total: number): void {

@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { apiUrl, jobPath } from "../../api/client";
+import { apiUrl, jobPath, type Problem } from "../../api/client";
 import type { Target } from "../../lib/goto";
 import { compareNatural } from "../../lib/metrics";
 import { parseFind, parseLogTarget, type LogTarget } from "../../lib/url";
@@ -209,10 +209,20 @@ function Found({ hits, active, atMs, startMs, isOnlyHits, onShow, onStep }: Foun
   };
   return (
     <div class={`found ${isOnlyHits ? "only" : ""}`}>
-      {hits.problem.value && <ProblemBox problem={hits.problem.value} onRetry={() => void hits.start()} />}
+      {hits.problem.value && <SearchProblem hits={hits} problem={hits.problem.value} />}
       {hits.histogram.value && <Histogram buckets={hits.histogram.value} atMs={atMs} onJump={(from, to) => void jump(from, to)} />}
       {hits.hits.value && <HitList hits={hits} active={active} startMs={startMs} onChoose={onShow} onStep={onStep} />}
     </div>
+  );
+}
+
+/** What is wrong with the expression is said as one types; a retry is for what may go away by itself. */
+function SearchProblem({ hits, problem }: { hits: HitStore; problem: Problem }) {
+  if (problem.status !== 400) return <ProblemBox problem={problem} onRetry={() => void hits.start()} />;
+  return (
+    <p class="findproblem" role="alert">
+      {problem.detail || problem.title}
+    </p>
   );
 }
 
