@@ -19,8 +19,8 @@ struct maintenance {
 	struct store_reader *reader;
 	struct zstd *zstd;
 	int64_t flushed_ms;
-	uint64_t seen_lines; /* taken in when it was last looked */
-	uint64_t tidied_lines; /* sealed lines when unused memory went back last */
+	uint64_t seen; /* lines and points taken in when it was last looked */
+	uint64_t tidied; /* those that were sealed when unused memory went back last */
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
 	uint64_t oldest_seq;
 	struct retention_state retention;
@@ -457,14 +457,15 @@ static bool retain(struct maintenance *m)
 /* After work, once it is quiet: what a burst needed goes back to the machine. */
 static void give_memory_back(struct maintenance *m)
 {
-	uint64_t sealed = atomic_load(&m->pipeline->figures.sealed_lines);
-	uint64_t lines = atomic_load(&m->pipeline->figures.lines);
+	const struct pipeline_figures *figures = &m->pipeline->figures;
+	uint64_t sealed = atomic_load(&figures->sealed_lines) + atomic_load(&figures->sealed_points);
+	uint64_t taken = atomic_load(&figures->lines) + atomic_load(&figures->points);
 
-	if (lines == m->seen_lines && sealed != m->tidied_lines) {
+	if (taken == m->seen && sealed != m->tidied) {
 		mem_give_back();
-		m->tidied_lines = sealed;
+		m->tidied = sealed;
 	}
-	m->seen_lines = lines;
+	m->seen = taken;
 }
 
 /* Of databases older than pyramids, and of what lags: a little at a time. */
