@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/control.h"
 #include "base/clock.h"
+#include "base/iso8601.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "store/store.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct outcome {
@@ -110,11 +110,10 @@ static void prune(const char *path, size_t keep)
 
 static int copy_dated(const struct options *options, const char *path)
 {
-	char dated[PATH_MAX], date[32];
-	time_t now = time(NULL);
-	struct tm utc;
+	char dated[PATH_MAX], now[ISO8601_BYTES], date[16];
 
-	strftime(date, sizeof date, "%Y%m%d-%H%M%S", gmtime_r(&now, &utc));
+	iso8601_format(clock_wall_ms(), now); /* 2026-11-21T02:31:59.123Z */
+	snprintf(date, sizeof date, "%.4s%.2s%.2s-%.2s%.2s%.2s", now, now + 5, now + 8, now + 11, now + 14, now + 17);
 	if (snprintf(dated, sizeof dated, "%s-%s", path, date) >= PATH_MAX) {
 		fprintf(stderr, "sm-server: the path '%s' is too long\n", path);
 		return EXIT_USAGE;

@@ -1,6 +1,7 @@
 /* sm-server doctor: what the machine is like where the database lies, and what would hurt. */
 #include "app/commands.h"
 #include "base/clock.h"
+#include "base/iso8601.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SYNCS = 100, SYNC_BYTES = 16384, DESCRIPTORS_WANTED = 8192 };
@@ -87,14 +87,12 @@ static void tell_limits(void)
 /* A wall clock before this program was made is wrong. */
 static void tell_clock(void)
 {
-	enum { BUILT_YEAR = 2026 };
-	time_t now = time(NULL);
-	struct tm utc;
-	char text[32];
+	const int64_t built_ms = iso8601_days(2026, 11, 1) * 24 * 60 * 60 * 1000;
+	int64_t now_ms = clock_wall_ms();
+	char text[ISO8601_BYTES];
 
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	printf("clock           %s%s\n", text,
-		utc.tm_year + 1900 < BUILT_YEAR ? "  WRONG: lines would get these times" : "");
+	iso8601_format(now_ms, text);
+	printf("clock           %s%s\n", text, now_ms < built_ms ? "  WRONG: lines would get these times" : "");
 }
 
 int command_doctor(const struct options *options)

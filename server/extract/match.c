@@ -28,7 +28,7 @@ static struct track *track_of(const struct run *run, uint32_t definition)
 
 static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, int64_t *out)
 {
-	return group > 0 && groups[group].ptr && number_parse_step(groups[group], out);
+	return group > 0 && group < REGEX_MAX_GROUPS && groups[group].ptr && number_parse_step(groups[group], out);
 }
 
 /* Counted; definitions that do so again and again are left out. */

@@ -7,8 +7,6 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <time.h>
 
 enum { STEP_PAGES = 256, LOOK_MS = 250 };
 
@@ -76,14 +74,9 @@ static void step(void *context, enum status status, const struct error *commit_e
 static void wait_for_it(
 	struct copying *copying, bool (*progress)(void *context, uint64_t left, uint64_t total), void *context)
 {
-	struct timespec until;
-
 	pthread_mutex_lock(&copying->mutex);
 	while (!copying->is_over) {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
+		struct timespec until = clock_deadline(LOOK_MS);
 		if (pthread_cond_timedwait(&copying->moved, &copying->mutex, &until) != ETIMEDOUT)
 			continue;
 		uint64_t left = copying->left, total = copying->total;
@@ -142,8 +135,12 @@ enum status pipeline_backup(struct pipeline *pipeline, const char *path,
 	int64_t start_ms = clock_mono_ms();
 
 	copying.control = (struct control){.work = write_nothing, .done = step, .context = &copying};
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_mutex_init(&copying.mutex, NULL);
-	pthread_cond_init(&copying.moved, NULL);
+	pthread_cond_init(&copying.moved, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	enum status status = copy_and_check(&copying, progress, context, err);
 	/* the writer has let it go: it stepped for the last time */
 	store_backup_free(copying.backup);

@@ -74,8 +74,7 @@ static enum status read_blocks(struct reading *reading, uint64_t sealed_lines, s
 		TRY(store_read_block(
 			reading->reader, arena, reading->job_id, reading->stream_id, reading->from, &row, err));
 		if (!row.line_count || row.first_line > reading->from)
-			return line_missing(
-				reading->reader, reading->job_id, reading->stream_id, reading->from, err);
+			return line_missing(reading->reader, reading->job_id, reading->stream_id, reading->from, err);
 		TRY(read_block(reading, &row, err));
 		if (reading->from == before)
 			return error_set(

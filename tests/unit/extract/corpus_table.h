@@ -83,4 +83,4 @@
 {"ultralytics-csv/yolo_a.log", "csv", "train/box_loss", 14, 50, 1.47979, 0.56472, 1},
 {"ultralytics-csv/yolo_b.log", "csv", "train/box_loss", 14, 70, 0.65247, 0.44856, 1},
 {"wandb-debug/debug_internal.log", "-", NULL, 0, 0, 0, 0, 1},
-// clang-format on
+	// clang-format on

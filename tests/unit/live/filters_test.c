@@ -104,8 +104,8 @@ TEST(a_bad_pattern_names_its_column)
 TEST(other_json_is_no_event_of_lines)
 {
 	static const char *const bad[] = {"", "{}", "{\"job\":\"j\"",
-		"{\"job\":\"j\",\"stream\":\"s\",\"from\":,\"count\":1,"
-		"\"lines\":[]}",
+		("{\"job\":\"j\",\"stream\":\"s\",\"from\":,\"count\":1,"
+		 "\"lines\":[]}"),
 		"{\"job\":\"\\ud800\",\"stream\":\"s\",\"from\":1,\"count\":1,\"lines\":[]}"};
 	AUTO_DONE(buf) text = BUF_INIT(1000);
 	struct lines_event event;
@@ -173,7 +173,8 @@ static struct rig *rig_new(
 	static struct rig rig;
 	struct span job = SPAN("j\"");
 
-	rig = (struct rig){.hub = hub_new(&hub), .reader = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER}};
+	rig = (struct rig){.hub = hub_new(&hub),
+		.reader = {.mutex = PTHREAD_MUTEX_INITIALIZER, .woken = PTHREAD_COND_INITIALIZER}};
 	options.hub = rig.hub;
 	CHECK_OK(filters_start(&rig.filters, &options, &err));
 	CHECK_OK(filters_subscribe(
