@@ -318,8 +318,8 @@ static void write_csv(struct buf *out, const struct chart *chart, struct span st
 		api_csv_text(out, chart->view.row.name);
 		buf_append_char(out, ',');
 		api_csv_text(out, stream);
-		buf_printf(out, ",%lld,%llu", (long long)b->x,
-			(unsigned long long)(b->count + b->nan_count + b->inf_count + b->neg_inf_count));
+		uint64_t count = b->count + b->nan_count + b->inf_count + b->neg_inf_count;
+		buf_printf(out, ",%lld,%llu", (long long)b->x, (unsigned long long)count);
 		for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
 			buf_append_char(out, ',');
 			api_csv_double(out, values[j]);

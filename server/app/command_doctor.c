@@ -15,7 +15,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { SYNCS = 100, SYNC_BYTES = 16384, DESCRIPTORS_WANTED = 8192 };
+enum {
+	SYNCS = 100,
+	MIDDLE = SYNCS / 2,
+	NEARLY_ALL = SYNCS * 99 / 100,
+	SLOW_US = 50000,
+	SYNC_BYTES = 16384,
+	DESCRIPTORS_WANTED = 8192
+};
 
 static int by_value(const void *a, const void *b)
 {
@@ -51,9 +58,9 @@ static bool tell_syncs(const char *folder)
 	if (!is_good)
 		printf("durable write   FAILED in '%s': %s\n", folder, strerror(errno));
 	else
-		printf("durable write   %.2f ms (p50), %.2f ms (p99)%s\n", (double)took_us[SYNCS / 2] / 1000,
-			(double)took_us[SYNCS * 99 / 100] / 1000,
-			took_us[SYNCS * 99 / 100] > 50000 ? "  SLOW: each commit waits for one" : "");
+		printf("durable write   %.2f ms (p50), %.2f ms (p99)%s\n", (double)took_us[MIDDLE] / 1000,
+			(double)took_us[NEARLY_ALL] / 1000,
+			took_us[NEARLY_ALL] > SLOW_US ? "  SLOW: each commit waits for one" : "");
 	if (fd >= 0) {
 		close(fd);
 		unlink(name);

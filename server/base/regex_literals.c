@@ -138,6 +138,21 @@ static void take_escape(struct reader *r, struct run *run, struct clauses *out)
 		take_char(r, c, run, out);
 }
 
+/* [:alpha:] inside a class; what only looks like one is characters of the class. */
+static void skip_posix_class(struct reader *r, char kind)
+{
+	size_t end = r->at + 2;
+
+	while (end + 1 < r->pattern.len && (r->pattern.ptr[end] != kind || r->pattern.ptr[end + 1] != ']'))
+		end++;
+	if (end + 1 >= r->pattern.len)
+		return;
+	for (size_t i = r->at + 2; i < end; i++)
+		if (!is_word(r->pattern.ptr[i]) && r->pattern.ptr[i] != '^')
+			return;
+	r->at = end + 1;
+}
+
 static void take_class(struct reader *r, struct run *run, struct clauses *out)
 {
 	size_t first = r->at + 1 + (peek(r, 1) == '^');
@@ -153,15 +168,7 @@ static void take_class(struct reader *r, struct run *run, struct clauses *out)
 		if (c == '\\') {
 			r->at++;
 		} else if (c == '[' && (next == ':' || next == '.' || next == '=')) {
-			size_t from = r->at + 2;
-			while (from + 1 < r->pattern.len &&
-				(r->pattern.ptr[from] != next || r->pattern.ptr[from + 1] != ']'))
-				from++;
-			bool is_posix = from + 1 < r->pattern.len;
-			for (size_t i = r->at + 2; i < from && is_posix; i++)
-				is_posix = is_word(r->pattern.ptr[i]) || r->pattern.ptr[i] == '^';
-			if (is_posix)
-				r->at = from + 1;
+			skip_posix_class(r, next);
 		}
 	}
 	r->at++;

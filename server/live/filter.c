@@ -42,7 +42,7 @@ enum status filter_new(struct filter **out, const struct filter_spec *spec, stru
 	filter->has_stream = spec->stream.ptr != NULL;
 	filter->stream = span_of(filter->bytes, spec->stream.len);
 	filter->text = span_of(filter->bytes + spec->stream.len, spec->text.len);
-	if (spec->stream.len)
+	if (spec->stream.ptr && spec->stream.len)
 		memcpy(filter->bytes, spec->stream.ptr, spec->stream.len);
 	if (spec->text.len)
 		memcpy(filter->bytes + spec->stream.len, spec->text.ptr, spec->text.len);

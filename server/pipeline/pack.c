@@ -49,9 +49,9 @@ static enum status move_texts(struct batch *batch, struct error *err)
 		*names[i] = copies[i];
 	for (size_t i = 0; block_next_line(&cursor, &line); i++)
 		part->lines[i].text = line.text;
-	struct arena *old = batch->arena;
+	arena_free(batch->arena);
 	batch->arena = arena;
-	arena = old;
+	arena = NULL;
 	return OK;
 }
 

@@ -47,12 +47,12 @@ static bool add_piece(struct descent *d, const struct pyramid_bucket *bucket)
 		last->last_ordinal = piece.last_ordinal;
 		return true;
 	}
-	if (pieces->count == pieces->cap) {
+	if (!pieces->items || pieces->count == pieces->cap) {
 		size_t cap = pieces->cap ? 2 * pieces->cap : 16;
 		struct piece *items = arena_alloc(d->arena, cap * sizeof *items);
 		if (!items)
 			return false;
-		if (pieces->count)
+		if (pieces->items)
 			memcpy(items, pieces->items, pieces->count * sizeof *items);
 		pieces->items = items;
 		pieces->cap = cap;
