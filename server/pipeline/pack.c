@@ -55,18 +55,38 @@ static enum status move_texts(struct batch *batch, struct error *err)
 	return OK;
 }
 
-static enum status pack(struct batch *batch, struct zstd *zstd, struct error *err)
+static enum status lay_out(struct batch *batch, struct zstd *zstd, struct error *err)
 {
 	struct batch_part *part = &batch->parts[0];
 
-	for (size_t i = 0; i < part->count; i++)
-		part->lines[i].ts_ms = line_effective_ms(&part->lines[i], batch->arrival_ms);
-	batch->content = batch->block = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
 	/* without growing on the way: a log time is two bytes as a rule */
 	buf_reserve(&batch->content, batch->text_bytes + 2 * batch->line_count + 64);
 	TRY(block_lay_out(part->lines, part->count, &batch->content, err));
 	TRY(block_compress(buf_span(&batch->content), zstd, &batch->block, err));
 	return move_texts(batch, err);
+}
+
+/* Of a batch that the writer had no room for there may be more lines by now, and the older ones' texts lie in its old content. */
+static enum status pack(struct batch *batch, struct zstd *zstd, struct error *err)
+{
+	struct batch_part *part = &batch->parts[0];
+	struct buf old_content = batch->content, old_block = batch->block;
+
+	for (size_t i = 0; i < part->count; i++)
+		part->lines[i].ts_ms = line_effective_ms(&part->lines[i], batch->arrival_ms);
+	batch->content = batch->block = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
+	enum status status = lay_out(batch, zstd, err);
+	if (status == OK) {
+		batch->packed_lines = part->count;
+		buf_done(&old_content);
+		buf_done(&old_block);
+	} else { /* as it was: the texts move last */
+		buf_done(&batch->content);
+		buf_done(&batch->block);
+		batch->content = old_content;
+		batch->block = old_block;
+	}
+	return status;
 }
 
 /* Points are laid out as the journal holds them here, on the I/O thread. Anew each time: of a batch that the writer had no
@@ -87,16 +107,13 @@ enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct er
 {
 	if (batch->point_count)
 		return pack_points(batch, err);
-	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES || batch->block.len)
+	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES ||
+		(batch->block.len && batch->packed_lines == batch->line_count))
 		return OK;
 	struct zstd *zstd = pack_borrow(pipeline);
 	if (!zstd)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	enum status status = pack(batch, zstd, err);
 	pack_give_back(pipeline, zstd);
-	if (status != OK) { /* as it was: the texts moved last */
-		buf_done(&batch->content);
-		buf_done(&batch->block);
-	}
 	return status;
 }

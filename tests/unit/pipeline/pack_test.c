@@ -1,0 +1,60 @@
+/* A large batch becomes its block before the writer has it. */
+#include "pipeline/internal.h"
+#include "test.h"
+
+#include <stdio.h>
+
+static void add_lines(struct batch *batch, struct batch_part *part, size_t from, size_t to)
+{
+	char text[128];
+
+	for (size_t i = from; i < to; i++) {
+		int len =
+			snprintf(text, sizeof text, "line %zu of a batch that the writer had no room for at first", i);
+		CHECK(batch_add(
+			batch, part, span_of(text, (size_t)len), 1700000000000 + (int64_t)i, 0, (uint64_t)len + 1));
+	}
+}
+
+/* The block must hold what the batch says, whatever it held when it was packed first. */
+static void check_block(struct batch *batch, size_t count)
+{
+	AUTO(zstd) zstd = zstd_new();
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) plain = BUF_INIT(64 << 20);
+	struct line *lines;
+	size_t found;
+	char text[128];
+
+	CHECK_OK(block_unpack(buf_span(&batch->block), zstd, &plain, arena, &lines, &found, &err));
+	CHECK_INT(found, count);
+	for (size_t i = 0; i < count; i++) {
+		snprintf(text, sizeof text, "line %zu of a batch that the writer had no room for at first", i);
+		CHECK_SPAN(lines[i].text, span_from(text));
+		CHECK_SPAN(batch->parts[0].lines[i].text, span_from(text));
+	}
+}
+
+TEST(a_packed_batch_that_grew_while_it_waited_is_packed_anew)
+{
+	AUTO_MEM struct pipeline *pipeline = mem_zeroed(sizeof *pipeline);
+	AUTO(batch) batch = batch_new(1700000000000);
+	enum { FIRST = 4000, ALL = 4100 };
+
+	CHECK(pipeline && batch);
+	pthread_mutex_init(&pipeline->packers_mutex, NULL);
+	struct batch_part *part = batch_part(batch, SPAN("job"), SPAN("algo-1"));
+	CHECK(part);
+	add_lines(batch, part, 0, FIRST);
+	CHECK_OK(pack_batch(pipeline, batch, &err));
+	check_block(batch, FIRST);
+	const char *block = batch->block.ptr;
+	CHECK_OK(pack_batch(pipeline, batch, &err));
+	CHECK(batch->block.ptr == block); /* nothing new: not packed again */
+	add_lines(batch, batch_find_part(batch, SPAN("job"), SPAN("algo-1")), FIRST, ALL);
+	CHECK_OK(pack_batch(pipeline, batch, &err));
+	check_block(batch, ALL);
+	while (pipeline->packer_count)
+		zstd_free(pipeline->packers[--pipeline->packer_count]);
+	pthread_mutex_destroy(&pipeline->packers_mutex);
+}
