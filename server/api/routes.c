@@ -49,6 +49,8 @@ static const struct http_route routes[] = {
 		.summary = "Log streams of a job"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs", SCOPE_READ, ROUTE_WORKER, .handler = api_lines,
 		.query = "stream from limit", .summary = "Lines of a stream by number"},
+	{HTTP_GET, "/api/v1/jobs/{job}/logs/raw", SCOPE_READ, ROUTE_WORKER, .handler = api_lines_raw,
+		.query = "stream from limit", .summary = "A stream's text as it came"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/search", SCOPE_READ, ROUTE_WORKER, .handler = api_log_search,
 		.query = "q regex ignore_case stream limit cursor order from_ms to_ms histogram",
 		.summary = "Lines of all streams that hold a text or match a regular expression"},
