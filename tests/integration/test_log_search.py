@@ -165,3 +165,22 @@ def test_a_search_out_of_time_goes_on_by_its_cursor(make_server):
             break
     want = [n for n, line in enumerate(lines) if re.search(r"9[0-4]\b", line)]
     assert partial > 0 and sorted(hits) == want
+
+
+def test_a_search_gets_past_one_millisecond_that_many_blocks_share(make_server):
+    server = make_server("--search-ms", "1")
+    for stream in range(40):
+        body = "".join(f"2026-11-01T10:00:00.000Z needle {stream}.{i} {'x' * 200}\n" for i in range(1000))
+        assert server.post(f"/api/v1/logs?job=j&stream=s{stream}", body).status == 200
+    server.restart()
+    for order in ("newest", "oldest"):
+        hits = found(server, "j", "needle", limit=700, order=order, histogram="false")
+        assert len(places(hits)) == len(set(places(hits))) == 40_000
+
+
+def test_a_search_out_of_time_among_unsealed_lines_says_so(make_server):
+    server = make_server("--search-ms", "1", "--seal-age", "1h", "--seal-bytes", "1GiB")
+    for at in range(60):
+        server.send("j", [f"{at}.{i} " + "word " * 40 for i in range(2000)])
+    reply = search(server, "j", "nowhere to be found").body
+    assert reply["partial"] and not reply["hits"] and "next_cursor" not in reply
