@@ -1,4 +1,4 @@
-#include "api/internal.h"
+#include "api/line_page.h"
 
 enum { LIMIT_DEFAULT = 200, LIMIT_MAX = 1000 };
 
@@ -66,118 +66,89 @@ enum status api_choose_stream(struct api_worker *worker, struct arena *arena, co
 	return OK;
 }
 
-/* ---- a page ---- */
+static enum status read_mode(const struct http_request *request, struct lines_asked *asked, struct error *err)
+{
+	struct span unused;
 
-struct page {
-	struct http_response *response;
-	size_t max_bytes;
-	bool is_ndjson;
-	bool is_full;
+	asked->from = -1;
+	asked->around_ms = INT64_MIN;
+	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &asked->limit, err));
+	TRY(http_query_i64(request, "from", 0, INT64_MAX, &asked->from, err));
+	TRY(http_query_i64(request, "around_ms", -INT64_MAX, INT64_MAX, &asked->around_ms, err));
+	TRY(http_query_bool(request, "merge", &asked->is_merged, err));
+	asked->has_cursor = http_request_query(request, "cursor", &asked->cursor) && asked->cursor.len;
+	if (asked->is_merged && asked->from >= 0)
+		return error_set_field(err, ERR_INVALID, "from",
+			"'from' is a line's number in one stream: with merge=true give around_ms or cursor");
+	if (asked->is_merged && http_request_query(request, "stream", &unused))
+		return error_set_field(err, ERR_INVALID, "stream", "merge=true is about all streams: give no 'stream'");
+	if (!asked->is_merged && asked->has_cursor)
+		return error_set_field(
+			err, ERR_INVALID, "cursor", "'cursor' goes with merge=true; a stream has 'from'");
+	if (asked->around_ms != INT64_MIN && (asked->from >= 0 || asked->has_cursor))
+		return error_set_field(err, ERR_INVALID, "around_ms", "'around_ms' says where, and so does '%s'",
+			asked->from >= 0 ? "from" : "cursor");
+	return OK;
+}
+
+/* The number of the stream's first line of that time or later, else of the one that comes next. */
+static enum status find_time(struct api *api, struct api_worker *worker, struct arena *arena, struct span job,
+	struct span stream, int64_t ms, uint64_t *at, struct error *err)
+{
+	struct log_place before = {ms - 1, UINT32_MAX, UINT64_MAX};
+	struct merge merge = {.job = job, .stream = stream, .after = &before, .limit = 1, .max_bytes = 1};
+	struct merged_line *found;
+	struct line_view *last;
 	size_t count;
-};
+	bool has_more;
 
-enum { PAGE_END_BYTES = 512 }; /* what follows the lines: totals and cursors */
-
-static void open_page(
-	struct page *page, struct api *api, const struct http_request *request, struct http_response *response)
-{
-	*page = (struct page){.response = response, .max_bytes = api->options.max_reply_bytes - PAGE_END_BYTES};
-	page->is_ndjson = span_find(http_request_header(request, "Accept"), SPAN("application/x-ndjson")) >= 0;
-	if (page->is_ndjson)
-		response->content_type = "application/x-ndjson";
-	else
-		buf_append_text(&response->body, "{\"lines\":[");
-}
-
-static void write_object(struct buf *out, struct span stream, const struct line_view *line)
-{
-	struct json_writer w = json_writer_on(out);
-
-	json_object(&w);
-	json_put_i64(&w, "n", (int64_t)line->number);
-	json_put_i64(&w, "ts_ms", line->ts_ms);
-	json_put_span(&w, "stream", stream);
-	json_put_span(&w, "text", line->text);
-	if (line->flags & LINE_CUT)
-		json_put_bool(&w, "cut", true);
-	json_object_end(&w);
-}
-
-/* False: this line would be too much, and was not written. */
-static bool write_line(struct page *page, struct span stream, const struct line_view *line)
-{
-	struct buf *out = &page->response->body;
-	size_t before = out->len;
-
-	if (page->count && !page->is_ndjson)
-		buf_append_char(out, ',');
-	write_object(out, stream, line);
-	if (page->is_ndjson)
-		buf_append_char(out, '\n');
-	if (page->count && out->len > page->max_bytes) {
-		out->len = before;
-		return false;
+	TRY(pipeline_merge_lines(api->options.pipeline, worker->reader, arena, &merge, &found, &count, &has_more, err));
+	if (count) {
+		*at = found[0].line.number;
+		return OK;
 	}
-	page->count++;
-	return true;
+	return pipeline_read_lines(
+		api->options.pipeline, worker->reader, arena, job, stream, UINT64_MAX, 1, 1, &last, &count, at, err);
 }
-
-/* Of the newest lines, the first one from which all of them fit. */
-static size_t first_that_fits(const struct page *page, struct span stream, const struct line_view *lines, size_t count)
-{
-	AUTO_DONE(buf) one = BUF_INIT(SIZE_MAX / 2);
-	size_t bytes = page->response->body.len;
-
-	for (size_t i = count; i; i--) {
-		buf_reset(&one);
-		write_object(&one, stream, &lines[i - 1]);
-		bytes += one.len + 1;
-		if (bytes > page->max_bytes && i < count)
-			return i;
-	}
-	return 0;
-}
-
-/* An object's member, or of NDJSON, where every line is a log line, a header. */
-static void put_number(struct page *page, const char *key, const char *header, uint64_t value)
-{
-	if (page->is_ndjson)
-		http_response_header(page->response, header, "%llu", (unsigned long long)value);
-	else
-		buf_printf(&page->response->body, ",\"%s\":%llu", key, (unsigned long long)value);
-}
-
-struct line_page {
-	struct line_view *lines;
-	size_t count;
-	uint64_t total;
-};
 
 /* The last page is about the newest lines: what is too much is left out in front. */
-static enum status read_page(struct api *api, struct api_worker *worker, struct arena *arena, struct span job,
-	struct span stream, uint64_t from, size_t limit, struct line_page *out, struct error *err)
+static enum status read_lines(struct api *api, struct api_worker *worker, struct arena *arena, struct span job,
+	struct span stream, const struct lines_asked *asked, struct line_page *page, struct error *err)
 {
-	for (;; limit = limit / 2) {
-		TRY(pipeline_read_lines(api->options.pipeline, worker->reader, arena, job, stream, from, limit,
-			api->options.max_reply_bytes, &out->lines, &out->count, &out->total, err));
-		if (from != UINT64_MAX || out->count == limit || out->count == out->total || limit < 2)
-			return OK;
+	uint64_t from = asked->from < 0 ? UINT64_MAX : (uint64_t)asked->from;
+	size_t limit = asked->limit;
+	struct line_view *lines;
+
+	if (asked->around_ms != INT64_MIN) {
+		TRY(find_time(api, worker, arena, job, stream, asked->around_ms, &page->at, err));
+		page->has_at = true;
+		from = page->at > limit / 2 ? page->at - limit / 2 : 0;
 	}
+	for (;; limit /= 2) {
+		TRY(pipeline_read_lines(api->options.pipeline, worker->reader, arena, job, stream, from, limit,
+			api->options.max_reply_bytes, &lines, &page->count, &page->total, err));
+		if (from != UINT64_MAX || page->count == limit || page->count == page->total || limit < 2)
+			break;
+	}
+	page->lines = arena_alloc(arena, page->count * sizeof *page->lines);
+	if (!page->lines)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < page->count; i++)
+		page->lines[i] = (struct merged_line){.stream = stream, .line = lines[i]};
+	page->before_count = from == UINT64_MAX ? page->count : 0;
+	return OK;
 }
 
-static void write_page(struct page *page, struct span stream, const struct line_page *lines)
+static void write_page(struct line_page *page)
 {
-	uint64_t next = 0;
-
-	for (size_t i = 0; i < lines->count && write_line(page, stream, &lines->lines[i]); i++)
-		next = lines->lines[i].number + 1;
-	if (!page->is_ndjson)
-		buf_append_text(&page->response->body, "]");
-	put_number(page, "total", "X-Total", lines->total);
-	if (lines->count && next < lines->total)
-		put_number(page, "next_from", "X-Next-From", next);
-	if (!page->is_ndjson)
-		buf_append_text(&page->response->body, "}");
+	line_page_write(page);
+	line_page_put_u64(page, "total", "X-Total", page->total);
+	if (page->has_at)
+		line_page_put_u64(page, "at", "X-At", page->at);
+	uint64_t next = page->count ? page->lines[page->count - 1].line.number + 1 : page->total;
+	if (next < page->total)
+		line_page_put_u64(page, "next_from", "X-Next-From", next);
+	line_page_end(page);
 }
 
 enum status api_lines(void *context, void *worker, const struct http_request *request, struct http_response *response,
@@ -186,25 +157,17 @@ enum status api_lines(void *context, void *worker, const struct http_request *re
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
 	struct span stream = SPAN("");
-	struct line_page lines = {0};
-	struct page page;
-	int64_t from = -1;
-	size_t limit;
+	struct lines_asked asked = {0};
 
 	TRY(api_arena(&arena, err));
 	api_reply(response);
-	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
-	TRY(http_query_i64(request, "from", 0, INT64_MAX, &from, err));
+	TRY(read_mode(request, &asked, err));
+	struct line_page page = line_page_on(api, request, response);
+	if (asked.is_merged)
+		return api_lines_merged(api, worker, request, &asked, &page, arena, err);
 	TRY(api_choose_stream(worker, arena, request, &stream, err));
 	if (stream.len)
-		TRY(read_page(api, worker, arena, http_request_segment(request, 0), stream,
-			from < 0 ? UINT64_MAX : (uint64_t)from, limit, &lines, err));
-	open_page(&page, api, request, response);
-	if (from < 0) {
-		size_t skip = first_that_fits(&page, stream, lines.lines, lines.count);
-		lines.lines += skip;
-		lines.count -= skip;
-	}
-	write_page(&page, stream, &lines);
+		TRY(read_lines(api, worker, arena, http_request_segment(request, 0), stream, &asked, &page, err));
+	write_page(&page);
 	return buf_status(&response->body, err);
 }

@@ -218,10 +218,11 @@ enum status store_read_block(struct store_reader *reader, struct arena *arena, i
 enum status store_read_last_block(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct block_row *out, struct error *err) MUST_CHECK;
 
-/* What a search plans by: the blocks of a job (stream_id 0: of all its streams) without their text. */
+/* What a search plans by: the blocks of a job (stream_id 0: of all its streams) without their text, by stream and line. */
 struct block_head {
 	uint32_t stream_id;
 	uint64_t first_line;
+	uint64_t line_count;
 	int64_t first_ms;
 	int64_t last_ms;
 };

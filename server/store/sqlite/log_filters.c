@@ -9,8 +9,8 @@ enum status store_read_block_heads(struct store_reader *reader, struct arena *ar
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT stream_id, first_line, first_ms, last_ms FROM blocks WHERE job_id = ?1"
-		" AND stream_id BETWEEN ?2 AND ?3",
+		"SELECT stream_id, first_line, line_count, first_ms, last_ms FROM blocks WHERE job_id = ?1"
+		" AND stream_id BETWEEN ?2 AND ?3 ORDER BY stream_id, first_line",
 		err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, stream_id);
@@ -22,6 +22,7 @@ enum status store_read_block_heads(struct store_reader *reader, struct arena *ar
 			return error_set(err, ERR_MEMORY, "out of memory");
 		heads[used].stream_id = column_u32(&s);
 		heads[used].first_line = column_u64(&s);
+		heads[used].line_count = column_u64(&s);
 		heads[used].first_ms = column_i64(&s);
 		heads[used].last_ms = column_i64(&s);
 		TRY(statement_step(&s, &has_row, err));
