@@ -28,6 +28,7 @@ struct api_options {
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
 	int64_t search_ms; /* a search of logs ends then, with what it has */
+	size_t max_reply_bytes; /* of a page of lines */
 	/* A changed webhook may make deliveries due. */
 	void (*deliveries_due)(void *context);
 	void *context;

@@ -66,7 +66,7 @@ static enum status stored_lines(struct api *api, struct api_worker *worker, cons
 		stream = view.streams[0].name;
 	}
 	TRY(pipeline_read_lines(api->options.pipeline, worker->reader, arena, job, stream,
-		from < 0 ? UINT64_MAX : (uint64_t)from, (size_t)limit, &lines, &out->count, &total, err));
+		from < 0 ? UINT64_MAX : (uint64_t)from, (size_t)limit, SIZE_MAX, &lines, &out->count, &total, err));
 	out->lines = arena_alloc(arena, (out->count + 1) * sizeof *out->lines);
 	if (!out->lines)
 		return error_set(err, ERR_MEMORY, "out of memory");

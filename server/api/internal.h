@@ -38,7 +38,7 @@ http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
-http_handler api_streams, api_lines, api_log_search;
+http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin;
 http_handler api_series, api_points, api_points_query, api_points_search;
 http_handler api_definitions_test;
@@ -48,6 +48,10 @@ http_handler api_assets;
 extern const struct http_upload_ops api_upload_lines;
 extern const struct http_upload_ops api_upload_points;
 extern const struct http_stream_ops api_live;
+
+/* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
+enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
+	struct span *stream, struct error *err) MUST_CHECK;
 
 /* ---- points.c: what other ways to a chart share; "" is the default ---- */
 enum { CHART_BUCKETS_DEFAULT = 1000, CHART_BUCKETS_MAX = 10000 };

@@ -1,4 +1,4 @@
-#include "api/internal.h"
+#include "api/line_page.h"
 
 enum { LIMIT_DEFAULT = 200, LIMIT_MAX = 1000 };
 
@@ -51,8 +51,7 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 	return buf_status(&response->body, err);
 }
 
-/* The stream asked for, else the job's first. */
-static enum status choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
+enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
 	struct span *stream, struct error *err)
 {
 	struct job_row job;
@@ -67,25 +66,89 @@ static enum status choose_stream(struct api_worker *worker, struct arena *arena,
 	return OK;
 }
 
-static void write_lines(
-	struct json_writer *w, struct span stream, const struct line_view *lines, size_t count, uint64_t total)
+static enum status read_mode(const struct http_request *request, struct lines_asked *asked, struct error *err)
 {
-	json_object(w);
-	json_key(w, "lines");
-	json_array(w);
-	for (size_t i = 0; i < count; i++) {
-		json_object(w);
-		json_put_i64(w, "n", (int64_t)lines[i].number);
-		json_put_i64(w, "ts_ms", lines[i].ts_ms);
-		json_put_span(w, "stream", stream);
-		json_put_span(w, "text", lines[i].text);
-		if (lines[i].flags & LINE_CUT)
-			json_put_bool(w, "cut", true);
-		json_object_end(w);
+	struct span unused;
+
+	asked->from = -1;
+	asked->around_ms = INT64_MIN;
+	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &asked->limit, err));
+	TRY(http_query_i64(request, "from", 0, INT64_MAX, &asked->from, err));
+	TRY(http_query_i64(request, "around_ms", -INT64_MAX, INT64_MAX, &asked->around_ms, err));
+	TRY(http_query_bool(request, "merge", &asked->is_merged, err));
+	asked->has_cursor = http_request_query(request, "cursor", &asked->cursor) && asked->cursor.len;
+	if (asked->is_merged && asked->from >= 0)
+		return error_set_field(err, ERR_INVALID, "from",
+			"'from' is a line's number in one stream: with merge=true give around_ms or cursor");
+	if (asked->is_merged && http_request_query(request, "stream", &unused))
+		return error_set_field(err, ERR_INVALID, "stream", "merge=true is about all streams: give no 'stream'");
+	if (!asked->is_merged && asked->has_cursor)
+		return error_set_field(
+			err, ERR_INVALID, "cursor", "'cursor' goes with merge=true; a stream has 'from'");
+	if (asked->around_ms != INT64_MIN && (asked->from >= 0 || asked->has_cursor))
+		return error_set_field(err, ERR_INVALID, "around_ms", "'around_ms' says where, and so does '%s'",
+			asked->from >= 0 ? "from" : "cursor");
+	return OK;
+}
+
+/* The number of the stream's first line of that time or later, else of the one that comes next. */
+static enum status find_time(struct api *api, struct api_worker *worker, struct arena *arena, struct span job,
+	struct span stream, int64_t ms, uint64_t *at, struct error *err)
+{
+	struct log_place before = {ms - 1, UINT32_MAX, UINT64_MAX};
+	struct merge merge = {.job = job, .stream = stream, .after = &before, .limit = 1, .max_bytes = 1};
+	struct merged_line *found;
+	struct line_view *last;
+	size_t count;
+	bool has_more;
+
+	TRY(pipeline_merge_lines(api->options.pipeline, worker->reader, arena, &merge, &found, &count, &has_more, err));
+	if (count) {
+		*at = found[0].line.number;
+		return OK;
 	}
-	json_array_end(w);
-	json_put_i64(w, "total", (int64_t)total);
-	json_object_end(w);
+	return pipeline_read_lines(
+		api->options.pipeline, worker->reader, arena, job, stream, UINT64_MAX, 1, 1, &last, &count, at, err);
+}
+
+/* The last page is about the newest lines: what is too much is left out in front. */
+static enum status read_lines(struct api *api, struct api_worker *worker, struct arena *arena, struct span job,
+	struct span stream, const struct lines_asked *asked, struct line_page *page, struct error *err)
+{
+	uint64_t from = asked->from < 0 ? UINT64_MAX : (uint64_t)asked->from;
+	size_t limit = asked->limit;
+	struct line_view *lines;
+
+	if (asked->around_ms != INT64_MIN) {
+		TRY(find_time(api, worker, arena, job, stream, asked->around_ms, &page->at, err));
+		page->has_at = true;
+		from = page->at > limit / 2 ? page->at - limit / 2 : 0;
+	}
+	for (;; limit /= 2) {
+		TRY(pipeline_read_lines(api->options.pipeline, worker->reader, arena, job, stream, from, limit,
+			api->options.max_reply_bytes, &lines, &page->count, &page->total, err));
+		if (from != UINT64_MAX || page->count == limit || page->count == page->total || limit < 2)
+			break;
+	}
+	page->lines = arena_alloc(arena, page->count * sizeof *page->lines);
+	if (!page->lines)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < page->count; i++)
+		page->lines[i] = (struct merged_line){.stream = stream, .line = lines[i]};
+	page->before_count = from == UINT64_MAX ? page->count : 0;
+	return OK;
+}
+
+static void write_page(struct line_page *page)
+{
+	line_page_write(page);
+	line_page_put_u64(page, "total", "X-Total", page->total);
+	if (page->has_at)
+		line_page_put_u64(page, "at", "X-At", page->at);
+	uint64_t next = page->count ? page->lines[page->count - 1].line.number + 1 : page->total;
+	if (next < page->total)
+		line_page_put_u64(page, "next_from", "X-Next-From", next);
+	line_page_end(page);
 }
 
 enum status api_lines(void *context, void *worker, const struct http_request *request, struct http_response *response,
@@ -93,21 +156,18 @@ enum status api_lines(void *context, void *worker, const struct http_request *re
 {
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
-	struct json_writer w = api_reply(response);
 	struct span stream = SPAN("");
-	struct line_view *lines = NULL;
-	int64_t from = -1;
-	uint64_t total = 0;
-	size_t limit, count = 0;
+	struct lines_asked asked = {0};
 
 	TRY(api_arena(&arena, err));
-	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
-	TRY(http_query_i64(request, "from", 0, INT64_MAX, &from, err));
-	TRY(choose_stream(worker, arena, request, &stream, err));
+	api_reply(response);
+	TRY(read_mode(request, &asked, err));
+	struct line_page page = line_page_on(api, request, response);
+	if (asked.is_merged)
+		return api_lines_merged(api, worker, request, &asked, &page, arena, err);
+	TRY(api_choose_stream(worker, arena, request, &stream, err));
 	if (stream.len)
-		TRY(pipeline_read_lines(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
-			http_request_segment(request, 0), stream, from < 0 ? UINT64_MAX : (uint64_t)from, limit, &lines,
-			&count, &total, err));
-	write_lines(&w, stream, lines, count, total);
+		TRY(read_lines(api, worker, arena, http_request_segment(request, 0), stream, &asked, &page, err));
+	write_page(&page);
 	return buf_status(&response->body, err);
 }

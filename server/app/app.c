@@ -179,6 +179,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.search_ms = options_i64(o, "search-ms"),
+		.max_reply_bytes = (size_t)options_i64(o, "max-reply-bytes"),
 		.deliveries_due = deliveries_due,
 		.context = app};
 	struct api *api = NULL;

@@ -1,4 +1,5 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
+#include "pipeline/filter_sweep.h"
 #include "pipeline/pyramids.h"
 #include "pipeline/retention.h"
 
@@ -25,6 +26,7 @@ struct maintenance {
 	uint64_t oldest_seq;
 	struct retention_state retention;
 	struct pyramid_sweep pyramids;
+	struct filter_sweep filters;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -482,6 +484,17 @@ static void build_pyramids(struct maintenance *m, int64_t now_ms)
 		}
 }
 
+/* Of databases older than filters: a slice a round, and none while lines wait to be sealed. */
+static void build_filters(struct maintenance *m)
+{
+	struct error err;
+
+	if (m->filters.is_done || atomic_load(&m->pipeline->figures.journal_bytes) > m->pipeline->options.seal_bytes)
+		return;
+	if (filter_sweep_run(m->pipeline, m->reader, m->zstd, &m->filters, &err) != OK)
+		log_line(LOG_WARNING, "filter_failed", "error=\"%s\"", err.text);
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -494,6 +507,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	}
 	seal(m, is_debt_high(m), INT64_MAX);
 	build_pyramids(m, now_ms);
+	build_filters(m);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
 	return retain(m);
@@ -507,7 +521,8 @@ void *maintenance_run(void *context)
 	struct maintenance m = {.pipeline = pipeline,
 		.zstd = zstd,
 		.oldest_since_ms = clock_mono_ms(),
-		.pyramids = {.job_id = INT64_MIN}};
+		.pyramids = {.job_id = INT64_MIN},
+		.filters = {.after = {.job_id = INT64_MIN}}};
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "maintenance");

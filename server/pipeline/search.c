@@ -5,6 +5,7 @@
  */
 #include "pipeline/search.h"
 
+#include "pipeline/tail.h"
 #include "store/log_filter.h"
 
 #include <stdlib.h>
@@ -29,8 +30,7 @@ struct walk {
 	struct log_needles *needles; /* NULL: every block may match */
 	struct block_head *heads;
 	size_t count, at;
-	struct tail_start *starts; /* by stream */
-	size_t start_count;
+	struct tail tail;
 	struct arena *arena; /* of the batch */
 	struct batch_item items[BATCH_MAX];
 	size_t item_count;
@@ -57,20 +57,11 @@ static int oldest_first(const void *a, const void *b)
 	return (left->first_ms > right->first_ms) - (left->first_ms < right->first_ms);
 }
 
-static int by_stream(const void *a, const void *b)
-{
-	uint32_t left = ((const struct tail_start *)a)->stream_id, right = ((const struct tail_start *)b)->stream_id;
-
-	return (left > right) - (left < right);
-}
-
 static uint64_t tail_start_of(const struct walk *walk, uint32_t stream_id)
 {
-	struct tail_start key = {.stream_id = stream_id};
-	const struct tail_start *found =
-		walk->start_count ? bsearch(&key, walk->starts, walk->start_count, sizeof key, by_stream) : NULL;
+	const struct tail_stream *found = tail_find(&walk->tail, stream_id);
 
-	return found ? found->line : UINT64_MAX;
+	return found ? found->start : UINT64_MAX;
 }
 
 /* ---- blocks ---- */
@@ -184,6 +175,24 @@ static enum status scan_batch(struct walk *walk, size_t most, struct error *err)
 	return s->status;
 }
 
+/* All that comes before it in the order of the search was read. */
+static struct log_place edge_of(const struct walk *walk)
+{
+	int64_t bound = bound_of(walk, &walk->heads[walk->at]);
+
+	return walk->s->search->oldest_first ? (struct log_place){bound - (bound > INT64_MIN), UINT32_MAX, INT64_MAX}
+					     : (struct log_place){bound + (bound < INT64_MAX), 0, 0};
+}
+
+/* Out of time, and further than the cursor: else it would be asked again from the same place for ever. */
+static bool must_stop(const struct walk *walk, int64_t until_ms)
+{
+	const struct searching *s = walk->s;
+	struct log_place edge = edge_of(walk);
+
+	return clock_mono_ms() > until_ms && (!s->search->after || search_place_precedes(s, s->search->after, &edge));
+}
+
 static enum status walk_blocks(struct walk *walk, int64_t until_ms, bool *is_partial, struct error *err)
 {
 	size_t most = BATCH_FIRST;
@@ -192,7 +201,7 @@ static enum status walk_blocks(struct walk *walk, int64_t until_ms, bool *is_par
 		qsort(walk->heads, walk->count, sizeof *walk->heads,
 			walk->s->search->oldest_first ? oldest_first : newest_first);
 	while (walk->at < walk->count && !is_enough(walk)) {
-		*is_partial = clock_mono_ms() > until_ms;
+		*is_partial = must_stop(walk, until_ms);
 		if (*is_partial)
 			return OK;
 		TRY(scan_batch(walk, most, err));
@@ -211,22 +220,34 @@ static void forget_hits(struct searching *s)
 	s->total = s->limited = 0;
 }
 
-static enum status search_unsealed(struct walk *walk, struct error *err)
+static enum status scan_tail(void *context, const struct tail_stream *stream, uint64_t first_line,
+	const struct line *lines, size_t count, struct error *err)
 {
-	bool is_stale = true;
+	struct searching *s = context;
 
-	for (int tries = 0; is_stale && tries < STALE_TRIES; tries++) {
-		forget_hits(walk->s);
-		mem_free(walk->starts);
-		walk->starts = NULL;
-		TRY(search_tail(walk->s, &walk->starts, &walk->start_count, &is_stale, err));
+	search_scan_lines(s, &s->hand, stream->stream_id, first_line, lines, count, stream->end);
+	return s->status == OK ? OK : out_of_memory(err); /* the only one that lines outside of blocks can have */
+}
+
+static enum status search_unsealed(struct walk *walk, int64_t until_ms, struct error *err)
+{
+	struct searching *s = walk->s;
+
+	walk->tail = (struct tail){.pipeline = s->pipeline,
+		.reader = s->reader,
+		.zstd = s->hand.zstd,
+		.job = s->search->job,
+		.stream = s->search->stream,
+		.until_ms = until_ms,
+		.take = scan_tail,
+		.context = s};
+	for (int tries = 0; tries < STALE_TRIES; tries++) {
+		forget_hits(s);
+		TRY(tail_walk(&walk->tail, err));
+		if (!walk->tail.is_stale)
+			return OK;
 	}
-	if (is_stale)
-		return error_set(
-			err, ERR_UNAVAILABLE, "the log's newest lines move faster than they can be read; try again");
-	if (walk->start_count)
-		qsort(walk->starts, walk->start_count, sizeof *walk->starts, by_stream);
-	return OK;
+	return error_set(err, ERR_UNAVAILABLE, "the log's newest lines move faster than they can be read; try again");
 }
 
 static enum status name_hits(struct searching *s, const struct stream_row *streams, size_t count,
@@ -260,22 +281,22 @@ static enum status copy_histogram(struct searching *s, struct log_search_result 
 	return OK;
 }
 
-/* Out of time: only hits that come before all that was not read are final, and the cursor goes on behind these. */
+/* Out of time: only hits that come before all that was not read are final, and the cursor goes on behind these. Where
+ * the time was not enough for the unsealed lines, which have no order that is known before, hits are what was found. */
 static void end_early(const struct walk *walk, struct log_search_result *out)
 {
 	struct searching *s = walk->s;
-	int64_t bound = bound_of(walk, &walk->heads[walk->at]);
-	struct log_place edge = s->search->oldest_first
-					? (struct log_place){bound - (bound > INT64_MIN), UINT32_MAX, INT64_MAX}
-					: (struct log_place){bound + (bound < INT64_MAX), 0, 0};
 	size_t final = 0;
 
+	if (walk->tail.is_partial) {
+		out->has_next = false;
+		return;
+	}
+	struct log_place edge = edge_of(walk);
 	while (final < out->count && search_place_precedes(s, &s->best[final]->place, &edge))
 		final++;
 	if (final == out->count && out->has_next)
 		return; /* a whole page: the ordinary cursor */
-	if (s->search->after && !search_place_precedes(s, s->search->after, &edge))
-		return; /* no progress to be made by going on: what was found is all there is to say */
 	out->count = final;
 	out->has_next = true;
 	out->next = edge;
@@ -320,13 +341,13 @@ static enum status run(struct searching *s, struct walk *walk, struct log_search
 	struct stream_row *streams;
 	size_t stream_count;
 
-	TRY(search_unsealed(walk, err));
+	TRY(search_unsealed(walk, until_ms, err));
 	TRY(find_streams(s, walk, &streams, &stream_count, err));
 	TRY(store_read_block_heads(s->reader, s->arena, walk->job_id, s->search->stream.len ? streams[0].stream_id : 0,
 		&walk->heads, &walk->count, err));
-	TRY(walk_blocks(walk, until_ms, &out->is_partial, err));
-	if (s->status != OK)
-		return out_of_memory(err); /* the only one that lines outside of blocks can have */
+	out->is_partial = walk->tail.is_partial;
+	if (!out->is_partial)
+		TRY(walk_blocks(walk, until_ms, &out->is_partial, err));
 	return finish(walk, streams, stream_count, out, err);
 }
 
@@ -359,7 +380,7 @@ enum status pipeline_search_logs(struct pipeline *pipeline, struct store_reader 
 		status = run(&s, walk, out, err);
 	forget_hits(&s);
 	search_hand_done(&s.hand);
-	mem_free(walk->starts);
+	tail_done(&walk->tail);
 	pthread_mutex_destroy(&s.mutex);
 	return status;
 }

@@ -40,12 +40,3 @@ void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t s
 bool search_is_full_before(struct searching *s, int64_t ts_ms);
 bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b);
 void histogram_add(struct histogram *histogram, int64_t ts_ms);
-
-/* ---- search_tail.c: what is not sealed ---- */
-struct tail_start { /* of a stream in RAM: where its unsealed lines begin */
-	uint32_t stream_id;
-	uint64_t line;
-};
-/* *is_stale: the journal moved on meanwhile; everything is to be asked again. */
-enum status search_tail(
-	struct searching *s, struct tail_start **starts, size_t *count, bool *is_stale, struct error *err) MUST_CHECK;

@@ -2,10 +2,13 @@
 
 import random
 import re
+import sqlite3
 import threading
 import urllib.parse
 
 import pytest
+
+from smserver import wait_until
 
 WORDS = "alpha beta gamma delta WARN error timeout NCCL step loss 1.25 0.5 884187 iteration".split()
 
@@ -165,3 +168,45 @@ def test_a_search_out_of_time_goes_on_by_its_cursor(make_server):
             break
     want = [n for n, line in enumerate(lines) if re.search(r"9[0-4]\b", line)]
     assert partial > 0 and sorted(hits) == want
+
+
+def test_a_search_gets_past_one_millisecond_that_many_blocks_share(make_server):
+    server = make_server("--search-ms", "1")
+    for stream in range(40):
+        body = "".join(f"2026-11-01T10:00:00.000Z needle {stream}.{i} {'x' * 200}\n" for i in range(1000))
+        assert server.post(f"/api/v1/logs?job=j&stream=s{stream}", body).status == 200
+    server.restart()
+    for order in ("newest", "oldest"):
+        hits = found(server, "j", "needle", limit=700, order=order, histogram="false")
+        assert len(places(hits)) == len(set(places(hits))) == 40_000
+
+
+def test_a_search_out_of_time_among_unsealed_lines_says_so(make_server):
+    server = make_server("--search-ms", "1", "--seal-age", "1h", "--seal-bytes", "1GiB")
+    for at in range(60):
+        server.send("j", [f"{at}.{i} " + "word " * 40 for i in range(2000)])
+    reply = search(server, "j", "nowhere to be found").body
+    assert reply["partial"] and not reply["hits"] and "next_cursor" not in reply
+
+
+def test_blocks_of_an_older_database_get_their_filters(make_server):
+    server = make_server("--seal-age", "100ms")
+    texts = {f"algo-{i}": [f"word{i} {n} and some more, {i}.{n}" for n in range(3000)] for i in range(12)}
+    for stream, lines in texts.items():
+        server.send("j", lines, stream=stream)
+
+    def rows_of(table):
+        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+            return database.execute(f"SELECT * FROM {table} ORDER BY job_id, stream_id, first_line").fetchall()
+
+    wait_until(lambda: len(rows_of("blocks")) == 12, what="the lines to be sealed")
+    server.stop()
+    filters = rows_of("log_filters")
+    assert len(filters) == 12
+    with sqlite3.connect(server.database) as database:
+        database.execute("DELETE FROM log_filters WHERE stream_id != 2")
+    database.close()
+    server.start()
+    wait_until(lambda: rows_of("log_filters") == filters, what="the filters that were there before")
+    hits = found(server, "j", "more, 3.17", histogram="false")
+    assert {(hit["stream"], hit["n"]) for hit in hits} == expected(texts, "more, 3.17")

@@ -69,6 +69,8 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Starting")}, &err));
 		CHECK_OK(store_put_definitions(h->tx, 1, 1, SPAN("[]"), &err));
 		CHECK_OK(store_put_block(h->tx, &(struct block_row){.job_id = 1, .line_count = 1}, &err));
+		CHECK_OK(store_add_log_filter(
+			h->tx, &(struct block_row){.job_id = 1, .line_count = 1, .filter = SPAN("x")}, &err));
 		CHECK_OK(store_put_chunk(h->tx, &(struct chunk_row){.job_id = 1, .point_count = 1}, &err));
 		CHECK_OK(store_append_journal(h->tx, 1 + (uint64_t)again, SPAN("x"), &err));
 		CHECK_OK(store_put_setting(h->tx, "k", SPAN("v"), &err));
@@ -108,6 +110,11 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_journal_figures(on, &a, &b, &c, &err));
 	CHECK_OK(store_read_block(on, arena, 1, 1, 1, &(struct block_row){0}, &err));
 	CHECK_OK(store_read_chunk(on, arena, 1, 1, 1, &(struct chunk_row){0}, &err));
+	CHECK_OK(store_read_block_heads(on, arena, 1, 0, (struct block_head **)&rows, &count, &err));
+	CHECK_OK(store_read_log_filter(on, arena, 1, 1, 1, &span, &err));
+	struct block_place after = {0};
+	bool is_found, is_end;
+	CHECK_OK(store_find_unfiltered_block(on, &after, 5, &is_found, &is_end, &err));
 	for (int64_t job = 0; job < 2; job++) {
 		struct incident_filter filter = {.job_id = job, .state = -1, .kind = -1, .limit = 5};
 		CHECK_OK(store_read_incidents(on, arena, &filter, (struct incident_row **)&rows, &count, &span, &err));
