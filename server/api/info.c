@@ -109,6 +109,9 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 		atomic_load(&f->lost_lines));
 	counter(out, "sealed_points_total", "Points moved into chunks.", atomic_load(&f->sealed_points));
 	gauge(out, "journal_bytes", "Bytes in the journal that are not sealed.", atomic_load(&f->journal_bytes));
+	counter(out, "damaged_rows_total",
+		"Blocks and chunks that could not be read back while sealing; see sm-server check.",
+		atomic_load(&f->damaged_rows));
 	counter(out, "expired_blocks_total", "Blocks of log text deleted by a limit.", atomic_load(&f->expired_blocks));
 	gauge(out, "log_bytes_limit", "Bytes the database may use before log text is deleted; 0: no limit.",
 		atomic_load(&f->log_bytes_limit));

@@ -275,6 +275,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t lost_lines; /* acknowledged, but their journal record is damaged */
 	atomic_uint_fast64_t incidents;
 	atomic_uint_fast64_t lines_per_s; /* over the last seconds */
+	atomic_uint_fast64_t damaged_rows; /* of the store, met while sealing */
 	atomic_uint_fast64_t expired_blocks; /* deleted by a limit */
 	atomic_uint_fast64_t log_bytes_limit; /* 0: none */
 	atomic_uint_fast64_t used_bytes; /* of the database's pages */

@@ -6,6 +6,8 @@
  */
 #include "pipeline/seal.h"
 
+#include "base/log.h"
+
 #include "pipeline/pyramids.h"
 
 #include <stdlib.h>
@@ -126,6 +128,14 @@ static enum status choose(struct seal *seal, bool *has_more, struct error *err)
 		job_unref(jobs[i]);
 	}
 	return status;
+}
+
+void seal_note_damage(
+	struct seal *seal, const struct stream_state *stream, const char *what, uint64_t at, const struct error *err)
+{
+	atomic_fetch_add(&seal->pipeline->figures.damaged_rows, 1);
+	log_line(LOG_ERROR, "row_damaged", "what=%s job=\"%s\" stream=\"%s\" at=%llu error=\"%s\"", what,
+		stream->job->name, stream->name, (unsigned long long)at, err ? err->text : "");
 }
 
 /* ---- the transaction ---- */

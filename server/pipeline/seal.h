@@ -54,6 +54,10 @@ struct seal {
 	bool is_journal_long; /* half of what it may hold: from there on nothing waits to be decided */
 };
 
+/* A row that cannot be read back harms itself alone: it is logged and counted, and left for `check` to name. */
+void seal_note_damage(
+	struct seal *seal, const struct stream_state *stream, const char *what, uint64_t at, const struct error *err);
+
 /* ---- seal_blocks.c: text ---- */
 bool seal_copy_ranges(struct seal *seal, struct unit *unit); /* under the stream's lock; sets is_whole */
 enum status seal_make_blocks(struct seal *seal, struct error *err) MUST_CHECK; /* of all units, from the journal */

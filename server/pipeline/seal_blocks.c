@@ -132,7 +132,14 @@ static enum status join_open_block(struct seal *seal, const struct unit *unit, s
 	struct line *old;
 
 	TRY(store_read_last_block(seal->reader, arena, unit->stream->job->job_id, unit->stream->stream_id, &open, err));
-	TRY(block_unpack(open.data, seal->zstd, plain, arena, &old, old_count, err));
+	enum status status = block_unpack(open.data, seal->zstd, plain, arena, &old, old_count, err);
+	if (status ==
+		ERR_INVALID) { /* it stays as it is, for readers to be told; the new lines get a block of their own */
+		seal_note_damage(seal, unit->stream, "block", open.first_line, err);
+		*old_count = 0;
+		return OK;
+	}
+	TRY(status);
 	*lines = arena_alloc(arena, (*old_count + unit->line_count) * sizeof **lines);
 	if (!*lines)
 		return out_of_memory(err);

@@ -81,8 +81,14 @@ static enum status make_series_chunks(
 		return out_of_memory(err);
 	TRY(store_read_last_chunk(seal->reader, seal->arena, series->row.job_id, series->row.series_id, &open, err));
 	if (open.point_count && open.point_count < CHUNK_MAX_POINTS && open.first_ordinal + open.point_count == first) {
-		TRY(chunk_unpack(open.data, seal->zstd, points, &count, err));
-		first = open.first_ordinal;
+		enum status status = chunk_unpack(open.data, seal->zstd, points, &count, err);
+		if (status == ERR_INVALID) { /* as with blocks */
+			seal_note_damage(seal, unit->stream, "chunk", open.first_ordinal, err);
+			count = 0;
+		} else {
+			TRY(status);
+			first = open.first_ordinal;
+		}
 	}
 	memcpy(points + count, series->points, series->count * sizeof *points);
 	count += series->count;

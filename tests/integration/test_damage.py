@@ -123,3 +123,25 @@ def test_damaged_tail_of_the_wal(tmp_path, cut_bytes, garbage):
             assert texts == texts_of(0, BATCHES * BATCH_LINES)
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("table", ["blocks", "chunks"])
+def test_a_damaged_open_row_stops_the_sealing_of_nobody(server, table):
+    """The last block and chunk of a stream are written again with what follows: one that cannot be read back is left behind."""
+    for stream in ("bad", "good"):
+        server.send("j", texts_of(0, 200), stream)
+        server.wait_for_points("j", "train:loss", 200, stream)
+    server.stop()
+    damage_one(server, table, "data", "ORDER BY rowid LIMIT 1", "middle")
+    server.start()
+    for stream in ("bad", "good"):
+        server.send("j", texts_of(200, 50), stream)
+        server.wait_for_points("j", "train:loss", 250, stream)
+    server.stop()
+    assert "row_damaged" in server.log_text() and 'job="j" stream="bad"' in server.log_text()
+    database = sqlite3.connect(server.database)
+    assert dict(database.execute("SELECT name, sealed_lines FROM streams")) == {"bad": 250, "good": 250}
+    database.close()
+    server.start()
+    rest = server.get("/api/v1/jobs/j/logs?stream=bad&from=200").body["lines"]
+    assert [line["text"] for line in rest] == texts_of(200, 50)
