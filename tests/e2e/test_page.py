@@ -263,13 +263,6 @@ def test_deleted_text_is_said(tmp_path, browser):
         server.close()
 
 
-# To be enabled with the endpoint that they need.
-needs_merge = pytest.mark.skip(reason="enable with GET /api/v1/jobs/{job}/logs?merge=true")
-needs_around = pytest.mark.skip(reason="enable with GET /api/v1/jobs/{job}/logs?around_ms=")
-needs_raw = pytest.mark.skip(reason="enable with GET /api/v1/jobs/{job}/logs/raw")
-
-
-@needs_merge
 def test_all_nodes_by_time(server, browser):
     send_nodes(server)
     browser.open(server.url + "/jobs/llama?merged=1")
@@ -285,7 +278,6 @@ def test_all_nodes_by_time(server, browser):
     check_console(browser)
 
 
-@needs_around
 def test_go_to_a_time(server, browser):
     send_nodes(server)
     browser.open(server.url + "/jobs/llama?stream=algo-1")
@@ -294,7 +286,6 @@ def test_go_to_a_time(server, browser):
     browser.wait_for("return /step: 20[01] /.test(document.querySelector('.line.chosen')?.innerText)", what="the line of that time")
 
 
-@needs_raw
 def test_download(server, browser):
     send_nodes(server)
     browser.open(server.url + "/jobs/llama?stream=algo-1")
