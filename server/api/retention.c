@@ -43,6 +43,7 @@ static enum status write_next(
 	json_key(w, "next");
 	json_array(w);
 	for (size_t i = 0; i < count; i++) {
+		TRY(store_weigh_text(reader, &jobs[i], err));
 		json_object(w);
 		json_put_span(w, "job", jobs[i].name);
 		json_put_i64(w, "ended_ms", jobs[i].ended_ms);

@@ -9,7 +9,6 @@
 
 struct retention_state {
 	int64_t disk_ms, budget_ms, plan_ms; /* monotonic: when each was looked at last */
-	int64_t after_ms, after_id; /* jobs up to here, in order of their end, have no text any more */
 };
 
 /* Looks at what is due, and does at most one slice; *has_more: call again soon. */

@@ -287,23 +287,38 @@ struct expendable {
 	struct span name;
 	struct span team;
 	int64_t ended_ms; /* its end; of one that nobody ended: its last line's time */
+	struct retention retention; /* its own */
+	/* store_weigh_text: */
 	uint64_t stored_bytes; /* what its blocks take */
 	uint64_t text_bytes; /* what its text was, as sent */
-	struct retention retention; /* its own */
 };
 /* Oldest end first, from behind (after_ms, after_id) on. silent_before_ms: one that nobody ended counts as ended when its last
  * line is older. */
 enum status store_read_expendable(struct store_reader *reader, struct arena *arena, int64_t after_ms, int64_t after_id,
 	int64_t silent_before_ms, size_t limit, struct expendable **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* Reads every block's row of the job: not for each slice. */
+enum status store_weigh_text(struct store_reader *reader, struct expendable *row, struct error *err) MUST_CHECK;
+
+struct doomed_block {
+	uint32_t stream_id;
+	uint64_t first_line, line_count;
+	uint64_t raw_bytes;
+	int64_t first_ms, last_ms;
+};
+/* Up to `limit` blocks that must go so that keep_bytes of text as sent stay, each stream's from its front. 0: all must go, in
+ * any order of streams; else the oldest first, for which every block's row of the job is read. */
+enum status store_read_doomed(struct store_reader *reader, struct arena *arena, int64_t job_id, uint64_t keep_bytes,
+	size_t limit, struct doomed_block **out, size_t *count, struct error *err) MUST_CHECK;
+
 struct text_deletion {
 	int64_t job_id;
 	int64_t now_ms;
 	struct span reason; /* "budget", "age", "size" */
-	uint64_t keep_bytes; /* of text as sent: the newest stay; 0: all go */
-	size_t max_blocks; /* in this transaction */
+	const struct doomed_block *blocks; /* chosen by a reader: the writer's transaction looks for nothing */
+	size_t count;
 };
-/* Deletes the oldest blocks; *deleted: how many. */
+/* *deleted: how many were still there. */
 enum status store_delete_text(
 	struct store_tx *tx, const struct text_deletion *deletion, size_t *deleted, struct error *err) MUST_CHECK;
 
