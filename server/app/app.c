@@ -149,6 +149,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 				     ? LOG_BYTES_REMEMBERED
 				     : (uint64_t)options_i64(o, "log-bytes"),
 		.min_free_bytes = (uint64_t)options_i64(o, "min-free-bytes"),
+		.delivery_age_ms = options_i64(o, "delivery-age"),
 		.max_jobs = bytes(o, "max-jobs"),
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),

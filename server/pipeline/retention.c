@@ -336,6 +336,7 @@ static enum status clean(struct pipeline *pipeline, struct store_reader *reader,
 		TRY(pipeline_execute(pipeline, write_sweep, &has_dead, err));
 		*has_more = *has_more || has_dead;
 	}
+	TRY(deliveries_trim(pipeline, reader, has_more, err));
 	TRY(store_figures(reader, &figures, err));
 	queue_size(pipeline->queue, &waiting, &waiting_bytes);
 	if (figures.freelist_count < VACUUM_FROM_PAGES || waiting)

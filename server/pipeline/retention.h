@@ -17,3 +17,7 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 
 /* Before the first look: the writer runs already. */
 enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
+
+/* Deletes a slice of settled deliveries that are too old; *has_more is set when it did. */
+enum status deliveries_trim(
+	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err) MUST_CHECK;

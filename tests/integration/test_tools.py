@@ -160,6 +160,7 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
     with sqlite3.connect(filled.database) as database: # as the first version left it
         for table in ("pyramids", "pyramid_rows", "log_filters", "job_retention", "team_retention", "expired_text", "dead_jobs"):
             database.execute(f"DROP TABLE {table}")
+        database.execute("DROP INDEX deliveries_settled")
         database.execute("PRAGMA user_version=1")
     database.close()
     plan = run(filled, "migrate", "--plan")
