@@ -501,9 +501,10 @@ enum status store_check(
 struct store_backup;
 enum status store_backup_begin(
 	struct store_backup **out, struct store *store, const char *path, struct error *err) MUST_CHECK;
-/* Copies some pages; *left 0: all are there, in PATH.partial, which may be looked at before it is put in place by finish. */
+/* Copies some pages; *left 0: all are there, in PATH.partial. */
 enum status store_backup_step(
 	struct store_backup *backup, size_t pages, uint64_t *left, uint64_t *total, struct error *err) MUST_CHECK;
+/* Checks the copy (store_check) and puts it in place. */
 enum status store_backup_finish(struct store_backup *backup, struct error *err) MUST_CHECK; /* any thread; not freed */
 void store_backup_free(struct store_backup *backup); /* unfinished: leaves nothing behind */
 /* The same without a server: takes the lock (ERR_CONFLICT: a server has it). */
