@@ -1,5 +1,6 @@
 #include "app/app.h"
 #include "alert/webhook.h"
+#include "app/commands.h"
 #include "app/control.h"
 #include "app/key_file.h"
 #include "base/clock.h"
@@ -340,6 +341,7 @@ enum status app_start(struct app **out, const struct options *options, struct er
 	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
 	TRY(start_server(app, err));
 	say_listening(app);
+	doctor_log(options_text(options, "db"));
 	*out = app;
 	app = NULL;
 	return OK;

@@ -337,6 +337,8 @@ enum status store_read_expired(struct store_reader *reader, struct arena *arena,
 /* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
 enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
 /* What the file system that the database is on has free for us, in bytes. */
+/* "NFS", "Lustre" …, where a database is refused; NULL: not a network's. magic as from statfs. */
+const char *network_file_system(unsigned long magic);
 enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
 /* ---- pyramids: what charts read instead of points ---- */
 struct pyramid_row {

@@ -1,6 +1,7 @@
 """The tools around the file: check, backup, restore, migrate, doctor, beside a running server and without one."""
 
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -188,5 +189,7 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
 
 def test_doctor_tells_what_the_machine_is_like(filled):
     text = run(filled, "doctor")
-    for word in ("durable write", "disk", "open files", "clock"):
+    for word in ("durable write", "disk", "file system     local", "open files", "clock"):
         assert word in text
+    wait_until(lambda: re.search(r"machine durable_write_ms=\d+\.\d+ worst_ms=\d+\.\d+ free_bytes=\d+ file_system=local open_files=\d+",
+        filled.log_text()), what="the same in one line at the start")
