@@ -43,6 +43,7 @@ static enum status write_next(
 	json_key(w, "next");
 	json_array(w);
 	for (size_t i = 0; i < count; i++) {
+		TRY(store_weigh_text(reader, &jobs[i], err));
 		json_object(w);
 		json_put_span(w, "job", jobs[i].name);
 		json_put_i64(w, "ended_ms", jobs[i].ended_ms);
@@ -113,32 +114,61 @@ static enum status read_limits(const struct json *object, struct retention *out,
 	return OK;
 }
 
-/* {"log_bytes"}, {"team": "", "max_age_days", "max_bytes"} or {"job", …}: one scope a request, told apart by its key. */
+/* {"log_bytes"} and {"team": "", "max_age_days", "max_bytes"}; a job's own limits: PATCH of the job. */
 enum status api_retention_put(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	AUTO(json) body = NULL;
-	struct span job = SPAN(""), team = SPAN("");
+	struct span team = SPAN("");
 	struct retention limits;
 	int64_t log_bytes = -1;
 
 	TRY(api_body_object(request, &body, err));
-	TRY(json_want_string(body, "job", &job, err));
 	TRY(json_want_string(body, "team", &team, err));
 	TRY(json_want_i64(body, "log_bytes", &log_bytes, err));
 	TRY(read_limits(body, &limits, err));
 	if (json_get(body, "log_bytes") && log_bytes < 0)
 		return error_set_field(err, ERR_SEMANTIC, "log_bytes", "log_bytes must not be negative; 0: no limit");
-	if (job.len && team.len)
-		return error_set_field(err, ERR_SEMANTIC, "team", "say job or team, not both");
+	if (json_get(body, "job"))
+		return error_set_field(err, ERR_SEMANTIC, "job",
+			"a job's own limits are set by PATCH /api/v1/jobs/{job} {\"retention\": …}");
 	if (log_bytes >= 0)
 		TRY(pipeline_limit_space(api->options.pipeline, (uint64_t)log_bytes, err));
-	if (job.len)
-		TRY(pipeline_limit_job(api->options.pipeline, job, api_team(request), &limits, err));
-	else if (json_get(body, "team") || json_get(body, "max_age_days") || json_get(body, "max_bytes"))
+	if (json_get(body, "team") || json_get(body, "max_age_days") || json_get(body, "max_bytes"))
 		TRY(pipeline_limit_team(api->options.pipeline, team, &limits, err));
 	return api_retention_get(context, worker, request, response, err);
+}
+
+/* {"retention": {"max_age_days", "max_bytes"}}: the job's own limits, whole; what is not said, or null, is its team's again. */
+enum status api_job_patch(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(json) body = NULL;
+	struct retention limits = {0};
+	struct span job = http_request_segment(request, 0);
+
+	(void)worker;
+	TRY(api_body_object(request, &body, err));
+	const struct json *retention = json_get(body, "retention");
+	if (!retention || json_count(body) != 1)
+		return error_set_field(err, ERR_SEMANTIC, "retention",
+			"retention is what can be changed of a job: {\"retention\": {\"max_age_days\", \"max_bytes\"}}");
+	if (json_kind(retention) != JSON_OBJECT && json_kind(retention) != JSON_NULL)
+		return error_set_field(err, ERR_SEMANTIC, "retention", "retention must be an object, or null");
+	if (json_kind(retention) == JSON_OBJECT)
+		TRY(read_limits(retention, &limits, err));
+	TRY(pipeline_limit_job(api->options.pipeline, job, api_team(request), &limits, err));
+	struct json_writer w = api_reply(response);
+	json_object(&w);
+	json_put_span(&w, "job", job);
+	json_key(&w, "retention");
+	json_object(&w);
+	write_limits(&w, &limits);
+	json_object_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
 }
 
 enum status api_job_pin(void *context, void *worker, const struct http_request *request, struct http_response *response,

@@ -41,6 +41,8 @@ static const struct http_route routes[] = {
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "A CreateTrainingJob document"},
 	{HTTP_GET, "/api/v1/jobs/{job}", SCOPE_READ, ROUTE_WORKER, .handler = api_job_get, .query = "",
 		.summary = "One job: its document and what was derived"},
+	{HTTP_PATCH, "/api/v1/jobs/{job}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_patch, .query = "",
+		.max_body_bytes = SMALL_BYTES, .summary = "Change a job's own limits on its log text"},
 	{HTTP_DELETE, "/api/v1/jobs/{job}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_delete, .query = "",
 		.summary = "Delete a job that ended"},
 	{HTTP_POST, "/api/v1/jobs/{job}/transitions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_transition,
@@ -68,7 +70,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/retention", SCOPE_READ, ROUTE_WORKER, .handler = api_retention_get, .query = "",
 		.summary = "Limits on log text, what is used, and what goes next"},
 	{HTTP_PUT, "/api/v1/retention", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_retention_put, .query = "",
-		.max_body_bytes = SMALL_BYTES, .summary = "Change limits: of the server, a team, a job"},
+		.max_body_bytes = SMALL_BYTES, .summary = "Change limits: of the server, of a team"},
 	{HTTP_POST, "/api/v1/jobs/{job}/pin", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_pin, .query = "",
 		.max_body_bytes = SMALL_BYTES, .summary = "Keep a job's log text whatever the limits, or no longer"},
 

@@ -1,5 +1,6 @@
 #include "app/app.h"
 #include "alert/webhook.h"
+#include "app/commands.h"
 #include "app/control.h"
 #include "app/key_file.h"
 #include "base/clock.h"
@@ -149,6 +150,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 				     ? LOG_BYTES_REMEMBERED
 				     : (uint64_t)options_i64(o, "log-bytes"),
 		.min_free_bytes = (uint64_t)options_i64(o, "min-free-bytes"),
+		.delivery_age_ms = options_i64(o, "delivery-age"),
 		.max_jobs = bytes(o, "max-jobs"),
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),
@@ -339,6 +341,7 @@ enum status app_start(struct app **out, const struct options *options, struct er
 	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
 	TRY(start_server(app, err));
 	say_listening(app);
+	doctor_log(options_text(options, "db"));
 	*out = app;
 	app = NULL;
 	return OK;

@@ -1,6 +1,8 @@
 /* sm-server doctor: what the machine is like where the database lies, and what would hurt. */
 #include "app/commands.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "store/store.h"
 #include "base/iso8601.h"
 
 #include <errno.h>
@@ -13,16 +15,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-enum {
-	SYNCS = 100,
-	MIDDLE = SYNCS / 2,
-	NEARLY_ALL = SYNCS * 99 / 100,
-	SLOW_US = 50000,
-	SYNC_BYTES = 16384,
-	DESCRIPTORS_WANTED = 8192
-};
+enum { SYNCS = 100, START_SYNCS_MS = 20, SLOW_US = 50000, SYNC_BYTES = 16384, DESCRIPTORS_WANTED = 8192 };
 
 static int by_value(const void *a, const void *b)
 {
@@ -31,41 +27,53 @@ static int by_value(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static bool time_syncs(int fd, int64_t took_us[SYNCS])
+/* As many as fit into max_ms, at least one; sorted. 0: it cannot be done. */
+static int time_syncs(int fd, int64_t max_ms, int64_t took_us[SYNCS])
 {
 	static const char pages[SYNC_BYTES];
 
-	for (int i = 0; i < SYNCS; i++) {
+	int64_t until_ms = clock_mono_ms() + max_ms;
+	int count = 0;
+	while (count < SYNCS && (!count || clock_mono_ms() < until_ms)) {
 		int64_t start_ns = clock_mono_ns();
 		if (write(fd, pages, sizeof pages) != sizeof pages || fdatasync(fd) != 0)
-			return false;
-		took_us[i] = (clock_mono_ns() - start_ns) / 1000;
+			return 0;
+		took_us[count++] = (clock_mono_ns() - start_ns) / 1000;
 	}
-	qsort(took_us, SYNCS, sizeof *took_us, by_value);
-	return true;
+	qsort(took_us, (size_t)count, sizeof *took_us, by_value);
+	return count;
+}
+
+static int time_syncs_in(const char *folder, int64_t max_ms, int64_t took_us[SYNCS])
+{
+	char name[PATH_MAX];
+
+	if (snprintf(name, sizeof name, "%s/.smfleet-doctor-%ld", folder, (long)getpid()) >= PATH_MAX)
+		return 0;
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int count = fd >= 0 ? time_syncs(fd, max_ms, took_us) : 0;
+	if (fd >= 0) {
+		int code = errno;
+		close(fd);
+		unlink(name);
+		errno = code;
+	}
+	return count;
 }
 
 /* A commit waits for one of these. */
 static bool tell_syncs(const char *folder)
 {
-	char name[PATH_MAX];
 	int64_t took_us[SYNCS];
+	int count = time_syncs_in(folder, INT64_MAX / 2, took_us);
 
-	if (snprintf(name, sizeof name, "%s/.smfleet-doctor-%ld", folder, (long)getpid()) >= PATH_MAX)
-		return false;
-	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	bool is_good = fd >= 0 && time_syncs(fd, took_us);
-	if (!is_good)
+	if (!count)
 		printf("durable write   FAILED in '%s': %s\n", folder, strerror(errno));
 	else
-		printf("durable write   %.2f ms (p50), %.2f ms (p99)%s\n", (double)took_us[MIDDLE] / 1000,
-			(double)took_us[NEARLY_ALL] / 1000,
-			took_us[NEARLY_ALL] > SLOW_US ? "  SLOW: each commit waits for one" : "");
-	if (fd >= 0) {
-		close(fd);
-		unlink(name);
-	}
-	return is_good;
+		printf("durable write   %.2f ms (p50), %.2f ms (p99)%s\n", (double)took_us[count / 2] / 1000,
+			(double)took_us[count * 99 / 100] / 1000,
+			took_us[count * 99 / 100] > SLOW_US ? "  SLOW: each commit waits for one" : "");
+	return count != 0;
 }
 
 static bool tell_space(const char *folder)
@@ -80,6 +88,16 @@ static bool tell_space(const char *folder)
 	printf("disk            %.1f GB free of %.1f%s\n", free_gb, (double)info.f_blocks * (double)info.f_frsize / 1e9,
 		free_gb < 1 ? "  LOW" : "");
 	return true;
+}
+
+static const char *file_system_of(const char *folder)
+{
+	struct statfs info;
+
+	if (statfs(folder, &info) != 0)
+		return "unknown";
+	const char *name = network_file_system((unsigned long)info.f_type);
+	return name ? name : "local";
 }
 
 static void tell_limits(void)
@@ -114,7 +132,29 @@ int command_doctor(const struct options *options)
 	printf("database        %s%s\n", db, access(db, F_OK) == 0 ? "" : " (not there yet)");
 	bool is_good = tell_syncs(dirname(folder));
 	is_good = tell_space(folder) && is_good;
+	const char *file_system = file_system_of(folder);
+	printf("file system     %s%s\n", file_system,
+		strcmp(file_system, "local") == 0 ? "" : "  REFUSED: SQLite loses data on a network's");
 	tell_limits();
 	tell_clock();
 	return is_good ? EXIT_DONE : EXIT_FAILED;
+}
+
+void doctor_log(const char *db)
+{
+	char folder[PATH_MAX];
+	int64_t took_us[SYNCS];
+	struct statvfs space = {0};
+	struct rlimit files = {0};
+
+	if (snprintf(folder, sizeof folder, "%s", db) >= PATH_MAX)
+		return;
+	const char *place = dirname(folder);
+	int count = time_syncs_in(place, START_SYNCS_MS, took_us);
+	if (statvfs(place, &space) != 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	log_line(LOG_INFO, "machine",
+		"durable_write_ms=%.2f worst_ms=%.2f free_bytes=%" PRIu64 " file_system=%s open_files=%llu",
+		count ? (double)took_us[count / 2] / 1000 : -1.0, count ? (double)took_us[count - 1] / 1000 : -1.0,
+		(uint64_t)space.f_bavail * space.f_frsize, file_system_of(place), (unsigned long long)files.rlim_cur);
 }

@@ -22,3 +22,5 @@ int command_restore(const struct options *options);
 int command_check(const struct options *options);
 int command_migrate(const struct options *options);
 int command_doctor(const struct options *options);
+/* The same in one line of the log, in a few ms, for a start. */
+void doctor_log(const char *db);

@@ -277,6 +277,12 @@ static const struct option_spec options[] = {
 		.fallback = "256MiB",
 		.max = 1024 * GIB,
 		.help = "With less room than this on the disk, lines get 503; nothing is deleted for it."},
+	{.name = "delivery-age",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "30d",
+		.max = 3660LL * 86400000,
+		.help = "Webhook deliveries that were made or given up leave the log after it; 0: they stay."},
 
 	{.name = "webhook-private",
 		.kind = OPTION_FLAG,

@@ -88,35 +88,8 @@ static void wait_for_it(
 	pthread_mutex_unlock(&copying->mutex);
 }
 
-static void keep_first(void *context, const struct store_finding *finding)
-{
-	struct error *err = context;
-
-	if (!err->text[0])
-		error_set(err, ERR_IO, "%s at %llu: %.*s", finding->what, (unsigned long long)finding->at,
-			SPAN_ARGS(finding->text));
-}
-
-static enum status check_copy(const char *path, struct error *err)
-{
-	AUTO_DONE(buf) partial = BUF_INIT(8192);
-	struct error first = {0};
-	struct store_check check = {.found = keep_first, .context = &first};
-	uint64_t problems;
-
-	buf_printf(&partial, "%s.partial", path);
-	buf_append_char(&partial, 0);
-	TRY(buf_status(&partial, err));
-	TRY(store_check(partial.ptr, &check, &problems, err));
-	if (problems)
-		return error_set(err, ERR_IO,
-			"the copy was not kept, because the check found %llu problems in it, as `sm-server check` will in the database: %s",
-			(unsigned long long)problems, first.text);
-	return OK;
-}
-
-static enum status copy_and_check(struct copying *copying,
-	bool (*progress)(void *context, uint64_t left, uint64_t total), void *context, struct error *err)
+static enum status copy_whole(struct copying *copying, bool (*progress)(void *context, uint64_t left, uint64_t total),
+	void *context, struct error *err)
 {
 	TRY(pipeline_push_control(copying->pipeline, &copying->control, err));
 	wait_for_it(copying, progress, context);
@@ -124,7 +97,6 @@ static enum status copy_and_check(struct copying *copying,
 		*err = copying->err;
 		return copying->status;
 	}
-	TRY(check_copy(copying->path, err));
 	return store_backup_finish(copying->backup, err);
 }
 
@@ -141,7 +113,7 @@ enum status pipeline_backup(struct pipeline *pipeline, const char *path,
 	pthread_mutex_init(&copying.mutex, NULL);
 	pthread_cond_init(&copying.moved, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	enum status status = copy_and_check(&copying, progress, context, err);
+	enum status status = copy_whole(&copying, progress, context, err);
 	/* the writer has let it go: it stepped for the last time */
 	store_backup_free(copying.backup);
 	pthread_cond_destroy(&copying.moved);

@@ -36,6 +36,7 @@ struct pipeline_options {
 	uint32_t match_steps; /* a regular expression's limit on one line */
 	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
 	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */
+	int64_t delivery_age_ms; /* settled deliveries go after it; 0: they stay */
 	size_t max_jobs; /* in RAM: being written, or not sealed yet */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;

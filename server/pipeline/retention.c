@@ -14,6 +14,7 @@ enum {
 	BUDGET_MS = 2000,
 	PLAN_MS = 60 * 1000, /* ages, sizes, forecast */
 	SLICE_BLOCKS = 32, /* about 4 MB of pages go to the free list in one transaction */
+	SIZE_BLOCKS = 32 * SLICE_BLOCKS, /* chosen by one look at all blocks of a job over its limit of size */
 	SWEEP_ROWS = 64,
 	VACUUM_PAGES = 500,
 	VACUUM_FROM_PAGES = 4096, /* what is free below this is used again soon */
@@ -45,10 +46,9 @@ static enum status look_at_disk(struct pipeline *pipeline, struct error *err)
 	return OK;
 }
 
-/* ---- a slice ---- */
+/* ---- slices ---- */
 
 struct slice {
-	struct pipeline *pipeline;
 	struct text_deletion deletion;
 	size_t deleted;
 };
@@ -60,14 +60,25 @@ static enum status write_slice(void *context, struct store_tx *tx, struct error 
 	return store_delete_text(tx, &slice->deletion, &slice->deleted, err);
 }
 
-static enum status delete_slice(struct pipeline *pipeline, const struct expendable *job, const char *reason,
-	uint64_t keep_bytes, size_t *deleted, struct error *err)
+static enum status delete_some(struct pipeline *pipeline, struct store_reader *reader, const struct expendable *job,
+	const char *reason, uint64_t keep_bytes, size_t *deleted, struct error *err)
 {
-	struct slice slice = {pipeline, {job->job_id, clock_wall_ms(), span_from(reason), keep_bytes, SLICE_BLOCKS}, 0};
+	AUTO(arena) arena = arena_new();
+	struct doomed_block *blocks;
+	size_t count;
 
-	TRY(pipeline_execute(pipeline, write_slice, &slice, err));
-	*deleted = slice.deleted;
-	atomic_fetch_add(&pipeline->figures.expired_blocks, slice.deleted);
+	*deleted = 0;
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_doomed(
+		reader, arena, job->job_id, keep_bytes, keep_bytes ? SIZE_BLOCKS : SLICE_BLOCKS, &blocks, &count, err));
+	for (size_t at = 0; at < count; at += SLICE_BLOCKS) {
+		struct slice slice = {.deletion = {job->job_id, clock_wall_ms(), span_from(reason), blocks + at,
+					      count - at < SLICE_BLOCKS ? count - at : SLICE_BLOCKS}};
+		TRY(pipeline_execute(pipeline, write_slice, &slice, err));
+		*deleted += slice.deleted;
+		atomic_fetch_add(&pipeline->figures.expired_blocks, slice.deleted);
+	}
 	return OK;
 }
 
@@ -98,8 +109,8 @@ static bool is_whole(struct pipeline *pipeline, struct span name)
 	return whole;
 }
 
-static enum status keep_budget(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
-	bool *has_more, struct error *err)
+static enum status keep_budget(
+	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	uint64_t used, budget = atomic_load(&pipeline->figures.log_bytes_limit);
@@ -112,11 +123,10 @@ static enum status keep_budget(struct pipeline *pipeline, struct retention_state
 	atomic_store(&pipeline->figures.used_bytes, used);
 	if (!budget || used <= budget)
 		return OK;
-	TRY(store_read_expendable(reader, arena, state->after_ms, state->after_id, clock_wall_ms() - day_ms, PAGE_JOBS,
-		&jobs, &count, err));
+	TRY(store_read_expendable(reader, arena, 0, 0, clock_wall_ms() - day_ms, PAGE_JOBS, &jobs, &count, err));
 	for (size_t i = 0; i < count && !deleted; i++)
 		if (is_whole(pipeline, jobs[i].name)) {
-			TRY(delete_slice(pipeline, &jobs[i], "budget", 0, &deleted, err));
+			TRY(delete_some(pipeline, reader, &jobs[i], "budget", 0, &deleted, err));
 			log_line(LOG_INFO, "text_expired", "job=\"%.*s\" blocks=%zu reason=budget",
 				SPAN_ARGS(jobs[i].name), deleted);
 		}
@@ -140,8 +150,8 @@ static struct retention limits_of(const struct expendable *job, const struct tea
 	return limits;
 }
 
-static enum status keep_limits(struct pipeline *pipeline, const struct expendable *job, const struct retention *limits,
-	bool *has_more, struct error *err)
+static enum status keep_limits(struct pipeline *pipeline, struct store_reader *reader, const struct expendable *job,
+	const struct retention *limits, bool *has_more, struct error *err)
 {
 	bool is_old = limits->max_age_ms && job->ended_ms < clock_wall_ms() - limits->max_age_ms;
 	bool is_big = limits->max_bytes && job->text_bytes > limits->max_bytes;
@@ -149,7 +159,7 @@ static enum status keep_limits(struct pipeline *pipeline, const struct expendabl
 
 	if ((!is_old && !is_big) || !is_whole(pipeline, job->name))
 		return OK;
-	TRY(delete_slice(pipeline, job, is_old ? "age" : "size", is_old ? 0 : limits->max_bytes, &deleted, err));
+	TRY(delete_some(pipeline, reader, job, is_old ? "age" : "size", is_old ? 0 : limits->max_bytes, &deleted, err));
 	*has_more = *has_more || deleted;
 	return OK;
 }
@@ -287,10 +297,11 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 		TRY(store_read_expendable(
 			reader, arena, after_ms, after_id, clock_wall_ms() - day_ms, PAGE_JOBS, &jobs, &count, err));
 		for (size_t i = 0; i < count && !*has_more; i++) {
+			TRY(store_weigh_text(reader, &jobs[i], err));
 			struct retention limits = limits_of(&jobs[i], teams, team_count);
 			int64_t due = due_ms(&jobs[i], &limits, growth_a_day,
 				budget ? (double)budget - (double)used : INFINITY, ahead);
-			TRY(keep_limits(pipeline, &jobs[i], &limits, has_more, err));
+			TRY(keep_limits(pipeline, reader, &jobs[i], &limits, has_more, err));
 			TRY(plan_job(pipeline, reader, &jobs[i], due, err));
 			ahead += (double)jobs[i].stored_bytes;
 			after_ms = jobs[i].ended_ms;
@@ -325,6 +336,7 @@ static enum status clean(struct pipeline *pipeline, struct store_reader *reader,
 		TRY(pipeline_execute(pipeline, write_sweep, &has_dead, err));
 		*has_more = *has_more || has_dead;
 	}
+	TRY(deliveries_trim(pipeline, reader, has_more, err));
 	TRY(store_figures(reader, &figures, err));
 	queue_size(pipeline->queue, &waiting, &waiting_bytes);
 	if (figures.freelist_count < VACUUM_FROM_PAGES || waiting)
@@ -356,7 +368,7 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 		state->budget_ms = state->plan_ms = 0;
 	if (!is_due(&state->budget_ms, BUDGET_MS))
 		return OK;
-	TRY(keep_budget(pipeline, state, reader, has_more, err));
+	TRY(keep_budget(pipeline, reader, has_more, err));
 	TRY(clean(pipeline, reader, has_more, err));
 	if (is_due(&state->plan_ms, PLAN_MS)) {
 		bool limits_have_more = false;

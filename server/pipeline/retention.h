@@ -9,7 +9,6 @@
 
 struct retention_state {
 	int64_t disk_ms, budget_ms, plan_ms; /* monotonic: when each was looked at last */
-	int64_t after_ms, after_id; /* jobs up to here, in order of their end, have no text any more */
 };
 
 /* Looks at what is due, and does at most one slice; *has_more: call again soon. */
@@ -18,3 +17,7 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 
 /* Before the first look: the writer runs already. */
 enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
+
+/* Deletes a slice of settled deliveries that are too old; *has_more is set when it did. */
+enum status deliveries_trim(
+	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err) MUST_CHECK;

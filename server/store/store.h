@@ -287,23 +287,38 @@ struct expendable {
 	struct span name;
 	struct span team;
 	int64_t ended_ms; /* its end; of one that nobody ended: its last line's time */
+	struct retention retention; /* its own */
+	/* store_weigh_text: */
 	uint64_t stored_bytes; /* what its blocks take */
 	uint64_t text_bytes; /* what its text was, as sent */
-	struct retention retention; /* its own */
 };
 /* Oldest end first, from behind (after_ms, after_id) on. silent_before_ms: one that nobody ended counts as ended when its last
  * line is older. */
 enum status store_read_expendable(struct store_reader *reader, struct arena *arena, int64_t after_ms, int64_t after_id,
 	int64_t silent_before_ms, size_t limit, struct expendable **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* Reads every block's row of the job: not for each slice. */
+enum status store_weigh_text(struct store_reader *reader, struct expendable *row, struct error *err) MUST_CHECK;
+
+struct doomed_block {
+	uint32_t stream_id;
+	uint64_t first_line, line_count;
+	uint64_t raw_bytes;
+	int64_t first_ms, last_ms;
+};
+/* Up to `limit` blocks that must go so that keep_bytes of text as sent stay, each stream's from its front. 0: all must go, in
+ * any order of streams; else the oldest first, for which every block's row of the job is read. */
+enum status store_read_doomed(struct store_reader *reader, struct arena *arena, int64_t job_id, uint64_t keep_bytes,
+	size_t limit, struct doomed_block **out, size_t *count, struct error *err) MUST_CHECK;
+
 struct text_deletion {
 	int64_t job_id;
 	int64_t now_ms;
 	struct span reason; /* "budget", "age", "size" */
-	uint64_t keep_bytes; /* of text as sent: the newest stay; 0: all go */
-	size_t max_blocks; /* in this transaction */
+	const struct doomed_block *blocks; /* chosen by a reader: the writer's transaction looks for nothing */
+	size_t count;
 };
-/* Deletes the oldest blocks; *deleted: how many. */
+/* *deleted: how many were still there. */
 enum status store_delete_text(
 	struct store_tx *tx, const struct text_deletion *deletion, size_t *deleted, struct error *err) MUST_CHECK;
 
@@ -322,6 +337,8 @@ enum status store_read_expired(struct store_reader *reader, struct arena *arena,
 /* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
 enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
 /* What the file system that the database is on has free for us, in bytes. */
+/* "NFS", "Lustre" …, where a database is refused; NULL: not a network's. magic as from statfs. */
+const char *network_file_system(unsigned long magic);
 enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
 /* ---- pyramids: what charts read instead of points ---- */
 struct pyramid_row {
@@ -433,6 +450,10 @@ enum status store_read_due_deliveries(struct store_reader *reader, struct arena 
 	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
 /* When the next pending one is due; INT64_MAX: none is pending. */
 enum status store_next_delivery_ms(struct store_reader *reader, int64_t *next_ms, struct error *err) MUST_CHECK;
+/* When the oldest of the done and dead was settled; INT64_MAX: there is none. */
+enum status store_oldest_settled_ms(struct store_reader *reader, int64_t *done_ms, struct error *err) MUST_CHECK;
+/* Deletes up to `limit` that were settled before that. */
+enum status store_delete_settled(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err) MUST_CHECK;
 enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
 	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
 
@@ -482,9 +503,10 @@ enum status store_check(
 struct store_backup;
 enum status store_backup_begin(
 	struct store_backup **out, struct store *store, const char *path, struct error *err) MUST_CHECK;
-/* Copies some pages; *left 0: all are there, in PATH.partial, which may be looked at before it is put in place by finish. */
+/* Copies some pages; *left 0: all are there, in PATH.partial. */
 enum status store_backup_step(
 	struct store_backup *backup, size_t pages, uint64_t *left, uint64_t *total, struct error *err) MUST_CHECK;
+/* Checks the copy (store_check) and puts it in place. */
 enum status store_backup_finish(struct store_backup *backup, struct error *err) MUST_CHECK; /* any thread; not freed */
 void store_backup_free(struct store_backup *backup); /* unfinished: leaves nothing behind */
 /* The same without a server: takes the lock (ERR_CONFLICT: a server has it). */

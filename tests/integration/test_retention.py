@@ -82,17 +82,17 @@ def test_a_pin_keeps_and_without_it_the_text_goes(filled):
 def test_limits_of_age_and_size_of_server_team_and_job(filled):
     reply = filled.put("/api/v1/retention", json={"max_age_days": 35})
     assert reply.body["max_age_days"] == 35
-    filled.put("/api/v1/retention", json={"job": "old", "max_age_days": 20})
+    assert filled.patch("/api/v1/jobs/old", json={"retention": {"max_age_days": 20}}).body == {"job": "old", "retention": {"max_age_days": 20}}
     wait_until(lambda: first_line(filled, "old").status == 410, what="the job's own age limit")
     assert "age" in first_line(filled, "old").body["detail"]
     assert first_line(filled, "new").status == 200 and first_line(filled, "pinned").status == 200
-    filled.put("/api/v1/retention", json={"job": "new", "max_bytes": 1000})
+    filled.patch("/api/v1/jobs/new", json={"retention": {"max_bytes": 1000}})
     wait_until(lambda: first_line(filled, "new").status == 410, what="the job's size limit")
     assert "size" in first_line(filled, "new").body["detail"]
 
 
 def test_what_will_go_within_a_week_is_said_before(filled):
-    filled.put("/api/v1/retention", json={"job": "old", "max_age_days": 33})
+    filled.patch("/api/v1/jobs/old", json={"retention": {"max_age_days": 33}})
 
     def told():
         rows = filled.get("/api/v1/incidents?kind=retention_due").body["incidents"]
@@ -104,10 +104,17 @@ def test_what_will_go_within_a_week_is_said_before(filled):
 
 def test_bad_limits_are_refused(server):
     for body, field in (({"max_age_days": -1}, "max_age_days"), ({"max_age_days": "x"}, "max_age_days"),
-            ({"log_bytes": -5}, "log_bytes"), ({"max_bytes": -1}, "max_bytes"), ({"job": "a", "team": "b"}, "team")):
+            ({"log_bytes": -5}, "log_bytes"), ({"max_bytes": -1}, "max_bytes"), ({"job": "a", "max_bytes": 1}, "job")):
         reply = server.put("/api/v1/retention", json=body)
         assert reply.status == 422 and reply.body["field"] == field, (body, reply)
-    assert server.put("/api/v1/retention", json={"job": "nobody", "max_bytes": 1}).status == 404
+    server.send("a", "line")
+    for body, field in (({}, "retention"), ({"tags": []}, "retention"), ({"retention": 5}, "retention"),
+            ({"retention": {}, "tags": []}, "retention"), ({"retention": {"max_age_days": 36501}}, "max_age_days"),
+            ({"retention": {"max_bytes": -1}}, "max_bytes")):
+        reply = server.patch("/api/v1/jobs/a", json=body)
+        assert reply.status == 422 and reply.body["field"] == field, (body, reply)
+    assert server.patch("/api/v1/jobs/a", json={"retention": None}).body == {"job": "a", "retention": {}}
+    assert server.patch("/api/v1/jobs/nobody", json={"retention": {"max_bytes": 1}}).status == 404
     assert server.post("/api/v1/jobs/nobody/pin", json={}).status == 404
 
 

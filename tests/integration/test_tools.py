@@ -1,6 +1,7 @@
 """The tools around the file: check, backup, restore, migrate, doctor, beside a running server and without one."""
 
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -95,7 +96,7 @@ def test_a_backup_under_load_is_whole_and_comes_back(filled, tmp_path):
     finally:
         is_over.set()
         sender.join()
-    assert copy.stat().st_mode & 0o777 == 0o600 and not list(tmp_path.glob("*.partial"))
+    assert copy.stat().st_mode & 0o777 == 0o600 and not list(tmp_path.glob("*.partial*"))
     want = [row["text"] for row in filled.lines("gpt")]
     folder = tmp_path / "restored"
     folder.mkdir()
@@ -129,6 +130,20 @@ def test_a_backup_without_a_server_and_dated_ones(filled, tmp_path):
         every.stdout.close()
 
 
+def test_a_copy_of_a_damaged_database_is_not_kept(filled, tmp_path):
+    wait_until_sealed(filled, 6000)
+    filled.stop()
+    with sqlite3.connect(filled.database) as database:
+        database.execute("UPDATE blocks SET data = x'ff' WHERE rowid = (SELECT min(rowid) FROM blocks)")
+    database.close()
+    copy = tmp_path / "copies" / "copy.db"
+    copy.parent.mkdir()
+    assert "the copy was not kept" in run(filled, "backup", str(copy), expect=1)
+    filled.start()
+    assert "the copy was not kept" in run(filled, "backup", str(copy), expect=4)
+    assert list(copy.parent.iterdir()) == []
+
+
 def test_a_restore_refuses_a_live_a_present_and_a_damaged_database(filled, tmp_path):
     copy = tmp_path / "copy.db"
     run(filled, "backup", str(copy))
@@ -151,7 +166,7 @@ def test_a_backup_that_cannot_be_written_says_why_and_leaves_nothing(filled, tmp
     text = run(filled, "backup", str(tmp_path / "nowhere" / "copy.db"), expect=4)
     assert "nowhere" in text
     assert filled.get("/api/v1/jobs/gpt").status == 200
-    assert not list(tmp_path.glob("**/*.partial"))
+    assert not list(tmp_path.glob("**/*.partial*"))
 
 
 def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
@@ -160,6 +175,7 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
     with sqlite3.connect(filled.database) as database: # as the first version left it
         for table in ("pyramids", "pyramid_rows", "log_filters", "job_retention", "team_retention", "expired_text", "dead_jobs"):
             database.execute(f"DROP TABLE {table}")
+        database.execute("DROP INDEX deliveries_settled")
         database.execute("PRAGMA user_version=1")
     database.close()
     plan = run(filled, "migrate", "--plan")
@@ -173,5 +189,7 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
 
 def test_doctor_tells_what_the_machine_is_like(filled):
     text = run(filled, "doctor")
-    for word in ("durable write", "disk", "open files", "clock"):
+    for word in ("durable write", "disk", "file system     local", "open files", "clock"):
         assert word in text
+    wait_until(lambda: re.search(r"machine durable_write_ms=\d+\.\d+ worst_ms=\d+\.\d+ free_bytes=\d+ file_system=local open_files=\d+",
+        filled.log_text()), what="the same in one line at the start")

@@ -225,3 +225,12 @@ def test_webhooks_that_are_wrong(server):
     assert server.delete(f"/api/v1/webhooks/{made['id']}").status == 204
     assert server.delete(f"/api/v1/webhooks/{made['id']}").status == 404
     assert server.get("/api/v1/webhooks").body["webhooks"] == []
+
+
+def test_settled_deliveries_leave_the_log_by_age(make_server, receiver):
+    server = make_server("--delivery-age", "1s")
+    webhook = add_webhook(server, receiver)
+    spike(server, "j")
+    receiver.wait_for(1)
+    wait_until(lambda: server.get(f"/api/v1/webhooks/{webhook}/deliveries").body["deliveries"] == [], what="the delivery to leave the log")
+    assert server.get("/api/v1/incidents").body["incidents"], "the incident stays"

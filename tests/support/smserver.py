@@ -282,6 +282,9 @@ class Server:
     def put(self, path, body=None, **options):
         return self.request("PUT", path, body, **options)
 
+    def patch(self, path, body=None, **options):
+        return self.request("PATCH", path, body, **options)
+
     def delete(self, path, **options):
         return self.request("DELETE", path, **options)
 

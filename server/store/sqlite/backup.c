@@ -64,10 +64,53 @@ static enum status put_in_place(const char *partial, const char *path, struct er
 	return sync_folder_of(path, err);
 }
 
+/* What a connection leaves beside a file, and what would be read into the next one of its name. */
+static void remove_logs(const char *path)
+{
+	static const char *const suffixes[] = {"-wal", "-shm"};
+
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		AUTO_MEM char *name = path_with(path, suffixes[i]);
+		if (name)
+			unlink(name);
+	}
+}
+
+static void remove_partial(const char *partial)
+{
+	unlink(partial);
+	remove_logs(partial);
+}
+
+static void keep_first(void *context, const struct store_finding *finding)
+{
+	struct error *err = context;
+
+	if (!err->text[0])
+		error_set(err, ERR_IO, "%s at %llu: %.*s", finding->what, (unsigned long long)finding->at,
+			SPAN_ARGS(finding->text));
+}
+
+/* A copy that is damaged is worth nothing on the day it is needed. */
+static enum status check_copy(const char *partial, struct error *err)
+{
+	struct error first = {0};
+	struct store_check check = {.found = keep_first, .context = &first};
+	uint64_t problems;
+
+	TRY(store_check(partial, &check, &problems, err));
+	remove_logs(partial);
+	if (problems)
+		return error_set(err, ERR_IO,
+			"the copy was not kept, because the check found %llu problems in it, as `sm-server check` will in the database: %s",
+			(unsigned long long)problems, first.text);
+	return OK;
+}
+
 /* An empty file of the owner's alone: SQLite would make it as the umask says. */
 static enum status make_private(const char *path, struct error *err)
 {
-	unlink(path);
+	remove_partial(path);
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, MODE);
 
 	if (fd < 0)
@@ -87,7 +130,7 @@ void store_backup_free(struct store_backup *backup)
 	if (backup->copy)
 		sqlite3_close(backup->copy);
 	if (backup->partial)
-		unlink(backup->partial);
+		remove_partial(backup->partial);
 	mem_free(backup->partial);
 	mem_free(backup->path);
 	mem_free(backup);
@@ -152,6 +195,7 @@ enum status store_backup_step(
 
 enum status store_backup_finish(struct store_backup *backup, struct error *err)
 {
+	TRY(check_copy(backup->partial, err));
 	TRY(put_in_place(backup->partial, backup->path, err));
 	mem_free(backup->partial);
 	backup->partial = NULL;
@@ -187,9 +231,11 @@ enum status store_backup_offline(const char *path, const char *copy_path, struct
 	if (status == OK)
 		status = vacuum_into(path, partial, err);
 	if (status == OK)
+		status = check_copy(partial, err);
+	if (status == OK)
 		status = put_in_place(partial, copy_path, err);
 	if (status != OK)
-		unlink(partial);
+		remove_partial(partial);
 	lock_release(lock);
 	return status;
 }
@@ -257,7 +303,7 @@ static enum status restore_locked(const char *copy_path, const char *path, bool 
 	if (status == OK)
 		status = put_in_place(partial, path, err);
 	if (status != OK)
-		unlink(partial);
+		remove_partial(partial);
 	return status;
 }
 

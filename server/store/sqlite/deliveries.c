@@ -129,6 +129,31 @@ enum status store_next_delivery_ms(struct store_reader *reader, int64_t *next_ms
 	return OK;
 }
 
+enum status store_oldest_settled_ms(struct store_reader *reader, int64_t *done_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(
+		&s, reader, "SELECT done_ms FROM deliveries WHERE state <> 0 ORDER BY done_ms LIMIT 1", err));
+	TRY(statement_step(&s, &has_row, err));
+	*done_ms = has_row ? column_i64(&s) : INT64_MAX;
+	return OK;
+}
+
+enum status store_delete_settled(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"DELETE FROM deliveries WHERE delivery_id IN (SELECT delivery_id FROM deliveries"
+		" WHERE state <> 0 AND done_ms < ? ORDER BY done_ms LIMIT ?)",
+		err));
+	bind_i64(&s, before_ms);
+	bind_u64(&s, limit);
+	return statement_run(&s, err);
+}
+
 enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
 	struct delivery_row **out, size_t *count, struct error *err)
 {

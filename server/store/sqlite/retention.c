@@ -87,7 +87,7 @@ enum status store_read_team_retentions(
 
 /* ---- who goes next ---- */
 
-static enum status weigh(struct store_reader *reader, struct expendable *row, struct error *err)
+enum status store_weigh_text(struct store_reader *reader, struct expendable *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
@@ -100,7 +100,7 @@ static enum status weigh(struct store_reader *reader, struct expendable *row, st
 	TRY(statement_step(&s, &has_row, err));
 	row->stored_bytes = column_u64(&s);
 	row->text_bytes = column_u64(&s);
-	return store_read_job_retention(reader, row->job_id, &row->retention, err);
+	return OK;
 }
 
 /* A place in the order (ended, job) and the jobs behind it that hold text. */
@@ -141,7 +141,7 @@ enum status store_read_expendable(struct store_reader *reader, struct arena *are
 		TRY(statement_step(&s, &has_row, err));
 	}
 	for (size_t i = 0; i < used; i++)
-		TRY(weigh(reader, &rows[i], err));
+		TRY(store_read_job_retention(reader, rows[i].job_id, &rows[i].retention, err));
 	*out = rows;
 	*count = used;
 	return OK;
@@ -149,16 +149,9 @@ enum status store_read_expendable(struct store_reader *reader, struct arena *are
 
 /* ---- deletion ---- */
 
-struct doomed {
-	int64_t rowid;
-	uint32_t stream_id;
-	uint64_t first_line, line_count, raw_bytes;
-	int64_t first_ms, last_ms;
-};
-
 /* The later of two deletions in a stream stands: lines go from the front, so it holds what the earlier one said, too. */
 static enum status note_expired(
-	struct store_tx *tx, const struct text_deletion *deletion, const struct doomed *block, struct error *err)
+	struct store_tx *tx, const struct text_deletion *deletion, const struct doomed_block *block, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
@@ -180,39 +173,60 @@ static enum status note_expired(
 	return statement_run(&s, err);
 }
 
-static enum status delete_block(
-	struct store_tx *tx, const struct text_deletion *deletion, const struct doomed *block, struct error *err)
+/* By its key and size: a job that was deleted meanwhile has lost it already, and needs no note. */
+static enum status delete_block(struct store_tx *tx, const struct text_deletion *deletion,
+	const struct doomed_block *block, size_t *deleted, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	struct block_row row = {
 		.job_id = deletion->job_id, .stream_id = block->stream_id, .first_line = block->first_line};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM blocks WHERE rowid = ?", err));
-	bind_i64(&s, block->rowid);
+	TRY(statement_open(&s, tx_on(tx),
+		"DELETE FROM blocks WHERE job_id = ? AND stream_id = ? AND first_line = ? AND line_count = ?", err));
+	bind_i64(&s, row.job_id);
+	bind_i64(&s, row.stream_id);
+	bind_u64(&s, row.first_line);
+	bind_u64(&s, block->line_count);
 	TRY(statement_run(&s, err));
+	if (!sqlite3_changes(tx_on(tx)->db))
+		return OK;
+	(*deleted)++;
 	TRY(log_filter_put(tx, &row, err));
 	return note_expired(tx, deletion, block, err);
 }
 
-static enum status read_doomed(struct store_tx *tx, struct arena *arena, const struct text_deletion *deletion,
-	struct doomed **out, size_t *count, struct error *err)
+enum status store_delete_text(
+	struct store_tx *tx, const struct text_deletion *deletion, size_t *deleted, struct error *err)
+{
+	*deleted = 0;
+	for (size_t i = 0; i < deletion->count; i++)
+		TRY(delete_block(tx, deletion, &deletion->blocks[i], deleted, err));
+	return OK;
+}
+
+#define DOOMED                                                                                                         \
+	"SELECT stream_id, first_line, line_count, raw_bytes, first_ms, last_ms FROM blocks WHERE job_id = ?1 ORDER BY"
+/* last_ms of a stream's blocks may go back; they go from its front all the same. */
+#define DOOMED_BY_AGE DOOMED " max(last_ms) OVER (PARTITION BY stream_id ORDER BY first_line), stream_id, first_line"
+#define DOOMED_BY_KEY DOOMED " stream_id, first_line LIMIT ?2"
+
+static enum status read_doomed(struct store_reader *reader, struct arena *arena, int64_t job_id, const size_t *limit,
+	struct doomed_block **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct doomed *rows = NULL;
+	struct doomed_block *rows = NULL;
 	size_t used = 0, cap = 0;
 	bool has_row;
 
-	/* oldest first, and within a stream always from its front: last_ms of a stream's blocks may go back */
-	TRY(statement_open(&s, tx_on(tx),
-		"SELECT rowid, stream_id, first_line, line_count, raw_bytes, first_ms, last_ms FROM blocks WHERE job_id = ?"
-		" ORDER BY max(last_ms) OVER (PARTITION BY stream_id ORDER BY first_line), stream_id, first_line",
-		err));
-	bind_i64(&s, deletion->job_id);
+	TRY(statement_open(&s, reader, limit ? DOOMED_BY_KEY : DOOMED_BY_AGE, err));
+	bind_i64(&s, job_id);
+	if (limit)
+		bind_u64(&s, *limit);
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
 			return error_set(err, ERR_MEMORY, "out of memory");
-		rows[used] = (struct doomed){.rowid = column_i64(&s), .stream_id = column_u32(&s)};
+		rows[used] = (struct doomed_block){.stream_id = column_u32(&s)};
 		rows[used].first_line = column_u64(&s);
 		rows[used].line_count = column_u64(&s);
 		rows[used].raw_bytes = column_u64(&s);
@@ -225,25 +239,19 @@ static enum status read_doomed(struct store_tx *tx, struct arena *arena, const s
 	return OK;
 }
 
-enum status store_delete_text(
-	struct store_tx *tx, const struct text_deletion *deletion, size_t *deleted, struct error *err)
+enum status store_read_doomed(struct store_reader *reader, struct arena *arena, int64_t job_id, uint64_t keep_bytes,
+	size_t limit, struct doomed_block **out, size_t *count, struct error *err)
 {
-	AUTO(arena) arena = arena_new();
-	struct doomed *blocks;
+	struct doomed_block *rows;
 	uint64_t left = 0;
-	size_t count;
+	size_t found;
 
-	*deleted = 0;
-	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(read_doomed(tx, arena, deletion, &blocks, &count, err));
-	for (size_t i = 0; i < count; i++)
-		left += blocks[i].raw_bytes;
-	for (size_t i = 0; i < count && *deleted < deletion->max_blocks && left > deletion->keep_bytes; i++) {
-		TRY(delete_block(tx, deletion, &blocks[i], err));
-		left -= blocks[i].raw_bytes;
-		(*deleted)++;
-	}
+	TRY(read_doomed(reader, arena, job_id, keep_bytes ? NULL : &limit, &rows, &found, err));
+	for (size_t i = 0; i < found; i++)
+		left += rows[i].raw_bytes;
+	*out = rows;
+	for (*count = 0; *count < found && *count < limit && (!keep_bytes || left > keep_bytes); (*count)++)
+		left -= rows[*count].raw_bytes;
 	return OK;
 }
 

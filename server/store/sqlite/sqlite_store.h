@@ -62,8 +62,6 @@ enum status connection_failure(struct store_reader *on, int code, struct error *
 /* Past the deadline of its reads. */
 bool connection_is_late(const struct store_reader *on);
 char *path_with(const char *path, const char *suffix) __attribute__((warn_unused_result)); /* NULL: out of memory */
-/* "NFS", "Lustre" …; NULL: not a network's. magic as from statfs. */
-const char *network_file_system(unsigned long magic);
 
 /* ---- lock.c ---- */
 /* *fd stays open while the lock is held; ERR_CONFLICT names the owner. */

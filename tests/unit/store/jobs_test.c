@@ -213,7 +213,8 @@ TEST(definitions_are_kept_by_generation)
 
 static void expire_a_line(struct harness *h, int64_t job, uint32_t stream)
 {
-	struct text_deletion deletion = {.job_id = job, .reason = SPAN("age"), .max_blocks = 1};
+	struct doomed_block doomed = {.stream_id = stream, .line_count = 1, .raw_bytes = 1};
+	struct text_deletion deletion = {.job_id = job, .reason = SPAN("age"), .blocks = &doomed, .count = 1};
 	struct block_row block = {.job_id = job, .stream_id = stream, .line_count = 1, .raw_bytes = 1};
 	size_t deleted;
 

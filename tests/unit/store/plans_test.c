@@ -6,6 +6,7 @@ static const char *const allowed[] = {
 	"SCAN CONSTANT ROW", "SCAN webhooks", "SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
+	"SCAN deliveries USING INDEX deliveries_settled", /* LIMIT 1, in its order */
 	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
 	"SCAN incidents USING INDEX incidents_open", /* the open ones alone */
 };
@@ -54,6 +55,7 @@ static void call_writers(struct harness *h)
 	struct stream_row stream = {.name = SPAN("s")};
 	struct series_row series = {.stream_id = 1, .metric = SPAN("loss")};
 	struct incident_news news;
+	size_t count;
 
 	for (int again = 0; again < 2; again++) { /* inserts, then updates */
 		CHECK_OK(store_put_job(h->tx, &job, &err));
@@ -77,6 +79,12 @@ static void call_writers(struct harness *h)
 	}
 	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
 	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
+	CHECK_OK(store_delete_settled(h->tx, 1, 10, &err));
+	struct doomed_block doomed = {.line_count = 1};
+	CHECK_OK(store_delete_text(h->tx,
+		&(struct text_deletion){.job_id = 1, .reason = SPAN("age"), .blocks = &doomed, .count = 1}, &count,
+		&err));
+	CHECK_INT(count, 1);
 	CHECK_OK(store_acknowledge_incident(h->tx, 1, 1, 1, &err));
 	CHECK_OK(store_delete_token(h->tx, SPAN("t"), &err));
 	CHECK_OK(store_delete_webhook(h->tx, 1, &err));
@@ -125,6 +133,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK(store_read_webhook(on, arena, 1, &(struct webhook_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_due_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
 	CHECK_OK(store_next_delivery_ms(on, &ms, &err));
+	CHECK_OK(store_oldest_settled_ms(on, &ms, &err));
+	CHECK_OK(store_read_doomed(on, arena, 1, 0, 5, (struct doomed_block **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
 	CHECK_OK(store_read_tokens(on, arena, (struct token_row **)&rows, &count, &err));
 	CHECK_OK(store_read_setting(on, arena, "k", &span, &err));

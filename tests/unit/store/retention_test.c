@@ -61,6 +61,7 @@ TEST(the_oldest_end_comes_first_without_pinned_running_and_empty_jobs)
 	CHECK_SPAN(rows[0].name, SPAN("early"));
 	CHECK_SPAN(rows[1].name, SPAN("silent"));
 	CHECK_SPAN(rows[2].name, SPAN("late"));
+	CHECK_OK(store_weigh_text(h.reader, &rows[0], &err));
 	CHECK_INT(rows[0].stored_bytes, 10);
 	CHECK_INT(rows[0].text_bytes, 100);
 	CHECK_INT(rows[0].retention.max_age_ms, 5);
@@ -76,11 +77,17 @@ TEST(the_oldest_end_comes_first_without_pinned_running_and_empty_jobs)
 
 static size_t delete_text(struct harness *h, int64_t job, uint64_t keep_bytes, size_t max_blocks)
 {
-	struct text_deletion deletion = {job, 77, SPAN("budget"), keep_bytes, max_blocks};
-	size_t deleted;
+	struct text_deletion deletion = {.job_id = job, .now_ms = 77, .reason = SPAN("budget")};
+	struct doomed_block *blocks;
+	size_t deleted, again;
 
+	CHECK_OK(store_read_doomed(h->reader, h->arena, job, keep_bytes, max_blocks, &blocks, &deletion.count, &err));
+	deletion.blocks = blocks;
 	harness_begin(h);
 	CHECK_OK(store_delete_text(h->tx, &deletion, &deleted, &err));
+	CHECK_INT(deleted, deletion.count);
+	CHECK_OK(store_delete_text(h->tx, &deletion, &again, &err)); /* as if the job went in between */
+	CHECK_INT(again, 0);
 	harness_commit(h);
 	return deleted;
 }

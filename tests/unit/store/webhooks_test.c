@@ -170,6 +170,46 @@ TEST(a_webhook_that_is_off_keeps_its_messages)
 	harness_done(&h);
 }
 
+TEST(settled_deliveries_go_by_age_and_pending_ones_stay)
+{
+	struct harness h = harness_new();
+	struct delivery_row *rows = NULL;
+	int64_t oldest_ms;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t a = put_webhook(&h, "https://a/");
+	for (int64_t i = 0; i < 4; i++) {
+		struct delivery_row row = put_delivery(&h, a, 1, 1);
+		row.state = i % 2 ? DELIVERY_DONE : DELIVERY_DEAD;
+		row.done_ms = 100 + i;
+		CHECK_OK(store_put_delivery(h.tx, &row, &err));
+	}
+	struct delivery_row pending = put_delivery(&h, a, 2, 1);
+	harness_commit(&h);
+	CHECK_OK(store_oldest_settled_ms(h.reader, &oldest_ms, &err));
+	CHECK_INT(oldest_ms, 100);
+	harness_begin(&h);
+	CHECK_OK(store_delete_settled(h.tx, 102, 1, &err));
+	harness_commit(&h);
+	CHECK_OK(store_oldest_settled_ms(h.reader, &oldest_ms, &err));
+	CHECK_INT(oldest_ms, 101);
+	harness_begin(&h);
+	CHECK_OK(store_delete_settled(h.tx, 103, 10, &err)); /* the one settled at 103 is not older */
+	harness_commit(&h);
+	CHECK_OK(store_oldest_settled_ms(h.reader, &oldest_ms, &err));
+	CHECK_INT(oldest_ms, 103);
+	harness_begin(&h);
+	CHECK_OK(store_delete_settled(h.tx, INT64_MAX, 10, &err));
+	harness_commit(&h);
+	CHECK_OK(store_oldest_settled_ms(h.reader, &oldest_ms, &err));
+	CHECK(oldest_ms == INT64_MAX);
+	CHECK_OK(store_read_deliveries(h.reader, h.arena, a, 10, &rows, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_INT(rows[0].delivery_id, pending.delivery_id);
+	harness_done(&h);
+}
+
 TEST(a_delivery_of_a_deleted_webhook_is_gone)
 {
 	struct harness h = harness_new();

@@ -1,0 +1,138 @@
+"""A disk that fills and has room again, and kill -9 in the middle of work on the file."""
+
+import json
+import os
+import random
+import re
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from smserver import Server, find_binary, sanitizer_environment, wait_until
+
+DISK_BYTES = 24 << 20
+
+
+def noise(rng, count):
+    """Lines that do not compress to nothing."""
+    return [f"step {i} {rng.randbytes(400).hex()}" for i in range(count)]
+
+
+def texts(server, job):
+    return [row["text"] for row in server.lines(job)]
+
+
+def check(server):
+    done = subprocess.run([find_binary("sm-server"), "check", "--db", str(server.database)], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, env=sanitizer_environment({"PATH": "/usr/bin:/bin"}), timeout=120, check=False)
+    assert done.returncode == 0 and b": 0 problems" in done.stdout, done.stdout.decode()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none", str(folder)],
+            stderr=subprocess.DEVNULL, check=False).returncode:
+        pytest.skip("only root can mount a small disk")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("reserve", ["4MiB", "0"], ids=["the reserve is reached", "the disk is full"])
+def test_a_disk_that_fills_stops_ingest_until_it_has_room(small_disk, reserve):
+    server = Server(small_disk, "--min-free-bytes", reserve, "--log-bytes", "0", "--seal-age", "100ms")
+    rng, sent = random.Random(3), []
+
+    def post():
+        lines = noise(rng, 100)
+        reply = server.post("/api/v1/logs?job=a&stream=algo-1", "\n".join(lines) + "\n")
+        if reply.status == 200:
+            sent.extend(lines)
+        return reply
+
+    server.start()
+    try:
+        post()
+        ballast = small_disk / "ballast"
+        with open(ballast, "wb") as file: # somebody else's file takes the rest
+            left = os.statvfs(small_disk)
+            file.write(b"x" * (left.f_bavail * left.f_frsize - (1 << 20)))
+
+        def refused():
+            reply = post()
+            return reply if reply.status != 200 else None
+        reply = wait_until(refused, what="ingest to stop")
+        assert reply.status == 503 and int(reply.headers["Retry-After"]) > 0, reply
+        assert "disk" in reply.body["detail"] or "free" in reply.body["detail"], reply
+        assert texts(server, "a") == sent, "reads go on"
+        assert server.get("/api/v1/jobs").body["jobs"][0]["TrainingJobName"] == "a"
+        ballast.unlink()
+        before = len(sent)
+        wait_until(lambda: post().status == 200, what="ingest to resume by itself")
+        assert len(sent) == before + 100 and texts(server, "a") == sent
+        wait_until(lambda: server.get("/readyz").status == 200, what="the server to be ready")
+        server.stop()
+        check(server)
+    finally:
+        server.close()
+
+
+def gone_blocks(server):
+    return int(re.search(r"^smfleet_expired_blocks_total (\d+)", server.get("/metrics").body, re.MULTILINE)[1])
+
+
+def test_killed_while_text_is_deleted(make_server):
+    """Some streams have lost their text then, the others have all of it, and the rest goes after the next start."""
+    server, streams = make_server("--seal-age", "100ms"), 1500
+    rows = [{"job": "old", "stream": f"s{i}", "line": f"line {n} of {i}"} for i in range(streams) for n in range(3)]
+    reply = server.post("/api/v1/logs", "".join(json.dumps(row) + "\n" for row in rows), content_type="application/x-ndjson")
+    assert reply.body["accepted"] == 3 * streams, reply
+    ended = {"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000) - 86_400_000}
+    assert server.post("/api/v1/jobs/old/transitions", json=ended).status < 300
+    wait_until(lambda: f"smfleet_sealed_lines_total {3 * streams}" in server.get("/metrics").body, what="sealed text")
+    assert server.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
+    wait_until(lambda: gone_blocks(server) > 0, what="the first slice to go")
+    server.kill()
+    check(server)
+    with sqlite3.connect(server.database) as database: # so that nothing more goes while it is looked at
+        database.execute("UPDATE settings SET value = CAST('0' AS BLOB) WHERE key = 'log_bytes'")
+    database.close()
+    server.start()
+    found = server.get("/api/v1/jobs/old/streams").body["streams"]
+    lost = {row["stream"] for row in found if row.get("deleted_lines")}
+    assert len(found) == streams and 0 < len(lost) < streams
+    kept = min({row["stream"] for row in found} - lost)
+    assert [row["text"] for row in server.lines("old", kept)] == [f"line {n} of {kept[1:]}" for n in range(3)]
+    assert server.get(f"/api/v1/jobs/old/logs?stream={min(lost)}").status == 410
+    assert server.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
+    wait_until(lambda: len(lost) + gone_blocks(server) == streams, what="the rest to go")
+    server.stop()
+    check(server)
+
+
+def test_killed_while_a_backup_is_made(make_server, tmp_path):
+    server = make_server("--seal-age", "100ms")
+    rng, want = random.Random(5), []
+    for _ in range(10):
+        lines = noise(rng, 5000)
+        server.send("a", lines)
+        want += lines
+    copy = tmp_path / "copies" / "copy.db"
+    copy.parent.mkdir()
+    command = [find_binary("sm-server"), "backup", str(copy), "--db", str(server.database)]
+    environment = sanitizer_environment({"PATH": "/usr/bin:/bin"})
+    backup = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    wait_until(lambda: list(copy.parent.iterdir()), what="the copy to begin")
+    server.kill()
+    out, err = backup.communicate(timeout=60)
+    if backup.returncode == 0:
+        pytest.fail(f"the backup was through before the kill: {out!r}") # make it larger
+    assert b"did not answer" in err and not copy.exists(), err
+    check(server)
+    server.start()
+    assert texts(server, "a") == want
+    assert subprocess.run(command, stdout=subprocess.PIPE, env=environment, timeout=120, check=True).stdout.decode().strip() == str(copy)
+    assert [path.name for path in copy.parent.iterdir()] == ["copy.db"], "what was left of the first one is gone"
