@@ -92,13 +92,16 @@ export function LogPane({ store }: { store: JobStore }) {
     if (isFollowing.value) patchQuery({ line: undefined, at: undefined }, true);
   };
   const startMs = store.startMs.value;
+  // Of a job that says nothing any more no line has come since the page was opened: its streams know when their last one was.
+  const lastMs = (store.streams.value ?? []).map((one) => one.last_ms ?? 0);
+  const endMs = Math.max(store.lastLineMs.value ?? 0, ...lastMs) || Date.now();
   const marks = (store.incidents.rows.value ?? []).filter((one) => one.stream === undefined || one.stream === stream);
   const problem = target.isMerged ? merged?.problem.value : log?.problem.value;
   return (
     <section class="log" aria-label="Log">
       <div class="toolbar" role="toolbar" aria-label="Log">
         <StreamSelect streams={streams} stream={stream} isMerged={target.isMerged} />
-        <Goto total={target.isMerged ? null : (log?.total.value ?? null)} endMs={store.lastLineMs.value ?? Date.now()} onGo={(to) => void go(to)} />
+        <Goto total={target.isMerged ? null : (log?.total.value ?? null)} endMs={endMs} onGo={(to) => void go(to)} />
         <span class="grow" />
         <LookButtons isMerged={target.isMerged} isWrapped={isWrapped} />
         <button type="button" aria-pressed={isFollowing.value} title="Keep the newest line in view" onClick={follow}>
