@@ -167,8 +167,8 @@ static void print_lines(struct rig *rig, struct store_reader *reader, struct are
 	uint64_t total;
 	size_t count;
 
-	CHECK_OK(pipeline_read_lines(
-		rig->pipeline, reader, arena, SPAN("run"), stream->name, 0, 100000, SIZE_MAX, &lines, &count, &total, &err));
+	CHECK_OK(pipeline_read_lines(rig->pipeline, reader, arena, SPAN("run"), stream->name, 0, 100000, SIZE_MAX,
+		&lines, &count, &total, &err));
 	CHECK_INT(count, total);
 	CHECK_INT(total, stream->lines);
 	for (size_t i = 0; i < count; i++)
