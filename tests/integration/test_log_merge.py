@@ -196,7 +196,7 @@ def test_deleted_text_is_skipped(make_server):
     send(server, "b", rows[:10])
     end_job(server, "j", 2)
     wait_until_sealed(server, ["j"])
-    assert server.put("/api/v1/retention", json={"job": "j", "max_bytes": 2 << 20}).status == 200
+    assert server.request("PATCH", "/api/v1/jobs/j", json={"retention": {"max_bytes": 2 << 20}}).status == 200
     wait_until(lambda: server.get("/api/v1/jobs/j/logs?stream=a&from=0").status == 410, what="the oldest text to go")
     kept = server.get("/api/v1/jobs/j/logs?stream=a&from=0").body["first_kept_line"]
     lines = page(server, limit=1000, cursor="n.0.0.0")["lines"]

@@ -148,7 +148,7 @@ def test_raw_starts_behind_what_was_deleted(make_server):
     server.send("j", lines)
     end_job(server, "j", 2)
     wait_until_sealed(server, ["j"])
-    assert server.put("/api/v1/retention", json={"job": "j", "max_bytes": 2 << 20}).status == 200
+    assert server.request("PATCH", "/api/v1/jobs/j", json={"retention": {"max_bytes": 2 << 20}}).status == 200
     wait_until(lambda: raw(server, "j")[0]["X-First-Line"] != "0", what="the oldest text to go")
     headers, got = raw(server, "j")
     assert got.decode().splitlines() == lines[int(headers["X-First-Line"]):]
