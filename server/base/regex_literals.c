@@ -138,7 +138,7 @@ static void take_escape(struct reader *r, struct run *run, struct clauses *out)
 		take_char(r, c, run, out);
 }
 
-/* [:alpha:] inside a class; what only looks like one is characters of the class. */
+/* [:alpha:] inside a class, and the < and > of [[:<:]]; what only looks like one is characters of the class. */
 static void skip_posix_class(struct reader *r, char kind)
 {
 	size_t end = r->at + 2;
@@ -148,7 +148,7 @@ static void skip_posix_class(struct reader *r, char kind)
 	if (end + 1 >= r->pattern.len)
 		return;
 	for (size_t i = r->at + 2; i < end; i++)
-		if (!is_word(r->pattern.ptr[i]) && r->pattern.ptr[i] != '^')
+		if (!is_word(r->pattern.ptr[i]) && !memchr("^<>", r->pattern.ptr[i], 3))
 			return;
 	r->at = end + 1;
 }

@@ -498,8 +498,9 @@ static enum status json_finish(struct ingest_parser *parser, struct batch *batch
 
 static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err)
 {
-	if (parser->carry.len || span_trim(bytes).len)
+	if (span_trim(buf_span(&parser->carry)).len || span_trim(bytes).len)
 		TRY(end_entry(parser, batch, bytes, err));
+	buf_reset(&parser->carry);
 	parser->entry_line++;
 	return OK;
 }

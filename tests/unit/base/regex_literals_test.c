@@ -36,9 +36,10 @@ TEST(what_is_required)
 		{"abc|x*", ""}, {"(a|b(cd|ef))g", "a|cd|ef & g"}, {"foo(?!bar)baz", "foo & baz"}, {"(?<=x)y", "y"},
 		{"(?<word>ab)c", "ab & c"}, {"(?P<w>ab)c", "ab & c"}, {"a\\.b", "a.b"}, {"a\\Qb\\E", ""},
 		{"a(?#c)*b", ""}, {"(?x)a b", ""}, {"(*UTF)abc", ""}, {"(?R)abc", ""}, {"(?(1)ab|cd)", ""},
-		{"\\x41bc", ""}, {"[]a]bc", "bc"}, {"[^]a]bc", "bc"}, {"[[:alpha:]]bc", "bc"}, {"a{,3}b", "b"},
-		{"a{x}b", "a{x}b"}, {"a\\b", "a>"}, {"\\b?ab", "ab"}, {"caf\xc3\xa9", ""}, {"abc)", ""}, {"(abc", ""},
-		{"abc\\", ""}, {"(a)\\1b", "a & b"}, {"^abc$", "abc"}};
+		{"\\x41bc", ""}, {"[]a]bc", "bc"}, {"[^]a]bc", "bc"}, {"[[:alpha:]]bc", "bc"},
+		{"[[:<:]]ab[[:>:]] c", "ab &  c"}, {"a{,3}b", "b"}, {"a{x}b", "a{x}b"}, {"a\\b", "a>"},
+		{"\\b?ab", "ab"}, {"caf\xc3\xa9", ""}, {"abc)", ""}, {"(abc", ""}, {"abc\\", ""}, {"(a)\\1b", "a & b"},
+		{"^abc$", "abc"}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char got[256];
@@ -90,8 +91,8 @@ TEST(every_match_holds_what_is_required)
 {
 	static const char *const parts[] = {"a", "b", "c", "A", "1", "0", ".", "-", " ", "\\b", "\\d", "\\w", "\\s",
 		"\\.", "(", ")", "(?:", "(?i)", "(?i:", "(?=", "(?!", "(?<=", "(?<n>", "(?>", "|", "|", "*", "+", "?",
-		"{2}", "{0,1}", "{1,}", "{,2}", "[ab]", "[^a]", "[]a]", "[[:digit:]]", "[\\]b]", "^", "$", "\\1",
-		"\\Qa*\\E", "(?#x)", "\\K", "\\x61", "*?", "++", "ab", "abc", "01"};
+		"{2}", "{0,1}", "{1,}", "{,2}", "[ab]", "[^a]", "[]a]", "[[:digit:]]", "[[:<:]]", "[[:>:]]", "[\\]b]",
+		"^", "$", "\\1", "\\Qa*\\E", "(?#x)", "\\K", "\\x61", "*?", "++", "ab", "abc", "01"};
 	AUTO(regex_scratch) scratch = regex_scratch_new();
 	uint32_t state = 7;
 	size_t matched = 0, required = 0;

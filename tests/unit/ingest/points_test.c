@@ -91,6 +91,21 @@ TEST(points_lines)
 		OK, "algo-1/a:|=1|=2\n");
 }
 
+TEST(points_blank_lines_are_no_mistakes)
+{
+	struct span body = SPAN("\r\n{\"metric\":\"a\",\"value\":1}\r\n\r\n \t \n{\"metric\":\"a\",\"value\":2}\n  ");
+
+	for (size_t piece = 1; piece <= body.len; piece++) {
+		AUTO(batch) batch = batch_new(1);
+		struct ingest_parser *parser;
+		CHECK_OK(ingest_points_ndjson.open(&parser, &points_options, &err));
+		CHECK_OK(feed_all(&ingest_points_ndjson, parser, batch, body, piece, &err));
+		CHECK_INT(batch->point_count, 2);
+		CHECK_INT(batch->rejected, 0);
+		ingest_points_ndjson.free(parser);
+	}
+}
+
 TEST(points_streams_and_entries_have_a_limit)
 {
 	check_points(&ingest_points_ndjson,
