@@ -7,6 +7,7 @@
  */
 #include "api/internal.h"
 #include "ingest/ingest.h"
+#include "model/batch_points.h"
 
 #include <stdio.h>
 
@@ -50,7 +51,9 @@ struct upload {
 static void note_open(struct upload *upload)
 {
 	const struct batch *batch = upload->batch;
-	size_t bytes = batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) : 0;
+	size_t bytes =
+		batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) + batch_points_bytes(batch)
+		      : 0;
 
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
 	upload->noted_bytes = bytes;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 enum { KEY_BYTES = 64, WARNING_BYTES = 4096, TOLD_REJECTIONS = 3, NAMES_KEPT = 4096 };
+enum { ITEMS_KEPT = 16 << 10, CARRY_KEPT_BYTES = 256 << 10 }; /* between entries */
 
 enum state { /* what is waited for, outside of entries */
 	WANT_DOCUMENT,
@@ -338,7 +339,10 @@ static enum status end_entry(struct ingest_parser *parser, struct batch *batch, 
 		text = buf_span(&parser->carry);
 	}
 	TRY(take_entry(parser, batch, text, err));
+	points_entry_shrink(&parser->entry, ITEMS_KEPT);
 	buf_reset(&parser->carry);
+	if (parser->carry.cap > CARRY_KEPT_BYTES)
+		buf_done(&parser->carry);
 	return OK;
 }
 

@@ -340,6 +340,22 @@ enum status points_entry_scan(
 	return status;
 }
 
+static void shrink_column(struct points_column *column, size_t items)
+{
+	if (column->cap <= items)
+		return;
+	mem_free(column->integers);
+	mem_free(column->values);
+	*column = (struct points_column){0};
+}
+
+void points_entry_shrink(struct points_entry *entry, size_t items)
+{
+	shrink_column(&entry->steps, items);
+	shrink_column(&entry->times, items);
+	shrink_column(&entry->values, items);
+}
+
 void points_entry_done(struct points_entry *entry)
 {
 	mem_free(entry->steps.integers);

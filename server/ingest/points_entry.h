@@ -23,6 +23,8 @@ struct points_entry {
 };
 
 void points_entry_done(struct points_entry *entry);
+/* Gives back columns of more than `items`: those of one large entry must not stay for as long as its sender stays connected. */
+void points_entry_shrink(struct points_entry *entry, size_t items);
 
 /*
  * is_columns: step, ts_ms and value are arrays, of one length; else numbers. ERR_INVALID: err says what, err->field

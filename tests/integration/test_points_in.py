@@ -4,9 +4,13 @@ import contextlib
 import http.client
 import json
 import random
+import re
+import socket
 import threading
 
 import pytest
+
+from smserver import PATIENCE_S, wait_until
 
 POINTS = "/api/v1/points?job=j"
 JSON, NDJSON = "application/json", "application/x-ndjson"
@@ -104,6 +108,21 @@ def test_an_entry_has_a_limit(make_server):
     assert server.post(POINTS, '{"series":[%s]}' % fitting, content_type=JSON).body["accepted"] == 1
     reply = server.post(POINTS, '{"series":[%s]}' % fitting.replace("[1", "[1 "), content_type=JSON)
     assert reply.status == 413 and "--max-points-bytes" in reply.body["detail"]
+
+
+def test_points_of_open_slices_are_counted(server):
+    """--queue-bytes holds for points, too: what an open body has sent and no writer has taken is seen in the figures."""
+    point = b'{"metric":"m","value":1}\n'
+    head = (f"POST {POINTS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {NDJSON}\r\n"
+        "Content-Length: 100000000\r\n\r\n").encode()
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as connection:
+        connection.sendall(head)
+
+        def are_counted():
+            connection.sendall(point * 20000)  # 480,000 bytes of columns; a slice is handed over when it is a second old
+            figures = server.get("/metrics").body
+            return int(re.search(r"^smfleet_open_slice_bytes (\d+)$", figures, re.MULTILINE).group(1)) >= 400_000
+        wait_until(are_counted, what="the columns of an open slice")
 
 
 def test_series_have_a_limit(make_server):

@@ -1,5 +1,6 @@
 #include "harness.h"
 
+#include "ingest/points_entry.h"
 #include "model/batch_points.h"
 
 #include <math.h>
@@ -112,6 +113,28 @@ TEST(points_streams_and_entries_have_a_limit)
 		SPAN("{\"metric\":\"a\",\"value\":1,\"stream\":\"1\"}\n{\"metric\":\"a\",\"value\":1,\"stream\":\"2\"}\n"
 		     "{\"metric\":\"a\",\"value\":1,\"stream\":\"3\"}\n{\"metric\":\"a\",\"value\":1,\"stream\":\"4\"}\n"),
 		ERR_TOO_LARGE, "line 4, column 38: more than 3 streams in one slice");
+}
+
+TEST(points_of_a_large_entry_leave_no_memory_behind)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
+	struct points_entry entry = {0};
+	size_t at;
+
+	for (int round = 0; round < 2; round++) { /* it is as usable as before */
+		buf_reset(&text);
+		buf_append_text(&text, "{\"metric\":\"a\",\"value\":[1");
+		for (int i = 1; i < 1000; i++)
+			buf_append_text(&text, ",1");
+		buf_append_text(&text, "]}");
+		CHECK_OK(points_entry_scan(&entry, buf_span(&text), true, &at, &err));
+		CHECK_INT(entry.values.count, 1000);
+		points_entry_shrink(&entry, 1024);
+		CHECK_INT(entry.values.cap, 1024);
+		points_entry_shrink(&entry, 1023);
+		CHECK_INT(entry.values.cap, 0);
+	}
+	points_entry_done(&entry);
 }
 
 TEST(points_many_series)
