@@ -114,6 +114,28 @@ static enum status read_limits(const struct json *object, struct retention *out,
 	return OK;
 }
 
+/* A key that is mistyped, or a team that is null, must not fall back to the whole server: its limits delete everybody's text. */
+static enum status check_keys(const struct json *body, struct error *err)
+{
+	static const struct span known[] = {
+		SPAN("log_bytes"), SPAN("team"), SPAN("max_age_days"), SPAN("max_bytes"), SPAN("job")};
+	const struct json *team = json_get(body, "team");
+
+	for (const struct json *item = json_first(body); item; item = json_next(item)) {
+		bool is_known = false;
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+			is_known = is_known || span_equal(json_key_of(item), known[i]);
+		if (!is_known)
+			return error_set(err, ERR_SEMANTIC,
+				"'%.*s' is no limit; there are log_bytes, max_age_days, max_bytes, and team for those of one",
+				SPAN_ARGS(json_key_of(item)));
+	}
+	if (team && json_kind(team) != JSON_STRING)
+		return error_set_field(
+			err, ERR_SEMANTIC, "team", "team must be a string; leave it out for the server's limits");
+	return OK;
+}
+
 /* {"log_bytes"} and {"team": "", "max_age_days", "max_bytes"}; a job's own limits: PATCH of the job. */
 enum status api_retention_put(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
@@ -125,6 +147,7 @@ enum status api_retention_put(void *context, void *worker, const struct http_req
 	int64_t log_bytes = -1;
 
 	TRY(api_body_object(request, &body, err));
+	TRY(check_keys(body, err));
 	TRY(json_want_string(body, "team", &team, err));
 	TRY(json_want_i64(body, "log_bytes", &log_bytes, err));
 	TRY(read_limits(body, &limits, err));

@@ -148,3 +148,9 @@ def test_a_disk_without_room_stops_ingest_and_says_so(make_server):
     assert ready.status == 503 and "disk" in ready.body["detail"]
     assert server.get("/api/v1/jobs").status == 200
     assert "smfleet_disk_low 1" in server.get("/metrics").body
+
+
+def test_a_mistyped_scope_is_not_the_whole_server(server):
+    for body in ({"teem": "nlp", "max_age_days": 30}, {"team": None, "max_age_days": 31}, {"team": 7, "max_bytes": 1}):
+        assert server.put("/api/v1/retention", json=body).status == 422, body
+    assert "max_age_days" not in server.get("/api/v1/retention").body
