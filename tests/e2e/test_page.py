@@ -203,7 +203,7 @@ def test_hits_come_live_and_alone(server, browser):
     assert browser.run("return document.querySelector('[role=log]')") is None
     server.send("llama", ["nothing", "NCCL timeout again 1", "NCCL timeout 12"], stream="algo-1")
     browser.wait_for("return document.querySelectorAll('.hit').length === 5", what="the live hit")
-    assert "again 1" in browser.run(HITS)[0]
+    wait_until(lambda: "again 1" in browser.run(HITS)[0], what="its text")
     check_console(browser)
 
 
