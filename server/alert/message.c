@@ -73,9 +73,11 @@ static void append_figure(struct buf *out, double value)
 /* "the log text of llama-7b (12.3 MB) will be deleted on 2026-12-01T…: pin the job to keep it" */
 static void append_retention(struct buf *out, const struct incident_row *row)
 {
+	const double latest_ms = 253402300799999; /* the end of the year 9999 */
+	double due_ms = row->incident.value;
 	char due[ISO8601_BYTES];
 
-	iso8601_format((int64_t)row->incident.value, due);
+	iso8601_format(due_ms >= 0 && due_ms <= latest_ms ? (int64_t)due_ms : 0, due);
 	buf_append_text(out, "the log text of ");
 	buf_append_span(out, row->job);
 	buf_printf(
