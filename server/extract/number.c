@@ -88,8 +88,8 @@ double unit_seconds(struct span unit)
 /* Letters that stand for thousands; 0: none of them. */
 static double thousands_of(struct span unit)
 {
-	static const struct span letters = SPAN("kKMGBT");
-	static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
+	static const struct span letters = SPAN("kKMGBTP");
+	static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12, 1e15};
 	ptrdiff_t at = unit.len == 1 ? span_find_char(letters, unit.ptr[0]) : -1;
 
 	return at < 0 ? 0 : factors[at];
