@@ -11,7 +11,7 @@
 
 /* Decimal with exponent, nan, inf, and thousands separators in groups of three: "4,376". */
 bool number_parse(struct span text, double *value);
-/* An integer within +-STEP_MAX; "1e3", "10.0" and "1,000" are integers too. */
+/* An integer within +-STEP_MAX; "1e3", "10.0", "1,000" and "1.2k" are integers too. */
 bool number_parse_step(struct span text, int64_t *step);
 
 /* What a metric's unit measures: times can be converted, all else only has its thousands counted. */
