@@ -261,7 +261,7 @@ static const struct {
 	{"mlperf-mllog-only/mindspore_resnet.log", 0, ""},
 	{"mlperf-mllog-only/tinygrad_resnet.log", 0, ""},
 	{"mlperf-mllog-only/tpu_jax_resnet.log", 0, ""},
-	{"hf-trainer-stdout/hf_ds_n16.log", 0, ""},
+	{"hf-trainer-stdout/hf_ds_n16.log", 1, "the step time of its bars"},
 	{"megatron-lm/perf_n16_nccl.log", 2, "its learning rate, and one of its timers"},
 	{"collective-bench/allreduce_n16_32gb.log", 1, "what it measures"},
 	{"mlperf-resnet-mxnet/alibaba_resnet.log", 4, "its speed, cost and accuracies"},

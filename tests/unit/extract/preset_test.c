@@ -268,6 +268,35 @@ TEST(preset_generic)
 	check_only(&s, "train:lr", 7, 3e-4);
 }
 
+TEST(values_that_are_no_numbers)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	CHECK_INT(feed(&s, "step 1: loss=nan, acc=-, grad_norm=inf"), 2);
+	CHECK(isnan(newest_of(&s, SPAN("train:loss"))->value));
+	CHECK(isinf(newest_of(&s, SPAN("train:grad_norm"))->value));
+	CHECK_INT(feed(&s, "step 2: loss=-, acc=50%, grad_norm=-inf"), 2);
+	CHECK_DOUBLE(newest_of(&s, SPAN("acc"))->value, 50);
+	CHECK_INT(newest_of(&s, SPAN("train:loss"))->step, 1);
+	/* each digit counts, also before ", name" */
+	CHECK_INT(feed(&s, "step 3: conv_loss=0.067,box_loss=1.034"), 2);
+	CHECK_DOUBLE(newest_of(&s, SPAN("conv_loss"))->value, 0.067);
+}
+
+TEST(bars_come_before_what_trains)
+{
+	AUTO_DONE(stream) s = preset_stream();
+
+	feed(&s, " 10%|#         | 10/100 [00:20<03:00,  2.00s/it]");
+	CHECK_TEXT(preset_of(&s), "tqdm");
+	feed(&s, "step 11 loss: 2.5");
+	CHECK_TEXT(preset_of(&s), "generic");
+	feed(&s, "{'loss': 2.5, 'grad_norm': 1.2, 'learning_rate': 5e-05, 'epoch': 0.02}");
+	CHECK_TEXT(preset_of(&s), "hf-trainer");
+	feed(&s, "step 12 loss: 2.5");
+	CHECK_TEXT(preset_of(&s), "hf-trainer");
+}
+
 TEST(without_a_step_a_guess_waits_for_another_value)
 {
 	AUTO_DONE(stream) s = preset_stream();
