@@ -192,6 +192,30 @@ TEST(each_preset_proves_itself_by_its_examples)
 	CHECK_INT(mistakes_behind(""), 0);
 }
 
+/* What summaries, detectors and derived metrics rely on. */
+TEST(each_role_of_a_preset_has_direction_and_unit)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	int wrong = 0, presets = 0;
+
+	for (; definition_set_preset_name(s.presets, presets); presets++) {
+		for (size_t i = 0; i < definition_set_count(s.set, presets); i++) {
+			struct metric_definition shown = definition_set_get(s.set, presets, i);
+			bool is_less =
+				shown.role == ROLE_LOSS || shown.role == ROLE_EVAL_LOSS || shown.role == ROLE_STEP_TIME;
+			bool is_more = shown.role == ROLE_THROUGHPUT || shown.role == ROLE_MFU;
+			bool has_unit = shown.role != ROLE_THROUGHPUT && shown.role != ROLE_STEP_TIME;
+			if (shown.higher == (is_less ? -1 : is_more ? 1 : shown.higher) && (has_unit || shown.unit.len))
+				continue;
+			wrong++;
+			printf("%s: %.*s, %s, %d, '%.*s'\n", definition_set_preset_name(s.presets, presets),
+				SPAN_ARGS(shown.name), role_name(shown.role), shown.higher, SPAN_ARGS(shown.unit));
+		}
+	}
+	CHECK(presets > 70);
+	CHECK_INT(wrong, 0);
+}
+
 TEST(presets_read_what_launchers_hand_on)
 {
 	static const char *const prefixes[] = {"[1,0]<stdout>:", "[rank3]:", "[default7]:", "algo-1-xyzab  | ",
