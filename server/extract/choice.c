@@ -50,9 +50,9 @@ static bool is_known(const struct preset *preset, struct regex_scratch *scratch,
 	return regex_search(preset->detect, scratch, text, 0, groups) == REGEX_MATCH;
 }
 
-static void choose(struct choice *choice, int preset, struct span text)
+static void choose(struct choice *choice, const struct preset *presets, int preset, struct span text)
 {
-	choice->is_revised = choice->preset >= 0;
+	choice->is_revised = choice->preset >= 0 && !presets[preset].is_generic;
 	choice->preset = preset;
 	choice->chosen_at = choice->lines;
 	size_t len = text.len < CHOICE_SAMPLE_BYTES ? text.len : CHOICE_SAMPLE_BYTES;
@@ -119,7 +119,7 @@ bool choice_see(
 		*memo = shape;
 	int best = knows_any ? better(choice, presets, count, knows) : -1;
 	if (best >= 0)
-		choose(choice, best, text);
+		choose(choice, presets, best, text);
 	return best >= 0;
 }
 
