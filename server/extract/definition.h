@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "extract/extract.h"
+#include "extract/sieve.h"
 
 enum { NO_GROUP = -1 };
 
@@ -16,8 +17,6 @@ enum { NO_GROUP = -1 };
 struct definition {
 	struct metric_definition shown;
 	struct regex *regex; /* the leader's */
-	struct regex
-		*block_regex; /* the leader's, for many lines at once (block.h); NULL: its lines are tried one by one */
 	struct regex *step_regex; /* NULL: none */
 	uint32_t leader; /* itself, or an earlier one */
 	uint32_t next; /* with the same Regex; UINT32_MAX: the last */
@@ -45,6 +44,7 @@ struct definition {
 struct definition_list {
 	struct definition *items;
 	size_t count;
+	const struct sieve *sieve; /* which leaders may match a line; NULL: the list is empty */
 };
 
 enum { PRESETS_MAX = 128, PRESET_INCLUDES_MAX = 4 };

@@ -1,5 +1,4 @@
 #include "extract/ansi.h"
-#include "extract/block.h"
 #include "extract/line_hint.h"
 #include "extract/state.h"
 #include "model/batch.h"
@@ -46,12 +45,29 @@ void extractor_free(struct extractor *extractor)
 	mem_free(extractor);
 }
 
+static void settle(struct definition_health *health, const struct track *track, uint64_t segments)
+{
+	if (track->is_left_out)
+		health->limited += segments;
+	else
+		health->tried += segments;
+}
+
+void extractor_settle_tried(struct extractor *extractor)
+{
+	struct track *tracks = extractor->attempts.tracks + extractor->first_slot;
+
+	for (size_t i = 0; extractor->pending_tried && i < extractor->definition_count; i++)
+		settle(&tracks[i].health, &tracks[i], extractor->pending_tried);
+	extractor->pending_tried = 0;
+}
+
 /* The slots of a list stand together; those of the list before stay, so that a number means one series for ever. */
 static bool adopt_list(struct extractor *extractor, size_t count)
 {
+	extractor_settle_tried(extractor);
 	extractor->first_slot = (uint32_t)extractor->slots.count;
 	extractor->definition_count = count;
-	extractor->pending_tried = 0;
 	extractor->held_count = 0;
 	buf_reset(&extractor->name);
 	buf_reset(&extractor->header);
@@ -197,8 +213,6 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 		attempts->hint_line = line->number;
 		extractor->largest_total = 0; /* another run, with bars of its own */
 	}
-	if (line->block && block_ends_at(line->block, line->index))
-		match_settle_tried(&run);
 	revise_own(&run, first);
 	return OK;
 }
@@ -244,10 +258,12 @@ void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
 
 struct definition_health extractor_health(const struct extractor *extractor, size_t definition)
 {
-	const struct attempts *attempts = &extractor->attempts;
-
-	return definition < extractor->definition_count ? attempts->tracks[extractor->first_slot + definition].health
-							: (struct definition_health){0};
+	if (definition >= extractor->definition_count)
+		return (struct definition_health){0};
+	const struct track *track = &extractor->attempts.tracks[extractor->first_slot + definition];
+	struct definition_health health = track->health;
+	settle(&health, track, extractor->pending_tried);
+	return health;
 }
 
 struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series)
