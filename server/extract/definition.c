@@ -1,4 +1,5 @@
 #include "extract/definition.h"
+#include "extract/line_hint.h"
 #include "extract/number.h"
 
 #include <stdio.h>
@@ -280,16 +281,20 @@ static size_t count_of(const struct definition_source *source)
 /* Of the leaders' expressions. Rows of numbers are not found by an expression alone: a header comes first. */
 static enum status build_sieve(struct definition_list *list, struct arena *arena, struct error *err)
 {
-	struct span patterns[DEFINITIONS_MAX];
+	AUTO_DONE(buf) start = BUF_INIT(METRIC_REGEX_MAX_BYTES);
+	struct span patterns[SIEVE_MAX] = {{0}};
 	struct sieve *sieve;
 
+	line_start_pattern(&start);
+	TRY(buf_status(&start, err));
+	patterns[START_BIT] = buf_span(&start);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct definition *definition = &list->items[i];
 		patterns[i] = definition->leader != i ? SPAN("")
 			      : definition->is_csv    ? SPAN(".*")
 						      : definition->shown.regex;
 	}
-	TRY(sieve_new(&sieve, arena, patterns, list->count, err));
+	TRY(sieve_new(&sieve, arena, patterns, SIEVE_MAX, err));
 	list->sieve = sieve;
 	return OK;
 }

@@ -44,8 +44,11 @@ struct definition {
 struct definition_list {
 	struct definition *items;
 	size_t count;
-	const struct sieve *sieve; /* which leaders may match a line; NULL: the list is empty */
+	const struct sieve *sieve; /* which leaders may match a line, and START_BIT; NULL: the list is empty */
 };
+
+enum { START_BIT = SIEVE_MAX - 1 }; /* the line may be a start (line_hint.h) */
+_Static_assert((int)START_BIT >= (int)DEFINITIONS_MAX, "no definition's");
 
 enum { PRESETS_MAX = 128, PRESET_INCLUDES_MAX = 4 };
 

@@ -198,6 +198,7 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	size_t first = out->count;
 
 	TRY(ensure_list(&run, err));
+	run.may_be_start = run.list->count == 0; /* no sieve has looked */
 	if (run.text.len && memchr(run.text.ptr, ESCAPE, run.text.len))
 		TRY(strip(&run, err));
 	if (run.text.len && memchr(run.text.ptr, '\r', run.text.len)) {
@@ -208,7 +209,8 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	} else if (run.text.len) {
 		TRY(extract_segment(&run, run.text, err));
 	}
-	if (!run.has_match && attempts->has_step && !attempts->has_hint && line_is_start(run.text)) {
+	bool may_be_start = run.may_be_start && !run.has_match && attempts->has_step && !attempts->has_hint;
+	if (may_be_start && line_is_start(run.text)) {
 		attempts->has_hint = true;
 		attempts->hint_line = line->number;
 		extractor->largest_total = 0; /* another run, with bars of its own */

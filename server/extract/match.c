@@ -246,6 +246,8 @@ static bool try_all(struct run *run, struct subject subject, struct span whole)
 
 	run->extractor->pending_tried++;
 	sieve_find(run->list->sieve, whole, words);
+	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
+	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
 	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
 			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))

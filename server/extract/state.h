@@ -74,6 +74,7 @@ struct run {
 	struct span name; /* the last one that a match gave; of an earlier line: in extractor->name */
 	bool is_time_known;
 	bool has_match;
+	bool may_be_start; /* line_hint.h has to look */
 	struct extracted_list *out;
 };
 
