@@ -50,11 +50,12 @@ struct definition_list {
 enum { START_BIT = SIEVE_MAX - 1 }; /* the line may be a start (line_hint.h) */
 _Static_assert((int)START_BIT >= (int)DEFINITIONS_MAX, "no definition's");
 
-enum { PRESETS_MAX = 128, PRESET_INCLUDES_MAX = 4 };
+enum { PRESETS_MAX = SIEVE_MAX, PRESET_INCLUDES_MAX = 4 };
 
 struct preset {
 	char *name;
 	struct regex *detect;
+	struct span detect_text;
 	bool is_generic; /* gives way to any that is not */
 	size_t include_count; /* presets whose definitions are in it too: it takes over from them */
 	int includes[PRESET_INCLUDES_MAX];
@@ -67,6 +68,7 @@ struct definition_set {
 	const struct definition_set *presets; /* borrowed; the preset form */
 	struct preset *items; /* a set made by definition_presets_new */
 	size_t preset_count;
+	const struct sieve *sieve; /* which of these may know a line */
 	bool is_preset_form;
 	int fixed_preset; /* asked for by name; -1: chosen by the lines */
 };
@@ -90,3 +92,5 @@ struct definition_set *definition_set_alloc(void) __attribute__((warn_unused_res
 const struct definition_list *definition_set_list(const struct definition_set *set, int preset);
 /* The presets that a stream may choose from; NULL: none. */
 const struct preset *definition_set_presets(const struct definition_set *set, size_t *count);
+/* Which of them may know a line, by their numbers; only when there are any. */
+const struct sieve *definition_set_sieve(const struct definition_set *set);
