@@ -32,41 +32,42 @@ static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, in
 	return group > 0 && group < REGEX_MAX_GROUPS && groups[group].ptr && number_parse_step(groups[group], out);
 }
 
-/* A search on the definition's account: what it costs is added, and what is given up is counted. */
-static enum regex_result search(const struct run *run, struct track *track, const struct regex *regex,
+/* What it costs is added to the account of the definition's chain, and what is given up is counted. */
+static enum regex_result search(const struct run *run, uint32_t definition, const struct regex *regex,
 	struct span segment, size_t from, struct span groups[REGEX_MAX_GROUPS])
 {
 	unsigned percent;
 	enum regex_result result = regex_search_counted(regex, run->scratch, segment, from, groups, &percent);
 
-	track->overrun += percent;
-	track->health.limited += result == REGEX_LIMIT;
+	if (percent) {
+		track_of(run, run->list->items[definition].leader)->overrun += percent;
+		track_of(run, definition)->health.limited += result == REGEX_LIMIT;
+	}
 	return result;
 }
 
-static void search_line_step(struct run *run, const struct definition *definition, struct track *track,
-	const struct subject *subject, struct line_step *line)
+static void search_line_step(
+	const struct run *run, uint32_t index, const struct subject *subject, struct line_step *line)
 {
+	const struct definition *definition = &run->list->items[index];
 	struct span groups[REGEX_MAX_GROUPS];
 
 	line->is_searched = true;
-	if (search(run, track, definition->step_regex, subject->segment, 0, groups) != REGEX_MATCH)
+	if (search(run, index, definition->step_regex, subject->segment, 0, groups) != REGEX_MATCH)
 		return;
 	line->has_step = group_step(groups, definition->line_step_group, &line->step);
 	line->has_epoch = group_step(groups, definition->line_epoch_group, &line->epoch);
 }
 
 /* The step of the value's own expression, else of the line's. */
-static void find_step(struct run *run, const struct definition *definition, const struct subject *subject,
+static void find_step(const struct run *run, const struct definition *definition, const struct subject *subject,
 	const struct span groups[REGEX_MAX_GROUPS], struct line_step *line, struct found *found)
 {
-	struct track *track = track_of(run, found->definition);
-
 	found->has_epoch = group_step(groups, definition->epoch_group, &found->epoch);
 	found->has_step = group_step(groups, definition->step_group, &found->step);
 	if (!found->has_step && definition->step_regex) {
 		if (!line->is_searched)
-			search_line_step(run, definition, track, subject, line);
+			search_line_step(run, found->definition, subject, line);
 		found->has_step = line->has_step;
 		found->step = line->step;
 		if (!found->has_epoch) {
@@ -175,37 +176,37 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
  * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
  * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
  */
-static enum regex_result search_first(struct run *run, const struct definition *definition, struct track *track,
-	struct subject *subject, struct span whole, struct span groups[REGEX_MAX_GROUPS])
+static enum regex_result search_first(struct run *run, uint32_t leader, struct subject *subject, struct span whole,
+	struct span groups[REGEX_MAX_GROUPS])
 {
+	const struct definition *definition = &run->list->items[leader];
 	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
 
 	if (is_prefixed && !definition->has_start)
 		subject->segment = whole;
-	enum regex_result result = search(run, track, definition->regex, subject->segment, 0, groups);
+	enum regex_result result = search(run, leader, definition->regex, subject->segment, 0, groups);
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
 	subject->segment = whole;
-	return search(run, track, definition->regex, whole, 0, groups);
+	return search(run, leader, definition->regex, whole, 0, groups);
 }
 
-static bool take_matches(struct run *run, uint32_t leader, struct subject subject, struct span whole)
+/* From the first match on. */
+static bool take_matches(struct run *run, uint32_t leader, const struct subject *subject, struct span *groups)
 {
 	const struct definition *definition = &run->list->items[leader];
-	struct track *track = track_of(run, leader);
-	struct span groups[REGEX_MAX_GROUPS];
 	struct line_step line = {0};
+	enum regex_result result = REGEX_MATCH;
 
-	enum regex_result result = search_first(run, definition, track, &subject, whole, groups);
 	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
-		if (!take_chain(run, leader, &subject, groups, &line, i == 0))
+		if (!take_chain(run, leader, subject, groups, &line, i == 0))
 			return false;
 		if (!definition->repeats)
 			break;
-		size_t end = (size_t)(groups[0].ptr - subject.segment.ptr) + groups[0].len + (groups[0].len == 0);
-		if (end >= subject.segment.len || track->overrun >= OVERRUN_MAX)
+		size_t end = (size_t)(groups[0].ptr - subject->segment.ptr) + groups[0].len + (groups[0].len == 0);
+		if (end >= subject->segment.len || track_of(run, leader)->overrun >= OVERRUN_MAX)
 			break;
-		result = search(run, track, definition->regex, subject.segment, end, groups);
+		result = search(run, leader, definition->regex, subject->segment, end, groups);
 	}
 	return true;
 }
@@ -227,13 +228,16 @@ static void leave_out(struct run *run, uint32_t leader)
 static bool try_chain(struct run *run, uint32_t leader, struct subject subject, struct span whole)
 {
 	struct track *track = track_of(run, leader);
+	struct span groups[REGEX_MAX_GROUPS];
 
 	if (run->list->items[leader].is_csv)
 		return match_csv(run, leader, subject.segment, subject.rank);
 	if (track->is_left_out)
 		return true;
-	pay_back(track, whole.len);
-	bool is_ok = take_matches(run, leader, subject, whole);
+	if (track->overrun)
+		pay_back(track, whole.len);
+	enum regex_result result = search_first(run, leader, &subject, whole, groups);
+	bool is_ok = result != REGEX_MATCH || take_matches(run, leader, &subject, groups);
 	if (track->overrun >= OVERRUN_MAX)
 		leave_out(run, leader);
 	return is_ok;
