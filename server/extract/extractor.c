@@ -55,10 +55,10 @@ static void settle(struct definition_health *health, const struct track *track, 
 
 void extractor_settle_tried(struct extractor *extractor)
 {
-	struct track *tracks = extractor->attempts.tracks + extractor->first_slot;
-
-	for (size_t i = 0; extractor->pending_tried && i < extractor->definition_count; i++)
-		settle(&tracks[i].health, &tracks[i], extractor->pending_tried);
+	for (size_t i = 0; extractor->pending_tried && i < extractor->definition_count; i++) {
+		struct track *track = &extractor->attempts.tracks[extractor->first_slot + i];
+		settle(&track->health, track, extractor->pending_tried);
+	}
 	extractor->pending_tried = 0;
 }
 
