@@ -95,7 +95,7 @@ bool choice_see(
 	const struct preset *presets = definition_set_presets(set, &count);
 	bool knows[PRESETS_MAX] = {false}, knows_any = false;
 	bool is_early = choice->lines - choice->chosen_at < CHOICE_LINES;
-	uint64_t shape = 0, *memo;
+	uint64_t shape = 0, *memo, may_know[SIEVE_WORDS];
 
 	if (set->fixed_preset >= 0 ||
 		(choice->preset >= 0 &&
@@ -109,8 +109,10 @@ bool choice_see(
 	memo = is_early ? NULL : memo_of(choice, text, &shape);
 	if (memo && *memo == shape)
 		return false;
+	if (count)
+		sieve_find(definition_set_sieve(set), text, may_know);
 	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
-		knows[i] = is_known(&presets[i], scratch, text);
+		knows[i] = (may_know[i / 64] >> i % 64 & 1) && is_known(&presets[i], scratch, text);
 		if (knows[i] && choice->hits[i] < UINT16_MAX)
 			choice->hits[i]++;
 		knows_any |= knows[i];
