@@ -10,7 +10,9 @@
 #include "base/map.h"
 #include "detect/detector.h"
 #include "extract/extract.h"
+#include "extract/settings.h"
 #include "model/point.h"
+#include "pipeline/job_settings.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -76,6 +78,7 @@ struct stream_state {
 	int64_t first_ms, last_ms, last_arrival_ms;
 	uint32_t generation; /* of the definitions that the extractor last ran */
 	struct extractor *extractor;
+	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
 	size_t series_count, series_cap;
 	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
@@ -99,6 +102,7 @@ struct job_state {
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
 	atomic_int_fast64_t touched_ms;
+	struct job_settings *settings; /* has a lock of its own */
 
 	pthread_mutex_t mutex; /* of the fields below */
 	struct definitions *definitions; /* in force; writer changes */

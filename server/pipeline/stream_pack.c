@@ -1,10 +1,17 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors). Format number 2; 1 had no number of points sent.
+ * consumers need (extractor, detectors, reader of settings). Format number 3; 2 had no reader of settings, 1 no number of
+ * points sent either.
  */
 #include "pipeline/internal.h"
 
-enum { FORMAT = 2, FORMAT_WITHOUT_SENT_POINTS = 1, VIEW_SERIES_MIN_BYTES = 12, HEALTH_MIN_BYTES = 5 };
+enum {
+	FORMAT = 3,
+	FORMAT_WITHOUT_SETTINGS = 2,
+	FORMAT_WITHOUT_SENT_POINTS = 1,
+	VIEW_SERIES_MIN_BYTES = 12,
+	HEALTH_MIN_BYTES = 5
+};
 
 static void pack_summary(struct buf *out, const struct summary *s)
 {
@@ -96,6 +103,9 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	extractor_pack(stream->extractor, out);
 	for (size_t i = 0; i < stream->series_count; i++)
 		detector_set_pack(stream->series[i]->detectors, out);
+	pack_u64(out, stream->settings != NULL);
+	if (stream->settings)
+		settings_pack(stream->settings, out);
 }
 
 static enum role unpack_role(struct unpacker *in)
@@ -136,11 +146,12 @@ static void *take_array(struct unpacker *in, struct arena *arena, size_t count, 
 	return items;
 }
 
-static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
+/* Gives the format. */
+static uint64_t unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
 {
 	uint64_t format = unpack_u64(in);
 
-	if (format != FORMAT && format != FORMAT_WITHOUT_SENT_POINTS)
+	if (format < FORMAT_WITHOUT_SENT_POINTS || format > FORMAT)
 		in->has_failed = true;
 	out->attempt = (uint32_t)unpack_u64(in);
 	out->attempt_start_count = unpack_count(in, 1);
@@ -161,6 +172,7 @@ static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_
 		health->not_numeric = unpack_u64(in);
 		health->limited = unpack_u64(in);
 	}
+	return format;
 }
 
 enum status stream_unpack_view(struct span state, struct arena *arena, struct stream_view *out, struct error *err)
@@ -170,7 +182,7 @@ enum status stream_unpack_view(struct span state, struct arena *arena, struct st
 
 	if (!state.len)
 		return OK;
-	unpack_head(&in, arena, out);
+	(void)unpack_head(&in, arena, out);
 	out->series_count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
 	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
 	for (size_t i = 0; i < out->series_count && out->series; i++)
@@ -207,6 +219,13 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 	return series->metric && series->unit ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
+static enum status restore_settings(struct stream_state *stream, struct unpacker *in, struct error *err)
+{
+	settings_free(stream->settings);
+	stream->settings = NULL;
+	return unpack_u64(in) ? settings_unpack(&stream->settings, in, err) : OK;
+}
+
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err)
 {
 	struct unpacker in = unpacker_on(state);
@@ -215,7 +234,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	unpack_head(&in, arena, &head);
+	uint64_t format = unpack_head(&in, arena, &head);
 	stream->last_arrival_ms = head.last_arrival_ms;
 	stream->sealed_sent_points = stream->extracted_points = stream->committed_point = stream->planned_point =
 		head.sent_points;
@@ -230,5 +249,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	TRY(extractor_unpack(&stream->extractor, &in, err));
 	for (size_t i = 0; i < stream->series_count; i++)
 		TRY(detector_set_unpack(&stream->series[i]->detectors, stream->series[i]->role, &in, err));
+	if (format > FORMAT_WITHOUT_SETTINGS)
+		TRY(restore_settings(stream, &in, err));
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

@@ -1,6 +1,6 @@
 #include "harness.h"
 
-enum { NEWEST = 5 /* migrations/sqlite */ };
+enum { NEWEST = 6 /* migrations/sqlite */ };
 
 #include <fcntl.h>
 #include <sys/stat.h>
