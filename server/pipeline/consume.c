@@ -253,6 +253,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		struct extract_line input = {line.text, ts_ms, number};
 
+		if (stream->settings)
+			TRY(consume_settings(stream, line.text, number, err));
 		found->count = 0;
 		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)

@@ -156,6 +156,9 @@ enum status consume_find_series(struct pipeline *pipeline, struct stream_state *
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* ---- consume_settings.c: what a line says of the job's settings, under the stream's lock ---- */
+enum status consume_settings(
+	struct stream_state *stream, struct span text, uint64_t number, struct error *err) MUST_CHECK;
 /* ---- consume_points.c: a slice of points that were sent as such, under the stream's lock ---- */
 enum status consume_points(struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice,
 	struct error *err) MUST_CHECK;
