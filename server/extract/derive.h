@@ -76,15 +76,15 @@ struct derived_point {
 };
 /* True when derive_line would have a use for the inputs. */
 bool derive_has_step(const struct derive *derive);
-/* After the line's last point: what follows from it; at most DERIVED_COUNT. is_timed: its points' time is not their arrival's. */
-size_t derive_line(
-	struct derive *derive, const struct inputs *inputs, bool is_timed, struct derived_point out[DERIVED_COUNT]);
+/* After the line's last point: what follows from it; at most DERIVED_COUNT. Points at arrival_ms have no log time. */
+size_t derive_line(struct derive *derive, const struct inputs *inputs, int64_t arrival_ms,
+	struct derived_point out[DERIVED_COUNT]);
 
 /* How far the stream is. */
 struct progress {
 	int64_t step; /* of the leading series; -1: none yet */
 	int64_t ts_ms;
-	double steps_per_second; /* 0: not known */
+	double steps_per_second; /* over the last steps; 0: not known */
 	double epoch; /* printed; 0: not known */
 };
 struct progress derive_progress(const struct derive *derive);

@@ -15,6 +15,7 @@
 #include "store/journal_record.h"
 
 enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12, PACKERS_MAX = 4 };
+enum { SERIES_DERIVED = (1 << SERIES_BITS) - 16 }; /* numbers in the stream from here on are those of derived metrics */
 
 /* One commit on its way through the consumers. */
 struct group {
@@ -69,6 +70,7 @@ struct pipeline {
 	struct pipeline_options options;
 	struct directory *directory;
 	struct definition_set *presets;
+	struct devices *devices;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */
@@ -140,11 +142,16 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 /* Under the stream's lock. *out NULL: there is none, and there may be no more. */
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
+enum status consume_find_derived(
+	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 /* ---- consume_settings.c: what a line says of the job's settings, under the stream's lock ---- */
 enum status consume_settings(
 	struct stream_state *stream, struct span text, uint64_t number, struct error *err) MUST_CHECK;
+/* ---- consume_derived.c: what follows from the line whose points were consumed, under the stream's lock ---- */
+enum status consume_derived(
+	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err) MUST_CHECK;
 /* ---- consume_points.c: a slice of points that were sent as such, under the stream's lock ---- */
 enum status consume_points(struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice,
 	struct error *err) MUST_CHECK;
