@@ -9,7 +9,8 @@ enum {
 	OFF_FACTOR = 3,
 	WINDOW_MS = 1000,
 	WINDOW_COARSE_MS = 10000,
-	VERSION = 1
+	VERSION = 1,
+	SETTLED = 2,
 };
 
 static const double EVEN_SHARE = 0.1;
@@ -24,6 +25,7 @@ struct seen {
 struct derive {
 	struct seen seen[MEASURE_COUNT];
 	bool has_leading;
+	uint32_t settled; /* steps so far, up to SETTLED: the log has had the time to say it all itself */
 	uint32_t leading;
 	int64_t step; /* of the leading series, the newest */
 	int64_t step_before;
@@ -290,6 +292,7 @@ size_t derive_line(
 
 	if (derive->has_sifted)
 		derive_kept(derive, &emission);
+	size_t sifted = emission.count;
 	if (derive->has_step) {
 		begin_step(derive);
 		bool has_pace = find_pace(derive, &derive->point, derive->point.ts_ms != arrival_ms);
@@ -303,6 +306,10 @@ size_t derive_line(
 		derive_tokens(derive, inputs, &emission);
 		double rate = derive_token_rates(derive, inputs, has_pace, &emission);
 		derive_efficiency(derive, inputs, rate, &emission);
+		if (derive->settled < SETTLED) {
+			derive->settled++;
+			emission.count = sifted;
+		}
 	}
 	derive->has_step = derive->has_sifted = false;
 	return emission.count;
@@ -345,6 +352,7 @@ void derive_pack(const struct derive *derive, struct buf *out)
 	for (size_t i = 0; i < MEASURE_COUNT; i++)
 		pack_seen(&derive->seen[i], out);
 	pack_u64(out, derive->has_leading);
+	pack_u64(out, derive->settled);
 	pack_u64(out, derive->leading);
 	pack_i64(out, derive->step);
 	pack_i64(out, derive->step_before);
@@ -376,6 +384,8 @@ enum status derive_unpack(struct derive **out, struct unpacker *in, struct error
 	for (size_t i = 0; i < measures && i < MEASURE_COUNT; i++)
 		derive->seen[i] = unpack_seen(in);
 	derive->has_leading = unpack_u64(in) != 0;
+	uint64_t settled = unpack_u64(in);
+	derive->settled = (uint32_t)settled;
 	derive->leading = (uint32_t)unpack_u64(in);
 	derive->step = unpack_i64(in);
 	derive->step_before = unpack_i64(in);
@@ -396,8 +406,8 @@ enum status derive_unpack(struct derive **out, struct unpacker *in, struct error
 	derive->tokens = unpack_seen(in);
 	derive->batch = unpack_double(in);
 	derive->token_batch = unpack_double(in);
-	if (in->has_failed || version != VERSION || measures > MEASURE_COUNT || recent >= 2 * RECENT ||
-		derive->off_count >= OFF_MAX)
+	if (in->has_failed || version != VERSION || measures > MEASURE_COUNT || settled > SETTLED ||
+		recent >= 2 * RECENT || derive->off_count >= OFF_MAX)
 		return error_set(err, ERR_INVALID, "the state of derived metrics is damaged");
 	*out = derive;
 	derive = NULL;

@@ -5,6 +5,7 @@
  * Ownership: new/free. Threads: one at a time. Pure: time is the points' own, and the same points give the same.
  *
  * The leading series is the stream's first of role loss; at each of its steps each derived metric gets at most one point.
+ * Nothing is derived at its first two steps: by then the log has said what it says itself.
  *   steps/s    one divided by the step time, where the log prints that; else steps by log time between two points of the
  *              leading series, at least 1 s apart (10 s where times have no milliseconds), of one attempt, both with a
  *              time out of the line or the protocol. A pace more than 3 times off the usual one (median of the last 5) is

@@ -296,7 +296,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
-		bool is_timed = line.ts_ms != NO_TIME || ts_ms != slice->arrival_ms;
+		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
 		struct extract_line input = {
 			line.text, is_timed ? ts_ms : NO_TIME, number, block, number - slice->first_line};
 

@@ -160,6 +160,9 @@ void group_unref(struct pipeline *pipeline, struct group *group);
 /* Everything up to this number was extracted. */
 uint64_t pipeline_extracted_seq(struct pipeline *pipeline);
 
+/* ---- derivation.c: total_from lives as long as the job ---- */
+void pipeline_find_progress(struct job_state *job, struct job_progress *out);
+
 /* ---- incidents.c: hand-over of what detectors said to the writer; under the stream's lock ---- */
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct incident *incident, struct error *err) MUST_CHECK;

@@ -241,6 +241,13 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 		const struct point *point, int64_t x, struct error *err),
 	void *context, struct error *err) MUST_CHECK;
 
+/* What the derived metrics of a job are made from; pipeline_write_derivation says it of one, into its object: "derived":{"formula",
+ * "inputs":{NAME:{"value","from"}}}; nothing of a metric that the log prints. */
+struct inputs;
+enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
+void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
+
 /* A row of the jobs list, as the API and the live events show it. */
 enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;

@@ -150,11 +150,17 @@ struct rig {
 	uint32_t attempt;
 };
 
+/* Past the first two steps, in an attempt before. */
 static struct rig rig_new(void)
 {
 	struct rig rig = {.derive = derive_new(), .attempt = 1};
+	struct point point = {.value = 1};
 
 	CHECK(rig.derive);
+	for (int i = 0; i < 2; i++, point.step++) {
+		derive_see(rig.derive, MEASURE_LOSS, 1, MEASURE_LOSS, &point);
+		CHECK_INT(derive_line(rig.derive, &rig.inputs, INT64_MIN, rig.out), 0);
+	}
 	return rig;
 }
 
@@ -371,12 +377,9 @@ TEST(the_first_loss_leads_and_others_follow)
 	struct rig rig = rig_new();
 	struct point point = {.step = 1, .attempt = 1};
 
-	derive_see(rig.derive, MEASURE_LOSS, 1, 7, &point);
-	CHECK_INT(derive_line(rig.derive, &rig.inputs, INT64_MIN, rig.out), 0);
-	point.step = 2;
-	derive_see(rig.derive, MEASURE_LOSS, 1, 8, &point);
+	derive_see(rig.derive, MEASURE_LOSS, 1, MEASURE_LOSS + 1, &point);
 	CHECK(!derive_has_step(rig.derive));
-	derive_see(rig.derive, MEASURE_LOSS, 1, 7, &point);
+	derive_see(rig.derive, MEASURE_LOSS, 1, MEASURE_LOSS, &point);
 	CHECK(derive_has_step(rig.derive));
 	derive_free(rig.derive);
 }
