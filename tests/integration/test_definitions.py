@@ -24,6 +24,14 @@ def test_captures_have_columns_values_and_steps(server):
     assert 0 < definition["us_per_line"] < 1e5
 
 
+def test_a_captured_name_has_its_columns(server):
+    named = {"Name": "x", "Regex": r"(?<name>\w+)=(?<value>[0-9.]+)"}
+    line, = try_definitions(server, [named], lines=["é loss=2.5 lr=3"])["lines"]
+    text = line["text"].encode()
+    assert [capture["metric"] for capture in line["captures"]] == ["loss", "lr"]
+    assert [text[c["name_start"]:c["name_end"]].decode() for c in line["captures"]] == ["loss", "lr"]
+
+
 def test_each_broken_definition_says_where_and_the_others_go_on(server):
     found = try_definitions(server, [LOSS, {"Name": "b", "Regex": "x("}, {"Name": "c", "Regex": "no group"}],
         lines="step 1 loss=3\nstep 2 loss=4")

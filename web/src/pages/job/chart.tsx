@@ -8,10 +8,12 @@ import type { ChartState } from "../../lib/url";
 import { ChartStore } from "../../state/chart";
 import type { JobStore } from "../../state/job";
 import { patchQuery } from "../../state/router";
+import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
-import { ChartTable } from "./charttable";
 import { PlotView } from "./plotview";
 import { Readout } from "./readout";
+
+const ChartTable = lazy(async () => (await import("./charttable")).ChartTable, 4);
 
 interface Props {
   store: JobStore;
