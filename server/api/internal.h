@@ -41,7 +41,8 @@ http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_jo
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
-http_handler api_definitions_test;
+http_handler api_definitions_test, api_definitions_get, api_definitions_put;
+http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
 http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_assets;
@@ -58,6 +59,10 @@ enum { CHART_BUCKETS_DEFAULT = 1000, CHART_BUCKETS_MAX = 10000 };
 enum status api_parse_axis(struct span x, struct chart_query *query, struct error *err) MUST_CHECK;
 enum status api_parse_attempts(struct span attempts, struct chart_query *query, struct error *err) MUST_CHECK;
 void api_write_chart(struct json_writer *w, const struct chart *chart);
+
+/* ---- health.c: of the definitions of a job, folded over its streams: an array ---- */
+enum status api_write_health(
+	struct arena *arena, const struct job_view *view, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- points_raw.c: raw=true, or CSV of points ---- */
 enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,

@@ -34,59 +34,17 @@ static void write_series(struct json_writer *w, const struct stream_view *stream
 	json_object_end(w);
 }
 
-/* Folded over streams, by name; the same definition runs in each. */
-static enum status fold_health(
-	struct arena *arena, const struct job_view *view, struct health_view **out, size_t *count, struct error *err)
-{
-	size_t cap = 0;
-
-	for (size_t i = 0; i < view->stream_count; i++)
-		cap += view->streams[i].health_count;
-	*count = 0;
-	*out = arena_alloc(arena, cap * sizeof **out);
-	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < view->stream_count; i++)
-		for (size_t j = 0; j < view->streams[i].health_count; j++) {
-			const struct health_view *health = &view->streams[i].health[j];
-			size_t at = 0;
-			while (at < *count && !span_equal((*out)[at].name, health->name))
-				at++;
-			if (at == *count)
-				(*out)[(*count)++] = (struct health_view){.name = health->name};
-			(*out)[at].tried += health->tried;
-			(*out)[at].matched += health->matched;
-			(*out)[at].not_numeric += health->not_numeric;
-			(*out)[at].limited += health->limited;
-		}
-	return OK;
-}
-
-static void write_health(struct json_writer *w, const struct health_view *health)
-{
-	json_object(w);
-	json_put_span(w, "Name", health->name);
-	json_put_i64(w, "tried", (int64_t)health->tried);
-	json_put_i64(w, "matched", (int64_t)health->matched);
-	json_put_i64(w, "not_numeric", (int64_t)health->not_numeric);
-	json_put_i64(w, "limited", (int64_t)health->limited);
-	json_object_end(w);
-}
-
 enum status api_series(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
-	struct health_view *health;
 	struct job_view view;
-	size_t count;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 		http_request_segment(request, 0), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
-	TRY(fold_health(arena, &view, &health, &count, err));
 	json_object(&w);
 	json_key(&w, "series");
 	json_array(&w);
@@ -95,10 +53,7 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 			write_series(&w, &view.streams[i], &view.streams[i].series[j]);
 	json_array_end(&w);
 	json_key(&w, "definitions");
-	json_array(&w);
-	for (size_t i = 0; i < count; i++)
-		write_health(&w, &health[i]);
-	json_array_end(&w);
+	TRY(api_write_health(arena, &view, &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -33,7 +33,7 @@ static const struct http_route routes[] = {
 		.query = "job stream host", .summary = "Points: JSON columns or objects, or application/x-ndjson"},
 	{HTTP_GET, "/api/v1/live", SCOPE_READ, ROUTE_STREAM, .stream = &api_live,
 		.query = "jobs kinds after stream filter filter_regex filter_ignore_case",
-		.summary = "Server-sent events: points, lines, job, incident"},
+		.summary = "Server-sent events: points, lines, job, incident, backfill"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q sort limit cursor total", .summary = "Search jobs"},
@@ -74,6 +74,18 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/jobs/{job}/pin", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_pin, .query = "",
 		.max_body_bytes = SMALL_BYTES, .summary = "Keep a job's log text whatever the limits, or no longer"},
 
+	{HTTP_GET, "/api/v1/jobs/{job}/definitions", SCOPE_READ, ROUTE_WORKER, .handler = api_job_definitions_get,
+		.query = "",
+		.summary = "A job's metric definitions: which, why, how they do, and the newest back-fill"},
+	{HTTP_PUT, "/api/v1/jobs/{job}/definitions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_definitions_put,
+		.query = "backfill", .max_body_bytes = DOCUMENT_BYTES,
+		.summary = "Change them for new lines; backfill=true: and for the whole stored log"},
+	{HTTP_DELETE, "/api/v1/jobs/{job}/definitions/backfill", SCOPE_WRITE, ROUTE_WORKER,
+		.handler = api_backfill_cancel, .query = "", .summary = "Cancel a back-fill that runs"},
+	{HTTP_GET, "/api/v1/definitions", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_get, .query = "",
+		.summary = "Metric definitions of jobs that have none of their own, and all presets"},
+	{HTTP_PUT, "/api/v1/definitions", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_definitions_put, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .summary = "Change those of jobs that will be made"},
 	{HTTP_POST, "/api/v1/definitions/test", SCOPE_READ, ROUTE_WORKER, .handler = api_definitions_test, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Try metric definitions on given or stored lines"},
 

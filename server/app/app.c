@@ -74,7 +74,8 @@ static enum status open_store(struct app *app, struct error *err)
 	struct store_options options = {.path = db,
 		.wal_bytes = bytes(app->options, "wal-bytes"),
 		.writer_cache_bytes = 16 << 20,
-		.reader_cache_bytes = 2 << 20};
+		.reader_cache_bytes = 2 << 20,
+		.skips_backup = options_flag(app->options, "no-backup")};
 
 	TRY(store_open(&app->store, &options, err));
 	TRY(beside(db, ".key", &key_path, err));

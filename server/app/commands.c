@@ -232,7 +232,7 @@ static enum status print_plan(const char *db, size_t *pending, struct error *err
 int command_migrate(const struct options *options)
 {
 	const char *db = options_text(options, "db");
-	struct store_options store_options = {.path = db};
+	struct store_options store_options = {.path = db, .skips_backup = options_flag(options, "no-backup")};
 	AUTO(store) store = NULL;
 	struct error err = {0};
 	size_t pending;

@@ -241,7 +241,6 @@ static enum status build_one(struct definition_list *list, struct arena *arena, 
 	const struct json *shared, const struct place *at, struct error *err)
 {
 	struct definition *definition = &list->items[list->count++];
-	struct span group;
 
 	*definition = (struct definition){.line_step_group = NO_GROUP, .line_epoch_group = NO_GROUP};
 	if (json_kind(node) != JSON_OBJECT) {
@@ -250,11 +249,14 @@ static enum status build_one(struct definition_list *list, struct arena *arena, 
 		return error_set_field(err, ERR_SEMANTIC, field, "%s must be an object with Name and Regex", field);
 	}
 	TRY(read_texts(&definition->shown, arena, node, shared, at, err));
-	TRY(want_text(node, at, "Group", METRIC_UNIT_MAX_BYTES, &group, err));
+	struct span *group = &definition->shown.group;
+	TRY(want_text(node, at, "Group", METRIC_UNIT_MAX_BYTES, group, err));
+	if (!keep(arena, group, false))
+		return error_set(err, ERR_MEMORY, "out of memory");
 	definition->unit_s = unit_seconds(definition->shown.unit);
 	if (at->is_preset)
 		read_flags(definition, node, shared);
-	return build_regex(list, definition, group, at, err);
+	return build_regex(list, definition, *group, at, err);
 }
 
 static enum status build_entry(struct definition_list *list, struct arena *arena, const struct json *item,

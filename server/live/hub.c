@@ -433,6 +433,8 @@ static const char *event_name(enum hub_kind kind)
 		return "lines";
 	case HUB_JOB:
 		return "job";
+	case HUB_BACKFILL:
+		return "backfill";
 	case HUB_INCIDENT:
 	case HUB_ALL:
 		break;

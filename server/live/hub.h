@@ -13,7 +13,7 @@
 struct hub;
 struct subscriber;
 
-enum hub_kind { HUB_POINTS = 1, HUB_LINES = 2, HUB_JOB = 4, HUB_INCIDENT = 8, HUB_ALL = 15 };
+enum hub_kind { HUB_POINTS = 1, HUB_LINES = 2, HUB_JOB = 4, HUB_INCIDENT = 8, HUB_BACKFILL = 16, HUB_ALL = 31 };
 
 struct hub_options {
 	size_t ring_bytes; /* frames kept for replay: 8 MiB */

@@ -30,6 +30,7 @@ struct metric_definition {
 	struct span name;
 	struct span regex; /* value: the group named `value`, else group 1; step, epoch: the groups of these names */
 	struct span step_regex; /* searched in the same line when regex has no step group; "" : none */
+	struct span group; /* of regex, that the value is in; "": as said above */
 	struct span unit;
 	enum role role;
 	int higher; /* 1: higher is better, -1: lower is, 0: not stated */

@@ -45,7 +45,7 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 
 	if (!series)
 		return NULL;
-	series->series_id = stream->stream_id << SERIES_BITS | (uint32_t)stream->series_count;
+	series->series_id = stream->stream_id << SERIES_BITS | (stream->series_base + (uint32_t)stream->series_count);
 	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
 	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
 	series->role = definition->role;
@@ -130,8 +130,12 @@ static void take_report(void *context, enum incident_change change, const struct
 	struct incident said = *incident;
 
 	(void)change; /* the store knows by the key what is new */
-	said.is_historic = said.opened_ms < report->arrival_ms - HISTORIC_MS;
-	if (report->status == OK)
+	if (report->status != OK)
+		return;
+	said.is_historic = report->stream->said || said.opened_ms < report->arrival_ms - HISTORIC_MS;
+	if (report->stream->said)
+		report->status = said_list_put(report->stream->said, report->series->series_id, &said, report->err);
+	else
 		report->status =
 			incidents_hand_over(report->pipeline, report->stream, report->series, &said, report->err);
 }
@@ -211,7 +215,8 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	else if (extractor_attempt(stream->extractor) != attempt_before)
 		for (size_t i = 0; i < stream->series_count; i++)
 			rebuild_summary(stream, stream->series[i]);
-	atomic_fetch_add(&pipeline->figures.points, found->count);
+	if (!stream->said)
+		atomic_fetch_add(&pipeline->figures.points, found->count);
 	return OK;
 }
 
@@ -258,7 +263,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	struct extracted_list *found, struct extract_block *space, struct error *err)
 {
 	const struct extract_block *block = look_at_all(space, stream, definitions, slice, scratch);
-	bool is_watched = hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
+	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
 	struct journal_cursor cursor = journal_lines(slice);
 	struct line line;
 
@@ -283,20 +288,59 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	return OK;
 }
 
-enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
-	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
-	struct extract_block *block, struct error *err)
+static enum status consume_locked(struct pipeline *pipeline, struct stream_state *stream,
+	struct definitions *definitions, uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch,
+	struct extracted_list *found, struct extract_block *block, struct error *err)
 {
-	pthread_mutex_lock(&stream->mutex);
 	adopt_definitions(stream, definitions);
 	enum status status = slice->kind == JOURNAL_POINTS
 				     ? consume_points(pipeline, stream, slice, err)
 				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, block, err);
 	stream->extracted_seq = seq;
-	stream->extracted_lines = slice->first_line + slice->line_count;
-	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	if (slice->first_line + slice->line_count > stream->extracted_lines) { /* points may come to a shadow late */
+		stream->extracted_lines = slice->first_line + slice->line_count;
+		stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	}
 	if (slice->kind == JOURNAL_POINTS)
 		stream->extracted_points = slice->first_point + slice->point_count;
+	return status;
+}
+
+/* Lines that were committed before a back-fill took its place are extracted by what the stream has now. Counted. */
+static struct definitions *newer_definitions(struct stream_state *stream, struct definitions *definitions)
+{
+	if (definitions->generation >= stream->generation)
+		return definitions_ref(definitions);
+	pthread_mutex_lock(&stream->job->mutex);
+	struct definitions *present = definitions_ref(stream->job->definitions);
+	pthread_mutex_unlock(&stream->job->mutex);
+	return present;
+}
+
+/* What a shadow has not come to yet it gets from the journal (shadow.c). */
+static bool is_next(const struct stream_state *shadow, const struct journal_slice *slice)
+{
+	return slice->first_line == shadow->extracted_lines &&
+	       (slice->kind != JOURNAL_POINTS || slice->first_point == shadow->extracted_points);
+}
+
+enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
+	struct extract_block *block, struct error *err)
+{
+	struct stream_state *shadow;
+
+	pthread_mutex_lock(&stream->mutex);
+	struct definitions *present = newer_definitions(stream, definitions);
+	enum status status = consume_locked(pipeline, stream, present, seq, slice, scratch, found, block, err);
+	definitions_unref(present);
+	if ((shadow = stream->shadow)) {
+		pthread_mutex_lock(&shadow->mutex);
+		if (is_next(shadow, slice) && status == OK)
+			status = consume_locked(
+				pipeline, shadow, shadow->own_definitions, seq, slice, scratch, found, block, err);
+		pthread_mutex_unlock(&shadow->mutex);
+	}
 	pthread_mutex_unlock(&stream->mutex);
 	return status;
 }

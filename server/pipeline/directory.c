@@ -49,6 +49,8 @@ void stream_state_free(struct stream_state *stream)
 	mem_free(stream->by_number);
 	mem_free(stream->ranges);
 	extractor_free(stream->extractor);
+	definitions_unref(stream->own_definitions);
+	said_list_free(stream->said);
 	buf_done(&stream->live_lines);
 	pthread_mutex_destroy(&stream->mutex);
 	mem_free(stream->name);

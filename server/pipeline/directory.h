@@ -11,6 +11,7 @@
 #include "detect/detector.h"
 #include "extract/extract.h"
 #include "model/point.h"
+#include "pipeline/said_list.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -75,6 +76,11 @@ struct stream_state {
 	uint64_t extracted_seq, extracted_lines, extracted_bytes;
 	int64_t first_ms, last_ms, last_arrival_ms;
 	uint32_t generation; /* of the definitions that the extractor last ran */
+	uint32_t series_base; /* of its series' numbers: 0 or SERIES_HALF */
+	struct stream_state *shadow; /* a back-fill's, fed along with it; its lock is taken after this one's */
+	/* A shadow's own: the definitions that it is extracted by, and what its detectors said. NULL in others. */
+	struct definitions *own_definitions;
+	struct said_list *said;
 	struct extractor *extractor;
 	struct series_state **series;
 	size_t series_count, series_cap;
@@ -99,6 +105,8 @@ struct job_state {
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
 	atomic_int_fast64_t touched_ms;
+	atomic_bool is_backfilled; /* stays in RAM meanwhile */
+	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 
 	pthread_mutex_t mutex; /* of the fields below */
 	struct definitions *definitions; /* in force; writer changes */

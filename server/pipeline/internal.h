@@ -14,7 +14,8 @@
 #include "store/chunk.h"
 #include "store/journal_record.h"
 
-enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12, PACKERS_MAX = 4 };
+/* A stream has 1 << SERIES_BITS numbers for its series: one half for those that are shown, the other for a back-fill's. */
+enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12, SERIES_HALF = 1 << (SERIES_BITS - 1), PACKERS_MAX = 4 };
 
 /* One commit on its way through the consumers. */
 struct group {
@@ -89,6 +90,10 @@ struct pipeline {
 	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
 	pthread_cond_t tick;
 	bool must_end;
+	pthread_t backfill;
+	bool has_backfill;
+	atomic_bool backfill_due; /* look for one now */
+	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
 	atomic_bool retention_changed; /* limits or pins: look again now */
 	int64_t drain_ms; /* how long the last seal may take */
 };
@@ -115,9 +120,19 @@ enum status is_job_gone(struct pipeline *pipeline, struct store_tx *tx, const st
 /* Start-up: by number, from the store alone; *out NULL when the job or stream was deleted. */
 enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
 	struct stream_state **out, struct error *err) MUST_CHECK;
+/* The definitions of a generation, counted, and nobody's yet. */
+enum status make_definitions(struct pipeline *pipeline, struct store_reader *reader, const struct job_state *job,
+	uint32_t generation, struct definitions **out, struct error *err) MUST_CHECK;
+/* Writer, after a commit: the job and all of its streams in RAM. *out counted; NULL: there is no such job. */
+enum status resolve_whole_job(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id,
+	struct job_state **out, struct error *err) MUST_CHECK;
 /* The definitions of a generation, counted. Makes job->definitions current when it is the job's present one. */
 enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
 	uint32_t generation, struct definitions **out, struct error *err) MUST_CHECK;
+
+/* ---- definitions.c: writer: a job without any of its own gets the server's ---- */
+enum status definitions_put_default(
+	struct store_tx *tx, int64_t job_id, uint32_t generation, struct error *err) MUST_CHECK;
 
 /* ---- pack.c: any thread that brings a batch ---- */
 enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err) MUST_CHECK;

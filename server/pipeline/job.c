@@ -105,7 +105,33 @@ static enum status adopt_old(
 	row->document = creation->row.document;
 	row->is_implicit = false;
 	row->modified_ms = creation->now_ms;
-	row->generation += creation->definitions.len != 0;
+	return OK;
+}
+
+/* What the document says is meant for all: a back-fill by other definitions has no use any more. */
+static enum status stop_backfill(
+	const struct creation *creation, struct store_tx *tx, struct arena *arena, int64_t job_id, struct error *err)
+{
+	struct backfill_row backfill;
+
+	TRY(store_read_backfill(store_tx_reader(tx), arena, job_id, &backfill, err));
+	if (!backfill.job_id || backfill.state != BACKFILL_RUNNING)
+		return OK;
+	backfill.state = BACKFILL_CANCELLED;
+	backfill.updated_ms = creation->now_ms;
+	return store_put_backfill(tx, &backfill, err);
+}
+
+static enum status next_generation(const struct creation *creation, struct store_tx *tx, struct arena *arena,
+	struct job_row *row, struct error *err)
+{
+	uint32_t newest;
+
+	if (!creation->definitions.len)
+		return OK;
+	TRY(stop_backfill(creation, tx, arena, row->job_id, err));
+	TRY(store_newest_generation(store_tx_reader(tx), row->job_id, &newest, err));
+	row->generation = (newest > row->generation ? newest : row->generation) + 1;
 	return OK;
 }
 
@@ -123,6 +149,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	if (!is_new) {
 		TRY(status);
 		TRY(adopt_old(creation, &old, &row, err));
+		TRY(next_generation(creation, tx, arena, &row, err));
 	}
 	TRY(store_put_job(tx, &row, err));
 	if (is_new)
@@ -130,6 +157,8 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 			&(struct transition_row){SPAN("Starting"), SPAN("created"), creation->now_ms, 0}, err));
 	if (creation->definitions.len)
 		TRY(store_put_definitions(tx, row.job_id, row.generation, creation->definitions, err));
+	else if (is_new)
+		TRY(definitions_put_default(tx, row.job_id, row.generation, err));
 	creation->job_id = row.job_id;
 	creation->generation = row.generation;
 	return OK;

@@ -362,8 +362,11 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 	enum status status = OK;
 	uint64_t due_seq = all ? atomic_load(&m->pipeline->figures.committed_seq) : 0;
 
-	while (has_more && status == OK && clock_mono_ms() < until_ms)
+	while (has_more && status == OK && clock_mono_ms() < until_ms) {
+		pthread_mutex_lock(&m->pipeline->seal_mutex);
 		status = seal_run(m->pipeline, m->reader, m->zstd, due_seq, &has_more, &err);
+		pthread_mutex_unlock(&m->pipeline->seal_mutex);
+	}
 	if (status == OK)
 		status = trim_journal(m, &err);
 	if (status != OK && status != ERR_UNAVAILABLE)
@@ -374,7 +377,8 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 
 static bool is_idle(struct job_state *job, int64_t now_ms)
 {
-	bool idle = now_ms - atomic_load(&job->touched_ms) > FORGET_MS && !atomic_load(&job->is_summary_dirty);
+	bool idle = now_ms - atomic_load(&job->touched_ms) > FORGET_MS && !atomic_load(&job->is_summary_dirty) &&
+		    !atomic_load(&job->is_backfilled);
 
 	struct stream_state *stream;
 	for (size_t i = 0; idle && (stream = job_stream_at(job, i)); i++) {

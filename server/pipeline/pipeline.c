@@ -1,3 +1,4 @@
+#include "pipeline/backfill.h"
 #include "pipeline/internal.h"
 
 #include "model/batch_points.h"
@@ -39,6 +40,8 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_condattr_destroy(&attributes);
 	pthread_mutex_init(&pipeline->tick_mutex, NULL);
 	pthread_mutex_init(&pipeline->packers_mutex, NULL);
+	pthread_mutex_init(&pipeline->seal_mutex, NULL);
+	atomic_init(&pipeline->backfill_due, true); /* one may have been left by a stop */
 	pipeline->directory = directory_new();
 	pipeline->queue = queue_new(pipeline->options.queue_items, pipeline->options.queue_bytes);
 	pipeline->zstd = zstd_new();
@@ -86,6 +89,7 @@ static enum status start_threads(struct pipeline *pipeline, struct error *err)
 	TRY(start_thread(&pipeline->publisher, &pipeline->has_publisher, publisher_run, pipeline, err));
 	TRY(search_pool_new(
 		&pipeline->search_pool, pipeline->options.search_threads, pipeline->options.match_steps, err));
+	TRY(start_thread(&pipeline->backfill, &pipeline->has_backfill, backfill_run, pipeline, err));
 	return start_thread(&pipeline->maintenance, &pipeline->has_maintenance, maintenance_run, pipeline, err);
 }
 
@@ -113,6 +117,17 @@ static bool is_behind(struct pipeline *pipeline)
 	return items || atomic_load(&pipeline->backlog_bytes);
 }
 
+/* The back-fill first: it keeps what it did, and what is sealed last waits for it no more. */
+static void join_sealers(struct pipeline *pipeline)
+{
+	if (pipeline->has_backfill)
+		pthread_join(pipeline->backfill, NULL);
+	pipeline->has_backfill = false;
+	if (pipeline->has_maintenance)
+		pthread_join(pipeline->maintenance, NULL);
+	pipeline->has_maintenance = false;
+}
+
 void pipeline_drain(struct pipeline *pipeline, int64_t deadline_ms)
 {
 	int64_t until_ms = clock_mono_ms() + deadline_ms;
@@ -122,9 +137,7 @@ void pipeline_drain(struct pipeline *pipeline, int64_t deadline_ms)
 		pipeline_wait_tick(pipeline, 2); /* nobody ends the ticks yet: a short wait */
 	pipeline->drain_ms = until_ms > clock_mono_ms() ? until_ms - clock_mono_ms() : 0;
 	end_ticks(pipeline);
-	if (pipeline->has_maintenance)
-		pthread_join(pipeline->maintenance, NULL);
-	pipeline->has_maintenance = false;
+	join_sealers(pipeline);
 }
 
 static void free_worker(struct extract_worker *worker)
@@ -139,8 +152,7 @@ void pipeline_free(struct pipeline *pipeline)
 		return;
 	atomic_store(&pipeline->is_stopping, true);
 	end_ticks(pipeline);
-	if (pipeline->has_maintenance)
-		pthread_join(pipeline->maintenance, NULL);
+	join_sealers(pipeline);
 	if (pipeline->has_publisher)
 		pthread_join(pipeline->publisher, NULL);
 	if (pipeline->queue)
@@ -163,6 +175,7 @@ void pipeline_free(struct pipeline *pipeline)
 	while (pipeline->packer_count)
 		zstd_free(pipeline->packers[--pipeline->packer_count]);
 	pthread_mutex_destroy(&pipeline->packers_mutex);
+	pthread_mutex_destroy(&pipeline->seal_mutex);
 	journal_writer_done(&pipeline->journal);
 	pthread_cond_destroy(&pipeline->tick);
 	pthread_mutex_destroy(&pipeline->tick_mutex);

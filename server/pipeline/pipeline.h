@@ -99,6 +99,46 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 enum status pipeline_delete_job(
 	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
 
+/* ---- metric definitions (worker threads) ---- */
+/*
+ * What the job's lines are extracted by from now on: an array as in MetricDefinitions, [{"Preset": name}], or [] for the preset
+ * that fits its first lines. With backfill the whole stored log is extracted again in the background, and until that is done
+ * readers see what was; ERR_CONFLICT while one runs, or when text that it needs was deleted by a limit.
+ */
+enum status pipeline_change_definitions(struct pipeline *pipeline, struct span job, struct span team,
+	const struct json *definitions, bool backfill, struct error *err) MUST_CHECK;
+enum status pipeline_cancel_backfill(
+	struct pipeline *pipeline, struct span job, struct span team, struct error *err) MUST_CHECK;
+/* Those of jobs that are made from now on without any of their own; [] : presets. */
+enum status pipeline_change_default_definitions(
+	struct pipeline *pipeline, const struct json *definitions, struct error *err) MUST_CHECK;
+enum definitions_source {
+	DEFINITIONS_NONE, /* no line yet that a preset knows */
+	DEFINITIONS_JOB, /* its own */
+	DEFINITIONS_SERVER, /* the server's, as they were when the job was made, and still are */
+	DEFINITIONS_PRESET /* of the name, asked for or chosen by lines */
+};
+struct definitions_view {
+	enum definitions_source source;
+	struct span preset; /* of the stream that has most lines; "": none */
+	struct span reason;
+	uint32_t generation;
+	struct metric_definition *items;
+	size_t count;
+	struct backfill_row backfill; /* job_id 0: there was none */
+};
+struct job_view;
+/* view: of the job, with its series. */
+enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, struct definitions_view *out, struct error *err) MUST_CHECK;
+enum status pipeline_view_default_definitions(struct pipeline *pipeline, struct store_reader *reader,
+	struct arena *arena, struct definitions_view *out, struct error *err) MUST_CHECK;
+/* Into an object that is open. */
+void pipeline_write_backfill(const struct backfill_row *row, struct json_writer *w);
+/* By number from 0; NULL: there are no more. Its definitions: what is in *out. */
+const char *pipeline_preset(
+	const struct pipeline *pipeline, struct arena *arena, size_t number, struct definitions_view *out);
+
 /* ---- retention: limits on log text, the one thing that is ever deleted by them (worker threads) ---- */
 enum status pipeline_pin_job(
 	struct pipeline *pipeline, struct span job, struct span team, bool is_pinned, struct error *err) MUST_CHECK;
@@ -149,6 +189,8 @@ struct stream_view {
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;
 	struct span preset; /* "" : definitions of the job, or none recognised yet */
+	struct span preset_reason; /* why that one; "" with preset "" */
+	uint32_t series_base; /* what the numbers of its series begin with: another after a back-fill */
 	struct series_view *series;
 	size_t series_count;
 	struct health_view *health;

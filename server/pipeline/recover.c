@@ -67,8 +67,9 @@ static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct 
 			(unsigned long long)seq, stream->job->name, stream->name, err->text);
 		return err->status == ERR_MEMORY ? ERR_MEMORY : pass_over(stream, seq, slice);
 	}
-	TRY(resolve_definitions(
-		recovery->pipeline, recovery->reader, stream->job, slice->generation, &definitions, err));
+	/* its state may be of newer ones: a back-fill took its place while these lines were in the journal */
+	uint32_t generation = slice->generation > stream->generation ? slice->generation : stream->generation;
+	TRY(resolve_definitions(recovery->pipeline, recovery->reader, stream->job, generation, &definitions, err));
 	enum status status = consume_slice(
 		recovery->pipeline, stream, definitions, seq, slice, recovery->scratch, &recovery->found, NULL, err);
 	definitions_unref(definitions);

@@ -54,6 +54,7 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 		.generation = 1,
 		.is_implicit = true};
 	TRY(store_put_job(tx, &row, err));
+	TRY(definitions_put_default(tx, row.job_id, row.generation, err));
 	TRY(store_add_transition(tx, row.job_id,
 		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0}, err));
 	*out = job_state_new(&row);
@@ -193,6 +194,8 @@ static enum status load_streams(
 
 	TRY(store_read_streams(reader, arena, job->job_id, SPAN(""), &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
+		if (job_find_stream_id(job, rows[i].stream_id))
+			continue;
 		TRY(load_stream(job, &rows[i], &stream, err));
 		if (!job_add_stream(job, stream)) {
 			stream_state_free(stream);
@@ -223,6 +226,25 @@ enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader
 	return OK;
 }
 
+enum status resolve_whole_job(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id,
+	struct job_state **out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct job_state *job;
+
+	*out = NULL;
+	if (!arena)
+		return out_of_memory(err);
+	enum status status = load_job_by_id(pipeline, reader, arena, job_id, &job, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	TRY(load_streams(reader, arena, job, err));
+	TRY(have_definitions(pipeline, reader, job, err));
+	*out = job_ref(job);
+	return OK;
+}
+
 static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id,
 	uint32_t generation, struct definitions *made, struct error *err)
 {
@@ -238,6 +260,25 @@ static enum status build_definitions(struct pipeline *pipeline, struct store_rea
 	return definition_set_new(&made->set, json, pipeline->presets, err);
 }
 
+enum status make_definitions(struct pipeline *pipeline, struct store_reader *reader, const struct job_state *job,
+	uint32_t generation, struct definitions **out, struct error *err)
+{
+	struct definitions *made = mem_zeroed(sizeof *made);
+
+	if (!made)
+		return out_of_memory(err);
+	atomic_init(&made->refs, 1);
+	made->generation = generation;
+	enum status status = build_definitions(pipeline, reader, job->job_id, generation, made, err);
+	if (status != OK) {
+		definitions_unref(made);
+		error_prefix(err, "definitions of job '%s'", job->name);
+		return status;
+	}
+	*out = made;
+	return OK;
+}
+
 enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
 	uint32_t generation, struct definitions **out, struct error *err)
 {
@@ -250,17 +291,8 @@ enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *
 		*out = present;
 		return OK;
 	}
-	struct definitions *made = mem_zeroed(sizeof *made);
-	if (!made)
-		return out_of_memory(err);
-	atomic_init(&made->refs, 1);
-	made->generation = generation;
-	enum status status = build_definitions(pipeline, reader, job->job_id, generation, made, err);
-	if (status != OK) {
-		definitions_unref(made);
-		error_prefix(err, "definitions of job '%s'", job->name);
-		return status;
-	}
+	struct definitions *made;
+	TRY(make_definitions(pipeline, reader, job, generation, &made, err));
 	pthread_mutex_lock(&job->mutex);
 	struct definitions *old = job->definitions;
 	job->definitions = definitions_ref(made);

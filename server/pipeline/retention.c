@@ -316,7 +316,7 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 
 static enum status write_sweep(void *context, struct store_tx *tx, struct error *err)
 {
-	return store_sweep_dead(tx, SWEEP_ROWS, context, err);
+	return store_sweep_dead(tx, clock_wall_ms(), SWEEP_ROWS, context, err);
 }
 
 static enum status write_vacuum(void *context, struct store_tx *tx, struct error *err)
@@ -331,7 +331,7 @@ static enum status clean(struct pipeline *pipeline, struct store_reader *reader,
 	bool has_dead = false;
 	uint64_t left;
 
-	TRY(store_has_dead(reader, &has_dead, err));
+	TRY(store_has_dead(reader, clock_wall_ms(), &has_dead, err));
 	if (has_dead) {
 		TRY(pipeline_execute(pipeline, write_sweep, &has_dead, err));
 		*has_more = *has_more || has_dead;

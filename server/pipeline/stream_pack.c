@@ -1,10 +1,18 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors). Format number 2; 1 had no number of points sent.
+ * consumers need (extractor, detectors). Format number 3; 2 had no reason for the preset and no base of the series' numbers, 1
+ * no number of points sent.
  */
 #include "pipeline/internal.h"
 
-enum { FORMAT = 2, FORMAT_WITHOUT_SENT_POINTS = 1, VIEW_SERIES_MIN_BYTES = 12, HEALTH_MIN_BYTES = 5 };
+enum {
+	FORMAT = 3,
+	FORMAT_WITHOUT_BASE = 2,
+	FORMAT_WITHOUT_SENT_POINTS = 1,
+	VIEW_SERIES_MIN_BYTES = 12,
+	HEALTH_MIN_BYTES = 5,
+	REASON_MAX_BYTES = 1000
+};
 
 static void pack_summary(struct buf *out, const struct summary *s)
 {
@@ -56,13 +64,18 @@ static void pack_series(struct buf *out, const struct series_state *series)
 
 static void pack_health(const struct stream_state *stream, struct buf *out)
 {
-	struct definitions *definitions =
-		stream->job->definitions; /* names; any generation's set lives with the job's lock */
+	/* names; any generation's set lives with the job's lock */
+	struct definitions *definitions = stream->own_definitions ? stream->own_definitions : stream->job->definitions;
+	AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
 	size_t count = definitions ? definition_set_count(definitions->set, extractor_preset(stream->extractor)) : 0;
 	const char *preset =
 		definitions ? definition_set_preset_name(definitions->set, extractor_preset(stream->extractor)) : NULL;
 
 	pack_span(out, span_from(preset ? preset : ""));
+	if (preset)
+		extractor_preset_reason(stream->extractor, &reason);
+	pack_span(out, buf_span(&reason));
+	pack_u64(out, stream->series_base);
 	pack_u64(out, count);
 	for (size_t i = 0; i < count; i++) {
 		struct definition_health health = extractor_health(stream->extractor, i);
@@ -140,7 +153,7 @@ static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_
 {
 	uint64_t format = unpack_u64(in);
 
-	if (format != FORMAT && format != FORMAT_WITHOUT_SENT_POINTS)
+	if (format < FORMAT_WITHOUT_SENT_POINTS || format > FORMAT)
 		in->has_failed = true;
 	out->attempt = (uint32_t)unpack_u64(in);
 	out->attempt_start_count = unpack_count(in, 1);
@@ -151,6 +164,8 @@ static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_
 	out->last_arrival_ms = unpack_i64(in);
 	out->sent_points = format == FORMAT_WITHOUT_SENT_POINTS ? 0 : unpack_u64(in);
 	out->preset = unpack_span(in);
+	out->preset_reason = format <= FORMAT_WITHOUT_BASE ? SPAN("") : unpack_span(in);
+	out->series_base = format <= FORMAT_WITHOUT_BASE ? 0 : (uint32_t)unpack_u64(in);
 	out->health_count = unpack_count(in, HEALTH_MIN_BYTES);
 	out->health = take_array(in, arena, out->health_count, sizeof *out->health);
 	for (size_t i = 0; i < out->health_count && out->health; i++) {
@@ -219,6 +234,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	stream->last_arrival_ms = head.last_arrival_ms;
 	stream->sealed_sent_points = stream->extracted_points = stream->committed_point = stream->planned_point =
 		head.sent_points;
+	stream->series_base = head.series_base;
 	size_t count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
 	for (size_t i = 0; i < count; i++)
 		TRY(restore_series(stream, &in, err));

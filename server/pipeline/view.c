@@ -11,6 +11,8 @@ static enum status out_of_memory(struct error *err)
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
+enum { REASON_MAX_BYTES = 1000 };
+
 struct viewing {
 	struct pipeline *pipeline;
 	struct arena *arena;
@@ -53,6 +55,8 @@ static bool view_series(const struct viewing *viewing, const struct series_state
 
 static bool view_health(const struct viewing *viewing, const struct stream_state *stream, struct stream_view *view)
 {
+	AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
+
 	pthread_mutex_lock(&stream->job->mutex);
 	struct definitions *definitions = definitions_ref(stream->job->definitions);
 	pthread_mutex_unlock(&stream->job->mutex);
@@ -61,9 +65,12 @@ static bool view_health(const struct viewing *viewing, const struct stream_state
 	int preset = extractor_preset(stream->extractor);
 	const char *name = definition_set_preset_name(definitions->set, preset);
 	view->preset = arena_copy(viewing->arena, span_from(name ? name : ""));
+	if (name)
+		extractor_preset_reason(stream->extractor, &reason);
+	view->preset_reason = arena_copy(viewing->arena, buf_span(&reason));
 	view->health_count = definition_set_count(definitions->set, preset);
 	view->health = arena_alloc(viewing->arena, view->health_count * sizeof *view->health);
-	bool is_whole = view->preset.ptr && view->health;
+	bool is_whole = view->preset.ptr && view->preset_reason.ptr && view->health;
 	for (size_t i = 0; i < view->health_count && is_whole; i++) {
 		struct definition_health health = extractor_health(stream->extractor, i);
 		view->health[i] = (struct health_view){
@@ -99,7 +106,9 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 		.first_ms = stream->first_ms,
 		.last_ms = stream->last_ms,
 		.last_arrival_ms = stream->last_arrival_ms,
-		.preset = SPAN("")};
+		.preset = SPAN(""),
+		.preset_reason = SPAN(""),
+		.series_base = stream->series_base};
 	if (!view->name.ptr || !view->host.ptr || !view_attempts(viewing, stream, view))
 		return false;
 	if (!(viewing->parts & VIEW_SERIES))
@@ -129,14 +138,19 @@ static enum status view_live(
 	pthread_mutex_unlock(&job->mutex);
 	out->streams = arena_alloc(viewing->arena, count * sizeof *out->streams);
 	is_whole = streams && out->streams;
-	for (size_t i = 0; i < count && is_whole; i++) {
-		if (stream_name.len && !span_equal(span_from(streams[i]->name), stream_name))
-			continue;
-		pthread_mutex_lock(&streams[i]->mutex);
-		is_whole = view_live_stream(viewing, streams[i], &out->streams[out->stream_count]);
-		pthread_mutex_unlock(&streams[i]->mutex);
-		out->stream_count++;
-	}
+	unsigned changes;
+	do { /* a back-fill takes the place of what all streams have at once: none of the old beside some of the new */
+		changes = atomic_load(&job->changes);
+		out->stream_count = 0;
+		for (size_t i = 0; i < count && is_whole; i++) {
+			if (stream_name.len && !span_equal(span_from(streams[i]->name), stream_name))
+				continue;
+			pthread_mutex_lock(&streams[i]->mutex);
+			is_whole = view_live_stream(viewing, streams[i], &out->streams[out->stream_count]);
+			pthread_mutex_unlock(&streams[i]->mutex);
+			out->stream_count++;
+		}
+	} while (is_whole && (changes & 1 || changes != atomic_load(&job->changes)));
 	job_unref(job);
 	return is_whole ? OK : out_of_memory(err);
 }
@@ -160,7 +174,8 @@ static enum status view_sealed_stream(
 		.first_ms = row->first_ms,
 		.last_ms = row->last_ms,
 		.attempt = 1,
-		.preset = SPAN("")};
+		.preset = SPAN(""),
+		.preset_reason = SPAN("")};
 	enum status status = stream_unpack_view(row->state, viewing->arena, view, err);
 	if (status != OK)
 		error_prefix(err, "stream '%.*s'", SPAN_ARGS(row->name));

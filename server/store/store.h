@@ -23,6 +23,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
+	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
 /* Takes the lock, opens, migrates. ERR_CONFLICT: another server has it; ERR_UNSUPPORTED: newer than this program, or on a
@@ -87,9 +88,10 @@ enum status store_read_job_by_id(struct store_reader *reader, struct arena *aren
 /* The job is gone at once, and everything small that belongs to it; its lines in the journal are then nobody's and are skipped.
  * Its text and points are taken away by store_sweep_dead. */
 enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
-/* Takes away about `limit` rows of deleted jobs; *has_more: call again, in another transaction. */
-enum status store_sweep_dead(struct store_tx *tx, size_t limit, bool *has_more, struct error *err) MUST_CHECK;
-enum status store_has_dead(struct store_reader *reader, bool *has_dead, struct error *err) MUST_CHECK;
+/* Takes away about `limit` rows of deleted jobs, and of series that are due; *has_more: call again, in another transaction. */
+enum status store_sweep_dead(
+	struct store_tx *tx, int64_t now_ms, size_t limit, bool *has_more, struct error *err) MUST_CHECK;
+enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err) MUST_CHECK;
 
 struct transition_row {
 	struct span status; /* SageMaker's SecondaryStatus */
@@ -108,6 +110,56 @@ enum status store_put_definitions(
 	struct store_tx *tx, int64_t job_id, uint32_t generation, struct span json, struct error *err) MUST_CHECK;
 enum status store_read_definitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	uint32_t generation, struct span *json, struct error *err) MUST_CHECK; /* empty when there are none */
+/* The newest that has a row; 0: none has. */
+enum status store_newest_generation(
+	struct store_reader *reader, int64_t job_id, uint32_t *generation, struct error *err) MUST_CHECK;
+
+/* ---- back-fills: a job's log extracted again by other definitions ---- */
+enum backfill_state { BACKFILL_RUNNING, BACKFILL_DONE, BACKFILL_FAILED, BACKFILL_CANCELLED };
+struct backfill_row { /* the newest of a job */
+	int64_t job_id; /* 0: it never had one */
+	uint32_t generation; /* of the definitions that it extracts by */
+	enum backfill_state state;
+	int64_t started_ms;
+	int64_t updated_ms;
+	uint64_t lines, lines_total; /* looked at, and all: grows while the job runs */
+	uint64_t bytes, bytes_total; /* the same of their text */
+	struct span error; /* of a failed one */
+};
+enum status store_put_backfill(struct store_tx *tx, const struct backfill_row *row, struct error *err) MUST_CHECK;
+enum status store_read_backfill(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct backfill_row *out, struct error *err) MUST_CHECK;
+/* The running one that began first; job_id 0: none runs. */
+enum status store_next_backfill(
+	struct store_reader *reader, struct arena *arena, struct backfill_row *out, struct error *err) MUST_CHECK;
+
+/* Where it stands in a stream. */
+struct backfill_stream_row {
+	int64_t job_id;
+	uint32_t stream_id; /* 0: it has not begun */
+	uint32_t generation; /* of the definitions */
+	uint64_t next_line;
+	bool is_final; /* made while the sealer waited for the change */
+	struct span state; /* as in stream_row */
+	struct span incidents; /* opaque here */
+};
+enum status store_put_backfill_stream(
+	struct store_tx *tx, const struct backfill_stream_row *row, struct error *err) MUST_CHECK;
+enum status store_read_backfill_stream(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	uint32_t stream_id, struct backfill_stream_row *out, struct error *err) MUST_CHECK;
+/* Every stream's state becomes the one that the back-fill made; where it stood in them is forgotten. */
+enum status store_adopt_backfill(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+enum status store_forget_backfill(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+/* Series numbers first..last: their rows, points and pyramids are taken away from not_before_ms on, by store_sweep_dead. */
+struct dead_series {
+	int64_t job_id;
+	uint32_t first_id, last_id;
+	int64_t not_before_ms;
+};
+enum status store_bury_series(struct store_tx *tx, const struct dead_series *dead, struct error *err) MUST_CHECK;
+/* Is something of the job still to be taken away? Its numbers are not free yet. */
+enum status store_has_dead_series(
+	struct store_reader *reader, int64_t job_id, bool *has_dead, struct error *err) MUST_CHECK;
 
 /* What a page of jobs shows, per metric, folded over streams; flushed from RAM. */
 struct summary_row {
@@ -393,6 +445,13 @@ struct incident_news {
  * that says the same again is no news and changes nothing. */
 enum status store_put_incident(
 	struct store_tx *tx, struct incident_row *row, struct incident_news *news, struct error *err) MUST_CHECK;
+/*
+ * What a back-fill found takes the place of what was known of the series `old`: an incident of the same stream, metric, kind and
+ * step keeps its number and who acknowledged it; those that are still of these series at the end go.
+ */
+enum status store_replace_incident(
+	struct store_tx *tx, const struct dead_series *old, struct incident_row *row, struct error *err) MUST_CHECK;
+enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err) MUST_CHECK;
 struct incident_filter {
 	int64_t job_id; /* 0: all jobs */
 	int state; /* enum incident_state, -1: any */

@@ -164,6 +164,8 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM attributes WHERE job_id = ?",
 		"DELETE FROM job_retention WHERE job_id = ?",
 		"DELETE FROM expired_text WHERE job_id = ?",
+		"DELETE FROM backfills WHERE job_id = ?",
+		"DELETE FROM dead_series WHERE job_id = ?",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
 
@@ -201,6 +203,7 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		"DELETE FROM log_filters WHERE rowid IN (SELECT rowid FROM log_filters WHERE job_id = ?1 LIMIT ?2)",
 		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ?1 LIMIT ?2)",
 		SWEEP("series", "series_id"),
+		"DELETE FROM backfill_streams WHERE rowid IN (SELECT rowid FROM backfill_streams WHERE job_id = ?1 LIMIT ?2)",
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 
@@ -209,30 +212,89 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 	return *left ? run_for_job(tx, "DELETE FROM dead_jobs WHERE job_id = ?", job_id, err) : OK;
 }
 
-enum status store_sweep_dead(struct store_tx *tx, size_t limit, bool *has_more, struct error *err)
+/* One range of series numbers; what is left of the limit says whether all of it went. */
+static enum status sweep_series(struct store_tx *tx, const struct dead_series *dead, size_t *left, struct error *err)
+{
+	static const char *const sweeps[] = {
+		"DELETE FROM pyramid_rows WHERE rowid IN (SELECT rowid FROM pyramid_rows WHERE job_id = ? AND series_id BETWEEN ?"
+		" AND ? LIMIT ?)",
+		"DELETE FROM pyramids WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM pyramids WHERE job_id = ? AND"
+		" series_id BETWEEN ? AND ? LIMIT ?)",
+		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ? AND series_id BETWEEN ? AND ?"
+		" LIMIT ?)",
+		"DELETE FROM series WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM series WHERE job_id = ? AND"
+		" series_id BETWEEN ? AND ? LIMIT ?)",
+		"DELETE FROM dead_series WHERE (job_id, first_id) IN (SELECT job_id, first_id FROM dead_series WHERE job_id = ?"
+		" AND first_id = ? AND last_id = ? LIMIT ?)",
+	};
+
+	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, tx_on(tx), sweeps[i], err));
+		bind_i64(&s, dead->job_id);
+		bind_i64(&s, dead->first_id);
+		bind_i64(&s, dead->last_id);
+		bind_i64(&s, (int64_t)*left);
+		TRY(statement_run(&s, err));
+		size_t gone = (size_t)sqlite3_changes(tx_on(tx)->db);
+		*left -= gone < *left ? gone : *left;
+	}
+	return OK;
+}
+
+static enum status next_dead_series(
+	struct store_reader *reader, int64_t now_ms, struct dead_series *out, bool *has_row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, reader, "SELECT job_id, first_id, last_id FROM dead_series WHERE not_before_ms <= ? LIMIT 1", err));
+	bind_i64(&s, now_ms);
+	TRY(statement_step(&s, has_row, err));
+	if (*has_row)
+		*out = (struct dead_series){
+			.job_id = column_i64(&s), .first_id = column_u32(&s), .last_id = column_u32(&s)};
+	return OK;
+}
+
+static enum status next_dead_job(struct store_reader *reader, int64_t *job_id, bool *has_row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT job_id FROM dead_jobs LIMIT 1", err));
+	TRY(statement_step(&s, has_row, err));
+	*job_id = *has_row ? column_i64(&s) : 0;
+	return OK;
+}
+
+enum status store_sweep_dead(struct store_tx *tx, int64_t now_ms, size_t limit, bool *has_more, struct error *err)
 {
 	size_t left = limit;
 	bool has_row = true;
+	struct dead_series dead;
+	int64_t job_id;
 
 	while (left && has_row) {
-		AUTO_DONE(statement) s = {0};
-		TRY(statement_open(&s, tx_on(tx), "SELECT job_id FROM dead_jobs LIMIT 1", err));
-		TRY(statement_step(&s, &has_row, err));
-		int64_t job_id = has_row ? column_i64(&s) : 0;
-		statement_done(&s);
+		TRY(next_dead_job(tx_on(tx), &job_id, &has_row, err));
 		if (has_row)
 			TRY(sweep_job(tx, job_id, &left, err));
+	}
+	for (has_row = true; left && has_row;) {
+		TRY(next_dead_series(tx_on(tx), now_ms, &dead, &has_row, err));
+		if (has_row)
+			TRY(sweep_series(tx, &dead, &left, err));
 	}
 	*has_more = has_row;
 	return OK;
 }
 
-enum status store_has_dead(struct store_reader *reader, bool *has_dead, struct error *err)
+enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
+	struct dead_series dead;
+	int64_t job_id;
 
-	TRY(statement_open(&s, reader, "SELECT 1 FROM dead_jobs LIMIT 1", err));
-	return statement_step(&s, has_dead, err);
+	TRY(next_dead_job(reader, &job_id, has_dead, err));
+	return *has_dead ? OK : next_dead_series(reader, now_ms, &dead, has_dead, err);
 }
 
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err)

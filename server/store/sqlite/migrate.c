@@ -2,7 +2,13 @@
 
 #include "base/embedded.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 /* migrations/sqlite, sorted: NNNN_what.sql. */
 extern const struct embedded_file embedded_migrations[];
@@ -38,6 +44,80 @@ static enum status check_newer(struct store_reader *on, int64_t has, int64_t kno
 		on->path, (long long)has, (long long)known);
 }
 
+/* ---- a copy from which one can go back ---- */
+
+static enum status make_private(const char *path, struct error *err)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_set(err, ERR_IO, "cannot make '%s': %s", path, strerror(errno));
+	close(fd);
+	return OK;
+}
+
+static enum status check_room(struct store_reader *on, struct error *err)
+{
+	struct statvfs room;
+	struct stat file;
+
+	if (stat(on->path, &file) != 0 || statvfs(on->path, &room) != 0)
+		return error_set(err, ERR_IO, "cannot look at '%s': %s", on->path, strerror(errno));
+	if ((uint64_t)room.f_bavail * room.f_frsize > (uint64_t)file.st_size)
+		return OK;
+	return error_set(err, ERR_UNAVAILABLE,
+		"there is no room for a copy of '%s' (%lld bytes), which is made before a change that older programs cannot live with: free some, or start with --no-backup",
+		on->path, (long long)file.st_size);
+}
+
+static enum status vacuum_into(struct store_reader *on, const char *path, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, on, "VACUUM INTO ?", err));
+	bind_text(&s, span_from(path));
+	return statement_run(&s, err);
+}
+
+static enum status sync_file(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is_safe = fd >= 0 && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_safe ? OK : error_set(err, ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+/* FILE.before-NNNN, whole or not at all. One that is there is of an earlier try, or of an earlier time: it is made anew. */
+static enum status copy_before(struct store_reader *on, int64_t number, struct error *err)
+{
+	char suffix[64], partial[80];
+
+	snprintf(suffix, sizeof suffix, ".before-%04lld", (long long)number);
+	snprintf(partial, sizeof partial, "%s.partial", suffix);
+	AUTO_MEM char *path = path_with(on->path, suffix);
+	AUTO_MEM char *partial_path = path_with(on->path, partial);
+	if (!path || !partial_path)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(check_room(on, err));
+	TRY(make_private(partial_path, err));
+	enum status status = vacuum_into(on, partial_path, err);
+	if (status == OK)
+		status = sync_file(partial_path, err);
+	if (status == OK && rename(partial_path, path) != 0)
+		status = error_set(err, ERR_IO, "cannot put '%s' in place: %s", path, strerror(errno));
+	if (status != OK)
+		unlink(partial_path);
+	return status;
+}
+
+/* Rule 5 of migrations/README.md. */
+static bool shuts_out_older(const struct embedded_file *file)
+{
+	return strstr(file->bytes, "UPDATE settings SET value") && strstr(file->bytes, "'min_reader'");
+}
+
 static enum status apply(struct store_reader *on, const struct embedded_file *file, int64_t number, struct error *err)
 {
 	char version[64];
@@ -57,15 +137,21 @@ static enum status apply(struct store_reader *on, const struct embedded_file *fi
 	return status;
 }
 
-enum status migrate(struct store_reader *on, struct error *err)
+enum status migrate(struct store_reader *on, bool skips_backup, struct error *err)
 {
 	int64_t has = 0, number = 0;
+	bool needs_copy = !skips_backup;
 
 	TRY(connection_number(on, "PRAGMA user_version", &has, err));
 	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
 		TRY(number_of(file, &number, err));
-		if (number > has)
-			TRY(apply(on, file, number, err));
+		if (number <= has)
+			continue;
+		if (has && needs_copy && shuts_out_older(file)) { /* of before the first such: nothing lies between */
+			TRY(copy_before(on, number, err));
+			needs_copy = false;
+		}
+		TRY(apply(on, file, number, err));
 	}
 	return has > number ? check_newer(on, has, number, err) : OK;
 }

@@ -37,10 +37,7 @@ static enum status insert_series(struct store_tx *tx, struct series_row *row, st
 	bind_i64(&s, row->stream_id);
 	bind_text(&s, row->metric);
 	bind_text(&s, row->labels);
-	enum status status = statement_run(&s, err);
-	if (statement_is_conflict(&s))
-		return error_set(err, ERR_CONFLICT, "the stream has a series '%.*s' already", SPAN_ARGS(row->metric));
-	TRY(status);
+	TRY(statement_run(&s, err));
 	row->series_id = (uint32_t)id;
 	return OK;
 }
@@ -69,10 +66,7 @@ enum status store_put_series(struct store_tx *tx, struct series_row *row, struct
 	bind_i64(&s, row->stream_id);
 	bind_text(&s, row->metric);
 	bind_text(&s, row->labels);
-	enum status status = statement_run(&s, err);
-	if (statement_is_conflict(&s))
-		return error_set(err, ERR_CONFLICT, "the stream has a series '%.*s' already", SPAN_ARGS(row->metric));
-	return status;
+	return statement_run(&s, err);
 }
 
 static enum status read_series(struct statement *s, struct arena *arena, struct series_row *row, struct error *err)

@@ -71,7 +71,7 @@ void lock_release(int fd);
 /* ---- migrate.c ---- */
 /* What can only be set while there is no table yet. */
 enum status migrate_shape(struct store_reader *on, struct error *err) MUST_CHECK;
-enum status migrate(struct store_reader *on, struct error *err) MUST_CHECK;
+enum status migrate(struct store_reader *on, bool skips_backup, struct error *err) MUST_CHECK;
 
 /* ---- statement.c ---- */
 struct statement {

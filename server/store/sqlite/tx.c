@@ -27,7 +27,7 @@ enum status store_open(struct store **out, const struct store_options *options, 
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(lock_take(&store->lock_fd, store->path, err));
 	TRY(connection_open_writer(&store->writer, &all, err));
-	TRY(migrate(store->writer, err));
+	TRY(migrate(store->writer, all.skips_backup, err));
 	TRY(connection_number(store->writer, "PRAGMA page_size", &page_bytes, err));
 	store->wal_frames = all.wal_bytes / ((uint64_t)page_bytes + WAL_FRAME_HEADER_BYTES);
 	*out = store;

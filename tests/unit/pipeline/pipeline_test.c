@@ -25,7 +25,8 @@ struct rig {
 
 static void rig_open(struct rig *rig)
 {
-	struct store_options store = {rig->path, 64 << 20, 1 << 20, 1 << 20};
+	struct store_options store = {
+		.path = rig->path, .wal_bytes = 64 << 20, .writer_cache_bytes = 1 << 20, .reader_cache_bytes = 1 << 20};
 	struct hub_options hub = {1 << 20, 60000, 10, 1 << 20, 15000};
 	struct pipeline_options options = {.presets = span_of(presets, sizeof presets - 1),
 		.queue_items = 1000,
@@ -343,7 +344,8 @@ static void put_block_ahead(struct rig *rig)
 	AUTO(batch) batch = make_large_batch(0);
 	AUTO(zstd) zstd = zstd_new();
 	AUTO_DONE(buf) packed = BUF_INIT(1 << 24);
-	struct store_options options = {rig->path, 64 << 20, 1 << 20, 1 << 20};
+	struct store_options options = {
+		.path = rig->path, .wal_bytes = 64 << 20, .writer_cache_bytes = 1 << 20, .reader_cache_bytes = 1 << 20};
 	struct line *lines = batch->parts[0].lines;
 	struct store *store;
 	struct store_tx *tx;
@@ -445,7 +447,8 @@ static void append_record_of_format_1(struct rig *rig)
 {
 	AUTO(zstd) zstd = zstd_new();
 	AUTO_DONE(buf) record = BUF_INIT(1 << 20);
-	struct store_options options = {rig->path, 64 << 20, 1 << 20, 1 << 20};
+	struct store_options options = {
+		.path = rig->path, .wal_bytes = 64 << 20, .writer_cache_bytes = 1 << 20, .reader_cache_bytes = 1 << 20};
 	struct journal_writer writer = {0};
 	struct line line = {.text = SPAN("step 1 loss 1.5"), .ts_ms = NO_TIME};
 	struct journal_slice slice = {.job_id = 1,

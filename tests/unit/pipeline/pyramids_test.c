@@ -42,7 +42,8 @@ static struct world open_world(uint64_t seed)
 	snprintf(w.folder, sizeof w.folder, "/tmp/smfleet-pyramids-XXXXXX");
 	CHECK(mkdtemp(w.folder) != NULL);
 	snprintf(w.path, sizeof w.path, "%s/test.db", w.folder);
-	struct store_options options = {w.path, 64 << 20, 4 << 20, 2 << 20};
+	struct store_options options = {
+		.path = w.path, .wal_bytes = 64 << 20, .writer_cache_bytes = 4 << 20, .reader_cache_bytes = 2 << 20};
 	CHECK_OK(store_open(&w.store, &options, &err));
 	CHECK_OK(store_reader_new(&w.reader, w.store, &err));
 	CHECK_OK(store_tx_begin(&tx, w.store, &err));

@@ -1,6 +1,6 @@
 #include "harness.h"
 
-enum { NEWEST = 5 /* migrations/sqlite */ };
+enum { NEWEST = 7 /* migrations/sqlite */ };
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -61,7 +61,7 @@ TEST(a_newer_database_is_refused_naming_both_versions)
 
 	CHECK_OK(connection_run(h.store->writer, "PRAGMA user_version=77", &err));
 	CHECK_OK(connection_run(
-		h.store->writer, "UPDATE settings SET value = CAST('7' AS BLOB) WHERE key = 'min_reader'", &err));
+		h.store->writer, "UPDATE settings SET value = CAST('77' AS BLOB) WHERE key = 'min_reader'", &err));
 	harness_close(&h);
 	CHECK_FAILS(store_open(&store, &options, &err), ERR_UNSUPPORTED, "has version 77, this program knows up to");
 	CHECK(store == NULL);
@@ -75,6 +75,44 @@ TEST(a_newer_database_that_only_added_is_used)
 	CHECK_OK(connection_run(h.store->writer, "PRAGMA user_version=77", &err));
 	harness_reopen(&h);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), 77);
+	harness_done(&h);
+}
+
+/* What 0007 did, undone: the way in which a database of before it is opened. */
+static const char before_0007[] =
+	"DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
+	"CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels);"
+	"UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'; PRAGMA user_version=6";
+
+TEST(before_older_programs_are_shut_out_a_copy_is_made)
+{
+	struct harness h = harness_new();
+	struct store_options options = {.path = h.path};
+	AUTO(store) copy = NULL;
+	struct stat info;
+	char path[256];
+
+	harness_begin(&h);
+	harness_job(&h, "kept");
+	harness_commit(&h);
+	CHECK_OK(connection_run(h.store->writer, before_0007, &err));
+	harness_reopen(&h);
+	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), NEWEST);
+	snprintf(path, sizeof path, "%s.before-0007", h.path);
+	CHECK(stat(path, &info) == 0);
+	CHECK_INT(info.st_mode & 0777, 0600);
+	options.path = path;
+	options.skips_backup = true;
+	CHECK_OK(store_open(&copy, &options, &err));
+	CHECK_INT(harness_number(copy->writer, "SELECT count(*) FROM jobs WHERE name = 'kept'"), 1);
+	store_free(copy);
+	copy = NULL;
+	snprintf(path, sizeof path, "%s.before-0007.before-0007", h.path);
+	CHECK(stat(path, &info) != 0); /* asked not to */
+	snprintf(path, sizeof path, "%s.before-0007", h.path);
+	CHECK(unlink(path) == 0);
+	strcat(path, ".lock");
+	CHECK(unlink(path) == 0);
 	harness_done(&h);
 }
 
@@ -106,7 +144,7 @@ TEST(damage_is_told_as_such)
 	memset(junk, 0xa5, sizeof junk);
 	for (off_t page = 1; page < 60; page++)
 		CHECK(pwrite(fd, junk, sizeof junk, page * (off_t)sizeof junk) == (ssize_t)sizeof junk);
-	CHECK(pwrite(fd, junk, 4000, 4000) == 4000); /* the schema itself */
+	CHECK(pwrite(fd, junk, 8000, 100) == 8000); /* the schema itself */
 	close(fd);
 	CHECK_FAILS(store_open(&store, &options, &err), ERR_IO, "damaged");
 	harness_done(&h);

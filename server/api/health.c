@@ -1,0 +1,54 @@
+/* How each metric definition of a job does. */
+#include "api/internal.h"
+
+/* Folded over streams, by name; the same definition runs in each. */
+static enum status fold_health(
+	struct arena *arena, const struct job_view *view, struct health_view **out, size_t *count, struct error *err)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		cap += view->streams[i].health_count;
+	*count = 0;
+	*out = arena_alloc(arena, cap * sizeof **out);
+	if (!*out)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].health_count; j++) {
+			const struct health_view *health = &view->streams[i].health[j];
+			size_t at = 0;
+			while (at < *count && !span_equal((*out)[at].name, health->name))
+				at++;
+			if (at == *count)
+				(*out)[(*count)++] = (struct health_view){.name = health->name};
+			(*out)[at].tried += health->tried;
+			(*out)[at].matched += health->matched;
+			(*out)[at].not_numeric += health->not_numeric;
+			(*out)[at].limited += health->limited;
+		}
+	return OK;
+}
+
+static void write_health(struct json_writer *w, const struct health_view *health)
+{
+	json_object(w);
+	json_put_span(w, "Name", health->name);
+	json_put_i64(w, "tried", (int64_t)health->tried);
+	json_put_i64(w, "matched", (int64_t)health->matched);
+	json_put_i64(w, "not_numeric", (int64_t)health->not_numeric);
+	json_put_i64(w, "limited", (int64_t)health->limited);
+	json_object_end(w);
+}
+
+enum status api_write_health(struct arena *arena, const struct job_view *view, struct json_writer *w, struct error *err)
+{
+	struct health_view *health;
+	size_t count;
+
+	TRY(fold_health(arena, view, &health, &count, err));
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		write_health(w, &health[i]);
+	json_array_end(w);
+	return OK;
+}

@@ -1,0 +1,225 @@
+#include "store/sqlite/sqlite_store.h"
+
+enum status store_newest_generation(
+	struct store_reader *reader, int64_t job_id, uint32_t *generation, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT coalesce(max(generation), 0) FROM definitions WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	*generation = column_u32(&s);
+	return OK;
+}
+
+enum status store_put_backfill(struct store_tx *tx, const struct backfill_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO backfills (generation, state, started_ms, updated_ms, lines, lines_total, bytes, bytes_total, error,"
+		" job_id) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id) DO UPDATE SET generation = excluded.generation,"
+		" state = excluded.state, started_ms = excluded.started_ms, updated_ms = excluded.updated_ms,"
+		" lines = excluded.lines, lines_total = excluded.lines_total, bytes = excluded.bytes,"
+		" bytes_total = excluded.bytes_total, error = excluded.error",
+		err));
+	bind_i64(&s, row->generation);
+	bind_i64(&s, row->state);
+	bind_i64(&s, row->started_ms);
+	bind_i64(&s, row->updated_ms);
+	bind_u64(&s, row->lines);
+	bind_u64(&s, row->lines_total);
+	bind_u64(&s, row->bytes);
+	bind_u64(&s, row->bytes_total);
+	bind_text(&s, row->error);
+	bind_i64(&s, row->job_id);
+	return statement_run(&s, err);
+}
+
+static enum status read_row(struct statement *s, struct arena *arena, struct backfill_row *out, struct error *err)
+{
+	struct backfill_row row = {.error = SPAN("")};
+	bool has_row;
+
+	TRY(statement_step(s, &has_row, err));
+	if (has_row) {
+		row.job_id = column_i64(s);
+		row.generation = column_u32(s);
+		row.state = (enum backfill_state)column_i64(s);
+		row.started_ms = column_i64(s);
+		row.updated_ms = column_i64(s);
+		row.lines = column_u64(s);
+		row.lines_total = column_u64(s);
+		row.bytes = column_u64(s);
+		row.bytes_total = column_u64(s);
+		row.error = column_span(s, arena);
+		TRY(statement_check(s, err));
+	}
+	*out = row;
+	return OK;
+}
+
+#define BACKFILLS                                                                                                      \
+	"SELECT job_id, generation, state, started_ms, updated_ms, lines, lines_total, bytes, bytes_total, error"      \
+	" FROM backfills"
+
+enum status store_read_backfill(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct backfill_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, BACKFILLS " WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return read_row(&s, arena, out, err);
+}
+
+enum status store_next_backfill(
+	struct store_reader *reader, struct arena *arena, struct backfill_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, BACKFILLS " WHERE state = 0 ORDER BY started_ms, job_id LIMIT 1", err));
+	return read_row(&s, arena, out, err);
+}
+
+enum status store_put_backfill_stream(struct store_tx *tx, const struct backfill_stream_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO backfill_streams (generation, next_line, is_final, state, incidents, job_id, stream_id)"
+		" VALUES (?,?,?,?,?,?,?)"
+		" ON CONFLICT (job_id, stream_id) DO UPDATE SET generation = excluded.generation, next_line = excluded.next_line, is_final = excluded.is_final,"
+		" state = excluded.state, incidents = excluded.incidents",
+		err));
+	bind_i64(&s, row->generation);
+	bind_u64(&s, row->next_line);
+	bind_i64(&s, row->is_final);
+	bind_blob(&s, row->state);
+	bind_blob(&s, row->incidents);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->stream_id);
+	return statement_run(&s, err);
+}
+
+enum status store_read_backfill_stream(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	uint32_t stream_id, struct backfill_stream_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct backfill_stream_row row = {.state = SPAN(""), .incidents = SPAN("")};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT job_id, stream_id, generation, next_line, is_final, state, incidents FROM backfill_streams"
+		" WHERE job_id = ? AND stream_id = ?",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row) {
+		row.job_id = column_i64(&s);
+		row.stream_id = column_u32(&s);
+		row.generation = column_u32(&s);
+		row.next_line = column_u64(&s);
+		row.is_final = column_bool(&s);
+		row.state = column_span(&s, arena);
+		row.incidents = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+	}
+	*out = row;
+	return OK;
+}
+
+static enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), sql, err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+enum status store_adopt_backfill(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	TRY(run_for_job(tx,
+		"UPDATE streams SET state = b.state FROM backfill_streams AS b WHERE streams.job_id = ? AND"
+		" b.job_id = streams.job_id AND b.stream_id = streams.stream_id",
+		job_id, err));
+	return store_forget_backfill(tx, job_id, err);
+}
+
+enum status store_forget_backfill(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	return run_for_job(tx, "DELETE FROM backfill_streams WHERE job_id = ?", job_id, err);
+}
+
+enum status store_bury_series(struct store_tx *tx, const struct dead_series *dead, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO dead_series (job_id, first_id, last_id, not_before_ms) VALUES (?,?,?,?)"
+		" ON CONFLICT (job_id, first_id) DO UPDATE SET last_id = excluded.last_id,"
+		" not_before_ms = excluded.not_before_ms",
+		err));
+	bind_i64(&s, dead->job_id);
+	bind_i64(&s, dead->first_id);
+	bind_i64(&s, dead->last_id);
+	bind_i64(&s, dead->not_before_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_has_dead_series(struct store_reader *reader, int64_t job_id, bool *has_dead, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT 1 FROM dead_series WHERE job_id = ? LIMIT 1", err));
+	bind_i64(&s, job_id);
+	return statement_step(&s, has_dead, err);
+}
+
+/* ---- incidents ---- */
+
+/* The one that was known of the old series of the same stream and metric, if any, becomes the new series'. */
+static enum status move_incident(
+	struct store_tx *tx, const struct dead_series *old, const struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET series_id = ?1, opened_ordinal = ?2 WHERE (job_id, incident_id) IN (SELECT i.job_id,"
+		" i.incident_id FROM incidents AS i JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
+		" WHERE i.job_id = ?3 AND i.series_id BETWEEN ?4 AND ?5 AND i.kind = ?6 AND i.opened_step = ?7 AND s.metric = ?8"
+		" LIMIT 1)",
+		err));
+	bind_i64(&s, row->series_id);
+	bind_u64(&s, row->incident.opened_ordinal);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, old->first_id);
+	bind_i64(&s, old->last_id);
+	bind_i64(&s, row->incident.kind);
+	bind_i64(&s, row->incident.opened_step);
+	bind_text(&s, row->metric);
+	return statement_run(&s, err);
+}
+
+enum status store_replace_incident(
+	struct store_tx *tx, const struct dead_series *old, struct incident_row *row, struct error *err)
+{
+	struct incident_news news;
+
+	TRY(move_incident(tx, old, row, err));
+	return store_put_incident(tx, row, &news, err);
+}
+
+enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM incidents WHERE job_id = ? AND series_id BETWEEN ? AND ?", err));
+	bind_i64(&s, old->job_id);
+	bind_i64(&s, old->first_id);
+	bind_i64(&s, old->last_id);
+	return statement_run(&s, err);
+}
