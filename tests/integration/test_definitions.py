@@ -67,3 +67,15 @@ def test_what_cannot_be_tried_is_refused(server):
     assert try_definitions(server, [LOSS], status=422, job="gpt", limit=0)["field"] == "limit"
     assert len(try_definitions(server, [LOSS], lines=["x"] * 1000)["lines"]) == 1000
     assert try_definitions(server, [LOSS], status=413, lines=["x"] * 1001)["field"] == "lines"
+
+
+def test_what_a_preset_shows_can_be_tried_and_given_back(server):
+    presets = server.get("/api/v1/definitions").body["presets"]
+    assert any(one.get("StepOnly") for preset in presets for one in preset["definitions"])
+    for preset in presets:
+        found = try_definitions(server, preset["definitions"], lines=["x"]) if preset["definitions"] else {"definitions": []}
+        assert [one["error"] for one in found["definitions"] if "error" in one] == [], preset["name"]
+    keras, = (preset["definitions"] for preset in presets if preset["name"] == "keras")
+    server.send("j", ["a line"])
+    reply = server.put("/api/v1/jobs/j/definitions", json={"definitions": keras})
+    assert reply.status == 200 and reply.body["definitions"] == keras

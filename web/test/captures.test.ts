@@ -50,7 +50,13 @@ test("lines are chosen by whether they match, or whether one definition does", (
 });
 
 test("the preview stands over steps where all values have one", () => {
-  expect(previewOf(lines, 0)).toEqual({ points: [{ x: 10, y: 1 }], hasSteps: true });
-  expect(previewOf(lines, 1)).toEqual({ points: [{ x: 0, y: 5 }], hasSteps: false });
-  expect(previewOf(lines, 2)).toEqual({ points: [], hasSteps: false });
+  expect(previewOf(lines, 0)).toEqual({ points: [{ x: 10, y: 1 }], hasSteps: true, metric: "", series: 1 });
+  expect(previewOf(lines, 1)).toEqual({ points: [{ x: 0, y: 5 }], hasSteps: false, metric: "", series: 1 });
+  expect(previewOf(lines, 2)).toEqual({ points: [], hasSteps: false, metric: "", series: 0 });
+});
+
+test("of several series the preview shows the longest", () => {
+  const one = (metric: string, value: number) => ({ definition: 0, start: 0, end: 1, metric, value });
+  const shown = previewOf([{ index: 0, text: "a", captures: [one("a", 1), one("b", 2)] }, { index: 1, text: "b", captures: [one("b", 3)] }], 0);
+  expect(shown).toMatchObject({ metric: "b", series: 2, points: [{ x: 0, y: 2 }, { x: 1, y: 3 }] });
 });

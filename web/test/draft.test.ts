@@ -3,9 +3,10 @@ import type { Definition } from "../src/api/types";
 import {
   changeRow, definitionsOf, describeHealth, errorIndex, excerpt, fieldError, filledRows, incompleteRow, isSame, moveRow, newRow, pastedLines, rowsOf,
 } from "../src/lib/draft";
+import { columnOfShort } from "../src/lib/numberpattern";
 
 const LOSS: Definition = { Name: "loss", Regex: "loss=(\\S+)" };
-const FULL = { Name: "tps", Regex: "(?<value>\\d+) tok/s", Step: "step (\\d+)", Role: "throughput", Unit: "tokens/s", Higher: true, Values: [1] };
+const FULL = { Name: "tps", Regex: "(?<value>\\d+) tok/s", Step: "step (\\d+)", Group: "value", Role: "throughput", Unit: "tokens/s", Higher: true, Values: [1] };
 
 test("definitions survive being edited, also what the page knows nothing of", () => {
   expect(definitionsOf(rowsOf([LOSS, FULL]))).toEqual([LOSS, FULL]);
@@ -39,10 +40,25 @@ test("rows move, and stay at the ends", () => {
 });
 
 test("an error finds its cell and its row", () => {
-  expect(fieldError({ detail: "missing )", field: "MetricDefinitions[1].Regex", column: 3 })).toEqual({ field: "Regex", detail: "missing )", column: 3 });
-  expect(fieldError({ detail: "no", field: "MetricDefinitions[12].Step" })).toEqual({ field: "Step", detail: "no", column: null });
-  expect(fieldError(undefined)).toBeNull();
+  const [row = newRow()] = rowsOf([LOSS]);
+  expect(fieldError({ detail: "not valid at offset 2: missing )", field: "MetricDefinitions[1].Regex", column: 3 }, row)).toEqual({
+    field: "Regex", detail: "not valid: missing )", column: 3,
+  });
+  expect(fieldError({ detail: "MetricDefinitions[0].Step needs a group", field: "MetricDefinitions[12].Step" }, row)).toEqual({
+    field: "Step", detail: "needs a group", column: null,
+  });
+  expect(fieldError(undefined, row)).toBeNull();
   expect([errorIndex("definitions[12].Regex"), errorIndex("lines"), errorIndex(undefined)]).toEqual([12, null, null]);
+});
+
+test("numbers are shown short and sent in full", () => {
+  const long = "loss (?<loss>[-+]?(?:\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?|(?i:nan|inf))), x(";
+  const [row = newRow()] = rowsOf([{ Name: "loss", Regex: long }]);
+  expect(row.Regex).toBe("loss (?<loss>{N}), x(");
+  expect(definitionsOf([row])).toEqual([{ Name: "loss", Regex: long }]);
+  expect(isSame([row], [{ Name: "loss", Regex: long }])).toBe(true);
+  const at = (column: number) => columnOfShort(row.Regex, column);
+  expect([at(1), at(7), at(14), at(40), at(long.length), at(long.length + 1)]).toEqual([1, 7, 14, 14, 21, 22]);
 });
 
 test("the caret stands under the column, also in the middle of a long expression", () => {

@@ -215,6 +215,8 @@ export interface Definition {
   Regex: string;
   /** An expression of its own for the step, where the first one does not hold it. */
   Step?: string;
+  /** The group that is the value, where it is called neither `value` nor is the first. */
+  Group?: string;
   Role?: string;
   Unit?: string;
   Higher?: boolean;
@@ -242,14 +244,13 @@ export interface BackfillEvent extends Backfill {
   job: string;
 }
 
-/** What a job's lines are matched against, and why. */
+/** What a job's lines are matched against, and why. While a back-fill runs, what it will replace. */
 export interface DefinitionsDoc {
-  source: "job" | "preset" | "generic" | "none";
+  source: "job" | "server" | "preset" | "none";
   preset?: string | null;
   reason?: string;
   generation?: number;
   definitions: Definition[];
-  server_definitions?: Definition[];
   health?: DefinitionHealth[];
   backfill?: Backfill | null;
 }

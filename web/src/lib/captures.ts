@@ -88,11 +88,21 @@ export interface PreviewPoint {
   y: number;
 }
 
+export interface PreviewCurve {
+  points: PreviewPoint[];
+  hasSteps: boolean;
+  /** The series that is drawn, and how many there are: an expression may capture their names. */
+  metric: string;
+  series: number;
+}
+
 /** What a definition's points would look like over these lines: by step, else in the order of the lines. */
-export function previewOf(lines: readonly TrialLine[], definition: number): { points: PreviewPoint[]; hasSteps: boolean } {
-  const hits = lines.flatMap((line) => line.captures.filter((one) => one.definition === definition));
-  const numeric = hits.filter((one) => typeof one.value === "number");
-  const hasSteps = numeric.length > 0 && numeric.every((one) => one.step !== undefined);
-  const points = numeric.map((one, i) => ({ x: hasSteps ? (one.step ?? 0) : i, y: one.value as number }));
-  return { points, hasSteps };
+export function previewOf(lines: readonly TrialLine[], definition: number): PreviewCurve {
+  const numeric = lines.flatMap((line) => line.captures.filter((one) => one.definition === definition && typeof one.value === "number"));
+  const groups = new Map<string, Capture[]>();
+  for (const one of numeric) groups.set(one.metric ?? "", [...(groups.get(one.metric ?? "") ?? []), one]);
+  const [metric, most] = [...groups].reduce((best, group) => (group[1].length > best[1].length ? group : best), ["", [] as Capture[]]);
+  const hasSteps = most.length > 0 && most.every((one) => one.step !== undefined);
+  const points = most.map((one, i) => ({ x: hasSteps ? (one.step ?? 0) : i, y: one.value as number }));
+  return { points, hasSteps, metric, series: groups.size };
 }

@@ -1,43 +1,50 @@
 // Definitions while they are edited: a row a definition, every cell a text.
 import type { Definition, DefinitionHealth, TrialDefinition } from "../api/types";
+import { collapseNumbers, columnOfShort, expandNumbers } from "./numberpattern";
 
 export interface Row {
   id: number;
   Name: string;
   Regex: string;
   Step: string;
+  Group: string;
   Role: string;
   Unit: string;
   /** "" leaves it to the role. */
   Higher: "" | "true" | "false";
+  /** The value's group was named, so that it can be named otherwise. */
+  hasGroup: boolean;
   /** What else the definition says: it is kept as it came. */
   rest: object;
 }
 
-export type Field = Exclude<keyof Row, "id" | "rest">;
+export type Field = Exclude<keyof Row, "id" | "rest" | "hasGroup">;
 
 export const ROLES: readonly string[] = ["loss", "eval_loss", "throughput", "step_time", "learning_rate", "grad_norm", "mfu", "other"];
 export const DEFINITIONS_MAX = 100;
 
 let lastId = 0;
 
-export const newRow = (): Row => ({ id: ++lastId, Name: "", Regex: "", Step: "", Role: "", Unit: "", Higher: "", rest: {} });
+export const newRow = (): Row => ({ id: ++lastId, Name: "", Regex: "", Step: "", Group: "", Role: "", Unit: "", Higher: "", hasGroup: false, rest: {} });
 
 export const rowsOf = (definitions: readonly Definition[]): Row[] =>
-  definitions.map(({ Name, Regex, Step, Role, Unit, Higher, ...rest }) => ({
+  definitions.map(({ Name, Regex, Step, Group, Role, Unit, Higher, ...rest }) => ({
     id: ++lastId,
     Name: Name ?? "",
-    Regex: Regex ?? "",
-    Step: Step ?? "",
+    Regex: collapseNumbers(Regex ?? ""),
+    Step: collapseNumbers(Step ?? ""),
+    Group: Group ?? "",
     Role: Role ?? "",
     Unit: Unit ?? "",
     Higher: Higher === true ? "true" : Higher === false ? "false" : "",
+    hasGroup: Boolean(Group),
     rest,
   }));
 
 export function definitionOf(row: Row): Definition {
-  const one: Definition = { Name: row.Name.trim(), Regex: row.Regex };
-  if (row.Step) one.Step = row.Step;
+  const one: Definition = { Name: row.Name.trim(), Regex: expandNumbers(row.Regex) };
+  if (row.Step) one.Step = expandNumbers(row.Step);
+  if (row.Group.trim()) one.Group = row.Group.trim();
   if (row.Role) one.Role = row.Role;
   if (row.Unit.trim()) one.Unit = row.Unit.trim();
   if (row.Higher) one.Higher = row.Higher === "true";
@@ -85,14 +92,18 @@ export interface FieldError {
   column: number | null;
 }
 
-const FIELD = /\.(Name|Regex|Step|Role|Unit|Higher)$/;
+const FIELD = /\.(Name|Regex|Step|Group|Role|Unit|Higher)$/;
 
-/** Which cell an error of the server is about. */
-export function fieldError(error: TrialDefinition["error"]): FieldError | null {
+/** Which cell of the row an error of the server is about. */
+export function fieldError(error: TrialDefinition["error"], row: Row): FieldError | null {
   if (!error) return null;
-  const field = FIELD.exec(error.field ?? "")?.[1] ?? "Regex";
-  return { field: field as Field, detail: error.detail, column: error.column ?? null };
+  const field = (FIELD.exec(error.field ?? "")?.[1] ?? "Regex") as Field;
+  const column = error.column === undefined ? null : columnOfShort(row[field], error.column);
+  return { field, detail: withoutPlace(error.detail), column };
 }
+
+/** The list and the offset are the request's; the row and the column stand beside the message. */
+const withoutPlace = (detail: string): string => detail.replace(/^MetricDefinitions\[\d+\]\.\w+ /, "").replace(/ at offset \d+:/, ":");
 
 /** The index in "MetricDefinitions[3].Regex" or "definitions[3].Regex"; null: it is about none. */
 export function errorIndex(field: unknown): number | null {

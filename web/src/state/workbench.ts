@@ -50,7 +50,9 @@ export class Workbench {
   readonly saveProblem = signal<Problem | null>(null);
   readonly backfill = signal<Backfill | null>(null);
 
-  readonly isDirty = computed(() => this.choice.value !== null || !isSame(this.rows.value, this.doc.value?.definitions ?? []));
+  /** What a back-fill that runs puts in place when it is done. */
+  private readonly pending = signal<Definition[] | null>(null);
+  readonly isDirty = computed(() => this.choice.value !== null || !isSame(this.rows.value, this.base()));
 
   private readonly latest = new Latest(TYPING_MS);
   private readonly abort = new AbortController();
@@ -59,6 +61,11 @@ export class Workbench {
 
   constructor(readonly name: string) {
     this.off = onLive((event) => this.take(event));
+  }
+
+  /** What is saved. */
+  private base(): Definition[] {
+    return this.pending.value ?? this.doc.value?.definitions ?? [];
   }
 
   async start(): Promise<void> {
@@ -99,13 +106,15 @@ export class Workbench {
       if (draft) {
         this.rows.value = draft.rows;
         this.choice.value = draft.choice;
-      } else if (!hadEdits && !isSame(this.rows.value, doc.definitions)) this.rows.value = rowsOf(doc.definitions);
+      } else if (!hadEdits && !isSame(this.rows.value, this.base())) this.rows.value = rowsOf(this.base());
     });
   }
 
   private takeDoc(doc: DefinitionsDoc): void {
     this.doc.value = doc;
     this.backfill.value = doc.backfill ?? null;
+    // Of one that did not come to its end the rows stay, as edits that are not saved.
+    if (doc.backfill?.state !== "running") this.pending.value = null;
   }
 
   private async fetch<T>(path: string, use: (reply: T) => void): Promise<void> {
@@ -137,7 +146,7 @@ export class Workbench {
   revert(): void {
     this.choice.value = null;
     this.saveProblem.value = null;
-    this.rows.value = rowsOf(this.doc.value?.definitions ?? []);
+    this.rows.value = rowsOf(this.base());
   }
 
   async save(withBackfill: boolean): Promise<void> {
@@ -149,9 +158,10 @@ export class Workbench {
     try {
       const reply = await send("PUT", jobPath(this.name, "/definitions"), withBackfill ? { backfill: true } : {}, body, this.abort.signal);
       this.choice.value = null;
+      if (withBackfill) this.pending.value = definitionsOf(this.rows.value);
       this.takeDoc((await reply.json()) as DefinitionsDoc);
-      this.rows.value = sameRows(this.rows.value, this.doc.value?.definitions ?? []);
-      this.savedText.value = withBackfill ? "Saved; the whole log is read again." : "Saved, for lines from now on.";
+      this.rows.value = sameRows(this.rows.value, this.base());
+      this.savedText.value = withBackfill ? "The whole log is read again." : "Saved, for lines from now on.";
     } catch (error) {
       if (!isAbort(error)) this.saveProblem.value = asProblem(error);
     } finally {
@@ -162,7 +172,7 @@ export class Workbench {
   /** A preset stays one, and is not written out, as long as nobody edits it. */
   private body(): { preset: string } | { definitions: Definition[] } {
     const { source, preset } = this.doc.value ?? {};
-    const kept = this.isDirty.value || source === "job" ? null : (preset ?? AUTOMATIC);
+    const kept = this.isDirty.value || source === "job" || source === "server" ? null : (preset ?? AUTOMATIC);
     const chosen = this.choice.value ?? kept;
     return chosen === null ? { definitions: definitionsOf(this.rows.value) } : { preset: chosen };
   }

@@ -9,7 +9,7 @@ const HEIGHT = 110;
 
 /** What the chosen definition's curve would be over these lines. */
 export function Preview({ trial, index, name, color }: { trial: Trial | null; index: number; name: string; color: number }) {
-  const { points, hasSteps } = useMemo(() => (trial && index >= 0 ? previewOf(trial.lines, index) : { points: [], hasSteps: false }), [trial, index]);
+  const { points, hasSteps, metric, series } = useMemo(() => previewOf(trial?.lines ?? [], index), [trial, index]);
   const first = points[0];
   const last = points[points.length - 1];
   return (
@@ -19,6 +19,15 @@ export function Preview({ trial, index, name, color }: { trial: Trial | null; in
         <>
           <Curve points={points} label={`${name}: ${points.length} values`} />
           <dl>
+            {metric && (
+              <>
+                <dt>series</dt>
+                <dd>
+                  {metric}
+                  {series > 1 && `, one of ${series}`}
+                </dd>
+              </>
+            )}
             <dt>values</dt>
             <dd>{formatCount(points.length)}</dd>
             <dt>first, last</dt>

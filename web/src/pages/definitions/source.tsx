@@ -9,8 +9,8 @@ function sourceTitle(doc: DefinitionsDoc): string {
       return "This job's own definitions";
     case "preset":
       return `Preset ${doc.preset ?? ""}`;
-    case "generic":
-      return "Generic: key: value, key=value and JSON lines";
+    case "server":
+      return "The server's own definitions, for jobs without";
     default:
       return "No definitions yet";
   }
@@ -25,9 +25,8 @@ export function Source({ bench }: { bench: Workbench }) {
   const doc = bench.doc.value;
   const choice = bench.choice.value;
   const presets = bench.server.value?.presets ?? [];
-  const others = doc?.server_definitions ?? [];
   if (!doc) return null;
-  const shown = choice ?? (doc.source === "job" || bench.isDirty.value ? OWN : (doc.preset ?? AUTOMATIC));
+  const shown = choice ?? (doc.source === "job" || doc.source === "server" || bench.isDirty.value ? OWN : (doc.preset ?? AUTOMATIC));
   const names = presets.map((one) => one.name);
   return (
     <section class="source" aria-label="Where the definitions come from">
@@ -58,20 +57,6 @@ export function Source({ bench }: { bench: Workbench }) {
           ))}
         </select>
       </label>
-      {others.length > 0 && (
-        <details>
-          <summary>
-            {others.length} of the whole server {others.length === 1 ? "is" : "are"} active too
-          </summary>
-          <ul>
-            {others.map((one, i) => (
-              <li key={i}>
-                <code>{one.Name}</code> <code class="dim">{one.Regex}</code>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
     </section>
   );
 }

@@ -8,6 +8,12 @@ import { cellId, focusCell } from "./focus";
 
 const COLUMNS = ["", "Name", "Regex", "Step", "Role", "Unit", "Better", "on these lines", "on the job", ""];
 
+const TITLES: Partial<Record<Field, string>> = {
+  Regex: "One group around the value, or (?<value>…); (?<step>…), (?<epoch>…), (?<unit>…) and (?<name>…) are known too. {N} is a number.",
+  Step: "An expression for the step, searched in the same line, when Regex does not hold it",
+  Group: "The group of Regex that is the value",
+};
+
 /** What the lines said of a row. */
 export function trialOf(trial: Trial | null, id: number): TrialDefinition | undefined {
   const index = trial?.rowIds.indexOf(id) ?? -1;
@@ -59,7 +65,7 @@ interface RowProps {
 function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
   const rows = bench.rows.value;
   const tried = trialOf(bench.trial.value, row.id);
-  const error = fieldError(tried?.error);
+  const error = fieldError(tried?.error, row);
   const warnings = tried?.warnings ?? [];
   const notes = cellId(row.id, "delete") + "-notes";
   const label = row.Name || `definition ${index + 1}`;
@@ -95,6 +101,7 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
         </td>
         <td class="c-regex">
           <TextCell {...cell} field="Regex" placeholder="loss=(?<value>\S+)" isLong />
+          {row.hasGroup && <TextCell {...cell} field="Group" placeholder="value" />}
         </td>
         <td class="c-step">
           <TextCell {...cell} field="Step" placeholder={isChosen ? "step (\\d+)" : ""} isLong />
@@ -165,6 +172,7 @@ function TextCell({ bench, row, field, error, label, notes, placeholder, isLong 
     autocomplete: "off",
     spellcheck: false,
     placeholder,
+    title: TITLES[field],
     value: row[field],
   };
   const set = (value: string): void => bench.edit(changeRow(bench.rows.peek(), row.id, field, value));
