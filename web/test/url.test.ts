@@ -26,11 +26,11 @@ test("patches the query and drops what is empty", () => {
 
 test("chart state has defaults and refuses nonsense", () => {
   expect(parseChartState({})).toEqual({
-    axis: "step", from: null, to: null, logScale: false, smooth: 0, stream: null, superseded: false,
+    axis: "step", from: null, to: null, logScale: false, smooth: 0, stream: null, superseded: false, byNode: false,
   });
-  const state = parseChartState(parseQuery("?x=time&from=1&to=9&scale=log&smooth=7&series=algo-2&attempts=all"));
+  const state = parseChartState(parseQuery("?x=time&from=1&to=9&scale=log&smooth=7&series=algo-2&attempts=all&nodes=each"));
   expect(state).toEqual({
-    axis: "time", from: 1, to: 9, logScale: true, smooth: 0.99, stream: "algo-2", superseded: true,
+    axis: "time", from: 1, to: 9, logScale: true, smooth: 0.99, stream: "algo-2", superseded: true, byNode: true,
   });
   expect(parseChartState({ from: "9", to: "1", x: "colour" })).toMatchObject({ axis: "step", from: null, to: null });
 });

@@ -119,6 +119,15 @@ export interface LogSearchReply {
 
 export interface SeriesInfo extends MetricSummary {
   stream?: string;
+  /** Whether a greater value is the better one, where it is known. */
+  higher?: boolean;
+  derived?: Derived;
+}
+
+/** How a series that no line printed was made. */
+export interface Derived {
+  formula: string;
+  inputs?: Record<string, { value?: Num | string; from?: string }>;
 }
 
 export interface PointColumns {

@@ -54,6 +54,8 @@ export interface ChartState {
   smooth: number;
   stream: string | null;
   superseded: boolean;
+  /** A curve a node instead of the fold over all. */
+  byNode: boolean;
 }
 
 export function parseChartState(query: Query): ChartState {
@@ -69,6 +71,7 @@ export function parseChartState(query: Query): ChartState {
     smooth: Math.min(0.99, Math.max(0, finiteOrNull(query["smooth"]) ?? 0)),
     stream: query["series"] ?? null,
     superseded: query["attempts"] === "all",
+    byNode: query["nodes"] === "each",
   };
 }
 

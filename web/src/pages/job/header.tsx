@@ -38,7 +38,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       {doc && <Status row={doc} />}
       <h1 title={store.name}>{cutMiddle(store.name, 72)}</h1>
       {doc && <Facts doc={doc} />}
-      <JobTabs name={store.name} part="charts" />
+      <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />

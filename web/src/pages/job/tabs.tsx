@@ -1,10 +1,17 @@
 import { useEffect } from "preact/hooks";
+import type { DefinitionsDoc } from "../../api/types";
 import { definitionsHref, jobHref } from "../../lib/url";
 import { navigate } from "../../state/router";
 import { isTyping } from "../../ui/querybar";
 
+interface Props {
+  name: string;
+  part: "charts" | "definitions";
+  definitions?: DefinitionsDoc | null;
+}
+
 /** The parts of a job's page; D goes to the other one. */
-export function JobTabs({ name, part, preset }: { name: string; part: "charts" | "definitions"; preset?: string | null | undefined }) {
+export function JobTabs({ name, part, definitions }: Props) {
   const other = part === "charts" ? definitionsHref(name) : jobHref(name);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -15,8 +22,10 @@ export function JobTabs({ name, part, preset }: { name: string; part: "charts" |
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, [other]);
+  const preset = definitions?.preset;
+  const why = preset && definitions.reason ? `: ${preset}, ${definitions.reason}` : "";
   const tab = (of: typeof part, href: string, text: string) => (
-    <a href={href} aria-current={of === part ? "page" : undefined} {...(of === part ? {} : { "aria-keyshortcuts": "d", title: `${text}: key d` })}>
+    <a href={href} aria-current={of === part ? "page" : undefined} {...(of === part ? {} : { "aria-keyshortcuts": "d", title: `${of === "charts" ? "Charts" : `Definitions${why}`} (key D)` })}>
       {text}
     </a>
   );
