@@ -50,6 +50,10 @@ extern const struct http_upload_ops api_upload_lines;
 extern const struct http_upload_ops api_upload_points;
 extern const struct http_stream_ops api_live;
 
+/* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */
+enum status api_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
+
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
 	struct span *stream, struct error *err) MUST_CHECK;

@@ -70,7 +70,7 @@ static bool is_derived(struct span key)
 	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
 		"CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime",
 		"SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds", "team", "streams",
-		"lines", "last_line_ms", "open_incidents", "metrics", "attempts"};
+		"lines", "last_line_ms", "open_incidents", "metrics", "attempts", "HyperParametersFromLog"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
@@ -79,14 +79,16 @@ static bool is_derived(struct span key)
 }
 
 /* The document's own fields, but for those that are derived here. */
-static enum status write_document(const struct job_row *row, struct json_writer *w, struct error *err)
+static enum status write_document(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
 {
 	AUTO(json) document = NULL;
 
 	TRY(json_parse(&document, row->document, err));
+	TRY(api_write_settings(reader, arena, row->job_id, document, w, err));
 	for (const struct json *field = json_first(document); field; field = json_next(field)) {
 		AUTO_DONE(buf) text = BUF_INIT(4 << 20);
-		if (is_derived(json_key_of(field)))
+		if (is_derived(json_key_of(field)) || span_equal(json_key_of(field), SPAN("HyperParameters")))
 			continue;
 		json_print(field, &text);
 		TRY(buf_status(&text, err));
@@ -141,7 +143,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	TRY(pipeline_write_derived(own->reader, arena, &view.row, &w, err));
 	TRY(write_transitions(own, arena, view.row.job_id, &w, err));
 	json_put_i64(&w, "attempts", attempts);
-	TRY(write_document(&view.row, &w, err));
+	TRY(write_document(own->reader, arena, &view.row, &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -18,6 +18,7 @@ struct raw {
 	size_t stream_count;
 	size_t stream; /* at work */
 	uint64_t ordinal; /* of its next point */
+	uint32_t generation, series_base; /* of what was written; 0: nothing yet */
 	uint64_t total;
 	uint64_t seq;
 	bool has_series; /* one was written */
@@ -174,6 +175,12 @@ static enum status raw_more(void *state, void *worker, struct buf *out, bool *is
 		TRY(api_arena(&arena, err));
 		TRY(pipeline_read_points(raw->api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 			raw->job, raw->streams[raw->stream], &raw->query, raw->ordinal, &batch, err));
+		bool is_other = raw->generation && batch.generation != raw->generation;
+		if (is_other || (raw->ordinal && batch.series_base != raw->series_base))
+			return error_set(err, ERR_CONFLICT,
+				"the job's metric definitions were changed while its points were read: read them again");
+		raw->generation = batch.generation;
+		raw->series_base = batch.series_base;
 		write_batch(raw, &batch, out);
 		raw->ordinal = batch.is_end ? 0 : batch.next_ordinal;
 		raw->stream += batch.is_end;

@@ -5,6 +5,7 @@
 
 enum { JIT_STACK_START_BYTES = 32 << 10, JIT_STACK_MAX_BYTES = 512 << 10 };
 enum { HEAP_LIMIT_KIB = 32 << 10, DEFAULT_MATCH_STEPS = 1000000 };
+enum { STAGES = 3, STAGE_STEPS_MIN = 1000 }; /* a match may take 1 %, 10 % or all of the limit */
 
 struct regex {
 	pcre2_code *code;
@@ -13,7 +14,8 @@ struct regex {
 };
 
 struct regex_scratch {
-	pcre2_match_context *context;
+	pcre2_match_context *contexts[STAGES];
+	uint32_t limits[STAGES];
 	pcre2_match_data *data;
 	pcre2_jit_stack *stack;
 };
@@ -125,17 +127,31 @@ int regex_group(const struct regex *regex, const char *name)
 	return number < 0 ? -1 : number;
 }
 
+static bool add_context(struct regex_scratch *scratch, size_t stage, pcre2_general_context *general)
+{
+	pcre2_match_context *context = scratch->contexts[stage] = pcre2_match_context_create(general);
+
+	if (!context)
+		return false;
+	pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
+	if (scratch->stack) /* else the machine stack of 32 KiB that JIT code brings along */
+		pcre2_jit_stack_assign(context, NULL, scratch->stack);
+	return true;
+}
+
 static bool fill_scratch(struct regex_scratch *scratch)
 {
 	pcre2_general_context *general = general_context();
+	bool is_whole = general != NULL;
 
 	if (general) {
-		scratch->context = pcre2_match_context_create(general);
 		scratch->data = pcre2_match_data_create(REGEX_MAX_GROUPS, general);
 		scratch->stack = pcre2_jit_stack_create(JIT_STACK_START_BYTES, JIT_STACK_MAX_BYTES, general);
 	}
+	for (size_t i = 0; i < STAGES && is_whole; i++)
+		is_whole = add_context(scratch, i, general);
 	pcre2_general_context_free(general);
-	return scratch->context && scratch->data;
+	return is_whole && scratch->data;
 }
 
 struct regex_scratch *regex_scratch_new(void)
@@ -144,10 +160,7 @@ struct regex_scratch *regex_scratch_new(void)
 
 	if (!scratch || !fill_scratch(scratch))
 		return NULL;
-	pcre2_set_heap_limit(scratch->context, HEAP_LIMIT_KIB);
 	regex_scratch_limit(scratch, DEFAULT_MATCH_STEPS);
-	if (scratch->stack) /* else the machine stack of 32 KiB that JIT code brings along */
-		pcre2_jit_stack_assign(scratch->context, NULL, scratch->stack);
 	struct regex_scratch *result = scratch;
 	scratch = NULL;
 	return result;
@@ -159,13 +172,18 @@ void regex_scratch_free(struct regex_scratch *scratch)
 		return;
 	pcre2_jit_stack_free(scratch->stack);
 	pcre2_match_data_free(scratch->data);
-	pcre2_match_context_free(scratch->context);
+	for (size_t i = 0; i < STAGES; i++)
+		pcre2_match_context_free(scratch->contexts[i]);
 	mem_free(scratch);
 }
 
 void regex_scratch_limit(struct regex_scratch *scratch, uint32_t match_steps)
 {
-	pcre2_set_match_limit(scratch->context, match_steps);
+	for (size_t i = STAGES; i-- > 0;
+		match_steps = match_steps / 10 > STAGE_STEPS_MIN ? match_steps / 10 : match_steps) {
+		scratch->limits[i] = match_steps;
+		pcre2_set_match_limit(scratch->contexts[i], match_steps);
+	}
 }
 
 static void copy_groups(const struct regex *regex, struct regex_scratch *scratch, unsigned set, const char *subject,
@@ -180,24 +198,53 @@ static void copy_groups(const struct regex *regex, struct regex_scratch *scratch
 	}
 }
 
-enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
-	size_t from, struct span groups[REGEX_MAX_GROUPS])
+/* What PCRE2 says. */
+static int match(
+	const struct regex *regex, struct regex_scratch *scratch, struct span subject, size_t from, size_t stage)
 {
-	const char *text = subject.ptr ? subject.ptr : "";
-	int result;
+	PCRE2_SPTR text = (PCRE2_SPTR)subject.ptr;
+	pcre2_match_context *context = scratch->contexts[stage];
 
-	if (from > subject.len)
-		return REGEX_NO_MATCH;
 	if (regex->has_jit)
-		result = pcre2_jit_match(
-			regex->code, (PCRE2_SPTR)text, subject.len, from, 0, scratch->data, scratch->context);
-	else
-		result = pcre2_match(
-			regex->code, (PCRE2_SPTR)text, subject.len, from, 0, scratch->data, scratch->context);
+		return pcre2_jit_match(regex->code, text, subject.len, from, 0, scratch->data, context);
+	return pcre2_match(regex->code, text, subject.len, from, 0, scratch->data, context);
+}
+
+static enum regex_result result_of(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	int result, struct span groups[REGEX_MAX_GROUPS])
+{
 	if (result == PCRE2_ERROR_NOMATCH)
 		return REGEX_NO_MATCH;
 	if (result <= 0)
 		return REGEX_LIMIT;
-	copy_groups(regex, scratch, (unsigned)result, text, groups);
+	copy_groups(regex, scratch, (unsigned)result, subject.ptr, groups);
 	return REGEX_MATCH;
+}
+
+enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS])
+{
+	if (from > subject.len)
+		return REGEX_NO_MATCH;
+	subject.ptr = subject.ptr ? subject.ptr : "";
+	return result_of(regex, scratch, subject, match(regex, scratch, subject, from, STAGES - 1), groups);
+}
+
+enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS], unsigned *percent)
+{
+	static const unsigned at_least[STAGES + 1] = {0, 1, 10, 100};
+	size_t stage = 0;
+	int result;
+
+	*percent = 0;
+	if (from > subject.len)
+		return REGEX_NO_MATCH;
+	subject.ptr = subject.ptr ? subject.ptr : "";
+	do
+		result = match(regex, scratch, subject, from, stage);
+	while (result == PCRE2_ERROR_MATCHLIMIT && scratch->limits[stage++] < scratch->limits[STAGES - 1]);
+	bool is_given_up = result < 0 && result != PCRE2_ERROR_NOMATCH;
+	*percent = at_least[is_given_up ? STAGES : stage];
+	return result_of(regex, scratch, subject, result, groups);
 }

@@ -38,5 +38,9 @@ enum regex_result { REGEX_NO_MATCH, REGEX_MATCH, REGEX_LIMIT };
 enum regex_result regex_search(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
 	size_t from, struct span groups[REGEX_MAX_GROUPS]);
 
+/* The same. *percent: at least so much of the limit went into it: 0, 1, 10 or, when it was given up, 100. */
+enum regex_result regex_search_counted(const struct regex *regex, struct regex_scratch *scratch, struct span subject,
+	size_t from, struct span groups[REGEX_MAX_GROUPS], unsigned *percent);
+
 AUTO_TYPE(regex)
 AUTO_TYPE(regex_scratch)

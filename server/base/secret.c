@@ -1,6 +1,9 @@
 #include "base/secret.h"
 
+#include "base/crypto.h"
+
 #include <ctype.h>
+#include <stdio.h>
 
 enum { NAME_MAX_BYTES = 256, TOKEN_MIN_BYTES = 16 };
 
@@ -42,4 +45,14 @@ bool secret_is_value(struct span value)
 		if (value.len >= TOKEN_MIN_BYTES && span_starts_with(value, span_from(shapes[i])))
 			return true;
 	return false;
+}
+
+void secret_mask(struct span value, char out[SECRET_MASK_BYTES])
+{
+	unsigned char hash[SHA256_BYTES];
+	char digits[2 * SHA256_BYTES + 1];
+
+	crypto_sha256(value, hash);
+	crypto_hex(hash, sizeof hash, digits);
+	snprintf(out, SECRET_MASK_BYTES, "***%.4s", digits);
 }

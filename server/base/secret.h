@@ -10,3 +10,7 @@
 bool secret_is_name(struct span name);
 /* "hf_…", "sk-…", "ghp_…", "AKIA…" and the like, of a token's length. */
 bool secret_is_value(struct span value);
+
+enum { SECRET_MASK_BYTES = 8 };
+/* What is kept instead: "***" and four digits of its SHA-256, so that equal ones are seen to be equal. */
+void secret_mask(struct span value, char out[SECRET_MASK_BYTES]);

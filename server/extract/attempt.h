@@ -48,7 +48,8 @@ struct position {
 /* One definition in one stream. */
 struct track {
 	struct definition_health health;
-	uint32_t limited_in_row;
+	uint32_t overrun; /* of its expression, see match.c; packed */
+	bool is_left_out; /* it has overrun too much */
 	uint32_t progress; /* points of the trial that advanced */
 	uint64_t count; /* points: the step of a definition that has none */
 	bool is_on_trial; /* `before` is where it stood before the trial */

@@ -1,6 +1,8 @@
 #include "extract/attempt.h"
 #include "extract/slot.h"
 
+#define LEFT_OUT UINT32_MAX /* for what has overrun */
+
 static void pack_bool(struct buf *out, bool value)
 {
 	pack_u64(out, value);
@@ -27,7 +29,7 @@ static void pack_track(struct buf *out, const struct track *track)
 	pack_u64(out, track->health.matched);
 	pack_u64(out, track->health.not_numeric);
 	pack_u64(out, track->health.limited);
-	pack_u64(out, track->limited_in_row);
+	pack_u64(out, track->is_left_out ? LEFT_OUT : track->overrun);
 	pack_u64(out, track->progress);
 	pack_u64(out, track->count);
 	pack_bool(out, track->is_on_trial);
@@ -107,7 +109,8 @@ static void unpack_track(struct unpacker *in, struct track *track)
 	track->health.matched = unpack_u64(in);
 	track->health.not_numeric = unpack_u64(in);
 	track->health.limited = unpack_u64(in);
-	track->limited_in_row = unpack_u32(in);
+	track->overrun = unpack_u32(in);
+	track->is_left_out = track->overrun == LEFT_OUT;
 	track->progress = unpack_u32(in);
 	track->count = unpack_u64(in);
 	track->is_on_trial = unpack_bool(in);

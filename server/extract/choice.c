@@ -50,9 +50,9 @@ static bool is_known(const struct preset *preset, struct regex_scratch *scratch,
 	return regex_search(preset->detect, scratch, text, 0, groups) == REGEX_MATCH;
 }
 
-static void choose(struct choice *choice, int preset, struct span text)
+static void choose(struct choice *choice, const struct preset *presets, int preset, struct span text)
 {
-	choice->is_revised = choice->preset >= 0;
+	choice->is_revised = choice->preset >= 0 && !presets[preset].is_generic;
 	choice->preset = preset;
 	choice->chosen_at = choice->lines;
 	size_t len = text.len < CHOICE_SAMPLE_BYTES ? text.len : CHOICE_SAMPLE_BYTES;
@@ -95,7 +95,7 @@ bool choice_see(
 	const struct preset *presets = definition_set_presets(set, &count);
 	bool knows[PRESETS_MAX] = {false}, knows_any = false;
 	bool is_early = choice->lines - choice->chosen_at < CHOICE_LINES;
-	uint64_t shape = 0, *memo;
+	uint64_t shape = 0, *memo, may_know[SIEVE_WORDS];
 
 	if (set->fixed_preset >= 0 ||
 		(choice->preset >= 0 &&
@@ -109,8 +109,10 @@ bool choice_see(
 	memo = is_early ? NULL : memo_of(choice, text, &shape);
 	if (memo && *memo == shape)
 		return false;
+	if (count)
+		sieve_find(definition_set_sieve(set), text, may_know);
 	for (size_t i = 0; i < count && i < PRESETS_MAX; i++) {
-		knows[i] = is_known(&presets[i], scratch, text);
+		knows[i] = (may_know[i / 64] >> i % 64 & 1) && is_known(&presets[i], scratch, text);
 		if (knows[i] && choice->hits[i] < UINT16_MAX)
 			choice->hits[i]++;
 		knows_any |= knows[i];
@@ -119,7 +121,7 @@ bool choice_see(
 		*memo = shape;
 	int best = knows_any ? better(choice, presets, count, knows) : -1;
 	if (best >= 0)
-		choose(choice, best, text);
+		choose(choice, presets, best, text);
 	return best >= 0;
 }
 

@@ -6,8 +6,9 @@
  * it knew 64. The first line that a preset knows decides, presets of one trainer before generic ones; a `detect` knows every
  * line that the preset's definitions match, so nothing was missed before. The choice is revised once at most, within those
  * lines: a generic preset gives way to a specific one, a specific one to one that has it included, or that knew at least 8
- * more than 4 times as many lines. The points given until then stay. What `detect` knows must not depend on which digits, or
- * how many: past the 1000 lines, a line is tried once for each shape.
+ * more than 4 times as many lines; before that a generic one (bars) may give way to a generic one that has it included. The
+ * points given until then stay. What `detect` knows must not depend on which digits, or how many: past the 1000 lines, a
+ * line is tried once for each shape.
  */
 #pragma once
 

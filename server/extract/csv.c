@@ -1,4 +1,4 @@
-/* Rows of numbers under a header that names the columns: the first is the step, each other one a series by its name. */
+/* Rows of numbers under a header that names the columns: one is the step, each other one a series by its name. */
 #include "extract/number.h"
 #include "extract/state.h"
 
@@ -13,18 +13,22 @@ static size_t column_count(struct span row)
 	return count;
 }
 
-static bool is_step_name(struct span name)
+/* The column of the step, the surest name first: "epoch,step,train_loss"; -1: there is none. */
+static ptrdiff_t step_column(struct span header)
 {
 	static const struct span names[] = {
-		SPAN("step"), SPAN("epoch"), SPAN("iter"), SPAN("iteration"), SPAN("global_step")};
+		SPAN("global_step"), SPAN("step"), SPAN("iteration"), SPAN("iter"), SPAN("epoch")};
 
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (span_equal_fold(name, names[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct span rest = header, name;
+		for (ptrdiff_t column = 0; span_next(&rest, ',', &name); column++)
+			if (span_equal_fold(span_trim(name), names[i]))
+				return column;
+	}
+	return -1;
 }
 
-/* A header starts with the step's name, and no column is a number. */
+/* A header names the step, and no column is a number. */
 static bool is_header(struct span row)
 {
 	struct span rest = row, part;
@@ -33,12 +37,20 @@ static bool is_header(struct span row)
 	if (row.len > HEADER_MAX_BYTES || column_count(row) < COLUMNS_MIN || !span_is_utf8(row) ||
 		memchr(row.ptr, 0, row.len))
 		return false;
-	if (!span_next(&rest, ',', &part) || !is_step_name(span_trim(part)))
-		return false;
 	while (span_next(&rest, ',', &part))
 		if (span_trim(part).len == 0 || number_parse(part, &value))
 			return false;
-	return true;
+	return step_column(row) >= 0;
+}
+
+static bool read_step(struct span names, struct span row, int64_t *step)
+{
+	struct span part = row;
+
+	for (ptrdiff_t column = step_column(names); column >= 0; column--)
+		if (!span_next(&row, ',', &part))
+			return false;
+	return number_parse_step(part, step);
 }
 
 static bool take_column(struct run *run, struct found *found)
@@ -63,16 +75,15 @@ bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t ran
 		buf_append_span(&extractor->header, segment);
 		return true;
 	}
-	if (names.len == 0 || column_count(segment) != column_count(names) || !span_next(&segment, ',', &part) ||
-		!number_parse_step(part, &found.step))
+	if (names.len == 0 || column_count(segment) != column_count(names) || !read_step(names, segment, &found.step))
 		return true;
 	track->health.matched++;
 	run->has_match = true;
-	(void)!span_next(&names, ',', &name);
-	while (span_next(&names, ',', &name) && span_next(&segment, ',', &part)) {
+	ptrdiff_t step = step_column(names);
+	for (ptrdiff_t at = 0; span_next(&names, ',', &name) && span_next(&segment, ',', &part); at++) {
 		found.name = span_trim(name);
 		found.text = part;
-		if (number_parse(part, &found.value) && !take_column(run, &found))
+		if (at != step && number_parse(part, &found.value) && !take_column(run, &found))
 			return false;
 	}
 	return true;

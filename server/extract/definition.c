@@ -1,5 +1,5 @@
 #include "extract/definition.h"
-#include "extract/block.h"
+#include "extract/line_hint.h"
 #include "extract/number.h"
 
 #include <stdio.h>
@@ -177,8 +177,6 @@ static enum status build_regex(struct definition_list *list, struct definition *
 			last = i;
 	if (last == UINT32_MAX) {
 		TRY(compile(&definition->regex, definition->shown.regex, at, "Regex", err));
-		if (pattern_spans_lines(definition->shown.regex))
-			TRY(regex_new(&definition->block_regex, definition->shown.regex, REGEX_MULTILINE, err));
 	} else {
 		definition->leader = last;
 		while (list->items[last].next != UINT32_MAX)
@@ -282,6 +280,27 @@ static size_t count_of(const struct definition_source *source)
 	return count;
 }
 
+/* Of the leaders' expressions. Rows of numbers are not found by an expression alone: a header comes first. */
+static enum status build_sieve(struct definition_list *list, struct arena *arena, struct error *err)
+{
+	AUTO_DONE(buf) start = BUF_INIT(METRIC_REGEX_MAX_BYTES);
+	struct span patterns[SIEVE_MAX] = {{0}};
+	struct sieve *sieve;
+
+	line_start_pattern(&start);
+	TRY(buf_status(&start, err));
+	patterns[START_BIT] = buf_span(&start);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct definition *definition = &list->items[i];
+		patterns[i] = definition->leader != i ? SPAN("")
+			      : definition->is_csv    ? SPAN(".*")
+						      : definition->shown.regex;
+	}
+	TRY(sieve_new(&sieve, arena, patterns, SIEVE_MAX, err));
+	list->sieve = sieve;
+	return OK;
+}
+
 enum status definition_list_build(struct definition_list *list, struct arena *arena,
 	const struct definition_source *sources, size_t source_count, struct error *err)
 {
@@ -308,14 +327,13 @@ enum status definition_list_build(struct definition_list *list, struct arena *ar
 			at.index++;
 		}
 	}
-	return OK;
+	return build_sieve(list, arena, err);
 }
 
 void definition_list_done(struct definition_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		regex_free(list->items[i].regex);
-		regex_free(list->items[i].block_regex);
 		regex_free(list->items[i].step_regex);
 	}
 	*list = (struct definition_list){0};

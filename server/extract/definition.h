@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "extract/extract.h"
+#include "extract/sieve.h"
 
 enum { NO_GROUP = -1 };
 
@@ -16,8 +17,6 @@ enum { NO_GROUP = -1 };
 struct definition {
 	struct metric_definition shown;
 	struct regex *regex; /* the leader's */
-	struct regex
-		*block_regex; /* the leader's, for many lines at once (block.h); NULL: its lines are tried one by one */
 	struct regex *step_regex; /* NULL: none */
 	uint32_t leader; /* itself, or an earlier one */
 	uint32_t next; /* with the same Regex; UINT32_MAX: the last */
@@ -45,13 +44,18 @@ struct definition {
 struct definition_list {
 	struct definition *items;
 	size_t count;
+	const struct sieve *sieve; /* which leaders may match a line, and START_BIT; NULL: the list is empty */
 };
 
-enum { PRESETS_MAX = 128, PRESET_INCLUDES_MAX = 4 };
+enum { START_BIT = SIEVE_MAX - 1 }; /* the line may be a start (line_hint.h) */
+_Static_assert((int)START_BIT >= (int)DEFINITIONS_MAX, "no definition's");
+
+enum { PRESETS_MAX = SIEVE_MAX, PRESET_INCLUDES_MAX = 4 };
 
 struct preset {
 	char *name;
 	struct regex *detect;
+	struct span detect_text;
 	bool is_generic; /* gives way to any that is not */
 	size_t include_count; /* presets whose definitions are in it too: it takes over from them */
 	int includes[PRESET_INCLUDES_MAX];
@@ -64,6 +68,7 @@ struct definition_set {
 	const struct definition_set *presets; /* borrowed; the preset form */
 	struct preset *items; /* a set made by definition_presets_new */
 	size_t preset_count;
+	const struct sieve *sieve; /* which of these may know a line */
 	bool is_preset_form;
 	int fixed_preset; /* asked for by name; -1: chosen by the lines */
 };
@@ -87,3 +92,5 @@ struct definition_set *definition_set_alloc(void) __attribute__((warn_unused_res
 const struct definition_list *definition_set_list(const struct definition_set *set, int preset);
 /* The presets that a stream may choose from; NULL: none. */
 const struct preset *definition_set_presets(const struct definition_set *set, size_t *count);
+/* Which of them may know a line, by their numbers; only when there are any. */
+const struct sieve *definition_set_sieve(const struct definition_set *set);

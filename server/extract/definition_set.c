@@ -84,7 +84,8 @@ static enum status copy_name(struct preset *preset, struct arena *arena, struct 
 	return OK;
 }
 
-static enum status build_detect(struct preset *preset, struct span detect, const char *field, struct error *err)
+static enum status build_detect(
+	struct preset *preset, struct arena *arena, struct span detect, const char *field, struct error *err)
 {
 	AUTO_DONE(buf) expanded = BUF_INIT(METRIC_REGEX_MAX_BYTES * 8);
 
@@ -93,7 +94,8 @@ static enum status build_detect(struct preset *preset, struct span detect, const
 	enum status status = regex_new(&preset->detect, buf_span(&expanded), 0, err);
 	if (status != OK)
 		error_prefix(err, "%s.detect", field);
-	return status;
+	preset->detect_text = arena_copy(arena, buf_span(&expanded));
+	return status != OK || preset->detect_text.ptr ? status : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* The preset of that name in the document, and its number. */
@@ -140,9 +142,21 @@ static enum status preset_build(struct preset *preset, struct arena *arena, cons
 		return error_set_field(err, ERR_SEMANTIC, field, "%s needs name and detect", field);
 	preset->is_generic = json_is_true(json_get(node, "generic"));
 	TRY(copy_name(preset, arena, name, err));
-	TRY(build_detect(preset, detect, field, err));
+	TRY(build_detect(preset, arena, detect, field, err));
 	snprintf(field, sizeof field, "presets[%zu].definitions", index);
 	return build_list(preset, arena, presets, node, field, err);
+}
+
+static enum status build_sieve(struct definition_set *set, struct error *err)
+{
+	struct span patterns[PRESETS_MAX];
+	struct sieve *sieve;
+
+	for (size_t i = 0; i < set->preset_count; i++)
+		patterns[i] = set->items[i].detect_text;
+	TRY(sieve_new(&sieve, set->arena, patterns, set->preset_count, err));
+	set->sieve = sieve;
+	return OK;
 }
 
 enum status definition_presets_new(struct definition_set **out, struct span json, struct error *err)
@@ -166,6 +180,7 @@ enum status definition_presets_new(struct definition_set **out, struct span json
 		*preset = (struct preset){0};
 		TRY(preset_build(preset, set->arena, presets, item, set->preset_count - 1, err));
 	}
+	TRY(build_sieve(set, err));
 	*out = set;
 	set = NULL;
 	return OK;
@@ -185,6 +200,11 @@ const struct preset *definition_set_presets(const struct definition_set *set, si
 {
 	*count = set->presets ? set->presets->preset_count : 0;
 	return set->presets ? set->presets->items : NULL;
+}
+
+const struct sieve *definition_set_sieve(const struct definition_set *set)
+{
+	return set->presets ? set->presets->sieve : NULL;
 }
 
 int definition_set_preset_find(const struct definition_set *set, struct span name)

@@ -38,14 +38,15 @@ int definition_set_preset_find(const struct definition_set *set, struct span nam
 const char *definition_set_preset_name(const struct definition_set *set, int preset); /* NULL for -1 */
 
 /*
- * What happened to one definition in one stream. One that is given up more than 100 times in a row is not tried again
- * until extractor_reset_definitions: then `tried` stands still while `limited` shows why.
+ * What happened to one definition in one stream. Searches that take more than a hundredth of the match limit are charged to
+ * it, each line pays a little back. One that owes too much (100 lines in a row at the limit, 1000 at a tenth of it) is not
+ * tried again until extractor_reset_definitions: then `tried` stands still, and `limited` grows with each line.
  */
 struct definition_health {
 	uint64_t tried; /* lines (segments) it was run on */
 	uint64_t matched; /* lines where it matched */
 	uint64_t not_numeric; /* matched, but the captured text is no number */
-	uint64_t limited; /* given up at the match limit */
+	uint64_t limited; /* given up at the match limit, or not tried any more */
 };
 
 /* A point found: which series of the stream it belongs to. */
@@ -74,28 +75,10 @@ struct extractor;
 struct extractor *extractor_new(void) __attribute__((warn_unused_result));
 void extractor_free(struct extractor *extractor);
 
-/*
- * Lines that come together: each definition looks at all of them at once, which is much faster than one by one, and extract_line
- * then tries only what may match. Optional: the points are the same. One thread at a time; serves any stream.
- */
-struct extract_block;
-struct extract_block *extract_block_new(void) __attribute__((warn_unused_result));
-void extract_block_free(struct extract_block *block);
-/* Whether the stream runs enough definitions for a block to pay. */
-bool extract_block_helps(const struct extractor *extractor, const struct definition_set *set);
-void extract_block_reset(struct extract_block *block);
-/* Of the lines in their order. */
-void extract_block_add(struct extract_block *block, struct span text);
-/* After the last: looks for what the stream runs now. Without memory, or when that changes, lines are tried one by one. */
-void extract_block_match(struct extract_block *block, const struct extractor *extractor,
-	const struct definition_set *set, struct regex_scratch *scratch);
-
 struct extract_line {
 	struct span text;
 	int64_t ts_ms; /* log time if the protocol stated one, else NO_TIME of model/batch.h */
 	uint64_t number; /* of the line in its stream */
-	const struct extract_block *block; /* NULL: none */
-	size_t index; /* of the line in the block */
 };
 
 /*
@@ -140,13 +123,12 @@ struct definition_health extractor_health(const struct extractor *extractor, siz
 void extractor_reset_definitions(struct extractor *extractor);
 
 /* The whole state, for the sealer; a restored extractor goes on as if it had never stopped. */
-void extractor_pack(const struct extractor *extractor, struct buf *out);
+void extractor_pack(struct extractor *extractor, struct buf *out);
 enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct error *err) MUST_CHECK;
 
 /* The timestamp at or near the start of a log line in the forms that trainers and SageMaker print, else false. UTC. */
 bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms);
 
 AUTO_TYPE(definition_set)
-AUTO_TYPE(extract_block)
 AUTO_TYPE(extractor)
 AUTO_DONE_TYPE(extracted_list)

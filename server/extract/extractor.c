@@ -1,5 +1,4 @@
 #include "extract/ansi.h"
-#include "extract/block.h"
 #include "extract/line_hint.h"
 #include "extract/state.h"
 #include "model/batch.h"
@@ -46,12 +45,29 @@ void extractor_free(struct extractor *extractor)
 	mem_free(extractor);
 }
 
+static void settle(struct definition_health *health, const struct track *track, uint64_t segments)
+{
+	if (track->is_left_out)
+		health->limited += segments;
+	else
+		health->tried += segments;
+}
+
+void extractor_settle_tried(struct extractor *extractor)
+{
+	for (size_t i = 0; extractor->pending_tried && i < extractor->definition_count; i++) {
+		struct track *track = &extractor->attempts.tracks[extractor->first_slot + i];
+		settle(&track->health, track, extractor->pending_tried);
+	}
+	extractor->pending_tried = 0;
+}
+
 /* The slots of a list stand together; those of the list before stay, so that a number means one series for ever. */
 static bool adopt_list(struct extractor *extractor, size_t count)
 {
+	extractor_settle_tried(extractor);
 	extractor->first_slot = (uint32_t)extractor->slots.count;
 	extractor->definition_count = count;
-	extractor->pending_tried = 0;
 	extractor->held_count = 0;
 	buf_reset(&extractor->name);
 	buf_reset(&extractor->header);
@@ -182,6 +198,7 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	size_t first = out->count;
 
 	TRY(ensure_list(&run, err));
+	run.may_be_start = run.list->count == 0; /* no sieve has looked */
 	if (run.text.len && memchr(run.text.ptr, ESCAPE, run.text.len))
 		TRY(strip(&run, err));
 	if (run.text.len && memchr(run.text.ptr, '\r', run.text.len)) {
@@ -192,13 +209,12 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	} else if (run.text.len) {
 		TRY(extract_segment(&run, run.text, err));
 	}
-	if (!run.has_match && attempts->has_step && !attempts->has_hint && line_is_start(run.text)) {
+	bool may_be_start = run.may_be_start && !run.has_match && attempts->has_step && !attempts->has_hint;
+	if (may_be_start && line_is_start(run.text)) {
 		attempts->has_hint = true;
 		attempts->hint_line = line->number;
 		extractor->largest_total = 0; /* another run, with bars of its own */
 	}
-	if (line->block && block_ends_at(line->block, line->index))
-		match_settle_tried(&run);
 	revise_own(&run, first);
 	return OK;
 }
@@ -244,10 +260,12 @@ void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
 
 struct definition_health extractor_health(const struct extractor *extractor, size_t definition)
 {
-	const struct attempts *attempts = &extractor->attempts;
-
-	return definition < extractor->definition_count ? attempts->tracks[extractor->first_slot + definition].health
-							: (struct definition_health){0};
+	if (definition >= extractor->definition_count)
+		return (struct definition_health){0};
+	const struct track *track = &extractor->attempts.tracks[extractor->first_slot + definition];
+	struct definition_health health = track->health;
+	settle(&health, track, extractor->pending_tried);
+	return health;
 }
 
 struct extracted_series extractor_series(const struct extractor *extractor, uint32_t series)

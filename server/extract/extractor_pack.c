@@ -22,8 +22,9 @@ static void pack_held(const struct extractor *extractor, struct buf *out)
 	}
 }
 
-void extractor_pack(const struct extractor *extractor, struct buf *out)
+void extractor_pack(struct extractor *extractor, struct buf *out)
 {
+	extractor_settle_tried(extractor);
 	pack_i64(out, MARK);
 	pack_u64(out, VERSION);
 	choice_pack(&extractor->choice, out);

@@ -43,23 +43,31 @@ unsigned guess_points_needed(struct span key, bool has_step)
 	static const char *const known =
 		"loss losses acc accuracy err error ppl perplexity bleu rouge f auc ap map iou dice mse mae rmse "
 		"precision recall reward rewards kl entropy return score lr norm grad gnorm mfu tflops tflop tps wps "
-		"throughput speed tok toks token tokens sample samples img images seq sec top cer wer psnr ssim fid nll bpb bpc";
+		"throughput speed top cer wer psnr ssim fid nll bpb bpc";
+	static const char *const counted = "tok toks token tokens sample samples img images seq sec"; /* per second */
+	static const char *const counter = /* "step" counts, "step_time" and "tokens_per_sec_per_gpu" measure */
+		"step steps epoch epochs iter iters iteration iterations it batch gpu gpus device devices node nodes";
+	static const char *const measure = "time cost duration ms per tflops mfu throughput";
 	static const char *const never =
-		"step steps epoch epochs iter iters iteration iterations batch rank ranks pid port version seed line lineno "
-		"id size num number world max min total count config dim dims layers heads vocab hidden index idx gpu gpus "
-		"cpu cpus node nodes device devices worker workers thread threads date eta elapsed remaining timestamp hour "
+		"rank ranks pid port version seed line lineno "
+		"id size num number world max min total count config dim dims layers heads vocab hidden index idx "
+		"cpu cpus worker workers thread threads date eta elapsed remaining timestamp hour "
 		"minute level code status exit signal scale beta betas eps decay warmup bucket offset addr address host local "
-		"length width height bytes nbytes channel channels key value shape stride padding dropout interval timeout";
+		"py cc cpp length width height bytes nbytes channel channels key value shape stride padding dropout interval timeout";
 	struct span rest = key, word;
-	bool is_known = false;
+	bool is_known = false, counts = false, measures = false;
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
 	while (next_word(&rest, &word)) {
 		if (is_one_of(word, never))
 			return GUESS_NEVER;
-		is_known |= is_one_of(word, known);
+		counts |= is_one_of(word, counter);
+		measures |= is_one_of(word, measure);
+		is_known |= is_one_of(word, known) || (word.len < key.len && is_one_of(word, counted));
 	}
+	if (counts && !measures)
+		return GUESS_NEVER;
 	if (is_known)
 		return has_step ? KNOWN_WITH_STEP : KNOWN_WITHOUT_STEP;
 	return has_step ? UNKNOWN_WITH_STEP : GUESS_NEVER;

@@ -1,8 +1,8 @@
 #include "extract/line_hint.h"
 
 /*
- * Every line without a metric comes through here, so nearly all must be turned away at once: 16 bytes at a time are
- * looked at for three letters that each phrase holds and that are rare in other text.
+ * While a stream has no definitions, every line comes through here, so nearly all must be turned away at once: 16 bytes at a
+ * time are looked at for three letters that each phrase holds and that are rare in other text.
  */
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
@@ -58,15 +58,25 @@ static bool has_word(struct span text, struct span word)
 	return false;
 }
 
+static const struct span phrases[] = {SPAN("resuming from"), SPAN("resuming training"), SPAN("resume from checkpoint"),
+	SPAN("resumed from"), SPAN("resuming checkpoint"), SPAN("starting training"), SPAN("loading checkpoint"),
+	SPAN("loaded checkpoint"), SPAN("loading model from checkpoint"), SPAN("checkpoint loaded"),
+	SPAN("checkpoint successfully loaded"), SPAN("restored from checkpoint"), SPAN("restoring checkpoint"),
+	SPAN("restored checkpoint"), SPAN("loading ckpt"), SPAN("traceback (most recent"), SPAN("loaded ckpt"),
+	SPAN("load checkpoint from")};
+
+void line_start_pattern(struct buf *out)
+{
+	for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++) {
+		if (i)
+			buf_append_char(out, '|');
+		for (size_t j = 0; j < phrases[i].len; j++)
+			buf_append_char(out, phrases[i].ptr[j] == '(' ? '.' : phrases[i].ptr[j]);
+	}
+}
+
 bool line_is_start(struct span text)
 {
-	static const struct span phrases[] = {SPAN("resuming from"), SPAN("resuming training"),
-		SPAN("resume from checkpoint"), SPAN("resumed from"), SPAN("resuming checkpoint"),
-		SPAN("starting training"), SPAN("loading checkpoint"), SPAN("loaded checkpoint"),
-		SPAN("loading model from checkpoint"), SPAN("checkpoint loaded"),
-		SPAN("checkpoint successfully loaded"), SPAN("restored from checkpoint"), SPAN("restoring checkpoint"),
-		SPAN("restored checkpoint"), SPAN("loading ckpt"), SPAN("traceback (most recent"), SPAN("loaded ckpt"),
-		SPAN("load checkpoint from")};
 	enum { TESTED_BYTES = 512 };
 
 	if (text.len > TESTED_BYTES)

@@ -4,6 +4,8 @@
  */
 #pragma once
 
-#include "base/span.h"
+#include "base/buf.h"
 
 bool line_is_start(struct span text);
+/* Appends what a sieve (sieve.h) finds such lines by, and some others. */
+void line_start_pattern(struct buf *out);

@@ -1,10 +1,11 @@
 /* The definitions on one segment of a line. */
-#include "extract/block.h"
 #include "extract/guess.h"
 #include "extract/number.h"
 #include "extract/state.h"
 
-enum { LIMITED_IN_ROW_MAX = 100, MATCHES_MAX = 65536 };
+enum { MATCHES_MAX = 65536 };
+/* In hundredths of the match limit: a definition may overrun it a hundred times before it has paid anything back. */
+enum { OVERRUN_MAX = 10000, CREDIT = 1, CREDIT_BYTES = 1024 };
 
 /* One segment, as the definitions of a chain see it. */
 struct subject {
@@ -31,51 +32,48 @@ static bool group_step(const struct span groups[REGEX_MAX_GROUPS], int group, in
 	return group > 0 && group < REGEX_MAX_GROUPS && groups[group].ptr && number_parse_step(groups[group], out);
 }
 
-/* Counted; definitions that do so again and again are left out. */
-static bool has_given_up(struct track *track, enum regex_result result)
+/* What it costs is added to the account of the definition's chain, and what is given up is counted. */
+static enum regex_result search(const struct run *run, uint32_t definition, const struct regex *regex,
+	struct span segment, size_t from, struct span groups[REGEX_MAX_GROUPS])
 {
-	if (result != REGEX_LIMIT)
-		return false;
-	track->health.limited++;
-	track->limited_in_row++;
-	return true;
+	unsigned percent;
+	enum regex_result result = regex_search_counted(regex, run->scratch, segment, from, groups, &percent);
+
+	if (percent) {
+		track_of(run, run->list->items[definition].leader)->overrun += percent;
+		track_of(run, definition)->health.limited += result == REGEX_LIMIT;
+	}
+	return result;
 }
 
-static void search_line_step(struct run *run, const struct definition *definition, struct track *track,
-	const struct subject *subject, struct line_step *line)
+static void search_line_step(
+	const struct run *run, uint32_t index, const struct subject *subject, struct line_step *line)
 {
+	const struct definition *definition = &run->list->items[index];
 	struct span groups[REGEX_MAX_GROUPS];
 
 	line->is_searched = true;
-	enum regex_result result = regex_search(definition->step_regex, run->scratch, subject->segment, 0, groups);
-	if (has_given_up(track, result))
-		return;
-	track->limited_in_row = 0;
-	if (result != REGEX_MATCH)
+	if (search(run, index, definition->step_regex, subject->segment, 0, groups) != REGEX_MATCH)
 		return;
 	line->has_step = group_step(groups, definition->line_step_group, &line->step);
 	line->has_epoch = group_step(groups, definition->line_epoch_group, &line->epoch);
 }
 
 /* The step of the value's own expression, else of the line's. */
-static void find_step(struct run *run, const struct definition *definition, const struct subject *subject,
+static void find_step(const struct run *run, const struct definition *definition, const struct subject *subject,
 	const struct span groups[REGEX_MAX_GROUPS], struct line_step *line, struct found *found)
 {
-	struct track *track = track_of(run, found->definition);
-
 	found->has_epoch = group_step(groups, definition->epoch_group, &found->epoch);
 	found->has_step = group_step(groups, definition->step_group, &found->step);
 	if (!found->has_step && definition->step_regex) {
 		if (!line->is_searched)
-			search_line_step(run, definition, track, subject, line);
+			search_line_step(run, found->definition, subject, line);
 		found->has_step = line->has_step;
 		found->step = line->step;
 		if (!found->has_epoch) {
 			found->has_epoch = line->has_epoch;
 			found->epoch = line->epoch;
 		}
-	} else {
-		track->limited_in_row = 0;
 	}
 }
 
@@ -174,92 +172,90 @@ static bool take_chain(struct run *run, uint32_t leader, const struct subject *s
 	return true;
 }
 
-static void count_tried(struct run *run, uint32_t leader)
-{
-	const struct definition *items = run->list->items;
-
-	if (track_of(run, leader)->limited_in_row > LIMITED_IN_ROW_MAX)
-		return;
-	for (uint32_t i = leader; i != UINT32_MAX; i = items[i].next)
-		track_of(run, i)->health.tried++;
-}
-
 /*
  * Presets look at the text behind the prefixes. A user's definition may have had the prefix in mind: it looks at the line as
  * it stands, where it finds all the same, but for one with a '^', which is tried at both starts.
  */
-static enum regex_result search_first(struct run *run, const struct definition *definition, struct subject *subject,
-	struct span whole, struct span groups[REGEX_MAX_GROUPS])
+static enum regex_result search_first(struct run *run, uint32_t leader, struct subject *subject, struct span whole,
+	struct span groups[REGEX_MAX_GROUPS])
 {
+	const struct definition *definition = &run->list->items[leader];
 	bool is_prefixed = !run->set->is_preset_form && whole.len != subject->segment.len;
 
 	if (is_prefixed && !definition->has_start)
 		subject->segment = whole;
-	enum regex_result result = regex_search(definition->regex, run->scratch, subject->segment, 0, groups);
+	enum regex_result result = search(run, leader, definition->regex, subject->segment, 0, groups);
 	if (result != REGEX_NO_MATCH || !is_prefixed || !definition->has_start)
 		return result;
 	subject->segment = whole;
-	return regex_search(definition->regex, run->scratch, whole, 0, groups);
+	return search(run, leader, definition->regex, whole, 0, groups);
 }
 
-static bool try_chain(struct run *run, uint32_t leader, struct subject subject, struct span whole)
+/* From the first match on. */
+static bool take_matches(struct run *run, uint32_t leader, const struct subject *subject, struct span *groups)
 {
 	const struct definition *definition = &run->list->items[leader];
-	struct track *track = track_of(run, leader);
-	struct span groups[REGEX_MAX_GROUPS];
-
-	if (definition->is_csv)
-		return match_csv(run, leader, subject.segment, subject.rank);
-	if (track->limited_in_row > LIMITED_IN_ROW_MAX)
-		return true;
-	enum regex_result result = search_first(run, definition, &subject, whole, groups);
-	if (result == REGEX_LIMIT && track->limited_in_row == LIMITED_IN_ROW_MAX)
-		match_settle_tried(run); /* from here on it is not tried */
-	if (has_given_up(track, result))
-		return true;
-	if (!definition->step_regex) /* else the lines that it matches decide: each may cost the limit once more */
-		track->limited_in_row = 0;
-	if (result == REGEX_NO_MATCH)
-		return true;
 	struct line_step line = {0};
+	enum regex_result result = REGEX_MATCH;
+
 	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
-		if (!take_chain(run, leader, &subject, groups, &line, i == 0))
+		if (!take_chain(run, leader, subject, groups, &line, i == 0))
 			return false;
 		if (!definition->repeats)
 			break;
-		size_t end = (size_t)(groups[0].ptr - subject.segment.ptr) + groups[0].len + (groups[0].len == 0);
-		if (end >= subject.segment.len)
+		size_t end = (size_t)(groups[0].ptr - subject->segment.ptr) + groups[0].len + (groups[0].len == 0);
+		if (end >= subject->segment.len || track_of(run, leader)->overrun >= OVERRUN_MAX)
 			break;
-		result = regex_search(definition->regex, run->scratch, subject.segment, end, groups);
+		result = search(run, leader, definition->regex, subject->segment, end, groups);
 	}
 	return true;
 }
 
-void match_settle_tried(struct run *run)
+static void pay_back(struct track *track, size_t line_bytes)
 {
-	struct extractor *extractor = run->extractor;
-	const struct definition *items = run->list->items;
+	size_t credit = CREDIT + line_bytes / CREDIT_BYTES; /* a long line is worth more than a short one */
 
-	for (uint32_t i = 0; extractor->pending_tried && i < run->list->count; i++)
-		if (track_of(run, items[i].leader)->limited_in_row <= LIMITED_IN_ROW_MAX)
-			track_of(run, i)->health.tried += extractor->pending_tried;
-	extractor->pending_tried = 0;
+	track->overrun = track->overrun > credit ? track->overrun - (uint32_t)credit : 0;
 }
 
-/* Those that the block has not ruled out. */
-static bool try_candidates(struct run *run, const uint64_t *words, struct subject subject, struct span whole)
+static void leave_out(struct run *run, uint32_t leader)
 {
-	const struct definition_list *list = run->list;
+	extractor_settle_tried(run->extractor);
+	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
+		track_of(run, i)->is_left_out = true;
+}
+
+static bool try_chain(struct run *run, uint32_t leader, struct subject subject, struct span whole)
+{
+	struct track *track = track_of(run, leader);
+	struct span groups[REGEX_MAX_GROUPS];
+
+	if (run->list->items[leader].is_csv)
+		return match_csv(run, leader, subject.segment, subject.rank);
+	if (track->is_left_out)
+		return true;
+	if (track->overrun)
+		pay_back(track, whole.len);
+	enum regex_result result = search_first(run, leader, &subject, whole, groups);
+	bool is_ok = result != REGEX_MATCH || take_matches(run, leader, &subject, groups);
+	if (track->overrun >= OVERRUN_MAX)
+		leave_out(run, leader);
+	return is_ok;
+}
+
+/* All are tried, most by the sieve alone. */
+static bool try_all(struct run *run, struct subject subject, struct span whole)
+{
+	uint64_t words[SIEVE_WORDS];
 
 	run->extractor->pending_tried++;
-	for (uint32_t base = 0; base < list->count; base += 64)
-		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1) {
-			uint32_t i = base + (uint32_t)__builtin_ctzll(bits);
-			if (i >= list->count)
-				break;
-			if (list->items[i].leader == i && !try_chain(run, i, subject, whole))
+	sieve_find(run->list->sieve, whole, words);
+	run->may_be_start |= words[START_BIT / 64] >> START_BIT % 64 & 1;
+	words[START_BIT / 64] &= ~(UINT64_C(1) << START_BIT % 64);
+	for (uint32_t base = 0; base < SIEVE_MAX; base += 64)
+		for (uint64_t bits = words[base / 64]; bits; bits &= bits - 1)
+			if (!try_chain(run, base + (uint32_t)__builtin_ctzll(bits), subject, whole))
 				return false;
-		}
 	return true;
 }
 
@@ -281,17 +277,5 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 	subject.rank = rank_of_prefix(run->extractor, &prefix);
 	run->extractor->found_count = 0;
 	run->name = buf_span(&run->extractor->name);
-	const struct extract_block *block = run->line->block;
-	const uint64_t *words = block ? block_candidates(block, run->list, run->line->index) : NULL;
-	bool is_ok = true;
-	if (words)
-		is_ok = try_candidates(run, words, subject, segment);
-	else
-		for (uint32_t i = 0; i < run->list->count && is_ok; i++) {
-			if (run->list->items[i].leader != i)
-				continue;
-			count_tried(run, i);
-			is_ok = try_chain(run, i, subject, segment);
-		}
-	return is_ok ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return try_all(run, subject, segment) ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }

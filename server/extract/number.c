@@ -53,6 +53,27 @@ bool number_parse(struct span text, double *value)
 	return len > 0 && span_parse_double(span_of(plain, len), value);
 }
 
+/* Letters that stand for thousands; 0: none of them. */
+static double thousands_of(struct span unit)
+{
+	static const struct span letters = SPAN("kKMGBTP");
+	static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12, 1e15};
+	ptrdiff_t at = unit.len == 1 ? span_find_char(letters, unit.ptr[0]) : -1;
+
+	return at < 0 ? 0 : factors[at];
+}
+
+/* 1.2k 122.0K 3M */
+static bool parse_thousands(struct span text, double *value)
+{
+	double factor = text.len > 1 ? thousands_of(span_of(text.ptr + text.len - 1, 1)) : 0;
+
+	if (factor == 0 || !number_parse(span_of(text.ptr, text.len - 1), value))
+		return false;
+	*value *= factor;
+	return true;
+}
+
 bool number_parse_step(struct span text, int64_t *step)
 {
 	double value;
@@ -60,7 +81,11 @@ bool number_parse_step(struct span text, int64_t *step)
 
 	text = span_trim(text);
 	if (!span_parse_i64(text, &whole)) {
-		if (!number_parse(text, &value) || !(fabs(value) <= (double)STEP_MAX) || value != floor(value))
+		if (parse_thousands(text, &value))
+			value = round(value); /* 1.23k of a bar */
+		else if (!number_parse(text, &value))
+			return false;
+		if (!(fabs(value) <= (double)STEP_MAX) || value != floor(value))
 			return false;
 		whole = (int64_t)value;
 	}
@@ -83,16 +108,6 @@ double unit_seconds(struct span unit)
 		if (span_equal(unit, units[i].name))
 			return units[i].seconds;
 	return 0;
-}
-
-/* Letters that stand for thousands; 0: none of them. */
-static double thousands_of(struct span unit)
-{
-	static const struct span letters = SPAN("kKMGBT");
-	static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
-	ptrdiff_t at = unit.len == 1 ? span_find_char(letters, unit.ptr[0]) : -1;
-
-	return at < 0 ? 0 : factors[at];
 }
 
 double number_in_unit(double value, struct span unit, double unit_s)
@@ -157,14 +172,10 @@ bool number_parse_value(struct span text, double unit_s, double *value)
 		text = span_trim(span_of(text.ptr + 1, text.len - 2));
 	if (text.len < 2)
 		return text.len == 1 && number_parse(text, value);
-	double thousands = thousands_of(span_of(text.ptr + text.len - 1, 1));
-	struct span front = span_of(text.ptr, text.len - 1);
 	if (text.ptr[text.len - 1] == '%')
-		return number_parse(front, value);
-	if (thousands > 0 && number_parse(front, value)) {
-		*value *= thousands;
+		return number_parse(span_of(text.ptr, text.len - 1), value);
+	if (parse_thousands(text, value))
 		return true;
-	}
 	if (!parse_units(text, &seconds) && !parse_clock(text, &seconds))
 		return number_parse(text, value);
 	*value = unit_s > 0 && unit_s != 1 ? seconds / unit_s : seconds;

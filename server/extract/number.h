@@ -11,13 +11,13 @@
 
 /* Decimal with exponent, nan, inf, and thousands separators in groups of three: "4,376". */
 bool number_parse(struct span text, double *value);
-/* An integer within +-STEP_MAX; "1e3", "10.0" and "1,000" are integers too. */
+/* An integer within +-STEP_MAX; "1e3", "10.0", "1,000" and "1.2k" are integers too. */
 bool number_parse_step(struct span text, int64_t *step);
 
 /* What a metric's unit measures: times can be converted, all else only has its thousands counted. */
 double unit_seconds(struct span unit); /* "ms" 1e-3, "s" 1, "us", "min", "h"; 0: not a unit of time */
 /*
- * number_parse, or a number in quotes, with % behind it, with thousands (1.2k 122.0K 3M 2G 1B 1T), or a duration (350ms
+ * number_parse, or a number in quotes, with % behind it, with thousands (1.2k 122.0K 3M 2G 1B 1T 9P), or a duration (350ms
  * 1h02m "8m 56s" 0:31:30), which is given in units of unit_s seconds (0: seconds).
  */
 bool number_parse_value(struct span text, double unit_s, double *value);

@@ -92,6 +92,37 @@ static bool take_host(struct span *text)
 	return true;
 }
 
+/* False when there are none. A process may have more than a rank. */
+static bool skip_digits(struct span *text)
+{
+	size_t len = 0;
+
+	while (len < text->len && is_digit(text->ptr[len]))
+		len++;
+	*text = span_skip(*text, len);
+	return len > 0;
+}
+
+/* (TaskRunner pid=87031) (RayTrainWorker pid=7, ip=10.0.0.1) */
+static bool take_ray(struct span *text)
+{
+	struct span rest = *text;
+	size_t at = 1;
+
+	while (at < rest.len && at < NAME_MAX_BYTES && rest.ptr[at] != ' ' && rest.ptr[at] != ')')
+		at++;
+	rest = span_skip(rest, at);
+	if (!take(&rest, " pid=") || !skip_digits(&rest))
+		return false;
+	if (take(&rest, ", ip="))
+		for (at = 0; at < NAME_MAX_BYTES && rest.len && rest.ptr[0] != ')'; at++)
+			rest = span_skip(rest, 1);
+	if (!take(&rest, ") "))
+		return false;
+	*text = rest;
+	return true;
+}
+
 /* 'd' a digit, 's' '-' or '/', 'T' a T or a space; all else is itself. */
 static bool has_form(struct span text, const char *form)
 {
@@ -128,8 +159,8 @@ static bool take_time(struct span *text)
 		return false;
 	if (rest.len && rest.ptr[0] != ' ' && rest.ptr[0] != '\t' && rest.ptr[0] != ':')
 		return false;
-	while (rest.len && (rest.ptr[0] == ' ' || rest.ptr[0] == '\t' || rest.ptr[0] == ':'))
-		rest = span_skip(rest, 1);
+	(void)!take(&rest, ":");
+	(void)!(take(&rest, " ") || take(&rest, "\t")); /* one: what is behind it may be the line's own indentation */
 	(void)!(take(&rest, "stdout F ") || take(&rest, "stderr F ") || take(&rest, "stdout P ") ||
 		take(&rest, "stderr P "));
 	*text = rest;
@@ -142,6 +173,8 @@ static bool take_one(struct span *text, struct prefix *prefix)
 
 	if (first == 'a')
 		return take_host(text);
+	if (first == '(')
+		return take_ray(text);
 	if (first == '[' && take_tag(text, &prefix->rank)) {
 		prefix->is_bare = false;
 		return true;

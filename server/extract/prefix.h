@@ -3,7 +3,7 @@
  * Ownership: spans into the input. Threads: any.
  *
  * In any order and number, up to eight: mpirun --tag-output "[1,0]<stdout>:", torchrun "[default0]:" and "[rank3]:", srun
- * --label " 3: ", SageMaker local mode "algo-1-xyz | ";
+ * --label " 3: ", SageMaker local mode "algo-1-xyz | ", Ray "(TaskRunner pid=7, ip=10.0.0.1) ";
  * a timestamp with date and time, in brackets or not, with the CRI words "stdout F " behind it.
  */
 #pragma once

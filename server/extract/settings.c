@@ -1,45 +1,14 @@
 /* Finds where settings are printed; settings_forms.c reads them. */
 #include "extract/settings.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/json_read.h"
-#include "base/map.h"
 #include "extract/ansi.h"
 #include "extract/settings_forms.h"
+#include "extract/settings_state.h"
 
 enum {
-	DUMP_MAX_BYTES = 256 << 10, /* of a dump over several lines: what is longer is no configuration */
 	LINE_MAX_BYTES = 256 << 10,
-	BLOCK_LINES_MAX = 2000, /* of an arguments block or YAML whose end never came */
-	YAML_DEPTH_MAX = 8,
 	DOTS_MIN = 3,
-};
-
-enum gathering { NOTHING, JSON_DUMP, ENVIRONMENT_DUMP, CALL_DUMP };
-
-struct yaml_level {
-	size_t indent;
-	size_t path_len;
-};
-
-struct settings {
-	struct arena *arena;
-	struct map *by_key;
-	struct setting *items;
-	size_t count, cap;
-	uint64_t line; /* the one being read */
-	uint64_t lines;
-	struct buf plain; /* without escapes */
-	enum gathering gathering;
-	struct buf dump;
-	bool expects_environment; /* `Training Env:` was said, its JSON follows */
-	size_t block_left; /* lines that may still belong to an arguments block; 0: in none */
-	size_t yaml_left;
-	size_t yaml_indent_min;
-	char yaml_path[SETTING_KEY_MAX_BYTES];
-	struct yaml_level levels[YAML_DEPTH_MAX];
-	size_t level_count;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -51,7 +20,7 @@ struct settings *settings_new(void)
 {
 	AUTO(settings) settings = mem_zeroed(sizeof *settings);
 
-	if (!settings || !(settings->arena = arena_new()) || !(settings->by_key = map_new()))
+	if (!settings)
 		return NULL;
 	settings->plain = BUF_INIT(LINE_MAX_BYTES);
 	settings->dump = BUF_INIT(DUMP_MAX_BYTES);
@@ -64,12 +33,26 @@ void settings_free(struct settings *settings)
 {
 	if (!settings)
 		return;
-	arena_free(settings->arena);
-	map_free(settings->by_key);
-	mem_free(settings->items);
+	settings_forget(settings);
 	buf_done(&settings->plain);
 	buf_done(&settings->dump);
 	mem_free(settings);
+}
+
+void settings_forget(struct settings *settings)
+{
+	arena_free(settings->arena);
+	map_free(settings->by_key);
+	mem_free(settings->items);
+	settings->arena = NULL;
+	settings->by_key = NULL;
+	settings->items = NULL;
+	settings->count = settings->cap = 0;
+}
+
+bool settings_has_ended(const struct settings *settings)
+{
+	return settings->lines >= SETTINGS_LINES_MAX;
 }
 
 size_t settings_count(const struct settings *settings)
@@ -80,6 +63,16 @@ size_t settings_count(const struct settings *settings)
 const struct setting *settings_get(const struct settings *settings, size_t index)
 {
 	return index < settings->count ? &settings->items[index] : NULL;
+}
+
+/* Most streams never say a setting: there is nothing to keep them in until one is found. */
+static bool have_room(struct settings *settings)
+{
+	if (!settings->arena)
+		settings->arena = arena_new();
+	if (!settings->by_key)
+		settings->by_key = map_new();
+	return settings->arena && settings->by_key;
 }
 
 static bool is_text(struct span s)
@@ -104,6 +97,8 @@ enum status settings_put(
 		joined[prefix.len] = '.';
 	}
 	memcpy(joined + len - key.len, key.ptr, key.len);
+	if (!have_room(settings))
+		return out_of_memory(err);
 	if (map_get(settings->by_key, span_of(joined, len)))
 		return OK;
 	struct setting made = {
@@ -335,64 +330,83 @@ static bool announces_yaml(struct span text)
 {
 	static const struct span endings[] = {SPAN("config:"), SPAN("configuration:"), SPAN("hyperparameters:"),
 		SPAN("arguments:"), SPAN("hparams:"), SPAN("config"), SPAN("configuration")};
-	struct span trimmed = span_trim(text);
 
 	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-		if (ends_with_fold(trimmed, endings[i]))
+		if (ends_with_fold(text, endings[i]))
 			return true;
 	return false;
 }
 
-/* `json = {`, `config: {`, `Hyperparameters: {"lr": …}`: where the brace is, or -1. */
-static ptrdiff_t find_json(struct span text)
+/* `json = {`, `config: {`, `Hyperparameters: {"lr": …}`: what stands before the first brace. */
+static bool ends_with_word_of_json(struct span before)
 {
 	static const struct span words[] = {SPAN("json = "), SPAN("SM_HPS="), SPAN("onfig: "), SPAN("onfig = "),
 		SPAN("onfiguration: "), SPAN("yperparameters: "), SPAN("yperparameters = "), SPAN("params: "),
 		SPAN("args: "), SPAN("rguments: ")};
-	ptrdiff_t open = span_find_char(text, '{');
 
-	if (open < 0)
-		return -1;
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (span_ends_with(span_of(text.ptr, (size_t)open), words[i]))
-			return open;
-	return -1;
+		if (span_ends_with(before, words[i]))
+			return true;
+	return false;
 }
 
-static bool opens_block(struct span text)
-{
-	return span_find(text, SPAN("--- arguments ---")) >= 0;
-}
-
-static enum status look(struct settings *settings, struct span text, struct error *err)
+/* What `(` and `{` begin. *is_taken: it was that, and nothing else is to be looked for. */
+static enum status look_at_brackets(
+	struct settings *settings, struct span text, ptrdiff_t brace, bool *is_taken, struct error *err)
 {
 	ptrdiff_t at;
 
-	if (span_find(text, SPAN("Training Env:")) >= 0) {
-		settings->expects_environment = true;
-		return OK;
-	}
-	if (settings->expects_environment && (at = span_find_char(text, '{')) >= 0) {
+	*is_taken = true;
+	if (settings->expects_environment && brace >= 0) {
 		settings->expects_environment = false;
-		return begin_dump(settings, ENVIRONMENT_DUMP, span_skip(text, (size_t)at), err);
+		return begin_dump(settings, ENVIRONMENT_DUMP, span_skip(text, (size_t)brace), err);
 	}
-	if (opens_block(text)) {
-		settings->block_left = BLOCK_LINES_MAX;
-		return OK;
-	}
-	if (span_find(text, SPAN(":::MLLOG")) >= 0)
+	if (brace >= 0 && span_find(text, SPAN(":::MLLOG")) >= 0)
 		return take_mlperf(settings, text, err);
 	if ((at = find_call(text)) >= 0 && begins_repr(span_skip(text, (size_t)at + 1)))
 		return take_call(settings, span_skip(text, (size_t)at), err);
-	if ((at = find_json(text)) >= 0)
-		return begin_dump(settings, JSON_DUMP, span_skip(text, (size_t)at), err);
-	struct span options = find_options(text);
-	if (options.len)
-		return settings_take_options(settings, options, err);
-	if (announces_yaml(text)) {
+	if (brace >= 0 && ends_with_word_of_json(span_of(text.ptr, (size_t)brace)))
+		return begin_dump(settings, JSON_DUMP, span_skip(text, (size_t)brace), err);
+	*is_taken = false;
+	return OK;
+}
+
+/* What the line's end announces for the next ones. */
+static void look_at_end(struct settings *settings, struct span text)
+{
+	struct span trimmed = span_trim(text);
+	char last = trimmed.len ? (char)(trimmed.ptr[trimmed.len - 1] | 0x20) : ' ';
+
+	if (last != ':' && last != 'g' && last != 'n')
+		return;
+	if (span_ends_with(trimmed, SPAN("Training Env:"))) {
+		settings->expects_environment = true;
+	} else if (announces_yaml(trimmed)) {
 		settings->yaml_left = BLOCK_LINES_MAX;
 		settings->level_count = 0;
 	}
+}
+
+/* Every line of a run's start comes here, and most say nothing: each form is looked for behind a character that it needs. */
+static enum status look(struct settings *settings, struct span text, struct error *err)
+{
+	ptrdiff_t brace = span_find_char(text, '{');
+	bool is_taken = false;
+
+	if (brace >= 0 || span_find_char(text, '(') >= 0)
+		TRY(look_at_brackets(settings, text, brace, &is_taken, err));
+	if (is_taken)
+		return OK;
+	if (span_find(text, SPAN("--")) >= 0) {
+		if (span_find(text, SPAN("--- arguments ---")) >= 0) {
+			settings->block_left = BLOCK_LINES_MAX;
+			return OK;
+		}
+		struct span options = find_options(text);
+		if (options.len)
+			return settings_take_options(settings, options, err);
+	}
+	look_at_end(settings, text);
 	return OK;
 }
 

@@ -40,7 +40,7 @@ struct extractor {
 	struct choice choice;
 	uint32_t first_slot; /* of the present definitions */
 	size_t definition_count;
-	uint64_t pending_tried; /* segments of the present block, not yet in the definitions' `tried` */
+	uint64_t pending_tried; /* segments not yet in the `tried` of those definitions that are not given up */
 	int64_t last_step; /* meaningful when attempts.has_step */
 	int64_t last_raw_step;
 	uint64_t step_line; /* where it was seen */
@@ -74,13 +74,14 @@ struct run {
 	struct span name; /* the last one that a match gave; of an earlier line: in extractor->name */
 	bool is_time_known;
 	bool has_match;
+	bool may_be_start; /* line_hint.h has to look */
 	struct extracted_list *out;
 };
 
 /* match.c: fills extractor->found. */
 enum status match_segment(struct run *run, struct span segment, struct error *err) MUST_CHECK;
-/* At the end of a block: every definition that is not given up was tried on its segments. */
-void match_settle_tried(struct run *run);
+/* extractor.c: every definition that is not left out was tried on the segments so far. */
+void extractor_settle_tried(struct extractor *extractor);
 /* csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */

@@ -462,8 +462,7 @@ static enum status open_tools(struct backfill *backfill, struct error *err)
 	TRY(store_reader_new(&backfill->reader, backfill->pipeline->options.store, err));
 	backfill->zstd = zstd_new();
 	backfill->scratch = regex_scratch_new();
-	backfill->block = extract_block_new();
-	if (!backfill->zstd || !backfill->scratch || !backfill->block)
+	if (!backfill->zstd || !backfill->scratch)
 		return out_of_memory(err);
 	regex_scratch_limit(backfill->scratch, backfill->pipeline->options.match_steps);
 	return OK;
@@ -474,7 +473,6 @@ static void close_tools(struct backfill *backfill)
 	store_reader_free(backfill->reader);
 	zstd_free(backfill->zstd);
 	regex_scratch_free(backfill->scratch);
-	extract_block_free(backfill->block);
 	extracted_list_done(&backfill->found);
 	buf_done(&backfill->text);
 }

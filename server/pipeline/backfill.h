@@ -37,7 +37,6 @@ struct backfill {
 	struct store_reader *reader;
 	struct zstd *zstd;
 	struct regex_scratch *scratch;
-	struct extract_block *block;
 	struct extracted_list found;
 	struct buf text;
 	struct job_state *job; /* counted */

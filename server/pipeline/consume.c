@@ -240,29 +240,10 @@ static void add_live_line(struct stream_state *stream, const struct line *line, 
 		out->len = before; /* full: subscribers are told the count and fetch */
 }
 
-enum { BLOCK_LINES_MIN = 8 };
-
-/* The definitions look at all lines of the slice at once; NULL: there are too few for that, or no block is given. */
-static const struct extract_block *look_at_all(struct extract_block *block, const struct stream_state *stream,
-	const struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch)
-{
-	struct journal_cursor cursor = journal_lines(slice);
-	struct line line;
-
-	if (!block || slice->line_count < BLOCK_LINES_MIN || !extract_block_helps(stream->extractor, definitions->set))
-		return NULL;
-	extract_block_reset(block);
-	while (journal_next_line(&cursor, &line))
-		extract_block_add(block, line.text);
-	extract_block_match(block, stream->extractor, definitions->set, scratch);
-	return block;
-}
-
 static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch,
-	struct extracted_list *found, struct extract_block *space, struct error *err)
+	struct extracted_list *found, struct error *err)
 {
-	const struct extract_block *block = look_at_all(space, stream, definitions, slice, scratch);
 	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
 	struct journal_cursor cursor = journal_lines(slice);
 	struct line line;
@@ -270,8 +251,10 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
-		struct extract_line input = {line.text, ts_ms, number, block, number - slice->first_line};
+		struct extract_line input = {line.text, ts_ms, number};
 
+		if (stream->settings)
+			TRY(consume_settings(stream, line.text, number, err));
 		found->count = 0;
 		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)
@@ -290,12 +273,12 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 
 static enum status consume_locked(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch,
-	struct extracted_list *found, struct extract_block *block, struct error *err)
+	struct extracted_list *found, struct error *err)
 {
 	adopt_definitions(stream, definitions);
 	enum status status = slice->kind == JOURNAL_POINTS
 				     ? consume_points(pipeline, stream, slice, err)
-				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, block, err);
+				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	stream->extracted_seq = seq;
 	if (slice->first_line + slice->line_count > stream->extracted_lines) { /* points may come to a shadow late */
 		stream->extracted_lines = slice->first_line + slice->line_count;
@@ -326,19 +309,19 @@ static bool is_next(const struct stream_state *shadow, const struct journal_slic
 
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
-	struct extract_block *block, struct error *err)
+	struct error *err)
 {
 	struct stream_state *shadow;
 
 	pthread_mutex_lock(&stream->mutex);
 	struct definitions *present = newer_definitions(stream, definitions);
-	enum status status = consume_locked(pipeline, stream, present, seq, slice, scratch, found, block, err);
+	enum status status = consume_locked(pipeline, stream, present, seq, slice, scratch, found, err);
 	definitions_unref(present);
 	if ((shadow = stream->shadow)) {
 		pthread_mutex_lock(&shadow->mutex);
 		if (is_next(shadow, slice) && status == OK)
 			status = consume_locked(
-				pipeline, shadow, shadow->own_definitions, seq, slice, scratch, found, block, err);
+				pipeline, shadow, shadow->own_definitions, seq, slice, scratch, found, err);
 		pthread_mutex_unlock(&shadow->mutex);
 	}
 	pthread_mutex_unlock(&stream->mutex);
@@ -371,7 +354,7 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 		if (owner != worker->number || atomic_load(&stream->job->is_deleted))
 			continue;
 		if (consume_slice(pipeline, stream, group->definitions[i], group->seq, &group->slices[i],
-			    worker->scratch, &worker->found, worker->block, &err) != OK)
+			    worker->scratch, &worker->found, &err) != OK)
 			log_line(LOG_ERROR, "extraction_failed",
 				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
 				stream->name, (unsigned long long)group->slices[i].first_line, err.text);

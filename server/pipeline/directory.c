@@ -51,6 +51,7 @@ void stream_state_free(struct stream_state *stream)
 	extractor_free(stream->extractor);
 	definitions_unref(stream->own_definitions);
 	said_list_free(stream->said);
+	settings_free(stream->settings);
 	buf_done(&stream->live_lines);
 	pthread_mutex_destroy(&stream->mutex);
 	mem_free(stream->name);
@@ -71,7 +72,8 @@ struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id,
 	stream->name = mem_copy_bytes(name.ptr, name.len);
 	stream->host = mem_copy_bytes(host.ptr, host.len);
 	stream->extractor = extractor_new();
-	if (!stream->name || !stream->host || !stream->extractor) {
+	stream->settings = settings_new();
+	if (!stream->name || !stream->host || !stream->extractor || !stream->settings) {
 		stream_state_free(stream);
 		return NULL;
 	}
@@ -84,6 +86,7 @@ static void job_destroy(struct job_state *job)
 		stream_state_free(job->streams[i]);
 	mem_free(job->streams);
 	map_free(job->by_stream);
+	job_settings_free(job->settings);
 	definitions_unref(job->definitions);
 	pthread_mutex_destroy(&job->mutex);
 	mem_free(job->name);
@@ -104,7 +107,8 @@ struct job_state *job_state_new(const struct job_row *row)
 	job->name = mem_copy_bytes(row->name.ptr, row->name.len);
 	job->team = mem_copy_bytes(row->team.ptr, row->team.len);
 	job->by_stream = map_new();
-	if (!job->name || !job->team || !job->by_stream) {
+	job->settings = job_settings_new();
+	if (!job->name || !job->team || !job->by_stream || !job->settings) {
 		job_destroy(job);
 		return NULL;
 	}

@@ -10,8 +10,10 @@
 #include "base/map.h"
 #include "detect/detector.h"
 #include "extract/extract.h"
+#include "extract/settings.h"
 #include "model/point.h"
 #include "pipeline/said_list.h"
+#include "pipeline/job_settings.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -82,6 +84,7 @@ struct stream_state {
 	struct definitions *own_definitions;
 	struct said_list *said;
 	struct extractor *extractor;
+	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
 	size_t series_count, series_cap;
 	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
@@ -107,6 +110,7 @@ struct job_state {
 	atomic_int_fast64_t touched_ms;
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
+	struct job_settings *settings; /* has a lock of its own */
 
 	pthread_mutex_t mutex; /* of the fields below */
 	struct definitions *definitions; /* in force; writer changes */

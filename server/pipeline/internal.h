@@ -43,7 +43,6 @@ struct extract_worker {
 	struct queue *queue;
 	struct regex_scratch *scratch;
 	struct extracted_list found;
-	struct extract_block *block;
 	atomic_uint_fast64_t done_seq;
 };
 
@@ -151,12 +150,15 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 /* ---- consume.c: extraction and detection of one slice; takes the stream's lock ---- */
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
-	struct extract_block *block, struct error *err) MUST_CHECK;
+	struct error *err) MUST_CHECK;
 /* Under the stream's lock. *out NULL: there is none, and there may be no more. */
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* ---- consume_settings.c: what a line says of the job's settings, under the stream's lock ---- */
+enum status consume_settings(
+	struct stream_state *stream, struct span text, uint64_t number, struct error *err) MUST_CHECK;
 /* ---- consume_points.c: a slice of points that were sent as such, under the stream's lock ---- */
 enum status consume_points(struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice,
 	struct error *err) MUST_CHECK;

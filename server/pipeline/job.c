@@ -1,7 +1,6 @@
 /* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
 #include "pipeline/internal.h"
 
-#include "base/crypto.h"
 #include "base/secret.h"
 
 #include <ctype.h>
@@ -16,12 +15,9 @@ static enum status out_of_memory(struct error *err)
 
 static enum status mask(const struct json *entry, struct error *err)
 {
-	unsigned char hash[SHA256_BYTES];
-	char masked[8], digits[2 * SHA256_BYTES + 1];
+	char masked[SECRET_MASK_BYTES];
 
-	crypto_sha256(json_string_of(entry), hash);
-	crypto_hex(hash, sizeof hash, digits);
-	snprintf(masked, sizeof masked, "***%.4s", digits);
+	secret_mask(json_string_of(entry), masked);
 	return json_replace_string(entry, masked) ? OK : out_of_memory(err);
 }
 

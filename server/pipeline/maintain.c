@@ -41,6 +41,8 @@ struct flush {
 	struct job_counts counts;
 	struct summary_row *rows;
 	size_t count, cap;
+	struct setting_row *settings; /* that are not in the store yet */
+	size_t setting_count, setting_end;
 };
 
 struct flushes {
@@ -118,9 +120,10 @@ static enum status write_flushes(void *context, struct store_tx *tx, struct erro
 	for (size_t i = 0; i < flushes->count; i++) {
 		struct flush *flush = &flushes->items[i];
 		TRY(is_job_gone(flushes->pipeline, tx, flush->job, &is_gone, err));
-		if (!is_gone)
-			TRY(store_put_summaries(
-				tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));
+		if (is_gone)
+			continue;
+		TRY(store_put_summaries(tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));
+		TRY(store_add_settings(tx, flush->job->job_id, flush->settings, flush->setting_count, err));
 	}
 	return OK;
 }
@@ -136,6 +139,8 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 		VIEW_SERIES, &view, err));
 	if (view.row.job_id != flush->job->job_id)
 		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
+	TRY(job_settings_unwritten(
+		flush->job->settings, names, &flush->settings, &flush->setting_count, &flush->setting_end, err));
 	return fold_job(flush, names, &view, err);
 }
 
@@ -163,11 +168,16 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 		mem_free(flush->rows);
 		flushes.count--;
 	}
-	if (flushes.count && pipeline_execute(m->pipeline, write_flushes, &flushes, &err) != OK)
-		for (size_t i = 0; i < flushes.count; i++) {
-			say_flush_failed(flushes.items[i].job, &err);
-			atomic_store(&flushes.items[i].job->is_summary_dirty, true);
+	bool is_written = flushes.count && pipeline_execute(m->pipeline, write_flushes, &flushes, &err) == OK;
+	for (size_t i = 0; i < flushes.count; i++) {
+		struct flush *flush = &flushes.items[i];
+		if (is_written) {
+			job_settings_settle(flush->job->settings, flush->setting_end);
+			continue;
 		}
+		say_flush_failed(flush->job, &err);
+		atomic_store(&flush->job->is_summary_dirty, true);
+	}
 	for (size_t i = 0; i < flushes.count; i++)
 		mem_free(flushes.items[i].rows);
 }

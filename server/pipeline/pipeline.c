@@ -58,9 +58,8 @@ static enum status start_worker(struct pipeline *pipeline, unsigned number, stru
 	worker->number = number;
 	worker->queue = queue_new(SIZE_MAX, SIZE_MAX);
 	worker->scratch = regex_scratch_new();
-	worker->block = extract_block_new();
 	atomic_init(&worker->done_seq, atomic_load(&pipeline->figures.committed_seq));
-	if (!worker->queue || !worker->scratch || !worker->block)
+	if (!worker->queue || !worker->scratch)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	regex_scratch_limit(worker->scratch, pipeline->options.match_steps);
 	if (pthread_create(&worker->thread, NULL, extract_run, worker) != 0)
@@ -165,7 +164,6 @@ void pipeline_free(struct pipeline *pipeline)
 		queue_free(pipeline->extract[i].queue);
 		regex_scratch_free(pipeline->extract[i].scratch);
 		extracted_list_done(&pipeline->extract[i].found);
-		extract_block_free(pipeline->extract[i].block);
 	}
 	search_pool_free(pipeline->search_pool);
 	queue_free(pipeline->queue);

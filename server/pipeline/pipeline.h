@@ -268,6 +268,9 @@ struct points_batch {
 	size_t count;
 	uint64_t next_ordinal;
 	bool is_end;
+	/* With other ones, ordinals are other points': a back-fill took its place. */
+	uint32_t generation; /* of the job's definitions */
+	uint32_t series_base; /* of the stream */
 };
 enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,

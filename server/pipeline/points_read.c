@@ -81,6 +81,8 @@ enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader 
 		return out_of_memory(err);
 	TRY(pipeline_view_job(
 		pipeline, reader, arena, job, stream, query->metric, VIEW_SERIES | VIEW_TAILS, &view, err));
+	out->generation = view.row.generation;
+	out->series_base = view.stream_count ? view.streams[0].series_base : 0;
 	const struct series_view *series = find_series(&view, query->metric);
 	if (!series)
 		return OK;

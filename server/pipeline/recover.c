@@ -71,7 +71,7 @@ static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct 
 	uint32_t generation = slice->generation > stream->generation ? slice->generation : stream->generation;
 	TRY(resolve_definitions(recovery->pipeline, recovery->reader, stream->job, generation, &definitions, err));
 	enum status status = consume_slice(
-		recovery->pipeline, stream, definitions, seq, slice, recovery->scratch, &recovery->found, NULL, err);
+		recovery->pipeline, stream, definitions, seq, slice, recovery->scratch, &recovery->found, err);
 	definitions_unref(definitions);
 	if (status == ERR_MEMORY)
 		return status;

@@ -61,6 +61,19 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 	return *out ? OK : out_of_memory(err);
 }
 
+static enum status load_job(
+	struct store_reader *reader, const struct job_row *row, struct job_state **out, struct error *err)
+{
+	AUTO(job_state) job = job_state_new(row);
+
+	if (!job)
+		return out_of_memory(err);
+	TRY(job_settings_load(job->settings, reader, row->job_id, err));
+	*out = job;
+	job = NULL;
+	return OK;
+}
+
 enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team,
 	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err)
 {
@@ -81,8 +94,7 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 		return make_job(tx, name, team, now_ms, out, err);
 	TRY(status);
 	TRY(check_team(row.team, name, team, err));
-	*out = job_state_new(&row);
-	return *out ? OK : out_of_memory(err);
+	return load_job(store_tx_reader(tx), &row, out, err);
 }
 
 static void adopt_row(struct stream_state *stream, const struct stream_row *row)
@@ -164,8 +176,9 @@ static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader
 	if ((*out = directory_peek_id(pipeline->directory, job_id)))
 		return OK;
 	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
-	struct job_state *job = job_state_new(&row);
-	if (!job || !directory_add(pipeline->directory, job)) {
+	struct job_state *job;
+	TRY(load_job(reader, &row, &job, err));
+	if (!directory_add(pipeline->directory, job)) {
 		job_unref(job);
 		return out_of_memory(err);
 	}

@@ -159,6 +159,16 @@ static enum status write_stream_row(
 	return store_put_stream(tx, &rows[0], err);
 }
 
+/* A line that is sealed is not read again: what it said of the settings is then in the store, too. */
+static enum status write_settings(struct job_state *job, struct store_tx *tx, struct arena *arena, struct error *err)
+{
+	struct setting_row *rows;
+	size_t count, end;
+
+	TRY(job_settings_unwritten(job->settings, arena, &rows, &count, &end, err));
+	return store_add_settings(tx, job->job_id, rows, count, err);
+}
+
 static enum status write_unit(
 	struct pipeline *pipeline, struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
 {
@@ -168,6 +178,7 @@ static enum status write_unit(
 	if (is_gone)
 		return OK;
 	TRY(seal_write_blocks(unit, tx, err));
+	TRY(write_settings(unit->stream->job, tx, arena, err));
 	if (!unit->is_whole)
 		return OK;
 	TRY(seal_write_chunks(unit, tx, err));

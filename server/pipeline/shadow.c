@@ -215,8 +215,8 @@ static enum status extract_block_lines(struct backfill *backfill, struct shadow 
 	}
 	TRY(status);
 	slice.body = is_whole ? buf_span(&backfill->text) : buf_span(&part);
-	return consume_slice(backfill->pipeline, state, backfill->definitions, 0, &slice, backfill->scratch,
-		&backfill->found, backfill->block, err);
+	return consume_slice(
+		backfill->pipeline, state, backfill->definitions, 0, &slice, backfill->scratch, &backfill->found, err);
 }
 
 enum status shadow_step(struct backfill *backfill, struct shadow *shadow, bool *is_level, struct error *err)

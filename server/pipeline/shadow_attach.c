@@ -41,7 +41,7 @@ static enum status feed(
 	enum status status = OK;
 	if (must && (status = journal_open_slice(slice, backfill->zstd, &backfill->text, err)) == OK)
 		status = consume_slice(backfill->pipeline, shadow->state, backfill->definitions, seq, slice,
-			backfill->scratch, &backfill->found, backfill->block, err);
+			backfill->scratch, &backfill->found, err);
 	pthread_mutex_unlock(&shadow->stream->mutex);
 	return status;
 }

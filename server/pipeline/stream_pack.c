@@ -1,13 +1,13 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors). Format number 3; 2 had no reason for the preset and no base of the series' numbers, 1
- * no number of points sent.
+ * consumers need (extractor, detectors, reader of settings). Format number 3; 2 had no reason for the preset, no base of the
+ * series' numbers and no reader of settings, 1 no number of points sent either.
  */
 #include "pipeline/internal.h"
 
 enum {
 	FORMAT = 3,
-	FORMAT_WITHOUT_BASE = 2,
+	FORMAT_BEFORE = 2,
 	FORMAT_WITHOUT_SENT_POINTS = 1,
 	VIEW_SERIES_MIN_BYTES = 12,
 	HEALTH_MIN_BYTES = 5,
@@ -109,6 +109,9 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	extractor_pack(stream->extractor, out);
 	for (size_t i = 0; i < stream->series_count; i++)
 		detector_set_pack(stream->series[i]->detectors, out);
+	pack_u64(out, stream->settings != NULL);
+	if (stream->settings)
+		settings_pack(stream->settings, out);
 }
 
 static enum role unpack_role(struct unpacker *in)
@@ -149,7 +152,8 @@ static void *take_array(struct unpacker *in, struct arena *arena, size_t count, 
 	return items;
 }
 
-static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
+/* Gives the format. */
+static uint64_t unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
 {
 	uint64_t format = unpack_u64(in);
 
@@ -164,8 +168,8 @@ static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_
 	out->last_arrival_ms = unpack_i64(in);
 	out->sent_points = format == FORMAT_WITHOUT_SENT_POINTS ? 0 : unpack_u64(in);
 	out->preset = unpack_span(in);
-	out->preset_reason = format <= FORMAT_WITHOUT_BASE ? SPAN("") : unpack_span(in);
-	out->series_base = format <= FORMAT_WITHOUT_BASE ? 0 : (uint32_t)unpack_u64(in);
+	out->preset_reason = format <= FORMAT_BEFORE ? SPAN("") : unpack_span(in);
+	out->series_base = format <= FORMAT_BEFORE ? 0 : (uint32_t)unpack_u64(in);
 	out->health_count = unpack_count(in, HEALTH_MIN_BYTES);
 	out->health = take_array(in, arena, out->health_count, sizeof *out->health);
 	for (size_t i = 0; i < out->health_count && out->health; i++) {
@@ -176,6 +180,7 @@ static void unpack_head(struct unpacker *in, struct arena *arena, struct stream_
 		health->not_numeric = unpack_u64(in);
 		health->limited = unpack_u64(in);
 	}
+	return format;
 }
 
 enum status stream_unpack_view(struct span state, struct arena *arena, struct stream_view *out, struct error *err)
@@ -185,7 +190,7 @@ enum status stream_unpack_view(struct span state, struct arena *arena, struct st
 
 	if (!state.len)
 		return OK;
-	unpack_head(&in, arena, out);
+	(void)unpack_head(&in, arena, out);
 	out->series_count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
 	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
 	for (size_t i = 0; i < out->series_count && out->series; i++)
@@ -222,6 +227,13 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 	return series->metric && series->unit ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
+static enum status restore_settings(struct stream_state *stream, struct unpacker *in, struct error *err)
+{
+	settings_free(stream->settings);
+	stream->settings = NULL;
+	return unpack_u64(in) ? settings_unpack(&stream->settings, in, err) : OK;
+}
+
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err)
 {
 	struct unpacker in = unpacker_on(state);
@@ -230,7 +242,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	unpack_head(&in, arena, &head);
+	uint64_t format = unpack_head(&in, arena, &head);
 	stream->last_arrival_ms = head.last_arrival_ms;
 	stream->sealed_sent_points = stream->extracted_points = stream->committed_point = stream->planned_point =
 		head.sent_points;
@@ -246,5 +258,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	TRY(extractor_unpack(&stream->extractor, &in, err));
 	for (size_t i = 0; i < stream->series_count; i++)
 		TRY(detector_set_unpack(&stream->series[i]->detectors, stream->series[i]->role, &in, err));
+	if (format > FORMAT_BEFORE)
+		TRY(restore_settings(stream, &in, err));
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

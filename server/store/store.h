@@ -161,6 +161,19 @@ enum status store_bury_series(struct store_tx *tx, const struct dead_series *dea
 enum status store_has_dead_series(
 	struct store_reader *reader, int64_t job_id, bool *has_dead, struct error *err) MUST_CHECK;
 
+/* Settings found in log lines; the first one of a key stays. Search finds them as hp.KEY where the document states none. */
+struct setting_row {
+	struct span key;
+	struct span value;
+	uint32_t stream_id;
+	uint64_t line;
+	struct span stream; /* its name; when read */
+};
+enum status store_add_settings(struct store_tx *tx, int64_t job_id, const struct setting_row *rows, size_t count,
+	struct error *err) MUST_CHECK;
+enum status store_read_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct setting_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
+
 /* What a page of jobs shows, per metric, folded over streams; flushed from RAM. */
 struct summary_row {
 	struct span metric;

@@ -1,9 +1,10 @@
 /*
- * What the definitions cost: the patterns bare, line by line, by PCRE2 JIT in one thread, against extract_line line by line
- * and in blocks of 1 MiB as the server does it. Least CPU time of several runs.
+ * What the definitions cost: the patterns bare, line by line, by PCRE2 JIT in one thread, against extract_line. Least CPU
+ * time of several runs.
  *
  *   bench_extract [6 | 40] [FILE ...]      the corpus, or these files; MB/s and the ratio to bare
- *   bench_extract presets PRESETS [FILE ...]       choice and extraction by presets.json
+ *   bench_extract presets PRESETS [FILE ...]       choice and extraction by presets.json: the corpus' first 1000 lines, or
+ *                                                  these files
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PATTERNS_MAX = 40, RUNS = 5, BLOCK_BYTES = 1 << 20, CORPUS_BYTES = 64 << 20 };
+enum { PATTERNS_MAX = 40, RUNS = 5, CHOICE_LINES = 1000, CORPUS_BYTES = 64 << 20 };
 
 static const char *const more[PATTERNS_MAX - CORPUS_PATTERNS] = {"train_loss: ([0-9.]+)", "val_loss: ([0-9.]+)",
 	"Train_error=(.*?);", "Valid_error=(.*?);", "#quality_metric: host=\\S+, train loss <loss>=(\\S+)",
@@ -112,25 +113,16 @@ static struct definition_set *definitions_of(const struct bench *bench)
 	return set;
 }
 
-/* The lines of a block, in the form in which the consumer has them. */
-static void run_block(struct bench *bench, struct extractor *extractor, const struct definition_set *set,
-	struct regex_scratch *scratch, struct extract_block *block, struct span text, uint64_t *number)
+static void run_ours(struct bench *bench, const struct definition_set *set)
 {
+	AUTO(extractor) extractor = extractor_new();
+	AUTO(regex_scratch) scratch = regex_scratch_new();
 	AUTO_DONE(extracted_list) out = {0};
-	struct span rest = text, line;
+	struct span rest = span_of(bench->text, bench->bytes), line;
 	struct error err;
 
-	if (block && !extract_block_helps(extractor, set))
-		block = NULL;
-	if (block) {
-		extract_block_reset(block);
-		while (span_next(&rest, '\n', &line))
-			extract_block_add(block, line);
-		extract_block_match(block, extractor, set, scratch);
-	}
-	rest = text;
-	for (size_t i = 0; span_next(&rest, '\n', &line); i++) {
-		struct extract_line input = {line, INT64_C(1790000000000), (*number)++, block, i};
+	for (uint64_t number = 0; span_next(&rest, '\n', &line); number++) {
+		struct extract_line input = {line, INT64_C(1790000000000), number};
 		out.count = 0;
 		uint64_t since;
 		uint32_t from, to;
@@ -141,34 +133,17 @@ static void run_block(struct bench *bench, struct extractor *extractor, const st
 	}
 }
 
-static void run_ours(struct bench *bench, const struct definition_set *set, bool in_blocks)
-{
-	AUTO(extractor) extractor = extractor_new();
-	AUTO(regex_scratch) scratch = regex_scratch_new();
-	AUTO(extract_block) block = in_blocks ? extract_block_new() : NULL;
-	uint64_t number = 0;
-
-	for (size_t at = 0; at < bench->bytes;) {
-		size_t end = at + BLOCK_BYTES < bench->bytes ? at + BLOCK_BYTES : bench->bytes;
-		while (end < bench->bytes && bench->text[end - 1] != '\n')
-			end++;
-		size_t len = end - at - (end > at && bench->text[end - 1] == '\n');
-		run_block(bench, extractor, set, scratch, block, span_of(bench->text + at, len), &number);
-		at = end;
-	}
-}
-
-static double least(struct bench *bench, const struct definition_set *set, int kind)
+static double least(struct bench *bench, const struct definition_set *set)
 {
 	double best = 1e9;
 
 	for (int i = 0; i < RUNS; i++) {
 		double start = cpu_s();
 		bench->found = 0;
-		if (kind == 0)
+		if (!set)
 			run_bare(bench);
 		else
-			run_ours(bench, set, kind == 2);
+			run_ours(bench, set);
 		double took = cpu_s() - start;
 		best = took < best ? took : best;
 	}
@@ -177,20 +152,14 @@ static double least(struct bench *bench, const struct definition_set *set, int k
 
 static void run_definitions(struct bench *bench)
 {
-	static const char *const names[] = {"bare", "lines", "blocks"};
 	AUTO(definition_set) set = definitions_of(bench);
-	double bare = 0;
+	double took[2];
 
-	const char *only = getenv("BENCH_HOW"); /* 0, 1 or 2 */
-
-	for (int kind = 0; kind < 3; kind++) {
-		if (only && atoi(only) != kind)
-			continue;
-		double took = least(bench, set, kind);
-		bare = kind ? bare : took;
+	for (int is_ours = 0; is_ours < 2; is_ours++) {
+		took[is_ours] = least(bench, is_ours ? set : NULL);
 		printf("{\"definitions\":%zu,\"how\":\"%s\",\"mb_s\":%.0f,\"to_bare\":%.2f,\"found\":%llu}\n",
-			bench->pattern_count, names[kind], (double)bench->bytes / took / 1e6, bare / took,
-			(unsigned long long)bench->found);
+			bench->pattern_count, is_ours ? "ours" : "bare", (double)bench->bytes / took[is_ours] / 1e6,
+			took[0] / took[is_ours], (unsigned long long)bench->found);
 	}
 }
 
@@ -207,11 +176,20 @@ static void run_presets(struct bench *bench, const char *path)
 		definition_set_new(&set, NULL, presets, &err) != OK)
 		fail(err.text);
 	printf("{\"presets_load_ms\":%.1f}\n", (cpu_s() - start) * 1e3);
-	double took = least(bench, set, 2);
+	double took = least(bench, set);
 	printf("{\"how\":\"presets\",\"bytes\":%zu,\"mb_s\":%.0f,\"ms\":%.1f,\"found\":%llu}\n", bench->bytes,
 		(double)bench->bytes / took / 1e6, took * 1e3, (unsigned long long)bench->found);
 	definition_set_free(presets);
 	free(file.text);
+}
+
+static size_t bytes_of_lines(const struct corpus *corpus, size_t lines)
+{
+	struct span rest = span_of(corpus->text, corpus->bytes), line;
+
+	while (lines-- && span_next(&rest, '\n', &line))
+		;
+	return corpus->bytes - rest.len;
 }
 
 int main(int argc, char **argv)
@@ -229,7 +207,7 @@ int main(int argc, char **argv)
 	if (!bench.bytes) {
 		corpus_init(&corpus, CORPUS_BYTES, 1);
 		bench.text = corpus.text;
-		bench.bytes = corpus.bytes;
+		bench.bytes = is_presets ? bytes_of_lines(&corpus, CHOICE_LINES) : corpus.bytes;
 	}
 	if (is_presets)
 		run_presets(&bench, argv[2]);

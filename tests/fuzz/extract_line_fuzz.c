@@ -1,21 +1,25 @@
 /*
- * Any text as the lines of a stream, under fixed definitions. A stream restored in the middle, and one whose lines come as a
- * block, must say the same.
+ * Any text as the lines of a stream, under fixed definitions. A stream restored in the middle, and one under definitions
+ * that no text is known of ("(?-x)": each line is searched), must say the same.
  */
 #include "extract/extract.h"
 #include "model/batch.h"
 
 #include <stdlib.h>
 
-static struct definition_set *definitions(void)
+static struct definition_set *definitions(const char *front)
 {
 	AUTO(json) document = NULL;
+	AUTO_DONE(buf) text = BUF_INIT(4096);
 	struct definition_set *set = NULL;
-	struct span text = SPAN("[{\"Name\":\"a\",\"Regex\":\"e(?<epoch>\\\\S+) s(?<step>\\\\S+) (?<value>\\\\S+)\"},"
-				"{\"Name\":\"b\",\"Regex\":\"^s(?<step>\\\\S+) (?<value>\\\\S+)\"},"
-				"{\"Name\":\"c\",\"Regex\":\"v([^;]*);\",\"Step\":\"i([0-9]+)\"}]");
 
-	if (json_parse(&document, text, NULL) != OK || definition_set_new(&set, document, NULL, NULL) != OK)
+	buf_printf(&text,
+		"[{\"Name\":\"a\",\"Regex\":\"%se(?<epoch>\\\\S+) s(?<step>\\\\S+) (?<value>\\\\S+)\"},"
+		"{\"Name\":\"b\",\"Regex\":\"%s^s(?<step>\\\\S+) (?<value>\\\\S+)\"},"
+		"{\"Name\":\"d\",\"Regex\":\"%sloss(?:es|: )?\\\\b(?<value>[^,]*)\"},"
+		"{\"Name\":\"c\",\"Regex\":\"%sv([^;]*);\",\"Step\":\"i([0-9]+)\"}]",
+		front, front, front, front);
+	if (json_parse(&document, buf_span(&text), NULL) != OK || definition_set_new(&set, document, NULL, NULL) != OK)
 		abort();
 	return set;
 }
@@ -63,20 +67,16 @@ static void check_same(const struct fed *a, const struct fed *b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	AUTO(definition_set) set = definitions();
+	AUTO(definition_set) set = definitions("");
+	AUTO(definition_set) searched_set = definitions("(?-x)");
 	AUTO(regex_scratch) scratch = regex_scratch_new();
-	AUTO(extract_block) block = extract_block_new();
 	struct fed whole = {.extractor = extractor_new()}, cut = {.extractor = extractor_new()},
-		   blocked = {.extractor = extractor_new()};
+		   searched = {.extractor = extractor_new()};
 	struct span rest = span_of((const char *)data, size), text;
 	uint64_t number = 0;
 
-	if (!scratch || !block || !whole.extractor || !cut.extractor || !blocked.extractor)
+	if (!scratch || !whole.extractor || !cut.extractor || !searched.extractor)
 		abort();
-	while (span_next(&rest, '\n', &text))
-		extract_block_add(block, text);
-	extract_block_match(block, blocked.extractor, set, scratch);
-	rest = span_of((const char *)data, size);
 	while (span_next(&rest, '\n', &text)) {
 		bool is_timed = text.len && text.ptr[0] == 't';
 		struct extract_line line = {
@@ -85,17 +85,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		feed(&cut, set, scratch, &line);
 		if (number % 3 == 0)
 			restart(&cut);
-		line.block = block;
-		line.index = number - 1;
-		feed(&blocked, set, scratch, &line);
+		feed(&searched, searched_set, scratch, &line);
 	}
 	check_same(&whole, &cut);
-	check_same(&whole, &blocked);
+	check_same(&whole, &searched);
 	extractor_free(whole.extractor);
 	extractor_free(cut.extractor);
-	extractor_free(blocked.extractor);
+	extractor_free(searched.extractor);
 	extracted_list_done(&whole.points);
 	extracted_list_done(&cut.points);
-	extracted_list_done(&blocked.points);
+	extracted_list_done(&searched.points);
 	return 0;
 }

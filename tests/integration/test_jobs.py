@@ -139,6 +139,28 @@ def test_catastrophic_regex_is_limited_and_the_server_goes_on(server):
     assert slowest[0] < 5, f"a request beside it took {slowest[0]:.1f} s"
 
 
+def test_slow_expressions_are_left_out_and_hold_nobody_up(make_server):
+    """On one thread: a job whose expressions run into the limit on every second line only, or stop just short of it on each."""
+    server = make_server("--extract-threads", "1")
+    runaway = [{"Name": f"runaway{i}", "Regex": rf"(?:x+x+)+[yz]{{{i + 1}}}(\d)"} for i in range(8)]
+    slow = [{"Name": f"slow{i}", "Regex": rf".*.*.*[yz]{{{i + 1}}}(\d)"} for i in range(8)]
+    create(server, with_definitions("evil", *runaway, *slow, {"Name": "ok", "Regex": r"v=(\d+)"}))
+    create(server, with_definitions("bystander", {"Name": "loss", "Regex": r"loss: ([0-9.]+)"}))
+    lines = [("x" * 60 if i % 2 else "") + " " * 160 + f" v={i}" for i in range(20000)]
+    assert server.send("evil", lines)
+    began = time.monotonic()
+    assert server.send("bystander", "loss: 2.0")
+    server.wait_for_points("bystander", "loss", 1)
+    took = time.monotonic() - began
+    server.wait_for_points("evil", "ok", len(lines))
+    health = {d["Name"]: d for d in server.get("/api/v1/jobs/evil/metrics").body["definitions"]}
+    for name in [d["Name"] for d in runaway + slow]:
+        assert health[name]["tried"] < 3000, health[name]
+        assert health[name]["limited"] >= len(lines) - health[name]["tried"], health[name]
+    assert health["ok"] == {"Name": "ok", "tried": len(lines), "matched": len(lines), "not_numeric": 0, "limited": 0}
+    assert took < 10, f"a line beside it waited {took:.1f} s"
+
+
 def transition(server, job, secondary, **fields):
     reply = server.post(f"/api/v1/jobs/{quote(job)}/transitions", json={"SecondaryStatus": secondary, **fields})
     assert reply.status in (200, 204), reply

@@ -1,4 +1,4 @@
-/* The leaves of a job's document as rows, so that search needs no JSON in SQL. */
+/* The leaves of a job's document, and the settings out of its log, as rows, so that search needs no JSON in SQL. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/json_read.h"
@@ -47,12 +47,25 @@ static enum status put(struct flattening *f, struct span key, struct span text, 
 	return statement_run(&s, err);
 }
 
+/* SageMaker's SDK encodes each hyperparameter as JSON: "\"adamw\"" is searched for as adamw. */
+static enum status put_string(struct flattening *f, struct span key, struct span text, struct error *err)
+{
+	AUTO(json) inner = NULL;
+	struct error ignored = {0};
+	bool is_quoted = text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
+
+	if (is_quoted && span_starts_with(key, SPAN("hp.")) && json_parse(&inner, text, &ignored) == OK &&
+		json_kind(inner) == JSON_STRING)
+		text = json_string_of(inner);
+	return put(f, key, text, err);
+}
+
 static enum status put_leaf(struct flattening *f, struct span key, const struct json *node, struct error *err)
 {
 	if (json_kind(node) == JSON_NULL || f->position >= ATTRIBUTES_MAX)
 		return OK;
 	if (json_kind(node) == JSON_STRING)
-		return put(f, key, json_string_of(node), err);
+		return put_string(f, key, json_string_of(node), err);
 	buf_reset(&f->text);
 	json_print(node, &f->text);
 	TRY(buf_status(&f->text, err));
@@ -121,6 +134,52 @@ static enum status delete_all(struct store_tx *tx, int64_t job_id, struct error 
 	return statement_run(&s, err);
 }
 
+/* ---- settings out of the log ---- */
+
+static enum status is_stated(struct store_tx *tx, int64_t job_id, struct span key, bool *is, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM attributes WHERE job_id = ? AND key = ?", err));
+	bind_i64(&s, job_id);
+	bind_text(&s, key);
+	return statement_step(&s, is, err);
+}
+
+enum status attributes_put_found(struct store_tx *tx, int64_t job_id, const struct setting_row *row, struct error *err)
+{
+	AUTO_DONE(buf) key = BUF_INIT(KEY_MAX_BYTES);
+	struct flattening f = {
+		.tx = tx, .job_id = job_id, .position = ATTRIBUTES_MAX, .folded = BUF_INIT(2 * TEXT_MAX_BYTES)};
+	bool is_there;
+
+	buf_append_text(&key, "hp.");
+	buf_append_span(&key, row->key);
+	if (key.failure == ERR_TOO_LARGE) /* no query names such a key */
+		return OK;
+	TRY(buf_status(&key, err));
+	TRY(is_stated(tx, job_id, buf_span(&key), &is_there, err));
+	if (is_there)
+		return OK;
+	enum status status = put_string(&f, buf_span(&key), row->value, err);
+	buf_done(&f.folded);
+	return status;
+}
+
+static enum status put_all_found(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct setting_row *rows;
+	size_t count;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(store_read_settings(store_tx_reader(tx), arena, job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(attributes_put_found(tx, job_id, &rows[i], err));
+	return OK;
+}
+
 enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span document, struct error *err)
 {
 	AUTO(json) root = NULL;
@@ -137,5 +196,5 @@ enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span docu
 	enum status status = flatten(&f, &key, root, 0, err);
 	buf_done(&f.text);
 	buf_done(&f.folded);
-	return status;
+	return status == OK ? put_all_found(tx, job_id, err) : status;
 }

@@ -140,5 +140,8 @@ static inline struct store_reader *tx_on(struct store_tx *tx)
 }
 
 /* ---- attributes.c ---- */
-/* Replaces the job's rows by the leaves of the document. */
+/* Replaces the job's rows by the leaves of the document and the settings out of its log. */
 enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span document, struct error *err) MUST_CHECK;
+/* A setting out of the log: hp.KEY, unless the document states one. */
+enum status attributes_put_found(
+	struct store_tx *tx, int64_t job_id, const struct setting_row *row, struct error *err) MUST_CHECK;

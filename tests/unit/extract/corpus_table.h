@@ -25,7 +25,7 @@
 {"gluonnlp-sentiment/sst1_rand.log", "gluonnlp-sentiment", "train:loss", 6, 8362, 0.0272145, 0.0102287, 1},
 {"gluonnlp-sentiment/trec_rand.log", "gluonnlp-sentiment", "train:loss", 6, 600, 0.0354479, 0.00113241, 1},
 {"hf-trainer-state/mistral_translator.log", "hf-trainer-state", "train:loss", 4, 866, 2.4977, 0.1333, 1},
-{"hf-trainer-stdout/hf_ds_n16.log", "hf-trainer", "train:step_time", 2, 96, 225.28, 218.03, 1},
+{"hf-trainer-stdout/hf_ds_n16.log", "hf-trainer", "train:step_time", 3, 96, 225.28, 218.03, 1},
 {"hf-trainer-stdout/ppo_reward_240k.log", "hf-trainer", "train:loss", 7, 11, 0.4117, 0.0366, 2},
 {"keras/convnets.log", "keras", "train:loss", 4, 130, 0.6898, 0.328, 2},
 {"keras/newswires.log", "keras", "train:loss", 4, 48, 2.5241, 0.4428, 2},

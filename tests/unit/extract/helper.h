@@ -41,6 +41,32 @@ static inline struct definition_set *set_from(const char *text)
 	return set;
 }
 
+static inline char *read_whole(const char *path, size_t *len)
+{
+	FILE *file = fopen(path, "rb");
+
+	if (!file)
+		return NULL;
+	fseek(file, 0, SEEK_END);
+	long size = ftell(file);
+	rewind(file);
+	char *text = mem_alloc((size_t)size + 1);
+	*len = text ? fread(text, 1, (size_t)size, file) : 0;
+	fclose(file);
+	return text;
+}
+
+static inline struct definition_set *shipped_presets(void)
+{
+	struct definition_set *set = NULL;
+	size_t len = 0;
+	AUTO_MEM char *text = read_whole("../../../server/data/presets.json", &len);
+
+	CHECK(text);
+	CHECK_OK(definition_presets_new(&set, span_of(text, len), &err));
+	return set;
+}
+
 static inline struct stream stream_on(struct definition_set *set)
 {
 	struct stream stream = {

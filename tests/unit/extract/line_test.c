@@ -183,7 +183,7 @@ TEST(a_runaway_expression_is_switched_off)
 	regex_scratch_limit(s.scratch, 100);
 	for (int i = 0; i < 150; i++)
 		feed(&s, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
-	CHECK_INT(extractor_health(s.extractor, 0).limited, 101);
+	CHECK_INT(extractor_health(s.extractor, 0).limited, 150); /* and goes on to say so */
 	CHECK_INT(extractor_health(s.extractor, 0).tried, 101);
 	extractor_reset_definitions(s.extractor);
 	CHECK_INT(extractor_health(s.extractor, 0).limited, 0);
@@ -193,14 +193,60 @@ TEST(a_runaway_expression_is_switched_off)
 
 TEST(a_runaway_step_is_switched_off)
 {
-	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"x\",\"Regex\":\"x=(\\\\d+)\",\"Step\":\"(a+)+$\"}]");
+	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"x\",\"Regex\":\"loss=(\\\\d+)\",\"Step\":\"(a+)+$\"}]");
 
 	regex_scratch_limit(s.scratch, 100);
 	for (int i = 0; i < 150; i++) {
-		feed(&s, "x=1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+		feed(&s, "loss=1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
 		feed(&s, "something else");
 	}
-	CHECK_INT(extractor_health(s.extractor, 0).limited, 101);
+	CHECK_INT(extractor_health(s.extractor, 0).tried, 201);
+	CHECK_INT(extractor_health(s.extractor, 0).limited, 101 + 99);
+}
+
+/* Two that share an expression share what it costs; a restored stream goes on to leave them out. */
+TEST(a_runaway_step_of_the_second_is_switched_off)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"x\",\"Regex\":\"loss=(\\\\d+)\"},"
+		      "{\"Name\":\"y\",\"Regex\":\"loss=(\\\\d+)\",\"Step\":\"(a+)+$\"}]");
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	regex_scratch_limit(s.scratch, 100);
+	for (int i = 0; i < 150; i++)
+		feed(&s, "loss=1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+	CHECK_INT(extractor_health(s.extractor, 1).tried, 101);
+	CHECK_INT(extractor_health(s.extractor, 1).limited, 150);
+	CHECK_INT(extractor_health(s.extractor, 0).tried, 101);
+	extractor_pack(s.extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(s.extractor);
+	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));
+	feed(&s, "loss=1");
+	CHECK_INT(extractor_health(s.extractor, 0).tried, 101);
+	CHECK_INT(extractor_health(s.extractor, 0).limited, 50);
+	CHECK_INT(extractor_health(s.extractor, 1).limited, 151);
+}
+
+/* Now and then is enough when it is often, and so is just short of the limit; what is quick, or seldom, is not charged. */
+TEST(an_expression_that_is_slow_at_times_is_switched_off)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"half\",\"Regex\":\"(?:x+x+)+[yz](\\\\d)\"},"
+		      "{\"Name\":\"seldom\",\"Regex\":\"(?:q+q+)+[yz](\\\\d)\"},"
+		      "{\"Name\":\"quick\",\"Regex\":\"v=(\\\\d+)\"}]");
+	static const char often[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx v=1";
+
+	regex_scratch_limit(s.scratch, 1000);
+	for (int i = 0; i < 5000; i++)
+		feed(&s, i % 200 == 0 ? "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq v=1"
+			 : i % 2      ? often
+				      : "v=1");
+	CHECK(extractor_health(s.extractor, 0).tried < 300);
+	CHECK_INT(extractor_health(s.extractor, 1).tried, 5000);
+	CHECK_INT(extractor_health(s.extractor, 1).limited, 25);
+	CHECK_INT(extractor_health(s.extractor, 2).matched, 5000);
+	CHECK_INT(extractor_health(s.extractor, 2).limited, 0);
 }
 
 static void check_time(const char *text, int64_t arrival_ms, int64_t expected_ms)

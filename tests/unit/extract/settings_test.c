@@ -198,3 +198,55 @@ TEST(limits_of_keys_values_and_dumps)
 	}
 	CHECK_INT(settings_count(s), SETTINGS_MAX);
 }
+
+/* Packed and unpacked between any two lines, it finds what it would have found. */
+TEST(a_dump_goes_on_after_a_restart)
+{
+	static const char *const lines[] = {"json = {", "\"train\": {\"lr\": 0.5,", "\"steps\": 7}}",
+		"args: TrainConfig(", "  width=3,", "  name='x')", "Config:", "model:", "  inner:", "    d: 4",
+		"  e: 5", "loss 3", "-------- arguments --------", "  lr_decay ........ cosine", "  seed ...... 3",
+		"--- end of arguments ---", "SageMaker Training Env:", "{\"hyperparameters\": {", "\"batch\": 9}}",
+		NULL};
+	AUTO(settings) whole = settings_of(lines);
+	AUTO(settings) cut = settings_new();
+	size_t taken = 0;
+
+	CHECK_INT(settings_count(whole), 9);
+	for (uint64_t i = 0; lines[i]; i++) {
+		AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+		feed(cut, i, lines[i]);
+		for (size_t j = 0; j < settings_count(cut); j++, taken++) {
+			CHECK_SPAN(settings_get(cut, j)->key, settings_get(whole, taken)->key);
+			CHECK_SPAN(settings_get(cut, j)->value, settings_get(whole, taken)->value);
+			CHECK_INT(settings_get(cut, j)->line, settings_get(whole, taken)->line);
+		}
+		settings_forget(cut);
+		CHECK_INT(settings_count(cut), 0);
+		settings_pack(cut, &state);
+		settings_free(cut);
+		cut = NULL;
+		struct unpacker in = unpacker_on(buf_span(&state));
+		CHECK_OK(settings_unpack(&cut, &in, &err));
+		CHECK_OK(unpacker_end(&in, "state", &err));
+		for (size_t len = 0; len < state.len; len++) {
+			AUTO(settings) damaged = NULL;
+			struct unpacker part = unpacker_on(span_of(state.ptr, len));
+			CHECK_FAILS(settings_unpack(&damaged, &part, &err), ERR_INVALID, "damaged");
+		}
+	}
+	CHECK_INT(taken, 9);
+}
+
+TEST(what_comes_after_the_start_is_not_looked_at)
+{
+	AUTO(settings) s = settings_new();
+
+	for (uint64_t i = 0; i + 1 < SETTINGS_LINES_MAX; i++)
+		feed(s, i, "");
+	CHECK(!settings_has_ended(s));
+	feed(s, SETTINGS_LINES_MAX - 1, "Namespace(last=1)");
+	CHECK_SPAN(value_of(s, "last"), SPAN("1"));
+	CHECK(settings_has_ended(s));
+	feed(s, SETTINGS_LINES_MAX, "Namespace(late=1)");
+	CHECK_INT(settings_count(s), 1);
+}

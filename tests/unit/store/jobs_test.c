@@ -146,6 +146,45 @@ TEST(the_leaves_of_a_document_become_attributes)
 	harness_done(&h);
 }
 
+TEST(settings_out_of_the_log_fill_what_the_document_does_not_state)
+{
+	struct harness h = harness_new();
+	struct job_row row = job_row("a");
+	struct setting_row found[] = {{SPAN("lr"), SPAN("7"), 1, 12, SPAN("")},
+		{SPAN("opt"), SPAN("\"sgd\""), 1, 13, SPAN("")}, {SPAN("seed"), SPAN("3"), 1, 14, SPAN("")}};
+	struct setting_row again = {SPAN("seed"), SPAN("4"), 2, 1, SPAN("")}, *rows;
+	size_t count;
+
+	row.document =
+		SPAN("{\"HyperParameters\":{\"lr\":\"1e-4\",\"name\":\"\\\"AdamW\\\"\",\"odd\":\"\\\"a\\\"b\\\"\"}}");
+	harness_begin(&h);
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	harness_stream(&h, row.job_id, "algo-1");
+	CHECK_OK(store_add_settings(h.tx, row.job_id, found, 3, &err));
+	CHECK_OK(store_add_settings(h.tx, row.job_id, &again, 1, &err)); /* the first one stays */
+	harness_commit(&h);
+	CHECK_INT(attribute_count(&h, "key = 'hp.lr' AND number = 0.0001"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'hp.opt' AND text = 'sgd'"), 1); /* JSON-encoded strings are bare */
+	CHECK_INT(attribute_count(&h, "key = 'hp.name' AND folded = 'adamw'"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'hp.odd' AND text = '\"a\"b\"'"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'hp.seed' AND number = 3"), 1);
+	CHECK_INT(attribute_count(&h, "1"), 5);
+	CHECK_OK(store_read_settings(h.reader, h.arena, row.job_id, &rows, &count, &err));
+	CHECK_INT(count, 3);
+	CHECK_SPAN(rows[2].key, SPAN("seed"));
+	CHECK_SPAN(rows[2].value, SPAN("3"));
+	CHECK_SPAN(rows[2].stream, SPAN("algo-1"));
+	CHECK_INT(rows[2].line, 14);
+	row.document = SPAN("{\"HyperParameters\":{\"seed\":\"5\"}}");
+	harness_begin(&h);
+	CHECK_OK(store_put_job(h.tx, &row, &err));
+	harness_commit(&h);
+	CHECK_INT(attribute_count(&h, "key = 'hp.seed' AND number = 5"), 1);
+	CHECK_INT(attribute_count(&h, "key = 'hp.lr' AND number = 7"), 1); /* not stated any more */
+	CHECK_INT(attribute_count(&h, "1"), 3);
+	harness_done(&h);
+}
+
 TEST(long_keys_are_left_out_and_long_texts_cut_at_a_letter)
 {
 	struct harness h = harness_new();
@@ -252,6 +291,7 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_put_backfill_stream(
 		h->tx, &(struct backfill_stream_row){.job_id = job, .stream_id = stream}, &err));
 	CHECK_OK(store_bury_series(h->tx, &(struct dead_series){job, 1000, 2000, INT64_MAX}, &err));
+	CHECK_OK(store_add_settings(h->tx, job, &(struct setting_row){SPAN("lr"), SPAN("1"), 1, 0, SPAN("")}, 1, &err));
 	expire_a_line(h, job, stream);
 }
 
@@ -299,7 +339,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 20);
+	CHECK_INT(checked, 21);
 	statement_done(&s);
 	harness_done(&h);
 }

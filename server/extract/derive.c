@@ -1,0 +1,391 @@
+#include "extract/derive.h"
+
+#include <stdlib.h>
+
+enum {
+	RECENT = 5,
+	RECENT_MIN = 3,
+	OFF_MAX = 3,
+	OFF_FACTOR = 3,
+	WINDOW_MS = 1000,
+	WINDOW_COARSE_MS = 10000,
+	VERSION = 1
+};
+
+/* The newest value of a measure. */
+struct seen {
+	bool is_any;
+	int64_t step;
+	double value;
+};
+
+struct derive {
+	struct seen seen[MEASURE_COUNT];
+	bool has_leading;
+	uint32_t leading;
+	int64_t step; /* of the leading series, the newest */
+	int64_t step_before;
+	int64_t ts_ms;
+	uint32_t attempt;
+	/* The pace out of log time. */
+	bool has_mark;
+	bool has_fine_time; /* milliseconds were seen */
+	int64_t mark_step;
+	int64_t mark_ms;
+	double recent[RECENT]; /* ms a step */
+	uint32_t recent_count;
+	uint32_t off_count; /* in a row */
+	double rate; /* steps/s, the newest; 0: none */
+	struct seen consumed; /* at the step before */
+	double batch; /* consumed samples a step; 0: not known */
+	/* The line being read. */
+	bool has_step;
+	bool has_sifted;
+	struct point point;
+};
+
+struct derive *derive_new(void)
+{
+	struct derive *derive = mem_zeroed(sizeof *derive);
+
+	if (derive)
+		derive->step = derive->step_before = -1;
+	return derive;
+}
+
+void derive_free(struct derive *derive)
+{
+	mem_free(derive);
+}
+
+static void forget_pace(struct derive *derive)
+{
+	derive->has_mark = false;
+	derive->recent_count = derive->off_count = 0;
+	derive->rate = 0;
+	derive->batch = 0;
+	derive->consumed.is_any = false;
+}
+
+void derive_see(struct derive *derive, enum measure measure, double factor, uint32_t series, const struct point *point)
+{
+	if (measure == MEASURE_LOSS) {
+		if (!derive->has_leading) {
+			derive->has_leading = true;
+			derive->leading = series;
+		}
+		if (derive->leading != series || (point->step == derive->step && point->attempt == derive->attempt))
+			return;
+		derive->has_step = true;
+		derive->point = *point;
+		return;
+	}
+	derive->seen[measure] = (struct seen){true, point->step, point->value * factor};
+	derive->has_sifted = derive->has_sifted || measure == MEASURE_KEPT || measure == MEASURE_DROPPED;
+	if (derive->has_sifted && !derive->has_step)
+		derive->point = *point;
+}
+
+bool derive_has_step(const struct derive *derive)
+{
+	return derive->has_step || derive->has_sifted;
+}
+
+/* ---- the pace ---- */
+
+static int compare(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+static double usual(const struct derive *derive)
+{
+	uint32_t count = derive->recent_count < RECENT ? derive->recent_count : RECENT;
+	double sorted[RECENT];
+
+	memcpy(sorted, derive->recent, count * sizeof *sorted);
+	qsort(sorted, count, sizeof *sorted, compare);
+	return sorted[count / 2];
+}
+
+static bool is_off(const struct derive *derive, double ms_a_step)
+{
+	return derive->recent_count >= RECENT_MIN &&
+	       (ms_a_step > usual(derive) * OFF_FACTOR || ms_a_step * OFF_FACTOR < usual(derive));
+}
+
+/* True: a rate by log time between the mark and this point. */
+static bool pace_by_time(struct derive *derive, const struct point *point)
+{
+	int64_t window_ms = derive->has_fine_time ? WINDOW_MS : WINDOW_COARSE_MS;
+	int64_t steps = point->step - derive->mark_step, ms = point->ts_ms - derive->mark_ms;
+	bool has_mark = derive->has_mark;
+
+	if (has_mark && steps > 0 && ms >= 0 && ms < window_ms)
+		return false; /* it grows */
+	derive->has_mark = true;
+	derive->mark_step = point->step;
+	derive->mark_ms = point->ts_ms;
+	if (!has_mark || steps <= 0 || ms < 0)
+		return false;
+	double ms_a_step = (double)ms / (double)steps;
+	if (is_off(derive, ms_a_step)) {
+		if (++derive->off_count < OFF_MAX)
+			return false;
+		derive->recent_count = 0; /* the new pace */
+	}
+	derive->off_count = 0;
+	derive->recent[derive->recent_count++ % RECENT] = ms_a_step;
+	if (derive->recent_count == 2 * RECENT)
+		derive->recent_count = RECENT;
+	derive->rate = 1000 / ms_a_step;
+	return true;
+}
+
+/* Of this step, or of the one before (some print the time of a step behind its loss). */
+static const struct seen *fresh(const struct derive *derive, enum measure measure)
+{
+	const struct seen *seen = &derive->seen[measure];
+	bool is_fresh = seen->is_any && isfinite(seen->value) && seen->value > 0 &&
+			(seen->step == derive->step || seen->step == derive->step_before);
+
+	return is_fresh ? seen : NULL;
+}
+
+static bool find_pace(struct derive *derive, const struct point *point, bool is_timed)
+{
+	const struct seen *said = fresh(derive, MEASURE_STEPS_PER_SECOND), *time = fresh(derive, MEASURE_STEP_TIME);
+
+	if (said || time) {
+		derive->rate = said ? said->value : 1 / time->value;
+		return true;
+	}
+	if (!is_timed || derive->seen[MEASURE_STEP_TIME].is_any || derive->seen[MEASURE_STEPS_PER_SECOND].is_any)
+		return false; /* the log says it, only not here */
+	derive->has_fine_time = derive->has_fine_time || point->ts_ms % 1000 != 0;
+	return pace_by_time(derive, point);
+}
+
+/* Samples a step, from their printed sum: right also while the batch grows. */
+static void find_batch(struct derive *derive)
+{
+	const struct seen *now = fresh(derive, MEASURE_CONSUMED_SAMPLES);
+
+	if (!now || now->step != derive->step)
+		return;
+	if (derive->consumed.is_any && now->step > derive->consumed.step && now->value > derive->consumed.value)
+		derive->batch = (now->value - derive->consumed.value) / (double)(now->step - derive->consumed.step);
+	derive->consumed = *now;
+}
+
+/* ---- what follows ---- */
+
+struct emission {
+	struct derived_point *out;
+	size_t count;
+	const struct point *at;
+};
+
+static void emit(struct emission *emission, enum derived derived, double value)
+{
+	if (!isfinite(value) || value < 0)
+		return;
+	struct derived_point *made = &emission->out[emission->count++];
+	*made = (struct derived_point){derived, *emission->at};
+	made->point.value = value;
+}
+
+static double tokens_a_step(const struct derive *derive, const struct inputs *inputs)
+{
+	double length = inputs->items[INPUT_SEQUENCE_LENGTH].value;
+
+	if (derive->batch > 0 && length > 0)
+		return derive->batch * length;
+	return inputs->items[INPUT_TOKENS_PER_STEP].value;
+}
+
+static void derive_tokens(const struct derive *derive, const struct inputs *inputs, struct emission *emission)
+{
+	const struct seen *samples = fresh(derive, MEASURE_CONSUMED_SAMPLES);
+	double length = inputs->items[INPUT_SEQUENCE_LENGTH].value, tokens = tokens_a_step(derive, inputs);
+
+	if (derive->seen[MEASURE_TOKENS].is_any)
+		return;
+	if (samples && length > 0)
+		emit(emission, DERIVED_TOKENS, samples->value * length);
+	else if (!derive->seen[MEASURE_CONSUMED_SAMPLES].is_any && tokens > 0)
+		emit(emission, DERIVED_TOKENS, (double)derive->step * tokens);
+}
+
+/* tokens/s of one device: printed, or out of the pace; 0: not known at this step. */
+static double derive_token_rates(
+	const struct derive *derive, const struct inputs *inputs, bool has_pace, struct emission *emission)
+{
+	const struct seen *all = fresh(derive, MEASURE_TOKENS_PER_SECOND);
+	const struct seen *each = fresh(derive, MEASURE_TOKENS_PER_SECOND_PER_DEVICE);
+	double devices = inputs->items[INPUT_DEVICES].value, tokens = tokens_a_step(derive, inputs), rate = 0;
+
+	if (derive->seen[MEASURE_TOKENS_PER_SECOND].is_any)
+		rate = all ? all->value : 0;
+	else if (derive->seen[MEASURE_TOKENS_PER_SECOND_PER_DEVICE].is_any)
+		rate = each && devices > 0 ? each->value * devices : 0;
+	else
+		rate = has_pace && tokens > 0 ? derive->rate * tokens : 0;
+	if (rate > 0 && !derive->seen[MEASURE_TOKENS_PER_SECOND].is_any)
+		emit(emission, DERIVED_TOKENS_PER_SECOND, rate);
+	if (derive->seen[MEASURE_TOKENS_PER_SECOND_PER_DEVICE].is_any)
+		return each ? each->value : 0;
+	if (rate <= 0 || devices <= 0)
+		return 0;
+	emit(emission, DERIVED_TOKENS_PER_SECOND_PER_DEVICE, rate / devices);
+	return rate / devices;
+}
+
+static void derive_efficiency(
+	const struct derive *derive, const struct inputs *inputs, double tokens_per_second, struct emission *emission)
+{
+	const struct seen *said = fresh(derive, MEASURE_TFLOPS);
+	double peak = inputs->items[INPUT_PEAK_TFLOPS].value, parameters = inputs->items[INPUT_PARAMETERS].value;
+	double tflops = said ? said->value : 6 * parameters * tokens_per_second / 1e12;
+
+	if (!derive->seen[MEASURE_TFLOPS].is_any && tflops > 0)
+		emit(emission, DERIVED_TFLOPS_PER_DEVICE, tflops);
+	else if (!said)
+		return;
+	if (!derive->seen[MEASURE_MFU].is_any && tflops > 0 && peak > 0)
+		emit(emission, DERIVED_MFU, 100 * tflops / peak);
+}
+
+static void derive_kept(const struct derive *derive, struct emission *emission)
+{
+	const struct seen *kept = &derive->seen[MEASURE_KEPT], *dropped = &derive->seen[MEASURE_DROPPED];
+
+	if (kept->is_any && dropped->is_any && kept->step == dropped->step && kept->value >= 0 && dropped->value >= 0 &&
+		kept->value + dropped->value > 0)
+		emit(emission, DERIVED_KEPT_SHARE, 100 * kept->value / (kept->value + dropped->value));
+}
+
+static void begin_step(struct derive *derive)
+{
+	const struct point *point = &derive->point;
+
+	if (point->attempt != derive->attempt || point->step < derive->step)
+		forget_pace(derive);
+	derive->step_before = point->attempt == derive->attempt ? derive->step : -1;
+	derive->attempt = point->attempt;
+	derive->step = point->step;
+	derive->ts_ms = point->ts_ms;
+}
+
+size_t derive_line(
+	struct derive *derive, const struct inputs *inputs, bool is_timed, struct derived_point out[DERIVED_COUNT])
+{
+	struct emission emission = {out, 0, &derive->point};
+
+	if (derive->has_sifted)
+		derive_kept(derive, &emission);
+	if (derive->has_step) {
+		begin_step(derive);
+		bool has_pace = find_pace(derive, &derive->point, is_timed);
+		find_batch(derive);
+		if (has_pace && !derive->seen[MEASURE_STEPS_PER_SECOND].is_any)
+			emit(&emission, DERIVED_STEPS_PER_SECOND, derive->rate);
+		derive_tokens(derive, inputs, &emission);
+		double rate = derive_token_rates(derive, inputs, has_pace, &emission);
+		derive_efficiency(derive, inputs, rate, &emission);
+	}
+	derive->has_step = derive->has_sifted = false;
+	return emission.count;
+}
+
+struct progress derive_progress(const struct derive *derive)
+{
+	const struct seen *epoch = &derive->seen[MEASURE_EPOCH];
+	bool has_epoch = epoch->is_any && epoch->step == derive->step && epoch->value > 0;
+
+	return (struct progress){derive->step, derive->ts_ms, derive->rate, has_epoch ? epoch->value : 0};
+}
+
+/* ---- as bytes: between two lines ---- */
+
+static void pack_seen(const struct seen *seen, struct buf *out)
+{
+	pack_u64(out, seen->is_any);
+	if (!seen->is_any)
+		return;
+	pack_i64(out, seen->step);
+	pack_double(out, seen->value);
+}
+
+static struct seen unpack_seen(struct unpacker *in)
+{
+	struct seen seen = {.is_any = unpack_u64(in) != 0};
+
+	if (seen.is_any) {
+		seen.step = unpack_i64(in);
+		seen.value = unpack_double(in);
+	}
+	return seen;
+}
+
+void derive_pack(const struct derive *derive, struct buf *out)
+{
+	pack_u64(out, VERSION);
+	pack_u64(out, MEASURE_COUNT);
+	for (size_t i = 0; i < MEASURE_COUNT; i++)
+		pack_seen(&derive->seen[i], out);
+	pack_u64(out, derive->has_leading);
+	pack_u64(out, derive->leading);
+	pack_i64(out, derive->step);
+	pack_i64(out, derive->step_before);
+	pack_i64(out, derive->ts_ms);
+	pack_u64(out, derive->attempt);
+	pack_u64(out, derive->has_mark);
+	pack_u64(out, derive->has_fine_time);
+	pack_i64(out, derive->mark_step);
+	pack_i64(out, derive->mark_ms);
+	pack_u64(out, derive->recent_count);
+	for (size_t i = 0; i < RECENT; i++)
+		pack_double(out, derive->recent[i]);
+	pack_u64(out, derive->off_count);
+	pack_double(out, derive->rate);
+	pack_seen(&derive->consumed, out);
+	pack_double(out, derive->batch);
+}
+
+enum status derive_unpack(struct derive **out, struct unpacker *in, struct error *err)
+{
+	AUTO(derive) derive = derive_new();
+
+	if (!derive)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	uint64_t version = unpack_u64(in), measures = unpack_u64(in);
+	for (size_t i = 0; i < measures && i < MEASURE_COUNT; i++)
+		derive->seen[i] = unpack_seen(in);
+	derive->has_leading = unpack_u64(in) != 0;
+	derive->leading = (uint32_t)unpack_u64(in);
+	derive->step = unpack_i64(in);
+	derive->step_before = unpack_i64(in);
+	derive->ts_ms = unpack_i64(in);
+	derive->attempt = (uint32_t)unpack_u64(in);
+	derive->has_mark = unpack_u64(in) != 0;
+	derive->has_fine_time = unpack_u64(in) != 0;
+	derive->mark_step = unpack_i64(in);
+	derive->mark_ms = unpack_i64(in);
+	uint64_t recent = unpack_u64(in);
+	derive->recent_count = (uint32_t)recent;
+	for (size_t i = 0; i < RECENT; i++)
+		derive->recent[i] = unpack_double(in);
+	derive->off_count = (uint32_t)unpack_u64(in);
+	derive->rate = unpack_double(in);
+	derive->consumed = unpack_seen(in);
+	derive->batch = unpack_double(in);
+	if (in->has_failed || version != VERSION || measures > MEASURE_COUNT || recent >= 2 * RECENT ||
+		derive->off_count >= OFF_MAX)
+		return error_set(err, ERR_INVALID, "the state of derived metrics is damaged");
+	*out = derive;
+	derive = NULL;
+	return OK;
+}

@@ -1,0 +1,349 @@
+#include "extract/inputs.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum thing {
+	GLOBAL_BATCH,
+	BATCH_EACH, /* of one data-parallel rank, in one pass */
+	BATCH_DEEPSPEED, /* global where BATCH_MICRO is said too, and anything elsewhere */
+	BATCH_MICRO,
+	RAMP, /* the global batch grows during the run */
+	ACCUMULATION,
+	LENGTH,
+	LENGTH_IF_PACKED, /* else only the longest that is taken */
+	PACKING,
+	TOKENS,
+	PARAMETERS,
+	TRAINABLE,
+	LORA, /* few of the parameters are trained */
+	WORLD,
+	TENSOR,
+	PIPELINE,
+	CONTEXT,
+	TOTAL,
+	EPOCHS,
+	HIDDEN,
+	LAYERS,
+	VOCABULARY,
+	FEED_FORWARD,
+	HEADS,
+	KEY_HEADS,
+	GATED,
+	EXPERTS,
+	THING_COUNT
+};
+
+/* What trainers call it, the best first: the whole key, or what is behind one of its dots. */
+static const char *const names[THING_COUNT] = {
+	[GLOBAL_BATCH] = "global_batch_size global_train_batch_size train_global_batch_size total_train_batch_size "
+			 "total_batch_size",
+	[BATCH_EACH] = "per_device_train_batch_size train_micro_batch_size_per_gpu micro_batch_size local_batch_size",
+	[BATCH_DEEPSPEED] = "train_batch_size",
+	[BATCH_MICRO] = "train_micro_batch_size_per_gpu",
+	[RAMP] = "rampup_batch_size",
+	[ACCUMULATION] = "gradient_accumulation_steps accumulate_grad_batches grad_accum_steps",
+	[LENGTH] = "seq_length sequence_length seq_len max_seq_len block_size model.max_sequence_length",
+	[LENGTH_IF_PACKED] = "max_seq_length max_sequence_length max_length cutoff_len",
+	[PACKING] = "packing sample_packing",
+	[TOKENS] = "tokens_per_step tokens_per_iteration tokens_per_iter",
+	[PARAMETERS] = "num_parameters num_params n_params total_params total_parameters",
+	[TRAINABLE] = "num_trainable_parameters",
+	[LORA] = "lora_r lora_rank lora_alpha use_lora",
+	[WORLD] = "world_size",
+	[TENSOR] = "tensor_model_parallel_size tensor_parallel_degree tensor_parallel_size model_parallel_size",
+	[PIPELINE] = "pipeline_model_parallel_size pipeline_parallel_degree pipeline_parallel_size pipe_parallel_size",
+	[CONTEXT] = "context_parallel_size context_parallel_degree",
+	[TOTAL] =
+		"total_optimization_steps train_iters max_steps max_iters max_train_steps num_train_steps total_steps "
+		"num_iterations training_steps max_updates",
+	[EPOCHS] = "num_train_epochs num_epochs max_epochs",
+	[HIDDEN] = "hidden_size",
+	[LAYERS] = "num_layers num_hidden_layers",
+	[VOCABULARY] = "padded_vocab_size vocab_size",
+	[FEED_FORWARD] = "ffn_hidden_size intermediate_size",
+	[HEADS] = "num_attention_heads",
+	[KEY_HEADS] = "num_query_groups num_key_value_heads",
+	[GATED] = "swiglu",
+	[EXPERTS] = "num_experts num_local_experts n_routed_experts",
+};
+
+const char *input_name(enum input input)
+{
+	static const char *const shown[INPUT_COUNT] = {
+		[INPUT_GLOBAL_BATCH] = "global_batch_size",
+		[INPUT_SEQUENCE_LENGTH] = "sequence_length",
+		[INPUT_TOKENS_PER_STEP] = "tokens_per_step",
+		[INPUT_PARAMETERS] = "parameters",
+		[INPUT_DEVICES] = "devices",
+		[INPUT_PEAK_TFLOPS] = "peak_tflops",
+		[INPUT_TOTAL_STEPS] = "total_steps",
+		[INPUT_EPOCHS] = "epochs",
+	};
+
+	return shown[input];
+}
+
+static bool is_named(struct span key, struct span name)
+{
+	return span_equal(key, name) || (key.len > name.len && key.ptr[key.len - name.len - 1] == '.' &&
+						span_equal(span_skip(key, key.len - name.len), name));
+}
+
+/* The settings of something else than the model that is trained. */
+static bool is_aside(struct span key)
+{
+	static const struct span parts[] = {SPAN("eval"), SPAN("val"), SPAN("validation"), SPAN("test"),
+		SPAN("teacher"), SPAN("draft"), SPAN("reward"), SPAN("critic"), SPAN("vision"), SPAN("vision_config")};
+	struct span rest = key, part;
+
+	while (span_next(&rest, '.', &part))
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+			if (span_equal(part, parts[i]))
+				return true;
+	return false;
+}
+
+bool input_is_wanted(struct span key)
+{
+	for (size_t i = 0; i < THING_COUNT; i++) {
+		struct span rest = span_from(names[i]), name;
+		while (span_next(&rest, ' ', &name))
+			if (is_named(key, name))
+				return !is_aside(key);
+	}
+	return false;
+}
+
+bool input_parse_count(struct span text, double *out)
+{
+	static const char suffixes[] = "KMBGT";
+	static const double factors[] = {1e3, 1e6, 1e9, 1e9, 1e12};
+	char digits[64];
+	size_t len = 0;
+	double factor = 1;
+
+	text = span_trim(text);
+	const char *suffix = text.len ? strchr(suffixes, toupper((unsigned char)text.ptr[text.len - 1])) : NULL;
+	if (suffix && *suffix) {
+		factor = factors[suffix - suffixes];
+		text.len--;
+		text = span_trim(text);
+	}
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] == ',' && i && i + 3 < text.len && isdigit((unsigned char)text.ptr[i + 3]))
+			continue;
+		if (len == sizeof digits)
+			return false;
+		digits[len++] = text.ptr[i];
+	}
+	if (!span_parse_double(span_of(digits, len), out) || !isfinite(*out))
+		return false;
+	*out *= factor;
+	return true;
+}
+
+/* ---- finding ---- */
+
+struct finding {
+	const struct input_setting *settings;
+	size_t count;
+};
+
+static size_t depth_of(struct span key)
+{
+	size_t dots = 0;
+
+	for (size_t i = 0; i < key.len; i++)
+		dots += key.ptr[i] == '.';
+	return dots;
+}
+
+/* Stated before logged, then the shortest path. Two of the same rank that disagree say nothing: *is_torn. */
+static const struct input_setting *find_name(const struct finding *in, struct span name, bool *is_torn)
+{
+	const struct input_setting *best = NULL;
+
+	*is_torn = false;
+	for (size_t i = 0; i < in->count; i++) {
+		const struct input_setting *at = &in->settings[i];
+		if (!is_named(at->key, name) || is_aside(at->key))
+			continue;
+		size_t depth = depth_of(at->key), least = best ? depth_of(best->key) : 0;
+		bool is_better = !best || (at->is_stated && !best->is_stated) ||
+				 (at->is_stated == best->is_stated && depth < least);
+		if (is_better)
+			*is_torn = false;
+		else if (at->is_stated == best->is_stated && depth == least && !span_equal(at->value, best->value))
+			*is_torn = true;
+		best = is_better ? at : best;
+	}
+	return *is_torn ? NULL : best;
+}
+
+static const struct input_setting *find(const struct finding *in, enum thing thing)
+{
+	struct span rest = span_from(names[thing]), name;
+	const struct input_setting *found = NULL;
+	bool is_torn = false;
+
+	while (!found && !is_torn && span_next(&rest, ' ', &name))
+		found = find_name(in, name, &is_torn);
+	return found;
+}
+
+static bool is_yes(const struct input_setting *setting)
+{
+	return setting && (span_equal_fold(setting->value, SPAN("true")) || span_equal(setting->value, SPAN("1")));
+}
+
+/* A number above 0; -1 and "auto" stand for what is decided later. */
+static double number_of(const struct finding *in, enum thing thing, const struct input_setting **by)
+{
+	struct span rest = span_from(names[thing]), name;
+	bool is_torn = false;
+	double value;
+
+	while (!is_torn && span_next(&rest, ' ', &name)) {
+		*by = find_name(in, name, &is_torn);
+		if (*by && input_parse_count((*by)->value, &value) && value > 0)
+			return value;
+	}
+	*by = NULL;
+	return 0;
+}
+
+static double number_or_one(const struct finding *in, enum thing thing)
+{
+	const struct input_setting *by;
+	double value = number_of(in, thing, &by);
+
+	return value > 0 ? value : 1;
+}
+
+__attribute__((format(printf, 3, 4))) static void set(struct input_value *out, double value, const char *format, ...)
+{
+	va_list arguments;
+
+	out->value = value;
+	va_start(arguments, format);
+	vsnprintf(out->from, sizeof out->from, format, arguments);
+	va_end(arguments);
+}
+
+static bool take(const struct finding *in, enum thing thing, struct input_value *out)
+{
+	const struct input_setting *by;
+	double value = number_of(in, thing, &by);
+
+	if (by)
+		set(out, value, "%.*s, %.*s", SPAN_ARGS(by->key), SPAN_ARGS(by->from));
+	return by != NULL;
+}
+
+/* ---- one input each ---- */
+
+static void resolve_devices(const struct finding *in, const struct input_machines *machines, struct inputs *out)
+{
+	double counted = machines->instances * machines->devices_each;
+
+	if (!machines->has_cores && take(in, WORLD, &out->items[INPUT_DEVICES]))
+		return;
+	if (counted > 0)
+		set(&out->items[INPUT_DEVICES], counted, "%.*s", SPAN_ARGS(machines->from));
+}
+
+/* Of one rank, times those that have data of their own, times the passes of a step (1 where no trainer says otherwise). */
+static void multiply_batch(const struct finding *in, struct inputs *out)
+{
+	const struct input_setting *each, *passes;
+	double batch = number_of(in, BATCH_EACH, &each), devices = out->items[INPUT_DEVICES].value;
+	double accumulation = number_of(in, ACCUMULATION, &passes);
+	double shared = number_or_one(in, TENSOR) * number_or_one(in, PIPELINE) * number_or_one(in, CONTEXT);
+
+	if (!each || devices <= 0 || fmod(devices, shared) != 0)
+		return;
+	if (!passes && find(in, ACCUMULATION)) /* "auto" */
+		return;
+	accumulation = passes ? accumulation : 1;
+	set(&out->items[INPUT_GLOBAL_BATCH], batch * accumulation * devices / shared,
+		"%.*s %g (%.*s) x %g passes x %g data-parallel ranks", SPAN_ARGS(each->key), batch,
+		SPAN_ARGS(each->from), accumulation, devices / shared);
+}
+
+static void resolve_batch(const struct finding *in, struct inputs *out)
+{
+	const struct input_setting *ramp = find(in, RAMP);
+
+	if (ramp && !span_equal_fold(ramp->value, SPAN("none")) && !span_equal_fold(ramp->value, SPAN("null")))
+		return; /* another one at each step: the log's consumed samples tell, or nothing does */
+	if (take(in, GLOBAL_BATCH, &out->items[INPUT_GLOBAL_BATCH]))
+		return;
+	if (find(in, BATCH_MICRO) && take(in, BATCH_DEEPSPEED, &out->items[INPUT_GLOBAL_BATCH]))
+		return;
+	multiply_batch(in, out);
+}
+
+static void resolve_tokens(const struct finding *in, struct inputs *out)
+{
+	const struct input_value *batch = &out->items[INPUT_GLOBAL_BATCH];
+	struct input_value *length = &out->items[INPUT_SEQUENCE_LENGTH];
+
+	if (!take(in, LENGTH, length) && is_yes(find(in, PACKING)))
+		take(in, LENGTH_IF_PACKED, length);
+	if (take(in, TOKENS, &out->items[INPUT_TOKENS_PER_STEP]))
+		return;
+	if (batch->value > 0 && length->value > 0)
+		set(&out->items[INPUT_TOKENS_PER_STEP], batch->value * length->value,
+			"global_batch_size * sequence_length");
+}
+
+/*
+ * A decoder by its sizes: attention 2 h^2 + 2 h h kv/heads, feed-forward 2 h f (3 h f when gated) in each layer, and the
+ * embedding once. Mixtures of experts have more parameters than one token uses: they are not counted here.
+ */
+static void count_parameters(const struct finding *in, struct inputs *out)
+{
+	const struct input_setting *by, *layer_by, *vocabulary_by;
+	double hidden = number_of(in, HIDDEN, &by), layers = number_of(in, LAYERS, &layer_by);
+	double heads = number_or_one(in, HEADS), key_heads = number_of(in, KEY_HEADS, &vocabulary_by);
+	double feed = number_of(in, FEED_FORWARD, &vocabulary_by);
+	bool is_said = feed > 0 && find(in, HEADS); /* a recurrent network has a hidden_size, too */
+	double vocabulary = number_of(in, VOCABULARY, &vocabulary_by);
+
+	if (!by || !layer_by || !is_said || find(in, EXPERTS))
+		return;
+	double shared = key_heads > 0 && key_heads < heads ? key_heads / heads : 1;
+	double attention = 2 * hidden * hidden * (1 + shared);
+	double each = attention + (is_yes(find(in, GATED)) ? 3 : 2) * hidden * feed;
+	set(&out->items[INPUT_PARAMETERS], layers * each + vocabulary * hidden,
+		"%g layers of hidden_size %g, feed-forward %g, vocabulary %g (%.*s)", layers, hidden, feed, vocabulary,
+		SPAN_ARGS(by->from));
+}
+
+static void resolve_parameters(const struct finding *in, struct inputs *out)
+{
+	if (find(in, LORA) || take(in, PARAMETERS, &out->items[INPUT_PARAMETERS]))
+		return; /* 6 N counts the gradients of all N */
+	if (!take(in, TRAINABLE, &out->items[INPUT_PARAMETERS]))
+		count_parameters(in, out);
+}
+
+void inputs_resolve(
+	const struct input_setting *settings, size_t count, const struct input_machines *machines, struct inputs *out)
+{
+	struct finding in = {settings, count};
+
+	*out = (struct inputs){0};
+	resolve_devices(&in, machines, out);
+	resolve_batch(&in, out);
+	resolve_tokens(&in, out);
+	resolve_parameters(&in, out);
+	if (machines->peak_tflops > 0)
+		set(&out->items[INPUT_PEAK_TFLOPS], machines->peak_tflops, "%.*s", SPAN_ARGS(machines->from));
+	take(&in, TOTAL, &out->items[INPUT_TOTAL_STEPS]);
+	take(&in, EPOCHS, &out->items[INPUT_EPOCHS]);
+}

@@ -1,0 +1,61 @@
+#include "store/sqlite/sqlite_store.h"
+
+static enum status add(struct store_tx *tx, int64_t job_id, const struct setting_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO job_settings (job_id, key, value, stream_id, line) VALUES (?,?,?,?,?)"
+		" ON CONFLICT (job_id, key) DO NOTHING",
+		err));
+	bind_i64(&s, job_id);
+	bind_text(&s, row->key);
+	bind_text(&s, row->value);
+	bind_i64(&s, row->stream_id);
+	bind_u64(&s, row->line);
+	TRY(statement_run(&s, err));
+	bool is_new = sqlite3_changes(tx_on(tx)->db) == 1;
+	statement_done(&s);
+	return is_new ? attributes_put_found(tx, job_id, row, err) : OK;
+}
+
+enum status store_add_settings(
+	struct store_tx *tx, int64_t job_id, const struct setting_row *rows, size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		TRY(add(tx, job_id, &rows[i], err));
+	return OK;
+}
+
+enum status store_read_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct setting_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct setting_row *rows = NULL;
+	size_t cap = 0;
+	bool has_row;
+
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT f.key, f.value, f.stream_id, f.line, coalesce(s.name, '') FROM job_settings f"
+		" LEFT JOIN streams s ON s.job_id = f.job_id AND s.stream_id = f.stream_id"
+		" WHERE f.job_id = ? ORDER BY f.key",
+		err));
+	bind_i64(&s, job_id);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			break;
+		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct setting_row *row = &rows[(*count)++];
+		row->key = column_span(&s, arena);
+		row->value = column_span(&s, arena);
+		row->stream_id = column_u32(&s);
+		row->line = column_u64(&s);
+		row->stream = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+	}
+	*out = rows;
+	return OK;
+}
