@@ -127,7 +127,7 @@ export interface SeriesInfo extends MetricSummary {
 /** How a series that no line printed was made. */
 export interface Derived {
   formula: string;
-  inputs?: Record<string, { value?: Num | string; from?: string }>;
+  inputs?: Record<string, { value?: Num; from?: string }>;
 }
 
 export interface PointColumns {

@@ -26,7 +26,7 @@ function Running({ backfill, onCancel }: { backfill: Backfill; onCancel: () => v
       <progress max={1} aria-label="Back-fill" {...(share === null ? {} : { value: share })} />
       <b class="num">{percent}</b>
       <span class="dim num">
-        {formatCount(backfill.lines)} of {formatCount(backfill.lines_total)} lines
+        {share === null ? "begins" : `${formatCount(backfill.lines)} of ${formatCount(backfill.lines_total)} lines`}
         {backfill.bytes_total ? `, ${formatCompact(backfill.bytes ?? 0)}B of ${formatCompact(backfill.bytes_total)}B` : ""}. Charts keep the old points until it is done.
       </span>
       <button type="button" onClick={onCancel}>

@@ -68,6 +68,14 @@ function Loaded({ bench }: { bench: Workbench }) {
     if (isReady) bench.try(sample, bench.trial.peek() !== null);
   }, [bench, isReady, stream, from, text, key]);
 
+  useEffect(() => {
+    const warn = (event: BeforeUnloadEvent): void => {
+      if (bench.isDirty.value) event.preventDefault();
+    };
+    window.addEventListener("beforeunload", warn);
+    return () => window.removeEventListener("beforeunload", warn);
+  }, [bench]);
+
   const isGone = !rows.some((row) => row.id === chosen.value);
   useEffect(() => {
     if (isGone) chosen.value = rows[0]?.id ?? null;

@@ -1,7 +1,7 @@
-import type { Derived } from "../../api/types";
+import type { Derived, Num } from "../../api/types";
 import { adoptStyle } from "../../lib/adopt";
 import { SERIES_COLORS } from "../../lib/color";
-import { formatValue } from "../../lib/format";
+import { formatCount, formatValue } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
 import { worstNode, type Worst } from "../../lib/nodes";
 import { patchQuery } from "../../state/router";
@@ -55,10 +55,13 @@ function describe({ mean, away }: Worst, unit: string): { text: string; title: s
   return { text: `${value} ${percent(away)}`, title: `its mean is ${value}, ${percent(away)} against the mean of the others` };
 }
 
+const inputText = (value: Num | undefined): string =>
+  typeof value === "number" && Number.isInteger(value) ? formatCount(value) : formatValue(value);
+
 /** No line printed this series: how it was made is said where it stands. */
 export function DerivedTag({ derived }: { derived: Derived }) {
   const inputs = Object.entries(derived.inputs ?? {});
-  const said = [`Derived: ${derived.formula}`, ...inputs.map(([name, { value, from }]) => `${name} = ${value ?? "?"}${from ? ` (${from})` : ""}`)];
+  const said = [`Derived: ${derived.formula}`, ...inputs.map(([name, { value, from }]) => `${name} = ${inputText(value)}${from ? ` (${from})` : ""}`)];
   return (
     <span class="derived">
       <button type="button" class="quiet" aria-label={said.join("; ")}>
@@ -72,7 +75,7 @@ export function DerivedTag({ derived }: { derived: Derived }) {
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>
-                  {value ?? "?"} {from && <span class="dim">{from}</span>}
+                  {inputText(value)} {from && <span class="dim">{from}</span>}
                 </dd>
               </div>
             ))}
