@@ -25,6 +25,8 @@ static void write_items(struct json_writer *w, const struct definitions_view *vi
 		put_if(w, "Unit", item->unit);
 		if (item->higher)
 			json_put_bool(w, "Higher", item->higher > 0);
+		if (item->is_step_only)
+			json_put_bool(w, "StepOnly", true);
 		json_object_end(w);
 	}
 	json_array_end(w);

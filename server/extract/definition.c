@@ -226,7 +226,6 @@ static void read_flags(struct definition *definition, const struct json *node, c
 {
 	double first = 0;
 
-	definition->is_step_only = json_is_true(json_get(shared, "StepOnly"));
 	definition->is_bar = json_is_true(json_get(shared, "Bar"));
 	definition->is_csv = json_is_true(json_get(shared, "Csv"));
 	definition->step_follows = json_is_true(json_get(shared, "StepFollows"));
@@ -252,6 +251,7 @@ static enum status build_one(struct definition_list *list, struct arena *arena, 
 	if (!keep(arena, group, false))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	definition->unit_s = unit_seconds(definition->shown.unit);
+	definition->is_step_only = definition->shown.is_step_only = json_is_true(json_get(shared, "StepOnly"));
 	if (at->is_preset)
 		read_flags(definition, node, shared);
 	return build_regex(list, definition, *group, at, err);

@@ -34,4 +34,5 @@ struct metric_definition {
 	struct span unit;
 	enum role role;
 	int higher; /* 1: higher is better, -1: lower is, 0: not stated */
+	bool is_step_only; /* its value is the stream's step, and no metric */
 };

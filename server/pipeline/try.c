@@ -36,8 +36,11 @@ static void write_hit(struct json_writer *w, const struct trial_hit *hit, struct
 		json_put_i64(w, "step_start", (int64_t)hit->step_start);
 		json_put_i64(w, "step_end", (int64_t)hit->step_end);
 	}
-	if (hit->name.len)
+	if (hit->name.len) {
 		json_put_span(w, "metric", hit->name);
+		json_put_i64(w, "name_start", hit->name.ptr - text.ptr);
+		json_put_i64(w, "name_end", hit->name.ptr - text.ptr + (int64_t)hit->name.len);
+	}
 	json_object_end(w);
 }
 

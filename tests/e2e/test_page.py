@@ -292,3 +292,29 @@ def test_download(server, browser):
     browser.wait_for("return document.querySelector('a[download]') !== null", what="the link")
     path = browser.run("return document.querySelector('a[download]').getAttribute('href')")
     assert server.get(path).raw.count(b"\n") == 400
+
+
+# ---- many nodes ----
+
+def test_nodes_are_folded_or_drawn_one_by_one(server, browser):
+    for node in range(1, 4):
+        slow = 1.5 if node == 2 else 1
+        server.send("llama", [f"iter {n}: loss {3 - n / 100:.4f}, time {slow * (100 + n * 7919 % 9):.2f}ms, mfu 12.50%" for n in range(100)], stream=f"algo-{node}")
+        server.wait_for_points("llama", "train:loss", 100, stream=f"algo-{node}")
+    open_job(browser, server, "llama")
+    slow_chart = "[...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label').includes('step_time'))"
+    browser.wait_for(f"return {slow_chart}?.querySelector('.nodeline button b')?.innerText === 'algo-2'", what="the node that does worst")
+    assert browser.run("return document.querySelector('.chart.lead .nodeline button')") is None, "all have the same loss"
+    folded = browser.run(COLOURED)
+    browser.run("[...document.querySelectorAll('.toolbar button')].find(e => e.innerText === 'by node').click()")
+    browser.wait_for("return location.search === '?nodes=each'", what="the view's address")
+    browser.wait_for(f"return {slow_chart}.querySelectorAll('.nodeline li').length === 3", what="whose curve is whose")
+    browser.wait_for(f"const drawn = (() => {{ {COLOURED} }})(); return drawn > 0 && drawn !== {folded}", what="curves of their own")
+    fetches = browser.run(FETCHES)
+    server.send("llama", "iter 100: loss 9.5, time 100ms, mfu 12.50%", stream="algo-3")
+    browser.wait_for("return document.querySelector('.kept').innerText.includes('301 points')", what="the live point")
+    assert browser.run(FETCHES) == fetches, "the point was fetched, not pushed"
+    browser.screenshot(SHOTS / "nodes.png")
+    browser.run(f"{slow_chart}.querySelector('.nodeline button').click()")
+    browser.wait_for("return new URLSearchParams(location.search).get('series') === 'algo-2'", what="the worst node alone")
+    check_console(browser)

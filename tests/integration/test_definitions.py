@@ -24,6 +24,14 @@ def test_captures_have_columns_values_and_steps(server):
     assert 0 < definition["us_per_line"] < 1e5
 
 
+def test_a_captured_name_has_its_columns(server):
+    named = {"Name": "x", "Regex": r"(?<name>\w+)=(?<value>[0-9.]+)"}
+    line, = try_definitions(server, [named], lines=["é loss=2.5 lr=3"])["lines"]
+    text = line["text"].encode()
+    assert [capture["metric"] for capture in line["captures"]] == ["loss", "lr"]
+    assert [text[c["name_start"]:c["name_end"]].decode() for c in line["captures"]] == ["loss", "lr"]
+
+
 def test_each_broken_definition_says_where_and_the_others_go_on(server):
     found = try_definitions(server, [LOSS, {"Name": "b", "Regex": "x("}, {"Name": "c", "Regex": "no group"}],
         lines="step 1 loss=3\nstep 2 loss=4")
@@ -59,3 +67,15 @@ def test_what_cannot_be_tried_is_refused(server):
     assert try_definitions(server, [LOSS], status=422, job="gpt", limit=0)["field"] == "limit"
     assert len(try_definitions(server, [LOSS], lines=["x"] * 1000)["lines"]) == 1000
     assert try_definitions(server, [LOSS], status=413, lines=["x"] * 1001)["field"] == "lines"
+
+
+def test_what_a_preset_shows_can_be_tried_and_given_back(server):
+    presets = server.get("/api/v1/definitions").body["presets"]
+    assert any(one.get("StepOnly") for preset in presets for one in preset["definitions"])
+    for preset in presets:
+        found = try_definitions(server, preset["definitions"], lines=["x"]) if preset["definitions"] else {"definitions": []}
+        assert [one["error"] for one in found["definitions"] if "error" in one] == [], preset["name"]
+    keras, = (preset["definitions"] for preset in presets if preset["name"] == "keras")
+    server.send("j", ["a line"])
+    reply = server.put("/api/v1/jobs/j/definitions", json={"definitions": keras})
+    assert reply.status == 200 and reply.body["definitions"] == keras

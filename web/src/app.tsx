@@ -11,6 +11,7 @@ import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
+const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
 function View() {
   const here = route.value;
@@ -20,6 +21,7 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
+      if (here.part) return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
       return <JobPage key={`${era} ${here.name}`} name={here.name} />;
     case "incidents":
       return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
@@ -37,7 +39,7 @@ function View() {
 
 function titleOf(): string {
   const here = route.value;
-  if (here.view === "job") return `${cutMiddle(here.name, 40)} · smfleet`;
+  if (here.view === "job") return `${here.part ? "Definitions of " : ""}${cutMiddle(here.name, 40)} · smfleet`;
   if (here.view === "incidents") return "Alerts · smfleet";
   return "Jobs · smfleet";
 }

@@ -4,7 +4,6 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/jobs.css";
 import "./styles/job.css";
-import "./styles/log.css";
 import "./styles/plot.css";
 import { App } from "./app";
 import { pollInfo } from "./state/info";

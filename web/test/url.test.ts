@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
-import { buildSearch, findQuery, jobHref, parseChartState, parseFind, parseLogTarget, parseQuery, parseRoute, quoteText } from "../src/lib/url";
+import { buildSearch, definitionsHref, findQuery, jobHref, parseChartState, parseFind, parseLogTarget, parseQuery, parseRoute, quoteText } from "../src/lib/url";
 
 test("paths name views", () => {
   expect(parseRoute("/")).toEqual({ view: "jobs" });
   expect(parseRoute("/incidents")).toEqual({ view: "incidents" });
   expect(parseRoute("/jobs/llama")).toEqual({ view: "job", name: "llama" });
   expect(parseRoute("/jobs/a%2Fb%20c")).toEqual({ view: "job", name: "a/b c" });
+  expect(parseRoute("/jobs/a%2Fb/definitions")).toEqual({ view: "job", name: "a/b", part: "definitions" });
+  expect(parseRoute("/jobs/llama/nothing")).toMatchObject({ view: "unknown" });
+  expect(parseRoute("/incidents/llama/definitions")).toMatchObject({ view: "unknown" });
   expect(parseRoute("/jobs/%ff")).toMatchObject({ view: "unknown" });
   expect(parseRoute("/nothing/here")).toMatchObject({ view: "unknown" });
 });
@@ -13,6 +16,7 @@ test("paths name views", () => {
 test("a job's address survives any name", () => {
   const name = "a/b?c#d,é%";
   expect(parseRoute(jobHref(name))).toEqual({ view: "job", name });
+  expect(parseRoute(definitionsHref(name))).toEqual({ view: "job", name, part: "definitions" });
 });
 
 test("patches the query and drops what is empty", () => {
@@ -22,11 +26,11 @@ test("patches the query and drops what is empty", () => {
 
 test("chart state has defaults and refuses nonsense", () => {
   expect(parseChartState({})).toEqual({
-    axis: "step", from: null, to: null, logScale: false, smooth: 0, stream: null, superseded: false,
+    axis: "step", from: null, to: null, logScale: false, smooth: 0, stream: null, superseded: false, byNode: false,
   });
-  const state = parseChartState(parseQuery("?x=time&from=1&to=9&scale=log&smooth=7&series=algo-2&attempts=all"));
+  const state = parseChartState(parseQuery("?x=time&from=1&to=9&scale=log&smooth=7&series=algo-2&attempts=all&nodes=each"));
   expect(state).toEqual({
-    axis: "time", from: 1, to: 9, logScale: true, smooth: 0.99, stream: "algo-2", superseded: true,
+    axis: "time", from: 1, to: 9, logScale: true, smooth: 0.99, stream: "algo-2", superseded: true, byNode: true,
   });
   expect(parseChartState({ from: "9", to: "1", x: "colour" })).toMatchObject({ axis: "step", from: null, to: null });
 });

@@ -119,6 +119,15 @@ export interface LogSearchReply {
 
 export interface SeriesInfo extends MetricSummary {
   stream?: string;
+  /** Whether a greater value is the better one, where it is known. */
+  higher?: boolean;
+  derived?: Derived;
+}
+
+/** How a series that no line printed was made. */
+export interface Derived {
+  formula: string;
+  inputs?: Record<string, { value?: Num; from?: string }>;
 }
 
 export interface PointColumns {
@@ -207,4 +216,96 @@ export interface LinesEvent {
   /** Of a filtered stream: lines that were not looked at, and those on which the pattern was given up. */
   unread?: number;
   limited?: number;
+}
+
+/** One metric definition, as it is given and as it is kept. */
+export interface Definition {
+  Name: string;
+  Regex: string;
+  /** An expression of its own for the step, where the first one does not hold it. */
+  Step?: string;
+  /** The group that is the value, where it is called neither `value` nor is the first. */
+  Group?: string;
+  Role?: string;
+  Unit?: string;
+  Higher?: boolean;
+}
+
+export interface DefinitionHealth {
+  Name: string;
+  tried: number;
+  matched: number;
+  not_numeric?: number;
+  limited?: number;
+}
+
+export interface Backfill {
+  state: "running" | "done" | "failed" | "cancelled";
+  generation?: number;
+  lines?: number;
+  lines_total?: number;
+  bytes?: number;
+  bytes_total?: number;
+  error?: string | null;
+}
+
+export interface BackfillEvent extends Backfill {
+  job: string;
+}
+
+/** What a job's lines are matched against, and why. While a back-fill runs, what it will replace. */
+export interface DefinitionsDoc {
+  source: "job" | "server" | "preset" | "none";
+  preset?: string | null;
+  reason?: string;
+  generation?: number;
+  definitions: Definition[];
+  health?: DefinitionHealth[];
+  backfill?: Backfill | null;
+}
+
+export interface ServerDefinitions {
+  definitions: Definition[];
+  presets?: { name: string; definitions?: Definition[] }[];
+}
+
+/** Offsets count bytes of the line's text as the reply gives it. */
+export interface Capture {
+  definition: number;
+  start: number;
+  end: number;
+  text?: string;
+  value?: Num;
+  step?: number;
+  step_start?: number;
+  step_end?: number;
+  /** The series' name, where the expression captures it. */
+  metric?: string;
+  name_start?: number;
+  name_end?: number;
+}
+
+export interface TrialLine {
+  index: number;
+  text: string;
+  captures: Capture[];
+}
+
+export interface TrialDefinition {
+  Name?: string;
+  error?: { detail: string; field?: string; column?: number };
+  tried?: number;
+  matched?: number;
+  numeric?: number;
+  limited?: number;
+  match_rate?: number;
+  us_per_line?: number;
+  warnings?: { code: string; text: string }[];
+}
+
+export interface TrialReply {
+  lines: TrialLine[];
+  definitions: TrialDefinition[];
+  /** Time ran out: the lines behind were not tried. */
+  partial?: boolean;
 }

@@ -1,5 +1,5 @@
 // A job's metrics: one entry a name, folded over the streams that print it.
-import type { LivePoint, LiveSeries, Num, SeriesInfo } from "../api/types";
+import type { Derived, LivePoint, LiveSeries, Num, SeriesInfo } from "../api/types";
 import { toNumber } from "./number";
 import { roleRank } from "./roles";
 
@@ -14,6 +14,17 @@ export interface Metric {
   lastStep: number | undefined;
   min: number | undefined;
   max: number | undefined;
+  higher: boolean | undefined;
+  derived: Derived | undefined;
+  /** What each stream's own values come to, as they were loaded. */
+  nodes: Node[];
+}
+
+export interface Node {
+  stream: string;
+  /** Of finite values; undefined: there are none. */
+  mean: number | undefined;
+  last: Num | undefined;
 }
 
 const natural = new Intl.Collator("en", { numeric: true });
@@ -28,7 +39,10 @@ export function groupMetrics(series: readonly SeriesInfo[]): Metric[] {
       groups.set(one.metric, newMetric(one));
       continue;
     }
-    if (one.stream) group.streams.push(one.stream);
+    if (one.stream) {
+      group.streams.push(one.stream);
+      group.nodes.push(nodeOf(one, one.stream));
+    }
     group.count += one.count ?? 0;
     group.min = lower(group.min, finite(one.min));
     group.max = higher(group.max, finite(one.max));
@@ -47,8 +61,13 @@ function newMetric(one: SeriesInfo): Metric {
     lastStep: one.last_step,
     min: finite(one.min),
     max: finite(one.max),
+    higher: one.higher,
+    derived: one.derived,
+    nodes: one.stream ? [nodeOf(one, one.stream)] : [],
   };
 }
+
+const nodeOf = (one: SeriesInfo, stream: string): Node => ({ stream, mean: finite(one.mean), last: one.last });
 
 const sortMetrics = (metrics: Metric[]): Metric[] =>
   metrics.sort((a, b) => roleRank(a.role) - roleRank(b.role) || compareNatural(a.metric, b.metric));

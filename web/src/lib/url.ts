@@ -2,7 +2,7 @@
 
 export type Route =
   | { view: "jobs" }
-  | { view: "job"; name: string }
+  | { view: "job"; name: string; part?: "definitions" }
   | { view: "incidents" }
   | { view: "unknown"; path: string };
 
@@ -10,8 +10,11 @@ export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   if (parts.length === 1 && parts[0] === "incidents") return { view: "incidents" };
-  const name = parts.length === 2 && parts[0] === "jobs" ? decode(parts[1] ?? "") : null;
-  return name === null ? { view: "unknown", path: pathname } : { view: "job", name };
+  const [, job = "", part] = parts;
+  const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && part === "definitions"));
+  const name = isJob ? decode(job) : null;
+  if (name === null) return { view: "unknown", path: pathname };
+  return part === undefined ? { view: "job", name } : { view: "job", name, part: "definitions" };
 }
 
 function decode(part: string): string | null {
@@ -39,6 +42,8 @@ export function buildSearch(base: Query, patch: Record<string, string | undefine
 export const jobHref = (name: string, query: Record<string, string | undefined> = {}): string =>
   `/jobs/${encodeURIComponent(name)}${buildSearch({}, query)}`;
 
+export const definitionsHref = (name: string): string => `${jobHref(name)}/definitions`;
+
 export type Axis = "step" | "time" | "relative";
 
 export interface ChartState {
@@ -49,6 +54,8 @@ export interface ChartState {
   smooth: number;
   stream: string | null;
   superseded: boolean;
+  /** A curve a node instead of the fold over all. */
+  byNode: boolean;
 }
 
 export function parseChartState(query: Query): ChartState {
@@ -64,6 +71,7 @@ export function parseChartState(query: Query): ChartState {
     smooth: Math.min(0.99, Math.max(0, finiteOrNull(query["smooth"]) ?? 0)),
     stream: query["series"] ?? null,
     superseded: query["attempts"] === "all",
+    byNode: query["nodes"] === "each",
   };
 }
 

@@ -1,8 +1,8 @@
 // What the page and the worker that holds the connection say to each other.
-import type { Incident, JobRow, LinesEvent, PointsEvent } from "../api/types";
+import type { BackfillEvent, Incident, JobRow, LinesEvent, PointsEvent } from "../api/types";
 import type { Find } from "../lib/url";
 
-export type Kind = "points" | "lines" | "job" | "incident";
+export type Kind = "points" | "lines" | "job" | "incident" | "backfill";
 
 export interface Want {
   /** null: every job (then no lines). */
@@ -24,11 +24,12 @@ export type LiveEvent =
   | { kind: "lines"; id: string; data: LinesEvent }
   | { kind: "job"; id: string; data: JobRow }
   | { kind: "incident"; id: string; data: Incident }
+  | { kind: "backfill"; id: string; data: BackfillEvent }
   | { kind: "resync"; id: string };
 
 export type FromHub = { type: "event"; event: LiveEvent } | { type: "state"; state: LiveState };
 
-export const KINDS: readonly Kind[] = ["points", "lines", "job", "incident"];
+export const KINDS: readonly Kind[] = ["points", "lines", "job", "incident", "backfill"];
 
 /** Pages say that they are visible this often; one that stops has gone without a word. */
 export const PING_MS = 15_000;

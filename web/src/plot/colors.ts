@@ -1,3 +1,5 @@
+import { SERIES_COLORS } from "../lib/color";
+
 /** Resolves the page's colour tokens for the canvas, which knows no custom properties. */
 export interface PlotColors {
   line: string;
@@ -11,6 +13,7 @@ export interface PlotColors {
   info: string;
   warning: string;
   critical: string;
+  series: string[];
 }
 
 export function readColors(host: HTMLElement, series: number): PlotColors {
@@ -34,6 +37,7 @@ export function readColors(host: HTMLElement, series: number): PlotColors {
     info: read("var(--info)"),
     warning: read("var(--warning)"),
     critical: read("var(--critical)"),
+    series: Array.from({ length: SERIES_COLORS }, (_, i) => read(`var(--series-${i})`)),
   };
   probe.remove();
   return colors;

@@ -5,6 +5,8 @@ import type { Buckets } from "../lib/buckets";
 import type { Ghost } from "../state/chart";
 import type { PlotColors } from "./colors";
 
+type Curve = Pick<Ghost, "x" | "y">;
+
 export interface IncidentLine {
   x: number;
   severity: Severity;
@@ -31,7 +33,19 @@ export function drawGhosts(u: uPlot, ghosts: Ghost[], color: string): void {
   });
 }
 
-function strokePath(u: uPlot, context: CanvasRenderingContext2D, ghost: Ghost): void {
+/** A curve a node: eight hues, then the same dashed. */
+export function drawNodes(u: uPlot, curves: Curve[], colors: string[]): void {
+  clipped(u, (context) => {
+    context.lineWidth = 1.25 * uPlot.pxRatio;
+    curves.forEach((curve, i) => {
+      context.strokeStyle = colors[i % colors.length] ?? "";
+      context.setLineDash(i < colors.length ? [] : [4 * uPlot.pxRatio, 3 * uPlot.pxRatio]);
+      strokePath(u, context, curve);
+    });
+  });
+}
+
+function strokePath(u: uPlot, context: CanvasRenderingContext2D, ghost: Curve): void {
   const isLog = u.scales["y"]?.distr === 3;
   let isDown = false;
   context.beginPath();

@@ -3,10 +3,10 @@ import uPlot from "uplot";
 import type { Buckets } from "../lib/buckets";
 import { ema } from "../lib/ema";
 import type { Axis } from "../lib/url";
-import type { Ghost } from "../state/chart";
+import type { Ghost, NodeCurve } from "../state/chart";
 import { formatLogTick, formatTicks, logRange, logSplits, paddedRange, xAxis } from "./axes";
 import type { PlotColors } from "./colors";
-import { drawGhosts, drawIncidentLines, drawNonFinite, type IncidentLine } from "./draw";
+import { drawGhosts, drawIncidentLines, drawNodes, drawNonFinite, type IncidentLine } from "./draw";
 
 export interface PlotLook {
   axis: Axis;
@@ -15,6 +15,12 @@ export interface PlotLook {
   colors: PlotColors;
   /** The window on x that is asked for; null shows all there is. */
   window: [number, number] | null;
+}
+
+export interface Curves {
+  buckets: Buckets;
+  ghosts: Ghost[];
+  nodes: NodeCurve[];
 }
 
 export interface PlotEvents {
@@ -35,6 +41,7 @@ export class Plot {
   private readonly uplot: uPlot;
   private buckets: Buckets;
   private ghosts: Ghost[] = [];
+  private nodes: NodeCurve[] = [];
   private incidents: IncidentLine[] = [];
   private pick = 0;
 
@@ -55,9 +62,10 @@ export class Plot {
     this.uplot.destroy();
   }
 
-  update(buckets: Buckets, ghosts: Ghost[], incidents: IncidentLine[], window: [number, number] | null): void {
+  update({ buckets, ghosts, nodes }: Curves, incidents: IncidentLine[], window: [number, number] | null): void {
     this.buckets = buckets;
     this.ghosts = ghosts;
+    this.nodes = nodes;
     this.incidents = incidents;
     this.look = { ...this.look, window };
     this.uplot.setData(this.columns());
@@ -114,7 +122,9 @@ export class Plot {
   private options({ width, height }: { width: number; height: number }): uPlot.Options {
     const { axis, colors } = this.look;
     const isSmooth = (): boolean => this.look.smooth > 0;
-    const stroke = (): string => (isSmooth() ? colors.faint : colors.line);
+    // The nodes' own curves stand where else their mean does.
+    const ifFolded = (color: string): string => (this.nodes.length > 0 ? "transparent" : color);
+    const stroke = (): string => ifFolded(isSmooth() ? colors.faint : colors.line);
     return {
       width,
       height,
@@ -145,7 +155,7 @@ export class Plot {
         { stroke: colors.edge, width: 1, points: { show: false } },
         { stroke: colors.edge, width: 1, points: { show: false } },
         { stroke, width: 1.25, points: { size: 4, fill: stroke } },
-        { stroke: () => (isSmooth() ? colors.line : "transparent"), width: 1.75, points: { show: false } },
+        { stroke: () => ifFolded(isSmooth() ? colors.line : "transparent"), width: 1.75, points: { show: false } },
       ],
       bands: [{ series: [2, 1], fill: colors.band }],
       hooks: {
@@ -156,6 +166,7 @@ export class Plot {
           (u) => drawIncidentLines(u, this.incidents, colors),
         ],
         draw: [
+          (u) => drawNodes(u, this.nodes.map(({ buckets: { x, mean } }) => ({ x, y: ema(mean, this.look.smooth) })), colors.series),
           (u) => drawNonFinite(u, this.buckets, colors.critical),
           () => this.events.onLayout(),
         ],

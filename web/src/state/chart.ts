@@ -1,6 +1,6 @@
 // The points of one chart: loaded at the plot's resolution, then kept current without a fetch.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
+import { asProblem, getJson, isAbort, jobPath, send, type Problem } from "../api/client";
 import type { LiveSeries, PointsReply } from "../api/types";
 import { addPoint, bucketsFromReply, emptyBuckets, type Buckets } from "../lib/buckets";
 import { SeenPoints } from "../lib/dedupe";
@@ -14,6 +14,8 @@ export interface ChartSpec {
   to: number | null;
   stream: string | null;
   superseded: boolean;
+  /** Streams that get a curve of their own; none: the fold alone. */
+  nodes: readonly string[];
   /** Plot width in pixels: a chart costs its width, not its points. */
   buckets: number;
   /** Relative time counts from here; it is asked for as time. */
@@ -27,12 +29,20 @@ export interface Ghost {
   y: (number | null)[];
 }
 
+/** One stream's own curve. */
+export interface NodeCurve {
+  stream: string;
+  buckets: Buckets;
+}
+
 const REFETCH_MS = 400;
 const MAX_GHOSTS = 8;
+const NODE_BUCKETS = 800;
 
 export class ChartStore {
   buckets: Buckets = emptyBuckets();
   ghosts: Ghost[] = [];
+  nodes: NodeCurve[] = [];
   readonly version = signal(0);
   readonly isLoaded = signal(false);
   readonly problem = signal<Problem | null>(null);
@@ -50,7 +60,8 @@ export class ChartStore {
     private readonly metric: string,
   ) {
     this.off = onLive((event) => {
-      if (event.kind === "resync") {
+      const isReplaced = event.kind === "backfill" && event.data.job === job && event.data.state === "done";
+      if (event.kind === "resync" || isReplaced) {
         this.seen.clear();
         this.loadSoon();
       }
@@ -71,11 +82,12 @@ export class ChartStore {
     this.abort = new AbortController();
     const signal = this.abort.signal;
     try {
-      const reply = await this.ask(spec, "live", signal);
+      const [reply, nodes] = await Promise.all([this.ask(spec, "live", signal), this.askNodes(spec, signal)]);
       const ghosts = spec.superseded ? await this.askGhosts(spec, reply, signal) : [];
       if (signal.aborted) return;
       this.buckets = shift(bucketsFromReply(reply), originOf(spec));
       this.ghosts = ghosts;
+      this.nodes = nodes;
       this.seq = reply.seq ?? null;
       this.attempt = Math.max(this.attempt, ...(reply.attempts ?? []).map((one) => one.attempt));
       this.problem.value = null;
@@ -91,18 +103,30 @@ export class ChartStore {
   }
 
   private ask(spec: ChartSpec, attempts: string, signal: AbortSignal): Promise<PointsReply> {
+    const params = { ...this.params(spec), stream: spec.stream ?? undefined, buckets: spec.buckets, attempts };
+    return getJson<PointsReply>(jobPath(this.job, "/points"), params, signal);
+  }
+
+  private params(spec: ChartSpec): { metric: string; x: string; from: number | undefined; to: number | undefined } {
     const origin = originOf(spec);
     // Steps and times are whole numbers: a window drawn between two of them takes both in.
-    const params = {
+    return {
       metric: this.metric,
-      stream: spec.stream ?? undefined,
       x: spec.axis === "step" ? "step" : "time",
       from: spec.from === null ? undefined : Math.floor(spec.from + origin),
       to: spec.to === null ? undefined : Math.ceil(spec.to + origin),
-      buckets: spec.buckets,
-      attempts,
     };
-    return getJson<PointsReply>(jobPath(this.job, "/points"), params, signal);
+  }
+
+  private async askNodes(spec: ChartSpec, signal: AbortSignal): Promise<NodeCurve[]> {
+    if (spec.nodes.length === 0) return [];
+    const common = { job: this.job, ...this.params(spec), buckets: Math.min(spec.buckets, NODE_BUCKETS) };
+    const queries = spec.nodes.map((stream) => ({ ...common, stream }));
+    const reply = await send("POST", "points/query", {}, { queries }, signal);
+    const { results } = (await reply.json()) as { results: (PointsReply | { error: unknown })[] };
+    return results.flatMap((result, i) =>
+      "error" in result ? [] : [{ stream: spec.nodes[i] ?? "", buckets: shift(bucketsFromReply(result), originOf(spec)) }],
+    );
   }
 
   private async askGhosts(spec: ChartSpec, live: PointsReply, signal: AbortSignal): Promise<Ghost[]> {
@@ -126,7 +150,10 @@ export class ChartStore {
       if (!this.seen.take(series.stream, series.metric, line, step)) continue;
       const x = spec.axis === "step" ? step : ts - originOf(spec);
       if (spec.from !== null && spec.to !== null && (x < spec.from || x > spec.to)) continue;
-      changed = addPoint(this.buckets, { x, value, line, stream: series.stream }) || changed;
+      const point = { x, value, line, stream: series.stream };
+      const node = this.nodes.find((one) => one.stream === series.stream);
+      if (node) addPoint(node.buckets, point);
+      changed = addPoint(this.buckets, point) || changed;
     }
     if (changed) this.version.value++;
     // Twice as many buckets as pixels: let the server fold them.

@@ -1,7 +1,7 @@
 // Everything that a job's page shows but for curves and lines, which have stores of their own.
 import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
-import type { JobDoc, PointsEvent, SeriesInfo, StreamInfo } from "../api/types";
+import type { DefinitionsDoc, JobDoc, PointsEvent, SeriesInfo, StreamInfo } from "../api/types";
 import { SeenPoints } from "../lib/dedupe";
 import { applyPoints, compareNatural, groupMetrics, type Metric } from "../lib/metrics";
 import { onLive, setWant } from "../live/client";
@@ -15,6 +15,8 @@ export class JobStore {
   readonly problem = signal<Problem | null>(null);
   readonly streams = signal<StreamInfo[] | null>(null);
   readonly metrics = signal<Metric[] | null>(null);
+  /** Which definitions gave the metrics. */
+  readonly definitions = signal<DefinitionsDoc | null>(null);
   readonly lastLineMs = signal<number | null>(null);
   readonly incidents: IncidentList;
   /** Where relative time starts: the job's first line, else its start. */
@@ -35,7 +37,7 @@ export class JobStore {
     const seq = await freshSeq();
     if (this.abort.signal.aborted) return;
     this.problem.value = null;
-    setWant({ jobs: [this.name], kinds: ["points", "lines", "job", "incident"], after: seq });
+    setWant({ jobs: [this.name], kinds: ["points", "lines", "job", "incident", "backfill"], after: seq });
     await this.load();
   }
 
@@ -47,7 +49,7 @@ export class JobStore {
 
   private async load(): Promise<void> {
     void this.incidents.load();
-    await Promise.all([this.loadDoc(), this.loadStreams(), this.loadMetrics()]);
+    await Promise.all([this.loadDoc(), this.loadStreams(), this.loadMetrics(), this.loadDefinitions()]);
   }
 
   private loadDoc(): Promise<void> {
@@ -69,6 +71,12 @@ export class JobStore {
     });
   }
 
+  private loadDefinitions(): Promise<void> {
+    return this.fetch<DefinitionsDoc>("/definitions", (reply) => {
+      this.definitions.value = reply;
+    });
+  }
+
   private async fetch<T>(rest: string, use: (reply: T) => void): Promise<void> {
     try {
       use(await getJson<T>(jobPath(this.name, rest), {}, this.abort.signal));
@@ -78,7 +86,8 @@ export class JobStore {
   }
 
   private take(event: LiveEvent): void {
-    if (event.kind === "resync") {
+    const isReplaced = event.kind === "backfill" && event.data.job === this.name && event.data.state === "done";
+    if (event.kind === "resync" || isReplaced) {
       this.seen.clear();
       void this.load();
     } else if (event.kind === "job" && event.data.TrainingJobName === this.name) {
@@ -96,6 +105,7 @@ export class JobStore {
       ...series,
       points: series.points.filter(([step, , , line]) => this.seen.take(series.stream, series.metric, line, step)),
     }));
+    if (this.metrics.value?.length === 0) void this.loadDefinitions();
     if (this.metrics.value) this.metrics.value = applyPoints(this.metrics.value, fresh);
     const attempt = Math.max(0, ...event.series.flatMap((series) => series.points.map((point) => point[4] ?? 0)));
     // A restart supersedes points that the summaries had counted.

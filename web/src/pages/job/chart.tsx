@@ -4,14 +4,19 @@ import type { Incident } from "../../api/types";
 import { seriesIndex } from "../../lib/color";
 import { formatCount } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
+import { nodesToDraw } from "../../lib/nodes";
 import type { ChartState } from "../../lib/url";
 import { ChartStore } from "../../state/chart";
 import type { JobStore } from "../../state/job";
 import { patchQuery } from "../../state/router";
+import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
-import { ChartTable } from "./charttable";
 import { PlotView } from "./plotview";
 import { Readout } from "./readout";
+
+const Nodes = lazy(async () => (await import("./nodes")).Nodes, 0);
+const DerivedTag = lazy(async () => (await import("./nodes")).DerivedTag, 0);
+const ChartTable = lazy(async () => (await import("./charttable")).ChartTable, 4);
 
 interface Props {
   store: JobStore;
@@ -77,10 +82,13 @@ export function Chart({ store, metric, state, isLead, incidents, onChoose }: Pro
   const { axis, from, to, stream, superseded } = state;
   // Relative time needs the job's first line, the other axes do not wait for it.
   const startMs = useComputed(() => (axis === "relative" ? store.startMs.value : 0)).value;
+  const isFolded = stream === null && metric.streams.length > 1;
+  const nodes = isFolded && state.byNode ? nodesToDraw(metric) : [];
+  const nodesKey = JSON.stringify(nodes);
   useEffect(() => {
     if (!chart || !isSeen || buckets === 0 || (axis === "relative" && startMs === 0)) return;
-    void chart.load({ axis, from, to, stream, superseded, buckets, startMs });
-  }, [chart, isSeen, axis, from, to, stream, superseded, buckets, startMs]);
+    void chart.load({ axis, from, to, stream, superseded, nodes, buckets, startMs });
+  }, [chart, isSeen, axis, from, to, stream, superseded, nodesKey, buckets, startMs]);
 
   const pick = (index: number): void => {
     const line = chart?.buckets.line[index] ?? null;
@@ -93,6 +101,7 @@ export function Chart({ store, metric, state, isLead, incidents, onChoose }: Pro
     <figure ref={host} class={`chart ${isLead ? "lead" : ""}`} aria-label={name}>
       <figcaption>
         <h2 title={name}>{name}</h2>
+        {metric.derived && <DerivedTag derived={metric.derived} />}
         {chart && <Readout chart={chart} metric={metric} axis={axis} hover={hover} />}
         <button type="button" class="quiet" aria-pressed={isTable.value} onClick={() => (isTable.value = !isTable.value)}>
           table
@@ -116,7 +125,10 @@ export function Chart({ store, metric, state, isLead, incidents, onChoose }: Pro
       ) : (
         <div class="plot" />
       )}
-      {chart && <Kept chart={chart} />}
+      <div class="underplot">
+        {chart && isFolded && <Nodes metric={metric} drawn={nodes} />}
+        {chart && <Kept chart={chart} />}
+      </div>
     </figure>
   );
 }

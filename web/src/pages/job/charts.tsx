@@ -1,7 +1,7 @@
 import type { Incident } from "../../api/types";
 import type { Metric } from "../../lib/metrics";
 import { compareNatural } from "../../lib/metrics";
-import { parseChartState } from "../../lib/url";
+import { definitionsHref, parseChartState } from "../../lib/url";
 import type { JobStore } from "../../state/job";
 import { query } from "../../state/router";
 import { Skeleton } from "../../ui/skeleton";
@@ -30,7 +30,9 @@ export function Charts({ store, onChoose }: { store: JobStore; onChoose: (incide
         {metrics?.length === 0 && (
           <section class="empty">
             <h2>No metrics yet</h2>
-            <p>No line of this job has matched a metric definition so far. The log shows what it prints.</p>
+            <p>
+              No line of this job has matched a metric definition so far. The log shows what it prints; <a href={definitionsHref(store.name)}>definitions</a> can be tried on it.
+            </p>
           </section>
         )}
         {metrics?.map((metric, i) => (

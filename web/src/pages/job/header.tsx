@@ -4,6 +4,7 @@ import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
 import { Status } from "../../ui/status";
 import { Age } from "../../ui/time";
+import { JobTabs } from "./tabs";
 
 function durationOf(doc: JobDoc, nowMs: number): number | null {
   const start = doc.TrainingStartTime ?? doc.CreationTime;
@@ -37,6 +38,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       {doc && <Status row={doc} />}
       <h1 title={store.name}>{cutMiddle(store.name, 72)}</h1>
       {doc && <Facts doc={doc} />}
+      <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />

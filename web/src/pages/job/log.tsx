@@ -1,6 +1,7 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { apiUrl, jobPath, type Problem } from "../../api/client";
+import { adoptStyle } from "../../lib/adopt";
 import type { Target } from "../../lib/goto";
 import { compareNatural } from "../../lib/metrics";
 import { parseFind, parseLogTarget, type LogTarget } from "../../lib/url";
@@ -9,6 +10,7 @@ import type { JobStore } from "../../state/job";
 import { LogStore } from "../../state/log";
 import { patchQuery, query } from "../../state/router";
 import { setTimeMode, TIME_MODES, timeMode } from "../../state/timemode";
+import style from "../../styles/log.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { FindBar } from "./find";
 import { Goto } from "./goto";
@@ -17,6 +19,8 @@ import { HitList } from "./hitlist";
 import { LogRows } from "./logrows";
 import { MergedRows } from "./mergedrows";
 import { useHits, useLogKeys, useMerged } from "./loghooks";
+
+adoptStyle(style);
 
 const MERGED = "\0merged";
 

@@ -64,7 +64,7 @@ export function PlotView(props: Props) {
         if (x !== null) lines.push({ x, severity: incident.severity });
       }
       const window: [number, number] | null = now.from !== null && now.to !== null ? [now.from, now.to] : null;
-      plot.current?.update(chart.buckets, chart.ghosts, lines, window);
+      plot.current?.update(chart, lines, window);
     };
     const schedule = (): void => {
       frame ||= requestAnimationFrame(feed);

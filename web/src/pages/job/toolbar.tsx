@@ -40,6 +40,16 @@ export function ChartToolbar({ state, streams, attempts }: { state: ChartState; 
           </select>
         </label>
       )}
+      {streams.length > 1 && state.stream === null && (
+        <div class="segments" role="group" aria-label="Nodes">
+          <button type="button" aria-pressed={!state.byNode} title="One curve: the mean of all nodes within their lowest and highest" onClick={() => patchQuery({ nodes: undefined })}>
+            fold
+          </button>
+          <button type="button" aria-pressed={state.byNode} title="A curve a node" onClick={() => patchQuery({ nodes: "each" })}>
+            by node
+          </button>
+        </div>
+      )}
       {attempts > 1 && (
         <button
           type="button"

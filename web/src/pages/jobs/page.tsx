@@ -2,10 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import { formatCount } from "../../lib/format";
 import { patchQuery } from "../../state/router";
 import { JobList } from "../../state/jobs";
+import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
-import { FirstLine } from "./empty";
 import { JobsTable } from "./table";
+
+const FirstLine = lazy(async () => (await import("./empty")).FirstLine, 6);
 
 export function JobsPage({ search, sort }: { search: string; sort: string }) {
   const [list, setList] = useState<JobList | null>(null);

@@ -1,0 +1,55 @@
+import type { Backfill } from "../../api/types";
+import { formatCompact, formatCount } from "../../lib/format";
+import { backfillShare } from "../../lib/backfill";
+import type { Workbench } from "../../state/workbench";
+
+/** The past being read again: how far it is, and how it ended. */
+export function BackfillBar({ bench }: { bench: Workbench }) {
+  const backfill = bench.backfill.value;
+  if (!backfill) return null;
+  return (
+    <section class={`backfill ${backfill.state}`} aria-label="Back-fill">
+      {backfill.state === "running" ? <Running backfill={backfill} onCancel={() => void bench.cancelBackfill()} /> : <Over backfill={backfill} />}
+    </section>
+  );
+}
+
+function Running({ backfill, onCancel }: { backfill: Backfill; onCancel: () => void }) {
+  const share = backfillShare(backfill);
+  const percent = share === null ? "" : `${Math.floor(share * 100)} %`;
+  return (
+    <>
+      <span class="glyph" aria-hidden="true">
+        ◐
+      </span>
+      <span>Back-fill</span>
+      <progress max={1} aria-label="Back-fill" {...(share === null ? {} : { value: share })} />
+      <b class="num">{percent}</b>
+      <span class="dim num">
+        {share === null ? "begins" : `${formatCount(backfill.lines)} of ${formatCount(backfill.lines_total)} lines`}
+        {backfill.bytes_total ? `, ${formatCompact(backfill.bytes ?? 0)}B of ${formatCompact(backfill.bytes_total)}B` : ""}. Charts keep the old points until it is done.
+      </span>
+      <button type="button" onClick={onCancel}>
+        Cancel
+      </button>
+    </>
+  );
+}
+
+function Over({ backfill }: { backfill: Backfill }) {
+  const { state, lines, error } = backfill;
+  const text = {
+    done: `The last back-fill is done: ${formatCount(lines)} lines were read again.`,
+    cancelled: "The last back-fill was cancelled: the charts have the points that they had before it.",
+    failed: `The last back-fill failed${error ? `: ${error}` : ""}. The charts have the points that they had before it. Save and back-fill tries again.`,
+    running: "",
+  }[state];
+  return (
+    <p role={state === "failed" ? "alert" : "status"}>
+      <span class="glyph" aria-hidden="true">
+        {state === "done" ? "✓" : state === "failed" ? "✕" : "■"}
+      </span>
+      {text}
+    </p>
+  );
+}

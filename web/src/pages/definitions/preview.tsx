@@ -1,0 +1,61 @@
+import { useMemo } from "preact/hooks";
+import { previewOf, type PreviewPoint } from "../../lib/captures";
+import { formatCount, formatValue } from "../../lib/format";
+import { curvePath } from "../../lib/curve";
+import type { Trial } from "../../state/workbench";
+
+const WIDTH = 260;
+const HEIGHT = 110;
+
+/** What the chosen definition's curve would be over these lines. */
+export function Preview({ trial, index, name, color }: { trial: Trial | null; index: number; name: string; color: number }) {
+  const { points, hasSteps, metric, series } = useMemo(() => previewOf(trial?.lines ?? [], index), [trial, index]);
+  const first = points[0];
+  const last = points[points.length - 1];
+  return (
+    <aside class={`preview s${color}`} aria-label="The resulting curve">
+      <h2 title={name}>{name || "–"}</h2>
+      {first && last ? (
+        <>
+          <Curve points={points} label={`${name}: ${points.length} values`} />
+          <dl>
+            {metric && (
+              <>
+                <dt>series</dt>
+                <dd>
+                  {metric}
+                  {series > 1 && `, one of ${series}`}
+                </dd>
+              </>
+            )}
+            <dt>values</dt>
+            <dd>{formatCount(points.length)}</dd>
+            <dt>first, last</dt>
+            <dd>
+              {formatValue(first.y)} → {formatValue(last.y)}
+            </dd>
+            <dt>range</dt>
+            <dd>
+              {formatValue(points.reduce((low, one) => Math.min(low, one.y), Infinity))} … {formatValue(points.reduce((high, one) => Math.max(high, one.y), -Infinity))}
+            </dd>
+            <dt>steps</dt>
+            <dd>{hasSteps ? `${formatCount(first.x)} … ${formatCount(last.x)}` : "none captured"}</dd>
+          </dl>
+        </>
+      ) : (
+        <p class="dim">No values on these lines.</p>
+      )}
+      <p class="legend" aria-hidden="true">
+        <mark class={`value s${color}`}>value</mark> <mark class={`step s${color}`}>step</mark> <mark class={`name s${color}`}>name</mark>
+      </p>
+    </aside>
+  );
+}
+
+function Curve({ points, label }: { points: PreviewPoint[]; label: string }) {
+  return (
+    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+      <path d={curvePath(points, WIDTH, HEIGHT)} />
+    </svg>
+  );
+}

@@ -1,0 +1,82 @@
+import { useEffect } from "preact/hooks";
+import { DEFINITIONS_MAX, filledRows, incompleteRow, newRow } from "../../lib/draft";
+import { rowOfProblem, type Workbench } from "../../state/workbench";
+import { focusCell } from "./focus";
+
+export function SaveBar({ bench }: { bench: Workbench }) {
+  const rows = bench.rows.value;
+  const incomplete = incompleteRow(rows);
+  const isDirty = bench.isDirty.value;
+  const isSaving = bench.isSaving.value;
+  const isRunning = bench.backfill.value?.state === "running";
+  const problem = bench.saveProblem.value;
+  const isFull = rows.length >= DEFINITIONS_MAX;
+
+  const save = (withBackfill: boolean): void => {
+    if (incomplete) focusCell(incomplete.id, incomplete.field);
+    else void bench.save(withBackfill);
+  };
+  const add = (): void => {
+    const row = newRow();
+    bench.edit([...rows, row]);
+    focusCell(row.id, "Name");
+  };
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      if (bench.isDirty.value) save(false);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  });
+
+  const bad = rowOfProblem(rows, problem);
+  return (
+    <div class="savebar">
+      <div class="toolbar" role="toolbar" aria-label="Definitions">
+        <button type="button" class="add" disabled={isFull} title={isFull ? `${DEFINITIONS_MAX} is the most` : undefined} onClick={add}>
+          + Add
+        </button>
+        <span class="dim" role="status">
+          {isSaving ? "Saving…" : bench.savedText.value || stateText(isDirty, filledRows(rows).length, incomplete?.text)}
+        </span>
+        <span class="grow" />
+        <button type="button" disabled={!isDirty || isSaving} onClick={() => bench.revert()}>
+          Revert
+        </button>
+        <button
+          type="button"
+          disabled={isSaving || isRunning}
+          title={isRunning ? "A back-fill is running" : "Also reads the whole stored log again; charts change to the new points at once when it is done"}
+          onClick={() => save(true)}
+        >
+          Save and back-fill
+        </button>
+        <button type="button" class="primary save" disabled={!isDirty || isSaving} aria-keyshortcuts="Control+Enter" title="For new lines only (Ctrl+Enter)" onClick={() => save(false)}>
+          Save
+        </button>
+      </div>
+      {problem && (
+        <p class="saveproblem" role="alert">
+          <span class="glyph" aria-hidden="true">
+            ✕
+          </span>
+          <strong>{problem.title}</strong> {problem.detail} Nothing was saved; your edits are still here.{" "}
+          {bad !== null && (
+            <button type="button" onClick={() => focusCell(bad, "Regex")}>
+              go to it
+            </button>
+          )}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function stateText(isDirty: boolean, count: number, incomplete: string | undefined): string {
+  const counted = `${count} ${count === 1 ? "definition" : "definitions"}`;
+  if (!isDirty) return counted;
+  return incomplete ? `${counted}; ${incomplete}` : `${counted}, not saved`;
+}
