@@ -14,9 +14,11 @@ struct raw {
 	enum raw_format format;
 	struct span job;
 	struct chart_query query; /* its spans are in the arena */
-	struct span *streams;
-	size_t stream_count;
-	size_t stream; /* at work */
+	struct raw_series {
+		struct span stream, metric;
+	} * series;
+	size_t series_count;
+	size_t at; /* the one at work */
 	uint64_t ordinal; /* of its next point */
 	uint32_t generation, series_base; /* of what was written; 0: nothing yet */
 	uint64_t total;
@@ -68,7 +70,11 @@ static void write_csv(const struct raw *raw, const struct points_batch *batch, s
 
 	api_csv_text(&prefix, raw->job);
 	buf_append_char(&prefix, ',');
-	api_csv_text(&prefix, raw->streams[raw->stream]);
+	AUTO_DONE(buf) stream = BUF_INIT(1 << 16); /* with the labels, where there are any: no column says the metric */
+	const struct raw_series *series = &raw->series[raw->at];
+	buf_append_span(&stream, series->stream);
+	buf_append_span(&stream, span_skip(series->metric, raw->query.metric.len));
+	api_csv_text(&prefix, buf_span(&stream));
 	for (size_t i = 0; i < batch->count; i++) {
 		buf_append_span(out, buf_span(&prefix));
 		buf_printf(out, ",%lld,%lld,", (long long)batch->points[i].step, (long long)batch->points[i].ts_ms);
@@ -83,8 +89,8 @@ static void write_ndjson(const struct raw *raw, const struct points_batch *batch
 		const struct point *point = &batch->points[i];
 		struct json_writer w = json_writer_on(out);
 		json_object(&w);
-		json_put_span(&w, "metric", raw->query.metric);
-		json_put_span(&w, "stream", raw->streams[raw->stream]);
+		json_put_span(&w, "metric", raw->series[raw->at].metric);
+		json_put_span(&w, "stream", raw->series[raw->at].stream);
 		json_put_i64(&w, "step", point->step);
 		json_put_i64(&w, "ts_ms", point->ts_ms);
 		json_put_double(&w, "value", point->value);
@@ -129,8 +135,8 @@ static void write_columns(struct raw *raw, const struct points_batch *batch, str
 		buf_append_char(out, ',');
 	raw->has_series = true;
 	json_object(&w);
-	json_put_span(&w, "metric", raw->query.metric);
-	json_put_span(&w, "stream", raw->streams[raw->stream]);
+	json_put_span(&w, "metric", raw->series[raw->at].metric);
+	json_put_span(&w, "stream", raw->series[raw->at].stream);
 	for (unsigned column = 0; column < COLUMN_COUNT; column++) {
 		json_key(&w, names[column]);
 		json_array(&w);
@@ -169,12 +175,14 @@ static enum status raw_more(void *state, void *worker, struct buf *out, bool *is
 {
 	struct raw *raw = state;
 
-	while (!out->len && raw->stream < raw->stream_count) {
+	while (!out->len && raw->at < raw->series_count) {
 		AUTO(arena) arena = NULL;
 		struct points_batch batch;
 		TRY(api_arena(&arena, err));
+		struct chart_query query = raw->query;
+		query.metric = raw->series[raw->at].metric;
 		TRY(pipeline_read_points(raw->api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
-			raw->job, raw->streams[raw->stream], &raw->query, raw->ordinal, &batch, err));
+			raw->job, raw->series[raw->at].stream, &query, raw->ordinal, &batch, err));
 		bool is_other = raw->generation && batch.generation != raw->generation;
 		if (is_other || (raw->ordinal && batch.series_base != raw->series_base))
 			return error_set(err, ERR_CONFLICT,
@@ -183,9 +191,9 @@ static enum status raw_more(void *state, void *worker, struct buf *out, bool *is
 		raw->series_base = batch.series_base;
 		write_batch(raw, &batch, out);
 		raw->ordinal = batch.is_end ? 0 : batch.next_ordinal;
-		raw->stream += batch.is_end;
+		raw->at += batch.is_end;
 	}
-	*is_done = raw->stream == raw->stream_count;
+	*is_done = raw->at == raw->series_count;
 	if (*is_done && raw->format == RAW_JSON)
 		buf_printf(out, "],\"total_points\":%llu,\"seq\":\"%llu\"}", (unsigned long long)raw->total,
 			(unsigned long long)raw->seq);
@@ -196,16 +204,27 @@ static const struct http_producer_ops raw_ops = {raw_more, raw_free};
 
 /* ---- the request ---- */
 
-static enum status keep_streams(struct raw *raw, const struct job_view *view, struct error *err)
+static enum status keep_series(struct raw *raw, const struct job_view *view, struct error *err)
 {
-	raw->streams = arena_alloc(raw->arena, view->stream_count * sizeof *raw->streams);
+	size_t cap = 0;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		cap += view->streams[i].series_count;
+	raw->series = arena_alloc(raw->arena, cap * sizeof *raw->series);
 	raw->query.metric = arena_copy(raw->arena, raw->query.metric);
 	raw->job = arena_copy(raw->arena, view->row.name);
-	bool is_whole = raw->streams && raw->query.metric.ptr && raw->job.ptr;
-	for (size_t i = 0; i < view->stream_count && is_whole; i++) {
-		raw->streams[raw->stream_count] = arena_copy(raw->arena, view->streams[i].name);
-		is_whole = raw->streams[raw->stream_count++].ptr != NULL;
-	}
+	bool is_whole = raw->series && raw->query.metric.ptr && raw->job.ptr;
+	for (size_t i = 0; i < view->stream_count && is_whole; i++)
+		for (size_t j = 0; j < view->streams[i].series_count && is_whole; j++) {
+			struct span metric = view->streams[i].series[j].metric;
+			struct raw_series *series = &raw->series[raw->series_count];
+			if (!metric_matches(metric, raw->query.metric))
+				continue;
+			series->stream = arena_copy(raw->arena, view->streams[i].name);
+			series->metric = arena_copy(raw->arena, metric);
+			is_whole = series->stream.ptr && series->metric.ptr;
+			raw->series_count++;
+		}
 	return is_whole ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
@@ -221,7 +240,7 @@ static enum status open_raw(
 		VIEW_SERIES, &view, err));
 	TRY(pipeline_resolve_metric(&view, query, &raw->query.metric, err));
 	raw->seq = view.seq;
-	return keep_streams(raw, &view, err);
+	return keep_series(raw, &view, err);
 }
 
 enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,

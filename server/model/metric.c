@@ -1,5 +1,7 @@
 #include "model/metric.h"
 
+#include <string.h>
+
 static const char *const names[ROLE_COUNT] = {
 	[ROLE_OTHER] = "other",
 	[ROLE_LOSS] = "loss",
@@ -104,4 +106,11 @@ enum role role_guess(struct span metric)
 		    "_images_s_ _img_s_ _it_s_ _its_s_ _iter_s_ _steps_s_ _tokens_sec _samples_sec _images_sec _it_sec"))
 		return ROLE_THROUGHPUT;
 	return ROLE_OTHER;
+}
+
+bool metric_matches(struct span metric, struct span asked)
+{
+	if (metric.len <= asked.len)
+		return span_equal(metric, asked);
+	return asked.len && metric.ptr[asked.len] == '{' && memcmp(metric.ptr, asked.ptr, asked.len) == 0;
 }

@@ -25,6 +25,9 @@ bool role_parse(struct span name, enum role *out);
 /* From the metric's name alone: "val_loss" is eval_loss, "train:loss" is loss, "lr" is learning_rate; else OTHER. */
 enum role role_guess(struct span metric);
 
+/* Is it the metric that is asked for: of that very name, or with labels (name{rank="3"}) where the name is asked without? */
+bool metric_matches(struct span metric, struct span asked);
+
 /* One entry of MetricDefinitions: Name and Regex are SageMaker's, the rest is ours and optional. Spans are borrowed. */
 struct metric_definition {
 	struct span name;

@@ -303,7 +303,8 @@ static bool find_range(const struct job_view *view, const struct chart_query *qu
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
-			if (!span_equal(series->metric, query->metric) || !(series->sealed_points + series->tail_count))
+			if (!metric_matches(series->metric, query->metric) ||
+				!(series->sealed_points + series->tail_count))
 				continue;
 			int64_t first = is_step ? series->min_step : series->min_ms,
 				last = is_step ? series->max_step : series->max_ms;
@@ -353,20 +354,24 @@ static const struct series_view *find_series(const struct job_view *view, struct
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
-			if (span_equal(by_role ? span_from(role_name(series->role)) : series->metric, metric))
+			if (by_role ? span_equal(span_from(role_name(series->role)), metric)
+				    : metric_matches(series->metric, metric))
 				return series;
 		}
 	return NULL;
 }
 
-/* A metric by its name; else, for the name of a role, the job's first series of that role. */
+/* A metric by its name, with and without labels; else, for the name of a role, the job's first series of that role. */
 enum status pipeline_resolve_metric(
 	const struct job_view *view, const struct chart_query *query, struct span *metric, struct error *err)
 {
-	const struct series_view *series = find_series(view, query->metric, false);
+	const struct series_view *series = NULL;
 
-	if (!series)
-		series = find_series(view, query->metric, true);
+	if (find_series(view, query->metric, false)) {
+		*metric = query->metric;
+		return OK;
+	}
+	series = find_series(view, query->metric, true);
 	if (!series)
 		return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s",
 			SPAN_ARGS(view->row.name), SPAN_ARGS(query->metric),
@@ -377,7 +382,7 @@ enum status pipeline_resolve_metric(
 
 static bool is_of_metric(const struct series_view *series, struct span metric)
 {
-	return span_equal(series->metric, metric) && series->sealed_points + series->tail_count;
+	return metric_matches(series->metric, metric) && series->sealed_points + series->tail_count;
 }
 
 static const struct series_view *count_series(const struct job_view *view, struct span metric, size_t *count)

@@ -285,7 +285,7 @@ struct points_batch {
 enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,
 	struct points_batch *out, struct error *err) MUST_CHECK;
-/* By its name, else by the name of a role: the name of the metric that is meant. */
+/* By its name (which, said without labels, means those with labels, too), else by the name of a role: the name of the metric that is meant. */
 enum status pipeline_resolve_metric(const struct job_view *view, const struct chart_query *query, struct span *metric,
 	struct error *err) MUST_CHECK;
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */

@@ -22,7 +22,7 @@ struct viewing {
 
 static bool is_asked(const struct viewing *viewing, const struct series_state *series)
 {
-	return !viewing->metric.len || span_equal(viewing->metric, span_from(series->metric)) ||
+	return !viewing->metric.len || metric_matches(span_from(series->metric), viewing->metric) ||
 	       span_equal(viewing->metric, span_from(role_name(series->role)));
 }
 

@@ -139,3 +139,18 @@ def test_presets_of_common_trainers(server):
         row = server.wait_for_points(name, metric, 1)
         assert row["last"] == value and row["role"] == "loss", (name, row)
         assert step is None or row["last_step"] == step, (name, row)
+
+
+def test_a_bare_name_means_its_labelled_series_too(server):
+    body = {"series": [{"metric": f'gpu_util{{gpu="{gpu}"}}', "step": [1, 2], "value": [gpu, gpu + 10]} for gpu in range(3)]}
+    assert server.post("/api/v1/points?job=j&stream=algo-1", json=body).status == 200
+    server.wait_for_points("j", 'gpu_util{gpu="2"}', 2)
+    chart = server.points("j", "gpu_util")
+    assert (chart["metric"], chart["total_points"]) == ("gpu_util", 6)
+    assert chart["columns"]["min"] == [0, 10] and chart["columns"]["max"] == [2, 12]
+    assert server.points("j", 'gpu_util{gpu="1"}')["total_points"] == 2
+    raw = server.get("/api/v1/jobs/j/points?metric=gpu_util&raw=true").body
+    assert [part["metric"] for part in raw["series"]] == [f'gpu_util{{gpu="{gpu}"}}' for gpu in range(3)]
+    csv = server.get("/api/v1/jobs/j/points?metric=gpu_util&raw=true&format=csv").body
+    assert 'algo-1{gpu=""1""}' in csv
+    assert server.get("/api/v1/jobs/j/points?metric=gpu").status == 404
