@@ -52,14 +52,30 @@ static enum status take_master(struct settings *settings, struct span text, stru
 	return settings_put(settings, SPAN(""), name, span_of(rest.ptr, len), err);
 }
 
+/* All of them end in ": 12" or " = 12" behind one of a few words: most lines are known by that not to be one. */
+static bool may_be_said(struct span text)
+{
+	static const struct span words[] = {SPAN("rs"), SPAN("n)"), SPAN("ps"), SPAN("be")};
+	size_t end = text.len;
+
+	while (end && text.len - end < 32 && text.ptr[end - 1] != ' ')
+		end--;
+	if (end < 5 || text.ptr[end - 1] != ' ' || (text.ptr[end - 2] != ':' && text.ptr[end - 2] != '='))
+		return false;
+	struct span before = span_of(text.ptr, end - 2 - (text.ptr[end - 2] == '='));
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_ends_with(before, words[i]))
+			return true;
+	return false;
+}
+
 enum status settings_take_said(struct settings *settings, struct span text, struct error *err)
 {
 	char digits[32];
 
 	TRY(take_master(settings, text, err));
-	/* a few short words find all of them: most lines end here */
-	if (span_find(text, SPAN("umber of ")) < 0 && span_find(text, SPAN("Total ")) < 0 &&
-		span_find(text, SPAN("tokens per ")) < 0)
+	text = span_trim(text);
+	if (!may_be_said(text))
 		return OK;
 	for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
 		ptrdiff_t at = span_find(text, sentences[i].words);
