@@ -1,7 +1,7 @@
 // A job's definitions while they are looked at and edited, tried on its lines as one types.
 import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, Problem, send } from "../api/client";
-import type { Backfill, Definition, DefinitionsDoc, LogsReply, ServerDefinitions, StreamInfo, TrialReply } from "../api/types";
+import type { Backfill, Definition, DefinitionsDoc, LogSearchReply, LogsReply, ServerDefinitions, StreamInfo, TrialReply } from "../api/types";
 import { stripAnsi } from "../lib/ansi";
 import { definitionsOf, errorIndex, filledRows, isSame, pastedLines, rowsOf, type Row } from "../lib/draft";
 import { Latest } from "../lib/latest";
@@ -183,6 +183,18 @@ export class Workbench {
       await this.loadDoc();
     } catch (error) {
       if (!isAbort(error)) this.saveProblem.value = asProblem(error);
+    }
+  }
+
+  /** The newest line of a stream that an expression matches; null: none does, or it is not to be found out. */
+  async lastMatch(regex: string, stream: string | null): Promise<number | null> {
+    const params = { q: regex, regex: true, stream: stream ?? undefined, limit: 1 };
+    try {
+      const { hits } = await getJson<LogSearchReply>(jobPath(this.name, "/logs/search"), params, this.abort.signal);
+      return hits[0]?.n ?? null;
+    } catch (error) {
+      if (!isAbort(error)) this.trialProblem.value = asProblem(error);
+      return null;
     }
   }
 
