@@ -70,7 +70,8 @@ static bool is_derived(struct span key)
 	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
 		"CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime",
 		"SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds", "team", "streams",
-		"lines", "last_line_ms", "open_incidents", "metrics", "attempts", "HyperParametersFromLog"};
+		"lines", "last_line_ms", "open_incidents", "metrics", "attempts", "HyperParametersFromLog",
+		"total_steps", "total_steps_from", "eta_ms"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))

@@ -5,7 +5,8 @@
 
 /* ---- series ---- */
 
-static void write_series(struct json_writer *w, const struct stream_view *stream, const struct series_view *series)
+static void write_series(struct json_writer *w, const struct stream_view *stream, const struct series_view *series,
+	const struct inputs *inputs)
 {
 	const struct summary *summary = &series->summary;
 
@@ -31,6 +32,7 @@ static void write_series(struct json_writer *w, const struct stream_view *stream
 		json_put_i64(w, "nan", (int64_t)summary->nan_count);
 	if (summary->inf_count)
 		json_put_i64(w, "inf", (int64_t)summary->inf_count);
+	pipeline_write_derivation(inputs, series->metric, w);
 	json_object_end(w);
 }
 
@@ -40,17 +42,20 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 	struct api *api = context;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
+	struct inputs *inputs;
 	struct job_view view;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 		http_request_segment(request, 0), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(pipeline_read_inputs(
+		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &view.row, &inputs, err));
 	json_object(&w);
 	json_key(&w, "series");
 	json_array(&w);
 	for (size_t i = 0; i < view.stream_count; i++)
 		for (size_t j = 0; j < view.streams[i].series_count; j++)
-			write_series(&w, &view.streams[i], &view.streams[i].series[j]);
+			write_series(&w, &view.streams[i], &view.streams[i].series[j], inputs);
 	json_array_end(&w);
 	json_key(&w, "definitions");
 	TRY(api_write_health(arena, &view, &w, err));

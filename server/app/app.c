@@ -128,15 +128,17 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_lag_bytes = 1 << 20,
 		.heartbeat_ms = HEARTBEAT_MS};
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
+	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
 
-	if (!presets)
-		return error_set(err, ERR_INTERNAL, "this server was built without presets.json");
+	if (!presets || !devices)
+		return error_set(err, ERR_INTERNAL, "this server was built without presets.json or devices.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(start_filters(app, err));
 	struct pipeline_options options = {.store = app->store,
 		.hub = app->hub,
 		.presets = embedded_span(presets),
+		.devices = embedded_span(devices),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),

@@ -9,8 +9,11 @@ enum {
 	OFF_FACTOR = 3,
 	WINDOW_MS = 1000,
 	WINDOW_COARSE_MS = 10000,
-	VERSION = 1
+	VERSION = 1,
+	SETTLED = 2,
 };
+
+static const double EVEN_SHARE = 0.1;
 
 /* The newest value of a measure. */
 struct seen {
@@ -22,6 +25,7 @@ struct seen {
 struct derive {
 	struct seen seen[MEASURE_COUNT];
 	bool has_leading;
+	uint32_t settled; /* steps so far, up to SETTLED: the log has had the time to say it all itself */
 	uint32_t leading;
 	int64_t step; /* of the leading series, the newest */
 	int64_t step_before;
@@ -36,8 +40,10 @@ struct derive {
 	uint32_t recent_count;
 	uint32_t off_count; /* in a row */
 	double rate; /* steps/s, the newest; 0: none */
-	struct seen consumed; /* at the step before */
+	double even_rate; /* the mean of the last ten or so, each counting less than the next */
+	struct seen samples, tokens; /* the sums printed last */
 	double batch; /* consumed samples a step; 0: not known */
+	double token_batch; /* the same of tokens */
 	/* The line being read. */
 	bool has_step;
 	bool has_sifted;
@@ -62,9 +68,9 @@ static void forget_pace(struct derive *derive)
 {
 	derive->has_mark = false;
 	derive->recent_count = derive->off_count = 0;
-	derive->rate = 0;
-	derive->batch = 0;
-	derive->consumed.is_any = false;
+	derive->rate = derive->even_rate = 0;
+	derive->batch = derive->token_batch = 0;
+	derive->samples.is_any = derive->tokens.is_any = false;
 }
 
 void derive_see(struct derive *derive, enum measure measure, double factor, uint32_t series, const struct point *point)
@@ -168,16 +174,14 @@ static bool find_pace(struct derive *derive, const struct point *point, bool is_
 	return pace_by_time(derive, point);
 }
 
-/* Samples a step, from their printed sum: right also while the batch grows. */
-static void find_batch(struct derive *derive)
+/* What a step consumes, from its printed sum: right also while the batch grows. */
+static void find_increment(const struct seen *now, struct seen *last, double *each)
 {
-	const struct seen *now = fresh(derive, MEASURE_CONSUMED_SAMPLES);
-
-	if (!now || now->step != derive->step)
+	if (!now->is_any || !isfinite(now->value) || (last->is_any && now->step == last->step))
 		return;
-	if (derive->consumed.is_any && now->step > derive->consumed.step && now->value > derive->consumed.value)
-		derive->batch = (now->value - derive->consumed.value) / (double)(now->step - derive->consumed.step);
-	derive->consumed = *now;
+	if (last->is_any && now->step > last->step && now->value > last->value)
+		*each = (now->value - last->value) / (double)(now->step - last->step);
+	*last = *now;
 }
 
 /* ---- what follows ---- */
@@ -201,6 +205,8 @@ static double tokens_a_step(const struct derive *derive, const struct inputs *in
 {
 	double length = inputs->items[INPUT_SEQUENCE_LENGTH].value;
 
+	if (derive->token_batch > 0)
+		return derive->token_batch;
 	if (derive->batch > 0 && length > 0)
 		return derive->batch * length;
 	return inputs->items[INPUT_TOKENS_PER_STEP].value;
@@ -280,21 +286,30 @@ static void begin_step(struct derive *derive)
 }
 
 size_t derive_line(
-	struct derive *derive, const struct inputs *inputs, bool is_timed, struct derived_point out[DERIVED_COUNT])
+	struct derive *derive, const struct inputs *inputs, int64_t arrival_ms, struct derived_point out[DERIVED_COUNT])
 {
 	struct emission emission = {out, 0, &derive->point};
 
 	if (derive->has_sifted)
 		derive_kept(derive, &emission);
+	size_t sifted = emission.count;
 	if (derive->has_step) {
 		begin_step(derive);
-		bool has_pace = find_pace(derive, &derive->point, is_timed);
-		find_batch(derive);
+		bool has_pace = find_pace(derive, &derive->point, derive->point.ts_ms != arrival_ms);
+		if (has_pace)
+			derive->even_rate +=
+				(derive->rate - derive->even_rate) * (derive->even_rate > 0 ? EVEN_SHARE : 1);
+		find_increment(&derive->seen[MEASURE_CONSUMED_SAMPLES], &derive->samples, &derive->batch);
+		find_increment(&derive->seen[MEASURE_TOKENS], &derive->tokens, &derive->token_batch);
 		if (has_pace && !derive->seen[MEASURE_STEPS_PER_SECOND].is_any)
 			emit(&emission, DERIVED_STEPS_PER_SECOND, derive->rate);
 		derive_tokens(derive, inputs, &emission);
 		double rate = derive_token_rates(derive, inputs, has_pace, &emission);
 		derive_efficiency(derive, inputs, rate, &emission);
+		if (derive->settled < SETTLED) {
+			derive->settled++;
+			emission.count = sifted;
+		}
 	}
 	derive->has_step = derive->has_sifted = false;
 	return emission.count;
@@ -305,7 +320,7 @@ struct progress derive_progress(const struct derive *derive)
 	const struct seen *epoch = &derive->seen[MEASURE_EPOCH];
 	bool has_epoch = epoch->is_any && epoch->step == derive->step && epoch->value > 0;
 
-	return (struct progress){derive->step, derive->ts_ms, derive->rate, has_epoch ? epoch->value : 0};
+	return (struct progress){derive->step, derive->ts_ms, derive->even_rate, has_epoch ? epoch->value : 0};
 }
 
 /* ---- as bytes: between two lines ---- */
@@ -337,6 +352,7 @@ void derive_pack(const struct derive *derive, struct buf *out)
 	for (size_t i = 0; i < MEASURE_COUNT; i++)
 		pack_seen(&derive->seen[i], out);
 	pack_u64(out, derive->has_leading);
+	pack_u64(out, derive->settled);
 	pack_u64(out, derive->leading);
 	pack_i64(out, derive->step);
 	pack_i64(out, derive->step_before);
@@ -351,8 +367,11 @@ void derive_pack(const struct derive *derive, struct buf *out)
 		pack_double(out, derive->recent[i]);
 	pack_u64(out, derive->off_count);
 	pack_double(out, derive->rate);
-	pack_seen(&derive->consumed, out);
+	pack_double(out, derive->even_rate);
+	pack_seen(&derive->samples, out);
+	pack_seen(&derive->tokens, out);
 	pack_double(out, derive->batch);
+	pack_double(out, derive->token_batch);
 }
 
 enum status derive_unpack(struct derive **out, struct unpacker *in, struct error *err)
@@ -365,6 +384,8 @@ enum status derive_unpack(struct derive **out, struct unpacker *in, struct error
 	for (size_t i = 0; i < measures && i < MEASURE_COUNT; i++)
 		derive->seen[i] = unpack_seen(in);
 	derive->has_leading = unpack_u64(in) != 0;
+	uint64_t settled = unpack_u64(in);
+	derive->settled = (uint32_t)settled;
 	derive->leading = (uint32_t)unpack_u64(in);
 	derive->step = unpack_i64(in);
 	derive->step_before = unpack_i64(in);
@@ -380,10 +401,13 @@ enum status derive_unpack(struct derive **out, struct unpacker *in, struct error
 		derive->recent[i] = unpack_double(in);
 	derive->off_count = (uint32_t)unpack_u64(in);
 	derive->rate = unpack_double(in);
-	derive->consumed = unpack_seen(in);
+	derive->even_rate = unpack_double(in);
+	derive->samples = unpack_seen(in);
+	derive->tokens = unpack_seen(in);
 	derive->batch = unpack_double(in);
-	if (in->has_failed || version != VERSION || measures > MEASURE_COUNT || recent >= 2 * RECENT ||
-		derive->off_count >= OFF_MAX)
+	derive->token_batch = unpack_double(in);
+	if (in->has_failed || version != VERSION || measures > MEASURE_COUNT || settled > SETTLED ||
+		recent >= 2 * RECENT || derive->off_count >= OFF_MAX)
 		return error_set(err, ERR_INVALID, "the state of derived metrics is damaged");
 	*out = derive;
 	derive = NULL;

@@ -5,6 +5,7 @@
  * Ownership: new/free. Threads: one at a time. Pure: time is the points' own, and the same points give the same.
  *
  * The leading series is the stream's first of role loss; at each of its steps each derived metric gets at most one point.
+ * Nothing is derived at its first two steps: by then the log has said what it says itself.
  *   steps/s    one divided by the step time, where the log prints that; else steps by log time between two points of the
  *              leading series, at least 1 s apart (10 s where times have no milliseconds), of one attempt, both with a
  *              time out of the line or the protocol. A pace more than 3 times off the usual one (median of the last 5) is
@@ -76,15 +77,15 @@ struct derived_point {
 };
 /* True when derive_line would have a use for the inputs. */
 bool derive_has_step(const struct derive *derive);
-/* After the line's last point: what follows from it; at most DERIVED_COUNT. is_timed: its points' time is not their arrival's. */
-size_t derive_line(
-	struct derive *derive, const struct inputs *inputs, bool is_timed, struct derived_point out[DERIVED_COUNT]);
+/* After the line's last point: what follows from it; at most DERIVED_COUNT. Points at arrival_ms have no log time. */
+size_t derive_line(struct derive *derive, const struct inputs *inputs, int64_t arrival_ms,
+	struct derived_point out[DERIVED_COUNT]);
 
 /* How far the stream is. */
 struct progress {
 	int64_t step; /* of the leading series; -1: none yet */
 	int64_t ts_ms;
-	double steps_per_second; /* 0: not known */
+	double steps_per_second; /* over the last steps; 0: not known */
 	double epoch; /* printed; 0: not known */
 };
 struct progress derive_progress(const struct derive *derive);

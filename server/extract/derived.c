@@ -15,7 +15,7 @@ static const struct {
 		"consumed samples * sequence_length where the log prints them, else step * tokens_per_step",
 		1 << INPUT_TOKENS_PER_STEP | 1 << INPUT_GLOBAL_BATCH | 1 << INPUT_SEQUENCE_LENGTH},
 	[DERIVED_TOKENS_PER_SECOND] = {"derived:tokens_per_second", "tokens/s", ROLE_THROUGHPUT, 1,
-		"steps/s * tokens_per_step; or printed tokens/s of a device * devices",
+		"steps/s * tokens_per_step (by the log's consumed tokens or samples where it prints them); or printed tokens/s of a device * devices",
 		1 << INPUT_TOKENS_PER_STEP | 1 << INPUT_GLOBAL_BATCH | 1 << INPUT_SEQUENCE_LENGTH | 1 << INPUT_DEVICES},
 	[DERIVED_TOKENS_PER_SECOND_PER_DEVICE] = {"derived:tokens_per_second_per_device", "tokens/s/device",
 		ROLE_THROUGHPUT, 1, "tokens/s / devices",
@@ -93,6 +93,9 @@ static struct span last_part(struct span metric)
 	return metric;
 }
 
+static const char token_sums[] =
+	"consumed_tokens total_tokens tokens_seen num_tokens num_input_tokens_seen tokens n_tokens";
+
 static enum measure measure_of_throughput(struct span metric, struct span unit)
 {
 	bool is_each = says(metric, "device per_gpu per_chip /gpu/") || says(unit, "/device /gpu /GPU /chip");
@@ -105,11 +108,14 @@ static enum measure measure_of_throughput(struct span metric, struct span unit)
 		return MEASURE_STEPS_PER_SECOND;
 	if (unit.len)
 		return MEASURE_NONE;
-	if (says(metric, "tflop TFLOP"))
+	struct span name = last_part(metric);
+	if (is_one_of(name, token_sums))
+		return MEASURE_TOKENS; /* throughput/total_tokens */
+	if (is_one_of(name, "tflops tflops_per_gpu tflops_per_second tflops_per_second_per_device"))
 		return MEASURE_TFLOPS;
-	if (says(metric, "token tok_"))
+	if (is_one_of(name, "tokens_per_second tokens_per_sec tokens_per_s tok_per_sec tps"))
 		return is_each ? MEASURE_TOKENS_PER_SECOND_PER_DEVICE : MEASURE_TOKENS_PER_SECOND;
-	return is_one_of(last_part(metric), "steps_per_second train_steps_per_second steps_per_sec it_per_s")
+	return is_one_of(name, "steps_per_second train_steps_per_second steps_per_sec it_per_s")
 		       ? MEASURE_STEPS_PER_SECOND
 		       : MEASURE_NONE;
 }
@@ -131,8 +137,7 @@ static enum measure measure_of_other(struct span metric, struct span unit)
 
 	if (says(unit, "TFLOP"))
 		return MEASURE_TFLOPS;
-	if (is_one_of(
-		    name, "consumed_tokens total_tokens tokens_seen num_tokens num_input_tokens_seen tokens n_tokens"))
+	if (is_one_of(name, token_sums))
 		return MEASURE_TOKENS;
 	if (is_one_of(name, "consumed_samples"))
 		return MEASURE_CONSUMED_SAMPLES;

@@ -110,6 +110,9 @@ bool extractor_is_undecided(const struct extractor *extractor); /* an attempt is
 uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
 /* Steps at which the attempts opened: attempt i + 1 at starts[i]. */
 size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts);
+bool extractor_has_steps(const struct extractor *extractor); /* a line has said one */
+/* The last one of a run, as said beside a step ("12/500"): of the loss, or of a progress bar. 0: not said since the start. */
+int64_t extractor_total(const struct extractor *extractor);
 int extractor_preset(const struct extractor *extractor); /* -1: none (yet) */
 /* Why that one: "matched 12 of the first 40 lines: 'iteration …'"; nothing is appended when there is none. */
 void extractor_preset_reason(const struct extractor *extractor, struct buf *out);

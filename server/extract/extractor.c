@@ -248,6 +248,16 @@ size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t
 	return extractor->attempts.start_count;
 }
 
+bool extractor_has_steps(const struct extractor *extractor)
+{
+	return extractor->attempts.has_step;
+}
+
+int64_t extractor_total(const struct extractor *extractor)
+{
+	return extractor->said_total;
+}
+
 int extractor_preset(const struct extractor *extractor)
 {
 	return extractor->choice.preset;

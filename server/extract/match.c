@@ -116,6 +116,17 @@ static bool is_side_bar(struct run *run, const struct definition *definition, co
 	return total < run->extractor->largest_total;
 }
 
+/* "12/500", unless the step starts over with each epoch. */
+static void note_total(struct run *run, const struct definition *definition, const struct span *groups)
+{
+	int64_t total;
+
+	if (definition->total_group > 0 && definition->epoch_group < 1 &&
+		(definition->is_bar || definition->shown.role == ROLE_LOSS) &&
+		group_step(groups, definition->total_group, &total))
+		run->extractor->said_total = total;
+}
+
 static bool is_taken(const struct extractor *extractor, struct span text)
 {
 	for (size_t i = 0; i < extractor->found_count; i++)
@@ -155,6 +166,7 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	}
 	found.rank = rank_of(definition, subject, groups);
 	find_step(run, definition, subject, groups, line, &found);
+	note_total(run, definition, groups);
 	if (found.name.len && definition->is_guess && guess_points_needed(found.name, found.has_step) == GUESS_NEVER)
 		return true;
 	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof found))

@@ -407,7 +407,7 @@ static enum status look(struct settings *settings, struct span text, struct erro
 			return settings_take_options(settings, options, err);
 	}
 	look_at_end(settings, text);
-	return OK;
+	return settings_take_said(settings, text, err);
 }
 
 static enum status feed_plain(struct settings *settings, struct span text, struct error *err)

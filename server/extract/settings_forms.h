@@ -20,5 +20,8 @@ enum status settings_take_json(
 /* `--key value --flag --other=value …`, as typed into a shell. */
 enum status settings_take_options(struct settings *settings, struct span options, struct error *err) MUST_CHECK;
 
+/* "number of parameters: 124.44M" and the like. */
+enum status settings_take_said(struct settings *settings, struct span text, struct error *err) MUST_CHECK;
+
 /* Of the opening bracket at text[0]: the length up to and with the one that closes it, 0: it stays open. Knows quotes. */
 size_t settings_bracket_length(struct span text);

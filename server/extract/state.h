@@ -46,6 +46,7 @@ struct extractor {
 	uint64_t step_line; /* where it was seen */
 	int64_t step_ts_ms; /* the time stated or shown there, or NO_TIME */
 	int64_t largest_total; /* of progress bars: a smaller one is not the training's */
+	int64_t said_total; /* of the run's steps; not packed: the next line says it again */
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
 	struct buf name; /* of the series in a match without a name: the last one, "" none */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	TICK_MS = 250,
+	TICK_MS = 50,
 	LOOK_MS = 5000, /* nobody wakes the thread for what a failed read left behind */
 	TELL_MS = 250,
 	GRACE_MS = 6 * 1000, /* longer than a reader may take */

@@ -39,17 +39,19 @@ static enum role role_of(const struct metric_definition *definition, const struc
 	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
 }
 
-static struct series_state *make_series(struct stream_state *stream, const struct metric_definition *definition)
+static struct series_state *make_series(
+	struct stream_state *stream, const struct metric_definition *definition, uint32_t number)
 {
 	struct series_state *series = mem_zeroed(sizeof *series);
 
 	if (!series)
 		return NULL;
-	series->series_id = stream->stream_id << SERIES_BITS | (stream->series_base + (uint32_t)stream->series_count);
+	series->series_id = stream->stream_id << SERIES_BITS | (stream->series_base + number);
 	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
 	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
 	series->role = definition->role;
 	series->higher = definition->higher;
+	series->measure = measure_of(definition->name, definition->role, definition->unit, &series->factor);
 	series->detectors = detector_set_new(definition->role);
 	if (series->metric && series->unit && series->detectors &&
 		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
@@ -59,18 +61,41 @@ static struct series_state *make_series(struct stream_state *stream, const struc
 	return NULL;
 }
 
+static struct series_state *series_by_name(const struct stream_state *stream, struct span name)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (span_equal(span_from(stream->series[i]->metric), name))
+			return stream->series[i];
+	return NULL;
+}
+
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err)
 {
-	*out = NULL;
-	for (size_t i = 0; i < stream->series_count && !*out; i++)
-		if (span_equal(span_from(stream->series[i]->metric), definition->name))
-			*out = stream->series[i];
-	if (*out || stream->series_count >= pipeline->options.max_series_a_stream)
+	size_t count = stream->series_count - stream->derived_count;
+
+	if ((*out = series_by_name(stream, definition->name)) || count >= pipeline->options.max_series_a_stream)
 		return OK;
-	if (!(*out = make_series(stream, definition)))
+	if (!(*out = make_series(stream, definition, (uint32_t)count)))
 		return out_of_memory(err);
 	stream->series[stream->series_count++] = *out;
+	return OK;
+}
+
+enum status consume_find_derived(
+	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err)
+{
+	struct metric_definition definition = derived_definition(derived);
+
+	if ((*out = stream->derived[derived]))
+		return OK;
+	if (!(*out = series_by_name(stream, definition.name))) {
+		if (!(*out = make_series(stream, &definition, SERIES_DERIVED + derived)))
+			return out_of_memory(err);
+		stream->series[stream->series_count++] = *out;
+		stream->derived_count++;
+	}
+	stream->derived[derived] = *out;
 	return OK;
 }
 
@@ -207,9 +232,15 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	for (size_t i = 0; i < found->count; i++) {
 		series = NULL;
 		TRY(find_series(pipeline, stream, definitions, found->items[i].series, &series, err));
-		if (series)
-			TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+		if (!series)
+			continue;
+		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+		if (series->measure != MEASURE_NONE && extractor_has_steps(stream->extractor))
+			derive_see(stream->derive, series->measure, series->factor, series->series_id,
+				&found->items[i].point);
 	}
+	if (derive_has_step(stream->derive))
+		TRY(consume_derived(pipeline, stream, arrival_ms, err));
 	if (extractor_take_revision(stream->extractor, &line, &from, &to))
 		apply_revision(stream, line, from, to);
 	else if (extractor_attempt(stream->extractor) != attempt_before)
@@ -251,7 +282,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
-		struct extract_line input = {line.text, ts_ms, number};
+		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
+		struct extract_line input = {line.text, is_timed ? ts_ms : NO_TIME, number};
 
 		if (stream->settings)
 			TRY(consume_settings(stream, line.text, number, err));

@@ -52,6 +52,7 @@ void stream_state_free(struct stream_state *stream)
 	definitions_unref(stream->own_definitions);
 	said_list_free(stream->said);
 	settings_free(stream->settings);
+	derive_free(stream->derive);
 	buf_done(&stream->live_lines);
 	pthread_mutex_destroy(&stream->mutex);
 	mem_free(stream->name);
@@ -73,7 +74,8 @@ struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id,
 	stream->host = mem_copy_bytes(host.ptr, host.len);
 	stream->extractor = extractor_new();
 	stream->settings = settings_new();
-	if (!stream->name || !stream->host || !stream->extractor || !stream->settings) {
+	stream->derive = derive_new();
+	if (!stream->name || !stream->host || !stream->extractor || !stream->settings || !stream->derive) {
 		stream_state_free(stream);
 		return NULL;
 	}

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "detect/detector.h"
+#include "extract/derive.h"
 #include "extract/extract.h"
 #include "extract/settings.h"
 #include "model/point.h"
@@ -44,6 +45,8 @@ struct series_state { /* lock */
 	char *unit;
 	enum role role;
 	int higher;
+	enum measure measure; /* of what derived metrics are made */
+	double factor; /* to its base unit */
 	struct summary summary;
 	int64_t min_step, max_step, min_ms, max_ms;
 	uint64_t sealed_points; /* ordinal of tail[0] */
@@ -87,6 +90,9 @@ struct stream_state {
 	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
 	size_t series_count, series_cap;
+	struct derive *derive;
+	struct series_state *derived[DERIVED_COUNT]; /* among `series`; NULL: none yet, or not looked up */
+	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */
 	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
 	size_t number_count, number_cap;
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them */
@@ -151,6 +157,8 @@ struct stream_state *job_stream_at(struct job_state *job, size_t index); /* NULL
 struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id);
 
 void series_state_free(struct series_state *series);
+/* By its number, so that the series of the log have the same ones however much could be derived. */
+bool series_is_derived(uint32_t series_id);
 
 /* The publisher's list. */
 void directory_mark_dirty(struct directory *directory, struct stream_state *stream); /* counts a reference on the job */

@@ -14,8 +14,12 @@
 #include "store/chunk.h"
 #include "store/journal_record.h"
 
-/* A stream has 1 << SERIES_BITS numbers for its series: one half for those that are shown, the other for a back-fill's. */
-enum { EXTRACT_THREADS_MAX = 64, SERIES_BITS = 12, SERIES_HALF = 1 << (SERIES_BITS - 1), PACKERS_MAX = 4 };
+enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4 };
+/*
+ * A stream has 1 << SERIES_BITS numbers for its series: one half for those that are shown, the other for a back-fill's; in each
+ * the last ones are those of derived metrics.
+ */
+enum { SERIES_BITS = 12, SERIES_HALF = 1 << (SERIES_BITS - 1), SERIES_DERIVED = SERIES_HALF - 16 };
 
 /* One commit on its way through the consumers. */
 struct group {
@@ -69,6 +73,7 @@ struct pipeline {
 	struct pipeline_options options;
 	struct directory *directory;
 	struct definition_set *presets;
+	struct devices *devices;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */
@@ -154,11 +159,16 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 /* Under the stream's lock. *out NULL: there is none, and there may be no more. */
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
+enum status consume_find_derived(
+	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 /* ---- consume_settings.c: what a line says of the job's settings, under the stream's lock ---- */
 enum status consume_settings(
 	struct stream_state *stream, struct span text, uint64_t number, struct error *err) MUST_CHECK;
+/* ---- consume_derived.c: what follows from the line whose points were consumed, under the stream's lock ---- */
+enum status consume_derived(
+	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err) MUST_CHECK;
 /* ---- consume_points.c: a slice of points that were sent as such, under the stream's lock ---- */
 enum status consume_points(struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice,
 	struct error *err) MUST_CHECK;
@@ -166,6 +176,9 @@ void *extract_run(void *worker);
 void group_unref(struct pipeline *pipeline, struct group *group);
 /* Everything up to this number was extracted. */
 uint64_t pipeline_extracted_seq(struct pipeline *pipeline);
+
+/* ---- derivation.c: total_from lives as long as the job ---- */
+void pipeline_find_progress(struct job_state *job, struct job_progress *out);
 
 /* ---- incidents.c: hand-over of what detectors said to the writer; under the stream's lock ---- */
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,

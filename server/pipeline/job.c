@@ -1,6 +1,7 @@
 /* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
 #include "pipeline/internal.h"
 
+#include "base/log.h"
 #include "base/secret.h"
 
 #include <ctype.h>
@@ -166,6 +167,9 @@ static void apply_creation(void *context)
 	struct job_state *job = directory_peek_id(creation->pipeline->directory, creation->job_id);
 
 	if (job) {
+		struct error err;
+		if (job_settings_state(job->settings, creation->pipeline->devices, creation->row.document, &err) != OK)
+			log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 		job->generation = creation->generation;
 		atomic_store(&job->is_row_dirty, true);
 	}

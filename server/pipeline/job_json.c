@@ -28,6 +28,22 @@ static void write_metric(const struct summary_row *row, struct json_writer *w)
 	json_object_end(w);
 }
 
+/* eta_ms: Unix time of the last step, at the pace of the last ones. A job that has ended has none. */
+static enum status write_progress(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
+{
+	struct job_progress progress;
+
+	TRY(store_read_progress(reader, arena, row->job_id, &progress, err));
+	if (!progress.total_steps)
+		return OK;
+	json_put_i64(w, "total_steps", progress.total_steps);
+	json_put_span(w, "total_steps_from", progress.total_from);
+	if (progress.eta_ms && !row->ended_ms)
+		json_put_i64(w, "eta_ms", progress.eta_ms);
+	return OK;
+}
+
 static enum status write_figures(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err)
 {
@@ -43,6 +59,7 @@ static enum status write_figures(struct store_reader *reader, struct arena *aren
 	if (counts.last_line_ms)
 		json_put_i64(w, "last_line_ms", counts.last_line_ms);
 	json_put_i64(w, "open_incidents", (int64_t)open);
+	TRY(write_progress(reader, arena, row, w, err));
 	json_key(w, "metrics");
 	json_array(w);
 	for (size_t i = 0; i < count; i++)

@@ -43,6 +43,7 @@ struct flush {
 	size_t count, cap;
 	struct setting_row *settings; /* that are not in the store yet */
 	size_t setting_count, setting_end;
+	struct job_progress progress;
 };
 
 struct flushes {
@@ -124,6 +125,8 @@ static enum status write_flushes(void *context, struct store_tx *tx, struct erro
 			continue;
 		TRY(store_put_summaries(tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));
 		TRY(store_add_settings(tx, flush->job->job_id, flush->settings, flush->setting_count, err));
+		if (flush->progress.total_steps)
+			TRY(store_put_progress(tx, flush->job->job_id, &flush->progress, err));
 	}
 	return OK;
 }
@@ -141,6 +144,7 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
 	TRY(job_settings_unwritten(
 		flush->job->settings, names, &flush->settings, &flush->setting_count, &flush->setting_end, err));
+	pipeline_find_progress(flush->job, &flush->progress);
 	return fold_job(flush, names, &view, err);
 }
 

@@ -47,6 +47,7 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pipeline->zstd = zstd_new();
 	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(devices_new(&pipeline->devices, pipeline->options.devices, err));
 	return definition_presets_new(&pipeline->presets, pipeline->options.presets, err);
 }
 
@@ -169,6 +170,7 @@ void pipeline_free(struct pipeline *pipeline)
 	queue_free(pipeline->queue);
 	directory_free(pipeline->directory);
 	definition_set_free(pipeline->presets);
+	devices_free(pipeline->devices);
 	zstd_free(pipeline->zstd);
 	while (pipeline->packer_count)
 		zstd_free(pipeline->packers[--pipeline->packer_count]);

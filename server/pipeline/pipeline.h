@@ -24,6 +24,7 @@ struct pipeline_options {
 	struct store *store;
 	struct hub *hub;
 	struct span presets; /* presets.json */
+	struct span devices; /* devices.json */
 	size_t queue_items; /* batches that may wait for the writer */
 	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
@@ -284,6 +285,13 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
 		const struct point *point, int64_t x, struct error *err),
 	void *context, struct error *err) MUST_CHECK;
+
+/* What the derived metrics of a job are made from; pipeline_write_derivation says it of one, into its object: "derived":{"formula",
+ * "inputs":{NAME:{"value","from"}}}; nothing of a metric that the log prints. */
+struct inputs;
+enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
+void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
 
 /* A row of the jobs list, as the API and the live events show it. */
 enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row,

@@ -253,7 +253,7 @@ static size_t count_refused(const struct plan *plan, struct stream_state *stream
 	size_t most = plan->pipeline->options.max_series_a_stream, refused = 0;
 
 	pthread_mutex_lock(&stream->mutex);
-	size_t count = stream->series_count;
+	size_t count = stream->series_count - stream->derived_count;
 	for (size_t i = 0; count + part->series_count > most && i < part->series_count; i++) {
 		bool is_known = false;
 		for (size_t j = 0; j < stream->series_count && !is_known; j++)

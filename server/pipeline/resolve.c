@@ -61,14 +61,15 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 	return *out ? OK : out_of_memory(err);
 }
 
-static enum status load_job(
-	struct store_reader *reader, const struct job_row *row, struct job_state **out, struct error *err)
+static enum status load_job(struct pipeline *pipeline, struct store_reader *reader, const struct job_row *row,
+	struct job_state **out, struct error *err)
 {
 	AUTO(job_state) job = job_state_new(row);
 
 	if (!job)
 		return out_of_memory(err);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));
+	TRY(job_settings_state(job->settings, pipeline->devices, row->document, err));
 	*out = job;
 	job = NULL;
 	return OK;
@@ -94,7 +95,7 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 		return make_job(tx, name, team, now_ms, out, err);
 	TRY(status);
 	TRY(check_team(row.team, name, team, err));
-	return load_job(store_tx_reader(tx), &row, out, err);
+	return load_job(pipeline, store_tx_reader(tx), &row, out, err);
 }
 
 static void adopt_row(struct stream_state *stream, const struct stream_row *row)
@@ -177,7 +178,7 @@ static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader
 		return OK;
 	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
 	struct job_state *job;
-	TRY(load_job(reader, &row, &job, err));
+	TRY(load_job(pipeline, reader, &row, &job, err));
 	if (!directory_add(pipeline->directory, job)) {
 		job_unref(job);
 		return out_of_memory(err);

@@ -337,15 +337,23 @@ enum status shadow_finish(struct backfill *backfill, struct shadow *shadow, stru
 
 /* ---- the change: on the writer's thread ---- */
 
+static struct series_state *series_of(const struct stream_state *state, uint32_t series_id)
+{
+	for (size_t i = 0; i < state->series_count; i++)
+		if (state->series[i]->series_id == series_id)
+			return state->series[i];
+	return NULL;
+}
+
 /* Its series may have no row yet: all of its points may be in the journal. */
 static enum status write_incident(const struct stream_state *state, const struct dead_series *old,
 	struct said_incident *said, struct store_tx *tx, struct error *err)
 {
-	uint32_t at = said->series_id & (SERIES_HALF - 1);
+	const struct series_state *series = series_of(state, said->series_id);
 
-	if (at >= state->series_count)
-		return error_set(err, ERR_INTERNAL, "an incident is of series %u, which there is not", at);
-	const struct series_state *series = state->series[at];
+	if (!series)
+		return error_set(err, ERR_INTERNAL, "an incident is of series %u, which there is not",
+			(unsigned)said->series_id);
 	struct series_row row = {.job_id = old->job_id,
 		.series_id = series->series_id,
 		.stream_id = state->stream_id,
@@ -397,6 +405,10 @@ static void swap_derived(struct stream_state *a, struct stream_state *b)
 	SWAP(a->number_cap, b->number_cap);
 	SWAP(a->generation, b->generation);
 	SWAP(a->series_base, b->series_base);
+	SWAP(a->derive, b->derive);
+	SWAP(a->derived_count, b->derived_count);
+	for (size_t i = 0; i < DERIVED_COUNT; i++)
+		SWAP(a->derived[i], b->derived[i]);
 }
 
 void shadow_swap(struct backfill *backfill, struct shadow *shadow)
@@ -412,10 +424,9 @@ void shadow_swap(struct backfill *backfill, struct shadow *shadow)
 		stream->series[i]->published = stream->series[i]->sealed_points + stream->series[i]->tail_count;
 	for (size_t i = 0; i < state->said->count; i++) { /* said since the transaction was put together */
 		const struct said_incident *item = &state->said->items[i];
-		uint32_t at = item->series_id & (SERIES_HALF - 1);
-		if (!item->is_written && at < stream->series_count &&
-			incidents_hand_over(backfill->pipeline, stream, stream->series[at], &item->incident, &err) !=
-				OK)
+		struct series_state *series = series_of(stream, item->series_id);
+		if (!item->is_written && series &&
+			incidents_hand_over(backfill->pipeline, stream, series, &item->incident, &err) != OK)
 			log_line(LOG_ERROR, "incident_failed", "job=\"%s\" error=\"%s\"", stream->job->name, err.text);
 	}
 	pthread_mutex_unlock(&state->mutex);

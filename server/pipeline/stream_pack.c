@@ -1,7 +1,7 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors, reader of settings). Format number 3; 2 had no reason for the preset, no base of the
- * series' numbers and no reader of settings, 1 no number of points sent either.
+ * consumers need (extractor, detectors, reader of settings, derived metrics). Format number 3; 2 had no reason for the preset,
+ * no base of the series' numbers, no settings and nothing derived, 1 no number of points sent either.
  */
 #include "pipeline/internal.h"
 
@@ -112,6 +112,7 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	pack_u64(out, stream->settings != NULL);
 	if (stream->settings)
 		settings_pack(stream->settings, out);
+	derive_pack(stream->derive, out);
 }
 
 static enum role unpack_role(struct unpacker *in)
@@ -224,6 +225,8 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 	series->max_ms = view.max_ms;
 	series->sealed_points = series->published = view.sealed_points;
 	series->needs_summary = needs_summary;
+	series->measure = measure_of(view.metric, view.role, view.unit, &series->factor);
+	stream->derived_count += series_is_derived(view.series_id);
 	return series->metric && series->unit ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
@@ -232,6 +235,13 @@ static enum status restore_settings(struct stream_state *stream, struct unpacker
 	settings_free(stream->settings);
 	stream->settings = NULL;
 	return unpack_u64(in) ? settings_unpack(&stream->settings, in, err) : OK;
+}
+
+static enum status restore_derive(struct stream_state *stream, struct unpacker *in, struct error *err)
+{
+	derive_free(stream->derive);
+	stream->derive = NULL;
+	return derive_unpack(&stream->derive, in, err);
 }
 
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err)
@@ -260,5 +270,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 		TRY(detector_set_unpack(&stream->series[i]->detectors, stream->series[i]->role, &in, err));
 	if (format > FORMAT_BEFORE)
 		TRY(restore_settings(stream, &in, err));
+	if (format > FORMAT_BEFORE)
+		TRY(restore_derive(stream, &in, err));
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

@@ -174,6 +174,17 @@ enum status store_add_settings(struct store_tx *tx, int64_t job_id, const struct
 enum status store_read_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct setting_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
 
+/* How far a job is: of its last step, and when that will be. */
+struct job_progress {
+	int64_t total_steps; /* 0: not known, as below */
+	struct span total_from;
+	int64_t eta_ms;
+};
+enum status store_put_progress(
+	struct store_tx *tx, int64_t job_id, const struct job_progress *progress, struct error *err) MUST_CHECK;
+enum status store_read_progress(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct job_progress *out, struct error *err) MUST_CHECK; /* zeroes: none */
+
 /* What a page of jobs shows, per metric, folded over streams; flushed from RAM. */
 struct summary_row {
 	struct span metric;

@@ -163,6 +163,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM transitions WHERE job_id = ?",
 		"DELETE FROM attributes WHERE job_id = ?",
 		"DELETE FROM job_settings WHERE job_id = ?",
+		"DELETE FROM job_progress WHERE job_id = ?",
 		"DELETE FROM job_retention WHERE job_id = ?",
 		"DELETE FROM expired_text WHERE job_id = ?",
 		"DELETE FROM backfills WHERE job_id = ?",

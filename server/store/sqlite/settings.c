@@ -59,3 +59,39 @@ enum status store_read_settings(struct store_reader *reader, struct arena *arena
 	*out = rows;
 	return OK;
 }
+
+enum status store_put_progress(
+	struct store_tx *tx, int64_t job_id, const struct job_progress *progress, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO job_progress (job_id, total_steps, total_from, eta_ms) VALUES (?,?,?,?) ON CONFLICT (job_id)"
+		" DO UPDATE SET total_steps = excluded.total_steps, total_from = excluded.total_from,"
+		" eta_ms = excluded.eta_ms",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, progress->total_steps);
+	bind_text(&s, progress->total_from);
+	bind_i64(&s, progress->eta_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_read_progress(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_progress *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = (struct job_progress){.total_from = SPAN("")};
+	TRY(statement_open(
+		&s, reader, "SELECT total_steps, total_from, eta_ms FROM job_progress WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return OK;
+	out->total_steps = column_i64(&s);
+	out->total_from = column_span(&s, arena);
+	out->eta_ms = column_i64(&s);
+	return statement_check(&s, err);
+}

@@ -9,7 +9,7 @@
 {"crash/visdet_modulenotfound.log", "-", NULL, 0, 0, 0, 0, 1},
 {"csv/olmo_provenance.log", "csv", "loss", 12, 1010, 0, 0, 1},
 {"deepspeed-chat/dpo_opt350m.log", "deepspeed", "train:throughput", 10, 235, 50.86885, 46.81642, 1},
-{"deepspeed-chat/sft_opt1.3b.log", "deepspeed", "train:throughput", 6, 736, 171.979, 171.463, 1},
+{"deepspeed-chat/sft_opt1.3b.log", "deepspeed", "train:throughput", 7, 736, 171.979, 171.463, 1},
 {"detectron2/gdp_objdetect_restarts.log", "-", NULL, 0, 0, 0, 0, 1},
 {"gluoncv-detection/centernet_voc.log", "gluoncv-detection", "train:WHL1", 6, 3570, 4.125, 0.263, 1},
 {"gluoncv-detection/faster_rcnn.log", "gluoncv-detection", "train:RPN_Conf", 10, 3796, 0.335, 0.067, 1},

@@ -146,14 +146,21 @@ struct rig {
 	struct derived_point out[DERIVED_COUNT];
 	size_t count;
 	bool is_untimed;
+	int64_t ts_ms;
 	uint32_t attempt;
 };
 
+/* Past the first two steps, in an attempt before. */
 static struct rig rig_new(void)
 {
 	struct rig rig = {.derive = derive_new(), .attempt = 1};
+	struct point point = {.value = 1};
 
 	CHECK(rig.derive);
+	for (int i = 0; i < 2; i++, point.step++) {
+		derive_see(rig.derive, MEASURE_LOSS, 1, MEASURE_LOSS, &point);
+		CHECK_INT(derive_line(rig.derive, &rig.inputs, INT64_MIN, rig.out), 0);
+	}
 	return rig;
 }
 
@@ -161,13 +168,14 @@ static void see(struct rig *rig, enum measure measure, int64_t step, int64_t ts_
 {
 	struct point point = {step, ts_ms, value, (uint64_t)step, rig->attempt, 0};
 
+	rig->ts_ms = ts_ms;
 	derive_see(rig->derive, measure, 1, (uint32_t)measure, &point);
 }
 
 static void end_line(struct rig *rig)
 {
 	CHECK(derive_has_step(rig->derive));
-	rig->count = derive_line(rig->derive, &rig->inputs, !rig->is_untimed, rig->out);
+	rig->count = derive_line(rig->derive, &rig->inputs, rig->is_untimed ? rig->ts_ms : INT64_MIN, rig->out);
 }
 
 static void loss(struct rig *rig, int64_t step, int64_t ts_ms)
@@ -254,6 +262,20 @@ TEST(consumed_samples_count_tokens_while_the_batch_grows)
 	loss(&rig, 20, 0);
 	CHECK_DOUBLE(got(&rig, DERIVED_TOKENS), 3000);
 	CHECK_DOUBLE(got(&rig, DERIVED_TOKENS_PER_SECOND), 100); /* 20 samples of 10 tokens in 2 s */
+	derive_free(rig.derive);
+}
+
+TEST(consumed_tokens_tell_what_a_step_takes)
+{
+	struct rig rig = rig_new();
+
+	for (int64_t i = 1; i <= 3; i++) {
+		see(&rig, MEASURE_STEP_TIME, i, 0, 2);
+		loss(&rig, i, 0);
+		see(&rig, MEASURE_TOKENS, i, 0, 500.0 * (double)i); /* behind the loss, in a line of its own */
+	}
+	CHECK_DOUBLE(got(&rig, DERIVED_TOKENS_PER_SECOND), 250);
+	CHECK(isnan(got(&rig, DERIVED_TOKENS)));
 	derive_free(rig.derive);
 }
 
@@ -355,12 +377,9 @@ TEST(the_first_loss_leads_and_others_follow)
 	struct rig rig = rig_new();
 	struct point point = {.step = 1, .attempt = 1};
 
-	derive_see(rig.derive, MEASURE_LOSS, 1, 7, &point);
-	CHECK_INT(derive_line(rig.derive, &rig.inputs, true, rig.out), 0);
-	point.step = 2;
-	derive_see(rig.derive, MEASURE_LOSS, 1, 8, &point);
+	derive_see(rig.derive, MEASURE_LOSS, 1, MEASURE_LOSS + 1, &point);
 	CHECK(!derive_has_step(rig.derive));
-	derive_see(rig.derive, MEASURE_LOSS, 1, 7, &point);
+	derive_see(rig.derive, MEASURE_LOSS, 1, MEASURE_LOSS, &point);
 	CHECK(derive_has_step(rig.derive));
 	derive_free(rig.derive);
 }
@@ -449,6 +468,8 @@ TEST(printed_metrics_are_known_by_role_and_unit)
 		{"throughput/device/tokens_per_second", ROLE_THROUGHPUT, "", MEASURE_TOKENS_PER_SECOND_PER_DEVICE, 1},
 		{"train:throughput", ROLE_THROUGHPUT, "samples/s", MEASURE_NONE, 1},
 		{"train:steps_per_second", ROLE_THROUGHPUT, "steps/s", MEASURE_STEPS_PER_SECOND, 1},
+		{"throughput/total_tokens", ROLE_THROUGHPUT, "", MEASURE_TOKENS, 1},
+		{"throughput/total_training_Gflops", ROLE_THROUGHPUT, "", MEASURE_NONE, 1},
 		{"train:consumed_tokens", ROLE_OTHER, "", MEASURE_TOKENS, 1},
 		{"train:loss{rank=\"3\"}", ROLE_OTHER, "", MEASURE_NONE, 1},
 		{"derived:tokens", ROLE_OTHER, "tokens", MEASURE_NONE, 1},

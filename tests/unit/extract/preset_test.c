@@ -102,12 +102,15 @@ static void feed_behind(struct stream *s, const char *prefix, struct span line)
 }
 
 /* Lines, the step, and {"metric": value, …} of the newest points. Says each mistake and returns how many there are. */
-static int mistakes_of(const char *preset, const struct json *example, const char *prefix)
+static int mistakes_of(
+	const struct definition_set *presets, const char *preset, const struct json *example, const char *prefix)
 {
-	AUTO_DONE(stream) s = preset_stream();
+	struct definition_set *set = NULL;
 	double step = 0, wanted = 0;
 	int mistakes = 0;
 
+	CHECK_OK(definition_set_new(&set, NULL, presets, &err));
+	AUTO_DONE(stream) s = stream_on(set);
 	for (const struct json *line = json_first(json_get(example, "lines")); line; line = json_next(line))
 		feed_behind(&s, prefix, json_string_of(line));
 	const char *chosen = preset_of(&s);
@@ -141,6 +144,7 @@ static bool has_line_of_numbers(const struct json *example)
 
 static int mistakes_behind(const char *prefix)
 {
+	AUTO(definition_set) presets = shipped_presets();
 	AUTO(json) document = NULL;
 	size_t len = 0, count = 0;
 	int mistakes = 0;
@@ -155,7 +159,7 @@ static int mistakes_behind(const char *prefix)
 		CHECK(json_count(examples) > 0);
 		for (const struct json *example = json_first(examples); example; example = json_next(example), count++)
 			if (*prefix < '0' || *prefix > '9' || !has_line_of_numbers(example))
-				mistakes += mistakes_of(name, example, prefix);
+				mistakes += mistakes_of(presets, name, example, prefix);
 	}
 	CHECK(count >= 120);
 	return mistakes;

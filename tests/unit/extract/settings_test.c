@@ -250,3 +250,21 @@ TEST(what_comes_after_the_start_is_not_looked_at)
 	feed(s, SETTINGS_LINES_MAX, "Namespace(late=1)");
 	CHECK_INT(settings_count(s), 1);
 }
+
+TEST(settings_said_in_a_sentence)
+{
+	static const char *const lines[] = {"number of parameters: 10.65M", "tokens per iteration will be: 491,520",
+		"[INFO|trainer.py:1147] 2021-05-25 06:30:55,249 >>   Total train batch size (w. parallel, distributed & "
+		"accumulation) = 256",
+		"  Total optimization steps = 1,000.", "  Number of trainable parameters = 109,483,778",
+		"num decayed parameter tensors: 26, with 10,690,944 parameters", "number of parameters: many",
+		"Total time: 4", NULL};
+	AUTO(settings) s = settings_of(lines);
+
+	CHECK_SPAN(value_of(s, "num_parameters"), SPAN("10.65M"));
+	CHECK_SPAN(value_of(s, "tokens_per_iteration"), SPAN("491520"));
+	CHECK_SPAN(value_of(s, "total_train_batch_size"), SPAN("256"));
+	CHECK_SPAN(value_of(s, "total_optimization_steps"), SPAN("1000"));
+	CHECK_SPAN(value_of(s, "num_trainable_parameters"), SPAN("109483778"));
+	CHECK_INT(settings_count(s), 5);
+}

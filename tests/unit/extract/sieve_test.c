@@ -6,6 +6,8 @@
 #include "extract/sieve.h"
 #include "helper.h"
 
+#include <math.h>
+
 enum { SETS = 300, LINES = 60, PATTERNS = 24, NESTED_MAX = 3, TEXT_MAX = 1 << 16 };
 
 struct maker {
@@ -161,12 +163,14 @@ static void check_same(struct stream *a, struct stream *b)
 	for (size_t i = 0; i < a->points.count; i++) {
 		CHECK_INT(a->points.items[i].definition, b->points.items[i].definition);
 		CHECK_INT(a->points.items[i].series, b->points.items[i].series);
-		CHECK_DOUBLE(point_at(a, i)->value, point_at(b, i)->value);
+		double value = point_at(a, i)->value;
+		CHECK(isnan(value) ? isnan(point_at(b, i)->value) : point_at(b, i)->value == value);
 		CHECK_INT(point_at(a, i)->step, point_at(b, i)->step);
 		CHECK_INT(point_at(a, i)->line, point_at(b, i)->line);
 		CHECK_INT(point_at(a, i)->attempt, point_at(b, i)->attempt);
 	}
-	for (size_t i = 0; i < definition_set_count(a->set, -1); i++) {
+	CHECK_INT(extractor_preset(a->extractor), extractor_preset(b->extractor));
+	for (size_t i = 0; i < definition_set_count(a->set, extractor_preset(a->extractor)); i++) {
 		CHECK_INT(extractor_health(a->extractor, i).tried, extractor_health(b->extractor, i).tried);
 		CHECK_INT(extractor_health(a->extractor, i).matched, extractor_health(b->extractor, i).matched);
 	}
@@ -199,6 +203,88 @@ TEST(what_the_sieve_holds_back_matches_nothing)
 	CHECK(points > (size_t)SETS * LINES); /* else it proves little */
 	buf_done(&m.pattern);
 	buf_done(&m.sample);
+}
+
+/* The shipped presets, each expression behind "(?-x)". */
+static struct definition_set *searched_presets(struct span source)
+{
+	static const struct span keys[] = {SPAN("\"Regex\": \""), SPAN("\"detect\": \"")};
+	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
+	struct definition_set *set = NULL;
+
+	while (source.len) {
+		size_t taken = 1;
+		for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+			if (span_starts_with(source, keys[i]))
+				taken = keys[i].len;
+		buf_append(&text, source.ptr, taken);
+		if (taken > 1)
+			buf_append_text(&text, "(?-x)");
+		source = span_skip(source, taken);
+	}
+	CHECK_OK(definition_presets_new(&set, buf_span(&text), &err));
+	return set;
+}
+
+/* Under a preset, or (NULL) the one that the lines choose. */
+static struct stream by_preset(const struct definition_set *presets, const char *name)
+{
+	AUTO(json) document = NULL;
+	struct definition_set *set = NULL;
+	char text[128];
+
+	snprintf(text, sizeof text, name ? "[{\"Preset\":\"%s\"}]" : "[]", name);
+	CHECK_OK(json_parse(&document, span_from(text), &err));
+	CHECK_OK(definition_set_new(&set, document, presets, &err));
+	return stream_on(set);
+}
+
+static void append_examples(struct span source, struct buf *out)
+{
+	AUTO(json) document = NULL;
+
+	CHECK_OK(json_parse(&document, source, &err));
+	const struct json *all = json_get(document, "presets");
+	for (const struct json *preset = json_first(all); preset; preset = json_next(preset)) {
+		const struct json *example = json_first(json_get(preset, "examples"));
+		for (; example; example = json_next(example)) {
+			const struct json *line = json_first(json_get(example, "lines"));
+			for (; line; line = json_next(line)) {
+				buf_append_span(out, json_string_of(line));
+				buf_append_char(out, '\n');
+			}
+		}
+	}
+}
+
+static void check_preset(
+	const struct definition_set *presets, const struct definition_set *searched, const char *name, struct span text)
+{
+	AUTO_DONE(stream) a = by_preset(presets, name);
+	AUTO_DONE(stream) b = by_preset(searched, name);
+	struct span line;
+
+	while (span_next(&text, '\n', &line)) {
+		feed_at(&a, line, NO_TIME);
+		feed_at(&b, line, NO_TIME);
+	}
+	CHECK(a.points.count > 0);
+	check_same(&a, &b);
+}
+
+/* Each preset over the lines of all. */
+TEST(what_the_sieve_holds_back_matches_no_preset)
+{
+	size_t len = 0;
+	AUTO_MEM char *source = read_whole("../../../server/data/presets.json", &len);
+	AUTO(definition_set) presets = shipped_presets();
+	AUTO(definition_set) searched = searched_presets(span_of(source, len));
+	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
+
+	append_examples(span_of(source, len), &text);
+	check_preset(presets, searched, NULL, buf_span(&text));
+	for (int i = 0; definition_set_preset_name(presets, i); i++)
+		check_preset(presets, searched, definition_set_preset_name(presets, i), buf_span(&text));
 }
 
 static bool finds(const struct sieve *sieve, const char *text, size_t pattern)

@@ -29,6 +29,7 @@ static void rig_open(struct rig *rig)
 		.path = rig->path, .wal_bytes = 64 << 20, .writer_cache_bytes = 1 << 20, .reader_cache_bytes = 1 << 20};
 	struct hub_options hub = {1 << 20, 60000, 10, 1 << 20, 15000};
 	struct pipeline_options options = {.presets = span_of(presets, sizeof presets - 1),
+		.devices = SPAN("{}"),
 		.queue_items = 1000,
 		.queue_bytes = 64 << 20,
 		.group_bytes = 1 << 20,
@@ -573,8 +574,9 @@ TEST(a_series_too_many_leaves_the_others_alone)
 	CHECK_OK(store_reader_new(&reader, rig.store, &err));
 	CHECK_OK(pipeline_view_job(
 		rig.pipeline, reader, arena, SPAN("run"), SPAN(""), SPAN(""), VIEW_SERIES, &view, &err));
-	CHECK_INT(view.streams[0].series_count, 1);
+	CHECK_INT(view.streams[0].series_count, 2);
 	CHECK_INT(view.streams[0].series[0].summary.count, 20);
+	CHECK_SPAN(view.streams[0].series[1].metric, SPAN("derived:steps_per_second")); /* the limit is the log's */
 	CHECK(atomic_load(&pipeline_figures(rig.pipeline)->refused_points) >= 20);
 	store_reader_free(reader);
 	reader = NULL;
