@@ -250,7 +250,9 @@ export class Workbench {
   private takeBackfill(next: Backfill): void {
     const isOver = this.backfill.value?.state === "running" && next.state !== "running";
     this.backfill.value = next;
-    if (isOver) void this.loadDoc();
+    if (!isOver) return;
+    this.savedText.value = "";
+    void this.loadDoc();
   }
 
   private grew(stream: string, lines: number): void {
