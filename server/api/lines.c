@@ -17,12 +17,14 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 	struct json_writer w = api_reply(response);
 	struct expired_text *expired;
 	struct job_view view;
+	struct rank_0 rank_0;
 	size_t expired_count;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
 		SPAN(""), VIEW_SERIES, &view, err));
 	TRY(store_read_expired(own->reader, arena, view.row.job_id, 0, &expired, &expired_count, err));
+	TRY(pipeline_find_rank_0(own->reader, arena, &view, &rank_0, err));
 	json_object(&w);
 	json_key(&w, "streams");
 	json_array(&w);
@@ -37,6 +39,10 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		put_ms(&w, "last_ms", stream->last_ms);
 		put_ms(&w, "last_seen_ms", stream->last_arrival_ms);
 		json_put_i64(&w, "attempt", stream->attempt);
+		if (span_equal(stream->name, rank_0.stream)) {
+			json_put_text(&w, "role", "rank 0");
+			json_put_span(&w, "role_reason", rank_0.reason);
+		}
 		if (stream->preset.len)
 			json_put_span(&w, "preset", stream->preset);
 		for (size_t j = 0; j < expired_count; j++)

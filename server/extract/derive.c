@@ -122,11 +122,12 @@ static bool is_off(const struct derive *derive, double ms_a_step)
 	       (ms_a_step > usual(derive) * OFF_FACTOR || ms_a_step * OFF_FACTOR < usual(derive));
 }
 
-/* True: a rate by log time between the mark and this point. */
+/* True: a rate by log time between the mark and this point. In doubles: times may be any number. */
 static bool pace_by_time(struct derive *derive, const struct point *point)
 {
-	int64_t window_ms = derive->has_fine_time ? WINDOW_MS : WINDOW_COARSE_MS;
-	int64_t steps = point->step - derive->mark_step, ms = point->ts_ms - derive->mark_ms;
+	double window_ms = derive->has_fine_time ? WINDOW_MS : WINDOW_COARSE_MS;
+	double steps = (double)point->step - (double)derive->mark_step;
+	double ms = (double)point->ts_ms - (double)derive->mark_ms;
 	bool has_mark = derive->has_mark;
 
 	if (has_mark && steps > 0 && ms >= 0 && ms < window_ms)
@@ -136,7 +137,7 @@ static bool pace_by_time(struct derive *derive, const struct point *point)
 	derive->mark_ms = point->ts_ms;
 	if (!has_mark || steps <= 0 || ms < 0)
 		return false;
-	double ms_a_step = (double)ms / (double)steps;
+	double ms_a_step = ms / steps;
 	if (is_off(derive, ms_a_step)) {
 		if (++derive->off_count < OFF_MAX)
 			return false;
@@ -180,7 +181,7 @@ static void find_increment(const struct seen *now, struct seen *last, double *ea
 	if (!now->is_any || !isfinite(now->value) || (last->is_any && now->step == last->step))
 		return;
 	if (last->is_any && now->step > last->step && now->value > last->value)
-		*each = (now->value - last->value) / (double)(now->step - last->step);
+		*each = (now->value - last->value) / ((double)now->step - (double)last->step);
 	*last = *now;
 }
 

@@ -122,7 +122,7 @@ static void note_total(struct run *run, const struct definition *definition, con
 	int64_t total;
 
 	if (definition->total_group > 0 && definition->epoch_group < 1 &&
-		(definition->is_bar || definition->shown.role == ROLE_LOSS) &&
+		(definition->is_bar || definition->is_step_only || definition->shown.role == ROLE_LOSS) &&
 		group_step(groups, definition->total_group, &total))
 		run->extractor->said_total = total;
 }

@@ -123,6 +123,9 @@ static enum status take_json_text(struct settings *settings, struct span text, b
 		return out_of_memory(err);
 	if (status != OK)
 		return OK; /* it only looked like JSON */
+	if (is_environment) /* SageMaker's workers all name the node that they connect to: rank 0's */
+		TRY(settings_put(settings, SPAN(""), SPAN("master_hostname"),
+			json_string_of(json_get(json, "master_hostname")), err));
 	const struct json *object = is_environment ? json_get(json, "hyperparameters") : json;
 	return object && json_kind(object) == JSON_OBJECT ? settings_take_json(settings, SPAN(""), object, err) : OK;
 }

@@ -1,6 +1,9 @@
 /* Settings that trainers say in a sentence of their own, outside of any dump. */
 #include "extract/settings_forms.h"
 
+#include <ctype.h>
+#include <string.h>
+
 static const struct {
 	struct span words; /* the number stands right behind */
 	struct span key;
@@ -32,10 +35,28 @@ static struct span number_at(struct span text, char out[32])
 	return span_of(out, len);
 }
 
+/* What a launch script exports, and `set -x` shows: the host of rank 0. A variable is no host. */
+static enum status take_master(struct settings *settings, struct span text, struct error *err)
+{
+	static const struct span name = SPAN("MASTER_ADDR");
+	ptrdiff_t at = span_find(text, SPAN("MASTER_ADDR="));
+	size_t len = 0;
+
+	if (at < 0)
+		return OK;
+	struct span rest = span_skip(text, (size_t)at + name.len + 1);
+	if (rest.len && (*rest.ptr == '"' || *rest.ptr == '\''))
+		rest = span_skip(rest, 1);
+	while (len < rest.len && (isalnum((unsigned char)rest.ptr[len]) || strchr(".-_:", rest.ptr[len])))
+		len++;
+	return settings_put(settings, SPAN(""), name, span_of(rest.ptr, len), err);
+}
+
 enum status settings_take_said(struct settings *settings, struct span text, struct error *err)
 {
 	char digits[32];
 
+	TRY(take_master(settings, text, err));
 	/* a few short words find all of them: most lines end here */
 	if (span_find(text, SPAN("umber of ")) < 0 && span_find(text, SPAN("Total ")) < 0 &&
 		span_find(text, SPAN("tokens per ")) < 0)

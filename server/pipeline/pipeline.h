@@ -209,6 +209,15 @@ enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *re
 	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
 	struct error *err) MUST_CHECK;
 
+/* The stream of rank 0, or of the leading node, and why it is taken for that; stream "": the job has none. */
+struct rank_0 {
+	struct span stream;
+	struct span reason;
+};
+/* view: with its series. */
+enum status pipeline_find_rank_0(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	struct rank_0 *out, struct error *err) MUST_CHECK;
+
 struct line_view {
 	uint64_t number;
 	int64_t ts_ms; /* effective log time */

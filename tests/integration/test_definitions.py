@@ -1,5 +1,7 @@
 """The workbench: metric definitions tried on lines before they are kept."""
 
+from smserver import wait_until
+
 LOSS = {"Name": "train:loss", "Regex": r"step (?<step>[0-9]+) loss=(?<value>\S+)"}
 
 
@@ -87,3 +89,34 @@ def test_what_a_preset_shows_can_be_tried_and_given_back(server):
     server.send("j", ["a line"])
     reply = server.put("/api/v1/jobs/j/definitions", json={"definitions": keras})
     assert reply.status == 200 and reply.body["definitions"] == keras
+
+
+def streams(server, job):
+    return {row["stream"]: row for row in server.get(f"/api/v1/jobs/{job}/streams").body["streams"]}
+
+
+def rank_0(server, job):
+    return [(name, row["role_reason"]) for name, row in streams(server, job).items() if row.get("role") == "rank 0"]
+
+
+def test_rank_0_is_found_by_what_the_log_says(server):
+    for stream in ("algo-1", "algo-2", "algo-3"):
+        server.send("j", ["Training Env:", "", "{", '    "hyperparameters": {"lr": 0.1},', f'    "current_host": "{stream}",',
+            '    "master_hostname": "algo-2"', "}"], stream=stream)
+    wait_until(lambda: "says master_hostname algo-2 in line" in str(rank_0(server, "j")), what="rank 0")
+    assert [name for name, _ in rank_0(server, "j")] == ["algo-2"]
+    server.send("slurm", ["+ MASTER_ADDR=r6i4n5"], stream="algo-1", )
+    server.post("/api/v1/logs?job=slurm&stream=algo-7&host=r6i4n5", "hello\n")
+    wait_until(lambda: [name for name, _ in rank_0(server, "slurm")] == ["algo-7"], what="the host that is named")
+    assert streams(server, "slurm")["algo-7"]["host"] == "r6i4n5"
+
+
+def test_rank_0_is_guessed_with_its_reason(server):
+    server.send("one", ["chatter"], stream="algo-3")
+    assert rank_0(server, "one") == [("algo-3", "the only stream")]
+    server.send("two", ["chatter"], stream="algo-1")
+    server.send("two", ["iter 1: loss 2.5, time 350.12ms, mfu 12.50%"], stream="algo-2")
+    wait_until(lambda: rank_0(server, "two") == [("algo-2", "it alone prints the loss")], what="the one that speaks")
+    for stream in ("algo-10", "algo-9"):
+        server.send("three", ["chatter"], stream=stream)
+    assert rank_0(server, "three")[0][0] == "algo-9"
