@@ -23,6 +23,11 @@ int64_t clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 struct timespec clock_deadline(int64_t from_now_ms)
 {
 	int64_t at_ns = clock_mono_ns() + from_now_ms * 1000000;

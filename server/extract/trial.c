@@ -287,7 +287,7 @@ static unsigned unnamed_groups(const struct definition *definition)
 	static const char *const names[] = {"value", "step", "epoch", "total", "unit", "name", "rank"};
 	unsigned count = regex_group_count(definition->regex);
 
-	if (regex_group(definition->regex, "value") > 0)
+	if (definition->shown.group.len || regex_group(definition->regex, "value") > 0)
 		return 0;
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		count -= regex_group(definition->regex, names[i]) > 0 && count;

@@ -55,10 +55,10 @@ def test_a_typed_expression_is_seen_saved_and_reaches_back(server, browser):
     browser.wait_for("return document.querySelector('.jobtabs') !== null", what="the job's page")
     press(browser, "d")
     browser.wait_for("return location.pathname === '/jobs/odd/definitions'", what="the workbench")
-    browser.wait_for("return document.querySelectorAll('.tryline').length === 200", what="the first lines")
+    browser.wait_for("return document.querySelectorAll('.tryline').length === 200", what="the last lines")
     add(browser, "objective", r"it=(?<step>\d+) objective<(?<value>[0-9.]+)>")
     browser.wait_for("return document.querySelectorAll('.tryline mark.value').length === 200", what="the values in their lines")
-    assert browser.run(MARKS)[:4] == ["step 0", "value 5.0000", "step 1", "value 4.9627"]
+    assert browser.run(MARKS)[:4] == ["step 300", "value 2.0706", "step 301", "value 2.0697"]
     assert "200" in browser.text(".deftable .c-tried") and "µs" in browser.text(".deftable .c-tried")
     browser.wait_for("return document.querySelector('.preview path')?.getAttribute('d').length > 1000", what="the curve")
     assert definitions(server, "odd")["source"] != "job"
@@ -89,7 +89,7 @@ def test_a_preset_is_named_with_its_reason_and_another_can_be_taken(server, brow
     assert browser.run(REGEXES)[0].startswith(r"^iter (?<step>\d+): loss (?<loss>{N}), time")
     assert browser.text(".deftable .error") is None
     browser.run("const e = document.querySelector('.source select'); e.value = 'megatron-lm'; e.dispatchEvent(new Event('change', {bubbles: true}))")
-    browser.wait_for("return document.querySelector('.deftable .warning')?.innerText.includes('none of these lines match')", what="that it does not fit")
+    browser.wait_for("return document.querySelector('.preview .warnings')?.innerText.includes('none of these lines match')", what="that it does not fit")
     assert definitions(server, "gpt")["preset"] == "nanogpt", "looking at a preset takes it"
     browser.click(".savebar .save")
     wait_until(lambda: definitions(server, "gpt")["preset"] == "megatron-lm", what="the other preset")
@@ -138,12 +138,14 @@ def test_lines_are_paged_filtered_and_pasted_and_only_text(server, browser):
     open_bench(browser, server, "odd", "?from=400&show=other")
     browser.wait_for("return document.querySelectorAll('.tryline').length === 1", what="the line that does not match")
     assert browser.text(".tryline .n") == "451" and "chatter" in browser.text(".tryline")
-    open_bench(browser, server, "odd")
+    open_bench(browser, server, "odd", "?from=0")
     browser.wait_for("return document.querySelectorAll('.tryline mark.value').length === 200", what="the values")
     assert "onerror" in browser.text(".tryline")
     assert browser.run("return document.querySelectorAll('.bench img, .bench script').length") == 0
     browser.run("[...document.querySelectorAll('.triedlines button')].find(e => e.innerText === 'later').click()")
     browser.wait_for("return document.querySelector('.tryline .n').innerText === '200' && location.search.includes('from=200')", what="the next page")
+    browser.run("[...document.querySelectorAll('.triedlines button')].find(e => e.innerText === 'last match').click()")
+    browser.wait_for("return location.search.includes('from=350')", what="the page around the newest line that matches")
     browser.run("[...document.querySelectorAll('.triedlines button')].find(e => e.innerText === 'pasted').click()")
     browser.wait_for("return document.querySelector('textarea.pasted') !== null", what="room for lines")
     browser.type("textarea.pasted", "objective<7> <b>x</b>\nnothing")

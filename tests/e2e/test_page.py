@@ -318,3 +318,21 @@ def test_nodes_are_folded_or_drawn_one_by_one(server, browser):
     browser.run(f"{slow_chart}.querySelector('.nodeline button').click()")
     browser.wait_for("return new URLSearchParams(location.search).get('series') === 'algo-2'", what="the worst node alone")
     check_console(browser)
+
+
+def test_a_derived_series_says_how_it_was_made(server, browser):
+    reply = server.post("/api/v1/jobs", json={"TrainingJobName": "llama",
+        "HyperParameters": {"global_batch_size": "480", "seq_length": "1024"}})
+    assert reply.status == 201, reply
+    server.send("llama", [f"iter {n}: loss {3 - n / 100:.4f}, time 100.00ms, mfu 12.50%" for n in range(100)])
+    open_job(browser, server, "llama")
+    tag = "[...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label') === 'derived:tokens')?.querySelector('.derived')"
+    browser.wait_for(f"return {tag}", what="the mark of a derived series")
+    tip = f"getComputedStyle({tag}.querySelector('.tip')).visibility"
+    assert browser.run(f"return {tip}") == "hidden"
+    browser.run(f"{tag}.querySelector('button').focus()")
+    assert browser.run(f"return {tip}") == "visible"
+    said = browser.run(f"return {tag}.querySelector('.tip').innerText + {tag}.querySelector('button').getAttribute('aria-label')")
+    assert said.count("step * tokens_per_step") == 2 and said.count("491,520") == 2 and said.count("seq_length, HyperParameters") == 2
+    assert browser.run("return [...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label') === 'train:loss').querySelector('.derived')") is None
+    check_console(browser)

@@ -52,6 +52,14 @@ def test_warnings_say_what_to_do(server):
     assert all(warning["text"] for one in found["definitions"] for warning in one["warnings"])
 
 
+def test_a_named_group_is_no_guess(server):
+    two = {"Name": "loss", "Regex": r"(?<lr>[0-9.]+) (?<loss>[0-9.]+)"}
+    for definition, value, codes in ((two, 1, ["several_groups"]), ({**two, "Group": "loss"}, 2, [])):
+        found = try_definitions(server, [definition], lines=["1 2"])
+        assert found["lines"][0]["captures"][0]["value"] == value
+        assert [warning["code"] for warning in found["definitions"][0]["warnings"]] == codes
+
+
 def test_on_stored_lines_of_a_job(server):
     server.send("gpt", [f"step {i} loss={i}.5" for i in range(300)])
     found = try_definitions(server, [LOSS], job="gpt")

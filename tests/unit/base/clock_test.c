@@ -4,9 +4,10 @@
 
 TEST(clock_goes_forward)
 {
-	int64_t before_ns = clock_mono_ns(), before_ms = clock_mono_ms();
+	int64_t before_ns = clock_mono_ns(), before_ms = clock_mono_ms(), run_ns = clock_thread_ns();
 
 	CHECK(clock_mono_ns() >= before_ns && clock_mono_ms() >= before_ms);
+	CHECK(run_ns > 0 && clock_thread_ns() >= run_ns);
 	CHECK(clock_wall_ms() > 1700000000000); /* after 2023: not seconds, not nanoseconds */
 }
 

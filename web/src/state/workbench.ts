@@ -1,7 +1,7 @@
 // A job's definitions while they are looked at and edited, tried on its lines as one types.
 import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, Problem, send } from "../api/client";
-import type { Backfill, Definition, DefinitionsDoc, LogsReply, ServerDefinitions, StreamInfo, TrialReply } from "../api/types";
+import type { Backfill, Definition, DefinitionsDoc, LogSearchReply, LogsReply, ServerDefinitions, StreamInfo, TrialReply } from "../api/types";
 import { stripAnsi } from "../lib/ansi";
 import { definitionsOf, errorIndex, filledRows, isSame, pastedLines, rowsOf, type Row } from "../lib/draft";
 import { Latest } from "../lib/latest";
@@ -186,6 +186,18 @@ export class Workbench {
     }
   }
 
+  /** The newest line of a stream that an expression matches; null: none does, or it is not to be found out. */
+  async lastMatch(regex: string, stream: string | null): Promise<number | null> {
+    const params = { q: regex, regex: true, stream: stream ?? undefined, limit: 1 };
+    try {
+      const { hits } = await getJson<LogSearchReply>(jobPath(this.name, "/logs/search"), params, this.abort.signal);
+      return hits[0]?.n ?? null;
+    } catch (error) {
+      if (!isAbort(error)) this.trialProblem.value = asProblem(error);
+      return null;
+    }
+  }
+
   /** Tries the rows on these lines, once the hand rests; at once when only the lines are others. */
   try(sample: Sample, isTyping: boolean): void {
     this.isTrying.value = true;
@@ -238,7 +250,9 @@ export class Workbench {
   private takeBackfill(next: Backfill): void {
     const isOver = this.backfill.value?.state === "running" && next.state !== "running";
     this.backfill.value = next;
-    if (isOver) void this.loadDoc();
+    if (!isOver) return;
+    this.savedText.value = "";
+    void this.loadDoc();
   }
 
   private grew(stream: string, lines: number): void {

@@ -4,7 +4,8 @@ import type { TrialLine } from "../../api/types";
 import { chooseLines, paintLine, parseShow, type Paint, type Show } from "../../lib/captures";
 import { SERIES_COLORS } from "../../lib/color";
 import { formatCount } from "../../lib/format";
-import { lastPage, PAGE_LINES, turn } from "../../lib/place";
+import { expandNumbers } from "../../lib/numberpattern";
+import { lastPage, PAGE_LINES, pageAround, turn } from "../../lib/place";
 import { jobHref } from "../../lib/url";
 import { patchQuery, query } from "../../state/router";
 import type { Trial, Workbench } from "../../state/workbench";
@@ -19,7 +20,7 @@ interface Props {
   place: { stream: string | null; from: number };
 }
 
-const SHOWS: readonly [Show, string][] = [["all", "all"], ["matching", "matching"], ["other", "not matching"]];
+const SHOWS: readonly [Show, string][] = [["all", "all"], ["matching", "matching"], ["other", "others"]];
 
 /** The lines, with what the definitions capture tinted in place. */
 export function Lines({ bench, chosen, pasted, place }: Props) {
@@ -29,6 +30,7 @@ export function Lines({ bench, chosen, pasted, place }: Props) {
   const index = chosen === null ? -1 : (trial?.rowIds.indexOf(chosen) ?? -1);
   const shown = trial ? chooseLines(trial.lines, show, isOnlyChosen && index >= 0 ? index : null) : [];
   const problem = bench.trialProblem.value;
+  const definition = bench.rows.value.find((row) => row.id === chosen);
   const isPasted = pasted.value !== null;
   return (
     <div class="tried">
@@ -36,13 +38,13 @@ export function Lines({ bench, chosen, pasted, place }: Props) {
         <div class="toolbar" role="toolbar" aria-label="Lines">
           <div class="segments" role="group" aria-label="Whose lines">
             <button type="button" aria-pressed={!isPasted} onClick={() => (pasted.value = null)}>
-              this job's
+              stored
             </button>
             <button type="button" aria-pressed={isPasted} onClick={() => (pasted.value ??= "")}>
               pasted
             </button>
           </div>
-          {!isPasted && <PlaceTools bench={bench} place={place} />}
+          {!isPasted && <PlaceTools bench={bench} place={place} regex={definition?.Regex ?? ""} />}
           <span class="grow" />
           <div class="segments" role="group" aria-label="Which lines">
             {SHOWS.map(([value, text]) => (
@@ -52,7 +54,7 @@ export function Lines({ bench, chosen, pasted, place }: Props) {
             ))}
           </div>
           <label title="Matching means: by the definition whose row is chosen">
-            <input type="checkbox" checked={isOnlyChosen} onChange={() => patchQuery({ of: isOnlyChosen ? undefined : "chosen" }, true)} /> chosen only
+            <input type="checkbox" checked={isOnlyChosen} onChange={() => patchQuery({ of: isOnlyChosen ? undefined : "chosen" }, true)} /> of the chosen
           </label>
           <span class="dim count" role="status">
             {trial && `${formatCount(shown.length)} of ${formatCount(trial.lines.length)}${bench.isTrying.value ? " …" : ""}`}
@@ -73,7 +75,7 @@ export function Lines({ bench, chosen, pasted, place }: Props) {
         {trial?.partial && <p class="note">Time ran out: the lines behind the last one shown were not tried. One of the expressions is slow.</p>}
         {trial && <Rows bench={bench} trial={trial} shown={shown} chosen={index} stream={isPasted ? null : place.stream} show={show} />}
       </section>
-      <Preview trial={trial} index={index} name={bench.rows.value.find((row) => row.id === chosen)?.Name ?? ""} color={colorOf(bench, chosen)} />
+      <Preview trial={trial} index={index} name={definition?.Name ?? ""} color={colorOf(bench, chosen)} />
     </div>
   );
 }
@@ -81,12 +83,19 @@ export function Lines({ bench, chosen, pasted, place }: Props) {
 const colorOf = (bench: Workbench, id: number | null | undefined): number =>
   Math.max(0, bench.rows.value.findIndex((row) => row.id === id)) % SERIES_COLORS;
 
-function PlaceTools({ bench, place }: { bench: Workbench; place: Props["place"] }) {
+function PlaceTools({ bench, place, regex }: { bench: Workbench; place: Props["place"]; regex: string }) {
   const streams = bench.streams.value ?? [];
   const typed = useSignal("");
   const total = streams.find((one) => one.stream === place.stream)?.lines ?? 0;
   const go = (from: number | null): void => {
-    if (from !== null) patchQuery({ from: from === 0 ? undefined : String(from) });
+    if (from !== null) patchQuery({ from: String(from) });
+  };
+  const found = useSignal("");
+  const find = async (): Promise<void> => {
+    found.value = "";
+    const line = await bench.lastMatch(expandNumbers(regex), place.stream);
+    if (line === null) found.value = "no match in this stream";
+    else go(pageAround(line));
   };
   const earlier = turn(place.from, total, -1);
   const later = turn(place.from, total, 1);
@@ -137,6 +146,12 @@ function PlaceTools({ bench, place }: { bench: Workbench; place: Props["place"] 
       <button type="button" disabled={later === null} aria-label="Last lines" title="Last lines" onClick={() => go(lastPage(total))}>
         ⇥
       </button>
+      <button type="button" disabled={regex === "" || place.stream === null} title="The newest line of this stream that the chosen definition matches" onClick={() => void find()}>
+        last match
+      </button>
+      <span class="dim" role="status">
+        {found}
+      </span>
     </>
   );
 }

@@ -56,7 +56,12 @@ function Loaded({ bench }: { bench: Workbench }) {
   /** null: the job's own lines. */
   const pasted = useSignal<string | null>(null);
   const streams = bench.streams.value;
-  const { stream, from } = placeOf(parsePlace(query.value), streams);
+  // Lines that come must not move the page that is looked at.
+  const [opened, setOpened] = useState(streams);
+  useEffect(() => {
+    if (!opened && streams) setOpened(streams);
+  }, [opened, streams]);
+  const { stream, from } = placeOf(parsePlace(query.value), opened ?? streams);
   const rows = bench.rows.value;
   const text = pasted.value;
   const isReady = text !== null || streams !== null;

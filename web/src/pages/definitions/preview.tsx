@@ -3,6 +3,7 @@ import { previewOf, type PreviewPoint } from "../../lib/captures";
 import { formatCount, formatValue } from "../../lib/format";
 import { curvePath } from "../../lib/curve";
 import type { Trial } from "../../state/workbench";
+import { WARNINGS_ID } from "./table";
 
 const WIDTH = 260;
 const HEIGHT = 110;
@@ -10,11 +11,22 @@ const HEIGHT = 110;
 /** What the chosen definition's curve would be over these lines. */
 export function Preview({ trial, index, name, color }: { trial: Trial | null; index: number; name: string; color: number }) {
   const { points, hasSteps, metric, series } = useMemo(() => previewOf(trial?.lines ?? [], index), [trial, index]);
+  const warnings = trial?.definitions[index]?.warnings ?? [];
   const first = points[0];
   const last = points[points.length - 1];
   return (
     <aside class={`preview s${color}`} aria-label="The resulting curve">
       <h2 title={name}>{name || "–"}</h2>
+      <ul id={WARNINGS_ID} class="warnings">
+        {warnings.map((warning) => (
+          <li key={warning.code}>
+            <span class="glyph" aria-hidden="true">
+              ▲
+            </span>
+            {warning.text}
+          </li>
+        ))}
+      </ul>
       {first && last ? (
         <>
           <Curve points={points} label={`${name}: ${points.length} values`} />

@@ -3,6 +3,8 @@ import { DEFINITIONS_MAX, filledRows, incompleteRow, newRow } from "../../lib/dr
 import { rowOfProblem, type Workbench } from "../../state/workbench";
 import { focusCell } from "./focus";
 
+const RUNNING = "A back-fill is running: cancel it, or wait until it is done";
+
 export function SaveBar({ bench }: { bench: Workbench }) {
   const rows = bench.rows.value;
   const incomplete = incompleteRow(rows);
@@ -26,7 +28,7 @@ export function SaveBar({ bench }: { bench: Workbench }) {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
-      if (bench.isDirty.value) save(false);
+      if (bench.isDirty.value && !isRunning) save(false);
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
@@ -49,12 +51,12 @@ export function SaveBar({ bench }: { bench: Workbench }) {
         <button
           type="button"
           disabled={isSaving || isRunning}
-          title={isRunning ? "A back-fill is running" : "Also reads the whole stored log again; charts change to the new points at once when it is done"}
+          title={isRunning ? RUNNING : "Also reads the whole stored log again; charts change to the new points at once when it is done"}
           onClick={() => save(true)}
         >
           Save and back-fill
         </button>
-        <button type="button" class="primary save" disabled={!isDirty || isSaving} aria-keyshortcuts="Control+Enter" title="For new lines only (Ctrl+Enter)" onClick={() => save(false)}>
+        <button type="button" class="primary save" disabled={!isDirty || isSaving || isRunning} aria-keyshortcuts="Control+Enter" title={isRunning ? RUNNING : "For new lines only (Ctrl+Enter)"} onClick={() => save(false)}>
           Save
         </button>
       </div>

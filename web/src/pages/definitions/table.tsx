@@ -6,6 +6,9 @@ import { SERIES_COLORS } from "../../lib/color";
 import type { Trial, Workbench } from "../../state/workbench";
 import { cellId, focusCell } from "./focus";
 
+/** Where the warnings of the chosen row stand. */
+export const WARNINGS_ID = "definition-warnings";
+
 const COLUMNS = ["", "Name", "Regex", "Step", "Role", "Unit", "Better", "on these lines", "on the job", ""];
 
 const TITLES: Partial<Record<Field, string>> = {
@@ -66,10 +69,8 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
   const rows = bench.rows.value;
   const tried = trialOf(bench.trial.value, row.id);
   const error = fieldError(tried?.error, row);
-  const warnings = tried?.warnings ?? [];
   const notes = cellId(row.id, "delete") + "-notes";
   const label = row.Name || `definition ${index + 1}`;
-  const hasNotes = error !== null || warnings.length > 0;
 
   const move = (by: number, back: Parameters<typeof cellId>[1]): void => {
     bench.edit(moveRow(rows, row.id, by));
@@ -88,9 +89,9 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
     const field = (event.target as HTMLElement).id.split("-")[1] as Field | undefined;
     move(event.key === "ArrowUp" ? -1 : 1, field ?? "Name");
   };
-  const cell = { bench, row, error, label, notes: hasNotes ? notes : undefined };
+  const cell = { bench, row, error, label, notes: error ? notes : isChosen ? WARNINGS_ID : undefined };
   return (
-    <tbody class={isChosen ? "chosen" : ""} onFocusCapture={onFocus} onKeyDown={onKeyDown}>
+    <tbody class={`${isChosen ? "chosen" : ""} ${error ? "invalid" : ""}`} onFocusCapture={onFocus} onKeyDown={onKeyDown}>
       <tr>
         <th scope="row" class="num" onClick={() => focusCell(row.id, "Regex")}>
           <i class={`swatch s${index % SERIES_COLORS}`} aria-hidden="true" />
@@ -100,8 +101,10 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
           <TextCell {...cell} field="Name" placeholder="loss" />
         </td>
         <td class="c-regex">
-          <TextCell {...cell} field="Regex" placeholder="loss=(?<value>\S+)" isLong />
-          {row.hasGroup && <TextCell {...cell} field="Group" placeholder="value" />}
+          <div>
+            <TextCell {...cell} field="Regex" placeholder="loss=(?<value>\S+)" isLong />
+            {row.hasGroup && <TextCell {...cell} field="Group" placeholder="value" />}
+          </div>
         </td>
         <td class="c-step">
           <TextCell {...cell} field="Step" placeholder={isChosen ? "step (\\d+)" : ""} isLong />
@@ -133,19 +136,11 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
           </button>
         </td>
       </tr>
-      {hasNotes && (
+      {error && (
         <tr class="notes">
           <td />
           <td colSpan={COLUMNS.length - 1} id={notes}>
-            {error && <ErrorNote row={row} error={error} />}
-            {warnings.map((warning) => (
-              <p key={warning.code} class="warning">
-                <span class="glyph" aria-hidden="true">
-                  ▲
-                </span>
-                {warning.text}
-              </p>
-            ))}
+            <ErrorNote row={row} error={error} />
           </td>
         </tr>
       )}
@@ -218,10 +213,16 @@ function Tried({ tried }: { tried: TrialDefinition | undefined }) {
       </span>
     );
   }
+  const warnings = tried.warnings ?? [];
   const rate = (tried.match_rate ?? 0) * 100;
   const us = tried.us_per_line ?? 0;
   return (
     <span title={`${formatCount(tried.matched)} of ${formatCount(tried.tried)} lines matched, ${formatCount(tried.numeric)} numbers; ${us.toFixed(2)} microseconds a line`}>
+      {warnings.length > 0 && (
+        <span class="glyph warn" role="img" aria-label="with warnings" title={warnings.map((one) => one.text).join("\n")}>
+          ▲
+        </span>
+      )}
       <meter min={0} max={100} value={rate} aria-hidden="true" /> <b>{formatCount(tried.matched)}</b> <span class="dim">{rate > 0 && rate < 1 ? "<1" : Math.round(rate)} % · {us < 10 ? us.toFixed(1) : Math.round(us)} µs</span>
     </span>
   );

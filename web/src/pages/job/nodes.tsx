@@ -64,7 +64,7 @@ export function DerivedTag({ derived }: { derived: Derived }) {
   const said = [`Derived: ${derived.formula}`, ...inputs.map(([name, { value, from }]) => `${name} = ${inputText(value)}${from ? ` (${from})` : ""}`)];
   return (
     <span class="derived">
-      <button type="button" class="quiet" aria-label={said.join("; ")}>
+      <button type="button" class="quiet" aria-label={said.join("; ")} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}>
         derived
       </button>
       <span class="tip" aria-hidden="true">
