@@ -1,6 +1,17 @@
 /* How each metric definition of a job does. */
 #include "api/internal.h"
 
+/* Several definitions of a stream may have one name: a line that all of them were tried on is one line. */
+static uint64_t new_lines(const struct stream_view *stream, size_t at)
+{
+	uint64_t known = 0, tried = stream->health[at].tried;
+
+	for (size_t i = 0; i < at; i++)
+		if (span_equal(stream->health[i].name, stream->health[at].name) && stream->health[i].tried > known)
+			known = stream->health[i].tried;
+	return tried > known ? tried - known : 0;
+}
+
 /* Folded over streams, by name; the same definition runs in each. */
 static enum status fold_health(
 	struct arena *arena, const struct job_view *view, struct health_view **out, size_t *count, struct error *err)
@@ -21,7 +32,7 @@ static enum status fold_health(
 				at++;
 			if (at == *count)
 				(*out)[(*count)++] = (struct health_view){.name = health->name};
-			(*out)[at].tried += health->tried;
+			(*out)[at].tried += new_lines(&view->streams[i], j);
 			(*out)[at].matched += health->matched;
 			(*out)[at].not_numeric += health->not_numeric;
 			(*out)[at].limited += health->limited;

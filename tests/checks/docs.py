@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md and ARCHITECTURE.md speak of what exists: every path in them is there, every folder of server/ is told of."""
+"""README.md, ARCHITECTURE.md and docs/ speak of what exists: every path in them is there, every folder of server/ is told of."""
 
 import pathlib
 import re
@@ -40,7 +40,8 @@ def check(root):
     faults = []
     layers = sorted(entry.name for entry in (root / "server").iterdir() if entry.is_dir() and any(entry.rglob("*.*")))
     starts = top_level(root) | set(layers)
-    for name in DOCUMENTS:
+    documents = [*DOCUMENTS, *sorted(str(path.relative_to(root)) for path in root.glob("docs/*.md"))]
+    for name in documents:
         if not (root / name).is_file():
             faults.append(f"{name}: is not there")
             continue
@@ -55,7 +56,7 @@ def check(root):
         text = (root / "ARCHITECTURE.md").read_text()
         faults += [f"ARCHITECTURE.md: does not tell of server/{layer}" for layer in layers
             if not re.search(rf"\b{layer}\b", text)]
-    return faults, len(DOCUMENTS)
+    return faults, len(documents)
 
 
 if __name__ == "__main__":

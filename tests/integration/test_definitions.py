@@ -1,5 +1,9 @@
 """The workbench: metric definitions tried on lines before they are kept."""
 
+import json
+import pathlib
+import re
+
 from smserver import wait_until
 
 LOSS = {"Name": "train:loss", "Regex": r"step (?<step>[0-9]+) loss=(?<value>\S+)"}
@@ -120,3 +124,15 @@ def test_rank_0_is_guessed_with_its_reason(server):
     for stream in ("algo-10", "algo-9"):
         server.send("three", ["chatter"], stream=stream)
     assert rank_0(server, "three")[0][0] == "algo-9"
+
+
+def test_the_example_of_the_documents(server):
+    """docs/metrics.md: its definitions on its line."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs/metrics.md").read_text()
+    blocks = dict(re.findall(r"```(definitions|log)\n(.*?)```", text, re.S))
+    found = try_definitions(server, json.loads(blocks["definitions"]), lines=blocks["log"])
+    line = found["lines"][0]
+    captures = [(one["definition"], line["text"][one.get("name_start", 0):one.get("name_end", 0)], one["value"], one.get("step"))
+        for one in line["captures"]]
+    assert captures == [(0, "", 2.3125, 12), (1, "", 1200, 12), (2, "layer7", 0.25, None), (2, "layer8", "NaN", None)], captures
+    assert not any("error" in one for one in found["definitions"])
