@@ -55,16 +55,16 @@ static enum status join(struct line_page *page, const struct part *before, const
 }
 
 static enum status read_around(struct api *api, struct api_worker *worker, const struct lines_asked *asked,
-	struct merge *merge, struct line_page *page, struct arena *arena, struct error *err)
+	struct merge merge, struct line_page *page, struct arena *arena, struct error *err)
 {
 	struct log_place place = {asked->around_ms - 1, UINT32_MAX, UINT64_MAX};
 	struct part before = {0}, after = {0};
 
-	merge->after = &place;
-	merge->max_bytes /= 2;
-	TRY(read_part(api, worker, arena, merge, asked->limit - asked->limit / 2, false, &after, err));
+	merge.after = &place;
+	merge.max_bytes /= 2;
+	TRY(read_part(api, worker, arena, &merge, asked->limit - asked->limit / 2, false, &after, err));
 	place = (struct log_place){asked->around_ms, 0, 0};
-	TRY(read_part(api, worker, arena, merge, asked->limit / 2, true, &before, err));
+	TRY(read_part(api, worker, arena, &merge, asked->limit / 2, true, &before, err));
 	if (after.count) {
 		page->has_at = true;
 		page->at = after.lines[0].line.number;
@@ -75,7 +75,7 @@ static enum status read_around(struct api *api, struct api_worker *worker, const
 }
 
 static enum status read_page(struct api *api, struct api_worker *worker, const struct lines_asked *asked,
-	struct merge *merge, struct line_page *page, struct arena *arena, struct error *err)
+	struct merge merge, struct line_page *page, struct arena *arena, struct error *err)
 {
 	struct part part = {0}, none = {0};
 	struct log_place place;
@@ -83,9 +83,9 @@ static enum status read_page(struct api *api, struct api_worker *worker, const s
 
 	if (asked->has_cursor) {
 		TRY(read_cursor(asked->cursor, &place, &is_backward, err));
-		merge->after = &place;
+		merge.after = &place;
 	}
-	TRY(read_part(api, worker, arena, merge, asked->limit, is_backward, &part, err));
+	TRY(read_part(api, worker, arena, &merge, asked->limit, is_backward, &part, err));
 	none.has_more = asked->has_cursor; /* the line that the cursor names lies there */
 	return is_backward ? join(page, &part, &none, arena, err) : join(page, &none, &part, arena, err);
 }
@@ -121,9 +121,9 @@ enum status api_lines_merged(struct api *api, struct api_worker *worker, const s
 		.job = http_request_segment(request, 0), .stream = SPAN(""), .max_bytes = api->options.max_reply_bytes};
 
 	if (asked->around_ms != INT64_MIN)
-		TRY(read_around(api, worker, asked, &merge, page, arena, err));
+		TRY(read_around(api, worker, asked, merge, page, arena, err));
 	else
-		TRY(read_page(api, worker, asked, &merge, page, arena, err));
+		TRY(read_page(api, worker, asked, merge, page, arena, err));
 	write_page(page);
 	return buf_status(&page->response->body, err);
 }

@@ -1,6 +1,7 @@
 """Definitions of a job that change: for new lines, and back over its whole log."""
 
 import json
+import subprocess
 import threading
 
 from smserver import quote, wait_until
@@ -155,6 +156,8 @@ def test_it_goes_on_after_kills(make_server):
     has_steps(server, "j", "speed", expected)
     has_steps(server, "j", "loss", expected)
     assert kills
+    checked = subprocess.run([server.bin("sm-server"), "check", "--db", str(server.database)], capture_output=True, text=True)
+    assert ": 0 problems" in checked.stdout, checked.stdout + checked.stderr
 
 
 def test_points_that_were_sent_stay(server):
