@@ -66,13 +66,14 @@ static bool tell_syncs(const char *folder)
 {
 	int64_t took_us[SYNCS];
 	int count = time_syncs_in(folder, INT64_MAX / 2, took_us);
+	int middle = count / 2, late = count * 99 / 100;
 
 	if (!count)
 		printf("durable write   FAILED in '%s': %s\n", folder, strerror(errno));
 	else
-		printf("durable write   %.2f ms (p50), %.2f ms (p99)%s\n", (double)took_us[count / 2] / 1000,
-			(double)took_us[count * 99 / 100] / 1000,
-			took_us[count * 99 / 100] > SLOW_US ? "  SLOW: each commit waits for one" : "");
+		printf("durable write   %.2f ms (p50), %.2f ms (p99)%s\n", (double)took_us[middle] / 1000,
+			(double)took_us[late] / 1000,
+			took_us[late] > SLOW_US ? "  SLOW: each commit waits for one" : "");
 	return count != 0;
 }
 
@@ -151,10 +152,11 @@ void doctor_log(const char *db)
 		return;
 	const char *place = dirname(folder);
 	int count = time_syncs_in(place, START_SYNCS_MS, took_us);
+	int middle = count / 2;
 	if (statvfs(place, &space) != 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
 		return;
 	log_line(LOG_INFO, "machine",
 		"durable_write_ms=%.2f worst_ms=%.2f free_bytes=%" PRIu64 " file_system=%s open_files=%llu",
-		count ? (double)took_us[count / 2] / 1000 : -1.0, count ? (double)took_us[count - 1] / 1000 : -1.0,
+		count ? (double)took_us[middle] / 1000 : -1.0, count ? (double)took_us[count - 1] / 1000 : -1.0,
 		(uint64_t)space.f_bavail * space.f_frsize, file_system_of(place), (unsigned long long)files.rlim_cur);
 }

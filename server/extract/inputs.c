@@ -39,8 +39,8 @@ enum thing {
 
 /* What trainers call it, the best first: the whole key, or what is behind one of its dots. */
 static const char *const names[THING_COUNT] = {
-	[GLOBAL_BATCH] = "global_batch_size global_train_batch_size train_global_batch_size total_train_batch_size "
-			 "total_batch_size",
+	[GLOBAL_BATCH] = ("global_batch_size global_train_batch_size train_global_batch_size total_train_batch_size "
+			  "total_batch_size"),
 	[BATCH_EACH] = "per_device_train_batch_size train_micro_batch_size_per_gpu micro_batch_size local_batch_size",
 	[BATCH_DEEPSPEED] = "train_batch_size",
 	[BATCH_MICRO] = "train_micro_batch_size_per_gpu",

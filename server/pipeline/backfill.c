@@ -362,6 +362,7 @@ static void clear(struct backfill *backfill, enum backfill_state state, const st
 	backfill->row.state = state;
 	backfill->row.error = ending.error;
 	tell(backfill);
+	backfill->row.error = SPAN(""); /* the text is the caller's */
 }
 
 /* Numbers of an older one that are not free yet; or what this one made before a crash in the midst of its change. */

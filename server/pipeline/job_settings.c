@@ -202,7 +202,8 @@ enum status job_settings_state(
 	settings->stated = says_something ? stated : (struct stated){.machines = {.from = SPAN("")}};
 	atomic_store(&settings->is_stale, true);
 	pthread_mutex_unlock(&settings->mutex);
-	arena = says_something ? NULL : arena;
+	if (says_something)
+		arena = NULL;
 	return OK;
 }
 
