@@ -58,8 +58,8 @@ static const char *const names[THING_COUNT] = {
 	[PIPELINE] = "pipeline_model_parallel_size pipeline_parallel_degree pipeline_parallel_size pipe_parallel_size",
 	[CONTEXT] = "context_parallel_size context_parallel_degree",
 	[TOTAL] =
-		"total_optimization_steps train_iters max_steps max_iters max_train_steps num_train_steps total_steps "
-		"num_iterations training_steps max_updates",
+		("total_optimization_steps train_iters max_steps max_iters max_train_steps num_train_steps total_steps "
+		 "num_iterations training_steps max_updates"),
 	[EPOCHS] = "num_train_epochs num_epochs max_epochs",
 	[HIDDEN] = "hidden_size",
 	[LAYERS] = "num_layers num_hidden_layers",
