@@ -40,6 +40,11 @@ static enum status write_counts(struct api *api, struct store_reader *reader, st
 	json_put_i64(w, "jobs", (int64_t)all);
 	json_put_i64(w, "live_jobs", (int64_t)live);
 	json_put_i64(w, "started_ms", api->started_ms);
+	json_key(w, "ingest");
+	json_object(w);
+	json_put_i64(w, "no_job_lines", (int64_t)atomic_load(&api->no_job_lines));
+	json_put_i64(w, "bad_times", (int64_t)atomic_load(&api->bad_times));
+	json_object_end(w);
 	return OK;
 }
 
@@ -147,6 +152,12 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	TRY(store_figures(((struct api_worker *)worker)->reader, &store, err));
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_pipeline(&response->body, pipeline_figures(api->options.pipeline));
+	counter(&response->body, "no_job_lines_total",
+		"Entries of shippers that were not stored because no label says of which job they are (--job-labels).",
+		atomic_load(&api->no_job_lines));
+	counter(&response->body, "bad_times_total",
+		"Entries of shippers with a time before 1990 or after 2200: their time of arrival counts.",
+		atomic_load(&api->bad_times));
 	const struct http_server *server = api->server;
 	if (server)
 		write_http(&response->body, http_server_counters(server));

@@ -44,3 +44,12 @@ const struct ingest_protocol *ingest_protocol_for(struct span content_type)
 	bool is_text = type.len >= 5 && span_equal_fold(span_of(type.ptr, 5), SPAN("text/"));
 	return type.len == 0 || is_text ? &ingest_plain : NULL;
 }
+
+const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type)
+{
+	struct span type = bare_type(content_type);
+
+	if (span_equal_fold(type, SPAN("application/json")))
+		return &ingest_loki_json;
+	return !type.len || span_equal_fold(type, SPAN("application/x-protobuf")) ? &ingest_loki : NULL;
+}

@@ -120,8 +120,8 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 		return out_of_memory(err);
 	if ((*out = map_get(plan->new_streams, key)))
 		return OK;
-	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream, ingest->batch->host, ingest->batch->arrival_ms,
-		out, &is_new, err));
+	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream,
+		part->host.len ? part->host : ingest->batch->host, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_streams, key, *out)) {
 		stream_state_free(*out);
 		return out_of_memory(err);
