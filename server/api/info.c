@@ -42,6 +42,7 @@ static enum status write_counts(struct api *api, struct store_reader *reader, st
 	json_put_i64(w, "started_ms", api->started_ms);
 	json_key(w, "ingest");
 	json_object(w);
+	json_put_i64(w, "duplicate_chunks", (int64_t)atomic_load(&figures->duplicate_pushes));
 	json_put_i64(w, "no_job_lines", (int64_t)atomic_load(&api->no_job_lines));
 	json_put_i64(w, "bad_times", (int64_t)atomic_load(&api->bad_times));
 	json_object_end(w);
@@ -103,8 +104,12 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "commits_total", "Group commits.", atomic_load(&f->commits));
 	counter(out, "commit_microseconds_total", "Time spent in group commits.", atomic_load(&f->commit_us));
 	counter(out, "failed_commits_total", "Group commits that failed.", atomic_load(&f->failed_commits));
-	counter(out, "duplicate_lines_total", "Lines that an offset showed to be stored already.",
+	counter(out, "duplicate_lines_total",
+		"Lines and points that were stored already: by an offset, or in a body sent again.",
 		atomic_load(&f->duplicate_lines));
+	counter(out, "duplicate_chunks_total",
+		"Streams of bodies of shippers that were sent again, and not stored twice.",
+		atomic_load(&f->duplicate_pushes));
 	counter(out, "cut_lines_total", "Lines longer than the limit, cut.", atomic_load(&f->cut_lines));
 	counter(out, "refused_busy_total", "Slices refused because a queue or the journal was full.",
 		atomic_load(&f->refused_busy));

@@ -207,3 +207,16 @@ enum status json_scan_decode(const struct json_scan *s, const struct ndjson_valu
 	*out = buf_span(scratch);
 	return buf_status(scratch, err);
 }
+
+enum status json_scan_each(struct json_scan *s, json_scan_take *take_item, void *context, struct error *err)
+{
+	bool is_end;
+
+	TRY(json_scan_open(s, '[', err));
+	for (;;) {
+		TRY(json_scan_item(s, &is_end, err));
+		if (is_end)
+			return OK;
+		TRY(take_item(context, s, err));
+	}
+}

@@ -42,3 +42,7 @@ static inline bool json_scan_is(const struct ndjson_value *key, const char *name
 /* The text without its escapes: in the document, or in scratch. */
 enum status json_scan_decode(const struct json_scan *s, const struct ndjson_value *text, struct buf *scratch,
 	struct span *out, struct error *err) MUST_CHECK;
+
+/* Each item of an array by a call, which takes it. */
+typedef enum status json_scan_take(void *context, struct json_scan *s, struct error *err);
+enum status json_scan_each(struct json_scan *s, json_scan_take *take, void *context, struct error *err) MUST_CHECK;

@@ -3,11 +3,12 @@
 #include "base/iso8601.h"
 #include "base/snappy.h"
 #include "ingest/lines.h"
+#include "model/metric.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { WARNING_BYTES = 2048, TOLD = 3 };
+enum { WARNING_BYTES = 2048, TOLD = 3, POINT_NAME_BYTES = 4096 };
 
 void push_free(struct ingest_parser *parser)
 {
@@ -16,6 +17,11 @@ void push_free(struct ingest_parser *parser)
 	buf_done(&parser->body);
 	buf_done(&parser->plain);
 	buf_done(&parser->text);
+	buf_done(&parser->key);
+	buf_done(&parser->point.name);
+	buf_done(&parser->point.unit);
+	buf_done(&parser->point.full);
+	buf_done(&parser->point.canonical);
 	buf_done(&parser->scratch);
 	buf_done(&parser->cri);
 	buf_done(&parser->warnings);
@@ -31,7 +37,9 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 		return error_set(err, ERR_MEMORY, "out of memory");
 	parser->options = *options;
 	parser->options.job = parser->options.stream = SPAN(""); /* the caller's; labels say them here */
-	parser->body = parser->plain = parser->text = parser->scratch = BUF_INIT(options->max_push_bytes);
+	parser->body = parser->plain = parser->text = parser->key = parser->scratch = BUF_INIT(options->max_push_bytes);
+	parser->point.name = parser->point.full = parser->point.canonical = BUF_INIT(POINT_NAME_BYTES);
+	parser->point.unit = BUF_INIT(METRIC_UNIT_MAX_BYTES);
 	parser->cri = BUF_INIT(options->max_line_bytes);
 	parser->warnings = BUF_INIT(WARNING_BYTES);
 	/* several names, and a byte more than one may have: what is too long for a name stays too long */

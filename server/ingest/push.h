@@ -9,11 +9,23 @@
 #include "ingest/ingest.h"
 #include "ingest/labels.h"
 
+/* A number on its way into a series, with what was said of it so far. */
+struct push_point {
+	struct buf name; /* of the metric, then its labels as they come */
+	size_t name_bytes; /* of the metric alone */
+	unsigned label_count;
+	struct buf unit;
+	int64_t step; /* NO_STEP: nobody said it */
+	uint64_t time_ns; /* 0: none */
+	struct buf full, canonical; /* at work */
+};
+
 struct ingest_parser {
 	struct ingest_options options;
 	struct buf body, plain; /* as it came, and unpacked */
 	struct label_set labels; /* of the stream at hand */
-	struct buf text, scratch; /* without escapes */
+	struct buf text, key, scratch; /* without escapes */
+	struct push_point point;
 	struct buf cri; /* parts of a line that the container runtime cut */
 	int64_t cri_ms;
 	bool has_cri; /* there are some */

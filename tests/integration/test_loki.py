@@ -142,6 +142,40 @@ def test_encodings(server):
     assert texts(server, "j") == ["gzip", "snappy", "protobuf"]
 
 
+@SENDERS
+def test_what_is_sent_again_is_stored_once(server, send):
+    both = [({"job": "j", "host": "a"}, [(T0, "same"), (T0, "same")]), ({"job": "j", "host": "b"}, [(T0, "same")])]
+    assert send(server, *both).status == 204
+    assert send(server, *both).status == 204
+    assert send(server, both[1]).status == 204
+    server.restart()
+    assert send(server, *both).status == 204
+    assert texts(server, "j", "a") == ["same", "same"] and texts(server, "j", "b") == ["same"]
+    assert counter(server, "duplicate_chunks_total") == 2 and counter(server, "duplicate_lines_total") == 3
+    assert server.get("/api/v1/info").body["ingest"]["duplicate_chunks"] == 2
+    assert send(server, ({"job": "j", "host": "b"}, [(T0 + 1, "same")])).status == 204
+    assert send(server, ({"job": "j", "host": "b", "more": "x"}, [(T0, "same")])).status == 204
+    assert texts(server, "j", "b") == ["same"] * 3
+
+
+def test_what_is_sent_again_after_a_kill_is_stored_once(server):
+    for i in range(5):
+        bodies = [({"job": "j", "host": "a"}, [(T0 + i, f"{i} {n}") for n in range(100)])]
+        assert push(server, *bodies).status == 204
+        server.kill()
+        server.start()
+        assert push(server, *bodies).status == 204
+    assert texts(server, "j", "a") == [f"{i} {n}" for i in range(5) for n in range(100)]
+
+
+def test_a_deleted_job_is_not_remembered(server):
+    assert push(server, ({"job": "j"}, [(T0, "x")])).status == 204
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    assert server.delete("/api/v1/jobs/j").status in (200, 204)
+    assert push(server, ({"job": "j"}, [(T0, "x")])).status == 204
+    assert texts(server, "j") == ["x"]
+
+
 def test_json_in_any_order_and_with_more(server):
     body = ('{"x":[{"y":{}}], "streams": [ {"values":[["1700000000000000000","first",{"meta":"data"}]],"stream":{"job":"j"}},'
         '{"stream":{"job":"j"}}, {"stream":{"job":"j"},"values":[[1700000000000000000,"tw\\u00f6",{},"more",[1,{"a":[]}]]]} ] }\n')
