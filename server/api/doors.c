@@ -104,6 +104,115 @@ static const struct upload_door door_loki = {.protocol = ingest_loki_protocol_fo
 	.tells_errors = true,
 	.reply = reply_loki};
 
+/* ---- OTLP: its response, with what was rejected, or google.rpc.Status; both in the form of the request ---- */
+
+enum { RPC_INVALID_ARGUMENT = 3, RPC_RESOURCE_EXHAUSTED = 8, RPC_INTERNAL = 13, RPC_UNAVAILABLE = 14 };
+
+static int rpc_code(int http_status)
+{
+	switch (http_status) {
+	case 429:
+		return RPC_RESOURCE_EXHAUSTED;
+	case 503:
+		return RPC_UNAVAILABLE;
+	default:
+		return http_status < 500 ? RPC_INVALID_ARGUMENT : RPC_INTERNAL;
+	}
+}
+
+static void put_varint(struct buf *out, uint64_t value)
+{
+	for (; value > 0x7f; value >>= 7)
+		buf_append_char(out, (char)(value | 0x80));
+	buf_append_char(out, (char)value);
+}
+
+/* A message of a number and a text, fields 1 and 2. */
+static void put_message(struct buf *out, uint64_t number, struct span text)
+{
+	if (number) {
+		buf_append_char(out, 1 << 3);
+		put_varint(out, number);
+	}
+	if (text.len) {
+		buf_append_char(out, 2 << 3 | 2);
+		put_varint(out, text.len);
+		buf_append_span(out, text);
+	}
+}
+
+static void reply_otlp_error(const struct error *err, bool is_json, struct http_response *response)
+{
+	response->status = http_status_of(err->status);
+	if (response->status == 429 || response->status == 503)
+		http_response_header(response, "Retry-After", "%d", err->retry_after_s > 0 ? err->retry_after_s : 1);
+	if (!is_json) {
+		put_message(&response->body, (uint64_t)rpc_code(response->status), span_from(err->text));
+		return;
+	}
+	struct json_writer w = api_reply(response);
+	json_object(&w);
+	json_put_i64(&w, "code", rpc_code(response->status));
+	json_put_text(&w, "message", err->text);
+	json_object_end(&w);
+}
+
+/* Empty when all was stored. A text without a number is a warning. */
+static void reply_otlp_partial(
+	size_t rejected, struct span text, const char *counted, bool is_json, struct http_response *response)
+{
+	AUTO_DONE(buf) partial = BUF_INIT(1 << 16);
+
+	if (!is_json) {
+		put_message(&partial, rejected, text);
+		if (partial.len) {
+			buf_append_char(&response->body, 1 << 3 | 2);
+			put_varint(&response->body, partial.len);
+			buf_append_span(&response->body, buf_span(&partial));
+		}
+		return;
+	}
+	struct json_writer w = api_reply(response);
+	json_object(&w);
+	if (rejected || text.len) {
+		char digits[24];
+		snprintf(digits, sizeof digits, "%zu", rejected); /* 64 bits are texts in protobuf's JSON */
+		json_key(&w, "partialSuccess");
+		json_object(&w);
+		json_put_text(&w, counted, digits);
+		json_put_span(&w, "errorMessage", text);
+		json_object_end(&w);
+	}
+	json_object_end(&w);
+}
+
+static void reply_otlp(const struct api *api, const struct ingest_protocol *protocol,
+	const struct upload_result *result, const struct error *err, struct http_response *response)
+{
+	bool is_json = protocol == &ingest_otlp_logs_json || protocol == &ingest_otlp_metrics_json;
+	bool is_points = protocol == &ingest_otlp_metrics || protocol == &ingest_otlp_metrics_json;
+	AUTO_DONE(buf) text = BUF_INIT(1 << 14);
+
+	(void)api;
+	response->content_type = is_json ? "application/json" : "application/x-protobuf";
+	if (result->status != OK) {
+		reply_otlp_error(err, is_json, response);
+		return;
+	}
+	buf_append_span(&text, result->warning);
+	if (result->refused)
+		buf_printf(&text, "%s%zu points are of more series than a stream may have (--max-series)",
+			text.len ? "; " : "", result->refused);
+	reply_otlp_partial(result->rejected, buf_span(&text), is_points ? "rejectedDataPoints" : "rejectedLogRecords",
+		is_json, response);
+}
+
+static const char otlp_media[] = "application/x-protobuf or application/json";
+static const struct upload_door door_otlp_logs = {
+	.protocol = ingest_otlp_logs_for, .media = otlp_media, .tells_errors = true, .reply = reply_otlp};
+static const struct upload_door door_otlp_metrics = {
+	.protocol = ingest_otlp_metrics_for, .media = otlp_media, .tells_errors = true, .reply = reply_otlp};
+
 /* ---- what the routes name ---- */
 
 #define DOOR(name)                                                                                                     \
@@ -117,6 +226,8 @@ static const struct upload_door door_loki = {.protocol = ingest_loki_protocol_fo
 DOOR(lines);
 DOOR(points);
 DOOR(loki);
+DOOR(otlp_logs);
+DOOR(otlp_metrics);
 
 /* Loki's own answer, which shippers look for before they send. */
 enum status api_loki_ready(void *context, void *worker, const struct http_request *request,

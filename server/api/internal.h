@@ -51,7 +51,8 @@ http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_assets;
 http_handler api_loki_ready;
-extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki;
+extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,
+	api_upload_otlp_metrics;
 extern const struct http_stream_ops api_live;
 
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */

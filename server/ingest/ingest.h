@@ -50,7 +50,11 @@ const struct ingest_protocol *ingest_points_protocol_for(struct span content_typ
 /* Loki's push, and OTLP over HTTP: labels or attributes say job, stream and host. The batch is filled by finish, and may be large:
  * a body is one slice, which is stored as a whole or not at all. */
 extern const struct ingest_protocol ingest_loki, ingest_loki_json;
+extern const struct ingest_protocol ingest_otlp_logs, ingest_otlp_logs_json;
+extern const struct ingest_protocol ingest_otlp_metrics, ingest_otlp_metrics_json;
 const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type);
+const struct ingest_protocol *ingest_otlp_logs_for(struct span content_type);
+const struct ingest_protocol *ingest_otlp_metrics_for(struct span content_type);
 
 /* By media type (parameters ignored); NULL: none takes it. An empty type and curl's default form type are plain. */
 const struct ingest_protocol *ingest_protocol_for(struct span content_type);

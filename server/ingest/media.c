@@ -45,11 +45,28 @@ const struct ingest_protocol *ingest_protocol_for(struct span content_type)
 	return type.len == 0 || is_text ? &ingest_plain : NULL;
 }
 
-const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type)
+/* Of a protocol in two forms; no type at all is protobuf, which came first. */
+static const struct ingest_protocol *choose(
+	struct span content_type, const struct ingest_protocol *protobuf, const struct ingest_protocol *json)
 {
 	struct span type = bare_type(content_type);
 
 	if (span_equal_fold(type, SPAN("application/json")))
-		return &ingest_loki_json;
-	return !type.len || span_equal_fold(type, SPAN("application/x-protobuf")) ? &ingest_loki : NULL;
+		return json;
+	return !type.len || span_equal_fold(type, SPAN("application/x-protobuf")) ? protobuf : NULL;
+}
+
+const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type)
+{
+	return choose(content_type, &ingest_loki, &ingest_loki_json);
+}
+
+const struct ingest_protocol *ingest_otlp_logs_for(struct span content_type)
+{
+	return choose(content_type, &ingest_otlp_logs, &ingest_otlp_logs_json);
+}
+
+const struct ingest_protocol *ingest_otlp_metrics_for(struct span content_type)
+{
+	return choose(content_type, &ingest_otlp_metrics, &ingest_otlp_metrics_json);
 }

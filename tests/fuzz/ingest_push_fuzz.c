@@ -1,4 +1,5 @@
-/* Whatever a shipper sends: lines that are whole, or an error that says why; the same however the body is cut. First byte odd: JSON. */
+/* Whatever a shipper sends: lines that are whole, or an error that says why; the same however the body is cut. The first byte
+ * chooses the protocol. */
 #include "ingest/ingest.h"
 #include "ingest/labels.h"
 
@@ -45,15 +46,18 @@ static uint64_t run(
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct ingest_protocol *const protocols[] = {&ingest_loki, &ingest_loki_json, &ingest_otlp_logs,
+		&ingest_otlp_logs_json, &ingest_otlp_metrics, &ingest_otlp_metrics_json};
 	AUTO(ingest_labels) labels = NULL;
 	struct error err;
 
 	if (!size)
 		return 0;
-	if (ingest_labels_new(&labels, "job,batch.kubernetes.io/job-name,pod", "stream,index,host", "host", &err))
+	if (ingest_labels_new(
+		    &labels, "training.job,job,batch.kubernetes.io/job-name,pod", "stream,index,host", "host", &err))
 		abort();
 	struct span body = span_of((const char *)data + 1, size - 1);
-	const struct ingest_protocol *protocol = data[0] & 1 ? &ingest_loki_json : &ingest_loki;
+	const struct ingest_protocol *protocol = protocols[data[0] % (sizeof protocols / sizeof *protocols)];
 	if (run(protocol, labels, body, size) != run(protocol, labels, body, data[size / 2] % 13 + 1))
 		abort();
 	return 0;
