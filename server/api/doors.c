@@ -66,7 +66,7 @@ static void reply_points(const struct api *api, const struct ingest_protocol *pr
 static const struct upload_door door_lines = {
 	.protocol = ingest_protocol_for, .media = "text/plain or application/x-ndjson", .reply = reply_lines};
 static const struct upload_door door_points = {.protocol = ingest_points_protocol_for,
-	.media = "application/json or application/x-ndjson",
+	.media = "application/json, application/x-ndjson, text/csv or text/plain (Prometheus)",
 	.needs_job = true,
 	.reply = reply_points};
 

@@ -44,7 +44,8 @@ extern const struct ingest_protocol
 
 extern const struct ingest_protocol ingest_points; /* {"series":[…]} and {"points":[…]} */
 extern const struct ingest_protocol ingest_points_ndjson; /* an object of "points" a line */
-/* Of bodies of points, as below. Prometheus text and CSV have no protocol yet: NULL. */
+extern const struct ingest_protocol ingest_prometheus, ingest_csv; /* text of points; a bad line harms itself alone */
+/* Of bodies of points, as below. */
 const struct ingest_protocol *ingest_points_protocol_for(struct span content_type);
 
 /* Loki's push, and OTLP over HTTP: labels or attributes say job, stream and host. The batch is filled by finish, and may be large:

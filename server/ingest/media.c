@@ -31,6 +31,10 @@ const struct ingest_protocol *ingest_points_protocol_for(struct span content_typ
 	if (!type.len || span_equal_fold(type, SPAN("application/json")) ||
 		span_equal_fold(type, SPAN("application/x-www-form-urlencoded")))
 		return &ingest_points;
+	if (span_equal_fold(type, SPAN("text/csv")) || span_equal_fold(type, SPAN("application/csv")))
+		return &ingest_csv;
+	if (span_equal_fold(type, SPAN("text/plain")) || span_equal_fold(type, SPAN("application/openmetrics-text")))
+		return &ingest_prometheus;
 	return lines == &ingest_ndjson ? &ingest_points_ndjson : NULL;
 }
 
