@@ -12,6 +12,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	api->started_ms = clock_wall_ms();
 	pthread_rwlock_init(&api->tokens_lock, NULL);
 	pthread_mutex_init(&api->uploads_mutex, NULL);
+	TRY(ingest_labels_new(&api->labels, options->job_labels, options->stream_labels, options->host_labels, err));
 	TRY(tokens_load(api, err));
 	*out = api;
 	api = NULL;
@@ -23,6 +24,7 @@ void api_free(struct api *api)
 	if (!api)
 		return;
 	arena_free(api->tokens_arena);
+	ingest_labels_free(api->labels);
 	pthread_rwlock_destroy(&api->tokens_lock);
 	pthread_mutex_destroy(&api->uploads_mutex);
 	mem_free(api);

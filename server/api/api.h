@@ -24,6 +24,8 @@ struct api_options {
 	bool is_demo;
 	size_t max_line_bytes;
 	size_t max_points_bytes;
+	size_t max_push_bytes; /* of a body of Loki's or OTLP's */
+	const char *job_labels, *stream_labels, *host_labels; /* of shippers: ingest/labels.h */
 	size_t slice_bytes;
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */

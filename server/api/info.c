@@ -40,6 +40,12 @@ static enum status write_counts(struct api *api, struct store_reader *reader, st
 	json_put_i64(w, "jobs", (int64_t)all);
 	json_put_i64(w, "live_jobs", (int64_t)live);
 	json_put_i64(w, "started_ms", api->started_ms);
+	json_key(w, "ingest");
+	json_object(w);
+	json_put_i64(w, "duplicate_chunks", (int64_t)atomic_load(&figures->duplicate_pushes));
+	json_put_i64(w, "no_job_lines", (int64_t)atomic_load(&api->no_job_lines));
+	json_put_i64(w, "bad_times", (int64_t)atomic_load(&api->bad_times));
+	json_object_end(w);
 	return OK;
 }
 
@@ -98,8 +104,12 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "commits_total", "Group commits.", atomic_load(&f->commits));
 	counter(out, "commit_microseconds_total", "Time spent in group commits.", atomic_load(&f->commit_us));
 	counter(out, "failed_commits_total", "Group commits that failed.", atomic_load(&f->failed_commits));
-	counter(out, "duplicate_lines_total", "Lines that an offset showed to be stored already.",
+	counter(out, "duplicate_lines_total",
+		"Lines and points that were stored already: by an offset, or in a body sent again.",
 		atomic_load(&f->duplicate_lines));
+	counter(out, "duplicate_chunks_total",
+		"Streams of bodies of shippers that were sent again, and not stored twice.",
+		atomic_load(&f->duplicate_pushes));
 	counter(out, "cut_lines_total", "Lines longer than the limit, cut.", atomic_load(&f->cut_lines));
 	counter(out, "refused_busy_total", "Slices refused because a queue or the journal was full.",
 		atomic_load(&f->refused_busy));
@@ -147,6 +157,12 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	TRY(store_figures(((struct api_worker *)worker)->reader, &store, err));
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_pipeline(&response->body, pipeline_figures(api->options.pipeline));
+	counter(&response->body, "no_job_lines_total",
+		"Entries of shippers that were not stored because no label says of which job they are (--job-labels).",
+		atomic_load(&api->no_job_lines));
+	counter(&response->body, "bad_times_total",
+		"Entries of shippers with a time before 1990 or after 2200: their time of arrival counts.",
+		atomic_load(&api->bad_times));
 	const struct http_server *server = api->server;
 	if (server)
 		write_http(&response->body, http_server_counters(server));

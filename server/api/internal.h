@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "base/json_read.h"
+#include "ingest/labels.h"
 
 #include <pthread.h>
 
@@ -21,6 +22,9 @@ struct api {
 	size_t token_count;
 	pthread_mutex_t uploads_mutex;
 	struct upload *uploads;
+	struct ingest_labels *labels;
+	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
+	atomic_uint_fast64_t bad_times;
 };
 
 /* A worker's own things. */
@@ -46,8 +50,9 @@ http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_canc
 http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_assets;
-extern const struct http_upload_ops api_upload_lines;
-extern const struct http_upload_ops api_upload_points;
+http_handler api_loki_ready;
+extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,
+	api_upload_otlp_metrics;
 extern const struct http_stream_ops api_live;
 
 /* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */

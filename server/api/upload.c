@@ -5,7 +5,7 @@
  * One upload has one slice at the writer at most. The publisher's tick hands over what has waited long enough, so that
  * the last lines of a quiet endless upload are seen at once.
  */
-#include "api/internal.h"
+#include "api/upload.h"
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
 
@@ -37,14 +37,11 @@ struct upload {
 	bool is_in_flight;
 	bool is_waiting; /* the connection is suspended for us */
 	bool is_gone;
-	bool has_committed;
-	bool is_points;
+	const struct upload_door *door;
 	bool has_finished_parsing;
 	enum status status; /* of a slice that was refused */
 	struct error err;
-	size_t refused; /* of the rejected: for want of room for their series */
-	size_t accepted, duplicate, rejected, cut;
-	uint64_t seq, next_offset;
+	struct upload_result result;
 };
 
 /* What the open slice holds now: an upload that feeds slowly must not be a place to keep memory. */
@@ -55,6 +52,8 @@ static void note_open(struct upload *upload)
 		batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) + batch_points_bytes(batch)
 		      : 0;
 
+	if (upload->protocol->held_bytes && !upload->has_finished_parsing)
+		bytes += upload->protocol->held_bytes(upload->parser);
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
 	upload->noted_bytes = bytes;
 }
@@ -120,14 +119,14 @@ static void slice_done(void *context, const struct ingest_result *result)
 
 	pthread_mutex_lock(&upload->mutex);
 	upload->is_in_flight = false;
-	upload->accepted += result->accepted;
-	upload->duplicate += result->duplicate;
-	upload->refused += result->refused;
-	upload->rejected += result->refused;
-	upload->next_offset = result->next_offset;
+	upload->result.accepted += result->accepted;
+	upload->result.duplicate += result->duplicate;
+	upload->result.refused += result->refused;
+	upload->result.rejected += result->refused;
+	upload->result.next_offset = result->next_offset;
 	if (result->status == OK) {
-		upload->has_committed = true;
-		upload->seq = result->seq;
+		upload->result.has_committed = true;
+		upload->result.seq = result->seq;
 	} else {
 		upload->status = result->status;
 		upload->err = result->err;
@@ -145,13 +144,24 @@ static uint64_t sent_bytes(const struct batch *batch)
 	return sum;
 }
 
+static void count_parsed(struct upload *upload, const struct batch *batch)
+{
+	struct upload_result *result = &upload->result;
+
+	result->rejected += batch->rejected;
+	result->cut += batch->cut_lines;
+	atomic_fetch_add(&upload->api->no_job_lines, batch->no_job);
+	atomic_fetch_add(&upload->api->bad_times, batch->bad_times);
+	result->no_job += batch->no_job;
+}
+
 /* With the mutex held and nothing in flight. A busy writer is an error for a first slice (the sender comes back) and a
  * pause for a later one (it cannot: there would be no telling what was taken). */
 static enum status submit(struct upload *upload, struct error *err)
 {
 	struct batch *batch = upload->batch;
 	uint64_t sent = sent_bytes(batch);
-	size_t rejected = batch->rejected, cut = batch->cut_lines;
+	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
 	batch->offset = upload->offset;
 	upload->refs++;
@@ -160,12 +170,11 @@ static enum status submit(struct upload *upload, struct error *err)
 	if (status != OK) {
 		upload->refs--;
 		upload->is_in_flight = false;
-		return status == ERR_BUSY && upload->has_committed ? OK : status;
+		return status == ERR_BUSY && upload->result.has_committed ? OK : status;
 	}
 	upload->batch = NULL;
 	note_open(upload);
-	upload->rejected += rejected;
-	upload->cut += cut;
+	count_parsed(upload, &counts);
 	if (upload->offset >= 0)
 		upload->offset += (int64_t)sent;
 	return OK;
@@ -211,6 +220,20 @@ static enum status unsupported(const struct http_request *request, const char *w
 		SPAN_ARGS(http_request_header(request, "Content-Type")), what);
 }
 
+/* What each door asks of its parameters beside their form. */
+static enum status check_parameters(const struct upload *upload, struct error *err)
+{
+	if (upload->protocol == &ingest_plain && !upload->job[0])
+		return error_set_field(err, ERR_INVALID, "job", "plain text needs the query parameter job=NAME");
+	if (upload->door->needs_job && !upload->job[0])
+		return error_set_field(err, ERR_INVALID, "job", "points need the query parameter job=NAME");
+	if (upload->offset >= 0 && (!upload->job[0] || !upload->stream[0]))
+		return error_set_field(
+			err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
+	return OK;
+}
+
+/* The router has refused the parameters that are not this door's. */
 static enum status read_parameters(struct upload *upload, const struct http_request *request, struct error *err)
 {
 	bool has_length = http_request_header(request, "Content-Length").len != 0;
@@ -223,53 +246,32 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	upload->offset = offset;
 	upload->wait_ms = has_length ? BODY_WAIT_MS : ENDLESS_WAIT_MS;
 	upload->principal = *http_request_principal(request);
-	upload->protocol = ingest_protocol_for(http_request_header(request, "Content-Type"));
+	upload->protocol = upload->door->protocol(http_request_header(request, "Content-Type"));
 	if (!upload->protocol)
-		return unsupported(request, "text/plain or application/x-ndjson", err);
-	if (upload->protocol == &ingest_plain && !upload->job[0])
-		return error_set_field(err, ERR_INVALID, "job", "plain text needs the query parameter job=NAME");
-	if (offset >= 0 && (!upload->job[0] || !upload->stream[0]))
-		return error_set_field(
-			err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
-	return OK;
+		return unsupported(request, upload->door->media, err);
+	return check_parameters(upload, err);
 }
 
-static enum status read_points_parameters(struct upload *upload, const struct http_request *request, struct error *err)
+static enum status fill_upload(struct upload *upload, const struct http_request *request, struct error *err)
 {
-	bool has_length = http_request_header(request, "Content-Length").len != 0;
+	struct span encoding = span_trim(http_request_header(request, "Content-Encoding"));
 
-	TRY(take_name(request, "job", upload->job, err));
-	TRY(take_name(request, "stream", upload->stream, err));
-	TRY(take_name(request, "host", upload->host, err));
-	upload->offset = -1;
-	upload->wait_ms = has_length ? BODY_WAIT_MS : ENDLESS_WAIT_MS;
-	upload->principal = *http_request_principal(request);
-	upload->is_points = true;
-	upload->protocol = ingest_points_protocol_for(http_request_header(request, "Content-Type"));
-	if (!upload->protocol)
-		return unsupported(request, "application/json or application/x-ndjson", err);
-	return upload->job[0] ? OK
-			      : error_set_field(err, ERR_INVALID, "job", "points need the query parameter job=NAME");
-}
-
-typedef enum status read_query(struct upload *upload, const struct http_request *request, struct error *err);
-
-static enum status fill_upload(
-	struct upload *upload, const struct http_request *request, read_query *read, struct error *err)
-{
-	TRY(read(upload, request, err));
+	TRY(read_parameters(upload, request, err));
 	/* with an offset the body is of one stream: entries that name another would make the count meaningless */
 	struct ingest_options options = {.max_line_bytes = upload->api->options.max_line_bytes,
 		.job = span_from(upload->job),
 		.stream = upload->stream[0] ? span_from(upload->stream) : SPAN("algo-1"),
 		.max_name_bytes = NAME_MAX_BYTES,
 		.max_parts = upload->offset >= 0 ? 1 : PARTS_MAX,
-		.max_points_bytes = upload->api->options.max_points_bytes};
+		.max_points_bytes = upload->api->options.max_points_bytes,
+		.max_push_bytes = upload->api->options.max_push_bytes,
+		.is_snappy = span_equal_fold(encoding, SPAN("snappy")),
+		.labels = upload->api->labels};
 	return upload->protocol->open(&upload->parser, &options, err);
 }
 
-static enum status begin_upload(struct api *api, const struct http_request *request, struct http_upload *handle,
-	read_query *read, void **out, struct error *err)
+enum status upload_begin(struct api *api, const struct upload_door *door, const struct http_request *request,
+	struct http_upload *handle, void **out, struct error *err)
 {
 	struct upload *upload = mem_zeroed(sizeof *upload);
 
@@ -277,9 +279,10 @@ static enum status begin_upload(struct api *api, const struct http_request *requ
 		return error_set(err, ERR_MEMORY, "out of memory");
 	pthread_mutex_init(&upload->mutex, NULL);
 	upload->api = api;
+	upload->door = door;
 	upload->handle = handle;
 	upload->refs = 1;
-	enum status status = fill_upload(upload, request, read, err);
+	enum status status = fill_upload(upload, request, err);
 	if (status != OK) {
 		upload_free(upload);
 		return status;
@@ -287,18 +290,6 @@ static enum status begin_upload(struct api *api, const struct http_request *requ
 	list_add(upload);
 	*out = upload;
 	return OK;
-}
-
-static enum status begin(
-	void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
-{
-	return begin_upload(context, request, handle, read_parameters, out, err);
-}
-
-static enum status begin_points(
-	void *context, const struct http_request *request, struct http_upload *handle, void **out, struct error *err)
-{
-	return begin_upload(context, request, handle, read_points_parameters, out, err);
 }
 
 /* ---- feed and finish ---- */
@@ -326,7 +317,19 @@ static enum status move_on(struct upload *upload, bool *must_wait, struct error 
 	return OK;
 }
 
-static enum status feed(void *context, struct span bytes, bool *must_wait, struct error *err)
+/* A body that is taken as a whole cannot be handed over to make room. */
+static enum status check_room(const struct upload *upload, struct error *err)
+{
+	if (!upload->must_hurry || !upload->protocol->held_bytes)
+		return OK;
+	error_set(err, ERR_BUSY,
+		"bodies that are still coming hold too much memory (--queue-bytes); send this one again");
+	if (err)
+		err->retry_after_s = 1;
+	return ERR_BUSY;
+}
+
+enum status upload_feed(void *context, struct span bytes, bool *must_wait, struct error *err)
 {
 	struct upload *upload = context;
 
@@ -339,46 +342,11 @@ static enum status feed(void *context, struct span bytes, bool *must_wait, struc
 		status = upload->protocol->feed(upload->parser, upload->batch, bytes, err);
 	note_open(upload);
 	if (status == OK)
+		status = check_room(upload, err);
+	if (status == OK)
 		status = move_on(upload, must_wait, err);
 	pthread_mutex_unlock(&upload->mutex);
 	return status;
-}
-
-static void write_reply(const struct upload *upload, struct http_response *response)
-{
-	struct json_writer w = api_reply(response);
-	struct span warning = upload->protocol->warning(upload->parser);
-
-	json_object(&w);
-	json_put_i64(&w, "accepted", (int64_t)upload->accepted);
-	json_put_i64(&w, "rejected", (int64_t)upload->rejected);
-	if (upload->duplicate)
-		json_put_i64(&w, "duplicate", (int64_t)upload->duplicate);
-	if (upload->cut)
-		json_put_i64(&w, "cut", (int64_t)upload->cut);
-	char seq[24];
-	snprintf(seq, sizeof seq, "%llu", (unsigned long long)upload->seq);
-	json_put_text(&w, "seq", seq);
-	if (upload->has_committed && !upload->is_points)
-		json_put_i64(&w, "next_offset", (int64_t)upload->next_offset);
-	json_key(&w, "warnings");
-	json_array(&w);
-	if (warning.len)
-		json_span(&w, warning);
-	if (upload->refused) {
-		char text[120];
-		snprintf(text, sizeof text, "%zu points are of more series than a stream may have (--max-series)",
-			upload->refused);
-		json_text(&w, text);
-	}
-	if (upload->cut) {
-		char text[120];
-		snprintf(text, sizeof text, "%zu lines were longer than %zu bytes (--max-line-bytes) and were cut",
-			upload->cut, upload->api->options.max_line_bytes);
-		json_text(&w, text);
-	}
-	json_array_end(&w);
-	json_object_end(&w);
 }
 
 static enum status parse_end(struct upload *upload, struct error *err)
@@ -387,7 +355,9 @@ static enum status parse_end(struct upload *upload, struct error *err)
 		return OK;
 	upload->has_finished_parsing = true;
 	TRY(open_batch(upload, err));
-	return upload->protocol->finish(upload->parser, upload->batch, err);
+	enum status status = upload->protocol->finish(upload->parser, upload->batch, err);
+	note_open(upload);
+	return status;
 }
 
 static enum status try_to_finish(struct upload *upload, bool *must_wait, struct error *err)
@@ -398,31 +368,42 @@ static enum status try_to_finish(struct upload *upload, bool *must_wait, struct 
 		TRY(submit(upload, err));
 	upload->is_waiting = *must_wait = upload->is_in_flight || has_lines(upload);
 	if (!*must_wait && upload->batch)
-		upload->rejected += upload->batch->rejected;
+		count_parsed(upload, upload->batch);
 	return OK;
 }
 
-static enum status finish(void *context, struct http_response *response, bool *must_wait, struct error *err)
+/* The upload is over and answered. */
+static void end(struct upload *upload)
 {
-	struct upload *upload = context;
-
-	*must_wait = false;
-	pthread_mutex_lock(&upload->mutex);
-	enum status status = try_to_finish(upload, must_wait, err);
-	if (status != OK || *must_wait) {
-		pthread_mutex_unlock(&upload->mutex);
-		return status; /* on an error abort comes */
-	}
-	write_reply(upload, response);
 	upload->is_gone = true;
 	pthread_mutex_unlock(&upload->mutex);
 	list_remove(upload);
 	pthread_mutex_lock(&upload->mutex);
 	release(upload);
+}
+
+enum status upload_finish(void *context, struct http_response *response, bool *must_wait, struct error *err)
+{
+	struct upload *upload = context;
+	struct error failure = {0};
+
+	*must_wait = false;
+	pthread_mutex_lock(&upload->mutex);
+	enum status status = try_to_finish(upload, must_wait, &failure);
+	bool is_told = status == OK || upload->door->tells_errors; /* else the transport does, and abort comes */
+	if (*must_wait || !is_told) {
+		pthread_mutex_unlock(&upload->mutex);
+		*err = failure;
+		return status;
+	}
+	upload->result.status = failure.status = status;
+	upload->result.warning = upload->protocol->warning(upload->parser);
+	upload->door->reply(upload->api, upload->protocol, &upload->result, &failure, response);
+	end(upload);
 	return OK;
 }
 
-static void abort_upload(void *context)
+void upload_abort(void *context)
 {
 	struct upload *upload = context;
 
@@ -431,9 +412,6 @@ static void abort_upload(void *context)
 	upload->is_gone = true;
 	release(upload);
 }
-
-const struct http_upload_ops api_upload_lines = {begin, feed, finish, abort_upload};
-const struct http_upload_ops api_upload_points = {begin_points, feed, finish, abort_upload};
 
 /* ---- the tick ---- */
 

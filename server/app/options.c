@@ -118,6 +118,13 @@ static const struct option_spec options[] = {
 		.min = 1024,
 		.max = 64 * MIB,
 		.help = "One entry of a body of points (a series with its columns) has no more text."},
+	{.name = "max-push-bytes",
+		.kind = OPTION_BYTES,
+		.value_name = "SIZE",
+		.fallback = "16MiB",
+		.min = 1024,
+		.max = 32 * MIB,
+		.help = "One body of Loki's push or of OTLP, unpacked; it is taken as a whole."},
 	{.name = "max-line-bytes",
 		.kind = OPTION_BYTES,
 		.value_name = "SIZE",
@@ -202,6 +209,28 @@ static const struct option_spec options[] = {
 		.min = 1,
 		.max = 10000,
 		.help = "A filter of live lines may take so long with one event; the rest of it is told as unread."},
+
+	{.name = "job-labels",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME,NAME",
+		.fallback = "training.job,jobset.sigs.k8s.io/jobset-name,training.kubeflow.org/job-name,"
+			    "batch.kubernetes.io/job-name,k8s.job.name,job,service.name,app.kubernetes.io/instance,"
+			    "k8s.pod.name,pod_name,pod",
+		.heading = "Labels of shippers",
+		.help = "Labels (Loki) or resource attributes (OTLP) that name the job, the first that is there. \".\", \"/\" "
+			"and \"-\" may have become \"_\", with a prefix."},
+	{.name = "stream-labels",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME,NAME",
+		.fallback =
+			"stream,index,k8s.pod.name,pod_name,pod,k8s.node.name,node_name,node,host.name,hostname,host,"
+			"service.instance.id,instance",
+		.help = "The same for the stream. \"index\": Kubernetes' completion or replica index of a job's pods."},
+	{.name = "host-labels",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME,NAME",
+		.fallback = "k8s.node.name,node_name,kubernetes_host,node,host.name,hostname,host,instance",
+		.help = "The same for the host."},
 
 	{.name = "slice-bytes",
 		.kind = OPTION_BYTES,

@@ -46,11 +46,14 @@ static enum status open_upload(struct exchange *exchange, struct error *err)
 enum status body_begin(struct exchange *exchange, struct error *err)
 {
 	struct span name = http_request_header(&exchange->request, "Content-Encoding");
-	enum encoding encoding;
+	enum encoding encoding = ENCODING_IDENTITY;
+	bool is_snappy = exchange->route->takes_snappy && span_equal_fold(span_trim(name), SPAN("snappy"));
 
-	if (!encoding_parse(name, &encoding))
-		return error_set(err, ERR_UNSUPPORTED, "unknown Content-Encoding '%.*s'; known are gzip, deflate, zstd",
-			(int)(name.len > 60 ? 60 : name.len), name.ptr);
+	if (!is_snappy && !encoding_parse(name, &encoding))
+		return error_set(err, ERR_UNSUPPORTED,
+			"unknown Content-Encoding '%.*s'; known are gzip, deflate, zstd%s",
+			(int)(name.len > 60 ? 60 : name.len), name.ptr,
+			exchange->route->takes_snappy ? ", snappy" : "");
 	if (exchange->has_unknown_length)
 		TRY(check_size(exchange, 1, err));
 	else if (encoding == ENCODING_IDENTITY)

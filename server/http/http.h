@@ -127,6 +127,7 @@ struct http_route {
 	const struct http_stream_ops *stream;
 	const char *query; /* names of the query parameters it knows, separated by spaces; "*" : any */
 	size_t max_body_bytes; /* of a buffered body; 0: no body */
+	bool takes_snappy; /* a body with that Content-Encoding is handed over as it is: a block can only be unpacked whole */
 	const char *summary; /* for the OpenAPI document */
 };
 

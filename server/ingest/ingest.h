@@ -15,9 +15,13 @@ struct ingest_options {
 	size_t max_name_bytes; /* of jobs and streams: 255 */
 	size_t max_parts; /* streams in one slice; more is an error */
 	size_t max_points_bytes; /* of one entry of a body of points; more is an error: 16 MiB */
+	size_t max_push_bytes; /* of a body that is taken as a whole, unpacked; more is an error: 16 MiB */
+	bool is_snappy; /* of such a body: its Content-Encoding says so */
+	const struct ingest_labels *labels; /* of such a body (labels.h) */
 };
 
 struct ingest_parser;
+struct ingest_labels;
 
 struct ingest_protocol {
 	const char *name;
@@ -29,6 +33,8 @@ struct ingest_protocol {
 	enum status (*finish)(struct ingest_parser *parser, struct batch *batch, struct error *err);
 	/* The first few rejections in words, for the reply; "" : none. Lives as long as the parser. */
 	struct span (*warning)(const struct ingest_parser *parser);
+	/* Memory that it keeps between feeds, of a protocol that takes its body as a whole; NULL: little. */
+	size_t (*held_bytes)(const struct ingest_parser *parser);
 	void (*free)(struct ingest_parser *parser);
 };
 
@@ -38,8 +44,18 @@ extern const struct ingest_protocol
 
 extern const struct ingest_protocol ingest_points; /* {"series":[…]} and {"points":[…]} */
 extern const struct ingest_protocol ingest_points_ndjson; /* an object of "points" a line */
-/* Of bodies of points, as below. Prometheus text and CSV have no protocol yet: NULL. */
+extern const struct ingest_protocol ingest_prometheus, ingest_csv; /* text of points; a bad line harms itself alone */
+/* Of bodies of points, as below. */
 const struct ingest_protocol *ingest_points_protocol_for(struct span content_type);
+
+/* Loki's push, and OTLP over HTTP: labels or attributes say job, stream and host. The batch is filled by finish, and may be large:
+ * a body is one slice, which is stored as a whole or not at all. */
+extern const struct ingest_protocol ingest_loki, ingest_loki_json;
+extern const struct ingest_protocol ingest_otlp_logs, ingest_otlp_logs_json;
+extern const struct ingest_protocol ingest_otlp_metrics, ingest_otlp_metrics_json;
+const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type);
+const struct ingest_protocol *ingest_otlp_logs_for(struct span content_type);
+const struct ingest_protocol *ingest_otlp_metrics_for(struct span content_type);
 
 /* By media type (parameters ignored); NULL: none takes it. An empty type and curl's default form type are plain. */
 const struct ingest_protocol *ingest_protocol_for(struct span content_type);
@@ -50,3 +66,5 @@ enum status ingest_check_name(const char *field, struct span name, size_t max_by
 enum status ingest_metric_name(struct span text, struct buf *out, struct error *err) MUST_CHECK;
 /* Numbers (s, ms, µs or ns by magnitude) and ISO 8601 -> Unix ms. */
 bool ingest_parse_time(struct span text, int64_t *ts_ms);
+/* Unix nanoseconds; false: not between 1990 and 2200. */
+bool ingest_time_ns(uint64_t ns, int64_t *ts_ms);

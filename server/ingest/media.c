@@ -31,6 +31,10 @@ const struct ingest_protocol *ingest_points_protocol_for(struct span content_typ
 	if (!type.len || span_equal_fold(type, SPAN("application/json")) ||
 		span_equal_fold(type, SPAN("application/x-www-form-urlencoded")))
 		return &ingest_points;
+	if (span_equal_fold(type, SPAN("text/csv")) || span_equal_fold(type, SPAN("application/csv")))
+		return &ingest_csv;
+	if (span_equal_fold(type, SPAN("text/plain")) || span_equal_fold(type, SPAN("application/openmetrics-text")))
+		return &ingest_prometheus;
 	return lines == &ingest_ndjson ? &ingest_points_ndjson : NULL;
 }
 
@@ -43,4 +47,30 @@ const struct ingest_protocol *ingest_protocol_for(struct span content_type)
 			return types[i].protocol;
 	bool is_text = type.len >= 5 && span_equal_fold(span_of(type.ptr, 5), SPAN("text/"));
 	return type.len == 0 || is_text ? &ingest_plain : NULL;
+}
+
+/* Of a protocol in two forms; no type at all is protobuf, which came first. */
+static const struct ingest_protocol *choose(
+	struct span content_type, const struct ingest_protocol *protobuf, const struct ingest_protocol *json)
+{
+	struct span type = bare_type(content_type);
+
+	if (span_equal_fold(type, SPAN("application/json")))
+		return json;
+	return !type.len || span_equal_fold(type, SPAN("application/x-protobuf")) ? protobuf : NULL;
+}
+
+const struct ingest_protocol *ingest_loki_protocol_for(struct span content_type)
+{
+	return choose(content_type, &ingest_loki, &ingest_loki_json);
+}
+
+const struct ingest_protocol *ingest_otlp_logs_for(struct span content_type)
+{
+	return choose(content_type, &ingest_otlp_logs, &ingest_otlp_logs_json);
+}
+
+const struct ingest_protocol *ingest_otlp_metrics_for(struct span content_type)
+{
+	return choose(content_type, &ingest_otlp_metrics, &ingest_otlp_metrics_json);
 }

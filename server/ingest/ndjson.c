@@ -3,6 +3,7 @@
  * object harms itself alone.
  */
 #include "ingest/ingest.h"
+#include "ingest/lines.h"
 #include "ingest/ndjson_scan.h"
 
 #include <inttypes.h>
@@ -220,30 +221,6 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
 	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/*
- * A text of several lines (a traceback in one message) becomes as many. What an offset counts is the stream, not the
- * objects around it: each line stands for its text and a newline, so that plain text and NDJSON can follow each other.
- */
-static bool add_lines(
-	const struct ingest_parser *parser, struct batch *batch, struct batch_part *part, const struct entry *entry)
-{
-	struct span rest = entry->text, line;
-
-	if (rest.len && rest.ptr[rest.len - 1] == '\n')
-		rest.len--;
-	if (!rest.len)
-		rest = SPAN("");
-	while (span_next(&rest, '\n', &line)) {
-		bool is_cut = line.len > parser->options.max_line_bytes;
-		uint64_t sent_bytes = line.len + 1;
-		if (is_cut)
-			line.len = parser->options.max_line_bytes;
-		if (!batch_add(batch, part, line, entry->ts_ms, is_cut ? LINE_CUT : 0, sent_bytes))
-			return false;
-	}
-	return true;
-}
-
 static bool is_blank(struct span line)
 {
 	for (size_t i = 0; i < line.len; i++)
@@ -269,7 +246,7 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 	TRY(buf_status(&parser->stream_name, err));
 	if (is_read)
 		TRY(find_part(parser, batch, &entry, &part, err));
-	if (part && !add_lines(parser, batch, part, &entry))
+	if (part && !ingest_add_lines(batch, part, entry.text, entry.ts_ms, parser->options.max_line_bytes))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return OK;
 }

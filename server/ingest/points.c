@@ -532,6 +532,7 @@ static struct span points_warning(const struct ingest_parser *parser)
 	return buf_span(&parser->warnings);
 }
 
-const struct ingest_protocol ingest_points = {"points", json_open, json_feed, json_finish, points_warning, points_free};
+const struct ingest_protocol ingest_points = {
+	"points", json_open, json_feed, json_finish, points_warning, NULL, points_free};
 const struct ingest_protocol ingest_points_ndjson = {
-	"points_ndjson", ndjson_open, ndjson_feed, ndjson_finish, points_warning, points_free};
+	"points_ndjson", ndjson_open, ndjson_feed, ndjson_finish, points_warning, NULL, points_free};

@@ -57,3 +57,13 @@ bool ingest_parse_time(struct span text, int64_t *ts_ms)
 	*ts_ms = ms;
 	return true;
 }
+
+bool ingest_time_ns(uint64_t ns, int64_t *ts_ms)
+{
+	int64_t ms = (int64_t)(ns / 1000000);
+
+	if (ms < EARLIEST_MS || ms >= LATEST_MS)
+		return false;
+	*ts_ms = ms;
+	return true;
+}

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/hash128.h"
 
 #define NO_TIME INT64_MIN
 
@@ -31,6 +32,7 @@ struct batch_series;
 struct batch_part {
 	struct span job;
 	struct span stream;
+	struct span host; /* that sent it, where the body says so; else empty, and the batch's counts */
 	struct line *lines;
 	size_t count;
 	size_t cap;
@@ -40,6 +42,8 @@ struct batch_part {
 	size_t last_series; /* where the last point went */
 	struct map *series_index; /* metric -> place of the series; made when there are many */
 	size_t point_count;
+	bool is_push; /* of a protocol whose senders send the same body again: known by this hash of what it holds for the stream */
+	struct hash128 push_hash;
 	struct buf points; /* the series as the journal holds them, once the pipeline has packed them */
 };
 
@@ -58,6 +62,8 @@ struct batch {
 	struct span host; /* of the sender; "" when not stated */
 	struct span team; /* the token's; "" without */
 	size_t rejected; /* entries that could not be stored, counted by the parser */
+	size_t no_job; /* of those: no label names a job */
+	size_t bad_times; /* of the stored: with a time that is none, so that the time of arrival counts */
 	size_t cut_lines;
 	/* Of a batch of one large part, once the pipeline has packed it: its lines as the content of a block, in which their
 	 * texts then lie, and that block. Empty otherwise. */

@@ -7,7 +7,7 @@
 
 #include "store/journal_points.h"
 
-enum { LARGE_BYTES = 128 << 10 };
+enum { LARGE_BYTES = 128 << 10, LARGEST_BYTES = 2 * BLOCK_MAX_BYTES }; /* larger ones the sealer cuts into blocks */
 
 /* A compressor is 1 MB of memory: as many as are at work at once, and never more than this are kept. */
 struct zstd *pack_borrow(struct pipeline *pipeline)
@@ -36,7 +36,7 @@ void pack_give_back(struct pipeline *pipeline, struct zstd *zstd)
 static enum status move_texts(struct batch *batch, struct error *err)
 {
 	struct batch_part *part = &batch->parts[0];
-	struct span *names[] = {&part->job, &part->stream, &batch->host, &batch->team},
+	struct span *names[] = {&part->job, &part->stream, &part->host, &batch->host, &batch->team},
 		    copies[sizeof names / sizeof *names];
 	struct block_cursor cursor = block_lines(buf_span(&batch->content));
 	AUTO(arena) arena = arena_new();
@@ -107,7 +107,7 @@ enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct er
 {
 	if (batch->point_count)
 		return pack_points(batch, err);
-	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES ||
+	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES || batch->text_bytes > LARGEST_BYTES ||
 		(batch->block.len && batch->packed_lines == batch->line_count))
 		return OK;
 	struct zstd *zstd = pack_borrow(pipeline);

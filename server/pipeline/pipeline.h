@@ -61,7 +61,8 @@ struct ingest_result {
 	struct error err;
 	size_t accepted;
 	size_t refused; /* points of series that the stream has no room for */
-	size_t duplicate; /* lines that an offset showed to be here already */
+	size_t duplicate; /* lines and points that were here already: by an offset, or in a body sent again */
+	size_t duplicate_pushes; /* of those bodies: streams */
 	uint64_t seq;
 	uint64_t next_offset; /* of the stream, when the batch had one part */
 };
@@ -326,6 +327,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t commit_us; /* sum */
 	atomic_uint_fast64_t batches;
 	atomic_uint_fast64_t duplicate_lines;
+	atomic_uint_fast64_t duplicate_pushes;
 	atomic_uint_fast64_t cut_lines;
 	atomic_uint_fast64_t refused_busy;
 	atomic_uint_fast64_t failed_commits;

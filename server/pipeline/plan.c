@@ -120,8 +120,8 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 		return out_of_memory(err);
 	if ((*out = map_get(plan->new_streams, key)))
 		return OK;
-	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream, ingest->batch->host, ingest->batch->arrival_ms,
-		out, &is_new, err));
+	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream,
+		part->host.len ? part->host : ingest->batch->host, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_streams, key, *out)) {
 		stream_state_free(*out);
 		return out_of_memory(err);
@@ -204,7 +204,10 @@ static enum status add_slice(struct plan *plan, struct ingest *ingest, const str
 	struct stream_state *stream, size_t skip, struct error *err)
 {
 	struct journal_slice slice = make_slice(ingest, part, stream, skip);
-	struct plan_slice planned = {.stream = stream, .batch = ingest->batch, .sent_bytes = slice.sent_bytes};
+	struct plan_slice planned = {.stream = stream,
+		.batch = ingest->batch,
+		.part = (size_t)(part - ingest->batch->parts),
+		.sent_bytes = slice.sent_bytes};
 
 	if (!mem_grow((void **)&plan->slices, plan->slice_count, &plan->slice_cap, sizeof *plan->slices))
 		return out_of_memory(err);
@@ -265,26 +268,42 @@ static size_t count_refused(const struct plan *plan, struct stream_state *stream
 	return refused;
 }
 
-static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct error *err)
+/* What is new of a part becomes a slice; the result counts. */
+static enum status plan_part(struct plan *plan, struct ingest *ingest, const struct batch_part *part, struct error *err)
 {
+	struct ingest_result *result = &ingest->result;
 	struct stream_state *stream;
+	bool is_known;
 	size_t skip;
 
-	for (size_t i = 0; i < ingest->batch->part_count; i++) {
-		const struct batch_part *part = &ingest->batch->parts[i];
-		TRY(plan_stream(plan, ingest, part, &stream, err));
-		ingest->result.next_offset = stream->planned_byte;
-		TRY(check_offset(ingest, stream, &skip, err));
-		ingest->result.duplicate += skip;
-		size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;
-		ingest->result.refused += refused;
-		ingest->result.accepted += part->count - skip + part->point_count - refused;
-		if (part->count > skip || part->point_count)
-			TRY(add_slice(plan, ingest, part, stream, skip, err));
-		ingest->result.next_offset = stream->planned_byte;
+	TRY(plan_stream(plan, ingest, part, &stream, err));
+	result->next_offset = stream->planned_byte;
+	TRY(push_is_known(plan, ingest, part, stream, &is_known, err));
+	if (is_known) {
+		result->duplicate += part->count + part->point_count;
+		result->duplicate_pushes++;
+		return OK;
 	}
+	TRY(check_offset(ingest, stream, &skip, err));
+	result->duplicate += skip;
+	size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;
+	result->refused += refused;
+	result->accepted += part->count - skip + part->point_count - refused;
+	if (part->count > skip || part->point_count)
+		TRY(add_slice(plan, ingest, part, stream, skip, err));
+	result->next_offset = stream->planned_byte;
+	return OK;
+}
+
+static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct error *err)
+{
+	size_t first_slice = plan->slice_count;
+
+	for (size_t i = 0; i < ingest->batch->part_count; i++)
+		TRY(plan_part(plan, ingest, &ingest->batch->parts[i], err));
 	TRY(buf_status(&plan->pipeline->journal.plain, err));
-	return buf_status(&plan->pipeline->journal.blocks, err);
+	TRY(buf_status(&plan->pipeline->journal.blocks, err));
+	return push_note(plan, ingest, first_slice, err);
 }
 
 enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *err)

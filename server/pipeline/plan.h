@@ -12,6 +12,7 @@ struct plan_slice {
 	struct definitions *definitions; /* counted */
 	struct journal_slice slice; /* its body is known by plan_publish */
 	size_t body_at; /* in the record */
+	size_t part; /* of its batch */
 	struct batch *batch; /* of a slice that is a block: its content is the group's after the commit */
 	struct tail_range range;
 	uint64_t sent_bytes;
@@ -36,3 +37,9 @@ enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *e
 void plan_abandon(struct plan *plan);
 /* The transaction is on disk: makes everything visible and returns the group for the consumers (NULL: no lines). */
 struct group *plan_publish(struct plan *plan, struct buf *plain);
+
+/* pushes.c: is the part of a body that was sent before, and is in the journal? */
+enum status push_is_known(struct plan *plan, const struct ingest *ingest, const struct batch_part *part,
+	const struct stream_state *stream, bool *is_known, struct error *err) MUST_CHECK;
+/* The batch's slices, from first_slice on, are planned: their bodies are known from now on. */
+enum status push_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err) MUST_CHECK;

@@ -370,6 +370,7 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 		return OK;
 	TRY(keep_budget(pipeline, reader, has_more, err));
 	TRY(clean(pipeline, reader, has_more, err));
+	TRY(pushes_trim(pipeline, state, reader, has_more, err));
 	if (is_due(&state->plan_ms, PLAN_MS)) {
 		bool limits_have_more = false;
 		TRY(plan(pipeline, reader, &limits_have_more, err));

@@ -8,7 +8,7 @@
 #include "pipeline/internal.h"
 
 struct retention_state {
-	int64_t disk_ms, budget_ms, plan_ms; /* monotonic: when each was looked at last */
+	int64_t disk_ms, budget_ms, plan_ms, pushes_ms; /* monotonic: when each was looked at last */
 };
 
 /* Looks at what is due, and does at most one slice; *has_more: call again soon. */
@@ -21,3 +21,6 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 /* Deletes a slice of settled deliveries that are too old; *has_more is set when it did. */
 enum status deliveries_trim(
 	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err) MUST_CHECK;
+/* The same of hashes of bodies that nobody sends again any more. */
+enum status pushes_trim(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
+	bool *has_more, struct error *err) MUST_CHECK;

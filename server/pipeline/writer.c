@@ -28,6 +28,7 @@ static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
 	if (result->status == OK) {
 		atomic_fetch_add(&pipeline->figures.batches, 1);
 		atomic_fetch_add(&pipeline->figures.duplicate_lines, result->duplicate);
+		atomic_fetch_add(&pipeline->figures.duplicate_pushes, result->duplicate_pushes);
 		atomic_fetch_add(&pipeline->figures.cut_lines, ingest->batch->cut_lines);
 	}
 	ingest->done(ingest->context, result);

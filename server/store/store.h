@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/hash128.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "model/incident.h"
@@ -539,6 +540,24 @@ enum status store_oldest_settled_ms(struct store_reader *reader, int64_t *done_m
 enum status store_delete_settled(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err) MUST_CHECK;
 enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
 	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* ---- bodies that are sent again: what their senders sent lately ---- */
+struct push_row {
+	int64_t job_id;
+	uint32_t stream_id;
+	struct hash128 hash; /* of all that the body held for the stream */
+	int64_t seen_ms;
+};
+/* Seen since then, within this transaction as well? */
+enum status store_is_push_known(struct store_tx *tx, const struct push_row *row, int64_t since_ms, bool *is_known,
+	struct error *err) MUST_CHECK;
+enum status store_put_push(struct store_tx *tx, const struct push_row *row, struct error *err) MUST_CHECK;
+/* *oldest_ms: INT64_MAX when there is none. *surplus_ms: when the newest was seen of those that are more than `kept`; INT64_MIN:
+ * there are not so many. */
+enum status store_oldest_push(struct store_reader *reader, uint64_t kept, int64_t *oldest_ms, int64_t *surplus_ms,
+	struct error *err) MUST_CHECK;
+/* Deletes up to `limit` that were seen then or before. */
+enum status store_delete_pushes(struct store_tx *tx, int64_t until_ms, size_t limit, struct error *err) MUST_CHECK;
 
 /* ---- tokens and settings ---- */
 struct token_row {

@@ -61,8 +61,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct span body = span_of((const char *)data, size);
 	size_t piece = size ? data[size / 2] % 13 + 1 : 1;
 
-	if (run(&ingest_points, body, size + 1) != run(&ingest_points, body, piece) ||
-		run(&ingest_points_ndjson, body, size + 1) != run(&ingest_points_ndjson, body, piece))
-		abort();
+	static const struct ingest_protocol *const protocols[] = {
+		&ingest_points, &ingest_points_ndjson, &ingest_prometheus, &ingest_csv};
+
+	for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+		if (run(protocols[i], body, size + 1) != run(protocols[i], body, piece))
+			abort();
 	return 0;
 }

@@ -95,7 +95,7 @@ def test_mistakes_are_named_and_nothing_is_kept(server, document, status, words)
 
 def test_cut_off_wrong_type_and_no_job(server):
     assert server.post(POINTS, '{"points":[{"metric":"m","value":1}', content_type=JSON).status == 400
-    assert server.post(POINTS, "a,b\n", content_type="text/csv").status == 415
+    assert server.post(POINTS, "a,b\n", content_type="text/html").status == 415
     reply = server.post("/api/v1/points", "{}", content_type=JSON)
     assert reply.status == 400 and reply.body["field"] == "job"
     assert server.post(POINTS, "{}", content_type=JSON).body["accepted"] == 0

@@ -7,6 +7,7 @@ static const char *const allowed[] = {
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
 	"SCAN deliveries USING INDEX deliveries_settled", /* LIMIT 1, in its order */
+	"SCAN pushes USING COVERING INDEX pushes_by_time", /* LIMIT 1, in its order */
 	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
 	"SCAN incidents USING INDEX incidents_open", /* the open ones alone */
 };
@@ -80,6 +81,10 @@ static void call_writers(struct harness *h)
 	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
 	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
 	CHECK_OK(store_delete_settled(h->tx, 1, 10, &err));
+	bool is_known;
+	CHECK_OK(store_is_push_known(h->tx, &(struct push_row){.job_id = 1}, 0, &is_known, &err));
+	CHECK_OK(store_put_push(h->tx, &(struct push_row){.job_id = 1}, &err));
+	CHECK_OK(store_delete_pushes(h->tx, 1, 10, &err));
 	struct doomed_block doomed = {.line_count = 1};
 	CHECK_OK(store_delete_text(h->tx,
 		&(struct text_deletion){.job_id = 1, .reason = SPAN("age"), .blocks = &doomed, .count = 1}, &count,
@@ -107,6 +112,7 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_summaries(
 		on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));
 	CHECK_OK(store_count_jobs(on, &a, &b, &err));
+	CHECK_OK(store_oldest_push(on, 1, &ms, &ms, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN(""), (struct stream_row **)&rows, &count, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN("x"), (struct stream_row **)&rows, &count, &err));
 	for (uint32_t stream = 0; stream < 2; stream++) {

@@ -1,0 +1,151 @@
+#include "ingest/otlp.h"
+
+#include "model/batch_points.h"
+#include "model/metric.h"
+
+void otlp_metric_begin(struct ingest_parser *parser, struct span name, struct span unit)
+{
+	struct push_point *point = &parser->point;
+	struct error ignored;
+
+	buf_reset(&point->name);
+	buf_append_span(&point->name, name);
+	point->name_bytes = point->name.len;
+	buf_reset(&point->unit);
+	/* "1" is OTLP's word for no unit at all */
+	if (unit.len && !span_equal(unit, SPAN("1")) &&
+		ingest_check_name("unit", unit, METRIC_UNIT_MAX_BYTES, &ignored) == OK)
+		buf_append_span(&point->unit, unit);
+}
+
+void otlp_point_begin(struct ingest_parser *parser)
+{
+	struct push_point *point = &parser->point;
+
+	point->name.len = point->name_bytes;
+	point->label_count = 0;
+	point->step = NO_STEP;
+	point->time_ns = 0;
+}
+
+static bool is_step(struct span key, struct span value, int64_t *step)
+{
+	static const char *const names[] = {"step", "global_step", "training.step", "iteration"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(key, span_from(names[i])))
+			return span_parse_i64(value, step) && *step >= 0 && *step <= (int64_t)1 << 53;
+	return false;
+}
+
+static void append_key(struct buf *out, struct span key)
+{
+	for (size_t i = 0; i < key.len; i++) {
+		char c = key.ptr[i];
+		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+		bool is_digit = c >= '0' && c <= '9';
+		if (is_digit && i == 0)
+			buf_append_char(out, '_');
+		buf_append_char(out, is_letter || is_digit ? c : '_');
+	}
+}
+
+void otlp_point_label(struct ingest_parser *parser, struct span key, struct span value)
+{
+	struct push_point *point = &parser->point;
+	struct buf *out = &point->name;
+
+	if (!key.len || is_step(key, value, &point->step))
+		return;
+	buf_append_char(out, point->label_count++ ? ',' : '{');
+	append_key(out, key);
+	buf_append_text(out, "=\"");
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.ptr[i] == '"' || value.ptr[i] == '\\')
+			buf_append_char(out, '\\');
+		buf_append_char(out, value.ptr[i]);
+	}
+	buf_append_char(out, '"');
+}
+
+void otlp_point_reject(struct ingest_parser *parser, struct batch *batch, const char *why)
+{
+	batch->rejected++;
+	push_warn(parser, "%s", why);
+}
+
+/* name{labels} -> name.sum{labels}, in the form that is stored. */
+static enum status name_point(struct push_point *point, const char *suffix, struct error *err)
+{
+	struct buf *full = &point->full;
+
+	buf_reset(full);
+	buf_reset(&point->canonical);
+	buf_append(full, point->name.ptr, point->name_bytes);
+	buf_append_text(full, suffix);
+	buf_append_span(full, span_skip(buf_span(&point->name), point->name_bytes));
+	if (point->label_count)
+		buf_append_char(full, '}');
+	if (full->failure || point->name.failure)
+		return error_set(
+			err, ERR_INVALID, "a metric's name and labels are longer than %zu bytes", full->max_bytes);
+	return ingest_metric_name(buf_span(full), &point->canonical, err);
+}
+
+static enum status store_point(
+	struct ingest_parser *parser, struct batch *batch, double value, int64_t ts_ms, struct error *err)
+{
+	struct push_point *point = &parser->point;
+	struct batch_part *part = push_part(parser, batch);
+	struct batch_series *series = batch_series(batch, part, buf_span(&point->canonical));
+	uint64_t bits;
+
+	if (!series)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (point->unit.len && !series->unit.len) {
+		series->unit = arena_copy(batch->arena, buf_span(&point->unit));
+		if (!series->unit.ptr)
+			return error_set(err, ERR_MEMORY, "out of memory");
+	}
+	memcpy(&bits, &value, sizeof bits);
+	hash128_add(&part->push_hash, buf_span(&point->canonical));
+	hash128_add_number(&part->push_hash, bits);
+	hash128_add_number(&part->push_hash, point->time_ns);
+	hash128_add_number(&part->push_hash, (uint64_t)point->step);
+	return batch_add_points(batch, part, series, &point->step, &ts_ms, &value, 1)
+		       ? OK
+		       : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status otlp_point_add(
+	struct ingest_parser *parser, struct batch *batch, const char *suffix, double value, struct error *err)
+{
+	struct push_point *point = &parser->point;
+	int64_t ts_ms = batch->arrival_ms;
+	struct error reason;
+
+	if (!push_part(parser, batch)) {
+		batch->rejected++;
+		batch->no_job += label_set_value(&parser->labels, LABEL_JOB).len == 0;
+		return OK;
+	}
+	if (point->time_ns && !ingest_time_ns(point->time_ns, &ts_ms)) {
+		batch->rejected++;
+		push_warn(parser, "%llu ns is no time between 1990 and 2200", (unsigned long long)point->time_ns);
+		return OK;
+	}
+	if (name_point(point, suffix, &reason) != OK) {
+		otlp_point_reject(parser, batch, reason.text);
+		return OK;
+	}
+	return store_point(parser, batch, value, ts_ms, err);
+}
+
+enum status otlp_point_distribution(
+	struct ingest_parser *parser, struct batch *batch, double count, bool has_sum, double sum, struct error *err)
+{
+	push_warn(parser, "of histograms and summaries NAME.count and NAME.sum are stored");
+	if (has_sum)
+		TRY(otlp_point_add(parser, batch, ".sum", sum, err));
+	return otlp_point_add(parser, batch, ".count", count, err);
+}

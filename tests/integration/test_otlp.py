@@ -1,0 +1,257 @@
+"""OTLP over HTTP, as the OTel Collector, Fluent Bit, Vector and SDKs send it: logs and metrics, both forms, what is rejected."""
+
+import gzip
+import json
+import random
+
+import pytest
+
+from smserver import wait_until
+from wire import field, fixed64, snappy, varint
+
+LOGS, METRICS, PROTOBUF, JSON = "/v1/logs", "/v1/metrics", "application/x-protobuf", "application/json"
+T0 = 1_700_000_000_000_000_000
+MS = 1_000_000
+
+
+def any_value(value):
+    """AnyValue in both forms: (bytes, JSON)."""
+    if isinstance(value, bool):
+        return field(2, int(value)), {"boolValue": value}
+    if isinstance(value, int):
+        return field(3, value), {"intValue": str(value)}
+    if isinstance(value, float):
+        return field(4, value), {"doubleValue": value}
+    if isinstance(value, list):
+        parts = [any_value(one) for one in value]
+        return field(5, b"".join(field(1, one) for one, _ in parts)), {"arrayValue": {"values": [one for _, one in parts]}}
+    if isinstance(value, dict):
+        binary, text = attributes(value, 1)
+        return field(6, binary), {"kvlistValue": {"values": text}}
+    return field(1, value), {"stringValue": value}
+
+
+def attributes(values, number):
+    parts = [(key, any_value(value)) for key, value in values.items()]
+    return (b"".join(field(number, field(1, key) + field(2, value[0])) for key, value in parts),
+        [{"key": key, "value": value[1]} for key, value in parts])
+
+
+def logs(resource, records):
+    """records: (ns, body) or (ns, body, observed ns); body None: none."""
+    binary, text = attributes(resource, 1)
+    message, items = b"", []
+    for ns, body, *observed in records:
+        value = any_value(body) if body is not None else (b"", None)
+        record = fixed64(1, ns) + field(3, "INFO") + (field(5, value[0]) if body is not None else b"")
+        item = {"timeUnixNano": str(ns), "severityNumber": 9, "severityText": "INFO", "unknown": [{}]}
+        if body is not None:
+            item["body"] = value[1]
+        if observed:
+            record, item["observedTimeUnixNano"] = record + fixed64(11, observed[0]), observed[0]
+        message += field(2, record)
+        items.append(item)
+    return (field(1, field(1, binary) + field(2, field(1, b"") + message)),
+        {"resourceLogs": [{"resource": {"attributes": text}, "scopeLogs": [{"scope": {}, "logRecords": items}]}]})
+
+
+NUMBERS = {"gauge": 5, "sum": 7}
+
+
+def metric(kind, name, points, unit=""):
+    """points: (ns, value, attributes). kind histogram: value is (count, sum)."""
+    message, items = b"", []
+    for ns, value, labels in points:
+        if kind in NUMBERS:
+            binary, text = attributes(labels, 7)
+            point = binary + fixed64(3, ns) + (fixed64(6, value) if isinstance(value, int) else field(4, value))
+            item = {"asInt": str(value)} if isinstance(value, int) else {"asDouble": value if value == value else "NaN"}
+        else:
+            binary, text = attributes(labels, 9)
+            point = binary + fixed64(3, ns) + fixed64(4, value[0]) + field(5, float(value[1])) + field(6, b"\0" * 8)
+            item = {"count": str(value[0]), "sum": value[1], "bucketCounts": ["1"]}
+        message += field(1, point)
+        items.append({**item, "timeUnixNano": str(ns), "attributes": text})
+    return (field(1, name) + field(3, unit) + field(NUMBERS.get(kind, 9), message),
+        {kind: {"dataPoints": items}, "name": name, "unit": unit})
+
+
+def metrics(resource, *all_metrics):
+    binary, text = attributes(resource, 1)
+    return (field(1, field(1, binary) + field(2, b"".join(field(2, one) for one, _ in all_metrics))),
+        {"resourceMetrics": [{"scopeMetrics": [{"metrics": [one for _, one in all_metrics]}], "resource": {"attributes": text}}]})
+
+
+class Form:
+    def __init__(self, is_json):
+        self.is_json, self.media = is_json, JSON if is_json else PROTOBUF
+
+    def send(self, server, path, message, **options):
+        body = json.dumps(message[1]).encode() if self.is_json else message[0]
+        reply = server.post(path, body, content_type=self.media, **options)
+        assert reply.headers["Content-Type"] == self.media, reply
+        return reply
+
+    def check(self, reply, counted, count, text):
+        assert reply.status == 200, reply
+        if not count and not text:
+            assert reply.raw == (b"{}" if self.is_json else b"")
+        elif self.is_json:
+            assert reply.body == {"partialSuccess": {counted: str(count), "errorMessage": text}}
+        else:
+            assert reply.raw == field(1, (field(1, count) if count else b"") + field(2, text))
+
+
+@pytest.fixture(params=[False, True], ids=["protobuf", "json"])
+def form(request):
+    return Form(request.param)
+
+
+def lines(server, job, stream):
+    return [(line["ts_ms"], line["text"]) for line in server.lines(job, stream)]
+
+
+def test_logs(server, form):
+    reply = form.send(server, LOGS, logs({"service.name": "svc", "training.job": "j", "host.name": "h", "service.instance.id": "i"},
+        [(T0, "first"), (0, 'q"\u00e9', T0 + MS), (T0 + 2 * MS, 5), (T0 + 2 * MS, True), (T0 + 3 * MS, "2023-11-14T22:13:20.5Z stdout F peeled")]))
+    form.check(reply, "rejectedLogRecords", 0, "")
+    assert lines(server, "j", "h") == [(T0 // MS, "first"), (T0 // MS + 1, 'q"\u00e9'), (T0 // MS + 2, "5"), (T0 // MS + 2, "true"),
+        (T0 // MS + 500, "peeled")]
+    assert server.get("/api/v1/jobs/j/streams").body["streams"][0]["host"] == "h"
+
+
+def test_service_names(server, form):
+    form.check(form.send(server, LOGS, logs({"service.name": "svc", "service.instance.id": "i"}, [(T0, "x")])), "", 0, "")
+    assert lines(server, "svc", "i") == [(T0 // MS, "x")]
+
+
+def test_kubernetes_attributes(server, form):
+    resource = {"service.name": "unknown_service:python", "k8s.pod.name": "p-0", "k8s.node.name": "n",
+        "k8s.pod.label.jobset.sigs.k8s.io/jobset-name": "set", "k8s.pod.label.batch.kubernetes.io/job-completion-index": "1"}
+    form.check(form.send(server, LOGS, logs(resource, [(T0, "x")])), "", 0, "")
+    assert lines(server, "set", "algo-2") == [(T0 // MS, "x")]
+
+
+def test_values_that_are_no_texts(server):
+    Form(False).check(Form(False).send(server, LOGS, logs({"training.job": "j"}, [(T0, {"a": [1, 2.5, "x"], "b": {"c": False}})])), "", 0, "")
+    assert lines(server, "j", "algo-1") == [(T0 // MS, '{"a":[1,2.5,"x"],"b":{"c":false}}')]
+
+
+def test_partial_success(server, form):
+    reply = form.send(server, LOGS, logs({"training.job": "j"}, [(T0, "kept"), (T0, None)]))
+    form.check(reply, "rejectedLogRecords", 1, "a log record has no body")
+    reply = form.send(server, LOGS, logs({"x": "y"}, [(T0, "lost"), (T0, "lost")]))
+    form.check(reply, "rejectedLogRecords", 2, "no label names the job (--job-labels)")
+    assert lines(server, "j", "algo-1") == [(T0 // MS, "kept")]
+    assert server.get("/api/v1/info").body["ingest"]["no_job_lines"] == 2
+
+
+def test_times_that_are_none(server, form):
+    reply = form.send(server, LOGS, logs({"training.job": "j"}, [(1, "1970"), (9_223_372_036 * 10**9, "2262"), (0, "none")]))
+    form.check(reply, "rejectedLogRecords", 0, "1 ns is no time between 1990 and 2200: the time of arrival counts; "
+        "9223372036000000000 ns is no time between 1990 and 2200: the time of arrival counts")
+    assert len(lines(server, "j", "algo-1")) == 3
+    reply = form.send(server, METRICS, metrics({"training.job": "j"}, metric("gauge", "m", [(1, 1.0, {}), (T0, 2.0, {})])))
+    form.check(reply, "rejectedDataPoints", 1, "1 ns is no time between 1990 and 2200")
+    server.wait_for_points("j", "m", 1)
+
+
+def test_metrics(server, form):
+    reply = form.send(server, METRICS, metrics({"training.job": "j", "host.name": "h"},
+        metric("gauge", "loss", [(T0 + i * MS, 2.5 - i, {"step": 10 + i}) for i in range(3)] + [(T0, float("nan"), {"step": 13})]),
+        metric("sum", "tokens", [(T0, 7, {"gpu": "3", "host name": 'a"b'})], unit="tok")))
+    form.check(reply, "rejectedDataPoints", 0, "")
+    server.wait_for_points("j", "loss", 4, stream="h")
+    got = server.points("j", "loss", stream="h")["columns"]
+    assert got["x"] == [10, 11, 12, 13] and got["last"][:3] == [2.5, 1.5, 0.5] and got["last"][3] in ("NaN", None)
+    row = server.wait_for_points("j", 'tokens{gpu="3",host_name="a\\"b"}', 1, stream="h")
+    assert row["last"] == 7 and row["unit"] == "tok"
+
+
+def test_histograms_are_sum_and_count(server, form):
+    reply = form.send(server, METRICS, metrics({"training.job": "j"}, metric("histogram", "wait", [(T0, (4, 2.5), {"gpu": "0"})])))
+    form.check(reply, "rejectedDataPoints", 0, "of histograms and summaries NAME.count and NAME.sum are stored")
+    assert server.wait_for_points("j", 'wait.sum{gpu="0"}', 1)["last"] == 2.5
+    assert server.wait_for_points("j", 'wait.count{gpu="0"}', 1)["last"] == 4
+
+
+def test_points_that_are_rejected(server, form):
+    many = {f"l{i}": "v" for i in range(9)}
+    reply = form.send(server, METRICS, metrics({"training.job": "j"}, metric("gauge", "m", [(T0, 1.0, many), (T0, 2.0, {})]),
+        metric("gauge", "", [(T0, 1.0, {})])))
+    assert reply.status == 200 and b"more than 8 labels" in reply.raw and b"metric is empty" in reply.raw
+    assert server.wait_for_points("j", "m", 1)["count"] == 1
+
+
+def test_what_is_sent_again_is_stored_once(server, form):
+    for _ in range(2):
+        form.check(form.send(server, LOGS, logs({"training.job": "j"}, [(T0, "x"), (T0, "x")])), "", 0, "")
+        form.check(form.send(server, METRICS, metrics({"training.job": "j"}, metric("gauge", "m", [(T0, 1.0, {}), (T0, 1.0, {})]))), "", 0, "")
+    assert lines(server, "j", "algo-1") == [(T0 // MS, "x")] * 2
+    assert server.wait_for_points("j", "m", 2)["count"] == 2
+    assert server.get("/api/v1/info").body["ingest"]["duplicate_chunks"] == 2
+
+
+def test_encodings(server):
+    binary, text = logs({"training.job": "j"}, [(T0, "x")])
+    for body, media in ((binary, PROTOBUF), (json.dumps(text).encode(), JSON)):
+        for pack, name in ((gzip.compress, "gzip"), (snappy, "snappy")):
+            assert server.post(LOGS, pack(body), content_type=media, headers={"Content-Encoding": name}).status == 200
+    assert server.post(LOGS, b"", content_type=PROTOBUF).status == 200
+    assert server.post(METRICS, b"{}", content_type=JSON).status == 200
+    assert server.post(LOGS, b"x", content_type="text/plain").status == 415
+
+
+def nested(depth):
+    value = field(1, "x")
+    for _ in range(depth):
+        value = field(5, field(1, value))
+    return field(1, field(1, field(1, field(1, "training.job") + field(2, field(1, "j")))) + field(2, field(2, field(5, value))))
+
+
+MISTAKES = [
+    (LOGS, b"\x0a\x7f", PROTOBUF, "byte 1: no field of the protobuf message ExportLogsServiceRequest"),
+    (LOGS, field(1, field(2, field(2, b"\x09\0"))), PROTOBUF, "no field of the protobuf message LogRecord"),
+    (LOGS, field(1, field(1, field(1, field(1, "a") + field(2, b"\x0a\x05x")))), PROTOBUF, "protobuf message AnyValue"),
+    (LOGS, nested(17), PROTOBUF, "nested deeper than 16"),
+    (LOGS, nested(5000), PROTOBUF, "nested deeper than 16"),
+    (METRICS, field(1, field(2, field(2, field(5, b"\x0a\x09")))), PROTOBUF, "protobuf message Metric"),
+    (LOGS, b"", JSON, "line 1, column 1: expected '{'"),
+    (LOGS, b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[\n{"timeUnixNano":"x"}]}]}]}', JSON, "line 2, column 17: expected nanoseconds"),
+    (LOGS, b'{"resourceLogs":' + b"[" * 100_000, JSON, "expected '{'"),
+    (METRICS, b'{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"gauge":{"dataPoints":[{"asDouble":"x"}]}}]}]}]}', JSON, "expected a number"),
+    (METRICS, b'{"a":' + b"[" * 100_000, JSON, "no deeper nesting than 64"),
+]
+
+
+@pytest.mark.parametrize("path, body, media, text", MISTAKES)
+def test_mistakes(server, path, body, media, text):
+    reply = server.post(path, body, content_type=media)
+    assert reply.status == 400 and reply.headers["Content-Type"] == media
+    if media == JSON:
+        assert reply.body["code"] == 3 and text in reply.body["message"], reply
+    else:
+        assert reply.raw.startswith(field(1, 3) + varint(2 << 3 | 2)) and text.encode() in reply.raw, reply
+    assert server.get("/api/v1/info").body["jobs"] == 0
+
+
+def test_values_nested_as_deep_as_they_may(server):
+    assert server.post(LOGS, nested(16), content_type=PROTOBUF).status == 200
+    assert lines(server, "j", "algo-1")[0][1] == "[" * 16 + '"x"' + "]" * 16
+
+
+def test_a_million_attributes(server, form):
+    resource = {f"a{i}": "v" for i in range(300_000)} | {"training.job": "j"}
+    assert form.send(server, LOGS, logs(resource, [(T0, "x")])).status in (200, 413)
+    assert server.get("/readyz").status == 200
+
+
+def test_busy_is_429(make_server, form):
+    server = make_server("--journal-bytes", "1MiB", "--seal-bytes", "1GiB", "--seal-age", "1h")
+    chance = random.Random(1)
+
+    def is_refused():
+        reply = form.send(server, LOGS, logs({"training.job": "j"}, [(T0, chance.randbytes(400).hex()) for _ in range(2000)]))
+        return reply if reply.status != 200 else None
+    reply = wait_until(is_refused, what="a refusal")
+    assert reply.status == 429 and int(reply.headers["Retry-After"]) >= 1 and b"--journal-bytes" in reply.raw
