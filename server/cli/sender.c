@@ -5,6 +5,7 @@
 #include "cli/line_body.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -96,7 +97,7 @@ static void form_name(struct sender *sender)
 static enum status step_create(struct sender *sender, struct error *err)
 {
 	AUTO_DONE(buf) document = BUF_INIT(MAX_DOCUMENT_BYTES);
-	bool has_ended = false;
+	struct job_standing standing = {0};
 
 	form_name(sender);
 	TRY(identity_put_document(sender->options.identity, sender->job, sender->options.metrics, &document, err));
@@ -104,8 +105,10 @@ static enum status step_create(struct sender *sender, struct error *err)
 	if (status == ERR_CONFLICT && sender->options.resumes)
 		status = OK;
 	if (status == ERR_CONFLICT) {
-		TRY(job_has_ended(sender->options.client, sender->job, &has_ended, err));
-		if (has_ended && sender->name_number < MAX_NAMES) {
+		TRY(job_read_standing(
+			sender->options.client, sender->job, sender->options.identity->run_key, &standing, err));
+		/* that the first process has ended the job already does not make it another's */
+		if (standing.has_ended && !standing.is_same_run && sender->name_number < MAX_NAMES) {
 			sender->name_number++;
 			return OK; /* the next step tries the next name */
 		}
@@ -121,33 +124,49 @@ static enum status step_create(struct sender *sender, struct error *err)
 }
 
 /* A status that the server does not take is no reason to keep the lines from it. */
-static enum status forgive(struct sender *sender, enum status status, struct error *err)
+static enum status tell(struct sender *sender, const struct job_change *change, struct error *err)
 {
+	enum status status = job_transition(sender->options.client, sender->job, change, err);
+
 	if (status == OK || client_is_passing(status))
 		return status;
-	client_say(sender->options.program, "the server did not take the job's status: %s", err->text);
+	if (status != ERR_CONFLICT || !change->unless) /* a conflict: another process was first */
+		client_say(sender->options.program, "the server did not take the job's status: %s", err->text);
 	return OK;
 }
 
 static enum status step_start(struct sender *sender, struct error *err)
 {
-	TRY(forgive(sender,
-		job_transition(sender->options.client, sender->job, "Training", NULL, sender->options.started_ms, err),
+	static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
+
+	TRY(tell(sender,
+		&(struct job_change){.secondary_status = "Training",
+			.time_ms = sender->options.started_ms,
+			.unless = sender->options.resumes ? NULL : ended},
 		err));
 	sender->phase = PHASE_LINES;
 	return OK;
 }
 
+/* The job ends with its first process, and fails with the first that does: that one is named. */
 static enum status step_end(struct sender *sender, struct error *err)
 {
-	/* The job ends with its first process; another one's end matters when it is a failure. */
-	bool counts = sender->options.identity->rank == 0 || strcmp(sender->end_status, "Failed") == 0;
+	static const char *const failed[] = {"Failed", "Stopped", NULL};
+	const struct identity *identity = sender->options.identity;
+	bool is_failure = strcmp(sender->end_status, "Failed") == 0;
+	char reason[1024];
+	struct job_change change = {.secondary_status = sender->end_status,
+		.reason = sender->end_reason,
+		.time_ms = sender->end_ms,
+		.unless = failed};
 
-	if (counts)
-		TRY(forgive(sender,
-			job_transition(sender->options.client, sender->job, sender->end_status, sender->end_reason,
-				sender->end_ms, err),
-			err));
+	if (is_failure && identity->process_count > 1) {
+		snprintf(reason, sizeof reason, "%s on %s (rank %" PRId64 "): %s", identity->stream, identity->host,
+			identity->rank, sender->end_reason ? sender->end_reason : "failed");
+		change.reason = reason;
+	}
+	if (identity->rank == 0 || is_failure)
+		TRY(tell(sender, &change, err));
 	sender->phase = PHASE_DONE;
 	return OK;
 }

@@ -25,6 +25,7 @@ def ship(server, tmp_path):
 
     class Ship:
         env = environment
+        folder = tmp_path
         spool = tmp_path / "spool"
         program = str(server.bin("sm-ship"))
 
@@ -117,6 +118,78 @@ def test_the_exit_of_a_command(server, ship, script, code, status, reason):
     document = job(server, name)
     assert document["TrainingJobStatus"] == status
     assert document.get("FailureReason") == reason
+
+
+def start_srun(ship, nodes, per_node, script, **changes):
+    """What `srun -N nodes --ntasks-per-node=per_node sm-ship -- sh train.sh --lr 3e-4` sets and starts."""
+    file = ship.folder / "train.sh"
+    file.write_text(script)
+    for rank in range(nodes * per_node):
+        yield ship.start("--", "sh", str(file), "--lr", "3e-4", "--depth=12", **{
+            "SLURM_JOB_ID": "4711", "SLURM_JOBID": "4711", "SLURM_JOB_NAME": "llama", "SLURM_JOB_USER": "eve",
+            "SLURM_JOB_NUM_NODES": str(nodes), "SLURM_NNODES": str(nodes), "SLURM_NTASKS": str(nodes * per_node),
+            "SLURM_NPROCS": str(nodes * per_node), "SLURM_STEP_ID": "0", "SLURM_STEPID": "0",
+            "SLURM_STEP_TASKS_PER_NODE": f"{per_node}(x{nodes})", "SLURM_TASKS_PER_NODE": f"{per_node}(x{nodes})",
+            "SLURM_NTASKS_PER_NODE": str(per_node), "SLURM_PROCID": str(rank), "SLURM_NODEID": str(rank // per_node),
+            "SLURM_LOCALID": str(rank % per_node), "SLURMD_NODENAME": f"gpu{rank // per_node:03}",
+            "SLURM_JOB_NODELIST": f"gpu[000-{nodes - 1:03}]", "SLURM_CLUSTER_NAME": "c", "SLURM_SUBMIT_DIR": "/home/eve", **changes})
+
+
+def finish_all(processes):
+    processes = list(processes)
+    return [(process.communicate(timeout=120), process.returncode)[1] for process in processes]
+
+
+SRUN_SIZES = [(2, 8)] + ([(16, 8)] if int(os.environ.get("SM_KILLS", "20")) >= 200 else [])  # tests/run --all
+
+
+@pytest.mark.parametrize("nodes, per_node", SRUN_SIZES)
+def test_a_job_of_many_processes(server, ship, nodes, per_node):
+    script = 'echo "step 1 loss 0.$SLURM_PROCID"; [ $SLURM_PROCID != 3 ] || exit 7'
+    codes = finish_all(start_srun(ship, nodes, per_node, script))
+    assert codes == [7 if rank == 3 else 0 for rank in range(nodes * per_node)]
+    jobs = server.get("/api/v1/jobs").body["jobs"]
+    assert [row["TrainingJobName"] for row in jobs] == ["llama-4711"]
+    rows = server.get("/api/v1/jobs/llama-4711/streams").body["streams"]
+    assert {row["stream"]: (row["host"], row["lines"]) for row in rows} == {
+        f"algo-{rank // per_node + 1}-r{rank % per_node}": (f"gpu{rank // per_node:03}", 1) for rank in range(nodes * per_node)}
+    document = job(server, "llama-4711")
+    assert document["TrainingJobStatus"] == "Failed"
+    assert document["FailureReason"] == "algo-1-r3 on gpu000 (rank 3): exit code 7"
+    assert document["ResourceConfig"]["InstanceCount"] == nodes
+    assert document["HyperParameters"] == {"lr": "3e-4", "depth": "12"}
+    assert {"Key": "owner", "Value": "eve"} in document["Tags"]
+
+
+def test_a_restart_of_many_processes_is_one_new_job(server, ship):
+    assert finish_all(start_srun(ship, 1, 4, "echo first")) == [0] * 4
+    assert finish_all(start_srun(ship, 1, 4, "echo again", SLURM_RESTART_COUNT="1")) == [0] * 4
+    jobs = server.get("/api/v1/jobs").body["jobs"]
+    assert sorted(row["TrainingJobName"] for row in jobs) == ["llama-4711", "llama-4711-2"]
+    for name, text in (("llama-4711", "first"), ("llama-4711-2", "again")):
+        assert [lines(server, name, f"algo-1-r{rank}") for rank in range(4)] == [[text]] * 4
+        assert job(server, name)["TrainingJobStatus"] == "Completed"
+
+
+def test_who_is_late_belongs_to_the_run_that_its_first_process_has_ended(server, ship):
+    processes = start_srun(ship, 1, 2, "echo one")
+    for _ in range(2):  # one after the other: the generator starts the second when the first is done
+        process = next(processes)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert lines(server, "llama-4711", "algo-1-r1") == ["one"]
+    assert job(server, "llama-4711")["TrainingJobStatus"] == "Completed"
+    assert server.get("/api/v1/jobs/llama-4711-2").status == 404
+
+
+def test_the_first_end_is_not_written_over(server):
+    server.post("/api/v1/jobs", json={"TrainingJobName": "ends"})
+    path = "/api/v1/jobs/ends/transitions"
+    assert server.post(path, json={"SecondaryStatus": "Failed", "FailureReason": "first"}).status == 204
+    reply = server.post(path, json={"SecondaryStatus": "Completed", "unless": ["Failed", "Stopped"]})
+    assert reply.status == 409 and reply.body["field"] == "unless"
+    assert job(server, "ends")["FailureReason"] == "first"
+    assert server.post(path, json={"SecondaryStatus": "Completed", "unless": "Failed"}).status == 422
 
 
 def test_a_command_that_cannot_run(server, ship):
