@@ -21,6 +21,8 @@ enum {
 	MAX_BODY_BYTES = 32 << 20, /* a batch whose every byte needs an escape */
 	MAX_DOCUMENT_BYTES = 1 << 20,
 	MAX_CONFLICTS = 8,
+	MAX_FAILED_READS = 5,
+	REREAD_MS = 200,
 	MAX_NAMES = 1000, /* J-2 … J-1000 */
 };
 
@@ -46,6 +48,7 @@ struct sender {
 	bool has_batch;
 	struct buf body;
 	const char *content_type;
+	unsigned failed_reads; /* one after the other */
 	unsigned conflicts; /* one after the other */
 	const char *end_status;
 	const char *end_reason;
@@ -223,6 +226,11 @@ static enum status step_lines(struct sender *sender, struct error *err)
 		break;
 	}
 	enum status status = spool_take(sender->options.spool, BATCH_BYTES, &sender->batch, err);
+	if (status == ERR_IO && ++sender->failed_reads < MAX_FAILED_READS) {
+		pause_ms(sender, REREAD_MS); /* whoever watches the file may find the copy that was made before a cut */
+		return OK;
+	}
+	sender->failed_reads = 0;
 	if (status == ERR_IO) {
 		client_say(sender->options.program, "%s", err->text);
 		spool_lose_head(sender->options.spool);
@@ -312,7 +320,7 @@ static void *run(void *argument)
 enum status sender_start(struct sender **out, const struct sender_options *options, struct error *err)
 {
 	struct sender *sender = mem_zeroed(sizeof *sender);
-	struct stream_state *streams = mem_zeroed(options->stream_count * sizeof *streams);
+	struct stream_state *streams = mem_zeroed(options->max_streams * sizeof *streams);
 
 	if (!sender || !streams) {
 		mem_free(sender);

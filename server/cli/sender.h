@@ -21,7 +21,7 @@ struct sender_options {
 	const struct identity *identity;
 	const struct settings *metrics;
 	const char *const *streams; /* the spool's stream numbers index it */
-	size_t stream_count;
+	size_t max_streams; /* room of the table: it may grow while the sender runs */
 	bool resumes; /* an ended job is written to */
 	int64_t started_ms;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */

@@ -75,11 +75,23 @@ void spool_free(struct spool *spool)
 enum status spool_add_source(
 	struct spool *spool, const struct spool_source *source, unsigned *number, struct error *err)
 {
-	if (!mem_grow((void **)&spool->sources, spool->source_count, &spool->source_cap, sizeof *spool->sources))
-		return error_set(err, ERR_MEMORY, "out of memory");
-	spool->sources[spool->source_count] = (struct source_state){.source = *source};
-	*number = (unsigned)spool->source_count++;
-	return OK;
+	pthread_mutex_lock(&spool->lock);
+	bool has_room =
+		mem_grow((void **)&spool->sources, spool->source_count, &spool->source_cap, sizeof *spool->sources);
+	if (has_room) {
+		spool->sources[spool->source_count] = (struct source_state){.source = *source};
+		*number = (unsigned)spool->source_count++;
+	}
+	pthread_mutex_unlock(&spool->lock);
+	return has_room ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+bool spool_is_source_empty(struct spool *spool, unsigned source)
+{
+	pthread_mutex_lock(&spool->lock);
+	bool is_empty = spool->sources[source].entry_count == 0;
+	pthread_mutex_unlock(&spool->lock);
+	return is_empty;
 }
 
 static struct entry *entry_at(const struct spool *spool, size_t index)
@@ -410,6 +422,7 @@ void spool_lose_head(struct spool *spool)
 		advance(spool, bytes);
 		head->piece.end = head->piece.start;
 		head->piece.lost_lines = 1;
+		head->piece.is_cut = true;
 		head->piece.lost_bytes = bytes;
 		spool->totals.lost_lines++;
 		spool->totals.lost_bytes += bytes;

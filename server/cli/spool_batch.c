@@ -18,10 +18,15 @@ void spool_batch_done(struct spool_batch *batch)
 	*batch = (struct spool_batch){0};
 }
 
-static void put_loss_text(struct buf *out, uint64_t lines, uint64_t bytes)
+static void put_loss_text(struct buf *out, const struct spool_piece *piece)
 {
-	buf_printf(out, "smfleet: %" PRIu64 " %s (%" PRIu64 " bytes) %s dropped because the spool was full", lines,
-		lines == 1 ? "line" : "lines", bytes, lines == 1 ? "was" : "were");
+	if (piece->is_cut)
+		buf_printf(out, "smfleet: %" PRIu64 " bytes were lost because the file was cut before they were sent",
+			piece->lost_bytes);
+	else
+		buf_printf(out, "smfleet: %" PRIu64 " %s (%" PRIu64 " bytes) %s dropped because the spool was full",
+			piece->lost_lines, piece->lost_lines == 1 ? "line" : "lines", piece->lost_bytes,
+			piece->lost_lines == 1 ? "was" : "were");
 }
 
 uint64_t spool_piece_bytes(const struct spool_piece *piece)
@@ -31,7 +36,7 @@ uint64_t spool_piece_bytes(const struct spool_piece *piece)
 
 	if (!piece->lost_lines)
 		return piece->end - piece->start + piece->has_open_end;
-	put_loss_text(&out, piece->lost_lines, piece->lost_bytes);
+	put_loss_text(&out, piece);
 	return out.len + 1;
 }
 
@@ -95,7 +100,7 @@ enum status spool_batch_add(
 	size_t before = batch->text.len;
 
 	if (piece->lost_lines) {
-		put_loss_text(&batch->text, piece->lost_lines, piece->lost_bytes);
+		put_loss_text(&batch->text, piece);
 		buf_append_char(&batch->text, '\n');
 	} else if (!read_lines(piece, max_bytes - before, &batch->text, is_full)) {
 		batch->text.len = before;

@@ -31,6 +31,7 @@ struct spool_piece {
 	uint64_t start, end;
 	uint64_t lost_lines, lost_bytes;
 	int64_t ts_ms;
+	bool is_cut; /* the loss: the file was cut before it was sent; else the spool was full */
 	bool has_open_end; /* the last line has no newline: one is added */
 };
 

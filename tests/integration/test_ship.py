@@ -268,6 +268,115 @@ def test_a_file_is_followed(server, ship, tmp_path):
     assert job(server, "follow")["TrainingJobStatus"] == "Stopped"
 
 
+@pytest.fixture
+def follow(ship):
+    """follow(job, patterns…): a sm-ship that follows; ended with the test."""
+    started = []
+
+    def start(name, *patterns, **env):
+        started.append(ship.start("--job", name, "--follow", *map(str, patterns), **env))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            errors = process.communicate(timeout=30)[1]
+            assert process.returncode == 0, errors
+
+
+def append(path, *texts):
+    with path.open("a") as file:
+        file.write("".join(text + "\n" for text in texts))
+
+
+def wait_for_lines(server, name, texts, stream="algo-1"):
+    wait_until(lambda: lines(server, name, stream) == texts, what=f"{texts} in {name}/{stream}, not {lines(server, name, stream)}")
+
+
+def test_a_rotated_file_is_read_to_its_end(server, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one")
+    follow("rotated", path)
+    wait_for_lines(server, "rotated", ["one"])
+    old = path.open("a")
+    path.rename(tmp_path / "train.log.1")
+    append(path, "three")  # before the old one's last words
+    old.write("two\n")
+    old.close()
+    wait_for_lines(server, "rotated", ["one", "two", "three"])
+    for number in range(3):
+        path.rename(tmp_path / f"train.log.{number + 2}")
+        append(path, f"again {number}")
+        wait_for_lines(server, "rotated", ["one", "two", "three", *(f"again {n}" for n in range(number + 1))])
+
+
+def test_a_truncated_file_is_read_from_its_start(server, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one", "two")
+    follow("cut", path)
+    wait_for_lines(server, "cut", ["one", "two"])
+    path.write_text("a\n")
+    wait_for_lines(server, "cut", ["one", "two", "a"])
+    path.write_text("longer than it was before\n")  # no smaller size is ever seen
+    wait_for_lines(server, "cut", ["one", "two", "a", "longer than it was before"])
+
+
+def test_copytruncate_loses_nothing_that_the_copy_has(server, ship, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one", "two")
+    process = follow("copied", path)
+    wait_for_lines(server, "copied", ["one", "two"])
+    process.send_signal(signal.SIGSTOP)  # so that both steps happen between two looks
+    append(path, "three", "four")
+    (tmp_path / "train.log.1").write_bytes(path.read_bytes())
+    path.write_text("five\n")
+    process.send_signal(signal.SIGCONT)
+    wait_for_lines(server, "copied", ["one", "two", "three", "four", "five"])
+
+
+def test_what_waits_for_the_server_survives_copytruncate(server, follow, tmp_path):
+    path = tmp_path / "train.log"
+    texts = [f"line {i}" for i in range(1000)]
+    append(path, *texts)
+    process = follow("waiting", path)
+    wait_for_lines(server, "waiting", texts)
+    server.kill()
+    append(path, "more")
+    for line in process.stderr:
+        if b"lines are kept" in line:
+            break
+    (tmp_path / "train.log.1").write_bytes(path.read_bytes())
+    path.write_text("new\n")
+    server.start(f"127.0.0.1:{server.port}")
+    wait_for_lines(server, "waiting", [*texts, "more", "new"])
+
+
+def test_files_that_appear_are_followed(server, follow, tmp_path):
+    (tmp_path / "logs" / "a").mkdir(parents=True)
+    append(tmp_path / "logs" / "a" / "train.log", "a1")
+    follow("many", tmp_path / "logs" / "*" / "train.log", tmp_path / "*.out")
+    wait_for_lines(server, "many", ["a1"], "a/train.log")
+    (tmp_path / "logs" / "b").mkdir()
+    append(tmp_path / "logs" / "b" / "train.log", "b1")
+    append(tmp_path / "c.out", "c1")
+    wait_for_lines(server, "many", ["b1"], "b/train.log")
+    wait_for_lines(server, "many", ["c1"], "c.out")
+    append(tmp_path / "logs" / "a" / "train.log", "a2")
+    wait_for_lines(server, "many", ["a1", "a2"], "a/train.log")
+
+
+def test_a_hundred_files_at_once(server, ship, tmp_path):
+    for i in range(100):
+        append(tmp_path / f"rank{i}.log", *(f"{i} {j}" for j in range(20)))
+    result = ship.run("--job", "hundred", str(tmp_path / "rank*.log"))
+    assert result.returncode == 0, result.stderr
+    for i in range(100):
+        assert lines(server, "hundred", f"rank{i}.log") == [f"{i} {j}" for j in range(20)]
+    nothing = ship.run("--job", "none", str(tmp_path / "no*.log"))
+    assert nothing.returncode == 2 and b"no file is called" in nothing.stderr
+
+
 def test_without_a_server_the_lines_are_kept(ship):
     gone = f"http://127.0.0.1:{free_port()}"
     data = b"one\ntwo\n"
