@@ -133,6 +133,7 @@ static const char *choose_job(struct identity *identity, const struct identity_i
 	}
 	if (!given)
 		given = first_set(environment, NAMES("JOB_NAME"));
+	identity->is_named_by_time = !given;
 	return given ? keep(identity, span_from(given)) : name_by_script(identity, input);
 }
 

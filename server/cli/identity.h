@@ -36,6 +36,7 @@ struct identity {
 	struct arena *arena;
 	const char *job, *stream, *host;
 	const char *owner, *folder, *command_line, *instance_type, *git_commit; /* NULL: unknown */
+	bool is_named_by_time; /* no second start gives the same name */
 	int64_t instance_count;
 	int64_t attempt; /* -1: unknown */
 	int64_t rank; /* 0: the first or the only one */

@@ -55,7 +55,8 @@ struct sender {
 	int64_t end_ms;
 	int64_t backoff_ms;
 	bool is_away; /* the last request failed, and it was said */
-	bool has_told_of_loss;
+	uint64_t noted_offset; /* of the batch in the ledger; UINT64_MAX: this one is not there */
+	bool has_told_of_loss, has_told_of_ledger;
 	enum status result;
 	struct error err;
 };
@@ -187,6 +188,19 @@ static void accept_batch(struct sender *sender, struct stream_state *stream, uin
 	sender->conflicts = 0;
 }
 
+static void note_batch(struct sender *sender, uint64_t offset)
+{
+	struct error err = {0};
+
+	if (!sender->options.ledger || sender->noted_offset == offset)
+		return;
+	if (ledger_note(sender->options.ledger, sender->batch.stream, sender->job, offset, &sender->batch, &err) == OK)
+		sender->noted_offset = offset;
+	else if (!sender->has_told_of_ledger)
+		client_say(sender->options.program, "%s", err.text); /* which matters only if we are killed */
+	sender->has_told_of_ledger |= sender->noted_offset != offset;
+}
+
 static enum status send_batch(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
@@ -194,10 +208,14 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	uint64_t next = 0;
 	bool has_next = false;
 
+	if (!stream->is_known && sender->options.ledger &&
+		ledger_base(sender->options.ledger, sender->batch.stream, &stream->offset))
+		stream->is_known = true;
 	if (!stream->is_known) {
 		TRY(job_stream_bytes(sender->options.client, sender->job, name, &stream->offset, err));
 		stream->is_known = true;
 	}
+	note_batch(sender, stream->offset);
 	enum status status = job_send_lines(sender->options.client, sender->job, name, sender->options.identity->host,
 		stream->offset, sender->content_type, buf_span(&sender->body), &next, &has_next, err);
 	if (status == ERR_CONFLICT && ++sender->conflicts <= MAX_CONFLICTS) {
@@ -240,6 +258,7 @@ static enum status step_lines(struct sender *sender, struct error *err)
 	buf_reset(&sender->body);
 	TRY(line_body_put(&sender->batch, &sender->body, &sender->content_type, err));
 	sender->has_batch = true;
+	sender->noted_offset = UINT64_MAX;
 	return OK;
 }
 
@@ -335,6 +354,10 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 	sender->body = BUF_INIT(MAX_BODY_BYTES);
 	spool_batch_init(&sender->batch);
 	form_name(sender);
+	if (options->ledger && ledger_job(options->ledger)) { /* it is known, and ours, whatever has become of it */
+		snprintf(sender->job, sizeof sender->job, "%s", ledger_job(options->ledger));
+		sender->phase = PHASE_LINES;
+	}
 	int failure = pthread_create(&sender->thread, NULL, run, sender);
 	if (failure) {
 		sender->is_joined = true;

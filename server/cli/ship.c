@@ -30,6 +30,7 @@ struct ship {
 	const char **streams;
 	struct intake_input *inputs;
 	size_t input_count;
+	struct ledger *ledger; /* of files that are sent under a name that comes again */
 	struct watch *watch; /* the user's files */
 	struct sender *sender;
 	struct intake *intake;
@@ -42,6 +43,7 @@ static void ship_done(struct ship *ship)
 	sender_free(ship->sender);
 	watch_free(ship->watch);
 	spool_free(ship->spool);
+	ledger_free(ship->ledger);
 	http_client_free(ship->client);
 	identity_free(ship->identity);
 	spool_file_done(&ship->files[0]);
@@ -154,7 +156,7 @@ static void raise_file_limit(void)
 	}
 }
 
-static enum status prepare_files(struct ship *ship, struct error *err)
+static enum status prepare_files(struct ship *ship, char *const *environment, struct error *err)
 {
 	const struct options *options = ship->options;
 	size_t count = options_word_count(options);
@@ -168,6 +170,12 @@ static enum status prepare_files(struct ship *ship, struct error *err)
 		.follows = options_flag(options, "follow")};
 
 	raise_file_limit();
+	if (!ship->identity->is_named_by_time) {
+		TRY(ledger_new(&ship->ledger, spool_folder(ship, environment), options_text(options, "server"),
+			ship->identity->job, WATCH_MAX_FILES, err));
+		watch.ledger = ship->ledger;
+		watch.resumed_job = options_flag(options, "resume") ? ship->identity->job : NULL;
+	}
 	return watch_new(&ship->watch, &watch, err);
 }
 
@@ -187,7 +195,7 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	if (!ship->spool || !ship->streams || !ship->inputs)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (file_count)
-		return prepare_files(ship, err);
+		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
 	return options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err);
 }
@@ -213,6 +221,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.metrics = &ship->metrics,
 		.streams = ship->streams,
 		.max_streams = WATCH_MAX_FILES,
+		.ledger = ship->ledger,
 		.resumes = options_flag(ship->options, "resume"),
 		.started_ms = started_ms,
 		.waiter = pthread_self()};
@@ -278,6 +287,10 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 	struct error err = {0};
 
 	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
+	if (ship->ledger) {
+		client_say(say_as(), "the rest of the files is sent when the same command is started again");
+		return;
+	}
 	if (is_whole_file(ship)) {
 		client_say(say_as(), "nothing of '%s' was sent; send it later", options_word(ship->options, 0));
 		return;
@@ -300,6 +313,8 @@ static int finish(struct ship *ship, char *const *environment)
 	enum status status = drain(ship, &err);
 	struct spool_totals totals = spool_totals(ship->spool);
 
+	if (status == OK && ship->ledger)
+		ledger_end(ship->ledger);
 	if (status == ERR_UNAVAILABLE)
 		tell_unsent(ship, spool_folder(ship, environment), &err);
 	if (totals.lost_lines)

@@ -12,7 +12,6 @@ enum {
 	PUNCH_BYTES = 1 << 20, /* freed in steps of this size: a system call a batch would cost more than it frees */
 	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
 	MERGE_TS_MS = 1000,
-	MAX_PIECES = 256, /* of one batch */
 };
 
 struct entry {
@@ -234,6 +233,23 @@ void spool_put_open_end(struct spool *spool, unsigned source, struct span line, 
 	put(spool, source, line, start, true, ts_ms);
 }
 
+void spool_put_piece(struct spool *spool, unsigned source, const struct spool_piece *piece)
+{
+	pthread_mutex_lock(&spool->lock);
+	struct entry *entry = spool->is_discarding ? NULL : push(spool, source, piece->ts_ms);
+	if (entry) {
+		int fd = entry->piece.fd;
+		entry->piece = *piece;
+		entry->piece.fd = fd;
+		entry->is_taken = true; /* it is to stay as it was */
+		spool->waiting_bytes += piece->end - piece->start;
+		if (spool->sources[source].source.is_ours)
+			spool->kept_bytes += piece->end - piece->start;
+		pthread_cond_signal(&spool->changed);
+	}
+	pthread_mutex_unlock(&spool->lock);
+}
+
 static size_t write_at(int fd, struct span text, uint64_t at)
 {
 	size_t done = 0;
@@ -360,7 +376,7 @@ static size_t copy_pieces(struct spool *spool, size_t max_bytes, struct spool_pi
 	uint64_t bytes = 0;
 
 	pthread_mutex_lock(&spool->lock);
-	for (; count < spool->count && count < MAX_PIECES && bytes < max_bytes; count++) {
+	for (; count < spool->count && count < SPOOL_MAX_PIECES && bytes < max_bytes; count++) {
 		struct entry *entry = entry_at(spool, count);
 		unsigned entry_stream = spool->sources[entry->source].source.stream;
 		if (count == 0)
@@ -377,11 +393,11 @@ static size_t copy_pieces(struct spool *spool, size_t max_bytes, struct spool_pi
 
 enum status spool_take(struct spool *spool, size_t max_bytes, struct spool_batch *batch, struct error *err)
 {
-	AUTO_MEM struct spool_piece *pieces = mem_alloc(MAX_PIECES * sizeof *pieces);
+	AUTO_MEM struct spool_piece *pieces = mem_alloc(SPOOL_MAX_PIECES * sizeof *pieces);
 	bool is_full = false;
 
 	buf_reset(&batch->text);
-	batch->run_count = 0;
+	batch->run_count = batch->piece_count = 0;
 	if (!pieces)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	size_t count = copy_pieces(spool, max_bytes, pieces, &batch->stream);

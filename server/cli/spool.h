@@ -29,6 +29,8 @@ enum status spool_add_source(
 void spool_put(struct spool *spool, unsigned source, struct span lines, uint64_t start, int64_t ts_ms);
 /* The same for a last line without its newline. */
 void spool_put_open_end(struct spool *spool, unsigned source, struct span line, uint64_t start, int64_t ts_ms);
+/* One that a batch had before, in another process; its fd is the source's. */
+void spool_put_piece(struct spool *spool, unsigned source, const struct spool_piece *piece);
 /* Appends whole lines to the source's file (nobody else writes it) and puts them. */
 void spool_write(struct spool *spool, unsigned source, struct span lines, bool has_open_end, int64_t ts_ms);
 /* Nothing of the source waits: its descriptor is no longer needed. */

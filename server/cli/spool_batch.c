@@ -15,6 +15,7 @@ void spool_batch_done(struct spool_batch *batch)
 {
 	buf_done(&batch->text);
 	mem_free(batch->runs);
+	mem_free(batch->pieces);
 	*batch = (struct spool_batch){0};
 }
 
@@ -94,6 +95,20 @@ static bool add_run(struct spool_batch *batch, int64_t ts_ms)
 	return true;
 }
 
+/* Of a piece that does not fit the first bytes are taken. */
+static bool add_piece(struct spool_batch *batch, const struct spool_piece *piece, size_t text_bytes)
+{
+	if (!mem_grow((void **)&batch->pieces, batch->piece_count, &batch->piece_cap, sizeof *batch->pieces))
+		return false;
+	struct spool_piece *taken = &batch->pieces[batch->piece_count++];
+	*taken = *piece;
+	if (text_bytes < spool_piece_bytes(piece)) {
+		taken->end = piece->start + text_bytes;
+		taken->has_open_end = false;
+	}
+	return true;
+}
+
 enum status spool_batch_add(
 	struct spool_batch *batch, const struct spool_piece *piece, size_t max_bytes, bool *is_full, struct error *err)
 {
@@ -108,7 +123,8 @@ enum status spool_batch_add(
 		return error_set(err, ERR_IO, "cannot read %llu bytes that were to be sent: %s",
 			(unsigned long long)(piece->end - piece->start), errno ? strerror(errno) : "the file was cut");
 	}
-	if (batch->text.len > before && !add_run(batch, piece->ts_ms))
+	if (batch->text.len > before &&
+		(!add_run(batch, piece->ts_ms) || !add_piece(batch, piece, batch->text.len - before)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return buf_status(&batch->text, err);
 }

@@ -25,6 +25,7 @@ struct file {
 	struct line_reader reader;
 	dev_t device;
 	ino_t inode;
+	bool is_seen; /* the ledger has it */
 	unsigned quiet_rounds; /* since another file has its name */
 };
 
@@ -110,26 +111,27 @@ static enum status add_stream(
 
 /* ---- opening ---- */
 
-static enum status open_file(const char *path, int *fd, struct stat *info, struct error *err)
+static enum status open_file(const char *path, int *fd, struct error *err)
 {
+	struct stat info;
+
 	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of that name must not stop us */
 	if (*fd < 0)
 		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
-	if (fstat(*fd, info) == 0 && S_ISREG(info->st_mode))
+	if (fstat(*fd, &info) == 0 && S_ISREG(info.st_mode))
 		return OK;
 	close(*fd);
 	return error_set(err, ERR_INVALID, "'%s' is not a file; give it on standard input: sm-ship < %s", path, path);
 }
 
-/* *out reads the file as it is now, from its start. */
-static enum status file_new(
-	struct watch *watch, const char *path, unsigned stream, struct file **out, struct error *err)
+/* Takes the descriptor. */
+static enum status file_of(
+	struct watch *watch, int fd, const char *path, unsigned stream, struct file **out, struct error *err)
 {
-	struct stat info;
+	struct stat info = {0};
 	unsigned source;
-	int fd;
 
-	TRY(open_file(path, &fd, &info, err));
+	fstat(fd, &info);
 	struct file *file = mem_zeroed(sizeof *file);
 	char *kept = mem_copy_string(path);
 	if (!file || !kept) {
@@ -155,6 +157,154 @@ static enum status file_new(
 	return OK;
 }
 
+/* *out reads the file as it is now, from its start. */
+static enum status file_new(
+	struct watch *watch, const char *path, unsigned stream, struct file **out, struct error *err)
+{
+	int fd;
+
+	TRY(open_file(path, &fd, err));
+	return file_of(watch, fd, path, stream, out, err);
+}
+
+/* Opens a file of the same folder, the path's own first, that the question says yes to; -1: none. */
+static int find_beside(const char *path, bool (*question)(const void *context, int fd), const void *context)
+{
+	char folder[MAX_PATH_BYTES], other[2 * MAX_PATH_BYTES];
+	const char *slash = strrchr(path, '/');
+	struct stat info;
+	int found = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (found >= 0 && question(context, found))
+		return found;
+	if (found >= 0)
+		close(found);
+	found = -1;
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 2, slash ? path : "./");
+	DIR *entries = opendir(folder);
+	for (struct dirent *entry; entries && found < 0 && (entry = readdir(entries));) {
+		snprintf(other, sizeof other, "%s%s", folder, entry->d_name);
+		if (stat(other, &info) != 0 || !S_ISREG(info.st_mode))
+			continue;
+		found = open(other, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (found >= 0 && !question(context, found)) {
+			close(found);
+			found = -1;
+		}
+	}
+	if (entries)
+		closedir(entries);
+	return found;
+}
+
+static size_t read_all(struct watch *watch, struct file *file)
+{
+	size_t sum = 0;
+
+	for (size_t got; (got = line_reader_read(&file->reader, watch->options.spool)) > 0;)
+		sum += got;
+	if (sum && !file->is_seen && watch->options.ledger) {
+		ledger_see(watch->options.ledger, file->stream, file->reader.fd);
+		file->is_seen = true;
+	}
+	return sum;
+}
+
+/* Nothing more is read; the descriptor stays until what was read is sent. */
+static void retire(struct watch *watch, struct file *file)
+{
+	line_reader_finish(&file->reader, watch->options.spool);
+	file->next = watch->retired;
+	watch->retired = file;
+}
+
+/* ---- what a killed process has left ---- */
+
+static bool is_left(const void *context, int fd)
+{
+	return ledger_file_is(context, fd);
+}
+
+static enum status open_left(struct watch *watch, const char *path, unsigned stream, const struct ledger_page *page,
+	struct file *files[], size_t *found, struct error *err)
+{
+	*found = 0;
+	for (size_t i = 0; i < page->file_count; i++) {
+		int fd = find_beside(path, is_left, &page->files[i]);
+		if (fd < 0)
+			continue;
+		TRY(file_of(watch, fd, path, stream, &files[i], err));
+		files[i]->reader.read_at = page->files[i].at;
+		++*found;
+	}
+	return OK;
+}
+
+/* The batch that was on its way, exactly as it was: the server may have it. */
+static void put_left_batch(struct watch *watch, const struct ledger_page *page, struct file *files[])
+{
+	for (size_t i = 0; i < page->piece_count; i++) {
+		if (!files[page->pieces[i].file]) {
+			client_say(watch->options.program,
+				"a file that was being sent is gone: what was on its way when sm-ship was killed may be lost");
+			return;
+		}
+	}
+	for (size_t i = 0; i < page->piece_count; i++)
+		spool_put_piece(
+			watch->options.spool, files[page->pieces[i].file]->reader.source, &page->pieces[i].piece);
+}
+
+/* *current: the file that bears the name now, if it was known before. */
+static enum status go_on(struct watch *watch, const char *path, unsigned stream, const struct ledger_page *page,
+	struct file **current, struct error *err)
+{
+	struct file *files[LEDGER_MAX_FILES] = {NULL};
+	struct stat info = {0};
+	size_t found = 0;
+
+	*current = NULL;
+	enum status status = open_left(watch, path, stream, page, files, &found, err);
+	if (status == OK && found) {
+		ledger_adopt(watch->options.ledger, stream, page);
+		put_left_batch(watch, page, files);
+	}
+	stat(path, &info);
+	for (size_t i = 0; i < page->file_count; i++) {
+		if (!files[i])
+			continue;
+		if (files[i]->inode == info.st_ino && files[i]->device == info.st_dev) {
+			*current = files[i];
+			continue;
+		}
+		read_all(watch, files[i]);
+		retire(watch, files[i]);
+	}
+	return status;
+}
+
+static enum status open_known(
+	struct watch *watch, const char *path, unsigned stream, struct file **file, struct error *err)
+{
+	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page);
+	const char *resumed = watch->options.resumed_job;
+	bool has_page = false;
+
+	*file = NULL;
+	if (!page)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	enum status status =
+		ledger_open_stream(watch->options.ledger, stream, watch->options.streams[stream], page, &has_page, err);
+	if (status == ERR_IO) { /* it only helps who is killed */
+		client_say(watch->options.program, "%s", err->text);
+		return OK;
+	}
+	TRY(status);
+	if (!has_page || (page->has_ended && !(resumed && strcmp(resumed, page->job) == 0)))
+		return OK;
+	return go_on(watch, path, stream, page, file, err);
+}
+
 static bool is_watched(const struct watch *watch, const char *path)
 {
 	for (size_t i = 0; i < watch->count; i++)
@@ -165,7 +315,7 @@ static bool is_watched(const struct watch *watch, const char *path)
 
 static enum status add_file(struct watch *watch, const char *pattern, const char *path, struct error *err)
 {
-	struct file *file;
+	struct file *file = NULL;
 	unsigned stream;
 
 	if (is_watched(watch, path))
@@ -181,7 +331,10 @@ static enum status add_file(struct watch *watch, const char *pattern, const char
 	if (!S_ISREG(info.st_mode) && has_wildcard(pattern))
 		return OK; /* a folder that happens to fit */
 	TRY(add_stream(watch, pattern, path, &stream, err));
-	TRY(file_new(watch, path, stream, &file, err));
+	if (watch->options.ledger)
+		TRY(open_known(watch, path, stream, &file, err));
+	if (!file)
+		TRY(file_new(watch, path, stream, &file, err));
 	watch->files[watch->count++] = file;
 	return OK;
 }
@@ -221,23 +374,6 @@ enum status watch_new(struct watch **out, const struct watch_options *options, s
 
 /* ---- what happens to files ---- */
 
-static size_t read_all(struct watch *watch, struct file *file)
-{
-	size_t sum = 0;
-
-	for (size_t got; (got = line_reader_read(&file->reader, watch->options.spool)) > 0;)
-		sum += got;
-	return sum;
-}
-
-/* Nothing more is read; the descriptor stays until what was read is sent. */
-static void retire(struct watch *watch, struct file *file)
-{
-	line_reader_finish(&file->reader, watch->options.spool);
-	file->next = watch->retired;
-	watch->retired = file;
-}
-
 static void free_retired(struct watch *watch)
 {
 	for (struct file **at = &watch->retired; *at;) {
@@ -264,30 +400,14 @@ static void replace(struct watch *watch, size_t index)
 	read_all(watch, file);
 }
 
-/* A file beside it that starts the same and is at least as long as what was read: the copy that was made before the cut. */
-static int find_copy(const struct file *file)
+/* A copy starts the same and is at least as long as what was read. */
+static bool is_copy(const void *context, int fd)
 {
-	char folder[MAX_PATH_BYTES], path[2 * MAX_PATH_BYTES];
-	const char *slash = strrchr(file->path, '/');
-	int found = -1;
+	const struct file *file = context;
+	struct stat info;
 
-	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - file->path) + 1 : 2, slash ? file->path : "./");
-	DIR *entries = file->reader.head_len ? opendir(folder) : NULL;
-	for (struct dirent *entry; entries && found < 0 && (entry = readdir(entries));) {
-		struct stat info;
-		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-		if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_ino == file->inode ||
-			(uint64_t)info.st_size < file->reader.read_at)
-			continue;
-		found = open(path, O_RDONLY | O_CLOEXEC);
-		if (found >= 0 && !line_reader_knows(&file->reader, found)) {
-			close(found);
-			found = -1;
-		}
-	}
-	if (entries)
-		closedir(entries);
-	return found;
+	return file->reader.head_len && fstat(fd, &info) == 0 && info.st_ino != file->inode &&
+	       (uint64_t)info.st_size >= file->reader.read_at && line_reader_knows(&file->reader, fd);
 }
 
 /*
@@ -297,7 +417,7 @@ static int find_copy(const struct file *file)
 static void take_cut(struct watch *watch, size_t index)
 {
 	struct file *file = watch->files[index];
-	int copy = find_copy(file);
+	int copy = find_beside(file->path, is_copy, file);
 	bool has_copy = copy >= 0;
 
 	if (!has_copy)

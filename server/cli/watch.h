@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "cli/ledger.h"
 #include "cli/spool.h"
 
 struct watch;
@@ -19,6 +20,8 @@ struct watch_options {
 	const char *const *patterns;
 	size_t count;
 	const char *only_stream; /* of a single file that is called by its name */
+	struct ledger *ledger; /* NULL: everything is read from its start */
+	const char *resumed_job; /* the ended job that is gone on with; NULL: none */
 	const char **streams; /* WATCH_MAX_FILES of them: names by the spool's stream numbers */
 	bool follows; /* files may come and go; else each is read to its end */
 };

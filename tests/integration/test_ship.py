@@ -2,11 +2,13 @@
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -375,6 +377,87 @@ def test_a_hundred_files_at_once(server, ship, tmp_path):
         assert lines(server, "hundred", f"rank{i}.log") == [f"{i} {j}" for j in range(20)]
     nothing = ship.run("--job", "none", str(tmp_path / "no*.log"))
     assert nothing.returncode == 2 and b"no file is called" in nothing.stderr
+
+
+class Writer(threading.Thread):
+    """Appends numbered lines until it is stopped; renames its file every so often."""
+
+    def __init__(self, path, seed, rotates):
+        super().__init__(daemon=True)
+        self.path, self.random, self.rotates = path, random.Random(seed), rotates
+        self.texts, self.over, self.rotations, self.rotated_s = [], threading.Event(), 0, 0
+        path.touch()
+
+    def run(self):
+        while not self.over.wait(self.random.random() * 0.02):
+            with self.path.open("a") as file:
+                for _ in range(self.random.choice([1, 3, 200])):
+                    self.texts.append(f"line {len(self.texts)} " + "x" * self.random.randrange(80))
+                    file.write(self.texts[-1] + "\n")
+            if self.rotates and time.monotonic() > self.rotated_s + 2 and self.random.random() < 0.05:
+                self.rotated_s = time.monotonic()  # a file that comes and goes while nobody looks was never there
+                self.path.rename(self.path.with_suffix(f".log.{self.rotations}"))
+                self.rotations += 1
+                self.path.touch()
+
+    def finish(self):
+        self.over.set()
+        self.join()
+        return self.texts
+
+
+@pytest.mark.parametrize("rotates", [False, True])
+def test_kills_of_either_side_lose_and_double_nothing(server, ship, tmp_path, rotates):
+    kills = int(os.environ.get("SM_KILLS", "20"))
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    writers = [Writer(tmp_path / f"rank{i}.log", seed + i, rotates) for i in range(2)]
+    pause = threading.Event()
+    command = ["--job", "killed", "--follow", *(str(writer.path) for writer in writers)]
+    process = ship.start(*command)
+    for writer in writers:
+        writer.start()
+    for _ in range(kills):
+        pause.wait(chance.random() * 0.4)  # any moment will do
+        if chance.random() < 0.6:
+            process.kill()
+            process.communicate()
+            process = ship.start(*command)
+        else:
+            server.kill()
+            server.start(f"127.0.0.1:{server.port}")
+    for writer in writers:
+        texts = writer.finish()
+        wait_until(lambda: len(lines(server, "killed", writer.path.name)) >= len(texts), what="all lines", timeout=60)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    for writer in writers:
+        stored = lines(server, "killed", writer.path.name)
+        wrong = next((i for i, pair in enumerate(zip(stored, writer.texts)) if pair[0] != pair[1]), None)
+        assert wrong is None and len(stored) == len(writer.texts), (
+            f"seed {seed}: {len(stored)} lines of {len(writer.texts)}; first difference at {wrong}: {stored[(wrong or 0):][:2]}")
+    assert server.get("/api/v1/jobs/killed-2").status == 404
+
+
+def test_a_file_goes_on_where_it_stood(server, ship, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one", "two")
+    assert ship.run("--job", "on", str(path)).returncode == 0
+    append(path, "three")
+    assert ship.run("--job", "on", "--resume", str(path)).returncode == 0
+    assert lines(server, "on") == ["one", "two", "three"]
+    assert ship.run("--job", "on", str(path)).returncode == 0  # not resumed: another run
+    assert lines(server, "on-2") == ["one", "two", "three"]
+
+
+def test_two_do_not_send_one_stream(server, ship, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one")
+    follow("twice", path)
+    wait_for_lines(server, "twice", ["one"])
+    second = ship.run("--job", "twice", "--follow", str(path))
+    assert second.returncode == 2 and b"another sm-ship is sending stream 'algo-1' of job 'twice'" in second.stderr
 
 
 def test_without_a_server_the_lines_are_kept(ship):
