@@ -179,6 +179,10 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 	TRY(json_want_i64(body, "time_ms", &transition.time_ms, err));
 	if (!transition.secondary.len)
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus", "a transition needs SecondaryStatus");
+	transition.unless = json_get(body, "unless");
+	if (transition.unless && json_kind(transition.unless) != JSON_ARRAY)
+		return error_set_field(err, ERR_SEMANTIC, "unless",
+			"unless is an array of statuses, [\"Completed\", \"Failed\", \"Stopped\"]");
 	if (transition.time_ms < 0)
 		return error_set_field(err, ERR_SEMANTIC, "time_ms", "time_ms is before 1970");
 	TRY(pipeline_add_transition(

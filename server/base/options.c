@@ -471,6 +471,11 @@ size_t options_word_count(const struct options *options)
 	return options->word_count;
 }
 
+const char *const *options_words(const struct options *options)
+{
+	return options->words;
+}
+
 const char *options_word(const struct options *options, size_t index)
 {
 	return index < options->word_count ? options->words[index] : NULL;

@@ -72,6 +72,7 @@ enum option_origin options_origin(const struct options *options, const char *nam
 const char *options_origin_text(const struct options *options, const char *name);
 
 size_t options_word_count(const struct options *options);
+const char *const *options_words(const struct options *options);
 const char *options_word(const struct options *options, size_t index);
 /* What stands behind `--`, ends with NULL; NULL: there was no `--`. */
 char *const *options_command(const struct options *options);

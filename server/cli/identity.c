@@ -133,6 +133,7 @@ static const char *choose_job(struct identity *identity, const struct identity_i
 	}
 	if (!given)
 		given = first_set(environment, NAMES("JOB_NAME"));
+	identity->is_named_by_time = !given;
 	return given ? keep(identity, span_from(given)) : name_by_script(identity, input);
 }
 
@@ -140,15 +141,16 @@ static const char *choose_job(struct identity *identity, const struct identity_i
 static bool find_local_rank(char *const *environment, int64_t *local_rank)
 {
 	int64_t size = 0;
-	bool has_rank = first_number(
-		environment, NAMES("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"), local_rank);
+	bool has_rank = first_number(environment,
+		NAMES("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"), local_rank);
 
 	/* SLURM_TASKS_PER_NODE is "4(x2)" or "4,2": what stands first is enough. */
 	const char *tasks = first_set(environment, NAMES("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"));
 	for (const char *c = tasks; c && *c >= '0' && *c <= '9' && size < 100000; c++)
 		size = size * 10 + (*c - '0');
 	int64_t stated;
-	if (first_number(environment, NAMES("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"),
+	if (first_number(environment,
+		    NAMES("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"),
 		    &stated))
 		size = stated;
 	return has_rank && (size > 1 || *local_rank > 0);
@@ -163,12 +165,23 @@ static const char *choose_stream(struct identity *identity, const struct identit
 	if (given)
 		return keep(identity, span_from(given));
 	if (!first_number(input->environment,
-		    NAMES("SLURM_NODEID", "JOB_COMPLETION_INDEX", "RANK", "OMPI_COMM_WORLD_RANK"), &node))
+		    NAMES("SLURM_NODEID", "JOB_COMPLETION_INDEX", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"), &node))
 		node = 0;
 	snprintf(text, sizeof text, "algo-%lld", (long long)node + 1);
 	if (find_local_rank(input->environment, &local_rank))
 		snprintf(text, sizeof text, "algo-%lld-r%lld", (long long)node + 1, (long long)local_rank);
 	return keep(identity, span_from(text));
+}
+
+/* SageMaker sets no rank for the container, only names: algo-3 of algo-1, algo-2 ... is the third. */
+static int64_t training_rank(char *const *environment)
+{
+	const char *host = first_set(environment, NAMES("SM_CURRENT_HOST"));
+	int64_t number;
+
+	if (host && strncmp(host, "algo-", 5) == 0 && span_parse_i64(span_from(host + 5), &number) && number > 0)
+		return number - 1;
+	return 0;
 }
 
 static enum status read_command(struct identity *identity, char *const *command, struct error *err)
@@ -198,6 +211,70 @@ static const char *keep_first(struct identity *identity, char *const *environmen
 	return value ? keep(identity, span_from(value)) : NULL;
 }
 
+/* A hyperparameter of SageMaker's document is a text or any other JSON value. */
+static enum status add_hyper_parameter(struct identity *identity, const struct json *entry, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(MAX_TEXT_BYTES);
+	struct span value = json_string_of(entry);
+
+	if (json_kind(entry) != JSON_STRING) {
+		json_print(entry, &text);
+		value = buf_span(&text);
+	}
+	return text.failure == OK ? set_setting(identity, &identity->hyper_parameters, json_key_of(entry), value, err)
+				  : OK; /* longer than any setting */
+}
+
+/* What the SageMaker training toolkit says of the container: https://github.com/aws/sagemaker-training-toolkit */
+static enum status read_training_environment(struct identity *identity, char *const *environment, struct error *err)
+{
+	const char *text = environment_find(environment, "SM_TRAINING_ENV");
+	AUTO(json) document = NULL;
+
+	identity->instance_count = 1;
+	if (!text || json_parse(&document, span_from(text), NULL) != OK)
+		return OK;
+	const struct json *hosts = json_get(document, "hosts"), *settings = json_get(document, "hyperparameters");
+	if (hosts && json_kind(hosts) == JSON_ARRAY && json_first(hosts))
+		identity->instance_count = (int64_t)json_count(hosts);
+	if (!settings || json_kind(settings) != JSON_OBJECT)
+		return OK;
+	for (const struct json *entry = json_first(settings); entry; entry = json_next(entry))
+		TRY(add_hyper_parameter(identity, entry, err));
+	return OK;
+}
+
+static void read_ranks(struct identity *identity, char *const *environment)
+{
+	if (!first_number(environment,
+		    NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JOB_COMPLETION_INDEX"),
+		    &identity->rank))
+		identity->rank = training_rank(environment);
+	if (!first_number(environment, NAMES("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),
+		    &identity->process_count))
+		identity->process_count =
+			identity->rank < identity->instance_count ? identity->instance_count : identity->rank + 1;
+}
+
+/* All processes of one start share it, and another start has another: what they call their job is then the same too. */
+static void read_run_key(struct identity *identity, char *const *environment)
+{
+	const char *slurm = first_set(environment, NAMES("SLURM_JOB_ID"));
+	const char *step = first_set(environment, NAMES("SLURM_STEP_ID"));
+	const char *restart = first_set(environment, NAMES("SLURM_RESTART_COUNT"));
+	const char *other = first_set(environment, NAMES("PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID"));
+	char text[MAX_NAME_BYTES + 1];
+
+	if (slurm)
+		snprintf(text, sizeof text, "slurm-%.60s.%.60s.%.60s", slurm, step ? step : "0",
+			restart ? restart : "0");
+	else if (other && strcmp(other, "none") != 0) /* torchrun's, when none was given */
+		snprintf(text, sizeof text, "%.200s", other);
+	else
+		return;
+	identity->run_key = keep(identity, span_from(text));
+}
+
 static enum status fill_in(struct identity *identity, const struct identity_input *input, struct error *err)
 {
 	char *const *environment = input->environment;
@@ -212,14 +289,14 @@ static enum status fill_in(struct identity *identity, const struct identity_inpu
 	identity->instance_type = input->instance_type
 					  ? keep(identity, span_from(input->instance_type))
 					  : training_environment(identity, environment, "current_instance_type");
-	if (!first_number(environment, NAMES("SLURM_JOB_NUM_NODES"), &identity->instance_count) ||
-		identity->instance_count == 0)
-		identity->instance_count = 1;
+	TRY(read_training_environment(identity, environment, err));
+	int64_t nodes;
+	if (first_number(environment, NAMES("SLURM_JOB_NUM_NODES"), &nodes) && nodes > 0)
+		identity->instance_count = nodes;
 	if (!first_number(environment, NAMES("SLURM_RESTART_COUNT"), &identity->attempt))
 		identity->attempt = -1;
-	if (!first_number(environment, NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "JOB_COMPLETION_INDEX"),
-		    &identity->rank))
-		identity->rank = 0;
+	read_ranks(identity, environment);
+	read_run_key(identity, environment);
 	git_read_commit(input->folder ? input->folder : "", commit);
 	if (commit[0])
 		identity->git_commit = keep(identity, span_from(commit));
@@ -287,6 +364,7 @@ static void put_tags(struct json_writer *w, const struct identity *identity)
 	put_tag(w, "folder", identity->folder);
 	put_tag(w, "command", identity->command_line);
 	put_tag(w, "attempt", attempt);
+	put_tag(w, IDENTITY_RUN_KEY_TAG, identity->run_key);
 	for (size_t i = 0; i < identity->tags.count; i++)
 		put_tag(w, identity->tags.items[i].key, identity->tags.items[i].value);
 	json_array_end(w);

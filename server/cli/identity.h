@@ -9,6 +9,8 @@
 
 #include <time.h>
 
+#define IDENTITY_RUN_KEY_TAG "run_key"
+
 struct setting {
 	const char *key;
 	const char *value;
@@ -34,9 +36,12 @@ struct identity {
 	struct arena *arena;
 	const char *job, *stream, *host;
 	const char *owner, *folder, *command_line, *instance_type, *git_commit; /* NULL: unknown */
+	bool is_named_by_time; /* no second start gives the same name */
 	int64_t instance_count;
 	int64_t attempt; /* -1: unknown */
 	int64_t rank; /* 0: the first or the only one */
+	int64_t process_count; /* of the job, as far as is known */
+	const char *run_key; /* the same in all processes of one start of the job; NULL: unknown */
 	struct settings hyper_parameters, tags;
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cli/spool.h"
+#include "cli/watch.h"
 
 #include <pthread.h>
 
@@ -23,7 +24,7 @@ struct intake_options {
 	size_t count;
 	bool is_pipe; /* one input, read to its end, kept in the spool's file; else files are read where they are */
 	bool ends_at_end; /* files: done at their ends; else when intake_stop was called and the ends are reached */
-	bool says_times; /* lines are read when they are written, so the time is worth telling */
+	struct watch *watch; /* the user's files; NULL: none */
 	int poll_ms; /* files: how often to look */
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };

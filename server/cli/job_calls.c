@@ -1,6 +1,7 @@
 #include "cli/job_calls.h"
 
 #include "base/json_write.h"
+#include "cli/identity.h"
 #include "cli/url.h"
 
 #include <inttypes.h>
@@ -40,7 +41,16 @@ enum status job_create(struct http_client *client, struct span document, struct 
 	return post_json(client, SPAN("/api/v1/jobs"), document, err);
 }
 
-enum status job_has_ended(struct http_client *client, const char *job, bool *has_ended, struct error *err)
+static bool has_tag(const struct json *document, const char *key, const char *value)
+{
+	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag))
+		if (span_equal(json_string_of(json_get(tag, "Key")), span_from(key)))
+			return span_equal(json_string_of(json_get(tag, "Value")), span_from(value));
+	return false;
+}
+
+enum status job_read_standing(struct http_client *client, const char *job, const char *run_key,
+	struct job_standing *standing, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO(json) document = NULL;
@@ -49,13 +59,14 @@ enum status job_has_ended(struct http_client *client, const char *job, bool *has
 	TRY(buf_status(&path, err));
 	TRY(get_json(client, buf_span(&path), &document, err));
 	struct span status = json_string_of(json_get(document, "TrainingJobStatus"));
-	*has_ended = span_equal(status, SPAN("Completed")) || span_equal(status, SPAN("Failed")) ||
-		     span_equal(status, SPAN("Stopped"));
+	standing->has_ended = span_equal(status, SPAN("Completed")) || span_equal(status, SPAN("Failed")) ||
+			      span_equal(status, SPAN("Stopped"));
+	standing->is_same_run = run_key && has_tag(document, IDENTITY_RUN_KEY_TAG, run_key);
 	return OK;
 }
 
-enum status job_transition(struct http_client *client, const char *job, const char *secondary_status,
-	const char *reason, int64_t time_ms, struct error *err)
+enum status job_transition(
+	struct http_client *client, const char *job, const struct job_change *change, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(buf) body = BUF_INIT(MAX_BODY_BYTES);
@@ -64,10 +75,17 @@ enum status job_transition(struct http_client *client, const char *job, const ch
 	put_job_path(&path, job, "/transitions");
 	TRY(buf_status(&path, err));
 	json_object(&w);
-	json_put_text(&w, "SecondaryStatus", secondary_status);
-	json_put_i64(&w, "time_ms", time_ms);
-	if (reason)
-		json_put_text(&w, "FailureReason", reason);
+	json_put_text(&w, "SecondaryStatus", change->secondary_status);
+	json_put_i64(&w, "time_ms", change->time_ms);
+	if (change->reason)
+		json_put_text(&w, "FailureReason", change->reason);
+	if (change->unless) {
+		json_key(&w, "unless");
+		json_array(&w);
+		for (const char *const *status = change->unless; *status; status++)
+			json_text(&w, *status);
+		json_array_end(&w);
+	}
 	json_object_end(&w);
 	TRY(buf_status(&body, err));
 	return post_json(client, buf_span(&path), buf_span(&body), err);

@@ -8,11 +8,23 @@
 
 /* ERR_CONFLICT: a job of that name is there. document: CreateTrainingJob. */
 enum status job_create(struct http_client *client, struct span document, struct error *err) MUST_CHECK;
-/* *has_ended: Completed, Failed or Stopped. */
-enum status job_has_ended(struct http_client *client, const char *job, bool *has_ended, struct error *err) MUST_CHECK;
-/* reason may be NULL. */
-enum status job_transition(struct http_client *client, const char *job, const char *secondary_status,
-	const char *reason, int64_t time_ms, struct error *err) MUST_CHECK;
+struct job_standing {
+	bool has_ended; /* Completed, Failed or Stopped */
+	bool is_same_run; /* its tag says the run key that was asked for */
+};
+/* run_key may be NULL. */
+enum status job_read_standing(struct http_client *client, const char *job, const char *run_key,
+	struct job_standing *standing, struct error *err) MUST_CHECK;
+
+struct job_change {
+	const char *secondary_status;
+	const char *reason; /* NULL: none */
+	int64_t time_ms;
+	const char *const
+		*unless; /* statuses, NULL at the end: ERR_CONFLICT when the job has one of them; NULL: always */
+};
+enum status job_transition(
+	struct http_client *client, const char *job, const struct job_change *change, struct error *err) MUST_CHECK;
 /* Bytes that the stream holds; 0 when it is not known. */
 enum status job_stream_bytes(
 	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;

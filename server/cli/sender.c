@@ -5,6 +5,7 @@
 #include "cli/line_body.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,6 +21,8 @@ enum {
 	MAX_BODY_BYTES = 32 << 20, /* a batch whose every byte needs an escape */
 	MAX_DOCUMENT_BYTES = 1 << 20,
 	MAX_CONFLICTS = 8,
+	MAX_FAILED_READS = 5,
+	REREAD_MS = 200,
 	MAX_NAMES = 1000, /* J-2 … J-1000 */
 };
 
@@ -45,13 +48,15 @@ struct sender {
 	bool has_batch;
 	struct buf body;
 	const char *content_type;
+	unsigned failed_reads; /* one after the other */
 	unsigned conflicts; /* one after the other */
 	const char *end_status;
 	const char *end_reason;
 	int64_t end_ms;
 	int64_t backoff_ms;
 	bool is_away; /* the last request failed, and it was said */
-	bool has_told_of_loss;
+	uint64_t noted_offset; /* of the batch in the ledger; UINT64_MAX: this one is not there */
+	bool has_told_of_loss, has_told_of_ledger;
 	enum status result;
 	struct error err;
 };
@@ -96,7 +101,7 @@ static void form_name(struct sender *sender)
 static enum status step_create(struct sender *sender, struct error *err)
 {
 	AUTO_DONE(buf) document = BUF_INIT(MAX_DOCUMENT_BYTES);
-	bool has_ended = false;
+	struct job_standing standing = {0};
 
 	form_name(sender);
 	TRY(identity_put_document(sender->options.identity, sender->job, sender->options.metrics, &document, err));
@@ -104,8 +109,10 @@ static enum status step_create(struct sender *sender, struct error *err)
 	if (status == ERR_CONFLICT && sender->options.resumes)
 		status = OK;
 	if (status == ERR_CONFLICT) {
-		TRY(job_has_ended(sender->options.client, sender->job, &has_ended, err));
-		if (has_ended && sender->name_number < MAX_NAMES) {
+		TRY(job_read_standing(
+			sender->options.client, sender->job, sender->options.identity->run_key, &standing, err));
+		/* that the first process has ended the job already does not make it another's */
+		if (standing.has_ended && !standing.is_same_run && sender->name_number < MAX_NAMES) {
 			sender->name_number++;
 			return OK; /* the next step tries the next name */
 		}
@@ -121,33 +128,49 @@ static enum status step_create(struct sender *sender, struct error *err)
 }
 
 /* A status that the server does not take is no reason to keep the lines from it. */
-static enum status forgive(struct sender *sender, enum status status, struct error *err)
+static enum status tell(struct sender *sender, const struct job_change *change, struct error *err)
 {
+	enum status status = job_transition(sender->options.client, sender->job, change, err);
+
 	if (status == OK || client_is_passing(status))
 		return status;
-	client_say(sender->options.program, "the server did not take the job's status: %s", err->text);
+	if (status != ERR_CONFLICT || !change->unless) /* a conflict: another process was first */
+		client_say(sender->options.program, "the server did not take the job's status: %s", err->text);
 	return OK;
 }
 
 static enum status step_start(struct sender *sender, struct error *err)
 {
-	TRY(forgive(sender,
-		job_transition(sender->options.client, sender->job, "Training", NULL, sender->options.started_ms, err),
+	static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
+
+	TRY(tell(sender,
+		&(struct job_change){.secondary_status = "Training",
+			.time_ms = sender->options.started_ms,
+			.unless = sender->options.resumes ? NULL : ended},
 		err));
 	sender->phase = PHASE_LINES;
 	return OK;
 }
 
+/* The job ends with its first process, and fails with the first that does: that one is named. */
 static enum status step_end(struct sender *sender, struct error *err)
 {
-	/* The job ends with its first process; another one's end matters when it is a failure. */
-	bool counts = sender->options.identity->rank == 0 || strcmp(sender->end_status, "Failed") == 0;
+	static const char *const failed[] = {"Failed", "Stopped", NULL};
+	const struct identity *identity = sender->options.identity;
+	bool is_failure = strcmp(sender->end_status, "Failed") == 0;
+	char reason[1024];
+	struct job_change change = {.secondary_status = sender->end_status,
+		.reason = sender->end_reason,
+		.time_ms = sender->end_ms,
+		.unless = failed};
 
-	if (counts)
-		TRY(forgive(sender,
-			job_transition(sender->options.client, sender->job, sender->end_status, sender->end_reason,
-				sender->end_ms, err),
-			err));
+	if (is_failure && identity->process_count > 1) {
+		snprintf(reason, sizeof reason, "%s on %s (rank %" PRId64 "): %s", identity->stream, identity->host,
+			identity->rank, sender->end_reason ? sender->end_reason : "failed");
+		change.reason = reason;
+	}
+	if (identity->rank == 0 || is_failure)
+		TRY(tell(sender, &change, err));
 	sender->phase = PHASE_DONE;
 	return OK;
 }
@@ -165,6 +188,19 @@ static void accept_batch(struct sender *sender, struct stream_state *stream, uin
 	sender->conflicts = 0;
 }
 
+static void note_batch(struct sender *sender, uint64_t offset)
+{
+	struct error err = {0};
+
+	if (!sender->options.ledger || sender->noted_offset == offset)
+		return;
+	if (ledger_note(sender->options.ledger, sender->batch.stream, sender->job, offset, &sender->batch, &err) == OK)
+		sender->noted_offset = offset;
+	else if (!sender->has_told_of_ledger)
+		client_say(sender->options.program, "%s", err.text); /* which matters only if we are killed */
+	sender->has_told_of_ledger |= sender->noted_offset != offset;
+}
+
 static enum status send_batch(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
@@ -172,10 +208,14 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	uint64_t next = 0;
 	bool has_next = false;
 
+	if (!stream->is_known && sender->options.ledger &&
+		ledger_base(sender->options.ledger, sender->batch.stream, &stream->offset))
+		stream->is_known = true;
 	if (!stream->is_known) {
 		TRY(job_stream_bytes(sender->options.client, sender->job, name, &stream->offset, err));
 		stream->is_known = true;
 	}
+	note_batch(sender, stream->offset);
 	enum status status = job_send_lines(sender->options.client, sender->job, name, sender->options.identity->host,
 		stream->offset, sender->content_type, buf_span(&sender->body), &next, &has_next, err);
 	if (status == ERR_CONFLICT && ++sender->conflicts <= MAX_CONFLICTS) {
@@ -204,6 +244,11 @@ static enum status step_lines(struct sender *sender, struct error *err)
 		break;
 	}
 	enum status status = spool_take(sender->options.spool, BATCH_BYTES, &sender->batch, err);
+	if (status == ERR_IO && ++sender->failed_reads < MAX_FAILED_READS) {
+		pause_ms(sender, REREAD_MS); /* whoever watches the file may find the copy that was made before a cut */
+		return OK;
+	}
+	sender->failed_reads = 0;
 	if (status == ERR_IO) {
 		client_say(sender->options.program, "%s", err->text);
 		spool_lose_head(sender->options.spool);
@@ -213,6 +258,7 @@ static enum status step_lines(struct sender *sender, struct error *err)
 	buf_reset(&sender->body);
 	TRY(line_body_put(&sender->batch, &sender->body, &sender->content_type, err));
 	sender->has_batch = true;
+	sender->noted_offset = UINT64_MAX;
 	return OK;
 }
 
@@ -293,7 +339,7 @@ static void *run(void *argument)
 enum status sender_start(struct sender **out, const struct sender_options *options, struct error *err)
 {
 	struct sender *sender = mem_zeroed(sizeof *sender);
-	struct stream_state *streams = mem_zeroed(options->stream_count * sizeof *streams);
+	struct stream_state *streams = mem_zeroed(options->max_streams * sizeof *streams);
 
 	if (!sender || !streams) {
 		mem_free(sender);
@@ -308,6 +354,10 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 	sender->body = BUF_INIT(MAX_BODY_BYTES);
 	spool_batch_init(&sender->batch);
 	form_name(sender);
+	if (options->ledger && ledger_job(options->ledger)) { /* it is known, and ours, whatever has become of it */
+		snprintf(sender->job, sizeof sender->job, "%s", ledger_job(options->ledger));
+		sender->phase = PHASE_LINES;
+	}
 	int failure = pthread_create(&sender->thread, NULL, run, sender);
 	if (failure) {
 		sender->is_joined = true;

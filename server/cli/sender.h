@@ -7,6 +7,7 @@
 
 #include "cli/client.h"
 #include "cli/identity.h"
+#include "cli/ledger.h"
 #include "cli/spool.h"
 
 #include <pthread.h>
@@ -21,7 +22,8 @@ struct sender_options {
 	const struct identity *identity;
 	const struct settings *metrics;
 	const char *const *streams; /* the spool's stream numbers index it */
-	size_t stream_count;
+	size_t max_streams; /* room of the table: it may grow while the sender runs */
+	struct ledger *ledger; /* NULL: none is kept */
 	bool resumes; /* an ended job is written to */
 	int64_t started_ms;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */

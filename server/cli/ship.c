@@ -7,20 +7,17 @@
 #include "cli/sender.h"
 #include "cli/spool_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
 	COMMAND_POLL_MS = 20,
 	FOLLOW_POLL_MS = 200,
 	GRACE_MS = 2000, /* after a signal: the program that writes the pipe got it too, and may still say something */
-	MAX_FILES = 256,
 };
 
 struct ship {
@@ -33,7 +30,8 @@ struct ship {
 	const char **streams;
 	struct intake_input *inputs;
 	size_t input_count;
-	size_t open_count; /* of the user's files among the inputs */
+	struct ledger *ledger; /* of files that are sent under a name that comes again */
+	struct watch *watch; /* the user's files */
 	struct sender *sender;
 	struct intake *intake;
 	struct child_end end; /* of the command; "Completed" else */
@@ -43,11 +41,11 @@ static void ship_done(struct ship *ship)
 {
 	intake_free(ship->intake); /* the threads first: they use all the rest */
 	sender_free(ship->sender);
+	watch_free(ship->watch);
 	spool_free(ship->spool);
+	ledger_free(ship->ledger);
 	http_client_free(ship->client);
 	identity_free(ship->identity);
-	for (size_t i = 0; i < ship->open_count; i++)
-		close(ship->inputs[i].fd);
 	spool_file_done(&ship->files[0]);
 	spool_file_done(&ship->files[1]);
 	mem_free(ship->metrics.items);
@@ -106,13 +104,12 @@ static const char *spool_folder(const struct ship *ship, char *const *environmen
 	return given ? given : state_home && *state_home ? state_home : "/tmp";
 }
 
-static enum status add_input(struct ship *ship, int fd, int pass_fd, bool is_ours, size_t stream, struct error *err)
+static enum status add_input(struct ship *ship, int fd, int pass_fd, struct error *err)
 {
 	struct intake_input *input = &ship->inputs[ship->input_count];
 
 	*input = (struct intake_input){.fd = fd, .pass_fd = pass_fd};
-	TRY(spool_add_source(ship->spool,
-		&(struct spool_source){.fd = fd, .stream = (unsigned)stream, .is_ours = is_ours}, &input->source, err));
+	TRY(spool_add_source(ship->spool, &(struct spool_source){.fd = fd, .is_ours = true}, &input->source, err));
 	ship->input_count++;
 	return OK;
 }
@@ -133,8 +130,8 @@ static enum status prepare_command(struct ship *ship, const char *folder, struct
 {
 	TRY(open_own_file(ship, 0, folder, "out", err));
 	TRY(open_own_file(ship, 1, folder, "err", err));
-	TRY(add_input(ship, ship->files[0].fd, STDOUT_FILENO, true, 0, err));
-	return add_input(ship, ship->files[1].fd, STDERR_FILENO, true, 0, err);
+	TRY(add_input(ship, ship->files[0].fd, STDOUT_FILENO, err));
+	return add_input(ship, ship->files[1].fd, STDERR_FILENO, err);
 }
 
 static enum status prepare_pipe(struct ship *ship, const char *folder, struct error *err)
@@ -148,28 +145,38 @@ static enum status prepare_pipe(struct ship *ship, const char *folder, struct er
 	return OK;
 }
 
-static enum status prepare_file(struct ship *ship, size_t index, struct error *err)
+/* A descriptor a file; the usual limit of 1024 is for programs that call select. */
+static void raise_file_limit(void)
 {
-	const char *path = options_word(ship->options, index);
-	const char *slash = strrchr(path, '/');
-	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct rlimit limit;
 
-	if (fd < 0)
-		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
-	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-		close(fd);
-		return error_set(
-			err, ERR_INVALID, "'%s' is not a file; give it on standard input: sm-ship < %s", path, path);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	enum status status = add_input(ship, fd, -1, false, index, err);
-	if (status != OK)
-		close(fd);
-	else
-		ship->open_count = ship->input_count;
-	if (options_word_count(ship->options) > 1)
-		ship->streams[index] = slash ? slash + 1 : path;
-	return status;
+}
+
+static enum status prepare_files(struct ship *ship, char *const *environment, struct error *err)
+{
+	const struct options *options = ship->options;
+	size_t count = options_word_count(options);
+	bool is_one = count == 1 && !strpbrk(options_word(options, 0), "*?[");
+	struct watch_options watch = {.program = ship_program.name,
+		.spool = ship->spool,
+		.patterns = options_words(options),
+		.count = count,
+		.only_stream = is_one ? ship->identity->stream : NULL,
+		.streams = ship->streams,
+		.follows = options_flag(options, "follow")};
+
+	raise_file_limit();
+	if (!ship->identity->is_named_by_time) {
+		TRY(ledger_new(&ship->ledger, spool_folder(ship, environment), options_text(options, "server"),
+			ship->identity->job, WATCH_MAX_FILES, err));
+		watch.ledger = ship->ledger;
+		watch.resumed_job = options_flag(options, "resume") ? ship->identity->job : NULL;
+	}
+	return watch_new(&ship->watch, &watch, err);
 }
 
 static enum status prepare(struct ship *ship, char *const *environment, struct error *err)
@@ -177,24 +184,20 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	const char *folder = spool_folder(ship, environment);
 	size_t file_count = options_word_count(ship->options);
 
-	if (file_count > MAX_FILES)
-		return error_set(err, ERR_INVALID, "%zu files are more than %d", file_count, MAX_FILES);
 	if (options_command(ship->options) && file_count)
 		return error_set(
 			err, ERR_INVALID, "either FILEs or -- COMMAND, not both: '%s'", options_word(ship->options, 0));
 	TRY(find_identity(ship, environment, err));
 	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
 	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
-	ship->streams = mem_zeroed((file_count + 1) * sizeof *ship->streams);
-	ship->inputs = mem_zeroed((file_count + 2) * sizeof *ship->inputs);
+	ship->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->streams);
+	ship->inputs = mem_zeroed(2 * sizeof *ship->inputs);
 	if (!ship->spool || !ship->streams || !ship->inputs)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	if (file_count)
+		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
-	if (options_command(ship->options))
-		return prepare_command(ship, folder, err);
-	for (size_t i = 0; i < file_count; i++)
-		TRY(prepare_file(ship, i, err));
-	return file_count ? OK : prepare_pipe(ship, folder, err);
+	return options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err);
 }
 
 static enum status start_threads(struct ship *ship, int64_t started_ms, struct error *err)
@@ -207,7 +210,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.count = ship->input_count,
 		.is_pipe = !is_command && file_count == 0,
 		.ends_at_end = !is_command && !follows,
-		.says_times = is_command || file_count == 0 || follows,
+		.watch = ship->watch,
 		.poll_ms = is_command ? COMMAND_POLL_MS : FOLLOW_POLL_MS,
 		.waiter = pthread_self()};
 	struct sender_options sender = {.program = ship_program.name,
@@ -217,7 +220,8 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.identity = ship->identity,
 		.metrics = &ship->metrics,
 		.streams = ship->streams,
-		.stream_count = file_count ? file_count : 1,
+		.max_streams = WATCH_MAX_FILES,
+		.ledger = ship->ledger,
 		.resumes = options_flag(ship->options, "resume"),
 		.started_ms = started_ms,
 		.waiter = pthread_self()};
@@ -283,6 +287,10 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 	struct error err = {0};
 
 	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
+	if (ship->ledger) {
+		client_say(say_as(), "the rest of the files is sent when the same command is started again");
+		return;
+	}
 	if (is_whole_file(ship)) {
 		client_say(say_as(), "nothing of '%s' was sent; send it later", options_word(ship->options, 0));
 		return;
@@ -305,6 +313,8 @@ static int finish(struct ship *ship, char *const *environment)
 	enum status status = drain(ship, &err);
 	struct spool_totals totals = spool_totals(ship->spool);
 
+	if (status == OK && ship->ledger)
+		ledger_end(ship->ledger);
 	if (status == ERR_UNAVAILABLE)
 		tell_unsent(ship, spool_folder(ship, environment), &err);
 	if (totals.lost_lines)

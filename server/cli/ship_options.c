@@ -13,7 +13,7 @@ static const struct option_spec specs[] = {
 		.kind = OPTION_TEXT,
 		.value_name = "NAME",
 		.help = "Name of the stream of lines. Else from SM_CURRENT_HOST, or algo-N by SLURM_NODEID, "
-			"JOB_COMPLETION_INDEX, RANK or OMPI_COMM_WORLD_RANK. Several FILEs are streams of their own names."},
+			"JOB_COMPLETION_INDEX, RANK or OMPI_COMM_WORLD_RANK. Several FILEs, or those that a glob finds, are streams of their own names."},
 	{.name = "host",
 		.kind = OPTION_TEXT,
 		.value_name = "NAME",
@@ -40,7 +40,8 @@ static const struct option_spec specs[] = {
 	{.name = "follow",
 		.kind = OPTION_FLAG,
 		.heading = "How it is read and sent",
-		.help = "Wait for more lines at the end of FILE, until a signal comes."},
+		.help = "Wait for more lines at the end of each FILE, until a signal comes: through rotation and truncation, "
+			"and for new files that fit a glob in quotes ('logs/*.log')."},
 	{.name = "spool",
 		.kind = OPTION_TEXT,
 		.value_name = "DIR",

@@ -12,7 +12,6 @@ enum {
 	PUNCH_BYTES = 1 << 20, /* freed in steps of this size: a system call a batch would cost more than it frees */
 	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
 	MERGE_TS_MS = 1000,
-	MAX_PIECES = 256, /* of one batch */
 };
 
 struct entry {
@@ -75,11 +74,23 @@ void spool_free(struct spool *spool)
 enum status spool_add_source(
 	struct spool *spool, const struct spool_source *source, unsigned *number, struct error *err)
 {
-	if (!mem_grow((void **)&spool->sources, spool->source_count, &spool->source_cap, sizeof *spool->sources))
-		return error_set(err, ERR_MEMORY, "out of memory");
-	spool->sources[spool->source_count] = (struct source_state){.source = *source};
-	*number = (unsigned)spool->source_count++;
-	return OK;
+	pthread_mutex_lock(&spool->lock);
+	bool has_room =
+		mem_grow((void **)&spool->sources, spool->source_count, &spool->source_cap, sizeof *spool->sources);
+	if (has_room) {
+		spool->sources[spool->source_count] = (struct source_state){.source = *source};
+		*number = (unsigned)spool->source_count++;
+	}
+	pthread_mutex_unlock(&spool->lock);
+	return has_room ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+bool spool_is_source_empty(struct spool *spool, unsigned source)
+{
+	pthread_mutex_lock(&spool->lock);
+	bool is_empty = spool->sources[source].entry_count == 0;
+	pthread_mutex_unlock(&spool->lock);
+	return is_empty;
 }
 
 static struct entry *entry_at(const struct spool *spool, size_t index)
@@ -222,6 +233,23 @@ void spool_put_open_end(struct spool *spool, unsigned source, struct span line, 
 	put(spool, source, line, start, true, ts_ms);
 }
 
+void spool_put_piece(struct spool *spool, unsigned source, const struct spool_piece *piece)
+{
+	pthread_mutex_lock(&spool->lock);
+	struct entry *entry = spool->is_discarding ? NULL : push(spool, source, piece->ts_ms);
+	if (entry) {
+		int fd = entry->piece.fd;
+		entry->piece = *piece;
+		entry->piece.fd = fd;
+		entry->is_taken = true; /* it is to stay as it was */
+		spool->waiting_bytes += piece->end - piece->start;
+		if (spool->sources[source].source.is_ours)
+			spool->kept_bytes += piece->end - piece->start;
+		pthread_cond_signal(&spool->changed);
+	}
+	pthread_mutex_unlock(&spool->lock);
+}
+
 static size_t write_at(int fd, struct span text, uint64_t at)
 {
 	size_t done = 0;
@@ -348,7 +376,7 @@ static size_t copy_pieces(struct spool *spool, size_t max_bytes, struct spool_pi
 	uint64_t bytes = 0;
 
 	pthread_mutex_lock(&spool->lock);
-	for (; count < spool->count && count < MAX_PIECES && bytes < max_bytes; count++) {
+	for (; count < spool->count && count < SPOOL_MAX_PIECES && bytes < max_bytes; count++) {
 		struct entry *entry = entry_at(spool, count);
 		unsigned entry_stream = spool->sources[entry->source].source.stream;
 		if (count == 0)
@@ -365,11 +393,11 @@ static size_t copy_pieces(struct spool *spool, size_t max_bytes, struct spool_pi
 
 enum status spool_take(struct spool *spool, size_t max_bytes, struct spool_batch *batch, struct error *err)
 {
-	AUTO_MEM struct spool_piece *pieces = mem_alloc(MAX_PIECES * sizeof *pieces);
+	AUTO_MEM struct spool_piece *pieces = mem_alloc(SPOOL_MAX_PIECES * sizeof *pieces);
 	bool is_full = false;
 
 	buf_reset(&batch->text);
-	batch->run_count = 0;
+	batch->run_count = batch->piece_count = 0;
 	if (!pieces)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	size_t count = copy_pieces(spool, max_bytes, pieces, &batch->stream);
@@ -410,6 +438,7 @@ void spool_lose_head(struct spool *spool)
 		advance(spool, bytes);
 		head->piece.end = head->piece.start;
 		head->piece.lost_lines = 1;
+		head->piece.is_cut = true;
 		head->piece.lost_bytes = bytes;
 		spool->totals.lost_lines++;
 		spool->totals.lost_bytes += bytes;

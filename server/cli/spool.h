@@ -21,7 +21,7 @@ struct spool_source {
 
 struct spool *spool_new(uint64_t max_bytes) __attribute__((warn_unused_result)); /* NULL: out of memory */
 void spool_free(struct spool *spool);
-/* Before any thread uses it; the number of the source comes back. */
+/* The number of the source comes back. By who puts; a source of spool_write before any thread uses the spool. */
 enum status spool_add_source(
 	struct spool *spool, const struct spool_source *source, unsigned *number, struct error *err) MUST_CHECK;
 
@@ -29,8 +29,12 @@ enum status spool_add_source(
 void spool_put(struct spool *spool, unsigned source, struct span lines, uint64_t start, int64_t ts_ms);
 /* The same for a last line without its newline. */
 void spool_put_open_end(struct spool *spool, unsigned source, struct span line, uint64_t start, int64_t ts_ms);
+/* One that a batch had before, in another process; its fd is the source's. */
+void spool_put_piece(struct spool *spool, unsigned source, const struct spool_piece *piece);
 /* Appends whole lines to the source's file (nobody else writes it) and puts them. */
 void spool_write(struct spool *spool, unsigned source, struct span lines, bool has_open_end, int64_t ts_ms);
+/* Nothing of the source waits: its descriptor is no longer needed. */
+bool spool_is_source_empty(struct spool *spool, unsigned source);
 /* Nothing more will be put. */
 void spool_end(struct spool *spool);
 /* The server has refused us: forget everything, take nothing more. */

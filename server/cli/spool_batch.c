@@ -15,13 +15,19 @@ void spool_batch_done(struct spool_batch *batch)
 {
 	buf_done(&batch->text);
 	mem_free(batch->runs);
+	mem_free(batch->pieces);
 	*batch = (struct spool_batch){0};
 }
 
-static void put_loss_text(struct buf *out, uint64_t lines, uint64_t bytes)
+static void put_loss_text(struct buf *out, const struct spool_piece *piece)
 {
-	buf_printf(out, "smfleet: %" PRIu64 " %s (%" PRIu64 " bytes) %s dropped because the spool was full", lines,
-		lines == 1 ? "line" : "lines", bytes, lines == 1 ? "was" : "were");
+	if (piece->is_cut)
+		buf_printf(out, "smfleet: %" PRIu64 " bytes were lost because the file was cut before they were sent",
+			piece->lost_bytes);
+	else
+		buf_printf(out, "smfleet: %" PRIu64 " %s (%" PRIu64 " bytes) %s dropped because the spool was full",
+			piece->lost_lines, piece->lost_lines == 1 ? "line" : "lines", piece->lost_bytes,
+			piece->lost_lines == 1 ? "was" : "were");
 }
 
 uint64_t spool_piece_bytes(const struct spool_piece *piece)
@@ -31,7 +37,7 @@ uint64_t spool_piece_bytes(const struct spool_piece *piece)
 
 	if (!piece->lost_lines)
 		return piece->end - piece->start + piece->has_open_end;
-	put_loss_text(&out, piece->lost_lines, piece->lost_bytes);
+	put_loss_text(&out, piece);
 	return out.len + 1;
 }
 
@@ -89,13 +95,27 @@ static bool add_run(struct spool_batch *batch, int64_t ts_ms)
 	return true;
 }
 
+/* Of a piece that does not fit the first bytes are taken. */
+static bool add_piece(struct spool_batch *batch, const struct spool_piece *piece, size_t text_bytes)
+{
+	if (!mem_grow((void **)&batch->pieces, batch->piece_count, &batch->piece_cap, sizeof *batch->pieces))
+		return false;
+	struct spool_piece *taken = &batch->pieces[batch->piece_count++];
+	*taken = *piece;
+	if (text_bytes < spool_piece_bytes(piece)) {
+		taken->end = piece->start + text_bytes;
+		taken->has_open_end = false;
+	}
+	return true;
+}
+
 enum status spool_batch_add(
 	struct spool_batch *batch, const struct spool_piece *piece, size_t max_bytes, bool *is_full, struct error *err)
 {
 	size_t before = batch->text.len;
 
 	if (piece->lost_lines) {
-		put_loss_text(&batch->text, piece->lost_lines, piece->lost_bytes);
+		put_loss_text(&batch->text, piece);
 		buf_append_char(&batch->text, '\n');
 	} else if (!read_lines(piece, max_bytes - before, &batch->text, is_full)) {
 		batch->text.len = before;
@@ -103,7 +123,8 @@ enum status spool_batch_add(
 		return error_set(err, ERR_IO, "cannot read %llu bytes that were to be sent: %s",
 			(unsigned long long)(piece->end - piece->start), errno ? strerror(errno) : "the file was cut");
 	}
-	if (batch->text.len > before && !add_run(batch, piece->ts_ms))
+	if (batch->text.len > before &&
+		(!add_run(batch, piece->ts_ms) || !add_piece(batch, piece, batch->text.len - before)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return buf_status(&batch->text, err);
 }

@@ -7,23 +7,15 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-enum { SPOOL_MAX_LINE_BYTES = 1 << 20 };
+enum {
+	SPOOL_MAX_LINE_BYTES = 1 << 20,
+	SPOOL_MAX_PIECES = 256, /* of one batch */
+};
 
 struct spool_run {
 	size_t end; /* in text */
 	int64_t ts_ms;
 };
-
-struct spool_batch {
-	unsigned stream;
-	struct buf text; /* whole lines, each with its newline: what the server counts offsets in */
-	struct spool_run *runs;
-	size_t run_count, run_cap;
-};
-
-void spool_batch_init(struct spool_batch *batch);
-void spool_batch_done(struct spool_batch *batch);
-AUTO_DONE_TYPE(spool_batch)
 
 /* A part of a file in whole lines, or a loss (lost_lines > 0). */
 struct spool_piece {
@@ -31,8 +23,22 @@ struct spool_piece {
 	uint64_t start, end;
 	uint64_t lost_lines, lost_bytes;
 	int64_t ts_ms;
+	bool is_cut; /* the loss: the file was cut before it was sent; else the spool was full */
 	bool has_open_end; /* the last line has no newline: one is added */
 };
+
+struct spool_batch {
+	unsigned stream;
+	struct buf text; /* whole lines, each with its newline: what the server counts offsets in */
+	struct spool_run *runs;
+	size_t run_count, run_cap;
+	struct spool_piece *pieces; /* where the text stands, as far as it is taken */
+	size_t piece_count, piece_cap;
+};
+
+void spool_batch_init(struct spool_batch *batch);
+void spool_batch_done(struct spool_batch *batch);
+AUTO_DONE_TYPE(spool_batch)
 
 /* Adds what fits of the piece; *is_full: not all of it. ERR_IO: the file does not hold it any more. */
 enum status spool_batch_add(struct spool_batch *batch, const struct spool_piece *piece, size_t max_bytes, bool *is_full,

@@ -267,6 +267,16 @@ static enum status read_own_job(
 	return OK;
 }
 
+/* Many processes tell how they fare, and the first word about the end counts: decided here, where nobody can be between. */
+static enum status check_unless(const struct json *unless, const struct job_row *row, struct error *err)
+{
+	for (const struct json *entry = unless ? json_first(unless) : NULL; entry; entry = json_next(entry))
+		if (span_equal(json_string_of(entry), row->status))
+			return error_set_field(err, ERR_CONFLICT, "unless", "job '%.*s' is %.*s already",
+				SPAN_ARGS(row->name), SPAN_ARGS(row->status));
+	return OK;
+}
+
 static enum status write_transition(void *context, struct store_tx *tx, struct error *err)
 {
 	struct change *change = context;
@@ -277,6 +287,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	if (!arena)
 		return out_of_memory(err);
 	TRY(read_own_job(change, tx, arena, &row, err));
+	TRY(check_unless(transition->unless, &row, err));
 	row.status = span_from(change->phase->status);
 	row.secondary = transition->secondary;
 	row.failure_reason = change->phase->is_final ? transition->failure_reason : SPAN("");

@@ -94,7 +94,9 @@ struct job_transition {
 	struct span message;
 	struct span failure_reason;
 	int64_t time_ms;
+	const struct json *unless; /* array of statuses in which the job is left as it is; NULL: none */
 };
+/* ERR_CONFLICT when the job has one of the statuses that `unless` names. */
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
 	const struct job_transition *transition, struct error *err) MUST_CHECK;
 /* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */

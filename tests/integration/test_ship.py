@@ -2,11 +2,13 @@
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -25,6 +27,7 @@ def ship(server, tmp_path):
 
     class Ship:
         env = environment
+        folder = tmp_path
         spool = tmp_path / "spool"
         program = str(server.bin("sm-ship"))
 
@@ -119,6 +122,78 @@ def test_the_exit_of_a_command(server, ship, script, code, status, reason):
     assert document.get("FailureReason") == reason
 
 
+def start_srun(ship, nodes, per_node, script, **changes):
+    """What `srun -N nodes --ntasks-per-node=per_node sm-ship -- sh train.sh --lr 3e-4` sets and starts."""
+    file = ship.folder / "train.sh"
+    file.write_text(script)
+    for rank in range(nodes * per_node):
+        yield ship.start("--", "sh", str(file), "--lr", "3e-4", "--depth=12", **{
+            "SLURM_JOB_ID": "4711", "SLURM_JOBID": "4711", "SLURM_JOB_NAME": "llama", "SLURM_JOB_USER": "eve",
+            "SLURM_JOB_NUM_NODES": str(nodes), "SLURM_NNODES": str(nodes), "SLURM_NTASKS": str(nodes * per_node),
+            "SLURM_NPROCS": str(nodes * per_node), "SLURM_STEP_ID": "0", "SLURM_STEPID": "0",
+            "SLURM_STEP_TASKS_PER_NODE": f"{per_node}(x{nodes})", "SLURM_TASKS_PER_NODE": f"{per_node}(x{nodes})",
+            "SLURM_NTASKS_PER_NODE": str(per_node), "SLURM_PROCID": str(rank), "SLURM_NODEID": str(rank // per_node),
+            "SLURM_LOCALID": str(rank % per_node), "SLURMD_NODENAME": f"gpu{rank // per_node:03}",
+            "SLURM_JOB_NODELIST": f"gpu[000-{nodes - 1:03}]", "SLURM_CLUSTER_NAME": "c", "SLURM_SUBMIT_DIR": "/home/eve", **changes})
+
+
+def finish_all(processes):
+    processes = list(processes)
+    return [(process.communicate(timeout=120), process.returncode)[1] for process in processes]
+
+
+SRUN_SIZES = [(2, 8)] + ([(16, 8)] if int(os.environ.get("SM_KILLS", "20")) >= 200 else [])  # tests/run --all
+
+
+@pytest.mark.parametrize("nodes, per_node", SRUN_SIZES)
+def test_a_job_of_many_processes(server, ship, nodes, per_node):
+    script = 'echo "step 1 loss 0.$SLURM_PROCID"; [ $SLURM_PROCID != 3 ] || exit 7'
+    codes = finish_all(start_srun(ship, nodes, per_node, script))
+    assert codes == [7 if rank == 3 else 0 for rank in range(nodes * per_node)]
+    jobs = server.get("/api/v1/jobs").body["jobs"]
+    assert [row["TrainingJobName"] for row in jobs] == ["llama-4711"]
+    rows = server.get("/api/v1/jobs/llama-4711/streams").body["streams"]
+    assert {row["stream"]: (row["host"], row["lines"]) for row in rows} == {
+        f"algo-{rank // per_node + 1}-r{rank % per_node}": (f"gpu{rank // per_node:03}", 1) for rank in range(nodes * per_node)}
+    document = job(server, "llama-4711")
+    assert document["TrainingJobStatus"] == "Failed"
+    assert document["FailureReason"] == "algo-1-r3 on gpu000 (rank 3): exit code 7"
+    assert document["ResourceConfig"]["InstanceCount"] == nodes
+    assert document["HyperParameters"] == {"lr": "3e-4", "depth": "12"}
+    assert {"Key": "owner", "Value": "eve"} in document["Tags"]
+
+
+def test_a_restart_of_many_processes_is_one_new_job(server, ship):
+    assert finish_all(start_srun(ship, 1, 4, "echo first")) == [0] * 4
+    assert finish_all(start_srun(ship, 1, 4, "echo again", SLURM_RESTART_COUNT="1")) == [0] * 4
+    jobs = server.get("/api/v1/jobs").body["jobs"]
+    assert sorted(row["TrainingJobName"] for row in jobs) == ["llama-4711", "llama-4711-2"]
+    for name, text in (("llama-4711", "first"), ("llama-4711-2", "again")):
+        assert [lines(server, name, f"algo-1-r{rank}") for rank in range(4)] == [[text]] * 4
+        assert job(server, name)["TrainingJobStatus"] == "Completed"
+
+
+def test_who_is_late_belongs_to_the_run_that_its_first_process_has_ended(server, ship):
+    processes = start_srun(ship, 1, 2, "echo one")
+    for _ in range(2):  # one after the other: the generator starts the second when the first is done
+        process = next(processes)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert lines(server, "llama-4711", "algo-1-r1") == ["one"]
+    assert job(server, "llama-4711")["TrainingJobStatus"] == "Completed"
+    assert server.get("/api/v1/jobs/llama-4711-2").status == 404
+
+
+def test_the_first_end_is_not_written_over(server):
+    server.post("/api/v1/jobs", json={"TrainingJobName": "ends"})
+    path = "/api/v1/jobs/ends/transitions"
+    assert server.post(path, json={"SecondaryStatus": "Failed", "FailureReason": "first"}).status == 204
+    reply = server.post(path, json={"SecondaryStatus": "Completed", "unless": ["Failed", "Stopped"]})
+    assert reply.status == 409 and reply.body["field"] == "unless"
+    assert job(server, "ends")["FailureReason"] == "first"
+    assert server.post(path, json={"SecondaryStatus": "Completed", "unless": "Failed"}).status == 422
+
+
 def test_a_command_that_cannot_run(server, ship):
     result = ship.run("--job", "no-command", "--", "/nowhere/train")
     assert result.returncode == 127 and b"/nowhere/train" in result.stderr
@@ -193,6 +268,196 @@ def test_a_file_is_followed(server, ship, tmp_path):
     process.communicate(timeout=20)
     assert process.returncode == 0
     assert job(server, "follow")["TrainingJobStatus"] == "Stopped"
+
+
+@pytest.fixture
+def follow(ship):
+    """follow(job, patterns…): a sm-ship that follows; ended with the test."""
+    started = []
+
+    def start(name, *patterns, **env):
+        started.append(ship.start("--job", name, "--follow", *map(str, patterns), **env))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            errors = process.communicate(timeout=30)[1]
+            assert process.returncode == 0, errors
+
+
+def append(path, *texts):
+    with path.open("a") as file:
+        file.write("".join(text + "\n" for text in texts))
+
+
+def wait_for_lines(server, name, texts, stream="algo-1"):
+    wait_until(lambda: lines(server, name, stream) == texts, what=f"{texts} in {name}/{stream}, not {lines(server, name, stream)}")
+
+
+def test_a_rotated_file_is_read_to_its_end(server, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one")
+    follow("rotated", path)
+    wait_for_lines(server, "rotated", ["one"])
+    old = path.open("a")
+    path.rename(tmp_path / "train.log.1")
+    append(path, "three")  # before the old one's last words
+    old.write("two\n")
+    old.close()
+    wait_for_lines(server, "rotated", ["one", "two", "three"])
+    for number in range(3):
+        path.rename(tmp_path / f"train.log.{number + 2}")
+        append(path, f"again {number}")
+        wait_for_lines(server, "rotated", ["one", "two", "three", *(f"again {n}" for n in range(number + 1))])
+
+
+def test_a_truncated_file_is_read_from_its_start(server, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one", "two")
+    follow("cut", path)
+    wait_for_lines(server, "cut", ["one", "two"])
+    path.write_text("a\n")
+    wait_for_lines(server, "cut", ["one", "two", "a"])
+    path.write_text("longer than it was before\n")  # no smaller size is ever seen
+    wait_for_lines(server, "cut", ["one", "two", "a", "longer than it was before"])
+
+
+def test_copytruncate_loses_nothing_that_the_copy_has(server, ship, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one", "two")
+    process = follow("copied", path)
+    wait_for_lines(server, "copied", ["one", "two"])
+    process.send_signal(signal.SIGSTOP)  # so that both steps happen between two looks
+    append(path, "three", "four")
+    (tmp_path / "train.log.1").write_bytes(path.read_bytes())
+    path.write_text("five\n")
+    process.send_signal(signal.SIGCONT)
+    wait_for_lines(server, "copied", ["one", "two", "three", "four", "five"])
+
+
+def test_what_waits_for_the_server_survives_copytruncate(server, follow, tmp_path):
+    path = tmp_path / "train.log"
+    texts = [f"line {i}" for i in range(1000)]
+    append(path, *texts)
+    process = follow("waiting", path)
+    wait_for_lines(server, "waiting", texts)
+    server.kill()
+    append(path, "more")
+    for line in process.stderr:
+        if b"lines are kept" in line:
+            break
+    (tmp_path / "train.log.1").write_bytes(path.read_bytes())
+    path.write_text("new\n")
+    server.start(f"127.0.0.1:{server.port}")
+    wait_for_lines(server, "waiting", [*texts, "more", "new"])
+
+
+def test_files_that_appear_are_followed(server, follow, tmp_path):
+    (tmp_path / "logs" / "a").mkdir(parents=True)
+    append(tmp_path / "logs" / "a" / "train.log", "a1")
+    follow("many", tmp_path / "logs" / "*" / "train.log", tmp_path / "*.out")
+    wait_for_lines(server, "many", ["a1"], "a/train.log")
+    (tmp_path / "logs" / "b").mkdir()
+    append(tmp_path / "logs" / "b" / "train.log", "b1")
+    append(tmp_path / "c.out", "c1")
+    wait_for_lines(server, "many", ["b1"], "b/train.log")
+    wait_for_lines(server, "many", ["c1"], "c.out")
+    append(tmp_path / "logs" / "a" / "train.log", "a2")
+    wait_for_lines(server, "many", ["a1", "a2"], "a/train.log")
+
+
+def test_a_hundred_files_at_once(server, ship, tmp_path):
+    for i in range(100):
+        append(tmp_path / f"rank{i}.log", *(f"{i} {j}" for j in range(20)))
+    result = ship.run("--job", "hundred", str(tmp_path / "rank*.log"))
+    assert result.returncode == 0, result.stderr
+    for i in range(100):
+        assert lines(server, "hundred", f"rank{i}.log") == [f"{i} {j}" for j in range(20)]
+    nothing = ship.run("--job", "none", str(tmp_path / "no*.log"))
+    assert nothing.returncode == 2 and b"no file is called" in nothing.stderr
+
+
+class Writer(threading.Thread):
+    """Appends numbered lines until it is stopped; renames its file every so often."""
+
+    def __init__(self, path, seed, rotates):
+        super().__init__(daemon=True)
+        self.path, self.random, self.rotates = path, random.Random(seed), rotates
+        self.texts, self.over, self.rotations, self.rotated_s = [], threading.Event(), 0, 0
+        path.touch()
+
+    def run(self):
+        while not self.over.wait(self.random.random() * 0.02):
+            with self.path.open("a") as file:
+                for _ in range(self.random.choice([1, 3, 200])):
+                    self.texts.append(f"line {len(self.texts)} " + "x" * self.random.randrange(80))
+                    file.write(self.texts[-1] + "\n")
+            if self.rotates and time.monotonic() > self.rotated_s + 2 and self.random.random() < 0.05:
+                self.rotated_s = time.monotonic()  # a file that comes and goes while nobody looks was never there
+                self.path.rename(self.path.with_suffix(f".log.{self.rotations}"))
+                self.rotations += 1
+                self.path.touch()
+
+    def finish(self):
+        self.over.set()
+        self.join()
+        return self.texts
+
+
+@pytest.mark.parametrize("rotates", [False, True])
+def test_kills_of_either_side_lose_and_double_nothing(server, ship, tmp_path, rotates):
+    kills = int(os.environ.get("SM_KILLS", "20"))
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    writers = [Writer(tmp_path / f"rank{i}.log", seed + i, rotates) for i in range(2)]
+    pause = threading.Event()
+    command = ["--job", "killed", "--follow", *(str(writer.path) for writer in writers)]
+    process = ship.start(*command)
+    for writer in writers:
+        writer.start()
+    for _ in range(kills):
+        pause.wait(chance.random() * 0.4)  # any moment will do
+        if chance.random() < 0.6:
+            process.kill()
+            process.communicate()
+            process = ship.start(*command)
+        else:
+            server.kill()
+            server.start(f"127.0.0.1:{server.port}")
+    for writer in writers:
+        texts = writer.finish()
+        wait_until(lambda: len(lines(server, "killed", writer.path.name)) >= len(texts), what="all lines", timeout=60)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    for writer in writers:
+        stored = lines(server, "killed", writer.path.name)
+        wrong = next((i for i, pair in enumerate(zip(stored, writer.texts)) if pair[0] != pair[1]), None)
+        assert wrong is None and len(stored) == len(writer.texts), (
+            f"seed {seed}: {len(stored)} lines of {len(writer.texts)}; first difference at {wrong}: {stored[(wrong or 0):][:2]}")
+    assert server.get("/api/v1/jobs/killed-2").status == 404
+
+
+def test_a_file_goes_on_where_it_stood(server, ship, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one", "two")
+    assert ship.run("--job", "on", str(path)).returncode == 0
+    append(path, "three")
+    assert ship.run("--job", "on", "--resume", str(path)).returncode == 0
+    assert lines(server, "on") == ["one", "two", "three"]
+    assert ship.run("--job", "on", str(path)).returncode == 0  # not resumed: another run
+    assert lines(server, "on-2") == ["one", "two", "three"]
+
+
+def test_two_do_not_send_one_stream(server, ship, follow, tmp_path):
+    path = tmp_path / "train.log"
+    append(path, "one")
+    follow("twice", path)
+    wait_for_lines(server, "twice", ["one"])
+    second = ship.run("--job", "twice", "--follow", str(path))
+    assert second.returncode == 2 and b"another sm-ship is sending stream 'algo-1' of job 'twice'" in second.stderr
 
 
 def test_without_a_server_the_lines_are_kept(ship):

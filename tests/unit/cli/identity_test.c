@@ -35,6 +35,8 @@ TEST(identity_from_the_schedulers)
 			"algo-9"},
 		{{"TRAINING_JOB_NAME=t", "SM_TRAINING_ENV={broken", "RANK=3"}, "t", "algo-4"},
 		{{"JOB_NAME=j", "OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_LOCAL_RANK=1"}, "j", "algo-2-r1"},
+		{{"JOB_NAME=j", "PMI_RANK=4", "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=4"}, "j", "algo-5-r0"},
+		{{"JOB_NAME=j", "RANK=9", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8"}, "j", "algo-10-r1"},
 		{{"JOB_NAME=", "RANK=x"}, "project-20260102-030405", "algo-1"},
 	};
 
@@ -59,6 +61,51 @@ TEST(identity_of_host_owner_and_counts)
 	CHECK_INT(identity->instance_count, 8);
 	CHECK_INT(identity->attempt, 2);
 	CHECK_INT(identity->rank, 5);
+}
+
+TEST(identity_of_a_run)
+{
+	static const struct {
+		const char *variables[6];
+		const char *run_key;
+		int64_t rank, processes;
+	} table[] = {
+		{{NULL}, "", 0, 1},
+		{{"SLURM_JOB_ID=7", "SLURM_PROCID=5", "SLURM_NTASKS=128"}, "slurm-7.0.0", 5, 128},
+		{{"SLURM_JOB_ID=7", "SLURM_STEP_ID=3", "SLURM_RESTART_COUNT=2"}, "slurm-7.3.2", 0, 1},
+		{{"RANK=3", "WORLD_SIZE=8", "TORCHELASTIC_RUN_ID=none"}, "", 3, 8},
+		{{"OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_SIZE=8", "PMIX_NAMESPACE=prterun-n1-77@1"},
+			"prterun-n1-77@1", 3, 8},
+		{{"PMI_RANK=2", "PMI_SIZE=4"}, "", 2, 4},
+		{{"SM_CURRENT_HOST=algo-2", "SM_TRAINING_ENV={\"hosts\":[\"algo-1\",\"algo-2\"]}"}, "", 1, 2},
+		{{"JOB_COMPLETION_INDEX=6"}, "", 6, 7},
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		AUTO(identity) identity = NULL;
+		struct identity_input input = input_of((char *const *)table[i].variables);
+		CHECK_OK(identity_new(&identity, &input, &err));
+		CHECK_TEXT(identity->run_key ? identity->run_key : "", table[i].run_key);
+		CHECK_INT(identity->rank, table[i].rank);
+		CHECK_INT(identity->process_count, table[i].processes);
+	}
+}
+
+TEST(identity_takes_the_settings_of_sagemaker)
+{
+	char *environment[] = {"SM_TRAINING_ENV={\"hosts\":[\"algo-1\",\"algo-2\",\"algo-3\"],"
+			       "\"hyperparameters\":{\"lr\":0.1,\"model\":\"gpt\",\"amp\":true}}",
+		NULL};
+	char *command[] = {"python", "train.py", "--lr", "0.2", NULL};
+	AUTO(identity) identity = NULL;
+	struct identity_input input = input_of(environment);
+	input.command = command;
+	CHECK_OK(identity_new(&identity, &input, &err));
+	CHECK_INT(identity->instance_count, 3);
+	CHECK_INT(identity->hyper_parameters.count, 3);
+	CHECK_TEXT(identity->hyper_parameters.items[0].value, "0.2");
+	CHECK_TEXT(identity->hyper_parameters.items[1].value, "gpt");
+	CHECK_TEXT(identity->hyper_parameters.items[2].value, "true");
 }
 
 TEST(identity_options_go_before_variables)

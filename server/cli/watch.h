@@ -1,0 +1,38 @@
+/*
+ * Job: the files of the user: found by name or glob, known by inode. Read on through rotation (the old file to its end,
+ *      then the new one), truncation, and copytruncate (the rest is read from the copy). Looked at again and again, since
+ *      inotify is silent on NFS and Lustre.
+ * Ownership: new/free; descriptors are its own. Threads: one at a time; stream names are written before the first line of
+ *      their stream is put, so who takes that line may read them.
+ */
+#pragma once
+
+#include "cli/ledger.h"
+#include "cli/spool.h"
+
+struct watch;
+
+enum { WATCH_MAX_FILES = 4096 };
+
+struct watch_options {
+	const char *program; /* for messages */
+	struct spool *spool;
+	const char *const *patterns;
+	size_t count;
+	const char *only_stream; /* of a single file that is called by its name */
+	struct ledger *ledger; /* NULL: everything is read from its start */
+	const char *resumed_job; /* the ended job that is gone on with; NULL: none */
+	const char **streams; /* WATCH_MAX_FILES of them: names by the spool's stream numbers */
+	bool follows; /* files may come and go; else each is read to its end */
+};
+
+/* Opens what is there. ERR_INVALID: a file cannot be opened, or there is none. */
+enum status watch_new(struct watch **out, const struct watch_options *options, struct error *err) MUST_CHECK;
+void watch_free(struct watch *watch);
+/* Looks for new and changed files, reads all there is. */
+void watch_round(struct watch *watch);
+/* The last lines of all files. */
+void watch_finish(struct watch *watch);
+size_t watch_stream_count(const struct watch *watch);
+
+AUTO_TYPE(watch)
