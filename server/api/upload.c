@@ -32,6 +32,7 @@ struct upload {
 	int64_t batch_since_ms;
 	int64_t wait_ms;
 	int64_t offset; /* of the next slice, -1: none was given */
+	int64_t written_ms; /* 0: not given */
 	struct principal principal;
 	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
 	bool is_in_flight;
@@ -154,6 +155,7 @@ static enum status submit(struct upload *upload, struct error *err)
 	size_t rejected = batch->rejected, cut = batch->cut_lines;
 
 	batch->offset = upload->offset;
+	batch->written_ms = upload->written_ms;
 	upload->refs++;
 	upload->is_in_flight = true;
 	enum status status = pipeline_submit(upload->api->options.pipeline, batch, slice_done, upload, err);
@@ -211,6 +213,8 @@ static enum status unsupported(const struct http_request *request, const char *w
 		SPAN_ARGS(http_request_header(request, "Content-Type")), what);
 }
 
+enum { DAY_MS = 24 * 3600 * 1000 };
+
 static enum status read_parameters(struct upload *upload, const struct http_request *request, struct error *err)
 {
 	bool has_length = http_request_header(request, "Content-Length").len != 0;
@@ -220,6 +224,8 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	TRY(take_name(request, "stream", upload->stream, err));
 	TRY(take_name(request, "host", upload->host, err));
 	TRY(http_query_i64(request, "offset", 0, INT64_MAX / 2, &offset, err));
+	TRY(http_query_i64(
+		request, "written_ms", 0, http_request_arrival_ms(request) + DAY_MS, &upload->written_ms, err));
 	upload->offset = offset;
 	upload->wait_ms = has_length ? BODY_WAIT_MS : ENDLESS_WAIT_MS;
 	upload->principal = *http_request_principal(request);
