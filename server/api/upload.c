@@ -32,6 +32,7 @@ struct upload {
 	int64_t batch_since_ms;
 	int64_t wait_ms;
 	int64_t offset; /* of the next slice, -1: none was given */
+	int64_t written_ms; /* 0: not given */
 	struct principal principal;
 	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
 	bool is_in_flight;
@@ -164,6 +165,7 @@ static enum status submit(struct upload *upload, struct error *err)
 	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
 	batch->offset = upload->offset;
+	batch->written_ms = upload->written_ms;
 	upload->refs++;
 	upload->is_in_flight = true;
 	enum status status = pipeline_submit(upload->api->options.pipeline, batch, slice_done, upload, err);
@@ -220,6 +222,8 @@ static enum status unsupported(const struct http_request *request, const char *w
 		SPAN_ARGS(http_request_header(request, "Content-Type")), what);
 }
 
+enum { DAY_MS = 24 * 3600 * 1000 };
+
 /* What each door asks of its parameters beside their form. */
 static enum status check_parameters(const struct upload *upload, struct error *err)
 {
@@ -243,6 +247,8 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	TRY(take_name(request, "stream", upload->stream, err));
 	TRY(take_name(request, "host", upload->host, err));
 	TRY(http_query_i64(request, "offset", 0, INT64_MAX / 2, &offset, err));
+	TRY(http_query_i64(
+		request, "written_ms", 0, http_request_arrival_ms(request) + DAY_MS, &upload->written_ms, err));
 	upload->offset = offset;
 	upload->wait_ms = has_length ? BODY_WAIT_MS : ENDLESS_WAIT_MS;
 	upload->principal = *http_request_principal(request);

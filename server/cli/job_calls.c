@@ -127,26 +127,51 @@ static bool read_next_offset(const struct http_reply *reply, uint64_t *next_offs
 	return true;
 }
 
-enum status job_send_lines(struct http_client *client, const char *job, const char *stream, const char *host,
-	uint64_t offset, const char *content_type, struct span body, uint64_t *next_offset, bool *has_next,
-	struct error *err)
+enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
+	bool *has_next, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(http_reply) reply = {0};
-	struct http_request request = {.method = "POST", .content_type = content_type, .body = body};
+	struct http_request request = {.method = "POST", .content_type = lines->content_type, .body = lines->body};
 
 	*has_next = false;
 	buf_append_text(&path, "/api/v1/logs?job=");
-	buf_append_percent_encoded(&path, span_from(job));
+	buf_append_percent_encoded(&path, span_from(lines->job));
 	buf_append_text(&path, "&stream=");
-	buf_append_percent_encoded(&path, span_from(stream));
+	buf_append_percent_encoded(&path, span_from(lines->stream));
 	buf_append_text(&path, "&host=");
-	buf_append_percent_encoded(&path, span_from(host));
-	buf_printf(&path, "&offset=%" PRIu64, offset);
+	buf_append_percent_encoded(&path, span_from(lines->host));
+	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
+	if (lines->written_ms)
+		buf_printf(&path, "&written_ms=%" PRId64, lines->written_ms);
 	TRY(buf_status(&path, err));
 	request.path = buf_span(&path);
 	enum status status = client_call(client, &request, &reply, err);
 	if (status == OK || status == ERR_CONFLICT)
 		*has_next = read_next_offset(&reply, next_offset);
 	return status;
+}
+
+enum status job_read_times(
+	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO(json) document = NULL;
+	bool has_times = false;
+
+	put_job_path(&path, job, "/streams");
+	TRY(buf_status(&path, err));
+	TRY(get_json(client, buf_span(&path), &document, err));
+	const struct json *row = json_first(json_get(document, "streams"));
+	for (; row; row = json_next(row)) {
+		int64_t first = 0, last = 0;
+		TRY(json_want_i64(row, "first_ms", &first, err));
+		TRY(json_want_i64(row, "last_ms", &last, err));
+		if (!first || !last)
+			continue;
+		*first_ms = !has_times || first < *first_ms ? first : *first_ms;
+		*last_ms = !has_times || last > *last_ms ? last : *last_ms;
+		has_times = true;
+	}
+	return OK;
 }

@@ -28,9 +28,18 @@ enum status job_transition(
 /* Bytes that the stream holds; 0 when it is not known. */
 enum status job_stream_bytes(
 	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;
+struct job_lines {
+	const char *job, *stream, *host;
+	uint64_t offset;
+	int64_t written_ms; /* when lines were written that bear no time; 0: now */
+	const char *content_type;
+	struct span body;
+};
 /*
  * *next_offset: where the server wants to go on, set when it says so. ERR_CONFLICT with *has_next: resume there.
  */
-enum status job_send_lines(struct http_client *client, const char *job, const char *stream, const char *host,
-	uint64_t offset, const char *content_type, struct span body, uint64_t *next_offset, bool *has_next,
-	struct error *err) MUST_CHECK;
+enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
+	bool *has_next, struct error *err) MUST_CHECK;
+/* The first and last time of all streams' lines; unchanged when there are none. */
+enum status job_read_times(
+	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err) MUST_CHECK;

@@ -31,6 +31,7 @@ enum phase { PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_DONE };
 struct stream_state {
 	uint64_t offset; /* where the server stands */
 	uint64_t sent_bytes;
+	uint64_t passed_over; /* still: the server has them from an earlier import */
 	bool is_known;
 };
 
@@ -139,10 +140,14 @@ static enum status tell(struct sender *sender, const struct job_change *change, 
 	return OK;
 }
 
+static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
+
 static enum status step_start(struct sender *sender, struct error *err)
 {
-	static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
-
+	if (sender->options.is_import) { /* when it was is known from its lines */
+		sender->phase = PHASE_LINES;
+		return OK;
+	}
 	TRY(tell(sender,
 		&(struct job_change){.secondary_status = "Training",
 			.time_ms = sender->options.started_ms,
@@ -150,6 +155,16 @@ static enum status step_start(struct sender *sender, struct error *err)
 		err));
 	sender->phase = PHASE_LINES;
 	return OK;
+}
+
+/* It ran from the first time that its lines bear to the last. */
+static enum status tell_start_of_import(struct sender *sender, int64_t *last_ms, struct error *err)
+{
+	int64_t first_ms = *last_ms;
+
+	TRY(job_read_times(sender->options.client, sender->job, &first_ms, last_ms, err));
+	return tell(sender, &(struct job_change){.secondary_status = "Training", .time_ms = first_ms, .unless = ended},
+		err);
 }
 
 /* The job ends with its first process, and fails with the first that does: that one is named. */
@@ -162,7 +177,10 @@ static enum status step_end(struct sender *sender, struct error *err)
 	struct job_change change = {.secondary_status = sender->end_status,
 		.reason = sender->end_reason,
 		.time_ms = sender->end_ms,
-		.unless = failed};
+		.unless = sender->options.is_import ? ended : failed};
+
+	if (sender->options.is_import)
+		TRY(tell_start_of_import(sender, &change.time_ms, err));
 
 	if (is_failure && identity->process_count > 1) {
 		snprintf(reason, sizeof reason, "%s on %s (rank %" PRId64 "): %s", identity->stream, identity->host,
@@ -216,8 +234,14 @@ static enum status send_batch(struct sender *sender, struct error *err)
 		stream->is_known = true;
 	}
 	note_batch(sender, stream->offset);
-	enum status status = job_send_lines(sender->options.client, sender->job, name, sender->options.identity->host,
-		stream->offset, sender->content_type, buf_span(&sender->body), &next, &has_next, err);
+	struct job_lines lines = {.job = sender->job,
+		.stream = name,
+		.host = sender->options.identity->host,
+		.offset = stream->offset,
+		.written_ms = sender->options.is_import ? sender->batch.runs[0].ts_ms : 0,
+		.content_type = sender->content_type,
+		.body = buf_span(&sender->body)};
+	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, err);
 	if (status == ERR_CONFLICT && ++sender->conflicts <= MAX_CONFLICTS) {
 		client_say(sender->options.program, "%s", err->text);
 		stream->is_known = has_next; /* else it is asked for */
@@ -226,6 +250,25 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	}
 	TRY(status);
 	accept_batch(sender, stream, has_next ? next : stream->offset + sender->batch.text.len);
+	return OK;
+}
+
+/* An import that was cut off goes on where the server stands. */
+static enum status pass_over(struct sender *sender, bool *is_passed, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+
+	if (!stream->is_known) {
+		TRY(job_stream_bytes(sender->options.client, sender->job, sender->options.streams[sender->batch.stream],
+			&stream->offset, err));
+		stream->is_known = true;
+		stream->passed_over = stream->offset;
+	}
+	uint64_t bytes = stream->passed_over < sender->batch.text.len ? stream->passed_over : sender->batch.text.len;
+	stream->passed_over -= bytes;
+	*is_passed = bytes > 0;
+	if (bytes)
+		spool_release(sender->options.spool, (size_t)bytes);
 	return OK;
 }
 
@@ -255,8 +298,20 @@ static enum status step_lines(struct sender *sender, struct error *err)
 		return OK;
 	}
 	TRY(status);
+	if (sender->options.is_import) {
+		bool is_passed = false;
+		TRY(pass_over(sender, &is_passed, err));
+		if (is_passed)
+			return OK;
+	}
 	buf_reset(&sender->body);
-	TRY(line_body_put(&sender->batch, &sender->body, &sender->content_type, err));
+	if (sender->options.is_import) { /* the server reads the times that the lines bear */
+		sender->content_type = "text/plain";
+		buf_append_span(&sender->body, buf_span(&sender->batch.text));
+		TRY(buf_status(&sender->body, err));
+	} else {
+		TRY(line_body_put(&sender->batch, &sender->body, &sender->content_type, err));
+	}
 	sender->has_batch = true;
 	sender->noted_offset = UINT64_MAX;
 	return OK;

@@ -24,6 +24,7 @@ struct sender_options {
 	const char *const *streams; /* the spool's stream numbers index it */
 	size_t max_streams; /* room of the table: it may grow while the sender runs */
 	struct ledger *ledger; /* NULL: none is kept */
+	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */
 	bool resumes; /* an ended job is written to */
 	int64_t started_ms;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */

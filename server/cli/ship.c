@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cli/child.h"
 #include "cli/identity.h"
+#include "cli/import.h"
 #include "cli/intake.h"
 #include "cli/sender.h"
 #include "cli/spool_file.h"
@@ -355,6 +356,8 @@ int ship_run(const struct options *options, char *const *environment)
 	struct error err = {0};
 	int64_t started_ms = clock_wall_ms();
 
+	if (options_text(options, "import"))
+		return import_run(options, environment);
 	if (prepare(&ship, environment, &err) != OK) {
 		client_say(say_as(), "%s", err.text);
 		return EXIT_USAGE;

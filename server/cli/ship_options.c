@@ -42,6 +42,12 @@ static const struct option_spec specs[] = {
 		.heading = "How it is read and sent",
 		.help = "Wait for more lines at the end of each FILE, until a signal comes: through rotation and truncation, "
 			"and for new files that fit a glob in quotes ('logs/*.log')."},
+	{.name = "import",
+		.kind = OPTION_TEXT,
+		.value_name = "PATTERN",
+		.help = "Send old logs: 'DIR/(?<job>[^/]+)/(?<stream>.+)[.]out' is a folder and a regular expression over the paths "
+			"below it, whose groups name job, stream and host. Lines without a time have that of the line before "
+			"them, or the file's. Start it again, and it goes on where it stood."},
 	{.name = "spool",
 		.kind = OPTION_TEXT,
 		.value_name = "DIR",
@@ -65,7 +71,8 @@ const struct option_program ship_program = {
 	.about =
 		"Sends the lines of a training to an smfleet server while it runs: standard input (passed through to standard "
 		"output), files, or the output of a command.",
-	.usage = "[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... -- COMMAND [ARGUMENT]...",
+	.usage =
+		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... -- COMMAND [ARGUMENT]...",
 	.notes =
 		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server; with COMMAND, COMMAND's own, or "
 		"128 + N when signal N ended it.",

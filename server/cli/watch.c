@@ -99,6 +99,9 @@ static enum status add_stream(
 {
 	const char *name = watch->options.only_stream ? watch->options.only_stream : name_within(pattern, path);
 
+	if (watch->options.names)
+		name = watch->options.names[watch->count];
+
 	if (is_name_taken(watch, name))
 		name = path;
 	char *kept = mem_copy_string(name);
@@ -146,6 +149,11 @@ static enum status file_of(
 	file->inode = info.st_ino;
 	line_reader_init(&file->reader, fd, -1, 0);
 	file->reader.says_times = watch->options.follows;
+	if (watch->options.past_ms) {
+		int64_t written_ms = (int64_t)info.st_mtim.tv_sec * 1000;
+		file->reader.ts_ms =
+			written_ms > 0 && written_ms < watch->options.past_ms ? written_ms : watch->options.past_ms;
+	}
 	enum status status = spool_add_source(
 		watch->options.spool, &(struct spool_source){.fd = fd, .stream = stream}, &source, err);
 	if (status != OK) {
@@ -344,7 +352,7 @@ static enum status add_pattern(struct watch *watch, const char *pattern, struct 
 	enum status status = OK;
 	glob_t found;
 
-	if (!has_wildcard(pattern) || access(pattern, F_OK) == 0)
+	if (watch->options.names || !has_wildcard(pattern) || access(pattern, F_OK) == 0)
 		return add_file(watch, pattern, pattern, err);
 	int result = glob(pattern, 0, NULL, &found);
 	if (result == GLOB_NOMATCH)

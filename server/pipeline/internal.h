@@ -138,6 +138,10 @@ enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *
 enum status definitions_put_default(
 	struct store_tx *tx, int64_t job_id, uint32_t generation, struct error *err) MUST_CHECK;
 
+/* ---- past.c: any thread that brings a batch ---- */
+/* Where batch.written_ms says that it is of the past: a line without a time has that of the line before it. */
+void past_fill_times(struct batch *batch);
+
 /* ---- pack.c: any thread that brings a batch ---- */
 enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err) MUST_CHECK;
 struct zstd *pack_borrow(struct pipeline *pipeline) __attribute__((warn_unused_result));

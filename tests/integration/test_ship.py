@@ -605,3 +605,108 @@ def test_help_and_version(ship):
     assert b"--spool-bytes SIZE" in ship.run("--help").stdout
     assert b"`SMFLEET_SPOOL_BYTES`" in ship.run("--help-markdown").stdout
     assert ship.run("--version").stdout.startswith(b"sm-ship ")
+
+
+def make_old_logs(folder):
+    """Two jobs, three streams: lines with times, lines without, a file whose last line is open."""
+    (folder / "runs" / "gpt").mkdir(parents=True)
+    (folder / "runs" / "bert").mkdir()
+    first = folder / "runs" / "gpt" / "algo-1.out"
+    first.write_text("Started\n" + "".join(
+        f"[2024-05-06 07:{i // 60:02}:{i % 60:02},000] step {i} loss {5 if i == 500 else 1 + 0.001 * (i % 7)}\n" for i in range(600))
+        + "Traceback (most recent call last):\n")
+    second = folder / "runs" / "gpt" / "algo-2.out"
+    second.write_text("no time at all\nstep 1 loss 2.5")
+    third = folder / "runs" / "bert" / "algo-1.out"
+    third.write_text("x" * 3_000_000 + "\nsecond\n")
+    (folder / "runs" / "README").write_text("not a log\n")
+    for path in (first, second, third):
+        os.utime(path, (1715000000, 1715000000))
+    return {("gpt", "algo-1"): first, ("gpt", "algo-2"): second, ("bert", "algo-1"): third}
+
+
+def test_old_logs_are_imported_once(server, ship, tmp_path):
+    make_old_logs(tmp_path)
+    pattern = f"{tmp_path}/runs/(?<job>[^/]+)/(?<stream>.+)[.]out"
+    for _ in range(2):  # again: nothing is doubled
+        result = ship.run("--import", pattern, "--tag", "team=nlp")
+        assert result.returncode == 0 and b"2 jobs of 3 files" in result.stderr and b"1 other files" in result.stderr
+        rows = {row["stream"]: row for row in server.get("/api/v1/jobs/gpt/streams").body["streams"]}
+        assert {name: row["lines"] for name, row in rows.items()} == {"algo-1": 602, "algo-2": 2}
+        assert len(lines(server, "bert")) == 4  # an endless line comes in pieces
+    document = job(server, "gpt")
+    assert document["TrainingJobStatus"] == "Completed"
+    assert {"Key": "team", "Value": "nlp"} in document["Tags"]
+    assert sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]) == ["bert", "gpt"]
+
+
+def test_imported_lines_have_their_own_times(server, ship, tmp_path):
+    make_old_logs(tmp_path)
+    assert ship.run("--import", f"{tmp_path}/runs/(?<job>gpt)/(?<stream>.+)[.]out").returncode == 0
+    rows = server.lines("gpt", "algo-1")
+    start = rows[1]["ts_ms"]
+    assert start == 1714978800000 and rows[600]["ts_ms"] == start + 599_000
+    assert rows[0]["ts_ms"] == start and rows[601]["ts_ms"] == rows[600]["ts_ms"], "lines without a time belong to their neighbours"
+    assert [row["ts_ms"] for row in server.lines("gpt", "algo-2")] == [1715000000000] * 2
+    document = job(server, "gpt")
+    assert document["TrainingStartTime"] == start / 1000 and document["TrainingEndTime"] == 1715000000
+
+
+def test_imported_incidents_page_nobody(server, ship, tmp_path):
+    make_old_logs(tmp_path)
+    assert server.post("/api/v1/webhooks", json={"url": "http://127.0.0.1:9/"}).status in (200, 201)
+    assert ship.run("--import", f"{tmp_path}/runs/(?<job>gpt)/(?<stream>.+)[.]out",
+                    "--metric", r"loss=loss ([0-9.]+)").returncode == 0
+    server.wait_for_points("gpt", "loss", 600)
+    found = wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="the spike")
+    assert any(incident["kind"] == "loss_spike" for incident in found)
+    hooks = server.get("/api/v1/webhooks").body["webhooks"]
+    assert server.get(f"/api/v1/webhooks/{hooks[0]['id']}/deliveries").body["deliveries"] == []
+
+
+def test_an_import_that_was_killed_goes_on(server, ship, tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    texts = {f"run{i}": [f"{i} line {j} " + "y" * 60 for j in range(20_000)] for i in range(4)}
+    for name, content in texts.items():
+        (folder / f"{name}.log").write_text("\n".join(content) + "\n")
+    pause = threading.Event()
+    chance = random.Random()
+    for _ in range(6):
+        process = ship.start("--import", f"{folder}/(?<job>.+)[.]log")
+        pause.wait(chance.random())
+        process.kill()
+        process.communicate()
+    assert ship.run("--import", f"{folder}/(?<job>.+)[.]log").returncode == 0
+    for name, content in texts.items():
+        assert lines(server, name) == content
+
+
+def test_an_import_shows_how_far_it_is(server, ship, tmp_path):
+    make_old_logs(tmp_path)
+    main, terminal = os.openpty()
+    process = subprocess.Popen([ship.program, "--import", f"{tmp_path}/runs/(?<job>[^/]+)/(?<stream>.+)[.]out"],
+                               stdin=subprocess.DEVNULL, stderr=terminal, env=ship.env)
+    os.close(terminal)
+    shown = b""
+    try:
+        while chunk := os.read(main, 4096):
+            shown += chunk
+    except OSError:  # the other side is closed
+        pass
+    os.close(main)
+    assert process.wait(30) == 0
+    assert b"[########################] 100 %" in shown and b" of 3.0 MB  gpt" in shown
+
+
+@pytest.mark.parametrize("pattern, words", [
+    ("{}/(?<stream>.+)[.]out", b"has no group (?<job>"),
+    ("{}/(?<job>.+", b"the pattern of --import"),
+    ("{}/(?<job>.+)[.]nothing", b"no file matches --import"),
+    ("/nowhere/(?<job>.+)", b"cannot read folder '/nowhere/'"),
+    ("{}/runs/(?<job>[^/]+)/.+[.]out", b"are both stream 'algo-1' of job 'gpt'"),
+])
+def test_mistakes_in_an_import(ship, tmp_path, pattern, words):
+    make_old_logs(tmp_path)
+    result = ship.run("--import", pattern.format(tmp_path))
+    assert result.returncode == 2 and words in result.stderr

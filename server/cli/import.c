@@ -1,0 +1,252 @@
+#include "cli/import.h"
+
+#include "base/clock.h"
+#include "cli/child.h"
+#include "cli/client.h"
+#include "cli/identity.h"
+#include "cli/intake.h"
+#include "cli/sender.h"
+#include "cli/ship.h"
+#include "cli/spool.h"
+#include "cli/watch.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+	TICK_MS = 200,
+	BAR_CHARS = 24,
+	PAST_MS = 3600 *
+		  1000, /* what is imported is no news, even when its files were copied just now: nobody is paged */
+};
+
+struct import {
+	const struct options *options;
+	char *const *environment;
+	struct http_client *client;
+	const struct import_list *list;
+	uint64_t done_bytes, all_bytes;
+	bool has_bar;
+	bool is_stopped; /* by a signal */
+};
+
+/* One job of the list. */
+struct session {
+	struct identity *identity;
+	struct spool *spool;
+	struct watch *watch;
+	struct intake *intake;
+	struct sender *sender;
+	struct settings metrics;
+	const char **streams, **paths, **names;
+};
+
+static void session_done(struct session *session)
+{
+	intake_free(session->intake);
+	sender_free(session->sender);
+	watch_free(session->watch);
+	spool_free(session->spool);
+	identity_free(session->identity);
+	mem_free(session->metrics.items);
+	mem_free(session->streams);
+	mem_free(session->paths);
+	mem_free(session->names);
+}
+AUTO_DONE_TYPE(session)
+
+static void draw_bar(const struct import *import, const char *job, uint64_t waiting)
+{
+	uint64_t done = import->done_bytes > waiting ? import->done_bytes - waiting : 0;
+	uint64_t all = import->all_bytes ? import->all_bytes : 1;
+	int filled = (int)(done * BAR_CHARS / all);
+
+	if (import->has_bar)
+		fprintf(stderr, "\r[%.*s%*s] %3d %%  %.1f of %.1f MB  %-40.40s", filled, "########################",
+			BAR_CHARS - filled, "", (int)(done * 100 / all), (double)done / 1e6, (double)all / 1e6, job);
+}
+
+static bool wait_tick(void)
+{
+	struct timespec time = {.tv_nsec = TICK_MS * 1000000};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	int number = sigtimedwait(&set, NULL, &time);
+	return number > 0 && number != SIGCHLD;
+}
+
+static enum status add_settings(const struct import *import, struct identity *identity, struct settings *settings,
+	const char *option, struct error *err)
+{
+	for (size_t i = 0; i < options_count(import->options, option); i++)
+		TRY(identity_add_setting(identity, settings, option, options_item(import->options, option, i), err));
+	return OK;
+}
+
+static enum status make_identity(
+	const struct import *import, struct session *session, const struct import_file *file, struct error *err)
+{
+	char imported[64 + 4096];
+	/* nothing of the surroundings: it is not this machine's training */
+	struct identity_input input = {.environment = (char *const[]){NULL},
+		.job = file->job,
+		.stream = file->stream,
+		.host = file->host ? file->host : options_text(import->options, "host"),
+		.host_name = "import",
+		.instance_type = options_text(import->options, "instance-type")};
+
+	TRY(identity_new(&session->identity, &input, err));
+	struct identity *identity = session->identity;
+	TRY(add_settings(import, identity, &identity->hyper_parameters, "hp", err));
+	TRY(add_settings(import, identity, &identity->tags, "tag", err));
+	TRY(add_settings(import, identity, &session->metrics, "metric", err));
+	snprintf(imported, sizeof imported, "imported=%s", file->path);
+	return identity_add_setting(identity, &identity->tags, "tag", imported, err);
+}
+
+static enum status start_session(const struct import *import, struct session *session, const struct import_file *files,
+	size_t count, struct error *err)
+{
+	session->spool = spool_new((uint64_t)options_i64(import->options, "spool-bytes"));
+	session->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *session->streams);
+	session->paths = mem_zeroed(count * sizeof *session->paths);
+	session->names = mem_zeroed(count * sizeof *session->names);
+	if (!session->spool || !session->streams || !session->paths || !session->names)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(make_identity(import, session, &files[0], err));
+	int64_t last_ms = 0;
+	for (size_t i = 0; i < count; i++) {
+		session->paths[i] = files[i].path;
+		session->names[i] = files[i].stream;
+		last_ms = files[i].written_ms > last_ms ? files[i].written_ms : last_ms;
+	}
+	struct watch_options watch = {.program = ship_program.name,
+		.spool = session->spool,
+		.patterns = session->paths,
+		.count = count,
+		.names = session->names,
+		.past_ms = clock_wall_ms() - PAST_MS,
+		.streams = session->streams};
+	TRY(watch_new(&session->watch, &watch, err));
+	struct sender_options sender = {.program = ship_program.name,
+		.server = options_text(import->options, "server"),
+		.client = import->client,
+		.spool = session->spool,
+		.identity = session->identity,
+		.metrics = &session->metrics,
+		.streams = session->streams,
+		.max_streams = WATCH_MAX_FILES,
+		.is_import = true,
+		.resumes = true,
+		.started_ms = last_ms,
+		.waiter = pthread_self()};
+	TRY(sender_start(&session->sender, &sender, err));
+	sender_set_outcome(session->sender, "Completed", NULL, last_ms);
+	return intake_start(&session->intake,
+		&(struct intake_options){.spool = session->spool,
+			.watch = session->watch,
+			.ends_at_end = true,
+			.waiter = pthread_self()},
+		err);
+}
+
+/* As long as bytes arrive there is no hurry; --drain-timeout is for a server that is away. */
+static enum status finish_session(struct import *import, struct session *session, struct error *err)
+{
+	int64_t patience_ms = options_i64(import->options, "drain-timeout") + 1;
+	uint64_t before = UINT64_MAX;
+	bool has_ended = false;
+
+	while (!sender_is_done(session->sender)) {
+		if (wait_tick()) {
+			import->is_stopped = true;
+			sender_give_up_at(session->sender, 1);
+		}
+		if (!has_ended && intake_is_done(session->intake)) {
+			intake_join(session->intake);
+			spool_end(session->spool);
+			has_ended = true;
+		}
+		uint64_t waiting = spool_totals(session->spool).waiting_bytes;
+		if (waiting != before && !import->is_stopped)
+			sender_give_up_at(session->sender, clock_mono_ms() + patience_ms);
+		before = waiting;
+		draw_bar(import, session->identity->job, waiting);
+	}
+	return sender_join(session->sender, err);
+}
+
+static enum status import_job(struct import *import, const struct import_file *files, size_t count, struct error *err)
+{
+	AUTO_DONE(session) session = {0};
+
+	http_client_give_up_at(import->client, 0);
+	TRY(start_session(import, &session, files, count, err));
+	for (size_t i = 0; i < count; i++)
+		import->done_bytes += files[i].bytes;
+	return finish_session(import, &session, err);
+}
+
+static int run(struct import *import)
+{
+	const struct import_list *list = import->list;
+	size_t refused = 0, jobs = 0;
+	struct error err = {0};
+
+	for (size_t first = 0, end; first < list->count && !import->is_stopped; first = end) {
+		for (end = first + 1; end < list->count && strcmp(list->files[end].job, list->files[first].job) == 0;)
+			end++;
+		jobs++;
+		enum status status = import_job(import, &list->files[first], end - first, &err);
+		if (import->has_bar)
+			fprintf(stderr, "\r\33[K");
+		if (status == ERR_UNAVAILABLE) {
+			client_say(ship_program.name, "%s: %s; start it again, and it goes on where it stood",
+				list->files[first].job, import->is_stopped ? "stopped" : err.text);
+			return EXIT_UNREACHABLE;
+		}
+		if (status != OK) {
+			client_say(ship_program.name, "job '%s': %s", list->files[first].job, err.text);
+			refused++;
+		}
+	}
+	client_say(ship_program.name, "%zu jobs of %zu files, %" PRIu64 " bytes; %zu other files were passed over",
+		jobs - refused, list->count, import->all_bytes, list->other_count);
+	return refused ? EXIT_REFUSED : EXIT_DONE;
+}
+
+int import_run(const struct options *options, char *const *environment)
+{
+	AUTO(import_list) list = NULL;
+	AUTO(http_client) client = NULL;
+	struct error err = {0};
+	struct import import = {.options = options, .environment = environment, .has_bar = isatty(STDERR_FILENO) == 1};
+
+	if (options_command(options) || options_word_count(options)) {
+		client_say(ship_program.name, "--import takes neither FILEs nor -- COMMAND");
+		return EXIT_USAGE;
+	}
+	if (import_list_new(&list, options_text(options, "import"), options_text(options, "job"), &err) != OK ||
+		client_open(&client, options, ship_program.name, &err) != OK) {
+		client_say(ship_program.name, "%s", err.text);
+		return EXIT_USAGE;
+	}
+	if (list->count == 0) {
+		client_say(ship_program.name, "no file matches --import '%s' (%zu others do not)",
+			options_text(options, "import"), list->other_count);
+		return EXIT_USAGE;
+	}
+	child_block_signals();
+	import.list = list;
+	import.client = client;
+	for (size_t i = 0; i < list->count; i++)
+		import.all_bytes += list->files[i].bytes;
+	return run(&import);
+}
