@@ -211,6 +211,10 @@ enum status api_definitions_put(void *context, void *worker, const struct http_r
 	AUTO(json) owned = NULL;
 	const struct json *definitions;
 
+	if (api_team(request).len)
+		return error_set(err, ERR_FORBIDDEN,
+			"these definitions are for the jobs of all teams; this token is of team '%.*s'",
+			SPAN_ARGS(api_team(request)));
 	TRY(api_body_object(request, &body, err));
 	TRY(read_change(body, &owned, &definitions, err));
 	TRY(pipeline_change_default_definitions(api->options.pipeline, definitions, err));

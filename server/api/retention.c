@@ -151,6 +151,11 @@ enum status api_retention_put(void *context, void *worker, const struct http_req
 	TRY(json_want_string(body, "team", &team, err));
 	TRY(json_want_i64(body, "log_bytes", &log_bytes, err));
 	TRY(read_limits(body, &limits, err));
+	/* a token of a team changes that team's, and what is everybody's not at all */
+	if (api_team(request).len && log_bytes >= 0)
+		return error_set_field(err, ERR_FORBIDDEN, "log_bytes",
+			"log_bytes is the whole server's; this token is of team '%.*s'", SPAN_ARGS(api_team(request)));
+	TRY(api_own_team(request, &team, err));
 	if (json_get(body, "log_bytes") && log_bytes < 0)
 		return error_set_field(err, ERR_SEMANTIC, "log_bytes", "log_bytes must not be negative; 0: no limit");
 	if (json_get(body, "job"))

@@ -202,3 +202,19 @@ def test_info_counts_for_those_who_may_read(server):
     admin = make_token(server, "admin", "admin")
     assert "jobs" not in server.get("/api/v1/info").body
     assert server.get("/api/v1/info", token=admin).body["jobs"] == 0
+
+
+def test_an_admin_of_a_team_changes_nothing_of_everybodys(server):
+    root, nlp = make_token(server, "root", "admin"), make_token(server, "nlp", "admin", "--team", "nlp")
+    loss = {"definitions": [{"Name": "loss", "Regex": "loss=(\\S+)"}]}
+    assert server.put("/api/v1/definitions", json=loss, token=nlp).status == 403
+    assert server.put("/api/v1/definitions", json=loss, token=root).status == 200
+    assert server.put("/api/v1/retention", json={"log_bytes": 1 << 40}, token=nlp).status == 403
+    assert server.put("/api/v1/retention", json={"team": "vision", "max_age_days": 1}, token=nlp).status == 403
+    assert server.put("/api/v1/retention", json={"team": "", "max_age_days": 9}, token=nlp).status == 200
+    teams = {row["team"]: row for row in server.get("/api/v1/retention", token=root).body["teams"]}
+    assert teams["nlp"]["max_age_days"] == 9 and "" not in teams
+    server.send("theirs", ["loss=1"], token=root)
+    for path in ("", "?backfill=true"):
+        assert server.put(f"/api/v1/jobs/theirs/definitions{path}", json=loss, token=nlp).status == 403
+    assert server.delete("/api/v1/jobs/theirs/definitions/backfill", token=nlp).status == 403

@@ -157,7 +157,8 @@ TEST(spool_says_when_a_file_was_cut)
 	CHECK_FAILS(spool_take(spool, 100, &batch, &err), ERR_IO, "the file was cut");
 	spool_lose_head(spool);
 	CHECK_OK(spool_take(spool, 100, &batch, &err));
-	CHECK_SPAN(buf_span(&batch.text), SPAN("smfleet: 8 bytes were lost because the file was cut before they were sent\n"));
+	CHECK_SPAN(buf_span(&batch.text),
+		SPAN("smfleet: 8 bytes were lost because the file was cut before they were sent\n"));
 	close(fd);
 }
 
