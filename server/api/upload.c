@@ -53,7 +53,7 @@ static void note_open(struct upload *upload)
 		batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) + batch_points_bytes(batch)
 		      : 0;
 
-	if (upload->protocol->held_bytes && !upload->has_finished_parsing)
+	if (upload->protocol->held_bytes && upload->parser)
 		bytes += upload->protocol->held_bytes(upload->parser);
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
 	upload->noted_bytes = bytes;
@@ -351,6 +351,7 @@ enum status upload_feed(void *context, struct span bytes, bool *must_wait, struc
 		status = check_room(upload, err);
 	if (status == OK)
 		status = move_on(upload, must_wait, err);
+	upload->is_gone = status != OK; /* it is being refused: the tick must not store what is to come again */
 	pthread_mutex_unlock(&upload->mutex);
 	return status;
 }
@@ -398,6 +399,7 @@ enum status upload_finish(void *context, struct http_response *response, bool *m
 	enum status status = try_to_finish(upload, must_wait, &failure);
 	bool is_told = status == OK || upload->door->tells_errors; /* else the transport does, and abort comes */
 	if (*must_wait || !is_told) {
+		upload->is_gone = status != OK; /* as in upload_feed */
 		pthread_mutex_unlock(&upload->mutex);
 		*err = failure;
 		return status;
@@ -426,7 +428,7 @@ static void tick_upload(struct upload *upload, int64_t now_ms)
 	struct error err;
 
 	pthread_mutex_lock(&upload->mutex);
-	bool is_due = has_lines(upload) && !upload->is_in_flight && upload->status == OK &&
+	bool is_due = has_lines(upload) && !upload->is_gone && !upload->is_in_flight && upload->status == OK &&
 		      (now_ms - upload->batch_since_ms >= upload->wait_ms || upload->is_waiting);
 	if (is_due) {
 		enum status status = submit(upload, &err);

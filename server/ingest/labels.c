@@ -236,7 +236,7 @@ static bool take_label(struct span *rest, struct label_set *set, struct buf *scr
 	if (equals <= 0)
 		return false;
 	struct span name = span_trim(span_of(rest->ptr, (size_t)equals));
-	*rest = span_skip(*rest, (size_t)equals + 1);
+	*rest = span_trim(span_skip(*rest, (size_t)equals + 1));
 	if (!take_quoted(rest, &value, &has_escapes))
 		return false;
 	if (has_escapes) {

@@ -299,8 +299,11 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 {
 	size_t first_slice = plan->slice_count;
 
-	for (size_t i = 0; i < ingest->batch->part_count; i++)
-		TRY(plan_part(plan, ingest, &ingest->batch->parts[i], err));
+	for (size_t i = 0; i < ingest->batch->part_count; i++) {
+		const struct batch_part *part = &ingest->batch->parts[i];
+		if (part->count || part->point_count) /* labels without an entry make no stream */
+			TRY(plan_part(plan, ingest, part, err));
+	}
 	TRY(buf_status(&plan->pipeline->journal.plain, err));
 	TRY(buf_status(&plan->pipeline->journal.blocks, err));
 	return push_note(plan, ingest, first_slice, err);

@@ -183,6 +183,13 @@ def test_json_in_any_order_and_with_more(server):
     assert texts(server, "j") == ["first", "twö"]
 
 
+@SENDERS
+def test_a_stream_without_entries_makes_no_job(server, send):
+    assert send(server, ({"job": "empty"}, [])).status == 204
+    assert send(server, ({"job": "empty"}, []), ({"job": "j"}, [(T0, "x")])).status == 204
+    assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs").body["jobs"]] == ["j"]
+
+
 def test_lines_of_several_lines(server):
     assert push(server, ({"job": "j"}, [(T0, "one\ntwo\n"), (T0, "x" * (65536 + 9))])).status == 204
     assert texts(server, "j") == ["one", "two", "x" * 65536]

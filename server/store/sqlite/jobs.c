@@ -206,6 +206,7 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ?1 LIMIT ?2)",
 		SWEEP("series", "series_id"),
 		"DELETE FROM backfill_streams WHERE rowid IN (SELECT rowid FROM backfill_streams WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("pushes", "stream_id, hash_low, hash_high"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 

@@ -292,6 +292,7 @@ static void fill_job(struct harness *h, int64_t job)
 		h->tx, &(struct backfill_stream_row){.job_id = job, .stream_id = stream}, &err));
 	CHECK_OK(store_bury_series(h->tx, &(struct dead_series){job, 1000, 2000, INT64_MAX}, &err));
 	CHECK_OK(store_add_settings(h->tx, job, &(struct setting_row){SPAN("lr"), SPAN("1"), 1, 0, SPAN("")}, 1, &err));
+	CHECK_OK(store_put_push(h->tx, &(struct push_row){.job_id = job}, &err));
 	CHECK_OK(store_put_progress(h->tx, job, &(struct job_progress){7, SPAN("max_steps"), 9}, &err));
 	expire_a_line(h, job, stream);
 }
@@ -340,7 +341,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 22);
+	CHECK_INT(checked, 23);
 	statement_done(&s);
 	harness_done(&h);
 }
