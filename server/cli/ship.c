@@ -29,6 +29,7 @@ struct ship {
 	struct spool *spool;
 	struct spool_file files[2]; /* our own: the child's output, or what standard input said */
 	const char **streams;
+	bool *is_points; /* of them */
 	struct intake_input *inputs;
 	size_t input_count;
 	struct ledger *ledger; /* of files that are sent under a name that comes again */
@@ -51,6 +52,7 @@ static void ship_done(struct ship *ship)
 	spool_file_done(&ship->files[1]);
 	mem_free(ship->metrics.items);
 	mem_free(ship->streams);
+	mem_free(ship->is_points);
 	mem_free(ship->inputs);
 }
 AUTO_DONE_TYPE(ship)
@@ -168,6 +170,8 @@ static enum status prepare_files(struct ship *ship, char *const *environment, st
 		.count = count,
 		.only_stream = is_one ? ship->identity->stream : NULL,
 		.streams = ship->streams,
+		.is_points = ship->is_points,
+		.spool_folder = spool_folder(ship, environment),
 		.follows = options_flag(options, "follow")};
 
 	raise_file_limit();
@@ -192,8 +196,9 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
 	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
 	ship->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->streams);
+	ship->is_points = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->is_points);
 	ship->inputs = mem_zeroed(2 * sizeof *ship->inputs);
-	if (!ship->spool || !ship->streams || !ship->inputs)
+	if (!ship->spool || !ship->streams || !ship->is_points || !ship->inputs)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (file_count)
 		return prepare_files(ship, environment, err);
@@ -221,6 +226,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.identity = ship->identity,
 		.metrics = &ship->metrics,
 		.streams = ship->streams,
+		.is_points = ship->is_points,
 		.max_streams = WATCH_MAX_FILES,
 		.ledger = ship->ledger,
 		.resumes = options_flag(ship->options, "resume"),

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -710,3 +711,82 @@ def test_mistakes_in_an_import(ship, tmp_path, pattern, words):
     make_old_logs(tmp_path)
     result = ship.run("--import", pattern.format(tmp_path))
     assert result.returncode == 2 and words in result.stderr
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def message(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def record(data):
+    head = struct.pack("<Q", len(data))
+    return head + struct.pack("<I", crc32c(head)) + data + struct.pack("<I", crc32c(data))
+
+
+def event(step, seconds, *values):
+    return record(b"\x09" + struct.pack("<d", seconds) + b"\x10" + varint(step) + message(5, b"".join(message(1, value) for value in values)))
+
+
+def simple(tag, value):
+    return message(1, tag.encode()) + b"\x15" + struct.pack("<f", value)
+
+
+def tensor(tag, value):
+    """A scalar as TensorFlow 2 writes it."""
+    return message(1, tag.encode()) + message(8, b"\x08\x01" + message(2, b"") + message(4, struct.pack("<f", value)))
+
+
+def series_counts(server, name):
+    reply = server.get(f"/api/v1/jobs/{name}/metrics")
+    return {(row["stream"], row["metric"]): row["count"] for row in reply.body["series"]} if reply.status == 200 else {}
+
+
+def test_event_files_are_points(server, ship, follow, tmp_path):
+    run = tmp_path / "runs" / "exp1"
+    run.mkdir(parents=True)
+    file = run / "events.out.tfevents.1700000000.host.1.0"
+    file.write_bytes(record(b"\x09" + struct.pack("<d", 1.7e9) + message(3, b"brain.Event:2")))
+    process = follow("board", tmp_path / "runs" / "*" / "events.out.tfevents.*")
+    with file.open("ab") as out:
+        for step in range(100):
+            out.write(event(step, 1.7e9 + step, simple("train/loss", 2 - step / 100), tensor("lr", 0.5)))
+        broken = bytearray(event(100, 1.7e9, simple("train/loss", 9)))
+        broken[-6] ^= 1  # passed over
+        out.write(broken + event(101, 1.7e9 + 101, simple("train/loss", float("nan"))) + event(102, 1.7e9, simple("lr", 1))[:-3])
+    wait_until(lambda: series_counts(server, "board") == {("exp1", "train/loss"): 101, ("exp1", "lr"): 100}, what="the points")
+    with file.open("ab") as out:  # the end of the record that was cut
+        out.write(event(102, 1.7e9, simple("lr", 1))[-3:])
+    wait_until(lambda: series_counts(server, "board")["exp1", "lr"] == 101, what="the last point")
+    points = server.points("board", "train/loss", stream="exp1", raw="true")
+    assert "1.01" in json.dumps(points)
+    process.kill()  # the next one passes over what the server has
+    process.communicate()
+    second = run / "events.out.tfevents.1700000500.host.1.0"
+    second.write_bytes(event(103, 1.7e9 + 103, simple("lr", 2)))
+    follow("board", tmp_path / "runs" / "*" / "events.out.tfevents.*")
+    wait_until(lambda: series_counts(server, "board")["exp1", "lr"] == 102, what="the point of the second file")
+    assert series_counts(server, "board") == {("exp1", "train/loss"): 101, ("exp1", "lr"): 102}
+
+
+def test_an_event_file_that_is_none(server, ship, tmp_path):
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(event(1, 1.7e9, simple("loss", 1)) + b"this is no record of TensorBoard's at all")
+    result = ship.run("--job", "bad-events", str(path))
+    assert result.returncode == 0 and b"is damaged behind byte" in result.stderr
+    wait_until(lambda: list(series_counts(server, "bad-events").values()) == [1], what="the point before the damage")
