@@ -563,6 +563,54 @@ def test_a_server_that_comes_late(server, ship):
     assert job(server, "late")["TrainingJobStatus"] == "Completed"
 
 
+@pytest.mark.parametrize("mode", ["command", "follow", "pipe"])
+def test_after_an_outage_lines_have_the_times_at_which_they_were_read(server, ship, tmp_path, mode):
+    path, go = tmp_path / "train.log", tmp_path / "go"
+    script = f"echo early; while [ ! -e {go} ]; do sleep 0.05; done; echo late; while [ ! -e {go}2 ]; do sleep 0.05; done"
+    server.kill()
+    arguments = {"command": ["--", "sh", "-c", script], "follow": ["--follow", str(path)], "pipe": []}[mode]
+    path.write_text("early\n")
+    process = ship.start("--job", "out", *arguments)
+    if mode == "pipe":
+        process.stdin.write(b"early\n")
+        process.stdin.flush()
+    for line in process.stderr:
+        if b"lines are kept" in line:
+            break
+    threading.Event().wait(1.5)  # the outage has to last for something
+    before_ms = time.time() * 1000
+    go.touch()
+    append(path, "late")
+    if mode == "pipe":
+        process.stdin.write(b"late\n")
+        process.stdin.flush()
+    threading.Event().wait(0.5)
+    back_ms = time.time() * 1000
+    server.start(f"127.0.0.1:{server.port}")
+    wait_until(lambda: server.get("/api/v1/jobs/out/streams").status == 200 and len(lines(server, "out")) == 2, what="both lines")
+    (tmp_path / "go2").touch()
+    if mode == "follow":
+        process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    early, late = server.lines("out")
+    assert early["ts_ms"] <= before_ms - 1400 and before_ms - 1 <= late["ts_ms"] <= back_ms
+
+
+def test_an_outage_costs_the_training_nothing(server, ship, tmp_path):
+    server.kill()
+    script = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; echo done > " + str(tmp_path / "goal")
+    process = ship.start("--job", "away", "--", "sh", "-c", script)
+    taken = threading.Thread(target=process.stdout.read, daemon=True)
+    taken.start()
+    wait_until((tmp_path / "goal").exists, what="the training to end without a server")
+    server.start(f"127.0.0.1:{server.port}")
+    taken.join()
+    assert process.wait(60) == 0
+    process.stderr.close()
+    assert lines(server, "away") == [f"line {i}" for i in range(20_000)]
+    assert job(server, "away")["TrainingJobStatus"] == "Completed"
+
+
 def test_a_refusal_passes_the_input_through(ship):
     class Refusal(BaseHTTPRequestHandler):
         def log_message(self, *_):
