@@ -219,6 +219,12 @@ static void note_batch(struct sender *sender, uint64_t offset)
 	sender->has_told_of_ledger |= sender->noted_offset != offset;
 }
 
+/* Plain lines cannot each bear the time at which they were read: an import's, and bytes that JSON does not take. */
+static bool is_plain(const struct sender *sender)
+{
+	return strcmp(sender->content_type, "text/plain") == 0;
+}
+
 static enum status send_batch(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
@@ -238,7 +244,7 @@ static enum status send_batch(struct sender *sender, struct error *err)
 		.stream = name,
 		.host = sender->options.identity->host,
 		.offset = stream->offset,
-		.written_ms = sender->options.is_import ? sender->batch.runs[0].ts_ms : 0,
+		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
 		.content_type = sender->content_type,
 		.body = buf_span(&sender->body)};
 	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, err);

@@ -148,6 +148,23 @@ static enum status prepare_pipe(struct ship *ship, const char *folder, struct er
 	return OK;
 }
 
+/* For what is left in our own files when we are killed. Without it the training runs as well. */
+static void keep_ledger(struct ship *ship, const char *folder)
+{
+	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page);
+	struct error err = {0};
+	bool has_page;
+
+	if (page &&
+		ledger_new(&ship->ledger, folder, options_text(ship->options, "server"), ship->identity->job, 1,
+			&err) == OK &&
+		ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, &err) == OK)
+		return;
+	client_say(say_as(), "%s", err.text);
+	ledger_free(ship->ledger);
+	ship->ledger = NULL;
+}
+
 /* A descriptor a file; the usual limit of 1024 is for programs that call select. */
 static void raise_file_limit(void)
 {
@@ -203,6 +220,7 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
+	keep_ledger(ship, folder);
 	return options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err);
 }
 
@@ -294,7 +312,7 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 	struct error err = {0};
 
 	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
-	if (ship->ledger) {
+	if (ship->watch && ship->ledger) {
 		client_say(say_as(), "the rest of the files is sent when the same command is started again");
 		return;
 	}
@@ -320,8 +338,10 @@ static int finish(struct ship *ship, char *const *environment)
 	enum status status = drain(ship, &err);
 	struct spool_totals totals = spool_totals(ship->spool);
 
-	if (status == OK && ship->ledger)
+	if (status == OK && ship->watch && ship->ledger)
 		ledger_end(ship->ledger);
+	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is told */
+		ledger_remove(ship->ledger);
 	if (status == ERR_UNAVAILABLE)
 		tell_unsent(ship, spool_folder(ship, environment), &err);
 	if (totals.lost_lines)

@@ -237,6 +237,38 @@ def test_the_command_outlives_us(server, ship, tmp_path):
     assert len(left) == 1 and left[0].read_bytes().endswith(b"line 19\n")
 
 
+def test_what_a_killed_sm_ship_left_of_a_command_is_sent_once(server, ship, tmp_path):
+    goal, killed = tmp_path / "goal", tmp_path / "killed"
+    script = (f"i=0; while [ $i -lt 3000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); "
+              f"while [ $i = 1500 -a ! -e {killed} ]; do sleep 0.01; done; done; touch {goal}")
+    process = ship.start("--job", "orphan", "--", "sh", "-c", script)
+    wait_until(lambda: server.get("/api/v1/jobs/orphan/streams").status == 200 and lines(server, "orphan"), what="the first lines")
+    process.kill()
+    process.wait()
+    killed.touch()
+    wait_until(goal.exists, what="the end of the command after sm-ship was killed")
+    left = next(ship.spool.glob("*.out"))
+    result = ship.run("--job", "orphan", str(left))  # finds the .err beside it
+    assert result.returncode == 0, result.stderr
+    stored = lines(server, "orphan")
+    for kind in ("out", "err"):
+        assert [line for line in stored if line.startswith(kind)] == [f"{kind} {i}" for i in range(3000)]
+
+
+@pytest.mark.parametrize("mode", ["command", "pipe"])
+def test_nothing_is_left_behind(server, ship, mode):
+    result = ship.run("--job", "clean", *(["--", "echo", "x"] if mode == "command" else []), data=b"x\n")
+    assert result.returncode == 0 and list(ship.spool.iterdir()) == []
+
+
+def test_bytes_that_are_no_text_have_times_too(server, ship):
+    process = ship.start("--job", "binary")
+    before_ms = time.time() * 1000
+    process.stdin.write(b"\xff\x00 one\n")
+    process.communicate(timeout=30)
+    assert before_ms - 1 <= server.lines("binary")[0]["ts_ms"] <= time.time() * 1000
+
+
 def test_lines_are_live(server, ship):
     process = ship.start("--job", "live")
     process.stdin.write(b"first\n")
