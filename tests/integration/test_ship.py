@@ -700,6 +700,8 @@ def make_old_logs(folder):
     second.write_text("no time at all\nstep 1 loss 2.5")
     third = folder / "runs" / "bert" / "algo-1.out"
     third.write_text("x" * 3_000_000 + "\nsecond\n")
+    (folder / "packed").mkdir()
+    (folder / "packed" / "old.gz").write_bytes(b"\x1f\x8b\x08 and so on")
     (folder / "runs" / "README").write_text("not a log\n")
     for path in (first, second, third):
         os.utime(path, (1715000000, 1715000000))
@@ -785,6 +787,7 @@ def test_an_import_shows_how_far_it_is(server, ship, tmp_path):
     ("{}/(?<job>.+", b"the pattern of --import"),
     ("{}/(?<job>.+)[.]nothing", b"no file matches --import"),
     ("/nowhere/(?<job>.+)", b"cannot read folder '/nowhere/'"),
+    ("{}/packed/(?<job>.+)[.]gz", b"is compressed: unpack it"),
     ("{}/runs/(?<job>[^/]+)/.+[.]out", b"are both stream 'algo-1' of job 'gpt'"),
 ])
 def test_mistakes_in_an_import(ship, tmp_path, pattern, words):
