@@ -56,6 +56,23 @@ static const char *group_text(struct walk *walk, const struct span *groups, int 
 	return group >= 0 && groups[group].len ? keep(walk->list, groups[group]) : otherwise;
 }
 
+/* gzip, zstd, xz, bzip2, zip: their bytes are no lines. */
+static bool is_packed(const char *path)
+{
+	static const struct span starts[] = {
+		{"\x1f\x8b", 2}, {"\x28\xb5\x2f\xfd", 4}, {"\xfd\x37zXZ", 5}, {"BZh", 3}, {"PK\x03\x04", 4}};
+	char start[8];
+	FILE *file = fopen(path, "rbe");
+	size_t got = file ? fread(start, 1, sizeof start, file) : 0;
+
+	if (file)
+		fclose(file);
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (span_starts_with(span_of(start, got), starts[i]))
+			return true;
+	return false;
+}
+
 static enum status add_file(struct walk *walk, const char *path, const struct stat *info, struct error *err)
 {
 	struct import_list *list = walk->list;
@@ -65,6 +82,9 @@ static enum status add_file(struct walk *walk, const char *path, const struct st
 		list->other_count++;
 		return OK;
 	}
+	if (is_packed(path))
+		return error_set_field(err, ERR_INVALID, "import",
+			"'%s' is compressed: unpack it, or let the pattern pass it over", path);
 	if (!mem_grow((void **)&list->files, list->count, &list->cap, sizeof *list->files))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	struct import_file *file = &list->files[list->count];

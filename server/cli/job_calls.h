@@ -40,6 +40,12 @@ struct job_lines {
  */
 enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
 	bool *has_next, struct error *err) MUST_CHECK;
+struct job_points {
+	const char *job, *stream, *host;
+	struct span text; /* lines "N TAB object" */
+	bool may_be_there; /* those with an N below the server's count of the series are not sent */
+};
+enum status job_send_points(struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
 /* The first and last time of all streams' lines; unchanged when there are none. */
 enum status job_read_times(
 	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err) MUST_CHECK;

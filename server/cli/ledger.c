@@ -16,6 +16,7 @@ enum { SLOT_BYTES = 64 << 10, SLOTS = 2, HEAD_BYTES = 256 };
 
 struct stream_ledger {
 	int fd; /* -1: not opened */
+	char *path;
 	uint64_t sequence;
 	bool has_base;
 	struct ledger_page *page;
@@ -56,6 +57,7 @@ void ledger_free(struct ledger *ledger)
 		if (ledger->streams[i].fd >= 0)
 			close(ledger->streams[i].fd);
 		mem_free(ledger->streams[i].page);
+		mem_free(ledger->streams[i].path);
 	}
 	if (ledger->streams)
 		pthread_mutex_destroy(&ledger->lock);
@@ -240,8 +242,9 @@ enum status ledger_open_stream(struct ledger *ledger, unsigned number, const cha
 	if (flock(stream->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return error_set(
 			err, ERR_CONFLICT, "another sm-ship is sending stream '%s' of job '%s'", name, ledger->job);
+	stream->path = mem_copy_string(path);
 	stream->page = mem_zeroed(sizeof *stream->page);
-	if (!stream->page)
+	if (!stream->page || !stream->path)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*has_page = read_page(stream->fd, &stream->sequence, page);
 	return OK;
@@ -285,6 +288,17 @@ static void hash_head(int fd, uint64_t len, unsigned char out[LEDGER_HASH_BYTES]
 	memcpy(out, hash, LEDGER_HASH_BYTES);
 }
 
+static bool starts_with_hole(int fd, uint64_t len)
+{
+	char head[HEAD_BYTES];
+	ssize_t got = pread(fd, head, len, 0);
+
+	for (ssize_t i = 0; i < got; i++)
+		if (head[i])
+			return false;
+	return got > 0;
+}
+
 bool ledger_file_is(const struct ledger_file *file, int fd)
 {
 	unsigned char hash[LEDGER_HASH_BYTES];
@@ -294,7 +308,7 @@ bool ledger_file_is(const struct ledger_file *file, int fd)
 		(uint64_t)info.st_size < file->at)
 		return false;
 	hash_head(fd, file->head_len, hash);
-	return memcmp(hash, file->head_hash, LEDGER_HASH_BYTES) == 0;
+	return memcmp(hash, file->head_hash, LEDGER_HASH_BYTES) == 0 || starts_with_hole(fd, file->head_len);
 }
 
 /* The place of the file behind the descriptor, perhaps a new one at the end; the oldest makes room. */
@@ -362,6 +376,13 @@ enum status ledger_note(struct ledger *ledger, unsigned number, const char *job,
 	enum status status = write_page(stream, err);
 	pthread_mutex_unlock(&ledger->lock);
 	return status;
+}
+
+void ledger_remove(struct ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->count; i++)
+		if (ledger->streams[i].page)
+			unlink(ledger->streams[i].path);
 }
 
 void ledger_end(struct ledger *ledger)

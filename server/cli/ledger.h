@@ -53,9 +53,11 @@ enum status ledger_note(struct ledger *ledger, unsigned stream, const char *job,
 	const struct spool_batch *batch, struct error *err) MUST_CHECK;
 /* Where the stream's first batch is to go, when that is known from before. */
 bool ledger_base(const struct ledger *ledger, unsigned stream, uint64_t *base);
-/* All of them have ended. */
+/* All is told: nothing is left to go on with. */
+void ledger_remove(struct ledger *ledger);
+/* The same for files that may be gone on with (--resume). */
 void ledger_end(struct ledger *ledger);
-/* Is the open file the one that the page means? */
+/* Is the open file the one that the page means? Of our own files the start may be punched out by now. */
 bool ledger_file_is(const struct ledger_file *file, int fd);
 
 /* The page as it stands in the file, for tests. ERR_INVALID: damaged. */

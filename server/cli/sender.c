@@ -219,6 +219,12 @@ static void note_batch(struct sender *sender, uint64_t offset)
 	sender->has_told_of_ledger |= sender->noted_offset != offset;
 }
 
+/* Plain lines cannot each bear the time at which they were read: an import's, and bytes that JSON does not take. */
+static bool is_plain(const struct sender *sender)
+{
+	return strcmp(sender->content_type, "text/plain") == 0;
+}
+
 static enum status send_batch(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
@@ -238,7 +244,7 @@ static enum status send_batch(struct sender *sender, struct error *err)
 		.stream = name,
 		.host = sender->options.identity->host,
 		.offset = stream->offset,
-		.written_ms = sender->options.is_import ? sender->batch.runs[0].ts_ms : 0,
+		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
 		.content_type = sender->content_type,
 		.body = buf_span(&sender->body)};
 	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, err);
@@ -272,11 +278,36 @@ static enum status pass_over(struct sender *sender, bool *is_passed, struct erro
 	return OK;
 }
 
+/* Points bear no offset. What the server may have, because it was sent by another process or got no reply, it is asked. */
+static enum status send_points(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+	const char *name = sender->options.streams[sender->batch.stream];
+	struct job_points points = {.job = sender->job,
+		.stream = name,
+		.host = sender->options.identity->host,
+		.text = buf_span(&sender->batch.text)};
+
+	points.may_be_there = !stream->is_known;
+	stream->is_known = false;
+	TRY(job_send_points(sender->options.client, &points, err));
+	stream->is_known = true;
+	stream->sent_bytes += sender->batch.text.len;
+	spool_release(sender->options.spool, sender->batch.text.len);
+	sender->has_batch = false;
+	return OK;
+}
+
+static bool holds_points(const struct sender *sender)
+{
+	return sender->options.is_points && sender->options.is_points[sender->batch.stream];
+}
+
 static enum status step_lines(struct sender *sender, struct error *err)
 {
 	tell_of_loss(sender);
 	if (sender->has_batch)
-		return send_batch(sender, err);
+		return holds_points(sender) ? send_points(sender, err) : send_batch(sender, err);
 	switch (spool_wait(sender->options.spool, BATCH_BYTES, BATCH_LINGER_MS, IDLE_WAIT_MS)) {
 	case SPOOL_IS_EMPTY:
 		return OK;
@@ -303,6 +334,10 @@ static enum status step_lines(struct sender *sender, struct error *err)
 		TRY(pass_over(sender, &is_passed, err));
 		if (is_passed)
 			return OK;
+	}
+	if (holds_points(sender)) { /* their body depends on what the server has */
+		sender->has_batch = true;
+		return OK;
 	}
 	buf_reset(&sender->body);
 	if (sender->options.is_import) { /* the server reads the times that the lines bear */

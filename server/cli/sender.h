@@ -22,6 +22,7 @@ struct sender_options {
 	const struct identity *identity;
 	const struct settings *metrics;
 	const char *const *streams; /* the spool's stream numbers index it */
+	const bool *is_points; /* as streams: they hold points, as event_files.h has them; NULL: none does */
 	size_t max_streams; /* room of the table: it may grow while the sender runs */
 	struct ledger *ledger; /* NULL: none is kept */
 	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */

@@ -29,6 +29,7 @@ struct ship {
 	struct spool *spool;
 	struct spool_file files[2]; /* our own: the child's output, or what standard input said */
 	const char **streams;
+	bool *is_points; /* of them */
 	struct intake_input *inputs;
 	size_t input_count;
 	struct ledger *ledger; /* of files that are sent under a name that comes again */
@@ -51,6 +52,7 @@ static void ship_done(struct ship *ship)
 	spool_file_done(&ship->files[1]);
 	mem_free(ship->metrics.items);
 	mem_free(ship->streams);
+	mem_free(ship->is_points);
 	mem_free(ship->inputs);
 }
 AUTO_DONE_TYPE(ship)
@@ -146,6 +148,23 @@ static enum status prepare_pipe(struct ship *ship, const char *folder, struct er
 	return OK;
 }
 
+/* For what is left in our own files when we are killed. Without it the training runs as well. */
+static void keep_ledger(struct ship *ship, const char *folder)
+{
+	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page);
+	struct error err = {0};
+	bool has_page;
+
+	if (page &&
+		ledger_new(&ship->ledger, folder, options_text(ship->options, "server"), ship->identity->job, 1,
+			&err) == OK &&
+		ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, &err) == OK)
+		return;
+	client_say(say_as(), "%s", err.text);
+	ledger_free(ship->ledger);
+	ship->ledger = NULL;
+}
+
 /* A descriptor a file; the usual limit of 1024 is for programs that call select. */
 static void raise_file_limit(void)
 {
@@ -168,6 +187,8 @@ static enum status prepare_files(struct ship *ship, char *const *environment, st
 		.count = count,
 		.only_stream = is_one ? ship->identity->stream : NULL,
 		.streams = ship->streams,
+		.is_points = ship->is_points,
+		.spool_folder = spool_folder(ship, environment),
 		.follows = options_flag(options, "follow")};
 
 	raise_file_limit();
@@ -192,12 +213,14 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
 	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
 	ship->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->streams);
+	ship->is_points = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->is_points);
 	ship->inputs = mem_zeroed(2 * sizeof *ship->inputs);
-	if (!ship->spool || !ship->streams || !ship->inputs)
+	if (!ship->spool || !ship->streams || !ship->is_points || !ship->inputs)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
+	keep_ledger(ship, folder);
 	return options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err);
 }
 
@@ -221,6 +244,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.identity = ship->identity,
 		.metrics = &ship->metrics,
 		.streams = ship->streams,
+		.is_points = ship->is_points,
 		.max_streams = WATCH_MAX_FILES,
 		.ledger = ship->ledger,
 		.resumes = options_flag(ship->options, "resume"),
@@ -288,7 +312,7 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 	struct error err = {0};
 
 	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
-	if (ship->ledger) {
+	if (ship->watch && ship->ledger) {
 		client_say(say_as(), "the rest of the files is sent when the same command is started again");
 		return;
 	}
@@ -314,8 +338,10 @@ static int finish(struct ship *ship, char *const *environment)
 	enum status status = drain(ship, &err);
 	struct spool_totals totals = spool_totals(ship->spool);
 
-	if (status == OK && ship->ledger)
+	if (status == OK && ship->watch && ship->ledger)
 		ledger_end(ship->ledger);
+	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is told */
+		ledger_remove(ship->ledger);
 	if (status == ERR_UNAVAILABLE)
 		tell_unsent(ship, spool_folder(ship, environment), &err);
 	if (totals.lost_lines)

@@ -13,7 +13,8 @@ static const struct option_spec specs[] = {
 		.kind = OPTION_TEXT,
 		.value_name = "NAME",
 		.help = "Name of the stream of lines. Else from SM_CURRENT_HOST, or algo-N by SLURM_NODEID, "
-			"JOB_COMPLETION_INDEX, RANK or OMPI_COMM_WORLD_RANK. Several FILEs, or those that a glob finds, are streams of their own names."},
+			"JOB_COMPLETION_INDEX, RANK, OMPI_COMM_WORLD_RANK or PMI_RANK. Several FILEs, or those that a glob finds, are "
+			"streams of their own names; TensorBoard's event files are points, and their folder is the stream."},
 	{.name = "host",
 		.kind = OPTION_TEXT,
 		.value_name = "NAME",
@@ -75,7 +76,9 @@ const struct option_program ship_program = {
 		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... -- COMMAND [ARGUMENT]...",
 	.notes =
 		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server; with COMMAND, COMMAND's own, or "
-		"128 + N when signal N ended it.",
+		"128 + N when signal N ended it.\n"
+		"FILEs of a job that is named (--job, or by a scheduler) go on where a killed sm-ship stood when the same command is "
+		"started again: each line arrives once.",
 	.options = specs,
 	.takes_words = true,
 	.takes_command = true,

@@ -264,11 +264,11 @@ static size_t write_at(int fd, struct span text, uint64_t at)
 	return done;
 }
 
-/* The place for the next lines; an empty spool starts its file again, so that it stays small while the server keeps up. */
+/* The place for the next lines; where nothing can be punched an empty spool starts its file again, so that it stays small. */
 static uint64_t begin_write(struct spool *spool, struct source_state *state, size_t *kept, struct span lines)
 {
 	pthread_mutex_lock(&spool->lock);
-	if (state->entry_count == 0 && state->write_at && ftruncate(state->source.fd, 0) == 0)
+	if (state->cannot_punch && state->entry_count == 0 && state->write_at && ftruncate(state->source.fd, 0) == 0)
 		state->write_at = state->punched_end = 0;
 	*kept = spool->is_discarding ? 0 : admit(spool, (unsigned)(state - spool->sources), lines);
 	uint64_t at = state->write_at;

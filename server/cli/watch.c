@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/client.h"
+#include "cli/event_files.h"
 #include "cli/line_reader.h"
 
 #include <dirent.h>
@@ -35,6 +36,9 @@ struct watch {
 	size_t count, cap;
 	size_t stream_count;
 	struct file *retired;
+	struct event_files *events; /* NULL: none yet */
+	char **event_paths;
+	size_t event_count, event_cap;
 	int64_t globbed_ms;
 };
 
@@ -61,6 +65,10 @@ void watch_free(struct watch *watch)
 	}
 	for (size_t i = 0; i < watch->stream_count; i++)
 		mem_free((char *)watch->options.streams[i]);
+	for (size_t i = 0; i < watch->event_count; i++)
+		mem_free(watch->event_paths[i]);
+	mem_free(watch->event_paths);
+	event_files_free(watch->events);
 	mem_free(watch->files);
 	mem_free(watch);
 }
@@ -92,6 +100,23 @@ static bool is_name_taken(const struct watch *watch, const char *name)
 		if (strcmp(watch->options.streams[i], name) == 0)
 			return true;
 	return false;
+}
+
+/* The folder of an event file as far as the glob leaves it open: of runs/STAR/events.out.tfevents.STAR the first STAR. */
+static void name_run(const char *pattern, const char *path, char out[MAX_PATH_BYTES])
+{
+	const char *within = name_within(pattern, path), *slash = strrchr(within, '/');
+
+	snprintf(out, MAX_PATH_BYTES, "%.*s", slash ? (int)(slash - within) : 0, within);
+	slash = strrchr(path, '/');
+	if (!out[0] && slash) { /* the glob leaves open the file's name alone */
+		const char *start = slash;
+		while (start > path && start[-1] != '/')
+			start--;
+		snprintf(out, MAX_PATH_BYTES, "%.*s", (int)(slash - start), start);
+	}
+	if (!out[0])
+		snprintf(out, MAX_PATH_BYTES, "events");
 }
 
 static enum status add_stream(
@@ -318,7 +343,44 @@ static bool is_watched(const struct watch *watch, const char *path)
 	for (size_t i = 0; i < watch->count; i++)
 		if (strcmp(watch->files[i]->path, path) == 0)
 			return true;
+	for (size_t i = 0; i < watch->event_count; i++)
+		if (strcmp(watch->event_paths[i], path) == 0)
+			return true;
 	return false;
+}
+
+/* The files of one folder are one run, and that is a stream. */
+static enum status find_run_stream(struct watch *watch, const char *name, unsigned *stream, struct error *err)
+{
+	for (*stream = 0; *stream < watch->stream_count; ++*stream)
+		if (watch->options.is_points[*stream] && strcmp(watch->options.streams[*stream], name) == 0)
+			return OK;
+	char *kept = mem_copy_string(name);
+	if (!kept)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	watch->options.is_points[watch->stream_count] = true;
+	watch->options.streams[watch->stream_count++] = kept;
+	return OK;
+}
+
+static enum status add_events(struct watch *watch, const char *pattern, const char *path, struct error *err)
+{
+	const struct watch_options *options = &watch->options;
+	char name[MAX_PATH_BYTES];
+	unsigned stream;
+
+	if (!watch->events)
+		TRY(event_files_new(&watch->events, options->program, options->spool, options->spool_folder, err));
+	if (!mem_grow((void **)&watch->event_paths, watch->event_count, &watch->event_cap, sizeof *watch->event_paths))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	name_run(pattern, path, name);
+	TRY(find_run_stream(watch, name, &stream, err));
+	TRY(event_files_add(watch->events, path, stream, err));
+	watch->event_paths[watch->event_count] = mem_copy_string(path);
+	if (!watch->event_paths[watch->event_count])
+		return error_set(err, ERR_MEMORY, "out of memory");
+	watch->event_count++;
+	return OK;
 }
 
 static enum status add_file(struct watch *watch, const char *pattern, const char *path, struct error *err)
@@ -328,7 +390,7 @@ static enum status add_file(struct watch *watch, const char *pattern, const char
 
 	if (is_watched(watch, path))
 		return OK;
-	if (watch->count == WATCH_MAX_FILES)
+	if (watch->count + watch->event_count >= WATCH_MAX_FILES)
 		return error_set(
 			err, ERR_INVALID, "'%s' is one file too many: at most %d are followed", path, WATCH_MAX_FILES);
 	if (!mem_grow((void **)&watch->files, watch->count, &watch->cap, sizeof *watch->files))
@@ -338,6 +400,8 @@ static enum status add_file(struct watch *watch, const char *pattern, const char
 		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
 	if (!S_ISREG(info.st_mode) && has_wildcard(pattern))
 		return OK; /* a folder that happens to fit */
+	if (event_files_match(path) && watch->options.is_points)
+		return add_events(watch, pattern, path, err);
 	TRY(add_stream(watch, pattern, path, &stream, err));
 	if (watch->options.ledger)
 		TRY(open_known(watch, path, stream, &file, err));
@@ -484,6 +548,8 @@ void watch_round(struct watch *watch)
 		else
 			read_all(watch, watch->files[i]);
 	}
+	if (watch->events)
+		event_files_round(watch->events);
 	free_retired(watch);
 }
 

@@ -24,6 +24,8 @@ struct watch_options {
 	const char *only_stream; /* of a single file that is called by its name */
 	struct ledger *ledger; /* NULL: everything is read from its start */
 	const char *resumed_job; /* the ended job that is gone on with; NULL: none */
+	const char *spool_folder; /* for points */
+	bool *is_points; /* as streams: of event files, which hold points instead of lines */
 	const char **streams; /* WATCH_MAX_FILES of them: names by the spool's stream numbers */
 	bool follows; /* files may come and go; else each is read to its end */
 };

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -234,6 +235,38 @@ def test_the_command_outlives_us(server, ship, tmp_path):
     wait_until(goal.exists, what="the end of the command after sm-ship was killed")
     left = list(ship.spool.glob("*.out"))
     assert len(left) == 1 and left[0].read_bytes().endswith(b"line 19\n")
+
+
+def test_what_a_killed_sm_ship_left_of_a_command_is_sent_once(server, ship, tmp_path):
+    goal, killed = tmp_path / "goal", tmp_path / "killed"
+    script = (f"i=0; while [ $i -lt 3000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); "
+              f"while [ $i = 1500 -a ! -e {killed} ]; do sleep 0.01; done; done; touch {goal}")
+    process = ship.start("--job", "orphan", "--", "sh", "-c", script)
+    wait_until(lambda: server.get("/api/v1/jobs/orphan/streams").status == 200 and lines(server, "orphan"), what="the first lines")
+    process.kill()
+    process.wait()
+    killed.touch()
+    wait_until(goal.exists, what="the end of the command after sm-ship was killed")
+    left = next(ship.spool.glob("*.out"))
+    result = ship.run("--job", "orphan", str(left))  # finds the .err beside it
+    assert result.returncode == 0, result.stderr
+    stored = lines(server, "orphan")
+    for kind in ("out", "err"):
+        assert [line for line in stored if line.startswith(kind)] == [f"{kind} {i}" for i in range(3000)]
+
+
+@pytest.mark.parametrize("mode", ["command", "pipe"])
+def test_nothing_is_left_behind(server, ship, mode):
+    result = ship.run("--job", "clean", *(["--", "echo", "x"] if mode == "command" else []), data=b"x\n")
+    assert result.returncode == 0 and list(ship.spool.iterdir()) == []
+
+
+def test_bytes_that_are_no_text_have_times_too(server, ship):
+    process = ship.start("--job", "binary")
+    before_ms = time.time() * 1000
+    process.stdin.write(b"\xff\x00 one\n")
+    process.communicate(timeout=30)
+    assert before_ms - 1 <= server.lines("binary")[0]["ts_ms"] <= time.time() * 1000
 
 
 def test_lines_are_live(server, ship):
@@ -562,6 +595,54 @@ def test_a_server_that_comes_late(server, ship):
     assert job(server, "late")["TrainingJobStatus"] == "Completed"
 
 
+@pytest.mark.parametrize("mode", ["command", "follow", "pipe"])
+def test_after_an_outage_lines_have_the_times_at_which_they_were_read(server, ship, tmp_path, mode):
+    path, go = tmp_path / "train.log", tmp_path / "go"
+    script = f"echo early; while [ ! -e {go} ]; do sleep 0.05; done; echo late; while [ ! -e {go}2 ]; do sleep 0.05; done"
+    server.kill()
+    arguments = {"command": ["--", "sh", "-c", script], "follow": ["--follow", str(path)], "pipe": []}[mode]
+    path.write_text("early\n")
+    process = ship.start("--job", "out", *arguments)
+    if mode == "pipe":
+        process.stdin.write(b"early\n")
+        process.stdin.flush()
+    for line in process.stderr:
+        if b"lines are kept" in line:
+            break
+    threading.Event().wait(1.5)  # the outage has to last for something
+    before_ms = time.time() * 1000
+    go.touch()
+    append(path, "late")
+    if mode == "pipe":
+        process.stdin.write(b"late\n")
+        process.stdin.flush()
+    threading.Event().wait(0.5)
+    back_ms = time.time() * 1000
+    server.start(f"127.0.0.1:{server.port}")
+    wait_until(lambda: server.get("/api/v1/jobs/out/streams").status == 200 and len(lines(server, "out")) == 2, what="both lines")
+    (tmp_path / "go2").touch()
+    if mode == "follow":
+        process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    early, late = server.lines("out")
+    assert early["ts_ms"] <= before_ms - 1400 and before_ms - 1 <= late["ts_ms"] <= back_ms
+
+
+def test_an_outage_costs_the_training_nothing(server, ship, tmp_path):
+    server.kill()
+    script = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; echo done > " + str(tmp_path / "goal")
+    process = ship.start("--job", "away", "--", "sh", "-c", script)
+    taken = threading.Thread(target=process.stdout.read, daemon=True)
+    taken.start()
+    wait_until((tmp_path / "goal").exists, what="the training to end without a server")
+    server.start(f"127.0.0.1:{server.port}")
+    taken.join()
+    assert process.wait(60) == 0
+    process.stderr.close()
+    assert lines(server, "away") == [f"line {i}" for i in range(20_000)]
+    assert job(server, "away")["TrainingJobStatus"] == "Completed"
+
+
 def test_a_refusal_passes_the_input_through(ship):
     class Refusal(BaseHTTPRequestHandler):
         def log_message(self, *_):
@@ -619,6 +700,8 @@ def make_old_logs(folder):
     second.write_text("no time at all\nstep 1 loss 2.5")
     third = folder / "runs" / "bert" / "algo-1.out"
     third.write_text("x" * 3_000_000 + "\nsecond\n")
+    (folder / "packed").mkdir()
+    (folder / "packed" / "old.gz").write_bytes(b"\x1f\x8b\x08 and so on")
     (folder / "runs" / "README").write_text("not a log\n")
     for path in (first, second, third):
         os.utime(path, (1715000000, 1715000000))
@@ -704,9 +787,89 @@ def test_an_import_shows_how_far_it_is(server, ship, tmp_path):
     ("{}/(?<job>.+", b"the pattern of --import"),
     ("{}/(?<job>.+)[.]nothing", b"no file matches --import"),
     ("/nowhere/(?<job>.+)", b"cannot read folder '/nowhere/'"),
+    ("{}/packed/(?<job>.+)[.]gz", b"is compressed: unpack it"),
     ("{}/runs/(?<job>[^/]+)/.+[.]out", b"are both stream 'algo-1' of job 'gpt'"),
 ])
 def test_mistakes_in_an_import(ship, tmp_path, pattern, words):
     make_old_logs(tmp_path)
     result = ship.run("--import", pattern.format(tmp_path))
     assert result.returncode == 2 and words in result.stderr
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def message(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def record(data):
+    head = struct.pack("<Q", len(data))
+    return head + struct.pack("<I", crc32c(head)) + data + struct.pack("<I", crc32c(data))
+
+
+def event(step, seconds, *values):
+    return record(b"\x09" + struct.pack("<d", seconds) + b"\x10" + varint(step) + message(5, b"".join(message(1, value) for value in values)))
+
+
+def simple(tag, value):
+    return message(1, tag.encode()) + b"\x15" + struct.pack("<f", value)
+
+
+def tensor(tag, value):
+    """A scalar as TensorFlow 2 writes it."""
+    return message(1, tag.encode()) + message(8, b"\x08\x01" + message(2, b"") + message(4, struct.pack("<f", value)))
+
+
+def series_counts(server, name):
+    reply = server.get(f"/api/v1/jobs/{name}/metrics")
+    return {(row["stream"], row["metric"]): row["count"] for row in reply.body["series"]} if reply.status == 200 else {}
+
+
+def test_event_files_are_points(server, ship, follow, tmp_path):
+    run = tmp_path / "runs" / "exp1"
+    run.mkdir(parents=True)
+    file = run / "events.out.tfevents.1700000000.host.1.0"
+    file.write_bytes(record(b"\x09" + struct.pack("<d", 1.7e9) + message(3, b"brain.Event:2")))
+    process = follow("board", tmp_path / "runs" / "*" / "events.out.tfevents.*")
+    with file.open("ab") as out:
+        for step in range(100):
+            out.write(event(step, 1.7e9 + step, simple("train/loss", 2 - step / 100), tensor("lr", 0.5)))
+        broken = bytearray(event(100, 1.7e9, simple("train/loss", 9)))
+        broken[-6] ^= 1  # passed over
+        out.write(broken + event(101, 1.7e9 + 101, simple("train/loss", float("nan"))) + event(102, 1.7e9, simple("lr", 1))[:-3])
+    wait_until(lambda: series_counts(server, "board") == {("exp1", "train/loss"): 101, ("exp1", "lr"): 100}, what="the points")
+    with file.open("ab") as out:  # the end of the record that was cut
+        out.write(event(102, 1.7e9, simple("lr", 1))[-3:])
+    wait_until(lambda: series_counts(server, "board")["exp1", "lr"] == 101, what="the last point")
+    points = server.points("board", "train/loss", stream="exp1", raw="true")
+    assert "1.01" in json.dumps(points)
+    process.kill()  # the next one passes over what the server has
+    process.communicate()
+    second = run / "events.out.tfevents.1700000500.host.1.0"
+    second.write_bytes(event(103, 1.7e9 + 103, simple("lr", 2)))
+    follow("board", tmp_path / "runs" / "*" / "events.out.tfevents.*")
+    wait_until(lambda: series_counts(server, "board")["exp1", "lr"] == 102, what="the point of the second file")
+    assert series_counts(server, "board") == {("exp1", "train/loss"): 101, ("exp1", "lr"): 102}
+
+
+def test_an_event_file_that_is_none(server, ship, tmp_path):
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(event(1, 1.7e9, simple("loss", 1)) + b"this is no record of TensorBoard's at all")
+    result = ship.run("--job", "bad-events", str(path))
+    assert result.returncode == 0 and b"is damaged behind byte" in result.stderr
+    wait_until(lambda: list(series_counts(server, "bad-events").values()) == [1], what="the point before the damage")

@@ -1,0 +1,247 @@
+#include "cli/tf_events.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { HEAD_BYTES = 12, TAIL_BYTES = 4, MAX_TENSOR_DIMS = 16 };
+
+enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+enum dtype { DT_FLOAT = 1, DT_DOUBLE = 2, DT_INT32 = 3, DT_INT64 = 9 };
+
+uint32_t tf_crc32c(struct span data)
+{
+	static const uint32_t nibbles[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab,
+		0xe330a81a, 0xf36e6f75};
+	uint32_t crc = UINT32_MAX;
+
+	for (size_t i = 0; i < data.len; i++) {
+		crc ^= (unsigned char)data.ptr[i];
+		crc = crc >> 4 ^ nibbles[crc & 15];
+		crc = crc >> 4 ^ nibbles[crc & 15];
+	}
+	return ~crc;
+}
+
+static uint64_t little(const char *at, size_t bytes)
+{
+	uint64_t value = 0;
+
+	for (size_t i = bytes; i > 0; i--)
+		value = value << 8 | (unsigned char)at[i - 1];
+	return value;
+}
+
+static bool fits(struct span data, const char *stored)
+{
+	uint32_t crc = tf_crc32c(data), rotated = crc >> 15 | crc << 17;
+
+	return rotated + 0xa282ead8U == (uint32_t)little(stored, 4);
+}
+
+/* ---- protobuf ---- */
+
+struct field {
+	unsigned number;
+	enum wire wire;
+	uint64_t value; /* of numbers */
+	struct span bytes;
+};
+
+static bool take_varint(struct span *rest, uint64_t *value)
+{
+	*value = 0;
+	for (unsigned shift = 0; shift < 64 && rest->len; shift += 7) {
+		unsigned char byte = (unsigned char)rest->ptr[0];
+		*rest = span_skip(*rest, 1);
+		*value |= (uint64_t)(byte & 127) << shift;
+		if (byte < 128)
+			return true;
+	}
+	return false;
+}
+
+static bool take_bytes(struct span *rest, uint64_t len, struct span *bytes)
+{
+	if (len > rest->len)
+		return false;
+	*bytes = span_of(rest->ptr, (size_t)len);
+	*rest = span_skip(*rest, (size_t)len);
+	return true;
+}
+
+/* False: the message ends, or is malformed from here on. */
+static bool next_field(struct span *rest, struct field *field)
+{
+	uint64_t key, len;
+
+	if (!take_varint(rest, &key) || key >> 3 > UINT32_MAX)
+		return false;
+	*field = (struct field){.number = (unsigned)(key >> 3), .wire = (enum wire)(key & 7)};
+	switch (field->wire) {
+	case WIRE_VARINT:
+		return take_varint(rest, &field->value);
+	case WIRE_64:
+	case WIRE_32:
+		len = field->wire == WIRE_64 ? 8 : 4;
+		if (!take_bytes(rest, len, &field->bytes))
+			return false;
+		field->value = little(field->bytes.ptr, (size_t)len);
+		return true;
+	case WIRE_BYTES:
+		return take_varint(rest, &len) && take_bytes(rest, len, &field->bytes);
+	}
+	return false;
+}
+
+static double as_float(uint64_t bits)
+{
+	uint32_t low = (uint32_t)bits;
+	float value;
+
+	memcpy(&value, &low, sizeof value);
+	return (double)value;
+}
+
+static double as_double(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/* ---- messages ---- */
+
+/* A shape without dimensions, or with dimensions of 1. */
+static bool is_one_value(struct span shape)
+{
+	struct field dim, size;
+
+	while (next_field(&shape, &dim)) {
+		uint64_t count = 0;
+		if (dim.number != 2 || dim.wire != WIRE_BYTES)
+			continue;
+		while (next_field(&dim.bytes, &size))
+			if (size.number == 1 && size.wire == WIRE_VARINT)
+				count = size.value;
+		if (count != 1)
+			return false;
+	}
+	return true;
+}
+
+/* The first value of a repeated field, packed or not. */
+static uint64_t first_value(const struct field *field, size_t bytes)
+{
+	struct span rest = field->bytes;
+	uint64_t value;
+
+	if (field->wire != WIRE_BYTES)
+		return field->value;
+	if (bytes)
+		return rest.len >= bytes ? little(rest.ptr, bytes) : 0;
+	return take_varint(&rest, &value) ? value : 0;
+}
+
+static bool read_tensor(struct span tensor, double *value)
+{
+	struct field field;
+	uint64_t dtype = 0;
+	bool has_value = false;
+
+	while (next_field(&tensor, &field)) {
+		if (field.number == 1 && field.wire == WIRE_VARINT)
+			dtype = field.value;
+		else if (field.number == 2 && field.wire == WIRE_BYTES && !is_one_value(field.bytes))
+			return false;
+		else if (field.number == 4 && field.wire == WIRE_BYTES) {
+			size_t bytes = dtype == DT_DOUBLE || dtype == DT_INT64 ? 8 : 4;
+			if (field.bytes.len != bytes)
+				continue;
+			uint64_t bits = little(field.bytes.ptr, bytes);
+			has_value = true;
+			*value = dtype == DT_FLOAT    ? as_float(bits)
+				 : dtype == DT_DOUBLE ? as_double(bits)
+				 : dtype == DT_INT32  ? (double)(int32_t)bits
+						      : (double)(int64_t)bits;
+		} else if (field.number == 5) {
+			has_value = true;
+			*value = as_float(first_value(&field, 4));
+		} else if (field.number == 6) {
+			has_value = true;
+			*value = as_double(first_value(&field, 8));
+		} else if (field.number == 7 || field.number == 10) {
+			has_value = true;
+			*value = (double)(int64_t)first_value(&field, 0);
+		}
+	}
+	return has_value && (dtype == DT_FLOAT || dtype == DT_DOUBLE || dtype == DT_INT32 || dtype == DT_INT64);
+}
+
+static bool read_value(struct span message, struct tf_scalar *scalar)
+{
+	struct field field;
+	bool has_value = false;
+
+	scalar->tag = SPAN("");
+	while (next_field(&message, &field)) {
+		if (field.number == 1 && field.wire == WIRE_BYTES) {
+			scalar->tag = field.bytes;
+		} else if (field.number == 2 && field.wire == WIRE_32) {
+			scalar->value = as_float(field.value);
+			has_value = true;
+		} else if (field.number == 8 && field.wire == WIRE_BYTES) {
+			has_value = read_tensor(field.bytes, &scalar->value);
+		}
+	}
+	return has_value && scalar->tag.len && span_is_utf8(scalar->tag);
+}
+
+static void read_event(struct span event, void (*take)(void *context, const struct tf_scalar *scalar), void *context)
+{
+	struct span rest = event, summary = SPAN("");
+	struct tf_scalar scalar = {0};
+	struct field field;
+
+	while (next_field(&rest, &field)) {
+		if (field.number == 1 && field.wire == WIRE_64) {
+			double seconds = as_double(field.value);
+			scalar.ts_ms = seconds > 0 && seconds < 4e9 ? (int64_t)(seconds * 1000) : 0;
+		} else if (field.number == 2 && field.wire == WIRE_VARINT) {
+			scalar.step = (int64_t)field.value;
+		} else if (field.number == 5 && field.wire == WIRE_BYTES) {
+			summary = field.bytes;
+		}
+	}
+	while (next_field(&summary, &field))
+		if (field.number == 1 && field.wire == WIRE_BYTES && read_value(field.bytes, &scalar))
+			take(context, &scalar);
+}
+
+enum status tf_events_read(struct span data, void (*take)(void *context, const struct tf_scalar *scalar), void *context,
+	struct tf_events_progress *progress, struct error *err)
+{
+	*progress = (struct tf_events_progress){0};
+	while (data.len >= HEAD_BYTES) {
+		uint64_t len = little(data.ptr, 8);
+		if (!fits(span_of(data.ptr, 8), data.ptr + 8) || len > INT64_MAX / 2)
+			return error_set(err, ERR_INVALID, "no record of TensorBoard's begins %llu bytes further on",
+				(unsigned long long)progress->used_bytes);
+		uint64_t whole = HEAD_BYTES + len + TAIL_BYTES;
+		if (len > TF_EVENTS_MAX_RECORD_BYTES) {
+			progress->used_bytes += whole;
+			return OK;
+		}
+		if (data.len < whole)
+			return OK;
+		struct span event = span_of(data.ptr + HEAD_BYTES, (size_t)len);
+		if (fits(event, event.ptr + event.len))
+			read_event(event, take, context);
+		else
+			progress->damaged_records++;
+		progress->used_bytes += whole;
+		data = span_skip(data, (size_t)whole);
+	}
+	return OK;
+}
