@@ -41,5 +41,8 @@ CREATE TABLE dead_series (
 DROP INDEX series_by_name;
 CREATE INDEX series_by_name ON series (job_id, stream_id, metric, labels);
 
+-- An incident that a back-fill finds again keeps its number.
+CREATE INDEX incidents_by_step ON incidents (job_id, series_id, kind, opened_step);
+
 -- The state of a stream has a format that older programs do not read.
 UPDATE settings SET value = CAST('7' AS BLOB) WHERE key = 'min_reader';

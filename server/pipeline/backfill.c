@@ -12,6 +12,7 @@
 enum {
 	TICK_MS = 50,
 	LOOK_MS = 5000, /* nobody wakes the thread for what a failed read left behind */
+	WAIT_MS = 250,
 	TELL_MS = 250,
 	GRACE_MS = 6 * 1000, /* longer than a reader may take */
 	NICENESS = 5,
@@ -74,8 +75,8 @@ static void count(struct backfill *backfill)
 		struct stream_state *stream = backfill->shadows[i].stream;
 		pthread_mutex_lock(&stream->mutex);
 		uint64_t lines = stream->committed_line, bytes = stream->committed_byte;
-		pthread_mutex_unlock(&stream->mutex);
 		uint64_t done = backfill->shadows[i].state->extracted_lines;
+		pthread_mutex_unlock(&stream->mutex);
 		done = done < lines ? done : lines;
 		row->lines += done;
 		row->lines_total += lines;
@@ -194,13 +195,19 @@ static bool must_yield(const struct pipeline *pipeline)
 	       atomic_load(&pipeline->figures.is_disk_low);
 }
 
+static enum status wait_and_ask(struct backfill *backfill, enum going *going, struct error *err)
+{
+	*going = pipeline_wait_tick(backfill->pipeline, WAIT_MS) ? STOP_NOW : GO_ON;
+	return *going == GO_ON ? ask(backfill, going, err) : OK;
+}
+
 static enum status pause_now_and_then(struct backfill *backfill, enum going *going, struct error *err)
 {
 	struct pipeline *pipeline = backfill->pipeline;
 
 	*going = pipeline_wait_tick(pipeline, 0) ? STOP_NOW : GO_ON;
 	while (*going == GO_ON && must_yield(pipeline))
-		*going = pipeline_wait_tick(pipeline, TICK_MS) ? STOP_NOW : GO_ON;
+		TRY(wait_and_ask(backfill, going, err));
 	if (*going != GO_ON || clock_mono_ms() - backfill->told_ms < TELL_MS)
 		return OK;
 	count(backfill);
@@ -211,17 +218,29 @@ static enum status pause_now_and_then(struct backfill *backfill, enum going *goi
 /* The text of all streams, up to where each is sealed now. */
 static enum status catch_up(struct backfill *backfill, enum going *going, struct error *err)
 {
-	for (size_t i = 0; i < backfill->count; i++)
+	for (size_t i = 0; i < backfill->count; i++) {
 		for (bool is_level = false; !is_level;) {
 			TRY(pause_now_and_then(backfill, going, err));
 			if (*going != GO_ON)
 				return OK;
 			TRY(shadow_step(backfill, &backfill->shadows[i], &is_level, err));
 		}
+		TRY(shadow_settle(backfill, &backfill->shadows[i], err));
+	}
 	return OK;
 }
 
 /* ---- the change ---- */
+
+/* What its detectors said must be written before its series are others: it would be taken for what they said. */
+static bool is_level(struct stream_state *stream, const struct stream_state *state)
+{
+	pthread_mutex_lock(&stream->mutex);
+	bool is_so = !stream->pending_incidents && state->extracted_lines == stream->extracted_lines &&
+		     state->extracted_points == stream->extracted_points;
+	pthread_mutex_unlock(&stream->mutex);
+	return is_so;
+}
 
 static enum status check_still_wanted(
 	struct backfill *backfill, struct store_tx *tx, struct arena *arena, struct job_row *job, struct error *err)
@@ -233,9 +252,10 @@ static enum status check_still_wanted(
 	TRY(store_read_backfill(store_tx_reader(tx), arena, backfill->row.job_id, &row, err));
 	if (row.state != BACKFILL_RUNNING || row.generation != backfill->row.generation)
 		return error_set(err, ERR_NOT_FOUND, "it was cancelled");
-	for (size_t i = 0; job_stream_at(backfill->job, i); i++)
-		if (i >= backfill->count)
-			return error_set(err, ERR_BUSY, "a stream came meanwhile");
+	struct stream_state *stream;
+	for (size_t i = 0; (stream = job_stream_at(backfill->job, i)); i++)
+		if (i >= backfill->count || !is_level(stream, backfill->shadows[i].state))
+			return error_set(err, ERR_BUSY, "a stream came meanwhile, or an incident is on its way");
 	return OK;
 }
 
@@ -374,9 +394,7 @@ static enum status wait_for_numbers(struct backfill *backfill, enum going *going
 		TRY(store_has_dead_series(backfill->reader, backfill->row.job_id, &has_dead, err));
 		if (!has_dead)
 			return OK;
-		*going = pipeline_wait_tick(backfill->pipeline, TICK_MS) ? STOP_NOW : GO_ON;
-		if (*going == GO_ON)
-			TRY(ask(backfill, going, err));
+		TRY(wait_and_ask(backfill, going, err));
 	}
 	return OK;
 }
@@ -404,14 +422,15 @@ static enum status run_loaded(struct backfill *backfill, enum going *going, stru
 	return status;
 }
 
-static void run_one(struct backfill *backfill)
+/* False: it goes on later. */
+static bool run_one(struct backfill *backfill)
 {
 	enum going going = GO_ON;
 	struct error err = {0};
 
 	enum status status = run_loaded(backfill, &going, &err);
 	if (status == ERR_UNAVAILABLE || (status == OK && going == STOP_NOW))
-		return; /* the server stops, or the disk is full: it goes on later from where it stands */
+		return false; /* the server stops, or the disk is full */
 	if (status == ERR_BUSY) {
 		clear(backfill, BACKFILL_RUNNING, NULL);
 	} else if (status == ERR_NOT_FOUND || (status == OK && going == END_IT)) {
@@ -423,6 +442,7 @@ static void run_one(struct backfill *backfill)
 			(unsigned long long)backfill->row.lines_total);
 		tell(backfill);
 	}
+	return true;
 }
 
 static void close_one(struct backfill *backfill)
@@ -453,7 +473,7 @@ static enum status run_next(struct backfill *backfill, bool *is_found, struct er
 		return OK;
 	enum status status = load(backfill, err);
 	if (status == OK && backfill->job)
-		run_one(backfill);
+		*is_found = run_one(backfill);
 	close_one(backfill);
 	return status;
 }

@@ -53,6 +53,8 @@ enum status shadow_open(
 void shadow_close(struct shadow *shadow);
 /* Extracts at most a block of what is sealed; *is_level: there is no more. */
 enum status shadow_step(struct backfill *backfill, struct shadow *shadow, bool *is_level, struct error *err) MUST_CHECK;
+/* Puts into the store what was made so far: a thousand shadows must not wait with it in memory. */
+enum status shadow_settle(struct backfill *backfill, struct shadow *shadow, struct error *err) MUST_CHECK;
 /* While the sealer waits: the points that were sent as such are taken over, and the state becomes the one that the stream's
  * row will have. */
 enum status shadow_finish(struct backfill *backfill, struct shadow *shadow, struct error *err) MUST_CHECK;

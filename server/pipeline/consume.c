@@ -146,9 +146,6 @@ struct report_context {
 	struct error *err;
 };
 
-/* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
-enum { HISTORIC_MS = 15 * 60 * 1000 };
-
 static void take_report(void *context, enum incident_change change, const struct incident *incident)
 {
 	struct report_context *report = context;
@@ -351,9 +348,11 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	definitions_unref(present);
 	if ((shadow = stream->shadow)) {
 		pthread_mutex_lock(&shadow->mutex);
-		if (is_next(shadow, slice) && status == OK)
-			status = consume_locked(
-				pipeline, shadow, shadow->own_definitions, seq, slice, scratch, found, err);
+		if (is_next(shadow, slice)) { /* whatever became of the stream's own: a hole would stay */
+			enum status fed = consume_locked(pipeline, shadow, shadow->own_definitions, seq, slice, scratch,
+				found, status == OK ? err : NULL);
+			status = status == OK ? fed : status;
+		}
 		pthread_mutex_unlock(&shadow->mutex);
 	}
 	pthread_mutex_unlock(&stream->mutex);

@@ -44,7 +44,8 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		TRY(consume_point(pipeline, stream, series, &point, arrival_ms, err));
 		widen_times(stream, point.ts_ms);
 	}
-	atomic_fetch_add(&pipeline->figures.points, sent->count);
+	if (!stream->said)
+		atomic_fetch_add(&pipeline->figures.points, sent->count);
 	return OK;
 }
 

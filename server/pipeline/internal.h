@@ -21,6 +21,9 @@ enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4 };
  */
 enum { SERIES_BITS = 12, SERIES_HALF = 1 << (SERIES_BITS - 1), SERIES_DERIVED = SERIES_HALF - 16 };
 
+/* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
+enum { HISTORIC_MS = 15 * 60 * 1000 };
+
 /* One commit on its way through the consumers. */
 struct group {
 	atomic_uint refs;

@@ -301,6 +301,14 @@ static void resum_stream(struct maintenance *m, struct stream_state *stream)
 	}
 }
 
+/* No back-fill takes the place of a series while it is looked at. */
+static void resum(struct maintenance *m, struct stream_state *stream)
+{
+	pthread_mutex_lock(&m->pipeline->seal_mutex);
+	resum_stream(m, stream);
+	pthread_mutex_unlock(&m->pipeline->seal_mutex);
+}
+
 /* ---- the journal ---- */
 
 struct trim {
@@ -456,7 +464,7 @@ static void look_at_streams(struct maintenance *m, bool *has_idle)
 	for (size_t i = 0; i < count; i++) {
 		struct stream_state *stream;
 		for (size_t j = 0; (stream = job_stream_at(jobs[i], j)); j++)
-			resum_stream(m, stream);
+			resum(m, stream);
 		*has_idle = *has_idle || is_idle(jobs[i], clock_wall_ms());
 		job_unref(jobs[i]);
 	}

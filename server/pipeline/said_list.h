@@ -6,7 +6,7 @@
 #include "base/pack.h"
 #include "model/incident.h"
 
-enum { SAID_MAX = 10000 };
+enum { SAID_MAX = 2000 };
 
 struct said_incident {
 	uint32_t series_id;

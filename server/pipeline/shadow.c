@@ -219,6 +219,17 @@ static enum status extract_block_lines(struct backfill *backfill, struct shadow 
 		backfill->pipeline, state, backfill->definitions, 0, &slice, backfill->scratch, &backfill->found, err);
 }
 
+enum status shadow_settle(struct backfill *backfill, struct shadow *shadow, struct error *err)
+{
+	const struct stream_state *state = shadow->state;
+	bool has_points = false;
+
+	for (size_t i = 0; i < state->series_count; i++)
+		has_points = has_points || state->series[i]->tail_count;
+	return has_points && !extractor_is_undecided(state->extractor) ? flush_shadow(backfill, shadow, false, err)
+								       : OK;
+}
+
 enum status shadow_step(struct backfill *backfill, struct shadow *shadow, bool *is_level, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -293,6 +304,13 @@ static enum status copy_chunk(struct copying *copying, uint64_t *ordinal, struct
 	return OK;
 }
 
+/* There may be more of them than memory. */
+static enum status copy_and_flush(struct copying *copying, uint64_t *ordinal, struct error *err)
+{
+	TRY(copy_chunk(copying, ordinal, err));
+	return is_flush_due(copying->shadow) ? flush_shadow(copying->backfill, copying->shadow, true, err) : OK;
+}
+
 static enum status copy_sent_points(struct backfill *backfill, struct shadow *shadow, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -309,7 +327,7 @@ static enum status copy_sent_points(struct backfill *backfill, struct shadow *sh
 		struct copying copying = {backfill, shadow, &rows[i], NULL, points};
 		bool is_shown = rows[i].series_id >= numbers.first_id && rows[i].series_id <= numbers.last_id;
 		for (uint64_t ordinal = 0; is_shown && ordinal < rows[i].sealed_points;)
-			TRY(copy_chunk(&copying, &ordinal, err));
+			TRY(copy_and_flush(&copying, &ordinal, err));
 	}
 	return OK;
 }
@@ -368,7 +386,7 @@ static enum status write_incident(const struct stream_state *state, const struct
 		.metric = row.metric,
 		.incident = said->incident};
 	TRY(store_put_series(tx, &row, err));
-	TRY(store_replace_incident(tx, old, &incident, err));
+	TRY(store_replace_incident(tx, old, state->stream_id, &incident, err));
 	said->is_written = true;
 	return OK;
 }
@@ -423,7 +441,8 @@ void shadow_swap(struct backfill *backfill, struct shadow *shadow)
 	for (size_t i = 0; i < stream->series_count; i++) /* nobody is sent the past as if it were new */
 		stream->series[i]->published = stream->series[i]->sealed_points + stream->series[i]->tail_count;
 	for (size_t i = 0; i < state->said->count; i++) { /* said since the transaction was put together */
-		const struct said_incident *item = &state->said->items[i];
+		struct said_incident *item = &state->said->items[i];
+		item->incident.is_historic = item->incident.opened_ms < clock_wall_ms() - HISTORIC_MS;
 		struct series_state *series = series_of(stream, item->series_id);
 		if (!item->is_written && series &&
 			incidents_hand_over(backfill->pipeline, stream, series, &item->incident, &err) != OK)

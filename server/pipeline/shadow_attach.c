@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 
+enum { PATIENCE_MS = 60 * 1000 };
+
 struct attaching {
 	struct backfill *backfill;
 	uint64_t oldest_seq; /* that some stream still has unsealed text or points in */
@@ -33,15 +35,31 @@ static bool is_wanted(const struct shadow *shadow, const struct journal_slice *s
 	return slice->first_line >= state->extracted_lines && slice->first_line < stream->extracted_lines;
 }
 
+/* What cannot be read gives no points, as at a start. */
+static void pass_over(struct stream_state *state, const struct journal_slice *slice)
+{
+	state->extracted_lines = slice->first_line + slice->line_count;
+	if (slice->kind == JOURNAL_POINTS)
+		state->extracted_points = slice->first_point + slice->point_count;
+}
+
 static enum status feed(
 	struct backfill *backfill, struct shadow *shadow, uint64_t seq, struct journal_slice *slice, struct error *err)
 {
 	pthread_mutex_lock(&shadow->stream->mutex);
 	bool must = is_wanted(shadow, slice);
 	enum status status = OK;
-	if (must && (status = journal_open_slice(slice, backfill->zstd, &backfill->text, err)) == OK)
+	if (must)
+		status = journal_open_slice(slice, backfill->zstd, &backfill->text, err);
+	if (must && status == OK)
 		status = consume_slice(backfill->pipeline, shadow->state, backfill->definitions, seq, slice,
 			backfill->scratch, &backfill->found, err);
+	if (status == ERR_INVALID) {
+		log_line(LOG_ERROR, "journal_damaged", "seq=%llu job=\"%s\" stream=\"%s\" error=\"%s\"",
+			(unsigned long long)seq, shadow->stream->job->name, shadow->stream->name, err->text);
+		pass_over(shadow->state, slice);
+		status = OK;
+	}
 	pthread_mutex_unlock(&shadow->stream->mutex);
 	return status;
 }
@@ -116,14 +134,18 @@ enum status shadows_attach(struct backfill *backfill, struct error *err)
 {
 	const struct pipeline *pipeline = backfill->pipeline;
 	struct attaching attaching = {.backfill = backfill};
+	int64_t until_ms = clock_mono_ms() + PATIENCE_MS;
 
 	/* meanwhile nothing is sealed: before the journal is full, ingest is worth more */
-	while (atomic_load(&pipeline->figures.journal_bytes) <= pipeline->options.journal_bytes / 4 * 3) {
+	while (atomic_load(&pipeline->figures.journal_bytes) <= pipeline->options.journal_bytes / 4 * 3 &&
+		clock_mono_ms() < until_ms) {
+		if (pipeline_wait_tick(backfill->pipeline, 0))
+			return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
 		look(&attaching);
 		if (attaching.is_level)
 			return OK;
 		TRY(feed_rows(&attaching, err));
 	}
 	return error_set(err, ERR_INTERNAL,
-		"lines came faster than they could be extracted twice: the journal was nearly full (--journal-bytes); try it when there is less to do");
+		"lines came faster than they could be extracted twice, or the journal is damaged; try it when there is less to do");
 }

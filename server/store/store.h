@@ -474,8 +474,8 @@ enum status store_put_incident(
  * What a back-fill found takes the place of what was known of the series `old`: an incident of the same stream, metric, kind and
  * step keeps its number and who acknowledged it; those that are still of these series at the end go.
  */
-enum status store_replace_incident(
-	struct store_tx *tx, const struct dead_series *old, struct incident_row *row, struct error *err) MUST_CHECK;
+enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, uint32_t stream_id,
+	struct incident_row *row, struct error *err) MUST_CHECK;
 enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err) MUST_CHECK;
 struct incident_filter {
 	int64_t job_id; /* 0: all jobs */

@@ -79,7 +79,10 @@ enum status store_next_backfill(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, reader, BACKFILLS " WHERE state = 0 ORDER BY started_ms, job_id LIMIT 1", err));
+	TRY(statement_open(&s, reader,
+		BACKFILLS " AS b WHERE state = 0 OR EXISTS (SELECT 1 FROM backfill_streams AS s"
+			  " WHERE s.job_id = b.job_id) ORDER BY started_ms, job_id LIMIT 1",
+		err));
 	return read_row(&s, arena, out, err);
 }
 
@@ -182,16 +185,16 @@ enum status store_has_dead_series(struct store_reader *reader, int64_t job_id, b
 /* ---- incidents ---- */
 
 /* The one that was known of the old series of the same stream and metric, if any, becomes the new series'. */
-static enum status move_incident(
-	struct store_tx *tx, const struct dead_series *old, const struct incident_row *row, struct error *err)
+static enum status move_incident(struct store_tx *tx, const struct dead_series *old, uint32_t stream_id,
+	const struct incident_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
 		"UPDATE incidents SET series_id = ?1, opened_ordinal = ?2 WHERE (job_id, incident_id) IN (SELECT i.job_id,"
-		" i.incident_id FROM incidents AS i JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
-		" WHERE i.job_id = ?3 AND i.series_id BETWEEN ?4 AND ?5 AND i.kind = ?6 AND i.opened_step = ?7 AND s.metric = ?8"
-		" LIMIT 1)",
+		" i.incident_id FROM incidents AS i WHERE i.job_id = ?3 AND i.series_id = (SELECT s.series_id FROM series AS s"
+		" WHERE s.job_id = ?3 AND s.stream_id = ?9 AND s.metric = ?8 AND s.series_id BETWEEN ?4 AND ?5 LIMIT 1)"
+		" AND i.kind = ?6 AND i.opened_step = ?7 LIMIT 1)",
 		err));
 	bind_i64(&s, row->series_id);
 	bind_u64(&s, row->incident.opened_ordinal);
@@ -201,15 +204,16 @@ static enum status move_incident(
 	bind_i64(&s, row->incident.kind);
 	bind_i64(&s, row->incident.opened_step);
 	bind_text(&s, row->metric);
+	bind_i64(&s, stream_id);
 	return statement_run(&s, err);
 }
 
-enum status store_replace_incident(
-	struct store_tx *tx, const struct dead_series *old, struct incident_row *row, struct error *err)
+enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, uint32_t stream_id,
+	struct incident_row *row, struct error *err)
 {
 	struct incident_news news;
 
-	TRY(move_incident(tx, old, row, err));
+	TRY(move_incident(tx, old, stream_id, row, err));
 	return store_put_incident(tx, row, &news, err);
 }
 

@@ -219,14 +219,15 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 static enum status sweep_series(struct store_tx *tx, const struct dead_series *dead, size_t *left, struct error *err)
 {
 	static const char *const sweeps[] = {
+		/* the rows first: what has one is looked at, by those who build pyramids and those who check */
+		"DELETE FROM series WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM series WHERE job_id = ? AND"
+		" series_id BETWEEN ? AND ? LIMIT ?)",
 		"DELETE FROM pyramid_rows WHERE rowid IN (SELECT rowid FROM pyramid_rows WHERE job_id = ? AND series_id BETWEEN ?"
 		" AND ? LIMIT ?)",
 		"DELETE FROM pyramids WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM pyramids WHERE job_id = ? AND"
 		" series_id BETWEEN ? AND ? LIMIT ?)",
 		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ? AND series_id BETWEEN ? AND ?"
 		" LIMIT ?)",
-		"DELETE FROM series WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM series WHERE job_id = ? AND"
-		" series_id BETWEEN ? AND ? LIMIT ?)",
 		"DELETE FROM dead_series WHERE (job_id, first_id) IN (SELECT job_id, first_id FROM dead_series WHERE job_id = ?"
 		" AND first_id = ? AND last_id = ? LIMIT ?)",
 	};
