@@ -166,7 +166,7 @@ static enum status skip_plain(struct json_scan *s, struct error *err)
 enum status json_scan_skip(struct json_scan *s, struct error *err)
 {
 	unsigned outside = s->depth;
-	bool is_object[JSON_SCAN_DEPTH + 1], is_end = false;
+	bool is_object[JSON_SCAN_DEPTH + 1] = {false}, is_end = false;
 	struct ndjson_value key;
 
 	do {
