@@ -144,6 +144,45 @@ static uint64_t first_value(const struct field *field, size_t bytes)
 	return take_varint(&rest, &value) ? value : 0;
 }
 
+static bool is_number_type(uint64_t dtype)
+{
+	return dtype == DT_FLOAT || dtype == DT_DOUBLE || dtype == DT_INT32 || dtype == DT_INT64;
+}
+
+/* tensor_content: the bytes of one value of the tensor's type. */
+static bool raw_value(struct span bytes, uint64_t dtype, double *value)
+{
+	size_t size = dtype == DT_DOUBLE || dtype == DT_INT64 ? 8 : 4;
+
+	if (bytes.len != size)
+		return false;
+	uint64_t bits = little(bytes.ptr, size);
+	*value = dtype == DT_FLOAT    ? as_float(bits)
+		 : dtype == DT_DOUBLE ? as_double(bits)
+		 : dtype == DT_INT32  ? (double)(int32_t)bits
+				      : (double)(int64_t)bits;
+	return true;
+}
+
+/* float_val, double_val, int_val, int64_val; false: the field is none of these. */
+static bool typed_value(const struct field *field, double *value)
+{
+	switch (field->number) {
+	case 5:
+		*value = as_float(first_value(field, 4));
+		return true;
+	case 6:
+		*value = as_double(first_value(field, 8));
+		return true;
+	case 7:
+	case 10:
+		*value = (double)(int64_t)first_value(field, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool read_tensor(struct span tensor, double *value)
 {
 	struct field field;
@@ -151,32 +190,17 @@ static bool read_tensor(struct span tensor, double *value)
 	bool has_value = false;
 
 	while (next_field(&tensor, &field)) {
+		bool is_bytes = field.wire == WIRE_BYTES;
 		if (field.number == 1 && field.wire == WIRE_VARINT)
 			dtype = field.value;
-		else if (field.number == 2 && field.wire == WIRE_BYTES && !is_one_value(field.bytes))
+		else if (field.number == 2 && is_bytes && !is_one_value(field.bytes))
 			return false;
-		else if (field.number == 4 && field.wire == WIRE_BYTES) {
-			size_t bytes = dtype == DT_DOUBLE || dtype == DT_INT64 ? 8 : 4;
-			if (field.bytes.len != bytes)
-				continue;
-			uint64_t bits = little(field.bytes.ptr, bytes);
-			has_value = true;
-			*value = dtype == DT_FLOAT    ? as_float(bits)
-				 : dtype == DT_DOUBLE ? as_double(bits)
-				 : dtype == DT_INT32  ? (double)(int32_t)bits
-						      : (double)(int64_t)bits;
-		} else if (field.number == 5) {
-			has_value = true;
-			*value = as_float(first_value(&field, 4));
-		} else if (field.number == 6) {
-			has_value = true;
-			*value = as_double(first_value(&field, 8));
-		} else if (field.number == 7 || field.number == 10) {
-			has_value = true;
-			*value = (double)(int64_t)first_value(&field, 0);
-		}
+		else if (field.number == 4 && is_bytes)
+			has_value = raw_value(field.bytes, dtype, value) || has_value;
+		else
+			has_value = typed_value(&field, value) || has_value;
 	}
-	return has_value && (dtype == DT_FLOAT || dtype == DT_DOUBLE || dtype == DT_INT32 || dtype == DT_INT64);
+	return has_value && is_number_type(dtype);
 }
 
 static bool read_value(struct span message, struct tf_scalar *scalar)
