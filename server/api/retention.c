@@ -22,6 +22,7 @@ static void write_space(struct json_writer *w, const struct pipeline_figures *fi
 
 	json_put_i64(w, "log_bytes", (int64_t)limit);
 	json_put_i64(w, "used_bytes", (int64_t)used);
+	json_put_i64(w, "used_at_ms", atomic_load(&figures->used_at_ms));
 	json_put_i64(w, "disk_free_bytes", (int64_t)atomic_load(&figures->disk_free_bytes));
 	json_key(w, "forecast");
 	json_object(w);

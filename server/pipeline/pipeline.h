@@ -346,6 +346,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t expired_blocks; /* deleted by a limit */
 	atomic_uint_fast64_t log_bytes_limit; /* 0: none */
 	atomic_uint_fast64_t used_bytes; /* of the database's pages */
+	atomic_int_fast64_t used_at_ms; /* when that was looked at */
 	atomic_int_fast64_t growth_bytes_a_day; /* INT64_MIN: not known yet */
 	atomic_uint_fast64_t disk_free_bytes;
 	atomic_bool is_disk_low; /* ingest answers 503 */

@@ -1,5 +1,6 @@
 """Loki's push, as Promtail, Alloy, Vector and Fluent Bit send it: both forms, labels, times, the runtime's prefix, mistakes."""
 
+import concurrent.futures
 import gzip
 import itertools
 import json
@@ -281,9 +282,13 @@ def test_busy_is_429(make_server):
     server = make_server("--journal-bytes", "1MiB", "--seal-bytes", "1GiB", "--seal-age", "1h")
     times = itertools.count(T0)
 
-    def is_refused():
+    def body():
         chance = random.Random(next(times))
-        reply = push(server, ({"job": "j"}, [(next(times), chance.randbytes(100).hex()) for _ in range(5000)]))
-        return reply if reply.status != 204 else None
+        return snappy(loki_push(({"job": "j"}, [(next(times), chance.randbytes(100).hex()) for _ in range(5000)])))
+
+    def is_refused():  # all at once: the journal empties about as fast as one sender fills it
+        with concurrent.futures.ThreadPoolExecutor(8) as senders:
+            replies = list(senders.map(lambda one: server.post(PUSH, one, content_type=PROTOBUF), [body() for _ in range(8)]))
+        return next((reply for reply in replies if reply.status != 204), None)
     reply = wait_until(is_refused, what="a refusal")
     assert reply.status == 429 and int(reply.headers["Retry-After"]) >= 1 and "--journal-bytes" in reply.body

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path(os.environ.get("SM_BUILD_DIR", ROOT / "build/asan")).resolve()
 SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "AddressSanitizer:DEADLYSIGNAL")
 # A sanitizer makes everything slower, and two cores are shared: generous, because a test that passes never waits this long.
-PATIENCE_S = float(os.environ.get("SM_TEST_PATIENCE_S", "30"))
+PATIENCE_S = float(os.environ.get("SM_TEST_PATIENCE_S", "60"))
 
 _pause = threading.Event()
 
