@@ -465,3 +465,27 @@ TEST(real_logs_by_definitions)
 	check_log(stream_of("[{\"Name\":\"l\",\"Regex\":\"^Epoch (?<step>\\\\d+) \\\\| Loss: " NUMBER "\"}]"),
 		"sagemaker/karate_club_dgl.log", "l", 30, 0);
 }
+
+/* A client may say so many names that a stream has no room for another one; then another preset knows a line. */
+TEST(many_names_do_not_shut_out_the_preset_that_knows_the_log)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	AUTO_DONE(buf) line = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	feed(&s, "step 1 loss: 3.0");
+	CHECK_TEXT(preset_of(&s), "generic");
+	buf_append_text(&line, "step 2");
+	for (int i = 0; i < 5000; i++)
+		buf_printf(&line, " quux%d=1.5", i);
+	feed_at(&s, buf_span(&line), NO_TIME);
+	CHECK_INT(feed(&s, "0:\tlearn: 210.7406779\ttest: 210.5\ttotal: 1m 5.42s\tremaining: 8m 56s"), 3);
+	CHECK_TEXT(preset_of(&s), "catboost");
+
+	extractor_pack(s.extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(s.extractor);
+	s.extractor = NULL;
+	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));
+	CHECK_INT(feed(&s, "1:\tlearn: 209.7406779\ttest: 209.5\ttotal: 1m 6.42s\tremaining: 8m 55s"), 3);
+}
