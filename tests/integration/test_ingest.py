@@ -461,3 +461,20 @@ def test_many_streams_in_one_body(server):
     assert server.post("/api/v1/logs?job=j", rows, content_type="application/x-ndjson").body["accepted"] == 3000
     streams = server.get("/api/v1/jobs/j/streams").body["streams"]
     assert len(streams) == 300 and {stream["lines"] for stream in streams} == {10}
+
+
+# ---- lines of the past ----
+def test_lines_of_the_past_keep_the_time_of_the_line_before_them_over_bodies(server):
+    """A body without any time of its own goes on where the one before it ended, not when the file was written."""
+    url = f"{LOGS}&written_ms=1700000000000"
+    assert server.post(url, "2021-05-28 07:42:46 step 1\nTraceback\n").status == 200
+    assert server.post(url, "Killing subprocess 1\nKilling subprocess 2\n").status == 200
+    assert server.post(url, "behind it\n2021-05-28 07:42:50 step 2\nthe end\n").status == 200
+    assert [line["ts_ms"] for line in server.lines("j")] == [1622187766000] * 5 + [1622187770000] * 2
+
+
+def test_lines_of_the_past_without_any_time_have_that_of_their_file(server):
+    for text in ("one\n", "two\n"):
+        assert server.post(f"{LOGS}&written_ms=1700000000000", text).status == 200
+    assert server.post(f"{LOGS}&written_ms=1700000001000", "three\n").status == 200
+    assert [line["ts_ms"] for line in server.lines("j")] == [1700000000000] * 2 + [1700000001000]
