@@ -15,6 +15,7 @@ enum {
 	NAME_MAX_BYTES = 255,
 	PARTS_MAX = 4096,
 	ENDLESS_WAIT_MS = 50, /* a slice of an endless upload waits so long for more */
+	HELD_MAX_BYTES = 64 << 10, /* between feeds, while all uploads together hold too much */
 	BODY_WAIT_MS = 1000, /* of a body with a stated length: one slice, if it comes within a second */
 };
 
@@ -45,6 +46,13 @@ struct upload {
 	struct upload_result result;
 };
 
+static size_t held_bytes(const struct upload *upload)
+{
+	bool holds = upload->protocol->held_bytes && upload->parser;
+
+	return holds ? upload->protocol->held_bytes(upload->parser) : 0;
+}
+
 /* What the open slice holds now: an upload that feeds slowly must not be a place to keep memory. */
 static void note_open(struct upload *upload)
 {
@@ -53,8 +61,7 @@ static void note_open(struct upload *upload)
 		batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) + batch_points_bytes(batch)
 		      : 0;
 
-	if (upload->protocol->held_bytes && upload->parser)
-		bytes += upload->protocol->held_bytes(upload->parser);
+	bytes += held_bytes(upload);
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
 	upload->noted_bytes = bytes;
 }
@@ -323,10 +330,10 @@ static enum status move_on(struct upload *upload, bool *must_wait, struct error 
 	return OK;
 }
 
-/* A body that is taken as a whole cannot be handed over to make room. */
+/* Neither a body that is taken as a whole nor a line without its end can be handed over to make room. */
 static enum status check_room(const struct upload *upload, struct error *err)
 {
-	if (!upload->must_hurry || !upload->protocol->held_bytes)
+	if (!upload->must_hurry || held_bytes(upload) <= HELD_MAX_BYTES)
 		return OK;
 	error_set(err, ERR_BUSY,
 		"bodies that are still coming hold too much memory (--queue-bytes); send this one again");

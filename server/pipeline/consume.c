@@ -280,7 +280,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
-		struct extract_line input = {line.text, is_timed ? ts_ms : NO_TIME, number};
+		struct extract_line input = {
+			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
 		if (stream->settings)
 			TRY(consume_settings(stream, line.text, number, err));

@@ -66,6 +66,7 @@ struct stream_state {
 	uint64_t planned_line, planned_byte, planned_point;
 	struct stream_state *next_touched;
 	bool is_touched;
+	atomic_int_fast64_t past_ms; /* the last log time known of lines of the past, on disk; 0: none */
 
 	pthread_mutex_t mutex;
 	/* lock */

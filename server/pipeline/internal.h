@@ -143,7 +143,7 @@ enum status definitions_put_default(
 
 /* ---- past.c: any thread that brings a batch ---- */
 /* Where batch.written_ms says that it is of the past: a line without a time has that of the line before it. */
-void past_fill_times(struct batch *batch);
+void past_fill_times(struct pipeline *pipeline, struct batch *batch);
 
 /* ---- pack.c: any thread that brings a batch ---- */
 enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err) MUST_CHECK;

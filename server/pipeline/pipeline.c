@@ -224,7 +224,7 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 			(unsigned long long)debt);
 		return refuse(pipeline, DEBT_RETRY_S, err);
 	}
-	past_fill_times(batch);
+	past_fill_times(pipeline, batch);
 	TRY(pack_batch(pipeline, batch, err));
 	struct ingest *ingest = mem_zeroed(sizeof *ingest);
 	if (!ingest)

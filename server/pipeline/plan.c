@@ -361,6 +361,8 @@ static void publish_range(const struct plan_slice *slice)
 	stream->committed_byte += slice->sent_bytes;
 	stream->committed_point += slice->range.point_count;
 	stream->last_arrival_ms = slice->range.arrival_ms;
+	if (slice->batch->written_ms)
+		atomic_store(&stream->past_ms, slice->batch->parts[slice->part].past_ms);
 	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);
 	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);
