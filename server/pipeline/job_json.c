@@ -68,6 +68,26 @@ static enum status write_figures(struct store_reader *reader, struct arena *aren
 	return OK;
 }
 
+/* What SageMaker billed is in the document, by EventBridge or the log; else it follows from the times. */
+static enum status write_seconds(const struct job_row *row, struct json_writer *w, struct error *err)
+{
+	static const char *const names[] = {"TrainingTimeInSeconds", "BillableTimeInSeconds"};
+	bool has_ended = row->started_ms && row->ended_ms >= row->started_ms;
+	AUTO(json) document = NULL;
+
+	if (span_find(row->document, SPAN("TimeInSeconds\"")) >= 0)
+		TRY(json_parse(&document, row->document, err));
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		int64_t seconds = has_ended ? (row->ended_ms - row->started_ms) / 1000 : -1;
+		double stated;
+		if (document && json_number_of(json_get(document, names[i]), &stated) && stated >= 0 && stated < 1e15)
+			seconds = (int64_t)stated;
+		if (seconds >= 0)
+			json_put_i64(w, names[i], seconds);
+	}
+	return OK;
+}
+
 enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err)
 {
@@ -80,10 +100,7 @@ enum status pipeline_write_derived(struct store_reader *reader, struct arena *ar
 	put_time(w, "TrainingStartTime", row->started_ms);
 	put_time(w, "TrainingEndTime", row->ended_ms);
 	put_time(w, "LastModifiedTime", row->modified_ms);
-	if (row->started_ms && row->ended_ms >= row->started_ms) {
-		json_put_i64(w, "TrainingTimeInSeconds", (row->ended_ms - row->started_ms) / 1000);
-		json_put_i64(w, "BillableTimeInSeconds", (row->ended_ms - row->started_ms) / 1000);
-	}
+	TRY(write_seconds(row, w, err));
 	if (row->team.len)
 		json_put_span(w, "team", row->team);
 	return write_figures(reader, arena, row, w, err);

@@ -99,6 +99,14 @@ struct job_transition {
 /* ERR_CONFLICT when the job has one of the statuses that `unless` names. */
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
 	const struct job_transition *transition, struct error *err) MUST_CHECK;
+/*
+ * What EventBridge says of a training job: `detail` is its document with its status. The job is made if it is not there; what
+ * is newer changes its document, and all of it its history, where the same told twice and the older after the newer change
+ * nothing. ERR_SEMANTIC with the field in `detail`.
+ */
+enum event_result { EVENT_ACCEPTED, EVENT_DUPLICATE };
+enum status pipeline_take_event(struct pipeline *pipeline, const struct json *detail, struct span team, int64_t sent_ms,
+	enum event_result *result, struct error *err) MUST_CHECK;
 /* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */
 enum status pipeline_delete_job(
 	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
