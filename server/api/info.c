@@ -80,6 +80,7 @@ enum status api_info(void *context, void *worker, const struct http_request *req
 	json_key(&w, "limits");
 	json_object(&w);
 	json_put_i64(&w, "max_line_bytes", (int64_t)api->options.max_line_bytes);
+	json_put_i64(&w, "silent_after_ms", api->options.silent_ms);
 	json_put_i64(&w, "slice_bytes", (int64_t)api->options.slice_bytes);
 	json_object_end(&w);
 	json_object_end(&w);

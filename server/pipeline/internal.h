@@ -77,6 +77,7 @@ struct pipeline {
 	struct directory *directory;
 	struct definition_set *presets;
 	struct devices *devices;
+	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */

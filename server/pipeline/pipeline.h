@@ -38,6 +38,7 @@ struct pipeline_options {
 	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
 	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */
 	int64_t delivery_age_ms; /* settled deliveries go after it; 0: they stay */
+	int64_t silent_ms; /* who was not heard of for longer is silent */
 	size_t max_jobs; /* in RAM: being written, or not sealed yet */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
@@ -313,12 +314,16 @@ enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader 
 	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
 void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
 
+/* heard_ms, when it has been too long ago for a job that runs, else 0: heard of so and so long, not more. While the server was
+ * down nobody could be heard. */
+int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms);
+
 /* A row of the jobs list, as the API and the live events show it. */
-enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err) MUST_CHECK;
+enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 /* Into an object that is open: the derived fields alone. */
-enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err) MUST_CHECK;
+enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /*
  * Tries an array of metric definitions on lines and writes one object: {"lines":[{"index","text","captures":[…]}],"definitions":
