@@ -11,6 +11,8 @@
 
 struct upload;
 
+enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
+
 struct api {
 	struct api_options options;
 	const struct http_server *_Atomic server; /* workers run before it is known */
@@ -25,6 +27,7 @@ struct api {
 	struct ingest_labels *labels;
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
+	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
 };
 
 /* A worker's own things. */
@@ -42,6 +45,7 @@ http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
+http_handler api_events_take;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;

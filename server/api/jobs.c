@@ -14,7 +14,8 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	json_key(&w, "jobs");
 	json_array(&w);
 	for (size_t i = 0; i < result.count; i++)
-		TRY(pipeline_write_job_row(worker->reader, arena, &result.rows[i], &w, err));
+		TRY(pipeline_write_job_row(
+			worker->api->options.pipeline, worker->reader, arena, &result.rows[i], &w, err));
 	json_array_end(&w);
 	if (result.next_cursor.len)
 		json_put_span(&w, "next_cursor", result.next_cursor);
@@ -70,8 +71,8 @@ static bool is_derived(struct span key)
 	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
 		"CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime",
 		"SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds", "team", "streams",
-		"lines", "last_line_ms", "open_incidents", "metrics", "attempts", "HyperParametersFromLog",
-		"total_steps", "total_steps_from", "eta_ms"};
+		"lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "open_incidents", "metrics", "attempts",
+		"HyperParametersFromLog", "total_steps", "total_steps_from", "eta_ms"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
@@ -141,7 +142,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	for (size_t i = 0; i < view.stream_count; i++)
 		attempts = view.streams[i].attempt > attempts ? view.streams[i].attempt : attempts;
 	json_object(&w);
-	TRY(pipeline_write_derived(own->reader, arena, &view.row, &w, err));
+	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, &w, err));
 	TRY(write_transitions(own, arena, view.row.job_id, &w, err));
 	json_put_i64(&w, "attempts", attempts);
 	TRY(write_document(own->reader, arena, &view.row, &w, err));

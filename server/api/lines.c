@@ -38,6 +38,8 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		put_ms(&w, "first_ms", stream->first_ms);
 		put_ms(&w, "last_ms", stream->last_ms);
 		put_ms(&w, "last_seen_ms", stream->last_arrival_ms);
+		put_ms(&w, "silent_since_ms",
+			pipeline_silent_since(api->options.pipeline, &view.row, stream->last_arrival_ms));
 		json_put_i64(&w, "attempt", stream->attempt);
 		if (span_equal(stream->name, rank_0.stream)) {
 			json_put_text(&w, "role", "rank 0");

@@ -53,6 +53,14 @@ static const struct option_spec options[] = {
 		.max = 600000,
 		.help = "How long a stop may take."},
 
+	{.name = "silent-after",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "10m",
+		.min = 1000,
+		.max = 366LL * 86400000,
+		.help = "A running job or stream of which nothing came for so long is silent."},
+
 	{.name = "io-threads",
 		.kind = OPTION_I64,
 		.value_name = "N",

@@ -77,6 +77,7 @@ struct pipeline {
 	struct directory *directory;
 	struct definition_set *presets;
 	struct devices *devices;
+	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */
@@ -140,6 +141,9 @@ enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *
 /* ---- definitions.c: writer: a job without any of its own gets the server's ---- */
 enum status definitions_put_default(
 	struct store_tx *tx, int64_t job_id, uint32_t generation, struct error *err) MUST_CHECK;
+
+/* ---- job.c: secrets in a section of a document that is the caller's to change ---- */
+enum status job_mask_secrets(const struct json *document, const char *section, struct error *err) MUST_CHECK;
 
 /* ---- past.c: any thread that brings a batch ---- */
 /* Where batch.written_ms says that it is of the past: a line without a time has that of the line before it. */

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "pipeline/history.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static enum status mask(const struct json *entry, struct error *err)
 	return json_replace_string(entry, masked) ? OK : out_of_memory(err);
 }
 
-static enum status mask_section(const struct json *document, const char *name, struct error *err)
+enum status job_mask_secrets(const struct json *document, const char *name, struct error *err)
 {
 	const struct json *section = json_get(document, name);
 
@@ -151,7 +152,9 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	TRY(store_put_job(tx, &row, err));
 	if (is_new)
 		TRY(store_add_transition(tx, row.job_id,
-			&(struct transition_row){SPAN("Starting"), SPAN("created"), creation->now_ms, 0}, err));
+			&(struct transition_row){
+				SPAN("Starting"), SPAN("created"), creation->now_ms, 0, SOURCE_ASSUMED},
+			err));
 	if (creation->definitions.len)
 		TRY(store_put_definitions(tx, row.job_id, row.generation, creation->definitions, err));
 	else if (is_new)
@@ -193,8 +196,8 @@ enum status pipeline_create_job(
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
-	TRY(mask_section(copy, "Environment", err));
-	TRY(mask_section(copy, "HyperParameters", err));
+	TRY(job_mask_secrets(copy, "Environment", err));
+	TRY(job_mask_secrets(copy, "HyperParameters", err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
 	struct creation creation = {.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms};
@@ -211,41 +214,6 @@ enum status pipeline_create_job(
 }
 
 /* ---- transitions ---- */
-
-struct phase {
-	const char *secondary;
-	const char *status; /* SageMaker's TrainingJobStatus that goes with it */
-	bool is_final;
-};
-
-/* https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SecondaryStatusTransition.html */
-static const struct phase phases[] = {
-	{"Starting", "InProgress", false},
-	{"Pending", "InProgress", false},
-	{"LaunchingMLInstances", "InProgress", false},
-	{"PreparingTrainingStack", "InProgress", false},
-	{"Downloading", "InProgress", false},
-	{"DownloadingTrainingImage", "InProgress", false},
-	{"Training", "InProgress", false},
-	{"Restarting", "InProgress", false},
-	{"Updating", "InProgress", false},
-	{"Uploading", "InProgress", false},
-	{"Interrupted", "InProgress", false},
-	{"Stopping", "Stopping", false},
-	{"Stopped", "Stopped", true},
-	{"MaxRuntimeExceeded", "Stopped", true},
-	{"MaxWaitTimeExceeded", "Stopped", true},
-	{"Completed", "Completed", true},
-	{"Failed", "Failed", true},
-};
-
-static const struct phase *find_phase(struct span secondary)
-{
-	for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-		if (span_equal(span_from(phases[i].secondary), secondary))
-			return &phases[i];
-	return NULL;
-}
 
 struct change {
 	struct pipeline *pipeline;
@@ -299,8 +267,11 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;
 	change->job_id = row.job_id;
 	TRY(store_put_job(tx, &row, err));
+	TRY(history_forget_log_end(tx, arena, row.job_id, err));
 	return store_add_transition(tx, row.job_id,
-		&(struct transition_row){transition->secondary, transition->message, transition->time_ms, 0}, err);
+		&(struct transition_row){
+			transition->secondary, transition->message, transition->time_ms, 0, SOURCE_STATED},
+		err);
 }
 
 static void apply_transition(void *context)
@@ -318,7 +289,7 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 	struct change change = {
 		.pipeline = pipeline, .job = job, .team = team, .transition = transition, .now_ms = clock_wall_ms()};
 
-	change.phase = find_phase(transition->secondary);
+	change.phase = phase_find(transition->secondary);
 	if (!change.phase)
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",

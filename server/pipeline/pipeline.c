@@ -100,6 +100,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	if (!pipeline)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	pipeline->options = *options;
+	pipeline->started_ms = clock_wall_ms();
 	TRY(make(pipeline, err));
 	TRY(recover_journal(pipeline, err));
 	TRY(start_threads(pipeline, err));

@@ -56,7 +56,8 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 	TRY(store_put_job(tx, &row, err));
 	TRY(definitions_put_default(tx, row.job_id, row.generation, err));
 	TRY(store_add_transition(tx, row.job_id,
-		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0}, err));
+		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0, SOURCE_ASSUMED},
+		err));
 	*out = job_state_new(&row);
 	return *out ? OK : out_of_memory(err);
 }

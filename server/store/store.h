@@ -94,15 +94,26 @@ enum status store_sweep_dead(
 	struct store_tx *tx, int64_t now_ms, size_t limit, bool *has_more, struct error *err) MUST_CHECK;
 enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err) MUST_CHECK;
 
+/* Who said it; whom to trust: pipeline/history.h. The numbers are in the database. */
+enum transition_source { SOURCE_STATED, SOURCE_ASSUMED, SOURCE_LOG };
 struct transition_row {
 	struct span status; /* SageMaker's SecondaryStatus */
 	struct span message;
 	int64_t start_ms;
 	int64_t end_ms; /* 0: the present one */
+	enum transition_source source;
 };
 /* Ends the newest transition at start_ms and appends this one. The same status again updates its message. */
 enum status store_add_transition(
 	struct store_tx *tx, int64_t job_id, const struct transition_row *row, struct error *err) MUST_CHECK;
+/* These, and no others. */
+enum status store_put_transitions(struct store_tx *tx, int64_t job_id, const struct transition_row *rows, size_t count,
+	struct error *err) MUST_CHECK;
+/* How new the newest EventBridge event was by which the job's document was changed; 0: there was none. */
+enum status store_put_newest_event(
+	struct store_tx *tx, int64_t job_id, int64_t newest_ms, struct error *err) MUST_CHECK;
+enum status store_read_newest_event(
+	struct store_reader *reader, int64_t job_id, int64_t *newest_ms, struct error *err) MUST_CHECK;
 enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct transition_row **out, size_t *count, struct error *err) MUST_CHECK;
 
@@ -197,7 +208,8 @@ struct summary_row {
 struct job_counts {
 	uint64_t streams;
 	uint64_t lines;
-	int64_t last_line_ms;
+	int64_t last_line_ms; /* log time */
+	int64_t last_heard_ms; /* time of arrival */
 };
 enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struct job_counts *counts,
 	const struct summary_row *rows, size_t count, struct error *err) MUST_CHECK;

@@ -161,6 +161,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM job_counts WHERE job_id = ?",
 		"DELETE FROM definitions WHERE job_id = ?",
 		"DELETE FROM transitions WHERE job_id = ?",
+		"DELETE FROM job_events WHERE job_id = ?",
 		"DELETE FROM attributes WHERE job_id = ?",
 		"DELETE FROM job_settings WHERE job_id = ?",
 		"DELETE FROM job_progress WHERE job_id = ?",
