@@ -30,6 +30,9 @@ struct api_options {
 	int64_t silent_ms; /* as the pipeline's */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
+	int64_t lease_ms; /* of a session */
+	size_t max_sessions;
+	size_t max_commands; /* of one job */
 	int64_t search_ms; /* a search of logs ends then, with what it has */
 	size_t max_reply_bytes; /* of a page of lines */
 	/* A changed webhook may make deliveries due. */

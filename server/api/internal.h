@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 struct upload;
+struct session_table;
 
 enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
 
@@ -24,6 +25,7 @@ struct api {
 	size_t token_count;
 	pthread_mutex_t uploads_mutex;
 	struct upload *uploads;
+	struct session_table *sessions;
 	struct ingest_labels *labels;
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
@@ -53,6 +55,7 @@ http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
 http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
+http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_assets;
 http_handler api_loki_ready;
 extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,

@@ -5,6 +5,7 @@
  * One upload has one slice at the writer at most. The publisher's tick hands over what has waited long enough, so that
  * the last lines of a quiet endless upload are seen at once.
  */
+#include "api/session_table.h"
 #include "api/upload.h"
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
@@ -35,6 +36,7 @@ struct upload {
 	int64_t offset; /* of the next slice, -1: none was given */
 	int64_t written_ms; /* 0: not given */
 	struct principal principal;
+	char session[SESSION_ID_MAX_BYTES + 1], source[NAME_MAX_BYTES + 1];
 	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
 	bool is_in_flight;
 	bool is_waiting; /* the connection is suspended for us */
@@ -163,6 +165,16 @@ static void count_parsed(struct upload *upload, const struct batch *batch)
 	result->no_job += batch->no_job;
 }
 
+/* An endless body holds its lease by what it sends; that it was lost is told at the next request. */
+static void renew_session(const struct upload *upload)
+{
+	struct error ignored;
+
+	if (upload->session[0] && session_renew(upload->api->sessions, span_from(upload->session), SPAN(""), SPAN(""),
+					  SPAN(""), NULL, &ignored) != OK)
+		return;
+}
+
 /* With the mutex held and nothing in flight. A busy writer is an error for a first slice (the sender comes back) and a
  * pause for a later one (it cannot: there would be no telling what was taken). */
 static enum status submit(struct upload *upload, struct error *err)
@@ -172,6 +184,7 @@ static enum status submit(struct upload *upload, struct error *err)
 	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
 	batch->offset = upload->offset;
+	renew_session(upload);
 	batch->written_ms = upload->written_ms;
 	upload->refs++;
 	upload->is_in_flight = true;
@@ -203,9 +216,11 @@ static enum status open_batch(struct upload *upload, struct error *err)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	batch->host = arena_copy(batch->arena, span_from(upload->host));
 	batch->team = arena_copy(batch->arena, span_from(upload->principal.team));
+	batch->source = arena_copy(batch->arena, span_from(upload->source));
 	upload->batch = batch;
 	upload->batch_since_ms = clock_mono_ms();
-	return batch->host.ptr && batch->team.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return batch->host.ptr && batch->team.ptr && batch->source.ptr ? OK
+								       : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* ---- begin ---- */
@@ -218,6 +233,19 @@ static enum status take_name(
 	if (!http_request_query(request, name, &value))
 		return OK;
 	TRY(ingest_check_name(name, value, NAME_MAX_BYTES, err));
+	memcpy(out, value.ptr, value.len);
+	out[value.len] = 0;
+	return OK;
+}
+
+static enum status take_session(
+	const struct http_request *request, char out[SESSION_ID_MAX_BYTES + 1], struct error *err)
+{
+	struct span value;
+
+	if (!http_request_query(request, "session", &value))
+		return OK;
+	TRY(ingest_check_name("session", value, SESSION_ID_MAX_BYTES, err));
 	memcpy(out, value.ptr, value.len);
 	out[value.len] = 0;
 	return OK;
@@ -241,7 +269,16 @@ static enum status check_parameters(const struct upload *upload, struct error *e
 	if (upload->offset >= 0 && (!upload->job[0] || !upload->stream[0]))
 		return error_set_field(
 			err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
-	return OK;
+	if (upload->source[0] && upload->offset < 0)
+		return error_set_field(
+			err, ERR_INVALID, "source", "a source is what offset= counts the bytes of: give that, too");
+	if (!upload->session[0])
+		return OK;
+	if (!upload->job[0] || !upload->stream[0])
+		return error_set_field(
+			err, ERR_INVALID, "session", "a session is of one stream: give job= and stream= too");
+	return session_renew(upload->api->sessions, span_from(upload->session), span_from(upload->job),
+		span_from(upload->stream), span_from(upload->principal.team), NULL, err);
 }
 
 /* The router has refused the parameters that are not this door's. */
@@ -253,6 +290,8 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	TRY(take_name(request, "job", upload->job, err));
 	TRY(take_name(request, "stream", upload->stream, err));
 	TRY(take_name(request, "host", upload->host, err));
+	TRY(take_name(request, "source", upload->source, err));
+	TRY(take_session(request, upload->session, err));
 	TRY(http_query_i64(request, "offset", 0, INT64_MAX / 2, &offset, err));
 	TRY(http_query_i64(
 		request, "written_ms", 0, http_request_arrival_ms(request) + DAY_MS, &upload->written_ms, err));
@@ -412,6 +451,7 @@ enum status upload_finish(void *context, struct http_response *response, bool *m
 		return status;
 	}
 	upload->result.status = failure.status = status;
+	upload->result.session = upload->session;
 	upload->result.warning = upload->protocol->warning(upload->parser);
 	upload->door->reply(upload->api, upload->protocol, &upload->result, &failure, response);
 	end(upload);

@@ -158,6 +158,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_jobs = bytes(o, "max-jobs"),
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),
+		.max_sources_a_stream = bytes(o, "max-sources"),
 		.deliveries_due = deliveries_due,
 		.tick = tick,
 		.context = app,
@@ -190,6 +191,9 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.search_ms = options_i64(o, "search-ms"),
+		.lease_ms = options_i64(o, "lease"),
+		.max_sessions = bytes(o, "max-sessions"),
+		.max_commands = bytes(o, "max-commands"),
 		.max_reply_bytes = (size_t)options_i64(o, "max-reply-bytes"),
 		.deliveries_due = deliveries_due,
 		.context = app};

@@ -13,6 +13,7 @@
 #include "store/block.h"
 #include "store/chunk.h"
 #include "store/journal_record.h"
+#include "store/sessions.h"
 
 enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4 };
 /*
@@ -113,6 +114,7 @@ struct ingest {
 	void (*done)(void *context, const struct ingest_result *result);
 	void *context;
 	struct ingest_result result;
+	struct source_row source; /* writer; job_id 0: the stream's own count */
 };
 
 /* ---- resolve.c: writer and start-up: states by name, made or loaded on demand ---- */
@@ -120,6 +122,9 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err) MUST_CHECK;
 enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, bool *is_new, struct error *err) MUST_CHECK;
+/* A stream that the job does not have yet; ERR_TOO_LARGE beyond --max-streams. */
+enum status put_new_stream(struct pipeline *pipeline, struct store_tx *tx, struct span job, struct stream_row *row,
+	struct error *err) MUST_CHECK;
 /* ERR_FORBIDDEN, with the owner's name: a token of a team writes that team's jobs alone. */
 enum status check_team(struct span owner, struct span job, struct span team, struct error *err) MUST_CHECK;
 /* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */

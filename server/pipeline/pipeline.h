@@ -42,6 +42,7 @@ struct pipeline_options {
 	size_t max_jobs; /* in RAM: being written, or not sealed yet */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
+	size_t max_sources_a_stream;
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);
 	/* Each 50 ms, on the publisher's thread; may be NULL. */

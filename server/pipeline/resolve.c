@@ -129,24 +129,30 @@ static enum status load_stream(
 	return OK;
 }
 
+enum status put_new_stream(
+	struct pipeline *pipeline, struct store_tx *tx, struct span job, struct stream_row *row, struct error *err)
+{
+	/* only the store knows how many there are: one too many is taken back, or the next try would find it there */
+	TRY(store_tx_savepoint(tx, err));
+	enum status status = store_put_stream(tx, row, err);
+	if (status == OK && row->stream_id > pipeline->options.max_streams_a_job)
+		status = error_set_field(err, ERR_TOO_LARGE, "stream",
+			"job '%.*s' has %zu streams already (--max-streams)", SPAN_ARGS(job),
+			pipeline->options.max_streams_a_job);
+	if (status != OK) {
+		store_tx_undo(tx);
+		return status;
+	}
+	return store_tx_release(tx, err);
+}
+
 static enum status make_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, struct error *err)
 {
 	struct stream_row row = {
 		.job_id = job->job_id, .name = name, .host = host, .created_ms = now_ms, .state = SPAN("")};
 
-	/* only the store knows how many there are: one too many is taken back, or the next try would find it there */
-	TRY(store_tx_savepoint(tx, err));
-	enum status status = store_put_stream(tx, &row, err);
-	if (status == OK && row.stream_id > pipeline->options.max_streams_a_job)
-		status = error_set_field(err, ERR_TOO_LARGE, "stream",
-			"job '%s' has %zu streams already (--max-streams)", job->name,
-			pipeline->options.max_streams_a_job);
-	if (status != OK) {
-		store_tx_undo(tx);
-		return status;
-	}
-	TRY(store_tx_release(tx, err));
+	TRY(put_new_stream(pipeline, tx, span_from(job->name), &row, err));
 	*out = stream_state_new(job, row.stream_id, name, host);
 	return *out ? OK : out_of_memory(err);
 }

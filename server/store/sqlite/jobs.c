@@ -169,6 +169,8 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM expired_text WHERE job_id = ?",
 		"DELETE FROM backfills WHERE job_id = ?",
 		"DELETE FROM dead_series WHERE job_id = ?",
+		"DELETE FROM commands WHERE job_id = ?",
+		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
 
@@ -208,6 +210,9 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		SWEEP("series", "series_id"),
 		"DELETE FROM backfill_streams WHERE rowid IN (SELECT rowid FROM backfill_streams WHERE job_id = ?1 LIMIT ?2)",
 		SWEEP("pushes", "stream_id, hash_low, hash_high"),
+		SWEEP("sources", "stream_id, source"),
+		SWEEP("exits", "stream_id"),
+		SWEEP("command_acks", "command_id, stream"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "store/sessions.h"
 
 #include "store/fold.h"
 
@@ -299,6 +300,16 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_add_settings(h->tx, job, &(struct setting_row){SPAN("lr"), SPAN("1"), 1, 0, SPAN("")}, 1, &err));
 	CHECK_OK(store_put_push(h->tx, &(struct push_row){.job_id = job}, &err));
 	CHECK_OK(store_put_progress(h->tx, job, &(struct job_progress){7, SPAN("max_steps"), 9}, &err));
+	CHECK_OK(store_put_source(
+		h->tx, &(struct source_row){.job_id = job, .stream_id = stream, .source = SPAN("a")}, &err));
+	CHECK_OK(store_put_exit(
+		h->tx, &(struct exit_row){.job_id = job, .stream_id = stream, .reason = SPAN("")}, &err));
+	CHECK_OK(store_add_command(
+		h->tx, &(struct command_row){.job_id = job, .command = SPAN("stop"), .stream = SPAN("")}, &err));
+	CHECK_OK(store_put_command_ack(h->tx,
+		&(struct command_ack_row){
+			.job_id = job, .command_id = 1, .stream = SPAN("algo-1"), .result = SPAN("done")},
+		&err));
 	expire_a_line(h, job, stream);
 }
 
@@ -346,7 +357,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 24);
+	CHECK_INT(checked, 28);
 	statement_done(&s);
 	harness_done(&h);
 }
