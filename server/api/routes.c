@@ -128,6 +128,9 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/webhooks/{id}/deliveries/{n}/retry", SCOPE_ADMIN, ROUTE_WORKER,
 		.handler = api_delivery_retry, .query = "", .max_body_bytes = SMALL_BYTES, .summary = "Send once more"},
 
+	{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
+		.summary =
+			"Clients to download: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, SHA256SUMS"},
 	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*",
 		.summary = "The page"},
 };

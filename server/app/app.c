@@ -18,6 +18,7 @@
 
 extern const struct embedded_file embedded_data[];
 extern const struct embedded_file embedded_web[];
+extern const struct embedded_file embedded_downloads[];
 
 enum { HEARTBEAT_MS = 15000 };
 
@@ -176,6 +177,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.hub = app->hub,
 		.filters = app->filters,
 		.assets = app->assets,
+		.downloads = embedded_downloads,
 		.seal_key = app->seal_key,
 		.is_open = options_flag(o, "insecure"),
 		.is_tls = options_text(o, "tls-cert") != NULL,

@@ -1,201 +1,39 @@
-#include "base/json_read.h"
+#include "base/json_node.h"
 #include "base/json_write.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
-
-/* A `struct json` is a cJSON; the name keeps its header out of everybody else's sight. */
 
 static const double largest_exact = 9007199254740992.0; /* 2^53: beyond it neighbours read as the same double */
 
-/* cJSON knows one set of allocation functions for the process; they are put in place once and never changed. */
-static struct {
-	pthread_once_t once;
-} state = {PTHREAD_ONCE_INIT};
-
-/* cJSON says only "failed": whether memory was the cause is noted here, by and for the thread that parses. */
-static _Thread_local struct {
-	bool is_out_of_memory;
-} thread_state;
-
-static void *allocate(size_t bytes)
+static void free_node(struct json *node)
 {
-	void *block = mem_alloc(bytes);
-
-	thread_state.is_out_of_memory |= !block;
-	return block;
-}
-
-static void install_hooks(void)
-{
-	cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = mem_free});
-}
-
-static const cJSON *tree(const struct json *node)
-{
-	return (const cJSON *)node;
-}
-
-static cJSON *tree_to_change(struct json *node)
-{
-	return (cJSON *)node;
-}
-
-static const struct json *node_of(const cJSON *item)
-{
-	return (const struct json *)item;
-}
-
-/* Where the end of a text lies in the document that it begins. */
-struct place {
-	int depth;
-	bool is_in_string;
-	bool is_in_object;
-};
-
-static struct place place_of(struct span text)
-{
-	bool is_object[CJSON_NESTING_LIMIT] = {false};
-	struct place place = {0};
-
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.ptr[i];
-		if (c == '"')
-			place.is_in_string = !place.is_in_string;
-		else if (c == '\\' && place.is_in_string)
-			i++;
-		else if (!place.is_in_string && (c == '[' || c == '{') && place.depth < CJSON_NESTING_LIMIT)
-			is_object[place.depth++] = c == '{';
-		else if (!place.is_in_string && (c == ']' || c == '}') && place.depth > 0)
-			place.depth--;
-	}
-	place.is_in_object = place.depth > 0 && is_object[place.depth - 1];
-	return place;
-}
-
-/* cJSON stands behind the character where it wanted a key and found something else. */
-static bool is_bad_key(struct span text, size_t at)
-{
-	if (at == 0 || strchr("\" ,{:", text.ptr[at - 1]))
-		return false;
-	struct span before = span_trim(span_of(text.ptr, at - 1));
-	bool is_first = span_ends_with(before, SPAN("{")) && text.ptr[at - 1] != '}';
-	return (is_first || span_ends_with(before, SPAN(","))) && place_of(before).is_in_object;
-}
-
-static enum status place_error(struct error *err, struct span text, size_t at, const char *what)
-{
-	int64_t line = 1;
-	size_t line_start = 0;
-
-	for (size_t i = 0; i < at; i++)
-		if (text.ptr[i] == '\n') {
-			line++;
-			line_start = i + 1;
-		}
-	int64_t column = (int64_t)(at - line_start) + 1;
-	error_set(err, ERR_INVALID, "line %lld, column %lld: %s", (long long)line, (long long)column, what);
-	if (err) {
-		err->line = line;
-		err->column = column;
-	}
-	return ERR_INVALID;
-}
-
-/* cJSON keeps strings as C strings: a NUL in one would cut it off without a word. Returns its place, or -1. */
-static ptrdiff_t find_nul(struct span text)
-{
-	bool is_in_string = false;
-
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.ptr[i];
-		if (c == 0)
-			return (ptrdiff_t)i;
-		if (c == '"')
-			is_in_string = !is_in_string;
-		if (c != '\\' || !is_in_string)
-			continue;
-		if (span_starts_with(span_skip(text, i), SPAN("\\u0000")))
-			return (ptrdiff_t)i;
-		i++;
-	}
-	return -1;
-}
-
-static enum status explain(struct span text, size_t at, struct error *err)
-{
-	char what[48] = "the text ends in the middle of a value";
-
-	if (thread_state.is_out_of_memory)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	if (span_trim(text).len == 0)
-		return place_error(err, text, text.len, "there is no JSON value, the text is empty");
-	if (is_bad_key(text, at))
-		at--;
-	struct place place = place_of(span_of(text.ptr, at));
-	unsigned char c = at < text.len ? (unsigned char)text.ptr[at] : 0;
-	if ((c == '[' || c == '{') && place.depth == CJSON_NESTING_LIMIT)
-		return place_error(err, text, at, "nested too deeply, more than 1000 levels");
-	if (place.is_in_string)
-		return place_error(err, text, at, c == '\\' ? "not a valid escape" : "this string does not end");
-	if (c > ' ' && c < 0x7f)
-		snprintf(what, sizeof what, "'%c' is not valid JSON here", c);
-	else if (at < text.len)
-		snprintf(what, sizeof what, "byte 0x%02x is not valid JSON here", c);
-	return place_error(err, text, at, what);
-}
-
-enum status json_parse(struct json **out, struct span text, struct error *err)
-{
-	pthread_once(&state.once, install_hooks);
-	thread_state.is_out_of_memory = false;
-	ptrdiff_t nul = find_nul(text);
-	if (nul >= 0)
-		return place_error(err, text, (size_t)nul, "a NUL character is not accepted");
-	/* The NUL counts as input, so that an early end is found there; cJSON 1.7 looks one byte further in places. */
-	AUTO_MEM char *copy = mem_alloc(text.len + 2);
-	if (!copy)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	if (text.len)
-		memcpy(copy, text.ptr, text.len);
-	memset(copy + text.len, 0, 2);
-	const char *end = copy;
-	cJSON *item = cJSON_ParseWithLengthOpts(copy, text.len + 1, &end, 1);
-	if (!item)
-		return explain(span_of(copy, text.len), (size_t)(end - copy), err);
-	*out = (struct json *)item;
-	return OK;
+	json_free(node->child);
+	mem_free((void *)(uintptr_t)node->key.ptr);
+	if (node->kind == JSON_STRING)
+		mem_free((void *)(uintptr_t)node->text.ptr);
+	mem_free(node);
 }
 
 void json_free(struct json *document)
 {
-	cJSON_Delete(tree_to_change(document));
+	for (struct json *next; document; document = next) {
+		next = document->next;
+		free_node(document);
+	}
 }
 
 enum json_kind json_kind(const struct json *node)
 {
-	const cJSON *item = tree(node);
-
-	if (cJSON_IsBool(item))
-		return JSON_BOOL;
-	if (cJSON_IsNumber(item))
-		return JSON_NUMBER;
-	if (cJSON_IsString(item))
-		return JSON_STRING;
-	if (cJSON_IsArray(item))
-		return JSON_ARRAY;
-	return cJSON_IsObject(item) ? JSON_OBJECT : JSON_NULL;
+	return node->kind;
 }
 
 static const struct json *find(const struct json *object, struct span key)
 {
-	if (!object || json_kind(object) != JSON_OBJECT)
+	if (!object || object->kind != JSON_OBJECT)
 		return NULL;
-	for (const cJSON *item = tree(object)->child; item; item = item->next)
-		if (span_equal(span_from(item->string), key))
-			return node_of(item);
+	for (const struct json *item = object->child; item; item = item->next)
+		if (span_equal(item->key, key))
+			return item;
 	return NULL;
 }
 
@@ -215,19 +53,17 @@ const struct json *json_get_path(const struct json *object, const char *dotted)
 
 const struct json *json_first(const struct json *node)
 {
-	return node ? node_of(tree(node)->child) : NULL;
+	return node ? node->child : NULL;
 }
 
 const struct json *json_next(const struct json *node)
 {
-	return node_of(tree(node)->next);
+	return node->next;
 }
 
 struct span json_key_of(const struct json *node)
 {
-	const char *key = tree(node)->string;
-
-	return span_from(key ? key : "");
+	return node->key.ptr ? node->key : SPAN("");
 }
 
 size_t json_count(const struct json *node)
@@ -241,20 +77,20 @@ size_t json_count(const struct json *node)
 
 struct span json_string_of(const struct json *node)
 {
-	return node && cJSON_IsString(tree(node)) ? span_from(tree(node)->valuestring) : SPAN("");
+	return node && node->kind == JSON_STRING ? node->text : SPAN("");
 }
 
 bool json_number_of(const struct json *node, double *value)
 {
-	if (!node || !cJSON_IsNumber(tree(node)))
+	if (!node || node->kind != JSON_NUMBER)
 		return false;
-	*value = tree(node)->valuedouble;
+	*value = node->number;
 	return true;
 }
 
 bool json_is_true(const struct json *node)
 {
-	return node && cJSON_IsTrue(tree(node));
+	return node && node->kind == JSON_BOOL && node->is_true;
 }
 
 static enum status wrong_kind(const struct json *node, const char *key, const char *wanted, struct error *err)
@@ -355,7 +191,7 @@ void json_print(const struct json *node, struct buf *out)
 		json_bool(&w, json_is_true(node));
 		break;
 	case JSON_NUMBER:
-		print_number(tree(node)->valuedouble, out);
+		print_number(node->number, out);
 		break;
 	case JSON_STRING:
 		json_span(&w, json_string_of(node));
@@ -369,45 +205,97 @@ void json_print(const struct json *node, struct buf *out)
 	}
 }
 
-/* Takes the item over, whether it succeeds or not. */
-static bool set(struct json *object, const char *key, cJSON *item)
+static bool copy_span(struct span *out, struct span text)
 {
-	char *name = item ? mem_copy_string(key) : NULL;
-	cJSON *old = (cJSON *)json_get(object, key);
+	char *copy = mem_copy_bytes(text.ptr ? text.ptr : "", text.len);
 
-	if (!name) {
-		cJSON_Delete(item);
+	if (copy)
+		*out = span_of(copy, text.len);
+	return copy;
+}
+
+/* Takes the item over, whether it succeeds or not. The new one stands where the old one stood. */
+static bool set(struct json *object, const char *key, struct json *new_item)
+{
+	AUTO(json) item = new_item;
+	struct json **place = &object->child;
+
+	if (!item || !copy_span(&item->key, span_from(key)))
 		return false;
-	}
-	mem_free(item->string);
-	item->string = name; /* by hand: cJSON's own functions lose the key when memory is out */
+	while (*place && !span_equal((*place)->key, item->key))
+		place = &(*place)->next;
+	struct json *old = *place;
+	item->next = old ? old->next : NULL;
+	*place = item;
+	item = NULL;
 	if (old)
-		return cJSON_ReplaceItemViaPointer(tree_to_change(object), old, item);
-	return cJSON_AddItemToArray(tree_to_change(object), item);
+		free_node(old);
+	return true;
+}
+
+/* Without its key. NULL: out of memory. */
+static struct json *duplicate(const struct json *node)
+{
+	AUTO(json) copy = mem_zeroed(sizeof *copy);
+
+	if (!copy)
+		return NULL;
+	struct json **last = &copy->child;
+	copy->is_true = node->is_true;
+	if (node->kind == JSON_NUMBER)
+		copy->number = node->number;
+	if (node->kind == JSON_STRING && !copy_span(&copy->text, node->text))
+		return NULL;
+	copy->kind = node->kind;
+	for (const struct json *child = node->child; child; child = child->next) {
+		*last = duplicate(child);
+		if (!*last || (child->key.ptr && !copy_span(&(*last)->key, child->key)))
+			return NULL;
+		last = &(*last)->next;
+	}
+	struct json *whole = copy;
+	copy = NULL;
+	return whole;
 }
 
 bool json_set_copy(struct json *object, const char *key, const struct json *value)
 {
-	return set(object, key, cJSON_Duplicate(tree(value), 1));
+	return set(object, key, duplicate(value));
 }
 
 bool json_set_string(struct json *object, const char *key, struct span value)
 {
-	AUTO_MEM char *text = mem_zeroed(value.len + 1);
+	AUTO(json) item = mem_zeroed(sizeof *item);
 
-	if (!text)
+	if (!item || !copy_span(&item->text, value))
 		return false;
-	if (value.len)
-		memcpy(text, value.ptr, value.len);
-	return set(object, key, cJSON_CreateString(text));
+	item->kind = JSON_STRING;
+	struct json *whole = item;
+	item = NULL;
+	return set(object, key, whole);
 }
 
 bool json_replace_string(const struct json *node, const char *value)
 {
-	return cJSON_SetValuestring((cJSON *)(uintptr_t)node, value) != NULL;
+	struct json *changed = (struct json *)(uintptr_t)node;
+	struct span text;
+
+	if (node->kind != JSON_STRING || !copy_span(&text, span_from(value)))
+		return false;
+	mem_free((void *)(uintptr_t)changed->text.ptr);
+	changed->text = text;
+	return true;
 }
 
 void json_remove(struct json *object, const char *key)
 {
-	cJSON_DeleteItemFromObjectCaseSensitive(tree_to_change(object), key);
+	struct json **place = &object->child;
+
+	while (*place && !span_equal((*place)->key, span_from(key)))
+		place = &(*place)->next;
+	struct json *old = *place;
+	if (!old)
+		return;
+	*place = old->next;
+	free_node(old);
 }

@@ -1,5 +1,5 @@
 /*
- * Job: small JSON documents as a tree (bodies of the API, data files). The only user of cJSON.
+ * Job: small JSON documents as a tree (bodies of the API, data files).
  *      Log lines and points never come through here: their formats have flat scanners.
  * Ownership: a json document owns all nodes reached from it. Threads: one at a time.
  */
@@ -9,7 +9,7 @@
 
 struct json; /* a document or a node in it */
 
-/* ERR_INVALID names line and column. depth is limited (1000 by cJSON); duplicates: the first wins. */
+/* ERR_INVALID names line and column. depth is limited (1000); duplicates: the first wins. */
 enum status json_parse(struct json **out, struct span text, struct error *err) MUST_CHECK;
 void json_free(struct json *document); /* the document, never a node */
 

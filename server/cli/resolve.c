@@ -3,9 +3,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+#include <nss.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { WAIT_SLICE_MS = 200 };
 
@@ -26,6 +28,25 @@ static int ask_system(const char *host, const char *port, int flags, struct addr
 
 	*addresses = NULL;
 	return getaddrinfo(host, port, &hints, addresses);
+}
+
+/*
+ * The static programs must not load what /etc/nsswitch.conf names: those libraries belong to this machine's C library,
+ * which is another one than ours. Files and DNS are built in.
+ */
+static void use_built_in_services(void)
+{
+#ifdef SM_STATIC
+	__nss_configure_lookup("hosts", "files dns");
+#endif
+}
+
+static enum status fail_lookup(const char *host, int code, struct error *err)
+{
+	bool has_dns = access("/etc/resolv.conf", R_OK) == 0;
+
+	return error_set(err, ERR_UNAVAILABLE, "cannot find host '%s': %s%s", host, gai_strerror(code),
+		has_dns ? "" : "; there is no /etc/resolv.conf here: give its IP address, or a line in /etc/hosts");
 }
 
 static void lookup_free(struct lookup *lookup)
@@ -111,6 +132,7 @@ static bool wait_for(struct lookup *lookup, int64_t deadline_ms, const _Atomic i
 enum status resolve_host(struct addrinfo **out, const char *host, const char *port, int64_t deadline_ms,
 	const _Atomic int64_t *give_up_ms, struct error *err)
 {
+	use_built_in_services();
 	if (ask_system(host, port, AI_NUMERICHOST, out) == 0)
 		return OK;
 	struct lookup *lookup = lookup_new(host, port);
@@ -125,6 +147,6 @@ enum status resolve_host(struct addrinfo **out, const char *host, const char *po
 	int code = lookup->code;
 	lookup_free(lookup);
 	if (code != 0)
-		return error_set(err, ERR_UNAVAILABLE, "cannot find host '%s': %s", host, gai_strerror(code));
+		return fail_lookup(host, code, err);
 	return OK;
 }
