@@ -6,6 +6,7 @@
  * the last lines of a quiet endless upload are seen at once.
  */
 #include "api/upload.h"
+#include "base/snappy.h"
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
 
@@ -26,6 +27,8 @@ struct upload {
 	unsigned refs; /* the connection, and the slice at the writer */
 	const struct ingest_protocol *protocol;
 	struct ingest_parser *parser;
+	bool is_packed; /* by snappy, for a protocol that takes its body piece by piece: `packed` holds it until it is whole */
+	struct buf packed;
 	struct batch *batch; /* being filled */
 	size_t noted_bytes; /* of it, as the pipeline knows */
 	bool must_hurry; /* all uploads hold so much together that this slice goes as it is */
@@ -55,6 +58,7 @@ static void note_open(struct upload *upload)
 
 	if (upload->protocol->held_bytes && upload->parser)
 		bytes += upload->protocol->held_bytes(upload->parser);
+	bytes += upload->packed.cap;
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
 	upload->noted_bytes = bytes;
 }
@@ -65,6 +69,7 @@ static void upload_free(struct upload *upload)
 		pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, 0);
 	if (upload->parser)
 		upload->protocol->free(upload->parser);
+	buf_done(&upload->packed);
 	batch_free(upload->batch);
 	pthread_mutex_destroy(&upload->mutex);
 	mem_free(upload);
@@ -273,6 +278,8 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.max_push_bytes = upload->api->options.max_push_bytes,
 		.is_snappy = span_equal_fold(encoding, SPAN("snappy")),
 		.labels = upload->api->labels};
+	upload->is_packed = options.is_snappy && !upload->protocol->held_bytes;
+	upload->packed = BUF_INIT(options.max_push_bytes);
 	return upload->protocol->open(&upload->parser, &options, err);
 }
 
@@ -326,13 +333,40 @@ static enum status move_on(struct upload *upload, bool *must_wait, struct error 
 /* A body that is taken as a whole cannot be handed over to make room. */
 static enum status check_room(const struct upload *upload, struct error *err)
 {
-	if (!upload->must_hurry || !upload->protocol->held_bytes)
+	if (!upload->must_hurry || !(upload->protocol->held_bytes || upload->is_packed))
 		return OK;
 	error_set(err, ERR_BUSY,
 		"bodies that are still coming hold too much memory (--queue-bytes); send this one again");
 	if (err)
 		err->retry_after_s = 1;
 	return ERR_BUSY;
+}
+
+static enum status too_large(const struct upload *upload, struct error *err)
+{
+	return error_set(err, ERR_TOO_LARGE,
+		"a body packed by snappy is larger than %zu bytes (--max-push-bytes); send less at once, or gzip or zstd",
+		upload->packed.max_bytes);
+}
+
+static enum status keep_packed(struct upload *upload, struct span bytes, struct error *err)
+{
+	if (bytes.len > upload->packed.max_bytes - upload->packed.len)
+		return too_large(upload, err);
+	buf_append_span(&upload->packed, bytes);
+	return buf_status(&upload->packed, err);
+}
+
+static enum status feed_packed(struct upload *upload, struct error *err)
+{
+	AUTO_DONE(buf) plain = BUF_INIT(upload->packed.max_bytes);
+	enum status status = snappy_unpack(buf_span(&upload->packed), plain.max_bytes, &plain, err);
+
+	if (status == ERR_TOO_LARGE)
+		return too_large(upload, err);
+	TRY(status);
+	buf_done(&upload->packed);
+	return upload->protocol->feed(upload->parser, upload->batch, buf_span(&plain), err);
 }
 
 enum status upload_feed(void *context, struct span bytes, bool *must_wait, struct error *err)
@@ -345,7 +379,8 @@ enum status upload_feed(void *context, struct span bytes, bool *must_wait, struc
 	if (status == OK)
 		status = open_batch(upload, err);
 	if (status == OK)
-		status = upload->protocol->feed(upload->parser, upload->batch, bytes, err);
+		status = upload->is_packed ? keep_packed(upload, bytes, err)
+					   : upload->protocol->feed(upload->parser, upload->batch, bytes, err);
 	note_open(upload);
 	if (status == OK)
 		status = check_room(upload, err);
@@ -362,7 +397,9 @@ static enum status parse_end(struct upload *upload, struct error *err)
 		return OK;
 	upload->has_finished_parsing = true;
 	TRY(open_batch(upload, err));
-	enum status status = upload->protocol->finish(upload->parser, upload->batch, err);
+	enum status status = upload->is_packed && upload->packed.len ? feed_packed(upload, err) : OK;
+	if (status == OK)
+		status = upload->protocol->finish(upload->parser, upload->batch, err);
 	note_open(upload);
 	return status;
 }
