@@ -4,6 +4,8 @@ import pathlib
 import re
 import shutil
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -107,3 +109,98 @@ def test_a_start_raises_the_limit_of_descriptors(make_server):
     limits = pathlib.Path(f"/proc/{server.process.pid}/limits").read_text()
     assert re.search(r"Max open files +4096 +4096", limits), limits
     wait_until(lambda: "open_files=4096" in server.log_text(), what="the log to say so")
+
+
+# ---- the container ----
+
+def start_container(tmp_path, *words, **environment):
+    """What the image starts, with the image's variables."""
+    path = pathlib.Path(find_binary("sm-server")).parent
+    environment = sanitizer_environment({"PATH": f"{path}:/usr/bin:/bin", "SMFLEET_LISTEN": "0.0.0.0:0",
+        "SMFLEET_DB": str(tmp_path / "smfleet.db"), **environment})
+    return subprocess.Popen([ROOT / "deploy/container-start", *words], env=environment, cwd=tmp_path, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True)
+
+
+def said_until_listening(process):
+    said = ""
+    for line in process.stdout:
+        said += line
+        if "event=listening" in line:
+            return said, int(re.search(r"port=(\d+)", line).group(1))
+    raise AssertionError(said)
+
+
+def ask(port, path, token):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {token}"} if token else {})
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return reply.status
+
+
+def end(process):
+    process.terminate()
+    rest = process.stdout.read()
+    assert process.wait(30) == 0, rest
+
+
+def test_the_first_start_of_a_container_says_a_token_and_later_ones_do_not(tmp_path):
+    process = start_container(tmp_path)
+    said, port = said_until_listening(process)
+    token = re.search(r"the first token.*: (\S+)$", said, re.M).group(1)
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        ask(port, "/api/v1/tokens", None)
+    assert ask(port, "/api/v1/tokens", token) == 200
+    end(process)
+    process = start_container(tmp_path, "--workers", "2")
+    said, port = said_until_listening(process)
+    assert "token" not in said
+    assert ask(port, "/api/v1/tokens", token) == 200
+    end(process)
+
+
+def test_a_container_runs_the_other_commands_too(tmp_path):
+    process = start_container(tmp_path, "check")
+    assert process.wait(60) in (0, 1) and "smfleet.db" in process.stdout.read()
+    process = start_container(tmp_path, "sm-ship", "--version")
+    assert "sm-ship" in process.stdout.read() and process.wait(60) == 0
+    process = start_container(tmp_path, SMFLEET_INSECURE="yes")
+    assert "token" not in said_until_listening(process)[0]
+    end(process)
+
+
+def documents(name):
+    yaml = pytest.importorskip("yaml", reason="needs python3-yaml")
+    return list(yaml.safe_load_all((ROOT / "deploy" / name).read_text()))
+
+
+def test_the_kubernetes_manifest_hangs_together(server):
+    service, stateful = documents("kubernetes.yaml")
+    assert (service["apiVersion"], service["kind"]) == ("v1", "Service")
+    assert (stateful["apiVersion"], stateful["kind"]) == ("apps/v1", "StatefulSet")
+    spec = stateful["spec"]
+    pod, (container,) = spec["template"]["spec"], spec["template"]["spec"]["containers"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items() and spec["selector"]["matchLabels"].items() <= labels.items()
+    assert spec["serviceName"] == service["metadata"]["name"] and spec["replicas"] == 1
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert {port["targetPort"] for port in service["spec"]["ports"]} <= set(ports)
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        target = container[probe]["httpGet"]
+        assert target["port"] in ports and server.get(target["path"], headers={"Host": "10.1.2.3:8080"}).status == 200
+    volumes = {volume["name"] for volume in pod["volumes"]} | {claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+    # as strict as Kubernetes' "restricted" profile
+    inner = container["securityContext"]
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+    assert not inner["allowPrivilegeEscalation"] and inner["capabilities"]["drop"] == ["ALL"] and inner["readOnlyRootFilesystem"]
+    # and it fits the image
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    assert f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}\n" in image
+    assert f"SMFLEET_LISTEN=0.0.0.0:{ports['http']}" in image
+    mount = next(mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] == "data")
+    assert f"SMFLEET_DB={mount}/" in image and f"VOLUME {mount}\n" in image
+    version = re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text().partition("project(")[2]).group(1)
+    assert container["image"].endswith(f":{version}")
+    known = run(find_binary("sm-server"), "--help").stdout
+    for variable in container["env"]:
+        assert "--" + variable["name"].removeprefix("SMFLEET_").lower().replace("_", "-") + " " in known, variable

@@ -1,14 +1,12 @@
 """The .deb in a bare Debian 12: installed, started as its unit says, upgraded over a live database, removed, purged.
 
-Needs root, debootstrap and a Debian mirror; `tests/run deb` builds both packages and says where they are:
-SM_DEB, SM_DEB_OLD (the same program with an older version number), SM_DEB_ROOT (a folder that keeps the bare Debian).
+`tests/run deb` builds both packages and says where they are: SM_DEB, SM_DEB_OLD (the same program with an older version
+number), SM_DEB_ROOT (a folder that keeps the bare Debian).
 """
 
 import configparser
 import http.client
 import json
-import os
-import pathlib
 import re
 import shlex
 import shutil
@@ -18,67 +16,21 @@ import threading
 
 import pytest
 
+from debian import CLEAN, Debian, needs, run
 from smserver import wait_until
 
-CLEAN = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
-OURS = ("var/lib/dpkg", "var/lib/apt", "var/cache", "var/log", "etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "tmp",
-    "etc/subuid", "etc/subgid", "run", "etc/ld.so.cache", "root", "usr/share/zoneinfo", "var/lib/pam")
 
-
-def needs(name):
-    if not os.environ.get(name):
-        pytest.skip(f"{name} is not set: run `tests/run deb`")
-    return pathlib.Path(os.environ[name]).resolve()
-
-
-def run(*command, check=True, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False, **options)
-    assert not check or done.returncode == 0, f"{shlex.join(map(str, command))}: {done.returncode}\n{done.stdout[-3000:]}"
-    return done.stdout
-
-
-class Debian:
-    """A bare Debian 12 in a folder: no init, as in a container's build."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def run(self, *command, check=True, **environment):
-        return run("chroot", str(self.folder), *command, check=check, env={**CLEAN, **environment})
-
-    def path(self, name):
-        return self.folder / name.lstrip("/")
-
-    def files(self):
-        found = set()
-        for place, folders, names in os.walk(self.folder):
-            below = os.path.relpath(place, self.folder)
-            folders[:] = [name for name in folders if os.path.normpath(f"{below}/{name}") not in (*OURS, "proc", "sys", "dev")]
-            found |= {os.path.normpath(f"{below}/{name}") for name in (*names, *folders)}
-        return {name for name in found if not name.startswith(OURS)}
-
-
-@pytest.fixture(scope="module")
-def debian(tmp_path_factory):
-    base = needs("SM_DEB_ROOT") / "bookworm"
-    if os.geteuid() != 0 or not shutil.which("debootstrap"):
-        pytest.skip("needs root and debootstrap")
-    if not (base / ".complete").exists():
-        shutil.rmtree(base, ignore_errors=True)
-        run("debootstrap", "--variant=minbase", "bookworm", str(base), os.environ.get("SM_DEBIAN_MIRROR", "http://deb.debian.org/debian"))
-        (base / ".complete").touch()
-    folder = tmp_path_factory.mktemp("debian") / "root"
-    run("cp", "-a", "--reflink=auto", str(base), str(folder))
-    shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+@pytest.fixture
+def debian(tmp_path):
+    debian = Debian(tmp_path / "root")
     for deb, name in ((needs("SM_DEB_OLD"), "old.deb"), (needs("SM_DEB"), "new.deb")):
-        shutil.copy(deb, folder / "tmp" / name)
-    debian = Debian(folder)
+        shutil.copy(deb, debian.path("tmp") / name)
     debian.run("apt-get", "-qq", "update")
     # what it depends on, beforehand: what a purge leaves behind is then the package's own doing
-    depends = re.sub(r"\([^)]*\)|\|[^,]*", "", run("dpkg-deb", "-f", str(folder / "tmp/new.deb"), "Depends"))
+    depends = re.sub(r"\([^)]*\)|\|[^,]*", "", run("dpkg-deb", "-f", str(debian.path("/tmp/new.deb")), "Depends"))
     debian.run("apt-get", "-qq", "-y", "install", "--no-install-recommends", *re.split(r"[\s,]+", depends.strip()))
     yield debian
-    shutil.rmtree(folder)
+    debian.remove()
 
 
 class Service:
