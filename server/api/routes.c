@@ -28,10 +28,13 @@ static const struct http_route routes[] = {
 		.summary = "Revoke a token"},
 
 	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_lines,
-		.query = "job stream host offset written_ms", .summary = "Lines: text/plain or application/x-ndjson"},
+		.query = "job stream host offset written_ms",
+		.summary =
+			"Lines: text/plain or application/x-ndjson; with offset or an Idempotency-Key a retry is harmless"},
 	{HTTP_POST, "/api/v1/points", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_points,
 		.query = "job stream host",
-		.summary = "Points: JSON columns or objects, NDJSON, CSV long or wide, Prometheus text"},
+		.summary =
+			"Points: JSON columns or objects, NDJSON, CSV long or wide, Prometheus text; Idempotency-Key as for lines"},
 	{HTTP_POST, "/loki/api/v1/push", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_loki, .query = "",
 		.summary = "Loki's push: snappy protobuf or JSON; 204"},
 	{HTTP_POST, "/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_otlp_logs, .query = "",
