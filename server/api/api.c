@@ -13,7 +13,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	api->started_ms = clock_wall_ms();
 	pthread_rwlock_init(&api->tokens_lock, NULL);
 	pthread_mutex_init(&api->uploads_mutex, NULL);
-	TRY(ingest_labels_new(&api->labels, options->job_labels, options->stream_labels, options->host_labels, err));
+	TRY(ingest_labels_new(&api->labels, options->labels, err));
 	TRY(tokens_load(api, err));
 	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
 	if (!api->sessions)

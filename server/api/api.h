@@ -7,6 +7,7 @@
 
 #include "http/assets.h"
 #include "http/http.h"
+#include "ingest/labels.h"
 #include "pipeline/pipeline.h"
 #include "store/store.h"
 
@@ -26,7 +27,7 @@ struct api_options {
 	size_t max_line_bytes;
 	size_t max_points_bytes;
 	size_t max_push_bytes; /* of a body of Loki's or OTLP's */
-	const char *job_labels, *stream_labels, *host_labels; /* of shippers: ingest/labels.h */
+	const char *labels[LABEL_ROLES]; /* of shippers: lists of names */
 	size_t slice_bytes;
 	int64_t silent_ms; /* as the pipeline's */
 	size_t max_chart_queries; /* in one request */

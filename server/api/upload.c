@@ -7,6 +7,7 @@
  */
 #include "api/session_table.h"
 #include "api/upload.h"
+#include "base/snappy.h"
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
 
@@ -28,6 +29,10 @@ struct upload {
 	unsigned refs; /* the connection, and the slice at the writer */
 	const struct ingest_protocol *protocol;
 	struct ingest_parser *parser;
+	bool is_packed; /* by snappy */
+	bool is_whole; /* for a protocol that takes its body piece by piece: `whole` holds it to the end, and it is one slice */
+	struct buf whole;
+	struct hash128 key_hash; /* of the request's Idempotency-Key; {0}: it has none */
 	struct batch *batch; /* being filled */
 	size_t noted_bytes; /* of it, as the pipeline knows */
 	bool must_hurry; /* all uploads hold so much together that this slice goes as it is */
@@ -63,7 +68,7 @@ static void note_open(struct upload *upload)
 		batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) + batch_points_bytes(batch)
 		      : 0;
 
-	bytes += held_bytes(upload);
+	bytes += held_bytes(upload) + upload->whole.cap;
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
 	upload->noted_bytes = bytes;
 }
@@ -74,6 +79,7 @@ static void upload_free(struct upload *upload)
 		pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, 0);
 	if (upload->parser)
 		upload->protocol->free(upload->parser);
+	buf_done(&upload->whole);
 	batch_free(upload->batch);
 	pthread_mutex_destroy(&upload->mutex);
 	mem_free(upload);
@@ -175,6 +181,20 @@ static void renew_session(const struct upload *upload)
 		return;
 }
 
+static bool has_key(const struct upload *upload)
+{
+	return upload->key_hash.low || upload->key_hash.high;
+}
+
+/* By the key each of them is known when the body comes again. */
+static void mark_parts(const struct upload *upload, struct batch *batch)
+{
+	for (size_t i = 0; i < batch->part_count; i++) {
+		batch->parts[i].is_push = true;
+		batch->parts[i].push_hash = upload->key_hash;
+	}
+}
+
 /* With the mutex held and nothing in flight. A busy writer is an error for a first slice (the sender comes back) and a
  * pause for a later one (it cannot: there would be no telling what was taken). */
 static enum status submit(struct upload *upload, struct error *err)
@@ -183,6 +203,8 @@ static enum status submit(struct upload *upload, struct error *err)
 	uint64_t sent = sent_bytes(batch);
 	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
+	if (has_key(upload))
+		mark_parts(upload, batch);
 	batch->offset = upload->offset;
 	renew_session(upload);
 	batch->written_ms = upload->written_ms;
@@ -304,6 +326,20 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	return check_parameters(upload, err);
 }
 
+static enum status read_key(struct upload *upload, struct span key, struct error *err)
+{
+	if (!key.len)
+		return OK;
+	if (key.len > NAME_MAX_BYTES)
+		return error_set(err, ERR_INVALID, "an Idempotency-Key has at most %d bytes, this one %zu",
+			NAME_MAX_BYTES, key.len);
+	if (upload->offset >= 0)
+		return error_set_field(err, ERR_INVALID, "offset", "offset and Idempotency-Key exclude each other");
+	hash128_add(&upload->key_hash, SPAN("Idempotency-Key"));
+	hash128_add(&upload->key_hash, key);
+	return OK;
+}
+
 static enum status fill_upload(struct upload *upload, const struct http_request *request, struct error *err)
 {
 	struct span encoding = span_trim(http_request_header(request, "Content-Encoding"));
@@ -319,6 +355,10 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.max_push_bytes = upload->api->options.max_push_bytes,
 		.is_snappy = span_equal_fold(encoding, SPAN("snappy")),
 		.labels = upload->api->labels};
+	TRY(read_key(upload, http_request_header(request, "Idempotency-Key"), err));
+	upload->is_packed = options.is_snappy;
+	upload->is_whole = (options.is_snappy || has_key(upload)) && !upload->protocol->held_bytes;
+	upload->whole = BUF_INIT(options.max_push_bytes);
 	return upload->protocol->open(&upload->parser, &options, err);
 }
 
@@ -372,13 +412,52 @@ static enum status move_on(struct upload *upload, bool *must_wait, struct error 
 /* Neither a body that is taken as a whole nor a line without its end can be handed over to make room. */
 static enum status check_room(const struct upload *upload, struct error *err)
 {
-	if (!upload->must_hurry || held_bytes(upload) <= HELD_MAX_BYTES)
+	if (!upload->must_hurry || (!upload->is_whole && held_bytes(upload) <= HELD_MAX_BYTES))
 		return OK;
 	error_set(err, ERR_BUSY,
 		"bodies that are still coming hold too much memory (--queue-bytes); send this one again");
 	if (err)
 		err->retry_after_s = 1;
 	return ERR_BUSY;
+}
+
+static enum status too_large(const struct upload *upload, struct error *err)
+{
+	return error_set(err, ERR_TOO_LARGE,
+		"a body %s is larger than %zu bytes (--max-push-bytes); send less at once%s",
+		upload->is_packed ? "packed by snappy" : "with an Idempotency-Key", upload->whole.max_bytes,
+		upload->is_packed ? ", or gzip or zstd" : "");
+}
+
+static enum status keep_whole(struct upload *upload, struct span bytes, struct error *err)
+{
+	if (bytes.len > upload->whole.max_bytes - upload->whole.len)
+		return too_large(upload, err);
+	buf_append_span(&upload->whole, bytes);
+	return buf_status(&upload->whole, err);
+}
+
+static enum status unpack_whole(struct upload *upload, struct error *err)
+{
+	AUTO_DONE(buf) plain = BUF_INIT(upload->whole.max_bytes);
+	enum status status = snappy_unpack(buf_span(&upload->whole), plain.max_bytes, &plain, err);
+
+	if (status == ERR_TOO_LARGE)
+		return too_large(upload, err);
+	TRY(status);
+	buf_done(&upload->whole);
+	upload->whole = plain;
+	plain = BUF_INIT(0);
+	return OK;
+}
+
+static enum status feed_whole(struct upload *upload, struct error *err)
+{
+	if (upload->is_packed)
+		TRY(unpack_whole(upload, err));
+	TRY(upload->protocol->feed(upload->parser, upload->batch, buf_span(&upload->whole), err));
+	buf_done(&upload->whole);
+	return OK;
 }
 
 enum status upload_feed(void *context, struct span bytes, bool *must_wait, struct error *err)
@@ -391,7 +470,8 @@ enum status upload_feed(void *context, struct span bytes, bool *must_wait, struc
 	if (status == OK)
 		status = open_batch(upload, err);
 	if (status == OK)
-		status = upload->protocol->feed(upload->parser, upload->batch, bytes, err);
+		status = upload->is_whole ? keep_whole(upload, bytes, err)
+					  : upload->protocol->feed(upload->parser, upload->batch, bytes, err);
 	note_open(upload);
 	if (status == OK)
 		status = check_room(upload, err);
@@ -408,7 +488,9 @@ static enum status parse_end(struct upload *upload, struct error *err)
 		return OK;
 	upload->has_finished_parsing = true;
 	TRY(open_batch(upload, err));
-	enum status status = upload->protocol->finish(upload->parser, upload->batch, err);
+	enum status status = upload->is_whole && upload->whole.len ? feed_whole(upload, err) : OK;
+	if (status == OK)
+		status = upload->protocol->finish(upload->parser, upload->batch, err);
 	note_open(upload);
 	return status;
 }

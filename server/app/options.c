@@ -251,22 +251,27 @@ static const struct option_spec options[] = {
 		.value_name = "NAME,NAME",
 		.fallback = "training.job,jobset.sigs.k8s.io/jobset-name,training.kubeflow.org/job-name,"
 			    "batch.kubernetes.io/job-name,k8s.job.name,job,service.name,app.kubernetes.io/instance,"
-			    "k8s.pod.name,pod_name,pod",
+			    "pod.name,pod",
 		.heading = "Labels of shippers",
 		.help = "Labels (Loki) or resource attributes (OTLP) that name the job, the first that is there. \".\", \"/\" "
 			"and \"-\" may have become \"_\", with a prefix."},
 	{.name = "stream-labels",
 		.kind = OPTION_TEXT,
 		.value_name = "NAME,NAME",
-		.fallback =
-			"stream,index,k8s.pod.name,pod_name,pod,k8s.node.name,node_name,node,host.name,hostname,host,"
-			"service.instance.id,instance",
+		.fallback = "stream,index,pod.name,pod,node.name,node,host.name,hostname,host,"
+			    "service.instance.id,instance",
 		.help = "The same for the stream. \"index\": Kubernetes' completion or replica index of a job's pods."},
 	{.name = "host-labels",
 		.kind = OPTION_TEXT,
 		.value_name = "NAME,NAME",
-		.fallback = "k8s.node.name,node_name,kubernetes_host,node,host.name,hostname,host,instance",
+		.fallback = "node.name,kubernetes_host,node,host.name,hostname,host,instance",
 		.help = "The same for the host."},
+	{.name = "team-labels",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME,NAME",
+		.fallback = "namespace.name,pod_namespace,namespace",
+		.help = "The same for the team of a job that is made for a line, when the token has none: Kubernetes' namespace. "
+			"Empty: no team."},
 
 	{.name = "slice-bytes",
 		.kind = OPTION_BYTES,

@@ -118,7 +118,11 @@ struct ingest {
 };
 
 /* ---- resolve.c: writer and start-up: states by name, made or loaded on demand ---- */
-enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team,
+struct claim {
+	struct span team; /* of the token, "" for any: what it does not own it does not write */
+	struct span said; /* of a job that is made without: what its sender's labels say */
+};
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, const struct claim *claim,
 	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err) MUST_CHECK;
 enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, bool *is_new, struct error *err) MUST_CHECK;

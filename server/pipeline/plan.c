@@ -78,18 +78,19 @@ static enum status check_room(const struct plan *plan, struct span name, struct 
 	return ERR_BUSY;
 }
 
-static enum status plan_job(
-	struct plan *plan, struct ingest *ingest, struct span name, struct job_state **out, struct error *err)
+static enum status plan_job(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
+	struct job_state **out, struct error *err)
 {
+	struct claim claim = {ingest->batch->team, part->team};
+	struct span name = part->job;
 	bool is_new;
 
 	if ((*out = map_get(plan->new_jobs, name))) {
-		TRY(check_team(span_from((*out)->team), name, ingest->batch->team, err));
+		TRY(check_team(span_from((*out)->team), name, claim.team, err));
 		return refuse_gone(plan, *out, err);
 	}
 	TRY(check_room(plan, name, err));
-	TRY(resolve_job(
-		plan->pipeline, plan->tx, name, ingest->batch->team, ingest->batch->arrival_ms, out, &is_new, err));
+	TRY(resolve_job(plan->pipeline, plan->tx, name, &claim, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_jobs, name, *out)) {
 		job_unref(*out);
 		return out_of_memory(err);
@@ -114,7 +115,7 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 	struct job_state *job;
 	bool is_new;
 
-	TRY(plan_job(plan, ingest, part->job, &job, err));
+	TRY(plan_job(plan, ingest, part, &job, err));
 	struct span key = stream_key(ingest->batch->arena, job, part->stream);
 	if (!key.ptr)
 		return out_of_memory(err);

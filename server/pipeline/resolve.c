@@ -76,7 +76,7 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 	return OK;
 }
 
-enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team,
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, const struct claim *claim,
 	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err)
 {
 	struct job_state *job = directory_peek(pipeline->directory, name);
@@ -85,7 +85,7 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 	*is_new = false;
 	if (job) {
 		*out = job;
-		return check_team(span_from(job->team), name, team, err);
+		return check_team(span_from(job->team), name, claim->team, err);
 	}
 	AUTO(arena) arena = arena_new();
 	if (!arena)
@@ -93,9 +93,9 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 	enum status status = store_read_job(store_tx_reader(tx), arena, name, &row, err);
 	*is_new = true; /* to the directory, in either case */
 	if (status == ERR_NOT_FOUND)
-		return make_job(tx, name, team, now_ms, out, err);
+		return make_job(tx, name, claim->team.len ? claim->team : claim->said, now_ms, out, err);
 	TRY(status);
-	TRY(check_team(row.team, name, team, err));
+	TRY(check_team(row.team, name, claim->team, err));
 	return load_job(pipeline, store_tx_reader(tx), &row, out, err);
 }
 
