@@ -340,13 +340,36 @@ enum status identity_new(struct identity **out, const struct identity_input *inp
 	return OK;
 }
 
+/* What SageMaker's document takes; the server refuses more. */
+enum { TAG_MAX_CHARACTERS = 256, HYPER_MAX = 100, HYPER_KEY_MAX_BYTES = 256, HYPER_MAX_CHARACTERS = 2500 };
+
+static void put_cut(struct json_writer *w, const char *text, size_t characters)
+{
+	struct span rest = span_from(text);
+	AUTO_DONE(buf) cut = BUF_INIT(8 * HYPER_MAX_CHARACTERS);
+
+	for (size_t count = 0; rest.len && count + 1 < characters; count++) {
+		size_t len = span_utf8_length(rest);
+		buf_append(&cut, rest.ptr, len ? len : 1);
+		rest = span_skip(rest, len ? len : 1);
+	}
+	size_t last = span_utf8_length(rest);
+	bool is_whole = rest.len <= (last ? last : 1);
+	if (is_whole)
+		buf_append_span(&cut, rest);
+	else
+		buf_append_text(&cut, "…");
+	json_span(w, buf_span(&cut));
+}
+
 static void put_tag(struct json_writer *w, const char *key, const char *value)
 {
 	if (!value || !*value)
 		return;
 	json_object(w);
 	json_put_text(w, "Key", key);
-	json_put_text(w, "Value", value);
+	json_key(w, "Value");
+	put_cut(w, value, TAG_MAX_CHARACTERS);
 	json_object_end(w);
 }
 
@@ -388,6 +411,30 @@ static void put_definitions(struct json_writer *w, const struct settings *metric
 	json_object_end(w);
 }
 
+static void put_parameters(struct json_writer *w, const char *name, const struct settings *all, size_t from, size_t end)
+{
+	if (from >= end)
+		return;
+	json_key(w, name);
+	json_object(w);
+	for (size_t i = from; i < end; i++) {
+		if (strlen(all->items[i].key) > HYPER_KEY_MAX_BYTES)
+			continue; /* no query names such a key */
+		json_key_span(w, span_from(all->items[i].key));
+		put_cut(w, all->items[i].value, HYPER_MAX_CHARACTERS);
+	}
+	json_object_end(w);
+}
+
+/* A command line may have more than the document takes: the rest is kept beside them, and search finds it as well. */
+static void put_hyper_parameters(struct json_writer *w, const struct settings *all)
+{
+	size_t first = all->count < HYPER_MAX ? all->count : HYPER_MAX;
+
+	put_parameters(w, "HyperParameters", all, 0, first);
+	put_parameters(w, "OtherHyperParameters", all, first, all->count);
+}
+
 enum status identity_put_document(const struct identity *identity, const char *job, const struct settings *metrics,
 	struct buf *out, struct error *err)
 {
@@ -396,15 +443,9 @@ enum status identity_put_document(const struct identity *identity, const char *j
 	json_object(&w);
 	json_put_text(&w, "TrainingJobName", job);
 	put_definitions(&w, metrics);
-	if (identity->hyper_parameters.count) {
-		json_key(&w, "HyperParameters");
-		json_object(&w);
-		for (size_t i = 0; i < identity->hyper_parameters.count; i++) {
-			json_key_span(&w, span_from(identity->hyper_parameters.items[i].key));
-			json_text(&w, identity->hyper_parameters.items[i].value);
-		}
-		json_object_end(&w);
-	}
+	put_hyper_parameters(&w, &identity->hyper_parameters);
+	if (identity->command_line && strlen(identity->command_line) > TAG_MAX_CHARACTERS)
+		json_put_text(&w, "CommandLine", identity->command_line); /* the tag holds its beginning */
 	json_key(&w, "ResourceConfig");
 	json_object(&w);
 	if (identity->instance_type)
