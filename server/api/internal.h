@@ -66,6 +66,19 @@ extern const struct http_stream_ops api_live;
 enum status api_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
 
+/* ---- job_outcome.c: into an object that is open. The number of the last attempt ---- */
+unsigned api_write_attempts(const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w);
+enum status api_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- job_copy.c: the reply to ?as=json|aws-cli ---- */
+enum status api_copy_job(
+	const struct job_row *row, struct span as, struct http_response *response, struct error *err) MUST_CHECK;
+
+/* ---- retention.c: a job's own limits, said in the object that is open ---- */
+enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,
+	struct json_writer *w, struct error *err) MUST_CHECK;
+
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
 	struct span *stream, struct error *err) MUST_CHECK;

@@ -1,5 +1,6 @@
 /* Sessions of senders: which name their run has, who may write a stream, where it goes on, and how it ended. */
 #include "api/internal.h"
+#include "api/session_document.h"
 #include "api/session_table.h"
 #include "ingest/ingest.h"
 
@@ -55,98 +56,6 @@ static enum status read_asked(const struct json *body, struct asked *asked, stru
 	return OK;
 }
 
-/* ---- the job's document ---- */
-
-static enum status want_object(const struct json *body, const char *key, const struct json **out, struct error *err)
-{
-	*out = json_get(body, key);
-	if (*out && json_kind(*out) == JSON_NULL)
-		*out = NULL;
-	if (*out && json_kind(*out) != JSON_OBJECT)
-		return error_set_field(err, ERR_SEMANTIC, key, "%s is an object, {\"name\":\"value\"}", key);
-	return OK;
-}
-
-/* SageMaker's settings and tags are texts. */
-static enum status put_as_text(struct json_writer *w, const struct json *value, struct error *err)
-{
-	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
-
-	if (json_kind(value) == JSON_STRING) {
-		json_span(w, json_string_of(value));
-		return OK;
-	}
-	json_print(value, &text);
-	json_span(w, buf_span(&text));
-	return buf_status(&text, err);
-}
-
-static enum status put_pairs(struct json_writer *w, const char *name, const char *key, const char *value,
-	const struct json *pairs, struct error *err)
-{
-	json_key(w, name);
-	json_array(w);
-	for (const struct json *pair = pairs ? json_first(pairs) : NULL; pair; pair = json_next(pair)) {
-		json_object(w);
-		json_put_span(w, key, json_key_of(pair));
-		json_key(w, value);
-		TRY(put_as_text(w, pair, err));
-		json_object_end(w);
-	}
-	json_array_end(w);
-	return OK;
-}
-
-static enum status put_resources(struct json_writer *w, const struct json *body, struct error *err)
-{
-	struct span type = SPAN("");
-	int64_t count = 0;
-
-	TRY(json_want_string(body, "instance_type", &type, err));
-	TRY(json_want_i64(body, "instance_count", &count, err));
-	if (count < 0)
-		return error_set_field(err, ERR_SEMANTIC, "instance_count", "instance_count is below 1");
-	json_key(w, "ResourceConfig");
-	json_object(w);
-	if (type.len)
-		json_put_span(w, "InstanceType", type);
-	if (count)
-		json_put_i64(w, "InstanceCount", count);
-	json_object_end(w);
-	return OK;
-}
-
-static enum status write_document(const struct json *body, const char *name, struct buf *out, struct error *err)
-{
-	struct json_writer w = json_writer_on(out);
-	const struct json *settings, *tags, *metrics;
-
-	TRY(want_object(body, "hp", &settings, err));
-	TRY(want_object(body, "tags", &tags, err));
-	TRY(want_object(body, "metrics", &metrics, err));
-	json_object(&w);
-	json_put_text(&w, "TrainingJobName", name);
-	if (metrics && json_first(metrics)) {
-		json_key(&w, "AlgorithmSpecification");
-		json_object(&w);
-		TRY(put_pairs(&w, "MetricDefinitions", "Name", "Regex", metrics, err));
-		json_object_end(&w);
-	}
-	if (settings && json_first(settings)) {
-		json_key(&w, "HyperParameters");
-		json_object(&w);
-		for (const struct json *entry = json_first(settings); entry; entry = json_next(entry)) {
-			json_key_span(&w, json_key_of(entry));
-			TRY(put_as_text(&w, entry, err));
-		}
-		json_object_end(&w);
-	}
-	TRY(put_resources(&w, body, err));
-	TRY(put_pairs(&w, "Tags", "Key", "Value", tags, err));
-	json_object_end(&w);
-	return buf_status(out, err);
-}
-
 /* That it is there already is what most processes of a job find. */
 static enum status have_job(struct api *api, const struct http_request *request, const struct json *body,
 	const char *name, struct error *err)
@@ -154,7 +63,7 @@ static enum status have_job(struct api *api, const struct http_request *request,
 	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
 	AUTO(json) document = NULL;
 
-	TRY(write_document(body, name, &text, err));
+	TRY(session_write_document(body, name, &text, err));
 	TRY(json_parse(&document, buf_span(&text), err));
 	enum status status = pipeline_create_job(
 		api->options.pipeline, document, api_team(request), http_request_arrival_ms(request), err);

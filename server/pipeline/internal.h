@@ -229,6 +229,15 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 void *maintenance_run(void *pipeline);
 void *publisher_run(void *pipeline);
 
+/* ---- job_times.c: TrainingTimeInSeconds and BillableTimeInSeconds, into an object that is open ---- */
+enum status job_write_seconds(struct store_reader *reader, const struct job_row *row, const struct json *document,
+	struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- job_change.c: documents; what a caller changed of a job before its document came stays where that says nothing ---- */
+enum status job_change_document(
+	struct span old, const struct json *changes, struct buf *out, struct error *err) MUST_CHECK;
+enum status job_keep_changes(struct span old, struct span new, struct buf *out, struct error *err) MUST_CHECK;
+
 /* ---- recover.c ---- */
 enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;
 

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "model/training_job.h"
 #include "pipeline/history.h"
 
 #include <ctype.h>
@@ -95,12 +96,13 @@ static enum status refuse_existing(const struct creation *creation, const struct
 }
 
 /* A job that was made by its first line gets its document; its status and times stay. */
-static enum status adopt_old(
-	const struct creation *creation, const struct job_row *old, struct job_row *row, struct error *err)
+static enum status adopt_old(const struct creation *creation, const struct job_row *old, struct job_row *row,
+	struct buf *document, struct error *err)
 {
 	TRY(refuse_existing(creation, old, err));
+	TRY(job_keep_changes(old->document, creation->row.document, document, err));
 	*row = *old;
-	row->document = creation->row.document;
+	row->document = buf_span(document);
 	row->is_implicit = false;
 	row->modified_ms = creation->now_ms;
 	return OK;
@@ -137,6 +139,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 {
 	struct creation *creation = context;
 	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) document = BUF_INIT(4 << 20);
 	struct job_row old, row = creation->row; /* a copy: after a commit that failed this runs again */
 	bool is_new;
 
@@ -146,7 +149,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	is_new = status == ERR_NOT_FOUND;
 	if (!is_new) {
 		TRY(status);
-		TRY(adopt_old(creation, &old, &row, err));
+		TRY(adopt_old(creation, &old, &row, &document, err));
 		TRY(next_generation(creation, tx, arena, &row, err));
 	}
 	TRY(store_put_job(tx, &row, err));
@@ -178,6 +181,36 @@ static void apply_creation(void *context)
 	}
 }
 
+static enum status check_document(const struct pipeline *pipeline, const struct json *document, struct span *name,
+	struct buf *definitions, struct error *err)
+{
+	if (json_kind(document) != JSON_OBJECT)
+		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
+	TRY(json_want_string(document, "TrainingJobName", name, err));
+	TRY(check_name(*name, err));
+	TRY(training_job_check(document, err));
+	return check_definitions(
+		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), definitions, err);
+}
+
+enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *reader, const struct json *document,
+	struct span team, struct error *err)
+{
+	AUTO_DONE(buf) definitions = BUF_INIT(1 << 20);
+	AUTO(arena) arena = arena_new();
+	struct creation creation = {.pipeline = pipeline, .row = {.team = team, .name = SPAN("")}};
+	struct job_row old;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(check_document(pipeline, document, &creation.row.name, &definitions, err));
+	enum status status = store_read_job(reader, arena, creation.row.name, &old, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	return refuse_existing(&creation, &old, err);
+}
+
 enum status pipeline_create_job(
 	struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms, struct error *err)
 {
@@ -187,12 +220,7 @@ enum status pipeline_create_job(
 	AUTO(json) copy = NULL;
 	struct span name = SPAN("");
 
-	if (json_kind(document) != JSON_OBJECT)
-		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
-	TRY(json_want_string(document, "TrainingJobName", &name, err));
-	TRY(check_name(name, err));
-	TRY(check_definitions(
-		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), &definitions, err));
+	TRY(check_document(pipeline, document, &name, &definitions, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));

@@ -1,6 +1,8 @@
 /* A job as JSON: what the document says and what was derived. */
 #include "pipeline/internal.h"
 
+#include "model/failure.h"
+
 static void put_time(struct json_writer *w, const char *key, int64_t ms)
 {
 	if (!ms)
@@ -89,39 +91,21 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 	return OK;
 }
 
-/* What SageMaker billed is in the document, by EventBridge or the log; else it follows from the times. */
-static enum status write_seconds(const struct job_row *row, struct json_writer *w, struct error *err)
-{
-	static const char *const names[] = {"TrainingTimeInSeconds", "BillableTimeInSeconds"};
-	bool has_ended = row->started_ms && row->ended_ms >= row->started_ms;
-	AUTO(json) document = NULL;
-
-	if (span_find(row->document, SPAN("TimeInSeconds\"")) >= 0)
-		TRY(json_parse(&document, row->document, err));
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		int64_t seconds = has_ended ? (row->ended_ms - row->started_ms) / 1000 : -1;
-		double stated;
-		if (document && json_number_of(json_get(document, names[i]), &stated) && stated >= 0 && stated < 1e15)
-			seconds = (int64_t)stated;
-		if (seconds >= 0)
-			json_put_i64(w, names[i], seconds);
-	}
-	return OK;
-}
-
 enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct json_writer *w, struct error *err)
+	const struct job_row *row, const struct json *document, struct json_writer *w, struct error *err)
 {
 	json_put_span(w, "TrainingJobName", row->name);
 	json_put_span(w, "TrainingJobStatus", row->status);
 	json_put_span(w, "SecondaryStatus", row->secondary);
 	if (row->failure_reason.len)
 		json_put_span(w, "FailureReason", row->failure_reason);
+	if (failure_class(row->failure_reason))
+		json_put_text(w, "FailureClass", failure_class(row->failure_reason));
 	put_time(w, "CreationTime", row->created_ms);
 	put_time(w, "TrainingStartTime", row->started_ms);
 	put_time(w, "TrainingEndTime", row->ended_ms);
 	put_time(w, "LastModifiedTime", row->modified_ms);
-	TRY(write_seconds(row, w, err));
+	TRY(job_write_seconds(reader, row, document, w, err));
 	if (row->team.len)
 		json_put_span(w, "team", row->team);
 	return write_figures(pipeline, reader, arena, row, w, err);
@@ -149,12 +133,12 @@ static enum status copy_field(const struct json *document, const char *key, stru
 enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct json_writer *w, struct error *err)
 {
-	static const char *const fields[] = {"ResourceConfig", "Tags", "WarmPoolStatus", "HyperParameters"};
+	static const char *const fields[] = {"ResourceConfig", "Tags", "Labels", "WarmPoolStatus", "HyperParameters"};
 	AUTO(json) document = NULL;
 
 	TRY(json_parse(&document, row->document, err));
 	json_object(w);
-	TRY(pipeline_write_derived(pipeline, reader, arena, row, w, err));
+	TRY(pipeline_write_derived(pipeline, reader, arena, row, document, w, err));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		TRY(copy_field(document, fields[i], w, err));
 	json_object_end(w);

@@ -91,6 +91,12 @@ enum status pipeline_execute(struct pipeline *pipeline,
 /* A CreateTrainingJob document. ERR_CONFLICT: exists (unless it was only made by its first line); ERR_SEMANTIC with field. */
 enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team,
 	int64_t now_ms, struct error *err) MUST_CHECK;
+/* Would pipeline_create_job take it? Nothing is stored. */
+enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *reader, const struct json *document,
+	struct span team, struct error *err) MUST_CHECK;
+/* {"tags", "Tags", "notes", "labels", "ResourceConfig": {"KeepAlivePeriodInSeconds"}}; ERR_SEMANTIC names the field. */
+enum status pipeline_change_job(struct pipeline *pipeline, struct span job, struct span team,
+	const struct json *changes, struct error *err) MUST_CHECK;
 struct job_transition {
 	struct span secondary;
 	struct span message;
@@ -324,7 +330,7 @@ enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store
 	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 /* Into an object that is open: the derived fields alone. */
 enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
+	const struct job_row *row, const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /*
  * Tries an array of metric definitions on lines and writes one object: {"lines":[{"index","text","captures":[…]}],"definitions":

@@ -117,6 +117,10 @@ enum status store_read_newest_event(
 enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct transition_row **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* Between the two times: how long it waited for machines, which nobody is billed for (spot interruptions, retries). */
+enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t from_ms, int64_t to_ms,
+	int64_t *idle_ms, struct error *err) MUST_CHECK;
+
 /* Metric definitions: JSON array as given, one row a generation. */
 enum status store_put_definitions(
 	struct store_tx *tx, int64_t job_id, uint32_t generation, struct span json, struct error *err) MUST_CHECK;

@@ -151,6 +151,25 @@ enum status store_read_transitions(struct store_reader *reader, struct arena *ar
 	return OK;
 }
 
+enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t from_ms, int64_t to_ms,
+	int64_t *idle_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT coalesce(sum(min(end_ms, ?3) - start_ms), 0) FROM transitions WHERE job_id = ?1 AND start_ms BETWEEN ?2 AND ?3"
+		" AND end_ms > start_ms AND status IN ('Interrupted', 'Starting', 'Pending', 'LaunchingMLInstances',"
+		" 'PreparingTrainingStack')",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, from_ms);
+	bind_i64(&s, to_ms);
+	TRY(statement_step(&s, &has_row, err));
+	*idle_ms = column_i64(&s);
+	return OK;
+}
+
 enum status store_put_definitions(
 	struct store_tx *tx, int64_t job_id, uint32_t generation, struct span json, struct error *err)
 {
