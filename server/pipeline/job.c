@@ -1,5 +1,6 @@
 /* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
 
 #include "base/log.h"
 #include "base/secret.h"
@@ -158,7 +159,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		TRY(definitions_put_default(tx, row.job_id, row.generation, err));
 	creation->job_id = row.job_id;
 	creation->generation = row.generation;
-	return OK;
+	return pools_follow(tx, &row, creation->now_ms, err);
 }
 
 static void apply_creation(void *context)
@@ -299,6 +300,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;
 	change->job_id = row.job_id;
 	TRY(store_put_job(tx, &row, err));
+	TRY(pools_follow(tx, &row, change->now_ms, err));
 	return store_add_transition(tx, row.job_id,
 		&(struct transition_row){transition->secondary, transition->message, transition->time_ms, 0}, err);
 }
@@ -348,6 +350,7 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 			SPAN_ARGS(row.name));
 	change->job_id = row.job_id;
 	change->pipeline->deletion_round = change->pipeline->round;
+	TRY(pools_leave(tx, row.job_id, change->now_ms, err));
 	return store_delete_job(tx, row.job_id, err);
 }
 

@@ -1,5 +1,8 @@
 /* A job as JSON: what the document says and what was derived. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
+
+#include "base/clock.h"
 
 static void put_time(struct json_writer *w, const char *key, int64_t ms)
 {
@@ -119,6 +122,8 @@ enum status pipeline_write_job_row(struct store_reader *reader, struct arena *ar
 	TRY(pipeline_write_derived(reader, arena, row, w, err));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		TRY(copy_field(document, fields[i], w, err));
+	if (!json_get(document, "WarmPoolStatus"))
+		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
 	json_object_end(w);
 	return OK;
 }
