@@ -1,4 +1,5 @@
 #include "api/internal.h"
+#include "pipeline/pools.h"
 #include "query/query.h"
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
@@ -93,6 +94,8 @@ static enum status write_document(struct store_reader *reader, struct arena *are
 	const struct json *document, struct json_writer *w, struct error *err)
 {
 	TRY(api_write_settings(reader, arena, row->job_id, document, w, err));
+	if (!json_get(document, "WarmPoolStatus")) /* what is reported is not worked out */
+		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
 	for (const struct json *field = json_first(document); field; field = json_next(field)) {
 		AUTO_DONE(buf) text = BUF_INIT(4 << 20);
 		if (is_derived(json_key_of(field)) || span_equal(json_key_of(field), SPAN("HyperParameters")))

@@ -95,6 +95,15 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
 
+	{HTTP_GET, "/api/v1/warm-pools", SCOPE_READ, ROUTE_WORKER, .handler = api_pools_list,
+		.query = "state limit cursor",
+		.summary = "Warm pools: the chain of jobs of each, what it saved and cost"},
+	{HTTP_GET, "/api/v1/warm-pools/{id}", SCOPE_READ, ROUTE_WORKER, .handler = api_pool_get, .query = "",
+		.summary = "One warm pool, with every job's turn"},
+	{HTTP_POST, "/api/v1/warm-pools/match", SCOPE_READ, ROUTE_WORKER, .handler = api_pool_match, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES,
+		.summary = "Which pool a job document would get, or which field stops it"},
+
 	{HTTP_GET, "/api/v1/retention", SCOPE_READ, ROUTE_WORKER, .handler = api_retention_get, .query = "",
 		.summary = "Limits on log text, what is used, and what goes next"},
 	{HTTP_PUT, "/api/v1/retention", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_retention_put, .query = "",

@@ -1,5 +1,6 @@
 /* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
 
 #include "base/log.h"
 #include "base/secret.h"
@@ -152,7 +153,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		TRY(adopt_old(creation, &old, &row, &document, err));
 		TRY(next_generation(creation, tx, arena, &row, err));
 	}
-	TRY(store_put_job(tx, &row, err));
+	TRY(pools_put_job(tx, &row, err));
 	if (is_new)
 		TRY(store_add_transition(tx, row.job_id,
 			&(struct transition_row){
@@ -294,7 +295,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 		row.started_ms = transition->time_ms;
 	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;
 	change->job_id = row.job_id;
-	TRY(store_put_job(tx, &row, err));
+	TRY(pools_put_job(tx, &row, err));
 	TRY(history_forget_log_end(tx, arena, row.job_id, err));
 	return store_add_transition(tx, row.job_id,
 		&(struct transition_row){
@@ -347,6 +348,7 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 			SPAN_ARGS(row.name));
 	change->job_id = row.job_id;
 	change->pipeline->deletion_round = change->pipeline->round;
+	TRY(pools_leave(tx, row.job_id, err));
 	return store_delete_job(tx, row.job_id, err);
 }
 

@@ -1,5 +1,6 @@
 /* What a caller may change of a job's document after it was made: tags, notes, labels, the keep-alive period. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
 
 #include "model/training_job.h"
 
@@ -206,7 +207,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	row.document = buf_span(&document);
 	row.modified_ms = clock_wall_ms();
 	change->job_id = row.job_id;
-	return store_put_job(tx, &row, err);
+	return pools_put_job(tx, &row, err);
 }
 
 static void apply_change(void *context)

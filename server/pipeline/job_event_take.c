@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "pipeline/internal.h"
 #include "pipeline/job_event.h"
+#include "pipeline/pools.h"
 
 struct taking {
 	struct pipeline *pipeline;
@@ -97,7 +98,7 @@ static enum status write_event(void *context, struct store_tx *tx, struct error 
 	if (!taking->has_changed)
 		return OK;
 	row.modified_ms = taking->now_ms;
-	return store_put_job(tx, &row, err);
+	return pools_put_job(tx, &row, err);
 }
 
 static void apply_event(void *context)

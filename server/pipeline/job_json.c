@@ -1,5 +1,8 @@
 /* A job as JSON: what the document says and what was derived. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
+
+#include "base/clock.h"
 
 #include "model/failure.h"
 
@@ -141,6 +144,8 @@ enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store
 	TRY(pipeline_write_derived(pipeline, reader, arena, row, document, w, err));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		TRY(copy_field(document, fields[i], w, err));
+	if (!json_get(document, "WarmPoolStatus"))
+		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
 	json_object_end(w);
 	return OK;
 }

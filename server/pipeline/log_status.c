@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "extract/status_line.h"
 #include "pipeline/history.h"
+#include "pipeline/pools.h"
 
 enum { MESSAGE_MAX_BYTES = 1024 };
 
@@ -49,7 +50,7 @@ static enum status write_seconds(
 	json_print(document, &changed);
 	TRY(buf_status(&changed, err));
 	row->document = buf_span(&changed);
-	return store_put_job(tx, row, err);
+	return pools_put_job(tx, row, err);
 }
 
 static enum status write_transition(struct store_tx *tx, struct arena *arena, const struct status_line *line,
@@ -66,7 +67,7 @@ static enum status write_transition(struct store_tx *tx, struct arena *arena, co
 	row->failure_reason = span_equal(row->secondary, SPAN("Failed")) ? line->message : SPAN("");
 	row->modified_ms = clock_wall_ms();
 	TRY(store_put_transitions(tx, row->job_id, merged.rows, merged.count, err));
-	return store_put_job(tx, row, err);
+	return pools_put_job(tx, row, err);
 }
 
 static enum status write_heard(void *context, struct store_tx *tx, struct error *err)

@@ -1,5 +1,6 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
 #include "pipeline/filter_sweep.h"
+#include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
 #include "pipeline/retention.h"
 
@@ -523,6 +524,18 @@ static void build_filters(struct maintenance *m)
 		log_line(LOG_WARNING, "filter_failed", "error=\"%s\"", err.text);
 }
 
+/* At most one shape a round: others' work is not kept waiting by a thousand pools that end at once. */
+static bool end_pools(struct maintenance *m)
+{
+	struct error err;
+	bool has_more = false;
+
+	enum status status = pools_run(m->pipeline, m->reader, &has_more, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "pools_failed", "error=\"%s\"", err.text);
+	return status == OK && has_more;
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -538,7 +551,8 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	build_filters(m);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
-	return retain(m);
+	bool has_pools = end_pools(m);
+	return retain(m) || has_pools;
 }
 
 void *maintenance_run(void *context)
