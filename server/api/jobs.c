@@ -125,6 +125,14 @@ static enum status write_transitions(
 	return OK;
 }
 
+enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
+{
+	TRY(pipeline_write_derived(worker->reader, arena, row, w, err));
+	TRY(write_transitions(worker, arena, row->job_id, w, err));
+	return write_document(worker->reader, arena, row, w, err);
+}
+
 enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {

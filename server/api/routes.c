@@ -48,6 +48,8 @@ static const struct http_route routes[] = {
 		.query = "q sort limit cursor total", .summary = "Search jobs"},
 	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "A CreateTrainingJob document"},
+	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .summary = "Search jobs as SageMaker's Search does"},
 	{HTTP_GET, "/api/v1/jobs/{job}", SCOPE_READ, ROUTE_WORKER, .handler = api_job_get, .query = "",
 		.summary = "One job: its document and what was derived"},
 	{HTTP_PATCH, "/api/v1/jobs/{job}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_job_patch, .query = "",

@@ -18,7 +18,7 @@ static struct query_value *value_of(struct arena *arena, const char *text, bool 
 	struct query_value *value = arena_alloc(arena, sizeof *value);
 
 	CHECK(value != NULL);
-	*value = (struct query_value){span_from(text), is_number, number};
+	*value = (struct query_value){.text = span_from(text), .is_number = is_number, .number = number};
 	return value;
 }
 
