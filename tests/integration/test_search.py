@@ -1,6 +1,10 @@
 """Jobs found by SageMaker's Search and by query text."""
 
+from urllib.parse import urlencode
+
 import pytest
+
+from smserver import wait_until
 
 JOBS = {
     "alpha": {"HyperParameters": {"lr": "0.001", "opt": "adam"}, "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 4},
@@ -135,3 +139,24 @@ def test_mistakes_in_sagemakers_words(jobs):
     assert "less than or equal to 100" in detail(MaxResults=101) and "greater than or equal to 1" in detail(MaxResults=0)
     assert "Unknown property name: Nope" in detail(SortBy="Nope")
     assert found(jobs, {"SubExpressions": [{"Filters": [one("Tags.a", "NotExists")] * 15}] * 3}) == ["alpha", "beta", "gamma"]
+
+
+def test_ranking_is_robust(server):
+    definitions = [{"Name": "train:loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"},
+        {"Name": "acc", "Regex": r"acc (?<value>\S+)"}]
+    for name, spike in (("calm", "1.5"), ("spiky", "90"), ("gone", "nan")):
+        server.post("/api/v1/jobs", json={"TrainingJobName": name, "AlgorithmSpecification": {"MetricDefinitions": definitions}})
+        last = {"calm": 2.0, "spiky": 1.0, "gone": 0.5}[name]
+        end = [f"step {i} loss {'nan' if name == 'gone' else last} acc {i / 100}" for i in range(80, 99)]
+        server.send(name, [f"step {i} loss {4 - i / 100} acc {i / 100}" for i in range(80)] + end + [f"step 99 loss {spike} acc 0"])
+
+    def names(query, sort="name"):
+        reply = server.get(f"/api/v1/jobs?{urlencode({'q': query, 'sort': sort})}")
+        assert reply.status == 200, reply
+        return [job["TrainingJobName"] for job in reply.body["jobs"]]
+    wait_until(lambda: names("loss.best_step exists loss.count=100") == ["calm", "gone", "spiky"], what="the rankings")
+    assert names("loss.final<1.5") == ["spiky"] and names("loss.last<2") == ["calm"]
+    assert names("loss.final=nan") == ["gone"]
+    assert names("metric.\"train:loss\".best<2") == ["calm", "spiky"]
+    assert names("metric.acc.best_step=98 and metric.acc.best=0.98") == ["calm", "gone", "spiky"]
+    assert names("", "loss.final") == ["spiky", "calm", "gone"] and names("", "-loss.final") == ["calm", "spiky", "gone"]

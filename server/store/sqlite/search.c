@@ -97,9 +97,6 @@ static enum status parse_sort(struct sort *out, struct span text, struct error *
 		sort.role = is_role ? sort.role : ROLE_OTHER;
 		sort.metric = metric;
 		sort.figure = search_figure_of(aggregate);
-		if (!sort.figure.column)
-			return error_set_field(
-				err, ERR_SEMANTIC, "sort", "'%s' is not sortable yet", query_aggregate_name(aggregate));
 	}
 	*out = sort;
 	return OK;

@@ -60,7 +60,6 @@ enum status search_mistake(struct error *err, const struct query_term *term, con
 
 /*
  * What an aggregate is in `summaries AS s`: is_number: a kind column goes with it. condition: when it is there at all.
- * NULL column: not stored.
  */
 struct search_figure {
 	const char *column;

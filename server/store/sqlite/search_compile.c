@@ -292,6 +292,8 @@ static enum status add_attribute(struct search_sql *sql, const struct query_term
 
 /* ---- metrics ---- */
 
+#define RANKED(column) "(SELECT " column " FROM rankings AS r WHERE r.job_id = s.job_id AND r.metric = s.metric)"
+
 struct search_figure search_figure_of(enum query_aggregate aggregate)
 {
 	/* '+': as above, the row is found by its key, not by its value. */
@@ -302,6 +304,9 @@ struct search_figure search_figure_of(enum query_aggregate aggregate)
 		[AGGREGATE_MEAN] = {"+s.mean", "s.mean_kind = 1", "s.count > s.nan_count + s.inf_count"},
 		[AGGREGATE_COUNT] = {"+s.count", "0", "1"},
 		[AGGREGATE_STEP] = {"+s.last_step", "0", "s.count > 0"},
+		[AGGREGATE_BEST] = {RANKED("best"), RANKED("best_kind") " = 1", "EXISTS " RANKED("1")},
+		[AGGREGATE_BEST_STEP] = {RANKED("best_step"), "0", RANKED("best_kind") " <> 1"},
+		[AGGREGATE_FINAL] = {RANKED("final"), RANKED("final_kind") " = 1", "EXISTS " RANKED("1")},
 	};
 
 	return figures[aggregate];
@@ -334,13 +339,11 @@ static void add_figure(struct search_sql *sql, const struct search_figure *figur
 	search_add(sql, term->value_count ? ")" : "");
 }
 
-static enum status add_metric(struct search_sql *sql, const struct query_term *term, struct error *err)
+static void add_metric(struct search_sql *sql, const struct query_term *term)
 {
 	struct search_figure figure = search_figure_of(term->aggregate);
 	enum role role = ROLE_OTHER;
 
-	if (!figure.column)
-		return search_mistake(err, term, "'%s' is not searchable yet", query_aggregate_name(term->aggregate));
 	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
 	search_add(sql, "SELECT 1 FROM summaries AS s WHERE s.job_id = j.job_id AND ");
 	if (term->is_role && role_parse(term->key, &role))
@@ -350,7 +353,6 @@ static enum status add_metric(struct search_sql *sql, const struct query_term *t
 	search_add(sql, figure.is_there);
 	add_figure(sql, &figure, term);
 	search_add(sql, ")");
-	return OK;
 }
 
 /* ---- the tree ---- */
@@ -373,7 +375,7 @@ enum status search_add_term(struct search_sql *sql, const struct query_term *ter
 	if (term->family == QUERY_TEXT)
 		add_text(sql, &term->values[0]);
 	else if (term->family == QUERY_METRIC)
-		return add_metric(sql, term, err);
+		add_metric(sql, term);
 	else if (column)
 		return add_column(sql, column, term, err);
 	else if (term->family == QUERY_PROPERTY && is_duration(term->key))
