@@ -127,6 +127,21 @@ static void write_transitions(const struct transition_row *rows, size_t count, s
 	json_array_end(w);
 }
 
+enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
+{
+	AUTO(json) document = NULL;
+	struct transition_row *rows;
+	size_t count;
+
+	TRY(json_parse(&document, row->document, err));
+	TRY(store_read_transitions(worker->reader, arena, row->job_id, &rows, &count, err));
+	TRY(pipeline_write_derived(worker->api->options.pipeline, worker->reader, arena, row, document, w, err));
+	write_transitions(rows, count, w);
+	TRY(api_write_outcome(worker->reader, arena, row, document, w, err));
+	return write_document(worker->reader, arena, row, document, w, err);
+}
+
 enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {

@@ -58,9 +58,11 @@ static const struct http_route routes[] = {
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q sort limit cursor total", .summary = "Search jobs"},
-	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create,
-		.query = "dry_run", .max_body_bytes = DOCUMENT_BYTES,
+	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create, .query = "dry_run",
+		.max_body_bytes = DOCUMENT_BYTES,
 		.summary = "A CreateTrainingJob document; dry_run=true: checked, not stored"},
+	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .summary = "Search jobs as SageMaker's Search does"},
 	{HTTP_GET, "/api/v1/jobs/{job}", SCOPE_READ, ROUTE_WORKER, .handler = api_job_get, .query = "as",
 		.summary = "One job: its document and what was derived; as=json|aws-cli: to run it again"},
 	{HTTP_PATCH, "/api/v1/jobs/{job}", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_patch, .query = "",

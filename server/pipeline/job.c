@@ -308,8 +308,10 @@ static void apply_transition(void *context)
 	struct change *change = context;
 	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
 
-	if (job)
+	if (job) {
 		atomic_store(&job->is_row_dirty, true);
+		atomic_store(&job->is_summary_dirty, true); /* its end settles how it ranks */
+	}
 }
 
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,

@@ -2,6 +2,7 @@
 #include "pipeline/filter_sweep.h"
 #include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
+#include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
 
 #include "base/log.h"
@@ -12,6 +13,7 @@ enum {
 	TICK_MS = 250,
 	SUMMARY_MS = 2000,
 	FLUSH_JOBS = 64, /* in one transaction */
+	RANK_MS = 200, /* of so many jobs */
 	TRIM_ROWS = 256,
 	FORGET_MS = 15 * 60 * 1000, /* a job that was silent so long, and is sealed, leaves RAM */
 };
@@ -45,6 +47,7 @@ struct flush {
 	struct setting_row *settings; /* that are not in the store yet */
 	size_t setting_count, setting_end;
 	struct job_progress progress;
+	bool has_ended;
 };
 
 struct flushes {
@@ -145,6 +148,7 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 		VIEW_SERIES, &view, err));
 	if (view.row.job_id != flush->job->job_id)
 		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
+	flush->has_ended = view.row.ended_ms != 0;
 	TRY(job_settings_unwritten(
 		flush->job->settings, names, &flush->settings, &flush->setting_count, &flush->setting_end, err));
 	pipeline_find_progress(flush->job, &flush->progress);
@@ -162,6 +166,7 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = m->pipeline};
+	int64_t until_ms = clock_mono_ms() + RANK_MS;
 	struct error err = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -180,6 +185,9 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 		struct flush *flush = &flushes.items[i];
 		if (is_written) {
 			job_settings_settle(flush->job->settings, flush->setting_end);
+			if (rank_job(m->pipeline, m->reader, flush->job, flush->rows, flush->count, flush->has_ended,
+				    until_ms, &err) != OK)
+				say_flush_failed(flush->job, &err);
 			continue;
 		}
 		say_flush_failed(flush->job, &err);

@@ -278,6 +278,19 @@ enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struc
 enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* What a metric comes to when jobs are ranked by it (pipeline/ranking.h). */
+struct ranking_row {
+	struct span metric;
+	uint64_t points; /* it was made from */
+	double best;
+	int64_t best_step;
+	double final;
+};
+enum status store_put_ranking(
+	struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err) MUST_CHECK;
+enum status store_read_ranked_points(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points,
+	struct error *err) MUST_CHECK; /* 0: none */
+
 struct job_search {
 	const struct query_node *query; /* NULL: all */
 	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */

@@ -158,6 +158,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM deliveries WHERE job_id = ?",
 		"DELETE FROM incidents WHERE job_id = ?",
 		"DELETE FROM summaries WHERE job_id = ?",
+		"DELETE FROM rankings WHERE job_id = ?",
 		"DELETE FROM job_counts WHERE job_id = ?",
 		"DELETE FROM definitions WHERE job_id = ?",
 		"DELETE FROM transitions WHERE job_id = ?",

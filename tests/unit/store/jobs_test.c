@@ -289,6 +289,7 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
 	CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
 	CHECK_OK(store_put_summaries(h->tx, job, &(struct job_counts){.lines = 1}, &summary, 1, &err));
+	CHECK_OK(store_put_ranking(h->tx, job, &(struct ranking_row){.metric = SPAN("loss")}, &err));
 	CHECK_OK(store_add_transition(h->tx, job, &transition, &err));
 	CHECK_OK(store_put_newest_event(h->tx, job, 7, &err));
 	CHECK_OK(store_put_definitions(h->tx, job, 1, SPAN("[]"), &err));
@@ -358,7 +359,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 28);
+	CHECK_INT(checked, 29);
 	statement_done(&s);
 	harness_done(&h);
 }
