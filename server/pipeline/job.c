@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "pipeline/watch.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -255,6 +256,7 @@ struct change {
 	const struct phase *phase;
 	int64_t job_id;
 	int64_t now_ms;
+	struct watch_failed failed;
 };
 
 static enum status read_own_job(
@@ -299,6 +301,8 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;
 	change->job_id = row.job_id;
 	TRY(store_put_job(tx, &row, err));
+	TRY(watch_put_status(change->pipeline, tx, &row, &change->failed, err));
+	change->failed.row.job = change->job; /* outlives the row */
 	return store_add_transition(tx, row.job_id,
 		&(struct transition_row){transition->secondary, transition->message, transition->time_ms, 0}, err);
 }
@@ -310,6 +314,7 @@ static void apply_transition(void *context)
 
 	if (job)
 		atomic_store(&job->is_row_dirty, true);
+	watch_say_failed(change->pipeline, &change->failed);
 }
 
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
