@@ -5,16 +5,14 @@
 struct telling {
 	struct json_writer *w;
 	const struct command_row *command;
-	const struct command_ack_row *acks;
+	const struct command_ack_row *acks; /* to the command */
 	size_t count;
-	size_t sessions;
 };
 
 static bool is_answered(const struct telling *telling, struct span stream)
 {
 	for (size_t i = 0; i < telling->count; i++)
-		if (telling->acks[i].command_id == telling->command->command_id &&
-			span_equal(telling->acks[i].stream, stream))
+		if (span_equal(telling->acks[i].stream, stream))
 			return true;
 	return false;
 }
@@ -38,8 +36,6 @@ static void write_answers(const struct telling *telling)
 {
 	for (size_t i = 0; i < telling->count; i++) {
 		const struct command_ack_row *ack = &telling->acks[i];
-		if (ack->command_id != telling->command->command_id)
-			continue;
 		json_object(telling->w);
 		json_put_span(telling->w, "stream", ack->stream);
 		json_put_text(telling->w, "state", "acknowledged");
@@ -80,18 +76,20 @@ enum status api_commands_list(void *context, void *worker, const struct http_req
 	struct command_ack_row *acks;
 	struct command_row *rows;
 	struct job_row job;
-	size_t count;
+	size_t count, ack_count, at = 0;
 
 	TRY(api_arena(&arena, err));
 	TRY(store_read_job(own->reader, arena, http_request_segment(request, 0), &job, err));
 	TRY(store_read_commands(own->reader, arena, job.job_id, &rows, &count, err));
-	TRY(store_read_command_acks(own->reader, arena, job.job_id, &acks, &telling.count, err));
-	telling.acks = acks;
+	TRY(store_read_command_acks(own->reader, arena, job.job_id, &acks, &ack_count, err));
 	json_object(&w);
 	json_key(&w, "commands");
 	json_array(&w);
 	for (size_t i = 0; i < count; i++) {
 		telling.command = &rows[i];
+		telling.acks = acks ? acks + at : NULL; /* both are in the order of the commands */
+		for (telling.count = 0; at < ack_count && acks[at].command_id == rows[i].command_id; at++)
+			telling.count++;
 		write_command(api, &telling);
 	}
 	json_array_end(&w);

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { FORGOTTEN_AFTER_LEASES = 10, KEY_BYTES = 8 + SESSION_NAME_BYTES, COMMAND_BYTES = 16 };
+enum { SWEEP_COUNT = 256, FORGOTTEN_AFTER_LEASES = 10, KEY_BYTES = 8 + SESSION_NAME_BYTES, COMMAND_BYTES = 16 };
 
 struct delivery {
 	int64_t command_id;
@@ -17,6 +17,7 @@ struct delivery {
 struct session {
 	struct session_facts facts;
 	int64_t seen_ms; /* on the monotonic clock */
+	struct session *next, *previous; /* of the same job */
 	struct delivery *deliveries; /* not answered yet */
 	size_t delivery_count, delivery_cap;
 };
@@ -30,7 +31,7 @@ struct command {
 
 struct session_job {
 	int64_t job_id;
-	size_t sessions;
+	struct session *sessions; /* a job goes with its last one */
 	struct command *commands; /* by id */
 	size_t count, cap;
 };
@@ -120,35 +121,37 @@ static void drop(struct session_table *table, struct session *session)
 
 	map_remove(table->by_id, span_from(session->facts.id));
 	map_remove(table->by_stream, stream_key(&session->facts, key));
-	if (job && --job->sessions == 0) {
+	if (session->next)
+		session->next->previous = session->previous;
+	if (session->previous)
+		session->previous->next = session->next;
+	else if (job)
+		job->sessions = session->next;
+	if (job && !job->sessions) {
 		map_remove(table->jobs, job_key(&job->job_id));
 		session_job_free(job);
 	}
 	session_free(session);
 }
 
-/* Those that nobody renewed for long; a map must not change while it is walked, so one at a time. */
-static struct session *find_forgotten(struct session_table *table, int64_t now_ms)
-{
-	void *value;
-
-	for (size_t at = 0; map_next(table->by_id, &at, NULL, &value);) {
-		struct session *session = value;
-		if (now_ms - session->seen_ms > FORGOTTEN_AFTER_LEASES * table->lease_ms)
-			return session;
-	}
-	return NULL;
-}
-
+/* Those that nobody renewed for long, some at a time: others wait for the lock; and a map must not change while it is walked. */
 static void sweep(struct session_table *table, int64_t now_ms)
 {
-	struct session *session;
+	struct session *forgotten[SWEEP_COUNT];
+	size_t count = 0;
+	void *value;
 
 	if (now_ms - table->swept_ms < table->lease_ms)
 		return;
-	table->swept_ms = now_ms;
-	while ((session = find_forgotten(table, now_ms)))
-		drop(table, session);
+	for (size_t at = 0; count < SWEEP_COUNT && map_next(table->by_id, &at, NULL, &value);) {
+		struct session *session = value;
+		if (now_ms - session->seen_ms > FORGOTTEN_AFTER_LEASES * table->lease_ms)
+			forgotten[count++] = session;
+	}
+	if (count < SWEEP_COUNT)
+		table->swept_ms = now_ms; /* else there may be more */
+	while (count)
+		drop(table, forgotten[--count]);
 }
 
 static struct session_job *have_job(struct session_table *table, int64_t job_id)
@@ -195,7 +198,10 @@ static enum status add(struct session_table *table, const struct session_facts *
 	}
 	session->facts = *facts;
 	session->seen_ms = clock_mono_ms();
-	job->sessions++;
+	session->next = job->sessions;
+	if (job->sessions)
+		job->sessions->previous = session;
+	job->sessions = session;
 	if (map_put(table->by_id, span_from(session->facts.id), session) &&
 		map_put(table->by_stream, stream_key(facts, key), session))
 		return OK;
@@ -372,12 +378,11 @@ void session_each(struct session_table *table, const struct command_row *command
 	void (*take)(void *context, struct span stream, struct span host, int64_t delivered_ms), void *context)
 {
 	int64_t now_ms = clock_mono_ms();
-	void *value;
 
 	pthread_mutex_lock(&table->mutex);
-	for (size_t at = 0; map_next(table->by_id, &at, NULL, &value);) {
-		const struct session *session = value;
-		if (session->facts.job_id != command->job_id || now_ms - session->seen_ms >= table->lease_ms ||
+	const struct session_job *job = map_get(table->jobs, job_key(&command->job_id));
+	for (const struct session *session = job ? job->sessions : NULL; session; session = session->next) {
+		if (now_ms - session->seen_ms >= table->lease_ms ||
 			!is_for(session, command->command_id, command->stream))
 			continue;
 		const struct delivery *delivery = find_delivery(session, command->command_id);

@@ -115,9 +115,12 @@ enum status job_read_times(
 	TRY(get_json(client, buf_span(&path), &document, err));
 	const struct json *row = json_first(json_get(document, "streams"));
 	for (; row; row = json_next(row)) {
-		int64_t first = 0, last = 0;
+		int64_t first = 0, last = 0, lines = 0;
+		TRY(json_want_i64(row, "lines", &lines, err));
 		TRY(json_want_i64(row, "first_ms", &first, err));
 		TRY(json_want_i64(row, "last_ms", &last, err));
+		if (lines && (!first || !last)) /* stored, and about to be read */
+			return error_set(err, ERR_BUSY, "the server has not read all lines yet");
 		if (!first || !last)
 			continue;
 		*first_ms = !has_times || first < *first_ms ? first : *first_ms;

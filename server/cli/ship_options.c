@@ -62,7 +62,8 @@ static const struct option_spec specs[] = {
 		.kind = OPTION_BYTES,
 		.value_name = "SIZE",
 		.fallback = "1GiB",
-		.help = "How much may wait; when it is full the oldest lines are kept and new ones are dropped and counted."},
+		.help = "How much may wait; when it is full the oldest lines are kept and new ones are dropped and counted. The last "
+			"16 MiB of the disk of --spool are never taken."},
 	{.name = "drain-timeout",
 		.kind = OPTION_DURATION,
 		.value_name = "TIME",

@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
 	PUNCH_BYTES = 1 << 20, /* freed in steps of this size: a system call a batch would cost more than it frees */
 	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
 	MERGE_TS_MS = 1000,
+	LOOK_AT_DISK_MS = 100,
 };
 
 struct entry {
@@ -37,6 +39,8 @@ struct spool {
 	struct entry *entries; /* a ring */
 	size_t first, count, cap;
 	uint64_t max_bytes;
+	uint64_t disk_room; /* as it was at looked_ms */
+	int64_t looked_ms;
 	uint64_t kept_bytes; /* of our files */
 	uint64_t waiting_bytes; /* of all files */
 	struct spool_totals totals;
@@ -159,13 +163,38 @@ static void lose(struct spool *spool, unsigned source, uint64_t lines, uint64_t 
 	}
 }
 
+/* How much more may go to the folder's disk: a child that writes there must not find it full by our doing. */
+static uint64_t disk_room(struct spool *spool, const struct source_state *state)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	if (spool->looked_ms && now_ms - spool->looked_ms < LOOK_AT_DISK_MS)
+		return spool->disk_room;
+	spool->looked_ms = now_ms;
+	uint64_t free_bytes = spool_disk_free(state->source.fd);
+	spool->disk_room = free_bytes > SPOOL_MIN_FREE_BYTES ? free_bytes - SPOOL_MIN_FREE_BYTES : 0;
+	return spool->disk_room;
+}
+
+uint64_t spool_disk_free(int fd)
+{
+	struct statvfs info;
+
+	if (fstatvfs(fd, &info) != 0 || info.f_blocks == 0) /* memory has no blocks */
+		return UINT64_MAX;
+	return (uint64_t)info.f_bavail * info.f_frsize;
+}
+
 /* Under the lock: how much of the text there is room for, in whole lines. */
 static size_t admit(struct spool *spool, unsigned source, struct span text)
 {
 	if (!spool->sources[source].source.is_ours)
 		return text.len;
-	uint64_t room = spool->max_bytes > spool->kept_bytes ? spool->max_bytes - spool->kept_bytes : 0;
-	if (spool->is_dropping && room < spool->max_bytes / 8)
+	uint64_t most = disk_room(spool, &spool->sources[source]);
+	most = most < spool->max_bytes ? most + spool->kept_bytes : spool->max_bytes;
+	most = most < spool->max_bytes ? most : spool->max_bytes;
+	uint64_t room = most > spool->kept_bytes ? most - spool->kept_bytes : 0;
+	if (spool->is_dropping && room < most / 8)
 		return 0; /* else losses and lines would alternate, one notice each */
 	spool->is_dropping = text.len > room;
 	if (!spool->is_dropping)

@@ -19,6 +19,10 @@ struct spool_source {
 	bool is_ours; /* counted against the bound, punched when sent; else a file of the user, never touched */
 };
 
+enum { SPOOL_MIN_FREE_BYTES = 16 << 20 /* of the folder's disk: they are left to the child and to others */ };
+/* What the file's disk has free; UINT64_MAX: it has no bound of its own. */
+uint64_t spool_disk_free(int fd);
+
 struct spool *spool_new(uint64_t max_bytes) __attribute__((warn_unused_result)); /* NULL: out of memory */
 void spool_free(struct spool *spool);
 /* The number of the source comes back. By who puts; a source of spool_write before any thread uses the spool. */

@@ -29,13 +29,26 @@ static enum status create(const char *folder, const char *ending, char path[4096
 	return OK;
 }
 
+/* There the child would be refused its output. */
+static bool is_full(struct spool_file *file, const char *folder, struct error *why)
+{
+	uint64_t free_bytes = spool_disk_free(file->fd);
+
+	if (free_bytes > SPOOL_MIN_FREE_BYTES)
+		return false;
+	error_set(why, ERR_IO, "the disk of spool folder '%s' has only %llu bytes free", folder,
+		(unsigned long long)free_bytes);
+	spool_file_done(file);
+	return true;
+}
+
 enum status spool_file_open(
 	struct spool_file *file, const char *folder, const char *ending, struct error *why, struct error *err)
 {
 	char again[64];
 
 	*file = SPOOL_FILE_NONE;
-	if (create(folder, ending, file->path, &file->fd, why) != OK) {
+	if (create(folder, ending, file->path, &file->fd, why) != OK || is_full(file, folder, why)) {
 		file->path[0] = 0;
 		file->fd = memfd_create("sm-ship", MFD_CLOEXEC);
 		if (file->fd < 0)

@@ -1,5 +1,7 @@
 """Sessions of senders: one name for a run, a lease on a stream, offsets by source; and commands to them."""
 
+import pathlib
+
 import pytest
 
 from smserver import wait_until
@@ -230,3 +232,21 @@ def test_a_wrong_command_is_named(server, name, body, status, field):
     reply = server.post(f"/api/v1/jobs/{name}/commands", json=body)
     assert (reply.status, reply.body.get("field")) == (status, field), reply
     assert job(server, "s")["TrainingJobStatus"] == "InProgress"
+
+
+def test_the_requests_of_the_documentation(server):
+    """docs/shipping.md: they are what a sender without sm-ship does."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs/shipping.md").read_text()
+    session = ""
+    requests = text.partition("```requests\n")[2].partition("```")[0].splitlines()
+    for request in requests:
+        if "acks" in request:
+            assert server.post("/api/v1/jobs/llama/commands", json={"command": "checkpoint"}).status == 202
+        method, path, body = request.split(" ", 2)
+        kind = "text/plain" if "/logs" in path else "application/json"
+        reply = server.request(method, path.replace("SESSION", session), body=body + "\n", headers={"Content-Type": kind})
+        assert reply.status in (200, 201), (request, reply)
+        session = reply.body.get("session", session)
+    row, = server.get("/api/v1/jobs/llama/streams").body["streams"]
+    assert (row["host"], row["lines"], row["exit"]["code"]) == ("gpu001", 1, 0)
+    assert len(requests) == 5

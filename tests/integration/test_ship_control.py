@@ -1,6 +1,8 @@
 """sm-ship and its session: commands to a real child, how it ended, two writers, hosts that are gone, 128 ranks of srun."""
 
 import signal
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -169,3 +171,25 @@ def test_the_exits_and_hosts_of_128_ranks_and_of_their_restart(server, ship):
 def test_mistakes_in_on_are_named(ship, args, words):
     result = ship.run(*args)
     assert result.returncode == 2 and words in result.stderr, result.stderr
+
+
+def test_a_server_without_sessions_is_named(ship):
+    class Old(BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(405)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Old)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    try:
+        result = ship.run("--job", "x", "--server", f"http://127.0.0.1:{http.server_port}", data=b"one\n")
+    finally:
+        http.shutdown()
+        http.server_close()
+    assert (result.returncode, result.stdout) == (4, b"one\n")
+    assert b"the server has no sessions (405): it is older than this program" in result.stderr
