@@ -197,6 +197,11 @@ static bool read_cri(struct span text, struct cri *cri)
 static enum status add(
 	struct ingest_parser *parser, struct batch *batch, struct span text, int64_t ts_ms, struct error *err)
 {
+	size_t most = ingest_lines_max(parser->options.max_push_bytes);
+
+	if (batch->line_count + ingest_count_lines(text) > most)
+		return error_set(err, ERR_TOO_LARGE,
+			"the body holds more than %zu lines (--max-push-bytes); send less at once", most);
 	return ingest_add_lines(batch, push_part(parser, batch), text, ts_ms, parser->options.max_line_bytes)
 		       ? OK
 		       : error_set(err, ERR_MEMORY, "out of memory");

@@ -287,3 +287,20 @@ def test_busy_is_429(make_server):
         return reply if reply.status != 204 else None
     reply = wait_until(is_refused, what="a refusal")
     assert reply.status == 429 and int(reply.headers["Retry-After"]) >= 1 and "--journal-bytes" in reply.body
+
+
+@pytest.mark.parametrize("lines, status", [(1024 + 1000, 204), (1024 + 1001, 413)])
+def test_a_body_makes_no_more_lines_than_its_size_allows(make_server, lines, status):
+    """A line of one byte is as much memory as one of fifty: sixteen megabytes of newlines were a gigabyte."""
+    server = make_server("--max-push-bytes", "12000")
+    reply = push_json(server, ({"job": "j"}, [(T0, "\n" * lines)]))
+    assert reply.status == status, reply
+    assert status == 204 or b"2024 lines (--max-push-bytes)" in reply.raw
+
+
+@pytest.mark.parametrize("lines, rejected", [(1024 + 100, 0), (1024 + 101, 1)])
+def test_a_text_of_ndjson_makes_no_more_lines_than_a_line_may_have_bytes(make_server, lines, rejected):
+    server = make_server("--max-line-bytes", "1200")
+    reply = server.post("/api/v1/logs?job=j", json.dumps({"line": "\n" * lines}) + "\n",
+                        content_type="application/x-ndjson")
+    assert (reply.body["rejected"], reply.body["accepted"]) == (rejected, 0 if rejected else lines)
