@@ -190,7 +190,8 @@ def test_a_stream_without_entries_makes_no_job(server, send):
     assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs").body["jobs"]] == ["j"]
 
 
-def test_lines_of_several_lines(server):
+def test_lines_of_several_lines(make_server):
+    server = make_server("--max-line-bytes", "64KiB")
     assert push(server, ({"job": "j"}, [(T0, "one\ntwo\n"), (T0, "x" * (65536 + 9))])).status == 204
     assert texts(server, "j") == ["one", "two", "x" * 65536]
 
