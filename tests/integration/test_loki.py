@@ -305,3 +305,16 @@ def test_a_text_of_ndjson_makes_no_more_lines_than_a_line_may_have_bytes(make_se
     reply = server.post("/api/v1/logs?job=j", json.dumps({"line": "\n" * lines}) + "\n",
                         content_type="application/x-ndjson")
     assert (reply.body["rejected"], reply.body["accepted"]) == (rejected, 0 if rejected else lines)
+
+
+@pytest.mark.parametrize("last, is_cut", [(56, False), (57, True)])
+def test_a_line_joined_of_parts_is_cut_and_marked_once(make_server, last, is_cut):
+    server = make_server("--max-line-bytes", "256")
+    prefix = "2026-10-06T00:17:09.669794202Z stdout"
+    parts = [f"{prefix} P {'x' * 100}", f"{prefix} P {'x' * 100}", f"{prefix} P {'x' * last}", f"{prefix} F "]
+    if is_cut:
+        parts.insert(3, f"{prefix} P {'x' * 10}")
+    assert push(server, ({"job": "j"}, [(T0 + i, text) for i, text in enumerate(parts)])).status == 204
+    line, = server.lines("j")
+    assert (len(line["text"]), bool(line.get("cut"))) == (256, is_cut)
+    assert counter(server, "cut_lines_total") == is_cut
