@@ -1,6 +1,6 @@
 #include "ingest/lines.h"
 
-enum { KEPT_BYTES = 128 << 10 };
+enum { KEPT_BYTES = 128 << 10, LINES_ALWAYS = 1024, LINE_SHARE_BYTES = 12 };
 
 bool ingest_add_lines(
 	struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, size_t max_line_bytes)
@@ -20,6 +20,23 @@ bool ingest_add_lines(
 			return false;
 	}
 	return true;
+}
+
+size_t ingest_lines_max(size_t bytes)
+{
+	return LINES_ALWAYS + bytes / LINE_SHARE_BYTES;
+}
+
+size_t ingest_count_lines(struct span text)
+{
+	const char *at = text.ptr, *end = at + text.len;
+	size_t count = 1;
+
+	if (text.len == 0)
+		return count;
+	for (end -= end[-1] == '\n'; at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+		count++;
+	return count;
 }
 
 void ingest_let_go(struct buf *carry)

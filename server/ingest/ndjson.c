@@ -188,6 +188,9 @@ static bool read_entry(struct ingest_parser *parser, struct batch *batch, struct
 		entry->stream = parser->options.stream;
 	if (entry->job.len == 0)
 		return reject(parser, batch, 1, "no job, neither in a field 'job' nor in the query");
+	size_t most = ingest_lines_max(parser->options.max_line_bytes);
+	if (ingest_count_lines(entry->text) > most)
+		return reject(parser, batch, 1, "a text of more than %zu lines (--max-line-bytes)", most);
 	entry->ts_ms = read_time(parser, object, &fields);
 	return true;
 }

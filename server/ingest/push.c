@@ -40,7 +40,7 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 	parser->body = parser->plain = parser->text = parser->key = parser->scratch = BUF_INIT(options->max_push_bytes);
 	parser->point.name = parser->point.full = parser->point.canonical = BUF_INIT(POINT_NAME_BYTES);
 	parser->point.unit = BUF_INIT(METRIC_UNIT_MAX_BYTES);
-	parser->cri = BUF_INIT(options->max_line_bytes);
+	parser->cri = BUF_INIT(options->max_line_bytes + 1); /* what fills it is cut and marked with the other lines */
 	parser->warnings = BUF_INIT(WARNING_BYTES);
 	/* several names, and a byte more than one may have: what is too long for a name stays too long */
 	label_set_init(&parser->labels, options->labels, 4 * options->max_name_bytes + 1);
@@ -207,6 +207,11 @@ static bool read_cri(struct span text, struct cri *cri)
 static enum status add(
 	struct ingest_parser *parser, struct batch *batch, struct span text, int64_t ts_ms, struct error *err)
 {
+	size_t most = ingest_lines_max(parser->options.max_push_bytes);
+
+	if (batch->line_count + ingest_count_lines(text) > most)
+		return error_set(err, ERR_TOO_LARGE,
+			"the body holds more than %zu lines (--max-push-bytes); send less at once", most);
 	return ingest_add_lines(batch, push_part(parser, batch), text, ts_ms, parser->options.max_line_bytes)
 		       ? OK
 		       : error_set(err, ERR_MEMORY, "out of memory");
@@ -230,8 +235,6 @@ static enum status take_cri(struct ingest_parser *parser, struct batch *batch, c
 	if (!cri->is_part && !parser->has_cri)
 		return add(parser, batch, cri->text, cri->ts_ms, err);
 	size_t room = parser->cri.max_bytes - parser->cri.len;
-	if (cri->text.len > room)
-		batch->cut_lines++;
 	buf_append(&parser->cri, cri->text.ptr, cri->text.len < room ? cri->text.len : room);
 	TRY(buf_status(&parser->cri, err));
 	parser->cri_ms = parser->has_cri ? parser->cri_ms : cri->ts_ms;

@@ -252,6 +252,8 @@ static enum status check_still_wanted(
 	TRY(store_read_backfill(store_tx_reader(tx), arena, backfill->row.job_id, &row, err));
 	if (row.state != BACKFILL_RUNNING || row.generation != backfill->row.generation)
 		return error_set(err, ERR_NOT_FOUND, "it was cancelled");
+	if (backfill->job->birth_round == backfill->pipeline->round)
+		return error_set(err, ERR_BUSY, "a stream is made in this very transaction");
 	struct stream_state *stream;
 	for (size_t i = 0; (stream = job_stream_at(backfill->job, i)); i++)
 		if (i >= backfill->count || !is_level(stream, backfill->shadows[i].state))
@@ -294,7 +296,10 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	count(backfill);
 	struct backfill_row row = backfill->row;
 	row.state = BACKFILL_DONE;
-	return store_put_backfill(tx, &row, err);
+	TRY(store_put_backfill(tx, &row, err));
+	backfill->job->change_round = backfill->pipeline->round;
+	backfill->job->change_generation = backfill->row.generation;
+	return OK;
 }
 
 static void apply_change(void *context)

@@ -137,6 +137,10 @@ struct job_state {
 	size_t stream_count, stream_cap;
 	/* Writer only. */
 	uint32_t generation;
+	/* The transaction (pipeline.round) that a back-fill takes its place in, and by which definitions; RAM hears by its commit. */
+	uint64_t change_round;
+	uint32_t change_generation;
+	uint64_t birth_round; /* the newest one that makes a stream */
 };
 
 struct directory;

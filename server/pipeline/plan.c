@@ -173,9 +173,18 @@ static void touch(struct plan *plan, struct stream_state *stream)
 	plan->touched = stream;
 }
 
+/* A stream that is made behind a back-fill's change, in one transaction with it, has no shadow: its first line is by the new. */
+static uint32_t generation_of(const struct plan *plan, const struct stream_state *stream)
+{
+	const struct job_state *job = stream->job;
+	bool is_new = !stream->committed_line && !stream->committed_point;
+
+	return is_new && job->change_round == plan->pipeline->round ? job->change_generation : job->generation;
+}
+
 /* The lines that are new; a batch that was packed stays a block as long as all of it is. */
-static struct journal_slice make_slice(
-	const struct ingest *ingest, const struct batch_part *part, const struct stream_state *stream, size_t skip)
+static struct journal_slice make_slice(const struct plan *plan, const struct ingest *ingest,
+	const struct batch_part *part, const struct stream_state *stream, size_t skip)
 {
 	const struct batch *batch = ingest->batch;
 	enum journal_kind kind = part->point_count           ? JOURNAL_POINTS
@@ -184,7 +193,7 @@ static struct journal_slice make_slice(
 	struct journal_slice slice = {.kind = kind,
 		.job_id = stream->job->job_id,
 		.stream_id = stream->stream_id,
-		.generation = stream->job->generation,
+		.generation = generation_of(plan, stream),
 		.first_line = stream->planned_line,
 		.first_byte = stream->planned_byte,
 		.arrival_ms = batch->arrival_ms,
@@ -210,7 +219,7 @@ static struct journal_slice make_slice(
 static enum status add_slice(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
 	struct stream_state *stream, size_t skip, struct error *err)
 {
-	struct journal_slice slice = make_slice(ingest, part, stream, skip);
+	struct journal_slice slice = make_slice(plan, ingest, part, stream, skip);
 	struct plan_slice planned = {.stream = stream,
 		.batch = ingest->batch,
 		.part = (size_t)(part - ingest->batch->parts),

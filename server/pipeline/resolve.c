@@ -171,6 +171,7 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 		return out_of_memory(err);
 	TRY(store_read_streams(store_tx_reader(tx), arena, job->job_id, name, &rows, &count, err));
 	*is_new = true;
+	job->birth_round = pipeline->round;
 	if (count)
 		return load_stream(job, &rows[0], out, err);
 	return make_stream(pipeline, tx, job, name, host, now_ms, out, err);

@@ -67,7 +67,8 @@ static void pack_health(const struct stream_state *stream, struct buf *out)
 	/* names; any generation's set lives with the job's lock */
 	struct definitions *definitions = stream->own_definitions ? stream->own_definitions : stream->job->definitions;
 	AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
-	size_t count = definitions ? definition_set_count(definitions->set, extractor_preset(stream->extractor)) : 0;
+	bool has_names = definitions && definitions->generation == stream->generation; /* of what its counts are */
+	size_t count = has_names ? definition_set_count(definitions->set, extractor_preset(stream->extractor)) : 0;
 	const char *preset =
 		definitions ? definition_set_preset_name(definitions->set, extractor_preset(stream->extractor)) : NULL;
 

@@ -68,7 +68,9 @@ static bool view_health(const struct viewing *viewing, const struct stream_state
 	if (name)
 		extractor_preset_reason(stream->extractor, &reason);
 	view->preset_reason = arena_copy(viewing->arena, buf_span(&reason));
-	view->health_count = definition_set_count(definitions->set, preset);
+	/* others than those it ran, as long as it has had no line since they changed: its counts have no names here */
+	if (definitions->generation == stream->generation)
+		view->health_count = definition_set_count(definitions->set, preset);
 	view->health = arena_alloc(viewing->arena, view->health_count * sizeof *view->health);
 	bool is_whole = view->preset.ptr && view->preset_reason.ptr && view->health;
 	for (size_t i = 0; i < view->health_count && is_whole; i++) {

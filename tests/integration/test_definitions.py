@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 
+import pytest
 from smserver import wait_until
 
 LOSS = {"Name": "train:loss", "Regex": r"step (?<step>[0-9]+) loss=(?<value>\S+)"}
@@ -136,3 +137,30 @@ def test_the_example_of_the_documents(server):
         for one in line["captures"]]
     assert captures == [(0, "", 2.3125, 12), (1, "", 1200, 12), (2, "layer7", 0.25, None), (2, "layer8", "NaN", None)], captures
     assert not any("error" in one for one in found["definitions"])
+
+
+@pytest.mark.parametrize("sealing", [[], ["--seal-age", "100ms"]], ids=["live", "sealed"])
+def test_health_of_older_definitions_is_not_told_under_the_names_of_newer_ones(make_server, sealing):
+    """A stream that had no line since the definitions changed ran the older ones: its counts are not those of the newer."""
+    server = make_server(*sealing)
+
+    def health():
+        return {one["Name"]: one["matched"] for one in server.get("/api/v1/jobs/j/metrics").body["definitions"]}
+
+    def change(name):
+        reply = server.put("/api/v1/jobs/j/definitions",
+                           json={"definitions": [{"Name": name, "Regex": f"{name}=([0-9]+)"}]})
+        assert reply.status == 200, reply
+
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status < 300
+    change("alpha")
+    for stream in ("a", "b"):
+        assert server.post(f"/api/v1/logs?job=j&stream={stream}", "alpha=1 beta=2\n" * 5).status == 200
+    wait_until(lambda: health() == {"alpha": 10}, what="both streams were extracted")
+    change("beta")
+    assert server.post("/api/v1/logs?job=j&stream=b", "alpha=1 beta=2\n" * 2).status == 200
+    wait_until(lambda: health().get("beta"), what="the new definitions ran")
+    wait_until(lambda: health() == {"beta": 2}, timeout=5)
+    if sealing:
+        wait_until(lambda: "smfleet_sealed_lines_total 12" in server.get("/metrics").body, what="all is sealed")
+    assert health() == {"beta": 2}

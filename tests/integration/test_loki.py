@@ -225,7 +225,8 @@ def test_a_stream_without_entries_makes_no_job(server, send):
     assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs").body["jobs"]] == ["j"]
 
 
-def test_lines_of_several_lines(server):
+def test_lines_of_several_lines(make_server):
+    server = make_server("--max-line-bytes", "64KiB")
     assert push(server, ({"job": "j"}, [(T0, "one\ntwo\n"), (T0, "x" * (65536 + 9))])).status == 204
     assert texts(server, "j") == ["one", "two", "x" * 65536]
 
@@ -326,3 +327,33 @@ def test_busy_is_429(make_server):
         return next((reply for reply in replies if reply.status != 204), None)
     reply = wait_until(is_refused, what="a refusal")
     assert reply.status == 429 and int(reply.headers["Retry-After"]) >= 1 and "--journal-bytes" in reply.body
+
+
+@pytest.mark.parametrize("lines, status", [(1024 + 1000, 204), (1024 + 1001, 413)])
+def test_a_body_makes_no_more_lines_than_its_size_allows(make_server, lines, status):
+    """A line of one byte is as much memory as one of fifty: sixteen megabytes of newlines were a gigabyte."""
+    server = make_server("--max-push-bytes", "12000")
+    reply = push_json(server, ({"job": "j"}, [(T0, "\n" * lines)]))
+    assert reply.status == status, reply
+    assert status == 204 or b"2024 lines (--max-push-bytes)" in reply.raw
+
+
+@pytest.mark.parametrize("lines, rejected", [(1024 + 100, 0), (1024 + 101, 1)])
+def test_a_text_of_ndjson_makes_no_more_lines_than_a_line_may_have_bytes(make_server, lines, rejected):
+    server = make_server("--max-line-bytes", "1200")
+    reply = server.post("/api/v1/logs?job=j", json.dumps({"line": "\n" * lines}) + "\n",
+                        content_type="application/x-ndjson")
+    assert (reply.body["rejected"], reply.body["accepted"]) == (rejected, 0 if rejected else lines)
+
+
+@pytest.mark.parametrize("last, is_cut", [(56, False), (57, True)])
+def test_a_line_joined_of_parts_is_cut_and_marked_once(make_server, last, is_cut):
+    server = make_server("--max-line-bytes", "256")
+    prefix = "2026-10-06T00:17:09.669794202Z stdout"
+    parts = [f"{prefix} P {'x' * 100}", f"{prefix} P {'x' * 100}", f"{prefix} P {'x' * last}", f"{prefix} F "]
+    if is_cut:
+        parts.insert(3, f"{prefix} P {'x' * 10}")
+    assert push(server, ({"job": "j"}, [(T0 + i, text) for i, text in enumerate(parts)])).status == 204
+    line, = server.lines("j")
+    assert (len(line["text"]), bool(line.get("cut"))) == (256, is_cut)
+    assert counter(server, "cut_lines_total") == is_cut
