@@ -71,8 +71,9 @@ static bool is_derived(struct span key)
 	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
 		"CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime",
 		"SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds", "team", "streams",
-		"lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "open_incidents", "metrics", "attempts",
-		"HyperParametersFromLog", "total_steps", "total_steps_from", "eta_ms"};
+		"lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues", "continued_by",
+		"open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps", "total_steps_from",
+		"eta_ms"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
@@ -145,6 +146,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, &w, err));
 	TRY(write_transitions(own, arena, view.row.job_id, &w, err));
 	json_put_i64(&w, "attempts", attempts);
+	TRY(api_write_run(own->reader, arena, view.row.name, &w, err));
 	TRY(write_document(own->reader, arena, &view.row, &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
