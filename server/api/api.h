@@ -28,6 +28,7 @@ struct api_options {
 	const char *job_labels, *stream_labels, *host_labels; /* of shippers: ingest/labels.h */
 	size_t slice_bytes;
 	int64_t silent_ms; /* as the pipeline's */
+	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
 	int64_t search_ms; /* a search of logs ends then, with what it has */

@@ -275,12 +275,14 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 {
 	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
 	struct journal_cursor cursor = journal_lines(slice);
+	int64_t newest_ms = NO_TIME;
 	struct line line;
 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
+		newest_ms = is_timed ? ts_ms : newest_ms;
 		struct extract_line input = {line.text, is_timed ? ts_ms : NO_TIME, number};
 
 		if (stream->settings)
@@ -299,6 +301,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		else
 			stream->has_skipped_lines = true;
 	}
+	if (newest_ms != NO_TIME)
+		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
 	return OK;
 }
 

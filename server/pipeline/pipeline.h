@@ -197,6 +197,8 @@ struct stream_view {
 	int64_t first_ms; /* 0: no line yet */
 	int64_t last_ms;
 	int64_t last_arrival_ms;
+	bool has_skew;
+	int64_t skew_ms; /* of its clock: what its log times are ahead of arrival */
 	uint64_t sent_points; /* points that came as such */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
