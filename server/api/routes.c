@@ -28,7 +28,8 @@ static const struct http_route routes[] = {
 		.summary = "Revoke a token"},
 
 	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_lines,
-		.query = "job stream host offset written_ms", .summary = "Lines: text/plain or application/x-ndjson"},
+		.query = "job stream host offset written_ms time_zone",
+		.summary = "Lines: text/plain or application/x-ndjson"},
 	{HTTP_POST, "/api/v1/points", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_points,
 		.query = "job stream host",
 		.summary = "Points: JSON columns or objects, NDJSON, CSV long or wide, Prometheus text"},

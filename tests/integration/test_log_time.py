@@ -38,3 +38,21 @@ def test_times_of_1970_and_2262_and_clocks_that_jump_keep_every_line(server):
     assert [line["text"] for line in server.lines("j")] == texts
     merged = server.get("/api/v1/jobs/j/logs?merge=true&limit=100").body["lines"]
     assert [line["text"] for line in merged] == texts  # of one stream: in its order, whatever the clock said
+
+
+def test_the_zone_of_times_that_state_none_can_be_said(server):
+    lines = "2024-05-01 12:00:00 a\n2024-05-01T12:00:00Z b\n2024-05-01 12:00:00+05:00 c\nno time\n"
+    def times(stream):
+        return [line["ts_ms"] // 1000 for line in server.lines("j", stream)]
+    noon = 1714564800
+    for stream, zone, off in (("a", "%2B02:00", 7200), ("b", "+0200", 7200), ("c", "-05:30", -19800), ("d", "UTC", 0)):
+        reply = server.post(f"/api/v1/logs?job=j&stream={stream}&time_zone={zone}", lines)
+        assert reply.status == 200, reply
+        wait_until(lambda: len(server.lines("j", stream)) == 4, what="the lines")
+        assert times(stream)[:3] == [noon - off, noon, noon - 18000]
+    for zone in ("", "%2B15:00", "%2B02", "02:00", "%2B02:60", "%2Bx2:00", "Europe/Berlin", "%2B2:000", "%2B02:000"):
+        reply = server.post(f"/api/v1/logs?job=j&stream=a&time_zone={zone}", lines)
+        assert reply.status == 400 and reply.body["field"] == "time_zone", zone
+    server.kill()
+    server.start()
+    assert times("a")[:3] == [noon - 7200, noon, noon - 18000]
