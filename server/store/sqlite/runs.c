@@ -83,7 +83,7 @@ static enum status add_successors(struct walk *walk, struct span job, struct err
 	TRY(buf_status(&folded, err));
 	TRY(statement_open(&s, walk->reader,
 		"SELECT j.name FROM attributes AS a JOIN jobs AS j ON j.job_id = a.job_id WHERE a.key = 'tag.continues' AND"
-		" a.folded = ? AND a.text = ? ORDER BY j.created_ms, j.job_id",
+		" a.folded = ? AND a.text = ? ORDER BY a.job_id",
 		err));
 	bind_text(&s, buf_span(&folded));
 	bind_text(&s, job);
@@ -179,26 +179,46 @@ static const struct {
 	{"hp.resume_from_checkpoint", "CheckpointConfig.S3Uri", "it resumes from the other's CheckpointConfig.S3Uri"},
 };
 
-static enum status propose_by_path(struct proposing *p, size_t index, struct error *err)
+/* The newest of the older jobs that says the same under `key`. */
+static enum status propose_older(
+	struct proposing *p, size_t index, struct span text, struct span folded, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
 	TRY(statement_open(&s, p->walk.reader,
-		"SELECT j.name FROM attributes AS own JOIN attributes AS older ON older.key = ? AND older.folded = own.folded AND"
-		" older.text = own.text JOIN jobs AS j ON j.job_id = older.job_id WHERE own.job_id = ? AND own.key = ? AND"
-		" j.job_id < own.job_id AND j.created_ms <= ? ORDER BY j.created_ms DESC, j.job_id DESC LIMIT 1",
+		"SELECT j.name FROM attributes AS a JOIN jobs AS j ON j.job_id = a.job_id WHERE a.key = ? AND a.folded = ? AND"
+		" a.text = ? AND a.job_id < ? ORDER BY a.job_id DESC LIMIT 1",
 		err));
 	bind_text(&s, span_from(paths[index].older));
+	bind_text(&s, folded);
+	bind_text(&s, text);
 	bind_i64(&s, p->job->job_id);
-	bind_text(&s, span_from(paths[index].own));
-	bind_i64(&s, p->job->created_ms);
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row)
 		return OK;
 	struct span name = column_span(&s, p->walk.arena);
 	TRY(statement_check(&s, err));
 	return propose(p, name, span_from(paths[index].reason), err);
+}
+
+static enum status propose_by_path(struct proposing *p, size_t index, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, p->walk.reader,
+		"SELECT text, folded FROM attributes WHERE job_id = ? AND key = ? ORDER BY position LIMIT 8", err));
+	bind_i64(&s, p->job->job_id);
+	bind_text(&s, span_from(paths[index].own));
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		struct span text = column_span(&s, p->walk.arena), folded = column_span(&s, p->walk.arena);
+		TRY(statement_check(&s, err));
+		TRY(propose_older(p, index, text, folded, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
 }
 
 enum status store_propose_run(struct store_reader *reader, struct arena *arena, const struct run_link *job,
