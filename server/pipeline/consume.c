@@ -2,6 +2,7 @@
 #include "pipeline/internal.h"
 
 #include "base/log.h"
+#include "extract/status_line.h"
 #include "pipeline/log_status.h"
 
 #include <stdio.h>
@@ -287,7 +288,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 
 		if (stream->settings)
 			TRY(consume_settings(stream, line.text, number, err));
-		TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, err));
+		if (status_line_may_be(line.text))
+			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, err));
 		found->count = 0;
 		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)
