@@ -30,6 +30,7 @@ struct api_options {
 	const char *labels[LABEL_ROLES]; /* of shippers: lists of names */
 	size_t slice_bytes;
 	int64_t silent_ms; /* as the pipeline's */
+	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
 	int64_t lease_ms; /* of a session */

@@ -47,7 +47,7 @@ http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
-http_handler api_events_take, api_search;
+http_handler api_events_take, api_search, api_job_run;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
@@ -83,6 +83,10 @@ enum status api_limit_job(struct api *api, const struct http_request *request, c
 /* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
 enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- run.c: continues and continued_by, into an object that is open ---- */
+enum status api_write_run(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
+	struct error *err) MUST_CHECK;
 
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,

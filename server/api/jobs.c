@@ -80,8 +80,9 @@ static bool is_derived(struct span key)
 	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
 		"FailureClass", "attempt_list", "CreationTime", "TrainingStartTime", "TrainingEndTime",
 		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
-		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "open_incidents",
-		"metrics", "attempts", "HyperParametersFromLog", "total_steps", "total_steps_from", "eta_ms"};
+		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues",
+		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
+		"total_steps_from", "eta_ms"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
@@ -170,6 +171,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	write_transitions(rows, count, &w);
 	uint32_t told = api_write_attempts(rows, count, view.row.ended_ms, &w);
 	json_put_i64(&w, "attempts", attempts > told ? attempts : told);
+	TRY(api_write_run(own->reader, arena, view.row.name, &w, err));
 	TRY(api_write_outcome(own->reader, arena, &view.row, document, &w, err));
 	TRY(write_document(own->reader, arena, &view.row, document, &w, err));
 	json_object_end(&w);

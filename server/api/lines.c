@@ -1,6 +1,8 @@
 #include "api/line_page.h"
 #include "store/sessions.h"
 
+#include <stdio.h>
+
 enum { LIMIT_DEFAULT = 200, LIMIT_MAX = 1000 };
 
 static void put_ms(struct json_writer *w, const char *key, int64_t ms)
@@ -25,6 +27,26 @@ static void write_exit(const struct exit_row *rows, size_t count, uint32_t strea
 		json_put_span(w, "reason", rows[i].reason);
 	json_put_i64(w, "at_ms", rows[i].at_ms);
 	json_object_end(w);
+}
+
+/* A clock that is off by whole quarters of an hour is one of another time zone, whose times state none. */
+static void write_skew(struct json_writer *w, const struct stream_view *stream, int64_t warning_ms)
+{
+	static const int64_t quarter_ms = 15 * 60 * 1000, near_ms = 120 * 1000;
+	int64_t off_ms = stream->skew_ms < 0 ? -stream->skew_ms : stream->skew_ms;
+	int64_t rest_ms = off_ms % quarter_ms;
+	char text[160];
+
+	if (!stream->has_skew)
+		return;
+	json_put_i64(w, "skew_ms", stream->skew_ms);
+	if (off_ms < warning_ms)
+		return;
+	bool is_zone = off_ms > quarter_ms - near_ms && (rest_ms < near_ms || rest_ms > quarter_ms - near_ms);
+	snprintf(text, sizeof text, "its clock is %lld s %s the server's%s", (long long)(off_ms / 1000),
+		stream->skew_ms < 0 ? "behind" : "ahead of",
+		is_zone ? "; by whole quarters of an hour: times of another zone, that state none" : "");
+	json_put_text(w, "skew_warning", text);
 }
 
 enum status api_streams(void *context, void *worker, const struct http_request *request, struct http_response *response,
@@ -61,6 +83,7 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		put_ms(&w, "last_seen_ms", stream->last_arrival_ms);
 		put_ms(&w, "silent_since_ms",
 			pipeline_silent_since(api->options.pipeline, &view.row, stream->last_arrival_ms));
+		write_skew(&w, stream, api->options.skew_ms);
 		json_put_i64(&w, "attempt", stream->attempt);
 		if (span_equal(stream->name, rank_0.stream)) {
 			json_put_text(&w, "role", "rank 0");

@@ -244,6 +244,20 @@ static void write_attempts(struct json_writer *w, const struct job_view *view)
 	json_array_end(w);
 }
 
+static void write_chain(struct json_writer *w, const struct chart *chart)
+{
+	json_key(w, "chain");
+	json_array(w);
+	for (size_t i = 0; i < chart->link_count; i++) {
+		json_object(w);
+		json_put_span(w, "job", chart->links[i].job);
+		json_put_i64(w, "first_step", chart->links[i].first_step);
+		json_put_i64(w, "buckets", (int64_t)chart->links[i].buckets);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 void api_write_chart(struct json_writer *w, const struct chart *chart)
 {
 	char seq[24];
@@ -262,7 +276,10 @@ void api_write_chart(struct json_writer *w, const struct chart *chart)
 	json_object_end(w);
 	json_put_i64(w, "total_points", (int64_t)chart->total_points);
 	json_put_i64(w, "bucket_width", chart->bucket_width);
-	write_attempts(w, &chart->view);
+	if (chart->links)
+		write_chain(w, chart);
+	else
+		write_attempts(w, &chart->view);
 	snprintf(seq, sizeof seq, "%llu", (unsigned long long)chart->view.seq);
 	json_put_text(w, "seq", seq);
 	json_object_end(w);
@@ -310,16 +327,20 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 	struct chart_query query;
 	struct chart chart;
 	struct span buckets;
-	bool is_raw = false, is_csv;
+	bool is_raw = false, is_chain = false, is_csv;
 
 	TRY(api_arena(&arena, err));
 	TRY(read_query(request, &query, err));
 	TRY(http_query_bool(request, "raw", &is_raw, err));
 	TRY(read_format(request, &is_csv, err));
+	TRY(http_query_bool(request, "chain", &is_chain, err));
+	if (is_chain && (is_raw || is_csv || query.axis != AXIS_STEP))
+		return error_set_field(
+			err, ERR_SEMANTIC, "chain", "chain=true is drawn by x=step, in buckets and as JSON alone");
 	if (is_raw || (is_csv && !http_request_query(request, "buckets", &buckets)))
 		return api_points_raw(api, worker, request, &query, is_csv, response, err);
-	TRY(pipeline_read_chart(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
-		http_request_segment(request, 0), &query, &chart, err));
+	TRY((is_chain ? pipeline_read_chain : pipeline_read_chart)(api->options.pipeline,
+		((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &query, &chart, err));
 	if (is_csv) {
 		response->content_type = "text/csv; charset=utf-8";
 		write_csv(&response->body, &chart, query.stream);

@@ -28,7 +28,7 @@ static const struct http_route routes[] = {
 		.summary = "Revoke a token"},
 
 	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_lines,
-		.query = "job stream host offset written_ms session source",
+		.query = "job stream host offset written_ms session source time_zone",
 		.summary =
 			"Lines: text/plain or application/x-ndjson; with offset or an Idempotency-Key a retry is harmless"},
 	{HTTP_POST, "/api/v1/points", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_points,
@@ -77,6 +77,8 @@ static const struct http_route routes[] = {
 		.summary = "Tell those who send the job: checkpoint, or stop"},
 	{HTTP_GET, "/api/v1/jobs/{job}/commands", SCOPE_READ, ROUTE_WORKER, .handler = api_commands_list, .query = "",
 		.summary = "Commands, and what became of each on each stream"},
+	{HTTP_GET, "/api/v1/jobs/{job}/run", SCOPE_READ, ROUTE_WORKER, .handler = api_job_run, .query = "",
+		.summary = "The chain of jobs that it is a link of, and what only looks like one"},
 	{HTTP_GET, "/api/v1/jobs/{job}/streams", SCOPE_READ, ROUTE_WORKER, .handler = api_streams, .query = "",
 		.summary = "Log streams of a job"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs", SCOPE_READ, ROUTE_WORKER, .handler = api_lines,
@@ -90,7 +92,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "Series, and the health of each definition"},
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
-		.query = "metric stream x from to buckets attempts raw format",
+		.query = "metric stream x from to buckets attempts raw format chain",
 		.summary = "A chart: points folded into buckets; raw=true: every point"},
 	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search, .query = "q metric format",
 		.summary = "CSV of a metric's points in all jobs of a search"},

@@ -40,6 +40,7 @@ struct upload {
 	int64_t wait_ms;
 	int64_t offset; /* of the next slice, -1: none was given */
 	int64_t written_ms; /* 0: not given */
+	int64_t zone_ms;
 	struct principal principal;
 	char session[SESSION_ID_MAX_BYTES + 1], source[NAME_MAX_BYTES + 1];
 	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
@@ -208,6 +209,7 @@ static enum status submit(struct upload *upload, struct error *err)
 	batch->offset = upload->offset;
 	renew_session(upload);
 	batch->written_ms = upload->written_ms;
+	batch->zone_ms = upload->zone_ms;
 	upload->refs++;
 	upload->is_in_flight = true;
 	enum status status = pipeline_submit(upload->api->options.pipeline, batch, slice_done, upload, err);
@@ -303,6 +305,31 @@ static enum status check_parameters(const struct upload *upload, struct error *e
 		span_from(upload->stream), span_from(upload->principal.team), NULL, err);
 }
 
+/* +02:00, -0530, Z or UTC; a plus that was not encoded is a space by now. */
+static enum status read_zone(const struct http_request *request, int64_t *zone_ms, struct error *err)
+{
+	struct span zone;
+	int64_t number;
+
+	if (!http_request_query(request, "time_zone", &zone) || span_equal(zone, SPAN("Z")) ||
+		span_equal(zone, SPAN("UTC")))
+		return OK;
+	char digits[] = {0, 0, 0, 0};
+	bool has_colon = zone.len == 6 && zone.ptr[3] == ':';
+	if (has_colon || zone.len == 5) {
+		memcpy(digits, zone.ptr + 1, 2);
+		memcpy(digits + 2, zone.ptr + 3 + has_colon, 2);
+	}
+	bool is_signed = zone.len && (zone.ptr[0] == '+' || zone.ptr[0] == '-' || zone.ptr[0] == ' ');
+	bool is_number = digits[0] >= '0' && digits[0] <= '9' && digits[2] >= '0' && digits[2] <= '9' &&
+			 span_parse_i64(span_of(digits, 4), &number);
+	if (!is_signed || !is_number || number > 1400 || number % 100 > 59)
+		return error_set_field(err, ERR_INVALID, "time_zone",
+			"time_zone '%.*s' is no offset from UTC: +02:00, -05:30 or UTC", SPAN_ARGS(zone));
+	*zone_ms = (number / 100 * 60 + number % 100) * 60000 * (zone.ptr[0] == '-' ? -1 : 1);
+	return OK;
+}
+
 /* The router has refused the parameters that are not this door's. */
 static enum status read_parameters(struct upload *upload, const struct http_request *request, struct error *err)
 {
@@ -317,6 +344,7 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	TRY(http_query_i64(request, "offset", 0, INT64_MAX / 2, &offset, err));
 	TRY(http_query_i64(
 		request, "written_ms", 0, http_request_arrival_ms(request) + DAY_MS, &upload->written_ms, err));
+	TRY(read_zone(request, &upload->zone_ms, err));
 	upload->offset = offset;
 	upload->wait_ms = has_length ? BODY_WAIT_MS : ENDLESS_WAIT_MS;
 	upload->principal = *http_request_principal(request);

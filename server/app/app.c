@@ -191,6 +191,7 @@ static enum status make_api(struct app *app, struct error *err)
 			[LABEL_HOST] = options_text(o, "host-labels"),
 			[LABEL_TEAM] = options_text(o, "team-labels")},
 		.slice_bytes = bytes(o, "slice-bytes"),
+		.skew_ms = options_i64(o, "skew-warning"),
 		.silent_ms = options_i64(o, "silent-after"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),

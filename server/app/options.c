@@ -60,6 +60,13 @@ static const struct option_spec options[] = {
 		.min = 1000,
 		.max = 366LL * 86400000,
 		.help = "A running job or stream of which nothing came for so long is silent."},
+	{.name = "skew-warning",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "1m",
+		.min = 1,
+		.max = 366LL * 86400000,
+		.help = "A stream whose clock is off by so much is warned of."},
 
 	{.name = "io-threads",
 		.kind = OPTION_I64,

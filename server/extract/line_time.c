@@ -39,21 +39,24 @@ static int64_t take_fraction(struct span *rest)
 	return ms;
 }
 
-/* What +hh:mm, +hhmm or +hh (perhaps behind a space) stands for; 0 when there is none. */
-static int64_t offset_ms(struct span rest)
+/* What Z, +hh:mm, +hhmm or +hh (perhaps behind a space) stands for; zone_ms when there is none. */
+static int64_t offset_ms(struct span rest, int64_t zone_ms)
 {
 	int hours, minutes = 0;
 	bool is_apart = rest.len && rest.ptr[0] == ' ';
 
 	if (is_apart)
 		rest = span_skip(rest, 1);
+	if ((!is_apart && rest.len && rest.ptr[0] == 'Z') || span_starts_with(rest, SPAN("UTC")) ||
+		span_starts_with(rest, SPAN("GMT")))
+		return 0;
 	if (rest.len < 3 || (rest.ptr[0] != '+' && rest.ptr[0] != '-') || !two_digits(rest.ptr + 1, &hours) ||
 		hours > 14)
-		return 0;
+		return zone_ms;
 	size_t at = rest.len > 3 && rest.ptr[3] == ':' ? 4 : 3;
 	bool has_minutes = rest.len >= at + 2 && two_digits(rest.ptr + at, &minutes) && minutes < 60;
 	if (is_apart && !has_minutes)
-		return 0;
+		return zone_ms;
 	int64_t ms = (hours * 60 + (has_minutes ? minutes : 0)) * 60 * SECOND_MS;
 	return rest.ptr[0] == '-' ? -ms : ms;
 }
@@ -221,7 +224,7 @@ static bool keyed_epoch(struct span text, size_t colon, int64_t arrival_ms, int6
 }
 
 /* text holds hh:mm:ss at `at`. */
-static bool parse_at(struct span text, size_t at, int64_t arrival_ms, int64_t *ts_ms)
+static bool parse_at(struct span text, size_t at, int64_t arrival_ms, int64_t zone_ms, int64_t *ts_ms)
 {
 	struct span rest = span_skip(text, at + 8), before = span_of(text.ptr, at - 1);
 	int hour, minute, second;
@@ -233,14 +236,14 @@ static bool parse_at(struct span text, size_t at, int64_t arrival_ms, int64_t *t
 	if (!full_date(before, &day) && !short_date(before, rest, arrival_ms, &day))
 		return false;
 	int64_t ms = day + ((hour * 60 + minute) * 60 + second) * SECOND_MS + take_fraction(&rest);
-	ms -= offset_ms(rest);
+	ms -= offset_ms(rest, zone_ms);
 	if (!is_plausible(ms, arrival_ms))
 		return false;
 	*ts_ms = ms;
 	return true;
 }
 
-bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms)
+bool line_time_parse_in(struct span text, int64_t arrival_ms, int64_t zone_ms, int64_t *ts_ms)
 {
 	size_t limit = text.len < SEARCHED_BYTES ? text.len : SEARCHED_BYTES;
 
@@ -255,11 +258,16 @@ bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms)
 		size_t at = (size_t)(colon - text.ptr);
 		if (colon[3] == ':' && at + 6 <= text.len && is_digit(colon[-1]) && is_digit(colon[-2]) &&
 			(colon[-3] == ' ' || colon[-3] == 'T' || colon[-3] == '\t') &&
-			parse_at(text, at - 2, arrival_ms, ts_ms))
+			parse_at(text, at - 2, arrival_ms, zone_ms, ts_ms))
 			return true;
 		if (colon[-1] == '"' && keyed_epoch(text, at, arrival_ms, ts_ms))
 			return true;
 		from = at + 1;
 	}
 	return false;
+}
+
+bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms)
+{
+	return line_time_parse_in(text, arrival_ms, 0, ts_ms);
 }

@@ -59,10 +59,10 @@ static bool read_seconds(struct span text, struct status_line *out)
 
 bool status_line_read(struct span text, int64_t arrival_ms, struct status_line *out)
 {
-	if (text.len < sizeof "Training seconds: 1" - 1)
+	if (!status_line_may_be(text))
 		return false;
 	if (text.ptr[0] != '2')
-		return (text.ptr[0] == 'B' || text.ptr[0] == 'T') && read_seconds(text, out);
+		return read_seconds(text, out);
 	if (text.len < TIME_BYTES || !has_time_form(text) ||
 		!line_time_parse(span_of(text.ptr, TIME_BYTES), arrival_ms, &out->ts_ms))
 		return false;

@@ -19,4 +19,11 @@ struct status_line {
 	int64_t seconds;
 };
 
+/* Whether it is worth a look: almost no line is. Times of SageMaker begin in 2017. */
+static inline bool status_line_may_be(struct span text)
+{
+	return text.len > sizeof "Training seconds: " - 1 &&
+	       (text.ptr[0] == '2' || text.ptr[0] == 'T' || text.ptr[0] == 'B');
+}
+
 bool status_line_read(struct span text, int64_t arrival_ms, struct status_line *out);

@@ -64,6 +64,7 @@ struct batch {
 	int64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time, 0: when they arrive */
 	struct span source; /* whose bytes `offset` counts; "": the stream's */
+	int64_t zone_ms; /* what times in lines are ahead of UTC that state no zone */
 	struct span host; /* of the sender; "" when not stated */
 	struct span team; /* the token's; "" without */
 	size_t rejected; /* entries that could not be stored, counted by the parser */

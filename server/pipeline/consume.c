@@ -2,6 +2,7 @@
 #include "pipeline/internal.h"
 
 #include "base/log.h"
+#include "extract/status_line.h"
 #include "pipeline/log_status.h"
 
 #include <stdio.h>
@@ -275,18 +276,21 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 {
 	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
 	struct journal_cursor cursor = journal_lines(slice);
+	int64_t newest_ms = NO_TIME;
 	struct line line;
 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
+		newest_ms = is_timed ? ts_ms : newest_ms;
 		struct extract_line input = {
 			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
 		if (stream->settings)
 			TRY(consume_settings(stream, line.text, number, err));
-		TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, err));
+		if (status_line_may_be(line.text))
+			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, err));
 		found->count = 0;
 		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)
@@ -300,6 +304,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		else
 			stream->has_skipped_lines = true;
 	}
+	if (newest_ms != NO_TIME)
+		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
 	return OK;
 }
 

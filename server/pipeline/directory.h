@@ -14,6 +14,7 @@
 #include "extract/extract.h"
 #include "extract/settings.h"
 #include "model/point.h"
+#include "pipeline/clock_skew.h"
 #include "pipeline/said_list.h"
 #include "pipeline/job_settings.h"
 #include "store/store.h"
@@ -98,6 +99,7 @@ struct stream_state {
 	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
 	size_t number_count, number_cap;
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them; also of statuses */
+	struct clock_skew skew;
 	unsigned statuses; /* that its lines said of the job, since the start */
 	struct buf live_lines; /* JSON of new lines for subscribers, without brackets */
 	uint64_t live_from; /* number of the first one in it */

@@ -155,7 +155,8 @@ enum status definitions_put_default(
 enum status job_mask_secrets(const struct json *document, const char *section, struct error *err) MUST_CHECK;
 
 /* ---- past.c: any thread that brings a batch ---- */
-/* Where batch.written_ms says that it is of the past: a line without a time has that of the line before it. */
+/* Times whose zone batch.zone_ms says. Where batch.written_ms says that it is of the past: a line without a time has that of
+ * the line before it. */
 void past_fill_times(struct pipeline *pipeline, struct batch *batch);
 
 /* ---- pack.c: any thread that brings a batch ---- */

@@ -40,8 +40,21 @@ static void fill_part(const struct batch *batch, struct batch_part *part, int64_
 			part->lines[i].ts_ms = batch->written_ms;
 }
 
+/* Where the sender says the zone of times that state none: resolved here, so that nobody behind needs to know. */
+static void fill_zone(struct batch_part *part, int64_t zone_ms, int64_t arrival_ms)
+{
+	int64_t ts_ms;
+
+	for (size_t i = 0; i < part->count; i++)
+		if (part->lines[i].ts_ms == NO_TIME &&
+			line_time_parse_in(part->lines[i].text, arrival_ms, zone_ms, &ts_ms))
+			part->lines[i].ts_ms = ts_ms;
+}
+
 void past_fill_times(struct pipeline *pipeline, struct batch *batch)
 {
+	for (size_t i = 0; batch->zone_ms && i < batch->part_count; i++)
+		fill_zone(&batch->parts[i], batch->zone_ms, batch->arrival_ms);
 	for (size_t i = 0; batch->written_ms && i < batch->part_count; i++)
 		fill_part(batch, &batch->parts[i], known_before(pipeline, &batch->parts[i]));
 }

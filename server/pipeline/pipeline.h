@@ -205,6 +205,8 @@ struct stream_view {
 	int64_t first_ms; /* 0: no line yet */
 	int64_t last_ms;
 	int64_t last_arrival_ms;
+	bool has_skew;
+	int64_t skew_ms; /* of its clock: what its log times are ahead of arrival */
 	uint64_t sent_points; /* points that came as such */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
@@ -288,8 +290,18 @@ struct chart {
 	uint64_t total_points;
 	int64_t bucket_width;
 	struct job_view view;
+	struct chart_link { /* of a chain: whose the next `buckets` buckets are; NULL else */
+		struct span job;
+		int64_t first_step;
+		size_t buckets;
+	} * links;
+	size_t link_count;
 };
 enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+/* Over all jobs of its run, by steps: those that a later job prints again are superseded. Streams of the view are of all of them. */
+enum { CHAIN_JOBS_MAX = 100 };
+enum status pipeline_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
 /* A batch of the points of one stream, in order of arrival; ordinal 0, then next_ordinal, until is_end. metric is a name, axis
  * AXIS_STEP or AXIS_TIME; points that the query does not ask are left out, so a batch may be empty. */

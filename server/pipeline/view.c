@@ -111,6 +111,7 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 		.preset = SPAN(""),
 		.preset_reason = SPAN(""),
 		.series_base = stream->series_base};
+	view->has_skew = clock_skew_ms(&stream->skew, &view->skew_ms);
 	if (!view->name.ptr || !view->host.ptr || !view_attempts(viewing, stream, view))
 		return false;
 	if (!(viewing->parts & VIEW_SERIES))

@@ -292,6 +292,22 @@ TEST(times_in_lines)
 	check_time("[2025-01-02 03:04:05] node-1:42:99 [0] NCCL INFO x", noon_ms, second);
 }
 
+TEST(a_time_without_a_zone_is_of_the_one_that_is_said)
+{
+	static const struct {
+		const char *text;
+		int64_t behind_ms;
+	} times[] = {{"2025-01-02 05:04:05 x", 0}, {"W0102 05:04:05.000 x", 0}, {"Thu Jan  2 05:04:05 2025", 0},
+		{"2025-01-02T03:04:05Z", 0}, {"2025-01-02 03:04:05 UTC x", 0}, {"2025-01-02 04:04:05+01:00 x", 0},
+		{"1735787045.0 x", 0}, {"2025-01-02 03:04:05 x", 7200000}};
+	int64_t ts_ms, second = INT64_C(1735787045000);
+
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+		CHECK(line_time_parse_in(span_from(times[i].text), second + 1000, 7200000, &ts_ms));
+		CHECK_INT(ts_ms, second - times[i].behind_ms);
+	}
+}
+
 TEST(what_is_no_time)
 {
 	static const char *const none[] = {"", "x", "INFO:root:08:01:48 start", "08:01:48 2025-01-02",

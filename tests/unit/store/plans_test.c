@@ -1,6 +1,8 @@
 /* Every verb is called once; then each statement that the connections have prepared must use an index. */
 #include "harness.h"
 
+#include "store/run.h"
+
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {
 	"SCAN CONSTANT ROW", "SCAN webhooks", "SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
@@ -81,6 +83,9 @@ static void call_writers(struct harness *h)
 	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
 	CHECK_OK(store_put_transitions(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, 1, &err));
 	CHECK_OK(store_put_newest_event(h->tx, 1, 7, &err));
+	struct run_link *links;
+	CHECK_OK(store_read_run(store_tx_reader(h->tx), h->arena, job.name, &links, &count, &(size_t){0}, &err));
+	CHECK_INT(count, 1);
 	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
 	CHECK_OK(store_delete_settled(h->tx, 1, 10, &err));
 	bool is_known;
@@ -111,6 +116,9 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK(store_read_job_by_id(on, arena, 1, &(struct job_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_transitions(on, arena, 1, (struct transition_row **)&rows, &count, &err));
 	CHECK_OK(store_read_newest_event(on, 1, &ms, &err));
+	struct run_proposal proposals[RUN_PROPOSALS_MAX];
+	CHECK_OK(store_propose_run(
+		on, arena, &(struct run_link){.job = SPAN("j-2"), .continues = SPAN("")}, proposals, &count, &err));
 	CHECK_OK(store_read_definitions(on, arena, 1, 1, &span, &err));
 	CHECK_OK(store_read_summaries(
 		on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));

@@ -50,6 +50,9 @@ export interface Transition {
 export interface JobDoc extends JobRow {
   SecondaryStatusTransitions?: Transition[];
   attempts?: number;
+  /** The job that this one states to go on with, and those that go on with this one. */
+  continues?: string;
+  continued_by?: string[];
 }
 
 export interface JobsReply {

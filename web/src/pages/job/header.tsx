@@ -1,6 +1,7 @@
 import type { JobDoc, Transition } from "../../api/types";
 import { cutMiddle, formatDuration, formatTime, shortInstance } from "../../lib/format";
 import { now } from "../../state/clock";
+import { jobHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
 import { silentSince, Status } from "../../ui/status";
 import { Age } from "../../ui/time";
@@ -31,6 +32,24 @@ function Facts({ doc }: { doc: JobDoc }) {
   return <>{facts.map((fact) => <span key={fact} class="fact">{fact}</span>)}</>;
 }
 
+function Run({ doc }: { doc: JobDoc }) {
+  const next = doc.continued_by ?? [];
+  return (
+    <>
+      {doc.continues && (
+        <span class="fact">
+          continues <a href={jobHref(doc.continues)}>{cutMiddle(doc.continues, 40)}</a>
+        </span>
+      )}
+      {next.map((job) => (
+        <span key={job} class="fact">
+          continued by <a href={jobHref(job)}>{cutMiddle(job, 40)}</a>
+        </span>
+      ))}
+    </>
+  );
+}
+
 export function JobHeader({ store }: { store: JobStore }) {
   const doc = store.doc.value;
   const silent = doc && silentSince(doc, now.value);
@@ -39,6 +58,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       {doc && <Status row={doc} />}
       <h1 title={store.name}>{cutMiddle(store.name, 72)}</h1>
       {doc && <Facts doc={doc} />}
+      {doc && <Run doc={doc} />}
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       {silent && <span class="fact silent">silent since {formatTime(silent)}</span>}

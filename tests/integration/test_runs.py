@@ -1,0 +1,102 @@
+"""Runs: jobs that go on with others, as they state, and as it only looks."""
+
+from smserver import wait_until
+
+CHECKPOINTS = {"CheckpointConfig": {"S3Uri": "s3://b/ckpt"}}
+
+
+def make(server, name, continues=None, **fields):
+    tags = {"Tags": [{"Key": "continues", "Value": continues}]} if continues else {}
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": name, **tags, **fields}).status == 201
+
+
+def steps(server, job, first, end, value):
+    server.send(job, [f"step {i} loss {value}" for i in range(first, end)])
+
+
+def run_of(server, job):
+    return server.get(f"/api/v1/jobs/{job}/run").body
+
+
+def chain(server, job, more=""):
+    return server.get(f"/api/v1/jobs/{job}/points?metric=loss&chain=true{more}")
+
+
+def test_a_stated_chain_is_a_run(server):
+    make(server, "a")
+    make(server, "b", "a")
+    make(server, "c", "b")
+    make(server, "other")
+    make(server, "fork", "a")
+    for job in ("a", "c"):
+        run = run_of(server, job)
+        assert run["run"] == "a"
+        assert {row["TrainingJobName"]: row.get("continues") for row in run["jobs"]} == {
+            "a": None, "b": "a", "c": "b", **({"fork": "a"} if job == "a" else {})}
+    assert run_of(server, "c")["jobs"][1]["reason"] == "its tag continues says so"
+    assert run_of(server, "other")["jobs"][0]["TrainingJobName"] == "other"
+    job = server.get("/api/v1/jobs/b").body
+    assert (job["continues"], job["continued_by"]) == ("a", ["c"])
+    assert server.get("/api/v1/jobs/a").body["continued_by"] == ["b", "fork"]
+    assert server.get("/api/v1/jobs/nobody/run").status == 404
+
+
+def test_circles_and_jobs_that_are_not_here(server):
+    make(server, "x", "y")
+    make(server, "y", "x")
+    make(server, "self", "self")
+    make(server, "late", "gone")
+    assert sorted(row["TrainingJobName"] for row in run_of(server, "x")["jobs"]) == ["x", "y"]
+    assert [row["TrainingJobName"] for row in run_of(server, "self")["jobs"]] == ["self"]
+    assert run_of(server, "late")["jobs"] == [
+        {**run_of(server, "late")["jobs"][0], "TrainingJobName": "late", "continues": "gone"}]
+
+
+def test_what_only_looks_like_a_run_is_proposed(server):
+    make(server, "gpt", **CHECKPOINTS)
+    make(server, "gpt-2")
+    make(server, "gpt-3")
+    make(server, "resumed", **CHECKPOINTS)
+    make(server, "reads", InputDataConfig=[
+        {"ChannelName": "ckpt", "DataSource": {"S3DataSource": {"S3Uri": "s3://b/ckpt"}}}])
+    make(server, "stated-2", "gpt", **CHECKPOINTS)
+    make(server, "stated")
+    def proposed(job):
+        return [(row["continues"], row["reason"]) for row in run_of(server, job)["proposed"]]
+    assert proposed("gpt") == []
+    assert proposed("gpt-2") == [("gpt", "its name has the next number")]
+    assert proposed("gpt-3") == [("gpt-2", "its name has the next number")]
+    assert proposed("resumed") == [("gpt", "it has the same CheckpointConfig.S3Uri")]
+    assert proposed("reads") == [("resumed", "it reads what the other's CheckpointConfig.S3Uri says")]
+    assert proposed("stated-2") == [] and run_of(server, "stated-2")["run"] == "gpt"
+    assert [row["TrainingJobName"] for row in run_of(server, "gpt-3")["jobs"]] == ["gpt-3"]  # no fact
+
+
+def test_a_chain_is_one_series_without_superseded_steps(server):
+    make(server, "a")
+    make(server, "b", "a")
+    make(server, "mute", "b")
+    make(server, "c", "mute")
+    steps(server, "a", 0, 100, "3.0")
+    steps(server, "b", 80, 150, "2.0")  # from the checkpoint at 80
+    steps(server, "c", 120, 200, "1.0")
+    wait_until(lambda: all(server.points(job, "loss", buckets=10)["total_points"] == n
+        for job, n in (("a", 100), ("b", 70), ("c", 80))), what="the points")
+    chart = chain(server, "b", "&buckets=10000").body
+    assert chart["columns"]["x"] == list(range(200))
+    assert chart["columns"]["first"] == [3.0] * 80 + [2.0] * 40 + [1.0] * 80
+    assert [(link["job"], link["first_step"], link["buckets"]) for link in chart["chain"]] == [
+        ("a", 0, 80), ("b", 80, 40), ("c", 120, 80)]
+    few = chain(server, "c", "&buckets=10&from=50&to=130").body
+    assert sum(few["columns"]["count"]) == 81 and len(few["columns"]["x"]) <= 13
+    assert few["columns"]["x"] == sorted(few["columns"]["x"]) and few["columns"]["x"][0] == 50
+    assert chain(server, "a", "&from=500").body["columns"]["x"] == []
+
+
+def test_a_chain_that_cannot_be_drawn_says_why(server):
+    make(server, "a")
+    for more in ("&x=time", "&raw=true", "&format=csv"):
+        reply = chain(server, "a", more)
+        assert reply.status == 422 and reply.body["field"] == "chain", more
+    assert chain(server, "a").status == 404  # no such metric
+    assert chain(server, "nobody").status == 404
