@@ -109,7 +109,7 @@ enum status api_search(void *context, void *worker, const struct http_request *r
 	AUTO(arena) arena = NULL;
 	AUTO(json) body = NULL;
 	struct query_node *query = NULL;
-	bool is_ours;
+	bool is_ours = false;
 
 	(void)context;
 	TRY(api_arena(&arena, err));

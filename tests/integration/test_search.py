@@ -1,5 +1,8 @@
 """Jobs found by SageMaker's Search and by query text."""
 
+import json
+import re
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -157,6 +160,19 @@ def test_ranking_is_robust(server):
     wait_until(lambda: names("loss.best_step exists loss.count=100") == ["calm", "gone", "spiky"], what="the rankings")
     assert names("loss.final<1.5") == ["spiky"] and names("loss.last<2") == ["calm"]
     assert names("loss.final=nan") == ["gone"]
+    assert names("status in (failed, inprogress)") == names("status=inprogress") == ["calm", "gone", "spiky"]
     assert names("metric.\"train:loss\".best<2") == ["calm", "spiky"]
     assert names("metric.acc.best_step=98 and metric.acc.best=0.98") == ["calm", "gone", "spiky"]
     assert names("", "loss.final") == ["spiky", "calm", "gone"] and names("", "-loss.final") == ["calm", "spiky", "gone"]
+
+
+def test_examples_of_the_documentation(jobs):
+    text = (Path(__file__).parents[2] / "docs/search.md").read_text()
+    queries = re.search(r"```query\n(.*?)```", text, re.S)[1].splitlines()
+    assert len(queries) > 5
+    for query in queries:
+        reply = jobs.get(f"/api/v1/jobs?{urlencode({'q': query, 'total': 'true'})}")
+        assert reply.status == 200, (query, reply)
+    for body in re.findall(r"```expression\n(.*?)```", text, re.S):
+        reply = jobs.post("/api/v1/search", json=json.loads(body))
+        assert reply.status == 200 and reply.body["TotalHits"]["Value"] == 0, reply

@@ -77,11 +77,13 @@ static enum status add_comparison(struct search_sql *sql, const struct search_op
 	}
 	bool is_number = value->is_number && operand->number;
 	search_add(sql, is_number ? operand->number : operand->text);
+	/* On the left: of "a = ? COLLATE NOCASE OR a = ? …" SQLite makes "a IN (?, …)", and forgets the collation. */
+	search_add(sql, operand->ignores_case && !is_number ? " COLLATE NOCASE" : "");
 	search_add(sql, order_sign(term->compare));
 	if (is_number)
 		search_add_double(sql, "?", value->number);
 	else
-		search_add_text(sql, operand->ignores_case ? "? COLLATE NOCASE" : "?", value->text);
+		search_add_text(sql, "?", value->text);
 	return OK;
 }
 

@@ -1,0 +1,516 @@
+/*
+ * What the store finds by its SQL is what a slow, obvious evaluator finds by looking at each job: random jobs, random queries in
+ * both languages. SM_SEED and SM_QUERIES choose others.
+ */
+#include "../store/harness.h"
+
+#include "base/regex.h"
+#include "query/expression.h"
+#include "query/query.h"
+
+#include <ctype.h>
+#include <math.h>
+
+enum { JOBS = 60, LEAVES = 24, QUERIES = 3000 };
+
+struct leaf {
+	char key[80]; /* as a query names it: hp.lr, ResourceConfig.InstanceCount */
+	char text[64];
+	int element; /* of InputDataConfig; -1: none */
+};
+
+struct job {
+	char name[32];
+	const char *status;
+	struct leaf leaves[LEAVES];
+	size_t leaf_count;
+	struct summary loss; /* count 0: none */
+};
+
+struct world {
+	uint64_t random;
+	struct job jobs[JOBS];
+	struct harness h;
+};
+
+static uint32_t roll(struct world *w, uint32_t below)
+{
+	w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(w->random >> 33) % below;
+}
+
+#define PICK(w, list) ((list)[roll((w), sizeof(list) / sizeof *(list))])
+
+static const char *const texts[] = {"adam", "Adam", "ADAMW", "1", "1.0", "0.5", "1e-4", "auto", "a b", "10%", "x_y",
+	"xzy", "nan", "-3", "llama-7b", "\xc3\x89t\xc3\xa9", "\xc3\xa9t\xc3\xa9"};
+static const char *const uris[] = {"s3://b/p", "s3://b/p/", "s3://b/p/x", "s3://b/pq", "s3://B/p", "s3://c"};
+static const char *const statuses[] = {"InProgress", "Failed", "Completed"};
+static const char *const channels[] = {"train", "test", "Train"};
+
+/* ---- random jobs ---- */
+
+static void add_leaf(struct job *job, const char *key, const char *text, int element)
+{
+	struct leaf *leaf = &job->leaves[job->leaf_count++];
+
+	snprintf(leaf->key, sizeof leaf->key, "%s", key);
+	snprintf(leaf->text, sizeof leaf->text, "%s", text);
+	leaf->element = element;
+}
+
+static void print_map(struct buf *out, const struct job *job, const char *name, const char *prefix)
+{
+	bool is_first = true;
+
+	buf_printf(out, ",\"%s\":{", name);
+	for (size_t i = 0; i < job->leaf_count; i++)
+		if (strncmp(job->leaves[i].key, prefix, strlen(prefix)) == 0) {
+			buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", job->leaves[i].key + strlen(prefix),
+				job->leaves[i].text);
+			is_first = false;
+		}
+	buf_append_char(out, '}');
+}
+
+static void print_document(struct buf *out, const struct job *job)
+{
+	int elements = 0;
+
+	buf_printf(out, "{\"TrainingJobName\":\"%s\"", job->name);
+	print_map(out, job, "HyperParameters", "hp.");
+	print_map(out, job, "Environment", "env.");
+	print_map(out, job, "OutputDataConfig", "OutputDataConfig.");
+	buf_append_text(out, ",\"ResourceConfig\":{");
+	for (size_t i = 0; i < job->leaf_count; i++)
+		if (strcmp(job->leaves[i].key, "ResourceConfig.InstanceCount") == 0)
+			buf_printf(out, "\"InstanceCount\":%s", job->leaves[i].text);
+	buf_append_text(out, "},\"Tags\":[");
+	for (size_t i = 0, n = 0; i < job->leaf_count; i++)
+		if (strncmp(job->leaves[i].key, "tag.", 4) == 0)
+			buf_printf(out, "%s{\"Key\":\"%s\",\"Value\":\"%s\"}", n++ ? "," : "", job->leaves[i].key + 4,
+				job->leaves[i].text);
+	buf_append_text(out, "],\"InputDataConfig\":[");
+	for (size_t i = 0; i + 1 < job->leaf_count; i++)
+		if (job->leaves[i].element >= 0 && job->leaves[i].element == job->leaves[i + 1].element)
+			buf_printf(out,
+				"%s{\"ChannelName\":\"%s\",\"DataSource\":{\"S3DataSource\":{\"S3Uri\":\"%s\"}}}",
+				elements++ ? "," : "", job->leaves[i].text, job->leaves[i + 1].text);
+	buf_append_text(out, "]}");
+}
+
+static void make_job(struct world *w, size_t n)
+{
+	static const char *const words[] = {"llama", "Llama", "bert", "50%", "a_b"};
+	struct job *job = &w->jobs[n];
+	char count[8];
+
+	*job = (struct job){.status = PICK(w, statuses)};
+	snprintf(job->name, sizeof job->name, "%s-%zu", PICK(w, words), n);
+	for (const char *const *key = (const char *const[]){"hp.lr", "hp.opt", "env.X", "tag.team", "tag.owner", NULL};
+		*key; key++)
+		if (roll(w, 3))
+			add_leaf(job, *key, PICK(w, texts), -1);
+	if (roll(w, 2))
+		add_leaf(job, "OutputDataConfig.S3OutputPath", PICK(w, uris), -1);
+	snprintf(count, sizeof count, "%u", roll(w, 4));
+	if (roll(w, 4))
+		add_leaf(job, "ResourceConfig.InstanceCount", count, -1);
+	for (int i = 0, many = (int)roll(w, 4); i < many; i++) {
+		add_leaf(job, "InputDataConfig.ChannelName", PICK(w, channels), i);
+		add_leaf(job, "InputDataConfig.DataSource.S3DataSource.S3Uri", PICK(w, uris), i);
+	}
+	for (uint32_t i = roll(w, 4); i; i--)
+		summary_add(&job->loss, &(struct point){.step = 4 - i,
+						.value = roll(w, 5)   ? (double)roll(w, 4)
+							 : roll(w, 2) ? NAN
+								      : INFINITY});
+}
+
+static void put_jobs(struct world *w)
+{
+	harness_begin(&w->h);
+	for (size_t i = 0; i < JOBS; i++) {
+		AUTO_DONE(buf) document = BUF_INIT(1 << 16);
+		struct summary_row row = {.metric = SPAN("train:loss"), .role = ROLE_LOSS};
+		make_job(w, i);
+		print_document(&document, &w->jobs[i]);
+		struct job_row job = {.name = span_from(w->jobs[i].name),
+			.status = span_from(w->jobs[i].status),
+			.document = buf_span(&document),
+			.created_ms = (int64_t)i,
+			.modified_ms = 1};
+		CHECK_OK(store_put_job(w->h.tx, &job, &err));
+		row.summary = w->jobs[i].loss;
+		CHECK_OK(store_put_summaries(
+			w->h.tx, job.job_id, &(struct job_counts){0}, &row, row.summary.count > 0, &err));
+	}
+	harness_commit(&w->h);
+}
+
+/* ---- the evaluator ---- */
+
+static size_t letter(const char *s, char out[3])
+{
+	bool is_accented = s[0] == '\xc3' && s[1]; /* of this test's: É and é */
+
+	out[0] = is_accented ? s[0] : (char)tolower((unsigned char)s[0]);
+	out[1] = !is_accented ? 0 : s[1] == '\x89' ? '\xa9' : s[1];
+	out[2] = 0;
+	return is_accented ? 2 : 1;
+}
+
+/* Does `text` begin with the pattern? */
+static bool begins(const char *text, const char *pattern, bool is_literal)
+{
+	char a[3], b[3];
+
+	if (!*pattern)
+		return true;
+	if (*pattern == '*' && !is_literal) {
+		for (;; text++) {
+			if (begins(text, pattern + 1, false))
+				return true;
+			if (!*text)
+				return false;
+		}
+	}
+	if (!*text)
+		return false;
+	size_t step = letter(text, a), pattern_step = letter(pattern, b);
+	return strcmp(a, b) == 0 && begins(text + step, pattern + pattern_step, is_literal);
+}
+
+static bool contains(const char *text, const char *pattern, bool is_literal)
+{
+	for (;; text++) {
+		if (begins(text, pattern, is_literal))
+			return true;
+		if (!*text)
+			return false;
+	}
+}
+
+static bool numbers(enum query_compare compare, double a, double b)
+{
+	bool holds[] = {[QUERY_LESS] = a<b, [QUERY_AT_MOST] = a <= b, [QUERY_MORE] = a> b, [QUERY_AT_LEAST] = a >= b};
+
+	return compare >= QUERY_LESS && compare <= QUERY_AT_LEAST ? holds[compare] : a == b;
+}
+
+static bool matches(const char *text, const struct query_term *term)
+{
+	AUTO(regex) regex = NULL;
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+
+	CHECK_OK(regex_new(&regex, term->values[0].text,
+		REGEX_UTF | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0), &err));
+	return regex_search(regex, scratch, span_from(text), 0, groups) == REGEX_MATCH;
+}
+
+static bool one_value(const char *text, const struct query_term *term, const struct query_value *value, bool is_column)
+{
+	char wanted[128];
+	double number;
+
+	snprintf(wanted, sizeof wanted, "%.*s", SPAN_ARGS(value->text));
+	if (term->compare >= QUERY_MATCHES && term->compare <= QUERY_MATCHES_NOT)
+		return matches(text, term);
+	if (value->is_number && !is_column) /* a name is a text, also "7" */
+		return span_parse_double(span_from(text), &number) && isfinite(number) &&
+		       numbers(term->compare, number, value->number);
+	if (term->compare == QUERY_CONTAINS)
+		return contains(text, wanted, value->is_literal);
+	int order = strcmp(text, wanted);
+	return numbers(term->compare, order, 0);
+}
+
+static bool satisfies(const char *text, const struct query_term *term, bool ignores_case)
+{
+	for (size_t i = 0; i < term->value_count; i++)
+		if (one_value(text, term, &term->values[i], ignores_case))
+			return true;
+	return term->compare == QUERY_EXISTS;
+}
+
+static bool is_below(const char *uri, struct span wanted)
+{
+	bool is_prefix = wanted.len && wanted.ptr[wanted.len - 1] == '*';
+
+	wanted.len -= is_prefix || (wanted.len && wanted.ptr[wanted.len - 1] == '/');
+	if (strncmp(uri, wanted.ptr, wanted.len) != 0)
+		return false;
+	return is_prefix || uri[wanted.len] == 0 || uri[wanted.len] == '/';
+}
+
+static bool loss_satisfies(const struct summary *loss, const struct query_term *term)
+{
+	double figure = term->aggregate == AGGREGATE_LAST    ? loss->last
+			: term->aggregate == AGGREGATE_MIN   ? loss->min
+			: term->aggregate == AGGREGATE_COUNT ? (double)loss->count
+							     : summary_mean(loss);
+	bool needs_finite = term->aggregate == AGGREGATE_MIN || term->aggregate == AGGREGATE_MEAN;
+
+	if (!loss->count || (needs_finite && !summary_has_finite(loss)))
+		return false;
+	for (size_t i = 0; i < term->value_count; i++) {
+		double wanted = term->values[i].number;
+		bool is_order = term->compare >= QUERY_LESS && term->compare <= QUERY_AT_LEAST;
+		if (isnan(wanted) ? !is_order && isnan(figure) : numbers(term->compare, figure, wanted))
+			return true;
+	}
+	return term->compare == QUERY_EXISTS;
+}
+
+static bool has_any(const struct job *job, const struct query_term *term, int element)
+{
+	static const char *const prefixes[] = {
+		[QUERY_PROPERTY] = "", [QUERY_HP] = "hp.", [QUERY_TAG] = "tag.", [QUERY_ENV] = "env."};
+	bool is_uri = term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("s3"));
+	char key[128];
+
+	if (term->family == QUERY_METRIC)
+		return loss_satisfies(&job->loss, term);
+	snprintf(key, sizeof key, "%s%.*s", prefixes[term->family], SPAN_ARGS(term->key));
+	if (strcmp(key, "name") == 0 || strcmp(key, "TrainingJobName") == 0)
+		return satisfies(job->name, term, true);
+	if (strcmp(key, "status") == 0) {
+		struct query_term folded = *term; /* of the one thing that ignores case in all but ~ */
+		char status[32];
+		for (size_t i = 0; i <= strlen(job->status); i++)
+			status[i] = (char)tolower((unsigned char)job->status[i]);
+		return satisfies(
+			term->compare >= QUERY_MATCHES && term->compare <= QUERY_MATCHES_NOT ? job->status : status,
+			&folded, true);
+	}
+	if (strcmp(key, "instances") == 0)
+		strcpy(key, "ResourceConfig.InstanceCount");
+	for (size_t i = 0; i < job->leaf_count; i++) {
+		const struct leaf *leaf = &job->leaves[i];
+		bool is_it = is_uri ? strstr(leaf->key, "S3Uri") || strstr(leaf->key, "S3Output")
+				    : strcmp(leaf->key, key) == 0;
+		if (!is_it || (element >= 0 && leaf->element != element))
+			continue;
+		if (is_uri && term->compare == QUERY_CONTAINS ? is_below(leaf->text, term->values[0].text)
+							      : satisfies(leaf->text, term, false))
+			return true;
+	}
+	return false;
+}
+
+static bool has_word(const struct job *job, const struct query_value *word)
+{
+	struct query_term term = {.compare = QUERY_CONTAINS, .values = (struct query_value *)word, .value_count = 1};
+
+	for (size_t i = 0; i < job->leaf_count; i++)
+		if (strncmp(job->leaves[i].key, "tag.", 4) == 0 && satisfies(job->leaves[i].text, &term, false))
+			return true;
+	return satisfies(job->name, &term, false);
+}
+
+/* element -1: of the whole job. */
+static bool holds(const struct job *job, const struct query_node *node, int element)
+{
+	struct query_term term;
+
+	if (!node)
+		return true;
+	switch (node->kind) {
+	case QUERY_AND:
+		return holds(job, node->left, element) && holds(job, node->right, element);
+	case QUERY_OR:
+		return holds(job, node->left, element) || holds(job, node->right, element);
+	case QUERY_NOT:
+		return !holds(job, node->left, element);
+	case QUERY_ONE:
+		for (int i = 0; i < 4; i++)
+			for (size_t j = 0; j < job->leaf_count; j++)
+				if (job->leaves[j].element == i && holds(job, node->left, i))
+					return true;
+		return false;
+	case QUERY_TERM:
+		break;
+	}
+	term = node->term;
+	if (term.family == QUERY_TEXT)
+		return has_word(job, &term.values[0]);
+	if (term.compare != QUERY_NOT_EQUAL && term.compare != QUERY_MATCHES_NOT)
+		return has_any(job, &term, element);
+	term.compare = term.compare == QUERY_NOT_EQUAL ? QUERY_EQUAL : QUERY_MATCHES;
+	return !has_any(job, &term, element);
+}
+
+/* ---- random queries ---- */
+
+static void print_term(struct world *w, struct buf *out)
+{
+	static const char *const names[] = {"name", "status", "hp.lr", "hp.opt", "env.X", "tag.team", "instances", "s3",
+		"InputDataConfig.ChannelName", "loss", "loss.min", "loss.mean", "metric.\"train:loss\".count"};
+	static const char *const operators[] = {":", "=", "!=", "<", "<=", ">", ">=", "~", "!~", "~*"};
+	static const char *const values[] = {"adam", "Adam", "1", "\"1\"", "0.5", "1e-4", "a*m", "\"a b\"", "10%",
+		"x_y", "nan", "\"s3://b/p\"", "\"s3://b/p*\"", "train", "failed", "llama", "-3", "2", "\xc3\x89T",
+		"inf", "l+a", "xz?y"};
+
+	switch (roll(w, 8)) {
+	case 0:
+		buf_append_text(out, PICK(w, values));
+		break;
+	case 1:
+		buf_printf(out, "%s exists", PICK(w, names));
+		break;
+	case 2:
+		buf_printf(out, "%s in (%s, %s)", PICK(w, names), PICK(w, values), PICK(w, values));
+		break;
+	default:
+		buf_printf(out, "%s%s%s", PICK(w, names), PICK(w, operators), PICK(w, values));
+	}
+}
+
+static void print_query(struct world *w, struct buf *out, unsigned depth)
+{
+	switch (depth ? roll(w, 6) : 5) {
+	case 0:
+	case 1:
+		print_query(w, out, depth - 1);
+		buf_append_text(out, roll(w, 2) ? " and " : " ");
+		print_query(w, out, depth - 1);
+		break;
+	case 2:
+		print_query(w, out, depth - 1);
+		buf_append_text(out, " or ");
+		print_query(w, out, depth - 1);
+		break;
+	case 3:
+		buf_append_text(out, roll(w, 2) ? "not (" : "-(");
+		print_query(w, out, depth - 1);
+		buf_append_char(out, ')');
+		break;
+	default:
+		print_term(w, out);
+	}
+}
+
+static void print_filter(struct world *w, struct buf *out, bool is_nested)
+{
+	static const char *const names[] = {"TrainingJobName", "HyperParameters.lr", "HyperParameters.opt", "Tags.team",
+		"ResourceConfig.InstanceCount", "InputDataConfig.ChannelName", "Metrics.train:loss", "Environment.X"};
+	static const char *const nested[] = {
+		"InputDataConfig.ChannelName", "InputDataConfig.DataSource.S3DataSource.S3Uri"};
+	static const char *const operators[] = {"Equals", "NotEquals", "GreaterThan", "GreaterThanOrEqualTo",
+		"LessThan", "LessThanOrEqualTo", "Contains", "In", "Exists", "NotExists"};
+	static const char *const values[] = {
+		"adam", "1", "1.0", "1e-4", "2", "train", "train,test", "s3://b/p", "llama", "*"};
+
+	buf_printf(out, "{\"Name\":\"%s\",\"Operator\":\"%s\",\"Value\":\"%s\"}",
+		is_nested ? PICK(w, nested) : PICK(w, names), PICK(w, operators), PICK(w, values));
+}
+
+static void print_expression(struct world *w, struct buf *out, unsigned depth)
+{
+	buf_printf(out, "{\"Operator\":\"%s\",\"Filters\":[", roll(w, 2) ? "And" : "Or");
+	print_filter(w, out, false);
+	buf_append_char(out, ']');
+	if (roll(w, 2)) {
+		buf_append_text(out, ",\"NestedFilters\":[{\"NestedPropertyName\":\"InputDataConfig\",\"Filters\":[");
+		print_filter(w, out, true);
+		buf_append_char(out, ',');
+		print_filter(w, out, true);
+		buf_append_text(out, "]}]");
+	}
+	if (depth && roll(w, 2)) {
+		buf_append_text(out, ",\"SubExpressions\":[");
+		print_expression(w, out, depth - 1);
+		buf_append_char(out, ']');
+	}
+	buf_append_char(out, '}');
+}
+
+/* ---- both ---- */
+
+static void compare(struct world *w, struct arena *arena, const struct query_node *query, const char *text)
+{
+	struct job_search search = {
+		.query = query, .sort = SPAN("created"), .cursor = SPAN(""), .limit = 1000, .wants_total = true};
+	struct job_search_result result;
+	size_t at = 0;
+
+	CHECK_OK(store_search_jobs(w->h.reader, arena, &search, &result, &err));
+	CHECK_INT(result.total, result.count);
+	for (size_t i = 0; i < JOBS; i++) {
+		bool is_found = at < result.count && span_equal(result.rows[at].name, span_from(w->jobs[i].name));
+		at += is_found;
+		if (is_found != holds(&w->jobs[i], query, -1))
+			test_fail(__FILE__, __LINE__, "%s: job '%s' is %s", text, w->jobs[i].name,
+				is_found ? "found, but should not be" : "not found");
+	}
+	CHECK_INT(at, result.count);
+}
+
+static void check_round_trip(struct arena *arena, const struct query_node *query, const char *text)
+{
+	AUTO_DONE(buf) printed = BUF_INIT(1 << 16);
+	AUTO_DONE(buf) again = BUF_INIT(1 << 16);
+	struct query_node *second;
+	struct error err = {0};
+
+	query_print(query, &printed);
+	if (query_parse(&second, buf_span(&printed), 0, arena, &err))
+		test_fail(__FILE__, __LINE__, "%s prints as %.*s: %s", text, SPAN_ARGS(buf_span(&printed)), err.text);
+	query_print(second, &again);
+	CHECK_SPAN(buf_span(&again), buf_span(&printed));
+}
+
+static bool try_text(struct world *w)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) text = BUF_INIT(1 << 16);
+	struct query_node *query;
+
+	print_query(w, &text, 3);
+	if (query_parse(&query, buf_span(&text), 0, arena, NULL))
+		return false; /* loss~x, say */
+	buf_append_char(&text, 0);
+	compare(w, arena, query, text.ptr);
+	check_round_trip(arena, query, text.ptr);
+	return true;
+}
+
+static bool try_expression(struct world *w)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) text = BUF_INIT(1 << 16);
+	AUTO(json) json = NULL;
+	struct query_node *query;
+
+	print_expression(w, &text, 2);
+	CHECK_OK(json_parse(&json, buf_span(&text), &err));
+	if (expression_parse(&query, json, NULL, arena, NULL))
+		return false; /* GreaterThan of a text, two Contains */
+	buf_append_char(&text, 0);
+	compare(w, arena, query, text.ptr);
+	return true;
+}
+
+static uint64_t number_from(const char *name, uint64_t fallback)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 10) : fallback;
+}
+
+TEST(the_store_finds_what_looking_at_each_job_finds)
+{
+	struct world w = {.random = number_from("SM_SEED", (uint64_t)getpid() * 2654435761u), .h = harness_new()};
+	uint64_t queries = number_from("SM_QUERIES", QUERIES), texts_tried = 0, expressions_tried = 0;
+
+	printf("SM_SEED=%llu\n", (unsigned long long)w.random);
+	put_jobs(&w);
+	for (uint64_t i = 0; i < queries; i++) {
+		texts_tried += try_text(&w);
+		expressions_tried += try_expression(&w);
+	}
+	printf("%llu queries and %llu expressions compared\n", (unsigned long long)texts_tried,
+		(unsigned long long)expressions_tried);
+	CHECK(texts_tried > queries / 4 && expressions_tried > queries / 20);
+	harness_done(&w.h);
+}
