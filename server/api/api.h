@@ -27,6 +27,7 @@ struct api_options {
 	size_t max_push_bytes; /* of a body of Loki's or OTLP's */
 	const char *job_labels, *stream_labels, *host_labels; /* of shippers: ingest/labels.h */
 	size_t slice_bytes;
+	uint64_t max_views; /* saved, of one owner */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
 	int64_t search_ms; /* a search of logs ends then, with what it has */

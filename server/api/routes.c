@@ -78,6 +78,15 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
 
+	{HTTP_GET, "/api/v1/search/suggestions", SCOPE_READ, ROUTE_WORKER, .handler = api_suggestions,
+		.query = "prefix limit", .summary = "What may come next in a query: names, and after an operator their values"},
+	{HTTP_GET, "/api/v1/views", SCOPE_READ, ROUTE_WORKER, .handler = api_views_list, .query = "",
+		.summary = "Saved views: one's own and the team's"},
+	{HTTP_POST, "/api/v1/views", SCOPE_READ, ROUTE_WORKER, .handler = api_view_put, .query = "",
+		.max_body_bytes = SMALL_BYTES, .summary = "Save a view: name, query, sort, columns, scope (user or team)"},
+	{HTTP_DELETE, "/api/v1/views", SCOPE_READ, ROUTE_WORKER, .handler = api_view_delete, .query = "name scope",
+		.summary = "Delete a view"},
+
 	{HTTP_GET, "/api/v1/retention", SCOPE_READ, ROUTE_WORKER, .handler = api_retention_get, .query = "",
 		.summary = "Limits on log text, what is used, and what goes next"},
 	{HTTP_PUT, "/api/v1/retention", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_retention_put, .query = "",

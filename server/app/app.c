@@ -185,6 +185,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.stream_labels = options_text(o, "stream-labels"),
 		.host_labels = options_text(o, "host-labels"),
 		.slice_bytes = bytes(o, "slice-bytes"),
+		.max_views = (uint64_t)options_i64(o, "max-views"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.search_ms = options_i64(o, "search-ms"),
