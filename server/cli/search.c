@@ -2,18 +2,22 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "cli/changes.h"
 #include "cli/client.h"
+#include "cli/completion.h"
 #include "cli/job_field.h"
+#include "cli/search_logs.h"
 #include "cli/table.h"
 #include "cli/url.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { PAGE_ROWS = 1000, MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, DEFAULT_WIDTH = 80 };
+enum { PAGE_ROWS = 1000, MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, DEFAULT_WIDTH = 80, WATCH_MS = 2000 };
 
 static const struct option_spec specs[] = {
 	CLIENT_OPTIONS,
@@ -38,6 +42,20 @@ static const struct option_spec specs[] = {
 	{.name = "json", .kind = OPTION_FLAG, .help = "One JSON document with all jobs."},
 	{.name = "ndjson", .kind = OPTION_FLAG, .help = "One JSON object a job and line."},
 	{.name = "count", .kind = OPTION_FLAG, .help = "Only how many jobs match."},
+	{.name = "logs",
+		.kind = OPTION_TEXT,
+		.value_name = "REGEX",
+		.help = "Lines of the logs of these jobs that match: job/stream:number: text; with --ndjson as objects."},
+	{.name = "watch",
+		.kind = OPTION_FLAG,
+		.help = "Ask every two seconds: a terminal gets the table again, a pipe the rows that changed, as NDJSON."},
+	{.name = "explain", .kind = OPTION_FLAG, .help = "How the query is understood, without its jobs."},
+	{.name = "completion",
+		.kind = OPTION_TEXT,
+		.value_name = "SHELL",
+		.heading = "Shells",
+		.help = "Print what bash or zsh need to complete options and queries: source <(sm-search --completion bash)"},
+	{.name = "suggest", .kind = OPTION_TEXT, .value_name = "TEXT", .help = "How a query that begins so may go on."},
 	{.name = NULL},
 };
 
@@ -45,8 +63,10 @@ const struct option_program search_program = {
 	.name = "sm-search",
 	.version = SM_VERSION,
 	.about = "Searches the jobs of an smfleet server: sm-search 'status:failed loss.last>3 started>-7d'",
-	.usage = "[OPTION]... ['QUERY']",
+	.usage = "[OPTION]... ['QUERY' | -]",
 	.notes =
+		"QUERY - is read from standard input. Server and token may stand in ~/.config/smfleet/profile (mode 600), as lines "
+		"`server = URL` and `token = TOKEN`.\n"
 		"Exit status: 0 done, 1 nothing matched, 2 usage or a query with a mistake, 3 server unreachable, 4 refused by the "
 		"server.",
 	.options = specs,
@@ -69,6 +89,8 @@ struct search {
 	uint64_t total;
 	struct buf cursor;
 	struct buf out;
+	struct search_logs logs; /* regex NULL: the jobs themselves are printed */
+	struct changes *changes; /* of --watch into a pipe */
 };
 
 static void search_done(struct search *search)
@@ -78,6 +100,7 @@ static void search_done(struct search *search)
 	buf_done(&search->cursor);
 	buf_done(&search->out);
 	table_done(&search->table);
+	changes_free(search->changes);
 }
 AUTO_DONE_TYPE(search)
 
@@ -136,6 +159,7 @@ static enum status get_page(struct search *search, struct json **page, struct er
 	snprintf(limit, sizeof limit, "%" PRIu64, search->format == FORMAT_COUNT ? 1 : rows);
 	buf_append_text(&path, "/api/v1/jobs");
 	put_parameter(&path, "q", buf_span(&search->query));
+	put_parameter(&path, "explain", options_flag(search->options, "explain") ? SPAN("true") : SPAN(""));
 	put_parameter(&path, "sort", span_from(options_text(search->options, "sort")));
 	put_parameter(&path, "limit", span_from(limit));
 	put_parameter(&path, "cursor", buf_span(&search->cursor));
@@ -196,10 +220,27 @@ static void add_csv_cell(struct search *search, size_t column, struct span text)
 	csv_put_cell(&search->out, text);
 }
 
+/* The row, when it is not what it was. */
+static bool add_change(struct search *search, const struct json *row)
+{
+	size_t start = search->out.len;
+	bool is_news;
+
+	add_json_row(search, row);
+	struct span text = span_skip(buf_span(&search->out), start);
+	if (!changes_note(search->changes, json_string_of(json_get(row, "TrainingJobName")), text, &is_news))
+		return false;
+	if (!is_news)
+		search->out.len = start;
+	return true;
+}
+
 static bool add_row(struct search *search, const struct json *row)
 {
 	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
 
+	if (search->changes)
+		return add_change(search, row);
 	if (search->format == FORMAT_JSON || search->format == FORMAT_NDJSON) {
 		add_json_row(search, row);
 		return true;
@@ -238,9 +279,18 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 		search->has_total = true;
 		search->total = (uint64_t)total;
 	}
+	for (const struct json *at = json_first(json_get(page, "explain")); at; at = json_next(at)) {
+		buf_append_span(&search->out, json_key_of(at));
+		buf_append_text(&search->out, ": ");
+		text_put_safe(&search->out, json_string_of(at));
+		buf_append_char(&search->out, '\n');
+		search->row_count++;
+	}
 	const struct json *row = json_first(json_get(page, "jobs"));
 	for (; row && search->rest && search->format != FORMAT_COUNT; row = json_next(row)) {
-		if (!add_row(search, row))
+		if (search->logs.regex)
+			TRY(search_logs_print(&search->logs, json_string_of(json_get(row, "TrainingJobName")), err));
+		else if (!add_row(search, row))
 			return error_set(err, ERR_MEMORY, "out of memory");
 		search->row_count++;
 		search->rest--;
@@ -254,6 +304,8 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 
 static void put_head(struct search *search)
 {
+	if (search->logs.regex || options_flag(search->options, "explain"))
+		return;
 	if (search->format == FORMAT_JSON)
 		buf_append_text(&search->out, "{\"jobs\":[");
 	for (size_t i = 0; search->format == FORMAT_CSV && i < search->table.column_count; i++) {
@@ -288,6 +340,8 @@ static bool has_colours(char *const *environment)
 
 static void put_tail(struct search *search, char *const *environment)
 {
+	if (search->logs.regex || options_flag(search->options, "explain"))
+		return;
 	switch (search->format) {
 	case FORMAT_TABLE:
 		if (search->row_count)
@@ -322,22 +376,62 @@ static void tell_error(const struct search *search, const struct error *err)
 	fprintf(stderr, "  %.*s\n  %*s^\n", SPAN_ARGS(buf_span(&text)), (int)text_columns(before), "");
 }
 
-static enum status prepare(struct search *search, struct error *err)
+/* The words of the command line, or "-": standard input. */
+static enum status read_query(struct search *search, struct error *err)
 {
-	int64_t limit = options_i64(search->options, "limit");
+	char part[4096];
+	size_t len;
 
 	for (size_t i = 0; i < options_word_count(search->options); i++) {
 		if (i)
 			buf_append_char(&search->query, ' ');
 		buf_append_text(&search->query, options_word(search->options, i));
 	}
-	TRY(buf_status(&search->query, err));
+	if (span_equal(buf_span(&search->query), SPAN("-"))) {
+		buf_reset(&search->query);
+		while ((len = fread(part, 1, sizeof part, stdin)) > 0)
+			buf_append(&search->query, part, len);
+		if (ferror(stdin))
+			return error_set(
+				err, ERR_INVALID, "cannot read the query from standard input: %s", strerror(errno));
+		while (search->query.len && strchr("\r\n", search->query.ptr[search->query.len - 1]))
+			search->query.len--;
+	}
+	return buf_status(&search->query, err);
+}
+
+static enum status prepare_watch(struct search *search, struct error *err)
+{
+	if (!options_flag(search->options, "watch"))
+		return OK;
+	if (search->logs.regex || options_flag(search->options, "explain"))
+		return error_set(err, ERR_INVALID, "--watch is of jobs: not with --logs or --explain");
+	if (search->is_terminal && search->format == FORMAT_TABLE)
+		return OK;
+	if (search->format != FORMAT_NDJSON && search->format != FORMAT_CSV)
+		return error_set(
+			err, ERR_INVALID, "--watch prints NDJSON into a pipe: not with --table, --json or --count");
+	search->format = FORMAT_NDJSON;
+	search->changes = changes_new();
+	return search->changes ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static enum status prepare(struct search *search, struct error *err)
+{
+	int64_t limit = options_i64(search->options, "limit");
+
+	TRY(read_query(search, err));
 	TRY(choose_format(search, err));
 	TRY(read_fields(search, err));
 	search->rest = limit ? (uint64_t)limit : UINT64_MAX;
 	search->style =
 		(struct job_field_style){.is_for_people = search->format == FORMAT_TABLE, .now_ms = clock_wall_ms()};
-	return client_open(&search->client, search->options, search_program.name, err);
+	TRY(client_open(&search->client, search->options, search_program.name, err));
+	search->logs = (struct search_logs){.client = search->client,
+		.regex = options_text(search->options, "logs"),
+		.is_ndjson = search->format == FORMAT_NDJSON,
+		.is_terminal = search->is_terminal};
+	return prepare_watch(search, err);
 }
 
 static enum status run(struct search *search, char *const *environment, struct error *err)
@@ -351,11 +445,75 @@ static enum status run(struct search *search, char *const *environment, struct e
 	return flush(search, err);
 }
 
+/* Rows that match no more: {"TrainingJobName", "gone": true}. */
+static enum status tell_gone(struct search *search, struct error *err)
+{
+	AUTO_DONE(buf) name = BUF_INIT(MAX_PATH_BYTES);
+
+	while (changes_next_gone(search->changes, &name)) {
+		struct json_writer w = json_writer_on(&search->out);
+		json_object(&w);
+		json_put_span(&w, "TrainingJobName", buf_span(&name));
+		json_put_bool(&w, "gone", true);
+		json_object_end(&w);
+		buf_append_char(&search->out, '\n');
+	}
+	return flush(search, err);
+}
+
+/* Until it is ended, or refused; a server that is away for a while is waited for. */
+static enum status watch(struct search *search, char *const *environment, struct error *err)
+{
+	uint64_t limit = search->rest;
+
+	for (;; poll(NULL, 0, WATCH_MS)) {
+		buf_reset(&search->cursor);
+		buf_reset(&search->table.text);
+		search->table.cell_count = 0;
+		search->row_count = 0;
+		search->rest = limit;
+		search->style.now_ms = clock_wall_ms();
+		if (!search->changes)
+			buf_append_text(&search->out, "\x1b[H\x1b[J");
+		enum status status = run(search, environment, err);
+		if (status == OK && search->changes)
+			status = tell_gone(search, err);
+		buf_reset(&search->out);
+		if (status != OK && !client_is_passing(status))
+			return status;
+		if (status != OK)
+			client_say(search_program.name, "%s", err->text);
+	}
+}
+
 static int exit_code(enum status status)
 {
 	if (status == ERR_INVALID || status == ERR_SEMANTIC)
 		return EXIT_USAGE; /* the server's way to say that the query is wrong */
 	return client_is_passing(status) ? EXIT_UNREACHABLE : EXIT_REFUSED;
+}
+
+/* What shells ask for. */
+static int complete(struct search *search)
+{
+	const char *shell = options_text(search->options, "completion"),
+		   *typed = options_text(search->options, "suggest");
+	struct error err = {0};
+	enum status status;
+
+	if (shell) {
+		status = completion_put_script(&search_program, shell, &search->out, &err);
+	} else {
+		status = client_open(&search->client, search->options, search_program.name, &err);
+		if (status == OK)
+			status = completion_put_queries(search->client, typed, &search->out, &err);
+	}
+	if (status == OK)
+		status = flush(search, &err);
+	if (status == OK)
+		return EXIT_DONE;
+	client_say(search_program.name, "%s", err.text);
+	return exit_code(status);
 }
 
 int search_run(const struct options *options, char *const *environment)
@@ -368,15 +526,23 @@ int search_run(const struct options *options, char *const *environment)
 	struct error err = {0};
 
 	table_init(&search.table);
+	if (options_text(options, "completion") || options_text(options, "suggest"))
+		return complete(&search);
 	if (prepare(&search, &err) != OK) {
 		client_say(search_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
-	enum status status = run(&search, environment, &err);
+	enum status status =
+		options_flag(options, "watch") ? watch(&search, environment, &err) : run(&search, environment, &err);
 	if (status != OK) {
 		tell_error(&search, &err);
 		return exit_code(status);
 	}
+	if (search.logs.is_partial)
+		client_say(search_program.name,
+			"a log was too long to be searched to its end: what is printed is not all");
+	if (search.logs.regex)
+		return search.logs.found ? EXIT_DONE : EXIT_NOTHING_MATCHED;
 	if (search.format == FORMAT_COUNT ? search.total == 0 : search.row_count == 0)
 		return EXIT_NOTHING_MATCHED;
 	return EXIT_DONE;

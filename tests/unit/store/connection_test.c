@@ -80,7 +80,7 @@ TEST(a_newer_database_that_only_added_is_used)
 
 /* What 0007 did, undone: the way in which a database of before it is opened. */
 static const char before_0007[] =
-	"DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
+	"DROP TABLE views; DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
 	"DROP INDEX incidents_by_step;"
 	"CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels);"
 	"UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'; PRAGMA user_version=6";
