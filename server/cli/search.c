@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/completion.h"
 #include "cli/job_field.h"
+#include "cli/search_document.h"
 #include "cli/search_logs.h"
 #include "cli/table.h"
 #include "cli/url.h"
@@ -18,60 +19,6 @@
 #include <unistd.h>
 
 enum { PAGE_ROWS = 1000, MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, DEFAULT_WIDTH = 80, WATCH_MS = 2000 };
-
-static const struct option_spec specs[] = {
-	CLIENT_OPTIONS,
-	{.name = "sort",
-		.kind = OPTION_TEXT,
-		.value_name = "FIELD",
-		.heading = "What is searched",
-		.help = "Order of the jobs, such as loss or -started; - puts the largest first."},
-	{.name = "limit",
-		.kind = OPTION_I64,
-		.value_name = "N",
-		.fallback = "50",
-		.help = "At most so many jobs; 0: all."},
-	{.name = "fields",
-		.kind = OPTION_TEXT,
-		.value_name = "A,B",
-		.heading = "What is printed",
-		.help = "What to print of each job: names of the query language, such as loss.min, hp.lr, tag.team. "
-			"[name,status,loss,step,lines,started,age]"},
-	{.name = "table", .kind = OPTION_FLAG, .help = "An aligned table; what a terminal gets."},
-	{.name = "csv", .kind = OPTION_FLAG, .help = "Comma-separated values; what a pipe or file gets."},
-	{.name = "json", .kind = OPTION_FLAG, .help = "One JSON document with all jobs."},
-	{.name = "ndjson", .kind = OPTION_FLAG, .help = "One JSON object a job and line."},
-	{.name = "count", .kind = OPTION_FLAG, .help = "Only how many jobs match."},
-	{.name = "logs",
-		.kind = OPTION_TEXT,
-		.value_name = "REGEX",
-		.help = "Lines of the logs of these jobs that match: job/stream:number: text; with --ndjson as objects."},
-	{.name = "watch",
-		.kind = OPTION_FLAG,
-		.help = "Ask every two seconds: a terminal gets the table again, a pipe the rows that changed, as NDJSON."},
-	{.name = "explain", .kind = OPTION_FLAG, .help = "How the query is understood, without its jobs."},
-	{.name = "completion",
-		.kind = OPTION_TEXT,
-		.value_name = "SHELL",
-		.heading = "Shells",
-		.help = "Print what bash or zsh need to complete options and queries: source <(sm-search --completion bash)"},
-	{.name = "suggest", .kind = OPTION_TEXT, .value_name = "TEXT", .help = "How a query that begins so may go on."},
-	{.name = NULL},
-};
-
-const struct option_program search_program = {
-	.name = "sm-search",
-	.version = SM_VERSION,
-	.about = "Searches the jobs of an smfleet server: sm-search 'status:failed loss.last>3 started>-7d'",
-	.usage = "[OPTION]... ['QUERY' | -]",
-	.notes =
-		"QUERY - is read from standard input. Server and token may stand in ~/.config/smfleet/profile (mode 600), as lines "
-		"`server = URL` and `token = TOKEN`.\n"
-		"Exit status: 0 done, 1 nothing matched, 2 usage or a query with a mistake, 3 server unreachable, 4 refused by the "
-		"server.",
-	.options = specs,
-	.takes_words = true,
-};
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_NDJSON, FORMAT_COUNT };
 
@@ -89,6 +36,7 @@ struct search {
 	uint64_t total;
 	struct buf cursor;
 	struct buf out;
+	struct json *document; /* SageMaker's Search request instead of a query; NULL: none */
 	struct search_logs logs; /* regex NULL: the jobs themselves are printed */
 	struct changes *changes; /* of --watch into a pipe */
 };
@@ -101,6 +49,7 @@ static void search_done(struct search *search)
 	buf_done(&search->out);
 	table_done(&search->table);
 	changes_free(search->changes);
+	json_free(search->document);
 }
 AUTO_DONE_TYPE(search)
 
@@ -156,6 +105,9 @@ static enum status get_page(struct search *search, struct json **page, struct er
 	uint64_t rows = search->rest < PAGE_ROWS ? search->rest : PAGE_ROWS;
 	char limit[24];
 
+	if (search->document)
+		return search_document_send(search->client, search->document, search->format == FORMAT_COUNT ? 1 : rows,
+			buf_span(&search->cursor), page, err);
 	snprintf(limit, sizeof limit, "%" PRIu64, search->format == FORMAT_COUNT ? 1 : rows);
 	buf_append_text(&path, "/api/v1/jobs");
 	put_parameter(&path, "q", buf_span(&search->query));
@@ -268,6 +220,26 @@ static enum status flush(struct search *search, struct error *err)
 	return OK;
 }
 
+/* Of a list of jobs, or of an answer to Search. */
+static const struct json *first_row(const struct json *page)
+{
+	return json_first(json_get(page, json_get(page, "Results") ? "Results" : "jobs"));
+}
+
+static const struct json *job_of(const struct json *row)
+{
+	const struct json *job = json_get(row, "TrainingJob");
+
+	return job ? job : row;
+}
+
+static struct span next_page(const struct json *page)
+{
+	struct span cursor = json_string_of(json_get(page, "next_cursor"));
+
+	return cursor.len ? cursor : json_string_of(json_get(page, "NextToken"));
+}
+
 /* *has_more: there is a next page, and it is wanted. */
 static enum status take_page(struct search *search, bool *has_more, struct error *err)
 {
@@ -275,7 +247,8 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 	double total;
 
 	TRY(get_page(search, &page, err));
-	if (json_number_of(json_get(page, "total"), &total) && total >= 0) {
+	const struct json *hits = json_get_path(page, "TotalHits.Value");
+	if (json_number_of(hits ? hits : json_get(page, "total"), &total) && total >= 0) {
 		search->has_total = true;
 		search->total = (uint64_t)total;
 	}
@@ -286,8 +259,9 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 		buf_append_char(&search->out, '\n');
 		search->row_count++;
 	}
-	const struct json *row = json_first(json_get(page, "jobs"));
-	for (; row && search->rest && search->format != FORMAT_COUNT; row = json_next(row)) {
+	for (const struct json *at = first_row(page); at && search->rest && search->format != FORMAT_COUNT;
+		at = json_next(at)) {
+		const struct json *row = job_of(at);
 		if (search->logs.regex)
 			TRY(search_logs_print(&search->logs, json_string_of(json_get(row, "TrainingJobName")), err));
 		else if (!add_row(search, row))
@@ -295,7 +269,7 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 		search->row_count++;
 		search->rest--;
 	}
-	struct span next = json_string_of(json_get(page, "next_cursor"));
+	struct span next = next_page(page);
 	*has_more = next.len && search->rest && search->format != FORMAT_COUNT;
 	buf_reset(&search->cursor);
 	buf_append_span(&search->cursor, next);
@@ -421,6 +395,12 @@ static enum status prepare(struct search *search, struct error *err)
 	int64_t limit = options_i64(search->options, "limit");
 
 	TRY(read_query(search, err));
+	if (options_text(search->options, "sagemaker-json")) {
+		if (search->query.len || options_text(search->options, "sort"))
+			return error_set(
+				err, ERR_INVALID, "--sagemaker-json is the whole search: not with a query or --sort");
+		TRY(search_document_read(options_text(search->options, "sagemaker-json"), &search->document, err));
+	}
 	TRY(choose_format(search, err));
 	TRY(read_fields(search, err));
 	search->rest = limit ? (uint64_t)limit : UINT64_MAX;

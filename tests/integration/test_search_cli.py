@@ -201,3 +201,21 @@ def test_bash_completes_options_and_queries(jobs, server, search, tmp_path):
     assert "Completed" in complete(server, tmp_path, ["sm-search status=", "sm-search", "status", "="])
     assert search("--completion", "zsh").stdout.startswith("#compdef sm-search\n")
     assert search("--completion", "fish").returncode == 2
+
+
+def test_a_search_request_of_sagemaker(jobs, server, tmp_path):
+    def run(text, *args):
+        return subprocess.run([str(server.bin("sm-search")), "--sagemaker-json", *args], input=text, capture_output=True, timeout=30, text=True,
+                              env={"SMFLEET_SERVER": server.url})
+    expression = {"Filters": [{"Name": "TrainingJobName", "Operator": "Contains", "Value": "llama"}]}
+    assert run('{"a":}', "-").returncode == 2 and "line 1, column 6" in run('{"a":}', "-").stderr
+    assert run("[]", "-").returncode == 2 and run("", str(tmp_path / "nowhere")).returncode == 2
+    assert run("{}", "-", "name=x").returncode == 2
+    if server.post("/api/v1/search", json={}).status == 404:
+        pytest.skip("this server has no POST /api/v1/search")
+    assert sorted(run(json.dumps(expression), "-", "--csv", "--fields", "name").stdout.split()) == ["llama-1", "llama-2", "name"]
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"Resource": "TrainingJob", "SearchExpression": expression}))
+    assert run("", str(request), "--count").stdout == "2\n"
+    wrong = run(json.dumps({"Filters": [{"Name": "Nope", "Operator": "Equals", "Value": "1"}]}), "-")
+    assert wrong.returncode == 2 and "Unknown property name: Nope" in wrong.stderr
