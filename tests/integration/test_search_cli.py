@@ -194,7 +194,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sm_search; printf '%s\\n' "${COMPREP
 
 
 def test_bash_completes_options_and_queries(jobs, server, search, tmp_path):
-    assert complete(server, tmp_path, ["sm-search --s", "sm-search", "--s"]) == ["--server", "--sort", "--suggest"]
+    assert complete(server, tmp_path, ["sm-search --s", "sm-search", "--s"]) == ["--server", "--sort", "--sagemaker-json", "--suggest"]
     assert complete(server, tmp_path, ["sm-search 'status=failed tag.te", "sm-search", "'status=failed tag.te"]) == ["status=failed tag.team"]
     assert complete(server, tmp_path, ["sm-search tag.te", "sm-search", "tag.te"]) == ["tag.team"]
     assert complete(server, tmp_path, ["sm-search status=fa", "sm-search", "status", "=", "fa"]) == ["Failed"]
