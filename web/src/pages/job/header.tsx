@@ -4,6 +4,7 @@ import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
 import { Status } from "../../ui/status";
 import { Age } from "../../ui/time";
+import { CopyAs } from "./copyas";
 import { JobTabs } from "./tabs";
 
 function durationOf(doc: JobDoc, nowMs: number): number | null {
@@ -40,6 +41,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       {doc && <Facts doc={doc} />}
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
+      <CopyAs name={store.name} />
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />
       </span>
