@@ -58,6 +58,7 @@ http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_assets, api_download;
+http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;
 http_handler api_loki_ready;
 extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,
 	api_upload_otlp_metrics;

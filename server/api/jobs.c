@@ -26,6 +26,28 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	return buf_status(&response->body, err);
 }
 
+/* How the query was understood; nothing is searched. */
+static enum status write_explanation(const struct job_search *search, struct http_response *response, struct error *err)
+{
+	struct json_writer w = api_reply(response);
+	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
+
+	if (search->query)
+		query_print(search->query, &text);
+	TRY(buf_status(&text, err));
+	json_object(&w);
+	json_key(&w, "jobs");
+	json_array(&w);
+	json_array_end(&w);
+	json_key(&w, "explain");
+	json_object(&w);
+	json_put_span(&w, "query", buf_span(&text));
+	json_put_span(&w, "sort", search->sort.len ? search->sort : SPAN("-created"));
+	json_object_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
 enum status api_jobs_list(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -44,6 +66,10 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
 	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
 	search.query = query;
+	bool explains = false;
+	TRY(http_query_bool(request, "explain", &explains, err));
+	if (explains)
+		return write_explanation(&search, response, err);
 	TRY(store_reader_begin(own->reader, err));
 	enum status status = write_page(own, arena, &search, response, err);
 	store_reader_end(own->reader);

@@ -193,6 +193,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.slice_bytes = bytes(o, "slice-bytes"),
 		.skew_ms = options_i64(o, "skew-warning"),
 		.silent_ms = options_i64(o, "silent-after"),
+		.max_views = (uint64_t)options_i64(o, "max-views"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.search_ms = options_i64(o, "search-ms"),

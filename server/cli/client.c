@@ -36,12 +36,17 @@ enum status client_open(struct http_client **out, const struct options *options,
 	const char *token_file = options_text(options, "token-file");
 	char token[MAX_TOKEN_BYTES], agent[64];
 
+	if (options_origin(options, "token") == OPTION_FROM_FLAG)
+		return error_set_field(err, ERR_INVALID, "token",
+			"a token on the command line is seen by everybody on this machine; use --token-file or SMFLEET_TOKEN");
 	if (token_file)
 		TRY(read_token(token_file, token, err));
+	else if (options_text(options, "token"))
+		snprintf(token, sizeof token, "%s", options_text(options, "token"));
 	snprintf(agent, sizeof agent, "%s/" SM_VERSION, program);
 	return http_client_new(out,
 		&(struct http_client_options){.server = options_text(options, "server"),
-			.token = token_file ? token : NULL,
+			.token = token_file || options_text(options, "token") ? token : NULL,
 			.ca_file = options_text(options, "ca-file"),
 			.agent = agent,
 			.connect_timeout_ms = CONNECT_TIMEOUT_MS,

@@ -19,6 +19,11 @@ enum { EXIT_DONE = 0, EXIT_NOTHING_MATCHED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE
 		.fallback = "http://127.0.0.1:8080",                                                                   \
 		.help = "The smfleet server.",                                                                         \
 		.heading = "Server"},                                                                                  \
+		{.name = "token",                                                                                      \
+			.kind = OPTION_TEXT,                                                                           \
+			.value_name = "TOKEN",                                                                         \
+			.help = "The token to show to the server; in the environment or a file, never on the command " \
+				"line, which everybody sees."},                                                        \
 		{.name = "token-file",                                                                                 \
 			.kind = OPTION_TEXT,                                                                           \
 			.value_name = "FILE",                                                                          \

@@ -2,56 +2,23 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "cli/changes.h"
 #include "cli/client.h"
+#include "cli/completion.h"
 #include "cli/job_field.h"
+#include "cli/search_document.h"
+#include "cli/search_logs.h"
 #include "cli/table.h"
 #include "cli/url.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { PAGE_ROWS = 1000, MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, DEFAULT_WIDTH = 80 };
-
-static const struct option_spec specs[] = {
-	CLIENT_OPTIONS,
-	{.name = "sort",
-		.kind = OPTION_TEXT,
-		.value_name = "FIELD",
-		.heading = "What is searched",
-		.help = "Order of the jobs, such as loss or -started; - puts the largest first."},
-	{.name = "limit",
-		.kind = OPTION_I64,
-		.value_name = "N",
-		.fallback = "50",
-		.help = "At most so many jobs; 0: all."},
-	{.name = "fields",
-		.kind = OPTION_TEXT,
-		.value_name = "A,B",
-		.heading = "What is printed",
-		.help = "What to print of each job: names of the query language, such as loss.min, hp.lr, tag.team. "
-			"[name,status,loss,step,lines,started,age]"},
-	{.name = "table", .kind = OPTION_FLAG, .help = "An aligned table; what a terminal gets."},
-	{.name = "csv", .kind = OPTION_FLAG, .help = "Comma-separated values; what a pipe or file gets."},
-	{.name = "json", .kind = OPTION_FLAG, .help = "One JSON document with all jobs."},
-	{.name = "ndjson", .kind = OPTION_FLAG, .help = "One JSON object a job and line."},
-	{.name = "count", .kind = OPTION_FLAG, .help = "Only how many jobs match."},
-	{.name = NULL},
-};
-
-const struct option_program search_program = {
-	.name = "sm-search",
-	.version = SM_VERSION,
-	.about = "Searches the jobs of an smfleet server: sm-search 'status:failed loss.last>3 started>-7d'",
-	.usage = "[OPTION]... ['QUERY']",
-	.notes =
-		"Exit status: 0 done, 1 nothing matched, 2 usage or a query with a mistake, 3 server unreachable, 4 refused by the "
-		"server.",
-	.options = specs,
-	.takes_words = true,
-};
+enum { PAGE_ROWS = 1000, MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 64 << 20, DEFAULT_WIDTH = 80, WATCH_MS = 2000 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_NDJSON, FORMAT_COUNT };
 
@@ -69,6 +36,9 @@ struct search {
 	uint64_t total;
 	struct buf cursor;
 	struct buf out;
+	struct json *document; /* SageMaker's Search request instead of a query; NULL: none */
+	struct search_logs logs; /* regex NULL: the jobs themselves are printed */
+	struct changes *changes; /* of --watch into a pipe */
 };
 
 static void search_done(struct search *search)
@@ -78,6 +48,8 @@ static void search_done(struct search *search)
 	buf_done(&search->cursor);
 	buf_done(&search->out);
 	table_done(&search->table);
+	changes_free(search->changes);
+	json_free(search->document);
 }
 AUTO_DONE_TYPE(search)
 
@@ -133,9 +105,13 @@ static enum status get_page(struct search *search, struct json **page, struct er
 	uint64_t rows = search->rest < PAGE_ROWS ? search->rest : PAGE_ROWS;
 	char limit[24];
 
+	if (search->document)
+		return search_document_send(search->client, search->document, search->format == FORMAT_COUNT ? 1 : rows,
+			buf_span(&search->cursor), page, err);
 	snprintf(limit, sizeof limit, "%" PRIu64, search->format == FORMAT_COUNT ? 1 : rows);
 	buf_append_text(&path, "/api/v1/jobs");
 	put_parameter(&path, "q", buf_span(&search->query));
+	put_parameter(&path, "explain", options_flag(search->options, "explain") ? SPAN("true") : SPAN(""));
 	put_parameter(&path, "sort", span_from(options_text(search->options, "sort")));
 	put_parameter(&path, "limit", span_from(limit));
 	put_parameter(&path, "cursor", buf_span(&search->cursor));
@@ -196,10 +172,27 @@ static void add_csv_cell(struct search *search, size_t column, struct span text)
 	csv_put_cell(&search->out, text);
 }
 
+/* The row, when it is not what it was. */
+static bool add_change(struct search *search, const struct json *row)
+{
+	size_t start = search->out.len;
+	bool is_news;
+
+	add_json_row(search, row);
+	struct span text = span_skip(buf_span(&search->out), start);
+	if (!changes_note(search->changes, json_string_of(json_get(row, "TrainingJobName")), text, &is_news))
+		return false;
+	if (!is_news)
+		search->out.len = start;
+	return true;
+}
+
 static bool add_row(struct search *search, const struct json *row)
 {
 	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
 
+	if (search->changes)
+		return add_change(search, row);
 	if (search->format == FORMAT_JSON || search->format == FORMAT_NDJSON) {
 		add_json_row(search, row);
 		return true;
@@ -227,6 +220,26 @@ static enum status flush(struct search *search, struct error *err)
 	return OK;
 }
 
+/* Of a list of jobs, or of an answer to Search. */
+static const struct json *first_row(const struct json *page)
+{
+	return json_first(json_get(page, json_get(page, "Results") ? "Results" : "jobs"));
+}
+
+static const struct json *job_of(const struct json *row)
+{
+	const struct json *job = json_get(row, "TrainingJob");
+
+	return job ? job : row;
+}
+
+static struct span next_page(const struct json *page)
+{
+	struct span cursor = json_string_of(json_get(page, "next_cursor"));
+
+	return cursor.len ? cursor : json_string_of(json_get(page, "NextToken"));
+}
+
 /* *has_more: there is a next page, and it is wanted. */
 static enum status take_page(struct search *search, bool *has_more, struct error *err)
 {
@@ -234,18 +247,29 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 	double total;
 
 	TRY(get_page(search, &page, err));
-	if (json_number_of(json_get(page, "total"), &total) && total >= 0) {
+	const struct json *hits = json_get_path(page, "TotalHits.Value");
+	if (json_number_of(hits ? hits : json_get(page, "total"), &total) && total >= 0) {
 		search->has_total = true;
 		search->total = (uint64_t)total;
 	}
-	const struct json *row = json_first(json_get(page, "jobs"));
-	for (; row && search->rest && search->format != FORMAT_COUNT; row = json_next(row)) {
-		if (!add_row(search, row))
+	for (const struct json *at = json_first(json_get(page, "explain")); at; at = json_next(at)) {
+		buf_append_span(&search->out, json_key_of(at));
+		buf_append_text(&search->out, ": ");
+		text_put_safe(&search->out, json_string_of(at));
+		buf_append_char(&search->out, '\n');
+		search->row_count++;
+	}
+	for (const struct json *at = first_row(page); at && search->rest && search->format != FORMAT_COUNT;
+		at = json_next(at)) {
+		const struct json *row = job_of(at);
+		if (search->logs.regex)
+			TRY(search_logs_print(&search->logs, json_string_of(json_get(row, "TrainingJobName")), err));
+		else if (!add_row(search, row))
 			return error_set(err, ERR_MEMORY, "out of memory");
 		search->row_count++;
 		search->rest--;
 	}
-	struct span next = json_string_of(json_get(page, "next_cursor"));
+	struct span next = next_page(page);
 	*has_more = next.len && search->rest && search->format != FORMAT_COUNT;
 	buf_reset(&search->cursor);
 	buf_append_span(&search->cursor, next);
@@ -254,6 +278,8 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 
 static void put_head(struct search *search)
 {
+	if (search->logs.regex || options_flag(search->options, "explain"))
+		return;
 	if (search->format == FORMAT_JSON)
 		buf_append_text(&search->out, "{\"jobs\":[");
 	for (size_t i = 0; search->format == FORMAT_CSV && i < search->table.column_count; i++) {
@@ -288,6 +314,8 @@ static bool has_colours(char *const *environment)
 
 static void put_tail(struct search *search, char *const *environment)
 {
+	if (search->logs.regex || options_flag(search->options, "explain"))
+		return;
 	switch (search->format) {
 	case FORMAT_TABLE:
 		if (search->row_count)
@@ -322,22 +350,68 @@ static void tell_error(const struct search *search, const struct error *err)
 	fprintf(stderr, "  %.*s\n  %*s^\n", SPAN_ARGS(buf_span(&text)), (int)text_columns(before), "");
 }
 
-static enum status prepare(struct search *search, struct error *err)
+/* The words of the command line, or "-": standard input. */
+static enum status read_query(struct search *search, struct error *err)
 {
-	int64_t limit = options_i64(search->options, "limit");
+	char part[4096];
+	size_t len;
 
 	for (size_t i = 0; i < options_word_count(search->options); i++) {
 		if (i)
 			buf_append_char(&search->query, ' ');
 		buf_append_text(&search->query, options_word(search->options, i));
 	}
-	TRY(buf_status(&search->query, err));
+	if (span_equal(buf_span(&search->query), SPAN("-"))) {
+		buf_reset(&search->query);
+		while ((len = fread(part, 1, sizeof part, stdin)) > 0)
+			buf_append(&search->query, part, len);
+		if (ferror(stdin))
+			return error_set(
+				err, ERR_INVALID, "cannot read the query from standard input: %s", strerror(errno));
+		while (search->query.len && strchr("\r\n", search->query.ptr[search->query.len - 1]))
+			search->query.len--;
+	}
+	return buf_status(&search->query, err);
+}
+
+static enum status prepare_watch(struct search *search, struct error *err)
+{
+	if (!options_flag(search->options, "watch"))
+		return OK;
+	if (search->logs.regex || options_flag(search->options, "explain"))
+		return error_set(err, ERR_INVALID, "--watch is of jobs: not with --logs or --explain");
+	if (search->is_terminal && search->format == FORMAT_TABLE)
+		return OK;
+	if (search->format != FORMAT_NDJSON && search->format != FORMAT_CSV)
+		return error_set(
+			err, ERR_INVALID, "--watch prints NDJSON into a pipe: not with --table, --json or --count");
+	search->format = FORMAT_NDJSON;
+	search->changes = changes_new();
+	return search->changes ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static enum status prepare(struct search *search, struct error *err)
+{
+	int64_t limit = options_i64(search->options, "limit");
+
+	TRY(read_query(search, err));
+	if (options_text(search->options, "sagemaker-json")) {
+		if (search->query.len || options_text(search->options, "sort"))
+			return error_set(
+				err, ERR_INVALID, "--sagemaker-json is the whole search: not with a query or --sort");
+		TRY(search_document_read(options_text(search->options, "sagemaker-json"), &search->document, err));
+	}
 	TRY(choose_format(search, err));
 	TRY(read_fields(search, err));
 	search->rest = limit ? (uint64_t)limit : UINT64_MAX;
 	search->style =
 		(struct job_field_style){.is_for_people = search->format == FORMAT_TABLE, .now_ms = clock_wall_ms()};
-	return client_open(&search->client, search->options, search_program.name, err);
+	TRY(client_open(&search->client, search->options, search_program.name, err));
+	search->logs = (struct search_logs){.client = search->client,
+		.regex = options_text(search->options, "logs"),
+		.is_ndjson = search->format == FORMAT_NDJSON,
+		.is_terminal = search->is_terminal};
+	return prepare_watch(search, err);
 }
 
 static enum status run(struct search *search, char *const *environment, struct error *err)
@@ -351,11 +425,75 @@ static enum status run(struct search *search, char *const *environment, struct e
 	return flush(search, err);
 }
 
+/* Rows that match no more: {"TrainingJobName", "gone": true}. */
+static enum status tell_gone(struct search *search, struct error *err)
+{
+	AUTO_DONE(buf) name = BUF_INIT(MAX_PATH_BYTES);
+
+	while (changes_next_gone(search->changes, &name)) {
+		struct json_writer w = json_writer_on(&search->out);
+		json_object(&w);
+		json_put_span(&w, "TrainingJobName", buf_span(&name));
+		json_put_bool(&w, "gone", true);
+		json_object_end(&w);
+		buf_append_char(&search->out, '\n');
+	}
+	return flush(search, err);
+}
+
+/* Until it is ended, or refused; a server that is away for a while is waited for. */
+static enum status watch(struct search *search, char *const *environment, struct error *err)
+{
+	uint64_t limit = search->rest;
+
+	for (;; poll(NULL, 0, WATCH_MS)) {
+		buf_reset(&search->cursor);
+		buf_reset(&search->table.text);
+		search->table.cell_count = 0;
+		search->row_count = 0;
+		search->rest = limit;
+		search->style.now_ms = clock_wall_ms();
+		if (!search->changes)
+			buf_append_text(&search->out, "\x1b[H\x1b[J");
+		enum status status = run(search, environment, err);
+		if (status == OK && search->changes)
+			status = tell_gone(search, err);
+		buf_reset(&search->out);
+		if (status != OK && !client_is_passing(status))
+			return status;
+		if (status != OK)
+			client_say(search_program.name, "%s", err->text);
+	}
+}
+
 static int exit_code(enum status status)
 {
 	if (status == ERR_INVALID || status == ERR_SEMANTIC)
 		return EXIT_USAGE; /* the server's way to say that the query is wrong */
 	return client_is_passing(status) ? EXIT_UNREACHABLE : EXIT_REFUSED;
+}
+
+/* What shells ask for. */
+static int complete(struct search *search)
+{
+	const char *shell = options_text(search->options, "completion"),
+		   *typed = options_text(search->options, "suggest");
+	struct error err = {0};
+	enum status status;
+
+	if (shell) {
+		status = completion_put_script(&search_program, shell, &search->out, &err);
+	} else {
+		status = client_open(&search->client, search->options, search_program.name, &err);
+		if (status == OK)
+			status = completion_put_queries(search->client, typed, &search->out, &err);
+	}
+	if (status == OK)
+		status = flush(search, &err);
+	if (status == OK)
+		return EXIT_DONE;
+	client_say(search_program.name, "%s", err.text);
+	return exit_code(status);
 }
 
 int search_run(const struct options *options, char *const *environment)
@@ -368,15 +506,23 @@ int search_run(const struct options *options, char *const *environment)
 	struct error err = {0};
 
 	table_init(&search.table);
+	if (options_text(options, "completion") || options_text(options, "suggest"))
+		return complete(&search);
 	if (prepare(&search, &err) != OK) {
 		client_say(search_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
-	enum status status = run(&search, environment, &err);
+	enum status status =
+		options_flag(options, "watch") ? watch(&search, environment, &err) : run(&search, environment, &err);
 	if (status != OK) {
 		tell_error(&search, &err);
 		return exit_code(status);
 	}
+	if (search.logs.is_partial)
+		client_say(search_program.name,
+			"a log was too long to be searched to its end: what is printed is not all");
+	if (search.logs.regex)
+		return search.logs.found ? EXIT_DONE : EXIT_NOTHING_MATCHED;
 	if (search.format == FORMAT_COUNT ? search.total == 0 : search.row_count == 0)
 		return EXIT_NOTHING_MATCHED;
 	return EXIT_DONE;

@@ -337,6 +337,23 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 
 enum { SILENT_MS = 10 * 60 * 1000 };
 
+/* Also after a restart, when RAM knows nothing of the job. Times of log lines may be anything: those of the future say nothing. */
+static enum status was_heard(const struct change *change, struct store_tx *tx, struct arena *arena,
+	const struct job_row *row, bool *is, struct error *err)
+{
+	struct job_state *job = directory_peek_id(change->pipeline->directory, row->job_id);
+	struct job_counts counts;
+	struct summary_row *rows;
+	size_t count;
+
+	TRY(store_read_summaries(store_tx_reader(tx), arena, row->job_id, &counts, &rows, &count, err));
+	int64_t times[] = {row->modified_ms, counts.last_line_ms, job ? atomic_load(&job->touched_ms) : 0};
+	*is = false;
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		*is |= times[i] <= change->now_ms && change->now_ms - times[i] < SILENT_MS;
+	return OK;
+}
+
 static enum status write_deletion(void *context, struct store_tx *tx, struct error *err)
 {
 	struct change *change = context;
@@ -346,10 +363,9 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 	if (!arena)
 		return out_of_memory(err);
 	TRY(read_own_job(change, tx, arena, &row, err));
-	struct job_state *job = directory_peek_id(change->pipeline->directory, row.job_id);
-	bool has_ended = row.ended_ms != 0,
-	     is_heard = job && change->now_ms - atomic_load(&job->touched_ms) < SILENT_MS;
-	if (!has_ended && is_heard)
+	bool is_heard;
+	TRY(was_heard(change, tx, arena, &row, &is_heard, err));
+	if (!row.ended_ms && is_heard)
 		return error_set(err, ERR_CONFLICT,
 			"job '%.*s' is running; stop it first, or wait until it was silent for ten minutes",
 			SPAN_ARGS(row.name));

@@ -309,6 +309,38 @@ enum status store_search_jobs(struct store_reader *reader, struct arena *arena, 
 /* All jobs whose status is InProgress or Stopping, and all jobs. */
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
 
+/* ---- suggestions: what there is to search for, most frequent first ---- */
+enum suggestion_kind { SUGGEST_KEYS, SUGGEST_VALUES, SUGGEST_METRICS, SUGGEST_NAMES, SUGGEST_TEAMS };
+struct suggestion_query {
+	enum suggestion_kind kind;
+	struct span key; /* of SUGGEST_VALUES: "hp.lr", "ResourceConfig.InstanceType"; else "" */
+	struct span prefix; /* of values and names in any case of letters */
+	size_t limit;
+};
+struct suggestion {
+	struct span text;
+	uint64_t count; /* of jobs or their elements; 500: at least so many */
+};
+/* *is_partial: there were more than are looked at, which are the first in order. */
+enum status store_suggest(struct store_reader *reader, struct arena *arena, const struct suggestion_query *query,
+	struct suggestion **out, size_t *count, bool *is_partial, struct error *err) MUST_CHECK;
+
+/* ---- saved views ---- */
+struct view_row {
+	struct span team, owner, name; /* owner: of a token; "": the whole team's */
+	struct span query, sort;
+	struct span columns; /* JSON array of strings */
+	int64_t modified_ms;
+};
+/* Replaces one of the same name. ERR_TOO_LARGE: its owner has `most` others. */
+enum status store_put_view(
+	struct store_tx *tx, const struct view_row *row, uint64_t most, struct error *err) MUST_CHECK;
+/* The team's and the owner's, by name. */
+enum status store_read_views(struct store_reader *reader, struct arena *arena, struct span team, struct span owner,
+	struct view_row **out, size_t *count, struct error *err) MUST_CHECK;
+enum status store_delete_view(struct store_tx *tx, struct span team, struct span owner, struct span name,
+	struct error *err) MUST_CHECK; /* ERR_NOT_FOUND */
+
 /* ---- streams and series ---- */
 struct stream_row {
 	int64_t job_id;

@@ -336,3 +336,16 @@ def test_a_derived_series_says_how_it_was_made(server, browser):
     assert said.count("step * tokens_per_step") == 2 and said.count("491,520") == 2 and said.count("seq_length, HyperParameters") == 2
     assert browser.run("return [...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label') === 'train:loss').querySelector('.derived')") is None
     check_console(browser)
+
+
+def test_a_job_is_copied_to_run_again(server, browser):
+    server.send("llama", [f"step: {n} loss: 2.5" for n in range(3)])
+    open_job(browser, server, "llama")
+    browser.run("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async text => { window.copied = text; }}})")
+    for words, begins in (("aws CLI", "aws sagemaker create-training-job --cli-input-json '{"), ("JSON", '{"TrainingJobName":"llama-2"')):
+        button = f"[...document.querySelectorAll('.jobhead button')].find(e => e.innerText.includes('{words}'))"
+        browser.wait_for(f"return {button}", what=f"the button for {words}")
+        browser.run(f"{button}.click()")
+        browser.wait_for(f"return (window.copied ?? '').startsWith({begins!r})", what=f"{words} in the clipboard")
+    browser.wait_for("return document.querySelector('.jobhead [role=status]')?.innerText === 'Copied'", what="what was done")
+    check_console(browser)

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sqlite3
 
 import pytest
 from smserver import wait_until
@@ -172,3 +173,31 @@ def test_copy_as_json_and_as_a_command(server):
     assert len(command) == 5 and server.post("/api/v1/jobs?dry_run=true", json=wanted).status == 200
     reply = server.get("/api/v1/jobs/llama?as=yaml")
     assert reply.status == 400 and reply.body["field"] == "as"
+
+
+def test_a_job_that_was_heard_of_is_not_deleted_also_after_a_restart(server):
+    create(server)
+    assert server.delete("/api/v1/jobs/llama").status == 409
+    server.send("other", "line")
+    server.restart()
+    assert server.delete("/api/v1/jobs/llama").status == 409 and server.delete("/api/v1/jobs/other").status == 409
+
+
+def test_a_deleted_job_leaves_no_row(server):
+    create(server, Notes="gone soon", InputDataConfig=[{"ChannelName": "c"}])
+    server.send("llama", [f"loss={i % 7}.5 it's" for i in range(5000)] + ["loss=9999999 it's"], stream="algo-2")
+    server.wait_for_points("llama", "loss", 5001, stream="algo-2")
+    assert server.put("/api/v1/jobs/llama/definitions?backfill=true", json={"definitions": [{"Name": "l", "Regex": r"loss=(\S+)"}]}).status < 300
+    assert server.post("/api/v1/jobs/llama/pin", json={}).status == 200
+    transition(server, "llama", "Training")
+    transition(server, "llama", "Failed", FailureReason="x")
+    assert server.delete("/api/v1/jobs/llama").status == 204
+
+    def rows():
+        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+            tables = [name for (name,) in database.execute("SELECT m.name FROM sqlite_schema AS m WHERE m.type = 'table' AND EXISTS"
+                " (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')")]
+            return {table: count for table in tables for (count,) in database.execute(f"SELECT count(*) FROM {table}") if count}
+    wait_until(lambda: not rows() or None, what="an empty database")
+    create(server)
+    assert "Notes" not in server.get("/api/v1/jobs/llama").body

@@ -102,3 +102,126 @@ def test_a_mistake_in_the_query_is_pointed_at(server, search):
 def test_mistakes_in_the_command_line(search, args, words):
     result = search(*args)
     assert result.returncode == 2 and words in result.stderr
+
+
+def test_a_query_from_standard_input(jobs, server):
+    def run(text, *args):
+        return subprocess.run([str(server.bin("sm-search")), "-", "--ndjson", *args], input=text, capture_output=True, timeout=30, text=True,
+                              env={"SMFLEET_SERVER": server.url})
+    assert [json.loads(line)["TrainingJobName"] for line in run("name=vit\n").stdout.splitlines()] == ["vit"]
+    result = run("name=vit or status=(")
+    assert result.returncode == 2 and result.stderr.splitlines()[-1].index("^") >= 2
+
+
+def test_a_reader_that_goes_away_is_no_error(jobs, server):
+    process = subprocess.Popen(["bash", "-c", f"set -o pipefail; {server.bin('sm-search')} --ndjson --limit 0 | true; echo ${{PIPESTATUS[0]}}"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "SMFLEET_SERVER": server.url})
+    out, errors = process.communicate(timeout=30)
+    assert errors == "" and out.strip() in ("0", "141")
+
+
+def test_lines_of_the_jobs(jobs, server, search):
+    server.send("llama-1", ["step 1", "NCCL WARN timeout 1", "step 2"])
+    server.send("llama-2", ["NCCL WARN timeout \x1b[31m2"], stream="algo-2")
+    server.send("vit", ["NCCL WARN timeout 3"])
+    result = search("llama", "--sort", "name", "--logs", r"NCCL \w+ timeout")
+    assert result.returncode == 0 and result.stderr == ""
+    assert result.stdout.splitlines() == ["llama-1/algo-1:1: NCCL WARN timeout 1", "llama-2/algo-2:0: NCCL WARN timeout \x1b[31m2"]
+    row, = [json.loads(line) for line in search("name=vit", "--logs", "timeout", "--ndjson").stdout.splitlines()]
+    assert (row["job"], row["stream"], row["n"], row["text"]) == ("vit", "algo-1", 0, "NCCL WARN timeout 3") and row["ts_ms"] > 1.6e12
+    assert search("llama", "--logs", "nothing like it").returncode == 1
+    wrong = search("llama", "--logs", "(")
+    assert wrong.returncode == 2 and wrong.stdout == "" and wrong.stderr
+
+
+def test_many_lines_come_page_by_page(server, search):
+    server.send("long", [f"line {i}" for i in range(2500)])
+    found = search("name=long", "--logs", "^line").stdout.splitlines()
+    assert found == [f"long/algo-1:{i}: line {i}" for i in range(2500)]
+
+
+def test_explain(jobs, search):
+    result = search("status=failed  AND (loss.last>3)", "--explain", "--sort", "-loss")
+    assert result.returncode == 0 and result.stdout.splitlines() == ["query: status=failed and loss.last>3", "sort: -loss"]
+    assert search("status=(", "--explain").returncode == 2
+
+
+def test_watch_into_a_pipe_says_what_changed(jobs, server):
+    process = subprocess.Popen([str(server.bin("sm-search")), "status!=Completed", "--watch", "--fields", "name,status"],
+        stdout=subprocess.PIPE, text=True, env={"SMFLEET_SERVER": server.url})
+    try:
+        first = sorted(json.loads(process.stdout.readline())["name"] for _ in range(3))
+        assert first == ["llama-1", "llama-2", "vit"]
+        for status in ("Failed", "Completed"):
+            transition = {"SecondaryStatus": status, "time_ms": 1_700_000_060_000}
+            assert server.post("/api/v1/jobs/llama-1/transitions", json=transition).status < 300
+            want = {"name": "llama-1", "status": "Failed"} if status == "Failed" else {"TrainingJobName": "llama-1", "gone": True}
+            assert json.loads(process.stdout.readline()) == want
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+    wrong = subprocess.run([process.args[0], "--watch", "--json"], capture_output=True, text=True, timeout=30, env={"SMFLEET_SERVER": server.url})
+    assert wrong.returncode == 2 and "--watch" in wrong.stderr
+
+
+def test_a_profile_says_server_and_token(jobs, server, tmp_path):
+    profile = tmp_path / "smfleet" / "profile"
+    profile.parent.mkdir()
+
+    def run(*args, **env):
+        return subprocess.run([str(server.bin("sm-search")), "--count", *args], capture_output=True, timeout=30, text=True,
+                              env={"XDG_CONFIG_HOME": str(tmp_path), **env})
+    reply = server.post("/api/v1/tokens", json={"name": "r", "scope": "admin"})
+    token = reply.body["token"]
+    profile.write_text(f"server = {server.url}\ntoken = {token}\n")
+    profile.chmod(0o600)
+    assert run().stdout == "3\n", run().stderr
+    assert run(SMFLEET_TOKEN="wrong").returncode == 4
+    profile.write_text(f"server = {server.url}\n")
+    assert run().returncode == 4 and run(SMFLEET_TOKEN=token).stdout == "3\n"
+    profile.chmod(0o644)
+    open_to_all = run()
+    assert open_to_all.returncode == 2 and "chmod 600" in open_to_all.stderr
+    assert run("--config", "/dev/null", SMFLEET_SERVER=server.url, SMFLEET_TOKEN=token).stdout == "3\n"
+    profile.chmod(0o600)
+    said = run("--token", token)
+    assert said.returncode == 2 and "seen by everybody" in said.stderr
+
+
+def complete(server, folder, line):
+    """What bash would offer for the line: its own way to part words is done by hand."""
+    program = """source <(sm-search --completion bash); COMP_LINE=$1; COMP_POINT=${#1}; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sm_search; printf '%s\\n' "${COMPREPLY[@]}" """
+    path = f"{os.path.dirname(server.bin('sm-search'))}:/usr/bin:/bin"
+    result = subprocess.run(["bash", "-c", program, "bash", *line], capture_output=True, timeout=60, text=True,
+                            env={"PATH": path, "SMFLEET_SERVER": server.url, "HOME": str(folder)})
+    assert result.stderr == "", result.stderr
+    return result.stdout.splitlines()
+
+
+def test_bash_completes_options_and_queries(jobs, server, search, tmp_path):
+    assert complete(server, tmp_path, ["sm-search --s", "sm-search", "--s"]) == ["--server", "--sort", "--sagemaker-json", "--suggest"]
+    assert complete(server, tmp_path, ["sm-search 'status=failed tag.te", "sm-search", "'status=failed tag.te"]) == ["status=failed tag.team"]
+    assert complete(server, tmp_path, ["sm-search tag.te", "sm-search", "tag.te"]) == ["tag.team"]
+    assert complete(server, tmp_path, ["sm-search status=fa", "sm-search", "status", "=", "fa"]) == ["Failed"]
+    assert "Completed" in complete(server, tmp_path, ["sm-search status=", "sm-search", "status", "="])
+    assert search("--completion", "zsh").stdout.startswith("#compdef sm-search\n")
+    assert search("--completion", "fish").returncode == 2
+
+
+def test_a_search_request_of_sagemaker(jobs, server, tmp_path):
+    def run(text, *args):
+        return subprocess.run([str(server.bin("sm-search")), "--sagemaker-json", *args], input=text, capture_output=True, timeout=30, text=True,
+                              env={"SMFLEET_SERVER": server.url})
+    expression = {"Filters": [{"Name": "TrainingJobName", "Operator": "Contains", "Value": "llama"}]}
+    assert run('{"a":}', "-").returncode == 2 and "line 1, column 6" in run('{"a":}', "-").stderr
+    assert run("[]", "-").returncode == 2 and run("", str(tmp_path / "nowhere")).returncode == 2
+    assert run("{}", "-", "name=x").returncode == 2
+    if server.post("/api/v1/search", json={}).status == 404:
+        pytest.skip("this server has no POST /api/v1/search")
+    assert sorted(run(json.dumps(expression), "-", "--csv", "--fields", "name").stdout.split()) == ["llama-1", "llama-2", "name"]
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"Resource": "TrainingJob", "SearchExpression": expression}))
+    assert run("", str(request), "--count").stdout == "2\n"
+    wrong = run(json.dumps({"Filters": [{"Name": "Nope", "Operator": "Equals", "Value": "1"}]}), "-")
+    assert wrong.returncode == 2 and "Unknown property name: Nope" in wrong.stderr

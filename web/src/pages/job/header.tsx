@@ -5,6 +5,7 @@ import { jobHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
 import { silentSince, Status } from "../../ui/status";
 import { Age } from "../../ui/time";
+import { CopyAs } from "./copyas";
 import { JobTabs } from "./tabs";
 
 function durationOf(doc: JobDoc, nowMs: number): number | null {
@@ -62,6 +63,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       {silent && <span class="fact silent">silent since {formatTime(silent)}</span>}
+      <CopyAs name={store.name} />
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />
       </span>

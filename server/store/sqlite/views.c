@@ -1,0 +1,88 @@
+#include "store/sqlite/sqlite_store.h"
+
+static enum status count_views(struct store_tx *tx, const struct view_row *row, uint64_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(
+		&s, tx_on(tx), "SELECT count(*) FROM views WHERE team = ?1 AND owner = ?2 AND name <> ?3", err));
+	bind_text(&s, row->team);
+	bind_text(&s, row->owner);
+	bind_text(&s, row->name);
+	TRY(statement_step(&s, &has_row, err));
+	*count = column_u64(&s);
+	return OK;
+}
+
+enum status store_put_view(struct store_tx *tx, const struct view_row *row, uint64_t most, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	uint64_t count;
+
+	TRY(count_views(tx, row, &count, err));
+	if (count >= most)
+		return error_set(err, ERR_TOO_LARGE,
+			"there are %llu views already (--max-views); delete one that nobody needs",
+			(unsigned long long)count);
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT OR REPLACE INTO views (team, owner, name, query, sort, columns, modified_ms) VALUES (?,?,?,?,?,?,?)",
+		err));
+	bind_text(&s, row->team);
+	bind_text(&s, row->owner);
+	bind_text(&s, row->name);
+	bind_text(&s, row->query);
+	bind_text(&s, row->sort);
+	bind_text(&s, row->columns);
+	bind_i64(&s, row->modified_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_read_views(struct store_reader *reader, struct arena *arena, struct span team, struct span owner,
+	struct view_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct view_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT team, owner, name, query, sort, columns, modified_ms FROM views"
+		" WHERE team = ?1 AND owner IN ('', ?2) ORDER BY name, owner",
+		err));
+	bind_text(&s, team);
+	bind_text(&s, owner);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].team = column_span(&s, arena);
+		rows[used].owner = column_span(&s, arena);
+		rows[used].name = column_span(&s, arena);
+		rows[used].query = column_span(&s, arena);
+		rows[used].sort = column_span(&s, arena);
+		rows[used].columns = column_span(&s, arena);
+		rows[used].modified_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_delete_view(
+	struct store_tx *tx, struct span team, struct span owner, struct span name, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM views WHERE team = ? AND owner = ? AND name = ?", err));
+	bind_text(&s, team);
+	bind_text(&s, owner);
+	bind_text(&s, name);
+	TRY(statement_run(&s, err));
+	return sqlite3_changes(tx_on(tx)->db)
+		       ? OK
+		       : error_set_field(err, ERR_NOT_FOUND, "name", "there is no view '%.*s'", SPAN_ARGS(name));
+}

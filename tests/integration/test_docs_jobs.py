@@ -1,0 +1,41 @@
+"""What docs/jobs.md and docs/sm-search.md show is run, as it stands there."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+from smserver import PATIENCE_S, ROOT
+
+JOBS = pathlib.Path(ROOT, "docs/jobs.md").read_text()
+SEARCH = pathlib.Path(ROOT, "docs/sm-search.md").read_text()
+
+
+def blocks(text):
+    return re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+
+
+def test_the_commands_of_jobs(server):
+    commands = [block for block in blocks(JOBS) if block.startswith("curl")]
+    assert len(commands) == 3
+    answers = [subprocess.run(shlex.split(command.replace("localhost:8080", f"127.0.0.1:{server.port}")) + ["-f"],
+        stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True, text=True).stdout for command in commands]
+    assert json.loads(answers[0])["TrainingJobName"] == "llama-7b"
+    request = json.loads(shlex.split(answers[2])[-1])
+    assert request["TrainingJobName"] == "llama-7b-2" and request["Tags"] == [{"Key": "team", "Value": "vision"}]
+    assert server.get("/api/v1/jobs/llama-7b").body["Labels"] == ["paper"]
+
+
+def test_the_commands_of_sm_search(server, tmp_path):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "llama", "Tags": [{"Key": "team", "Value": "nlp"}]}).status == 201
+    commands = blocks(SEARCH)[0].splitlines()
+    assert len(commands) == 6
+    for command in commands:
+        if "--watch" in command or "--sagemaker-json" in command:
+            continue # one never ends, the other has its own test
+        path = f"{os.path.dirname(server.bin('sm-search'))}:/usr/bin:/bin"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=PATIENCE_S, text=True,
+            env={"PATH": path, "SMFLEET_SERVER": server.url, "HOME": str(tmp_path)})
+        assert done.returncode == (0 if "llama" in command or "nlp" in command else 1) and done.stderr == "", (command, done)
