@@ -47,9 +47,8 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	struct query_node *query = NULL;
 	struct job_search search = {.sort = SPAN(""), .cursor = SPAN("")};
 
-	(void)context;
 	if (http_request_query(request, "format", &format) && span_equal(format, SPAN("csv")))
-		return api_jobs_csv(request, own, response, err);
+		return api_jobs_csv(context, request, own, response, err);
 	TRY(refuse_other_format(request, format, err));
 	TRY(api_arena(&arena, err));
 	http_request_query(request, "q", &text);

@@ -13,8 +13,8 @@ enum { PLAIN_FIELDS = sizeof plain_fields / sizeof *plain_fields };
 /* What a metric's summary has. */
 static const char *const measures[] = {"last", "min", "max", "mean", "count", "last_step"};
 
-struct export
-{
+struct listing {
+	const struct pipeline *pipeline;
 	struct arena *arena;
 	struct query_node *terms;
 	struct span sort;
@@ -25,12 +25,12 @@ struct export
 	bool is_done;
 };
 
-static void export_free(void *state)
+static void listing_free(void *state)
 {
-	struct export *export = state;
+	struct listing *listing = state;
 
-	arena_free(export->page_arena);
-	arena_free(export->arena); /* with the state itself */
+	arena_free(listing->page_arena);
+	arena_free(listing->arena); /* with the state itself */
 }
 
 static bool is_plain(struct span field)
@@ -61,14 +61,14 @@ static bool is_setting(struct span field)
 	return span_starts_with(field, SPAN("hp.")) && field.len > 3;
 }
 
-static enum status read_fields(struct export *export, struct span text, struct error *err)
+static enum status read_fields(struct listing *listing, struct span text, struct error *err)
 {
 	struct span part, metric;
 	const char *measure;
 
 	while (text.len && span_next(&text, ',', &part)) {
 		part = span_trim(part);
-		if (export->field_count == FIELDS_MAX || part.len > FIELD_MAX_BYTES)
+		if (listing->field_count == FIELDS_MAX || part.len > FIELD_MAX_BYTES)
 			return error_set_field(err, ERR_INVALID, "fields", "at most %d fields of at most %d bytes each",
 				FIELDS_MAX, FIELD_MAX_BYTES);
 		if (!is_plain(part) && !is_setting(part) && !split_metric(part, &metric, &measure))
@@ -76,11 +76,11 @@ static enum status read_fields(struct export *export, struct span text, struct e
 				"'%.*s' is no column: fields are those without fields=, hp.NAME, and of a metric NAME.last, "
 				"min, max, mean, count, last_step",
 				SPAN_ARGS(part));
-		export->fields[export->field_count++] = part;
+		listing->fields[listing->field_count++] = part;
 	}
-	for (size_t i = 0; !export->field_count && i < PLAIN_FIELDS; i++)
-		export->fields[i] = span_from(plain_fields[i]);
-	export->field_count = export->field_count ? export->field_count : PLAIN_FIELDS;
+	for (size_t i = 0; !listing->field_count && i < PLAIN_FIELDS; i++)
+		listing->fields[i] = span_from(plain_fields[i]);
+	listing->field_count = listing->field_count ? listing->field_count : PLAIN_FIELDS;
 	return OK;
 }
 
@@ -132,84 +132,86 @@ static void write_cell(const struct json *node, struct buf *out)
 	api_csv_text(out, buf_span(&text));
 }
 
-static enum status write_job(
-	struct export *export, struct api_worker *worker, const struct job_row *row, struct buf *out, struct error *err)
+static enum status write_job(struct listing *listing, struct api_worker *worker, const struct job_row *row,
+	struct buf *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(ROW_BYTES);
 	AUTO(json) json = NULL;
 	struct json_writer w = json_writer_on(&text);
 
-	TRY(pipeline_write_job_row(worker->reader, export->page_arena, row, &w, err));
+	TRY(pipeline_write_job_row(listing->pipeline, worker->reader, listing->page_arena, row, &w, err));
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&json, buf_span(&text), err));
-	for (size_t i = 0; i < export->field_count; i++) {
+	for (size_t i = 0; i < listing->field_count; i++) {
 		if (i)
 			buf_append_char(out, ',');
-		write_cell(find(json, export->fields[i]), out);
+		write_cell(find(json, listing->fields[i]), out);
 	}
 	buf_append_char(out, '\n');
 	return buf_status(out, err);
 }
 
-static enum status write_page(struct export *export, struct api_worker *worker, struct buf *out, struct error *err)
+static enum status write_page(struct listing *listing, struct api_worker *worker, struct buf *out, struct error *err)
 {
 	AUTO(arena) arena = NULL;
-	struct job_search search = {
-		.query = export->terms, .sort = export->sort, .limit = PAGE_JOBS, .cursor = export->page.next_cursor};
+	struct job_search search = {.query = listing->terms,
+		.sort = listing->sort,
+		.limit = PAGE_JOBS,
+		.cursor = listing->page.next_cursor};
 
 	TRY(api_arena(&arena, err));
-	TRY(store_search_jobs(worker->reader, arena, &search, &export->page, err));
-	arena_free(export->page_arena);
-	export->page_arena = arena;
+	TRY(store_search_jobs(worker->reader, arena, &search, &listing->page, err));
+	arena_free(listing->page_arena);
+	listing->page_arena = arena;
 	arena = NULL;
-	for (size_t i = 0; i < export->page.count; i++)
-		TRY(write_job(export, worker, &export->page.rows[i], out, err));
-	export->is_done = !export->page.next_cursor.len;
+	for (size_t i = 0; i < listing->page.count; i++)
+		TRY(write_job(listing, worker, &listing->page.rows[i], out, err));
+	listing->is_done = !listing->page.next_cursor.len;
 	return OK;
 }
 
 /* A page is of one moment, its jobs and their summaries. */
-static enum status export_more(void *state, void *context, struct buf *out, bool *is_done, struct error *err)
+static enum status listing_more(void *state, void *context, struct buf *out, bool *is_done, struct error *err)
 {
-	struct export *export = state;
+	struct listing *listing = state;
 	struct api_worker *worker = context;
 
-	if (export->is_done) {
+	if (listing->is_done) {
 		*is_done = true;
 		return OK;
 	}
 	TRY(store_reader_begin(worker->reader, err));
-	enum status status = write_page(export, worker, out, err);
+	enum status status = write_page(listing, worker, out, err);
 	store_reader_end(worker->reader);
-	*is_done = status == OK && export->is_done && !out->len;
+	*is_done = status == OK && listing->is_done && !out->len;
 	return status;
 }
 
-static const struct http_producer_ops export_ops = {export_more, export_free};
+static const struct http_producer_ops listing_ops = {listing_more, listing_free};
 
-static enum status open_export(
-	struct export *export, const struct http_request *request, struct api_worker *worker, struct error *err)
+static enum status open_listing(
+	struct listing *listing, const struct http_request *request, struct api_worker *worker, struct error *err)
 {
 	struct span text = SPAN(""), fields = SPAN("");
 
 	http_request_query(request, "q", &text);
-	http_request_query(request, "sort", &export->sort);
+	http_request_query(request, "sort", &listing->sort);
 	http_request_query(request, "fields", &fields);
-	text = arena_copy(export->arena, text);
-	fields = arena_copy(export->arena, fields);
-	export->sort = arena_copy(export->arena, export->sort);
-	if (!text.ptr || !fields.ptr || !export->sort.ptr)
+	text = arena_copy(listing->arena, text);
+	fields = arena_copy(listing->arena, fields);
+	listing->sort = arena_copy(listing->arena, listing->sort);
+	if (!text.ptr || !fields.ptr || !listing->sort.ptr)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(read_fields(export, fields, err));
-	TRY(query_parse(&export->terms, text, http_request_arrival_ms(request), export->arena, err));
+	TRY(read_fields(listing, fields, err));
+	TRY(query_parse(&listing->terms, text, http_request_arrival_ms(request), listing->arena, err));
 	/* what is wrong with the search is a refusal, not a cut */
-	struct job_search search = {.query = export->terms, .sort = export->sort, .limit = 1, .cursor = SPAN("")};
+	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;
-	return store_search_jobs(worker->reader, export->arena, &search, &result, err);
+	return store_search_jobs(worker->reader, listing->arena, &search, &result, err);
 }
 
-enum status api_jobs_csv(const struct http_request *request, struct api_worker *worker, struct http_response *response,
-	struct error *err)
+enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,
+	struct http_response *response, struct error *err)
 {
 	static const char *const of_pages[] = {"limit", "cursor", "total"};
 	AUTO(arena) arena = NULL;
@@ -220,19 +222,20 @@ enum status api_jobs_csv(const struct http_request *request, struct api_worker *
 			return error_set_field(err, ERR_INVALID, of_pages[i],
 				"format=csv has no pages: it is all jobs of the search, without %s", of_pages[i]);
 	TRY(api_arena(&arena, err));
-	struct export *export = arena_alloc(arena, sizeof *export);
-	if (!export)
+	struct listing *listing = arena_alloc(arena, sizeof *listing);
+	if (!listing)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	*export = (struct export){.arena = arena, .sort = SPAN(""), .page = {.next_cursor = SPAN("")}};
-	TRY(open_export(export, request, worker, err));
+	*listing = (struct listing){
+		.pipeline = api->options.pipeline, .arena = arena, .sort = SPAN(""), .page = {.next_cursor = SPAN("")}};
+	TRY(open_listing(listing, request, worker, err));
 	arena = NULL; /* the reply's from here on */
 	response->content_type = "text/csv; charset=utf-8";
-	for (size_t i = 0; i < export->field_count; i++) {
+	for (size_t i = 0; i < listing->field_count; i++) {
 		if (i)
 			buf_append_char(&response->body, ',');
-		api_csv_text(&response->body, export->fields[i]);
+		api_csv_text(&response->body, listing->fields[i]);
 	}
 	buf_append_char(&response->body, '\n');
-	http_response_produce(response, &export_ops, export);
+	http_response_produce(response, &listing_ops, listing);
 	return OK;
 }
