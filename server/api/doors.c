@@ -105,6 +105,7 @@ static void reply_loki(const struct api *api, const struct ingest_protocol *prot
 static const struct upload_door door_loki = {.protocol = ingest_loki_protocol_for,
 	.media = "application/x-protobuf (a snappy block) or application/json",
 	.tells_errors = true,
+	.takes_whole = true,
 	.reply = reply_loki};
 
 /* ---- OTLP: its response, with what was rejected, or google.rpc.Status; both in the form of the request ---- */
@@ -211,10 +212,16 @@ static void reply_otlp(const struct api *api, const struct ingest_protocol *prot
 }
 
 static const char otlp_media[] = "application/x-protobuf or application/json";
-static const struct upload_door door_otlp_logs = {
-	.protocol = ingest_otlp_logs_for, .media = otlp_media, .tells_errors = true, .reply = reply_otlp};
-static const struct upload_door door_otlp_metrics = {
-	.protocol = ingest_otlp_metrics_for, .media = otlp_media, .tells_errors = true, .reply = reply_otlp};
+static const struct upload_door door_otlp_logs = {.protocol = ingest_otlp_logs_for,
+	.media = otlp_media,
+	.tells_errors = true,
+	.takes_whole = true,
+	.reply = reply_otlp};
+static const struct upload_door door_otlp_metrics = {.protocol = ingest_otlp_metrics_for,
+	.media = otlp_media,
+	.tells_errors = true,
+	.takes_whole = true,
+	.reply = reply_otlp};
 
 /* ---- what the routes name ---- */
 

@@ -106,6 +106,9 @@ enum status api_write_health(
 /* ---- points_raw.c: raw=true, or CSV of points ---- */
 enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,
 	const struct chart_query *query, bool is_csv, struct http_response *response, struct error *err) MUST_CHECK;
+/* GET /api/v1/jobs?format=csv. */
+enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,
+	struct http_response *response, struct error *err) MUST_CHECK;
 void api_csv_text(struct buf *out, struct span text);
 void api_csv_double(struct buf *out, double value);
 

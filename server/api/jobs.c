@@ -48,16 +48,30 @@ static enum status write_explanation(const struct job_search *search, struct htt
 	return buf_status(&response->body, err);
 }
 
+static enum status refuse_other_format(const struct http_request *request, struct span format, struct error *err)
+{
+	struct span fields;
+
+	if (!span_equal(format, SPAN("json")))
+		return error_set_field(
+			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
+	if (http_request_query(request, "fields", &fields))
+		return error_set_field(err, ERR_INVALID, "fields", "fields are the columns of format=csv");
+	return OK;
+}
+
 enum status api_jobs_list(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
-	struct span text = SPAN("");
+	struct span text = SPAN(""), format = SPAN("json");
 	struct query_node *query = NULL;
 	struct job_search search = {.sort = SPAN(""), .cursor = SPAN("")};
 
-	(void)context;
+	if (http_request_query(request, "format", &format) && span_equal(format, SPAN("csv")))
+		return api_jobs_csv(context, request, own, response, err);
+	TRY(refuse_other_format(request, format, err));
 	TRY(api_arena(&arena, err));
 	http_request_query(request, "q", &text);
 	http_request_query(request, "sort", &search.sort);

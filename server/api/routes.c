@@ -57,8 +57,8 @@ static const struct http_route routes[] = {
 		.summary = "Server-sent events: points, lines, job, incident, backfill"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
-		.query = "q sort limit cursor total explain",
-		.summary = "Search jobs; explain=true: how the query is understood"},
+		.query = "q sort limit cursor total explain format fields",
+		.summary = "Search jobs; explain=true: how the query is understood; format=csv: all of them, fields= names its columns"},
 	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create,
 		.query = "dry_run", .max_body_bytes = DOCUMENT_BYTES,
 		.summary = "A CreateTrainingJob document; dry_run=true: checked, not stored"},

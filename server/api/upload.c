@@ -385,7 +385,7 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.labels = upload->api->labels};
 	TRY(read_key(upload, http_request_header(request, "Idempotency-Key"), err));
 	upload->is_packed = options.is_snappy;
-	upload->is_whole = (options.is_snappy || has_key(upload)) && !upload->protocol->held_bytes;
+	upload->is_whole = (options.is_snappy || has_key(upload)) && !upload->door->takes_whole;
 	upload->whole = BUF_INIT(options.max_push_bytes);
 	return upload->protocol->open(&upload->parser, &options, err);
 }

@@ -23,6 +23,7 @@ struct upload_door {
 	const struct ingest_protocol *(*protocol)(struct span content_type); /* NULL: none takes it */
 	const char *media; /* that it takes, in words */
 	bool needs_job; /* in the query */
+	bool takes_whole; /* its protocols take a body as a whole, and unpack snappy */
 	bool tells_errors; /* of decoding and storing, in its protocol's own form; else they are problem+json */
 	void (*reply)(const struct api *api, const struct ingest_protocol *protocol, const struct upload_result *result,
 		const struct error *err, struct http_response *response);

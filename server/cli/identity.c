@@ -261,12 +261,17 @@ static void read_run_key(struct identity *identity, char *const *environment)
 	const char *slurm = first_set(environment, NAMES("SLURM_JOB_ID"));
 	const char *step = first_set(environment, NAMES("SLURM_STEP_ID"));
 	const char *restart = first_set(environment, NAMES("SLURM_RESTART_COUNT"));
+	/* of a pod's labels, which its manifest has to name: deploy/examples/kubernetes-jobset.yaml */
+	const char *kubernetes = first_set(environment, NAMES("JOBSET_UID", "JOB_UID"));
+	const char *again = first_set(environment, NAMES("JOBSET_RESTART_ATTEMPT"));
 	const char *other = first_set(environment, NAMES("PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID"));
 	char text[MAX_NAME_BYTES + 1];
 
 	if (slurm)
 		snprintf(text, sizeof text, "slurm-%.60s.%.60s.%.60s", slurm, step ? step : "0",
 			restart ? restart : "0");
+	else if (kubernetes)
+		snprintf(text, sizeof text, "kubernetes-%.100s.%.60s", kubernetes, again ? again : "0");
 	else if (other && strcmp(other, "none") != 0) /* torchrun's, when none was given */
 		snprintf(text, sizeof text, "%.200s", other);
 	else

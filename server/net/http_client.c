@@ -75,7 +75,11 @@ static bool set_options(struct http_client *client, const struct http_client_opt
 	CURL *easy = client->easy;
 	CURLcode bad = CURLE_OK;
 
+#if LIBCURL_VERSION_NUM >= 0x075500
 	bad |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else /* Ubuntu 22.04 */
+	bad |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
 	bad |= curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	bad |= curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not even the environment's: it would hide the address */
 	bad |= curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -88,7 +92,9 @@ static bool set_options(struct http_client *client, const struct http_client_opt
 	bad |= curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_reply);
 	bad |= curl_easy_setopt(easy, CURLOPT_WRITEDATA, client);
 	bad |= curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->reason);
+#if LIBCURL_VERSION_NUM >= 0x075700
 	bad |= curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* a hanging resolver does not hold up the stop */
+#endif
 	return bad == CURLE_OK;
 }
 

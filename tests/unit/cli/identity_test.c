@@ -77,6 +77,8 @@ TEST(identity_of_a_run)
 		{{"OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_SIZE=8", "PMIX_NAMESPACE=prterun-n1-77@1"},
 			"prterun-n1-77@1", 3, 8},
 		{{"PMI_RANK=2", "PMI_SIZE=4"}, "", 2, 4},
+		{{"JOBSET_UID=1c-9", "JOBSET_RESTART_ATTEMPT=2", "JOB_COMPLETION_INDEX=1"}, "kubernetes-1c-9.2", 1, 2},
+		{{"JOB_UID=77", "TORCHELASTIC_RUN_ID=x"}, "kubernetes-77.0", 0, 1},
 		{{"SM_CURRENT_HOST=algo-2", "SM_TRAINING_ENV={\"hosts\":[\"algo-1\",\"algo-2\"]}"}, "", 1, 2},
 		{{"JOB_COMPLETION_INDEX=6"}, "", 6, 7},
 	};
