@@ -1,4 +1,5 @@
 #include "api/line_page.h"
+#include "model/stream_name.h"
 
 enum { LIMIT_DEFAULT = 200, LIMIT_MAX = 1000 };
 
@@ -39,6 +40,8 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		put_ms(&w, "last_ms", stream->last_ms);
 		put_ms(&w, "last_seen_ms", stream->last_arrival_ms);
 		json_put_i64(&w, "attempt", stream->attempt);
+		if (stream_is_system(stream->name))
+			json_put_text(&w, "role", "system");
 		if (span_equal(stream->name, rank_0.stream)) {
 			json_put_text(&w, "role", "rank 0");
 			json_put_span(&w, "role_reason", rank_0.reason);

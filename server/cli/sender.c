@@ -210,7 +210,8 @@ static void note_batch(struct sender *sender, uint64_t offset)
 {
 	struct error err = {0};
 
-	if (!sender->options.ledger || sender->noted_offset == offset)
+	if (!sender->options.ledger || sender->noted_offset == offset ||
+		sender->batch.stream >= sender->options.ledger_streams)
 		return;
 	if (ledger_note(sender->options.ledger, sender->batch.stream, sender->job, offset, &sender->batch, &err) == OK)
 		sender->noted_offset = offset;
@@ -232,7 +233,7 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	uint64_t next = 0;
 	bool has_next = false;
 
-	if (!stream->is_known && sender->options.ledger &&
+	if (!stream->is_known && sender->options.ledger && sender->batch.stream < sender->options.ledger_streams &&
 		ledger_base(sender->options.ledger, sender->batch.stream, &stream->offset))
 		stream->is_known = true;
 	if (!stream->is_known) {

@@ -25,6 +25,7 @@ struct sender_options {
 	const bool *is_points; /* as streams: they hold points, as event_files.h has them; NULL: none does */
 	size_t max_streams; /* room of the table: it may grow while the sender runs */
 	struct ledger *ledger; /* NULL: none is kept */
+	size_t ledger_streams; /* the first ones are in it */
 	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */
 	bool resumes; /* an ended job is written to */
 	int64_t started_ms;

@@ -7,6 +7,7 @@
 #include "cli/intake.h"
 #include "cli/sender.h"
 #include "cli/spool_file.h"
+#include "cli/system.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -14,6 +15,9 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+/* The sender's streams: those of the training, then the host's own, its lines and its points. */
+enum { SYSTEM_LINES = WATCH_MAX_FILES, SYSTEM_POINTS, MAX_STREAMS };
 
 enum {
 	COMMAND_POLL_MS = 20,
@@ -28,6 +32,10 @@ struct ship {
 	struct http_client *client;
 	struct spool *spool;
 	struct spool_file files[2]; /* our own: the child's output, or what standard input said */
+	struct spool_file system_files[2]; /* lines and points of --system */
+	char system_stream[300];
+	struct system_options system_options;
+	struct system *system;
 	const char **streams;
 	bool *is_points; /* of them */
 	struct intake_input *inputs;
@@ -41,6 +49,7 @@ struct ship {
 
 static void ship_done(struct ship *ship)
 {
+	system_free(ship->system);
 	intake_free(ship->intake); /* the threads first: they use all the rest */
 	sender_free(ship->sender);
 	watch_free(ship->watch);
@@ -50,6 +59,8 @@ static void ship_done(struct ship *ship)
 	identity_free(ship->identity);
 	spool_file_done(&ship->files[0]);
 	spool_file_done(&ship->files[1]);
+	spool_file_done(&ship->system_files[0]);
+	spool_file_done(&ship->system_files[1]);
 	mem_free(ship->metrics.items);
 	mem_free(ship->streams);
 	mem_free(ship->is_points);
@@ -117,12 +128,11 @@ static enum status add_input(struct ship *ship, int fd, int pass_fd, struct erro
 	return OK;
 }
 
-static enum status open_own_file(
-	struct ship *ship, size_t index, const char *folder, const char *ending, struct error *err)
+static enum status open_own_file(struct spool_file *file, const char *folder, const char *ending, struct error *err)
 {
 	struct error why = {0};
 
-	TRY(spool_file_open(&ship->files[index], folder, ending, &why, err));
+	TRY(spool_file_open(file, folder, ending, &why, err));
 	if (why.status != OK)
 		client_say(say_as(), "%s: lines wait in memory instead", why.text);
 	return OK;
@@ -131,15 +141,15 @@ static enum status open_own_file(
 /* The child writes files, not pipes: our own death then costs it nothing. */
 static enum status prepare_command(struct ship *ship, const char *folder, struct error *err)
 {
-	TRY(open_own_file(ship, 0, folder, "out", err));
-	TRY(open_own_file(ship, 1, folder, "err", err));
+	TRY(open_own_file(&ship->files[0], folder, "out", err));
+	TRY(open_own_file(&ship->files[1], folder, "err", err));
 	TRY(add_input(ship, ship->files[0].fd, STDOUT_FILENO, err));
 	return add_input(ship, ship->files[1].fd, STDERR_FILENO, err);
 }
 
 static enum status prepare_pipe(struct ship *ship, const char *folder, struct error *err)
 {
-	TRY(open_own_file(ship, 0, folder, "in", err));
+	TRY(open_own_file(&ship->files[0], folder, "in", err));
 	unsigned source;
 	TRY(spool_add_source(
 		ship->spool, &(struct spool_source){.fd = ship->files[0].fd, .is_ours = true}, &source, err));
@@ -201,6 +211,40 @@ static enum status prepare_files(struct ship *ship, char *const *environment, st
 	return watch_new(&ship->watch, &watch, err);
 }
 
+static enum status add_system_source(
+	struct ship *ship, unsigned stream, const char *folder, const char *ending, unsigned *source, struct error *err)
+{
+	struct spool_file *file = &ship->system_files[stream - SYSTEM_LINES];
+
+	TRY(open_own_file(file, folder, ending, err));
+	ship->streams[stream] = ship->system_stream;
+	return spool_add_source(
+		ship->spool, &(struct spool_source){.fd = file->fd, .stream = stream, .is_ours = true}, source, err);
+}
+
+/* The thread itself starts with the others, when the training runs. */
+static enum status prepare_system(struct ship *ship, const char *folder, struct error *err)
+{
+	const struct options *options = ship->options;
+
+	ship->system_options = (struct system_options){.program = ship_program.name,
+		.spool = ship->spool,
+		.lock_folder = folder,
+		.server = options_text(options, "server"),
+		.job = ship->identity->job,
+		.host = ship->identity->host,
+		.is_preferred = ship->identity->local_rank == 0,
+		.interval_ms = options_i64(options, "system-interval"),
+		.proc = options_text(options, "proc"),
+		.kmsg = options_text(options, "kmsg"),
+		.folder = ship->identity->folder};
+	snprintf(ship->system_stream, sizeof ship->system_stream, "system/%.240s", ship->identity->host);
+	TRY(add_system_source(ship, SYSTEM_LINES, folder, "kernel", &ship->system_options.line_source, err));
+	TRY(add_system_source(ship, SYSTEM_POINTS, folder, "points", &ship->system_options.point_source, err));
+	ship->is_points[SYSTEM_POINTS] = true;
+	return OK;
+}
+
 static enum status prepare(struct ship *ship, char *const *environment, struct error *err)
 {
 	const char *folder = spool_folder(ship, environment);
@@ -212,11 +256,13 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	TRY(find_identity(ship, environment, err));
 	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
 	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
-	ship->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->streams);
-	ship->is_points = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->is_points);
+	ship->streams = mem_zeroed(MAX_STREAMS * sizeof *ship->streams);
+	ship->is_points = mem_zeroed(MAX_STREAMS * sizeof *ship->is_points);
 	ship->inputs = mem_zeroed(2 * sizeof *ship->inputs);
 	if (!ship->spool || !ship->streams || !ship->is_points || !ship->inputs)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	if (options_flag(ship->options, "system"))
+		TRY(prepare_system(ship, folder, err));
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
@@ -245,13 +291,16 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.metrics = &ship->metrics,
 		.streams = ship->streams,
 		.is_points = ship->is_points,
-		.max_streams = WATCH_MAX_FILES,
+		.max_streams = MAX_STREAMS,
 		.ledger = ship->ledger,
+		.ledger_streams = WATCH_MAX_FILES,
 		.resumes = options_flag(ship->options, "resume"),
 		.started_ms = started_ms,
 		.waiter = pthread_self()};
 
 	TRY(sender_start(&ship->sender, &sender, err));
+	if (options_flag(ship->options, "system"))
+		TRY(system_start(&ship->system, &ship->system_options, err));
 	return intake_start(&ship->intake, &intake, err);
 }
 
@@ -287,6 +336,8 @@ static void wait_input(struct ship *ship)
 /* Until all is sent, the time is over, or a signal ends the patience. */
 static enum status drain(struct ship *ship, struct error *err)
 {
+	system_free(ship->system);
+	ship->system = NULL;
 	sender_set_outcome(ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL,
 		clock_wall_ms());
 	spool_end(ship->spool);
@@ -324,6 +375,10 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 		if (spool_save(ship->spool, folder, &stream, path, &lines, &err) != OK) {
 			client_say(say_as(), "%s", err.text);
 			return;
+		}
+		if (stream >= SYSTEM_LINES) { /* not worth a file of their own */
+			unlink(path);
+			continue;
 		}
 		client_say(say_as(),
 			"%" PRIu64 " lines are kept in '%s'; send them later: sm-ship --server %s --job '%s' "
@@ -378,6 +433,7 @@ int ship_run(const struct options *options, char *const *environment)
 	AUTO_DONE(ship)
 	ship = {.options = options,
 		.files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
+		.system_files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
 		.end = {.secondary_status = "Completed"}};
 	struct error err = {0};
 	int64_t started_ms = clock_wall_ms();

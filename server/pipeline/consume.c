@@ -2,6 +2,7 @@
 #include "pipeline/internal.h"
 
 #include "base/log.h"
+#include "model/stream_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,6 +274,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	struct extracted_list *found, struct error *err)
 {
 	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
+	bool is_system = stream_is_system(span_from(stream->name));
 	struct journal_cursor cursor = journal_lines(slice);
 	struct line line;
 
@@ -282,10 +284,12 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
 		struct extract_line input = {line.text, is_timed ? ts_ms : NO_TIME, number};
 
-		if (stream->settings)
+		if (stream->settings && !is_system)
 			TRY(consume_settings(stream, line.text, number, err));
 		found->count = 0;
-		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
+		if (!is_system)
+			TRY(extract_line(
+				stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)
 			TRY(take_found(pipeline, stream, definitions, attempt, found, slice->arrival_ms, err));
 		if (!stream->first_ms || ts_ms < stream->first_ms)
