@@ -482,6 +482,7 @@ class Door(BaseHTTPRequestHandler):
             return
         with socket.create_connection(self.server.behind) as there:
             head = f"{self.command} {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.behind[1]}\r\nConnection: close\r\n"
+            head += "".join(f"{name}: {value}\r\n" for name, value in self.headers.items() if name == "Content-Encoding")
             head += f"Content-Type: {self.headers.get('Content-Type', '')}\r\nContent-Length: {len(body)}\r\n\r\n"
             there.sendall(head.encode() + body)
             reply = b"".join(iter(lambda: there.recv(65536), b""))
