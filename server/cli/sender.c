@@ -41,6 +41,7 @@ struct sender {
 	bool is_joined;
 	_Atomic bool is_done;
 	_Atomic int64_t give_up_ms;
+	_Atomic uint64_t sent_lines;
 	enum phase phase;
 	unsigned name_number; /* of J-2 */
 	char job[256];
@@ -193,12 +194,22 @@ static enum status step_end(struct sender *sender, struct error *err)
 	return OK;
 }
 
+static void count_sent(struct sender *sender, struct span text)
+{
+	uint64_t lines = 0;
+
+	for (ptrdiff_t at; (at = span_find_char(text, '\n')) >= 0; lines++)
+		text = span_skip(text, (size_t)at + 1);
+	atomic_fetch_add(&sender->sent_lines, lines);
+}
+
 /* The server has taken the batch, or the part of it before next. */
 static void accept_batch(struct sender *sender, struct stream_state *stream, uint64_t next)
 {
 	uint64_t base = stream->offset, total = sender->batch.text.len;
 	uint64_t taken = next > base && next < base + total ? next - base : total;
 
+	count_sent(sender, span_of(sender->batch.text.ptr, (size_t)taken));
 	spool_release(sender->options.spool, (size_t)taken);
 	stream->sent_bytes += taken;
 	stream->offset = next;
@@ -294,6 +305,7 @@ static enum status send_points(struct sender *sender, struct error *err)
 	TRY(job_send_points(sender->options.client, &points, err));
 	stream->is_known = true;
 	stream->sent_bytes += sender->batch.text.len;
+	count_sent(sender, buf_span(&sender->batch.text));
 	spool_release(sender->options.spool, sender->batch.text.len);
 	sender->has_batch = false;
 	return OK;
@@ -498,6 +510,11 @@ enum status sender_join(struct sender *sender, struct error *err)
 	if (sender->result != OK && err)
 		*err = sender->err;
 	return sender->result;
+}
+
+uint64_t sender_sent_lines(const struct sender *sender)
+{
+	return atomic_load(&sender->sent_lines);
 }
 
 const char *sender_job(const struct sender *sender)

@@ -44,6 +44,9 @@ bool sender_is_done(struct sender *sender);
 /* OK: all is with the server. ERR_UNAVAILABLE: not in time. Else the server's refusal. */
 enum status sender_join(struct sender *sender, struct error *err) MUST_CHECK;
 
+/* Lines, and points, that the server has taken so far. */
+uint64_t sender_sent_lines(const struct sender *sender);
+
 /* After the join. */
 const char *sender_job(const struct sender *sender); /* perhaps J-2 */
 uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream);

@@ -44,6 +44,9 @@ struct ship {
 	struct watch *watch; /* the user's files */
 	struct sender *sender;
 	struct intake *intake;
+	bool shows_progress;
+	int64_t shown_mono_ms;
+	uint64_t shown_lines;
 	struct child_end end; /* of the command; "Completed" else */
 };
 
@@ -318,12 +321,42 @@ static bool wait_signal(int64_t ms)
 	return number > 0 && number != SIGCHLD;
 }
 
+/* Where a line of progress disturbs nothing: a terminal that neither a command nor our own output writes to. */
+static bool can_show_progress(const struct ship *ship)
+{
+	bool passes_through = options_word_count(ship->options) == 0;
+
+	return isatty(STDERR_FILENO) && !options_command(ship->options) && !(passes_through && isatty(STDOUT_FILENO));
+}
+
+static void show_progress(struct ship *ship)
+{
+	int64_t now_ms = clock_mono_ms(), passed_ms = now_ms - ship->shown_mono_ms;
+	uint64_t lines = sender_sent_lines(ship->sender);
+
+	if (!ship->shows_progress || passed_ms < 500)
+		return;
+	fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent, %.1f MB behind, %.0f lines/s", say_as(), lines,
+		(double)spool_totals(ship->spool).waiting_bytes / 1e6,
+		ship->shown_mono_ms ? (double)(lines - ship->shown_lines) * 1000 / (double)passed_ms : 0.0);
+	ship->shown_mono_ms = now_ms;
+	ship->shown_lines = lines;
+}
+
+static void end_progress(struct ship *ship)
+{
+	if (ship->shows_progress)
+		fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent\n", say_as(), sender_sent_lines(ship->sender));
+}
+
 /* Until the input ends. A signal is for the program that writes it as well: what it still says is taken for a moment. */
 static void wait_input(struct ship *ship)
 {
 	int64_t stop_ms = 0;
 
+	ship->shows_progress = can_show_progress(ship);
 	while (!intake_is_done(ship->intake)) {
+		show_progress(ship);
 		if (wait_signal(stop_ms ? 100 : 1000)) {
 			ship->end.secondary_status = "Stopped";
 			stop_ms = stop_ms || options_flag(ship->options, "follow") ? 1 : clock_mono_ms() + GRACE_MS;
@@ -342,9 +375,12 @@ static enum status drain(struct ship *ship, struct error *err)
 		clock_wall_ms());
 	spool_end(ship->spool);
 	sender_give_up_at(ship->sender, clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1);
-	while (!sender_is_done(ship->sender))
+	while (!sender_is_done(ship->sender)) {
+		show_progress(ship);
 		if (wait_signal(1000))
 			sender_give_up_at(ship->sender, 1);
+	}
+	end_progress(ship);
 	return sender_join(ship->sender, err);
 }
 
