@@ -1,4 +1,5 @@
 #include "api/internal.h"
+#include "api/session_table.h"
 
 enum { REPLY_MAX_BYTES = 256 << 20 };
 
@@ -12,8 +13,11 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	api->started_ms = clock_wall_ms();
 	pthread_rwlock_init(&api->tokens_lock, NULL);
 	pthread_mutex_init(&api->uploads_mutex, NULL);
-	TRY(ingest_labels_new(&api->labels, options->job_labels, options->stream_labels, options->host_labels, err));
+	TRY(ingest_labels_new(&api->labels, options->labels, err));
 	TRY(tokens_load(api, err));
+	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
+	if (!api->sessions)
+		return error_set(err, ERR_MEMORY, "out of memory");
 	*out = api;
 	api = NULL;
 	return OK;
@@ -25,6 +29,7 @@ void api_free(struct api *api)
 		return;
 	arena_free(api->tokens_arena);
 	ingest_labels_free(api->labels);
+	session_table_free(api->sessions);
 	pthread_rwlock_destroy(&api->tokens_lock);
 	pthread_mutex_destroy(&api->uploads_mutex);
 	mem_free(api);

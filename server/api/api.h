@@ -7,6 +7,7 @@
 
 #include "http/assets.h"
 #include "http/http.h"
+#include "ingest/labels.h"
 #include "pipeline/pipeline.h"
 #include "store/store.h"
 
@@ -26,10 +27,14 @@ struct api_options {
 	size_t max_line_bytes;
 	size_t max_points_bytes;
 	size_t max_push_bytes; /* of a body of Loki's or OTLP's */
-	const char *job_labels, *stream_labels, *host_labels; /* of shippers: ingest/labels.h */
+	const char *labels[LABEL_ROLES]; /* of shippers: lists of names */
 	size_t slice_bytes;
+	int64_t silent_ms; /* as the pipeline's */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
+	int64_t lease_ms; /* of a session */
+	size_t max_sessions;
+	size_t max_commands; /* of one job */
 	int64_t search_ms; /* a search of logs ends then, with what it has */
 	size_t max_reply_bytes; /* of a page of lines */
 	/* A changed webhook may make deliveries due. */

@@ -1,4 +1,5 @@
 /* The doors for lines and points: our own two, and those of other products' shippers, each answered as its clients expect. */
+#include "api/session_table.h"
 #include "api/upload.h"
 
 #include <stdio.h>
@@ -44,6 +45,8 @@ static void write_reply(
 	if (has_offset)
 		json_put_i64(&w, "next_offset", (int64_t)result->next_offset);
 	write_warnings(api, result, &w);
+	if (result->session[0])
+		session_write_commands(api->sessions, span_from(result->session), &w);
 	json_object_end(&w);
 }
 

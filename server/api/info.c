@@ -30,6 +30,15 @@ enum status api_readyz(void *context, void *worker, const struct http_request *r
 	return api_healthz(context, worker, request, response, err);
 }
 
+static const struct {
+	const char *name, *total, *help;
+} event_counters[VERDICT_COUNT] = {
+	{"events", "events_total", "EventBridge events taken."},
+	{"duplicate_events", "duplicate_events_total", "EventBridge events that said nothing new."},
+	{"ignored_events", "ignored_events_total", "EventBridge events that were not of a training job."},
+	{"rejected_events", "rejected_events_total", "EventBridge events that could not be taken."},
+};
+
 static enum status write_counts(struct api *api, struct store_reader *reader, struct json_writer *w, struct error *err)
 {
 	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
@@ -45,6 +54,8 @@ static enum status write_counts(struct api *api, struct store_reader *reader, st
 	json_put_i64(w, "duplicate_chunks", (int64_t)atomic_load(&figures->duplicate_pushes));
 	json_put_i64(w, "no_job_lines", (int64_t)atomic_load(&api->no_job_lines));
 	json_put_i64(w, "bad_times", (int64_t)atomic_load(&api->bad_times));
+	for (size_t i = 0; i < VERDICT_COUNT; i++)
+		json_put_i64(w, event_counters[i].name, (int64_t)atomic_load(&api->events[i]));
 	json_object_end(w);
 	return OK;
 }
@@ -69,6 +80,7 @@ enum status api_info(void *context, void *worker, const struct http_request *req
 	json_key(&w, "limits");
 	json_object(&w);
 	json_put_i64(&w, "max_line_bytes", (int64_t)api->options.max_line_bytes);
+	json_put_i64(&w, "silent_after_ms", api->options.silent_ms);
 	json_put_i64(&w, "slice_bytes", (int64_t)api->options.slice_bytes);
 	json_object_end(&w);
 	json_object_end(&w);
@@ -163,6 +175,8 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	counter(&response->body, "bad_times_total",
 		"Entries of shippers with a time before 1990 or after 2200: their time of arrival counts.",
 		atomic_load(&api->bad_times));
+	for (size_t i = 0; i < VERDICT_COUNT; i++)
+		counter(&response->body, event_counters[i].total, event_counters[i].help, atomic_load(&api->events[i]));
 	const struct http_server *server = api->server;
 	if (server)
 		write_http(&response->body, http_server_counters(server));

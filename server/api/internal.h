@@ -10,6 +10,9 @@
 #include <pthread.h>
 
 struct upload;
+struct session_table;
+
+enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
 
 struct api {
 	struct api_options options;
@@ -22,9 +25,11 @@ struct api {
 	size_t token_count;
 	pthread_mutex_t uploads_mutex;
 	struct upload *uploads;
+	struct session_table *sessions;
 	struct ingest_labels *labels;
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
+	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
 };
 
 /* A worker's own things. */
@@ -42,13 +47,16 @@ http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
+http_handler api_events_take, api_search;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
+http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
 http_handler api_incidents, api_incident_acknowledge;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
+http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_assets, api_download;
 http_handler api_loki_ready;
 extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,
@@ -58,6 +66,23 @@ extern const struct http_stream_ops api_live;
 /* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */
 enum status api_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- job_outcome.c: into an object that is open. The number of the last attempt ---- */
+unsigned api_write_attempts(const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w);
+enum status api_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- job_copy.c: the reply to ?as=json|aws-cli ---- */
+enum status api_copy_job(
+	const struct job_row *row, struct span as, struct http_response *response, struct error *err) MUST_CHECK;
+
+/* ---- retention.c: a job's own limits, said in the object that is open ---- */
+enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,
+	struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
+enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,

@@ -1,4 +1,5 @@
 #include "api/internal.h"
+#include "pipeline/pools.h"
 #include "query/query.h"
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
@@ -14,7 +15,8 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	json_key(&w, "jobs");
 	json_array(&w);
 	for (size_t i = 0; i < result.count; i++)
-		TRY(pipeline_write_job_row(worker->reader, arena, &result.rows[i], &w, err));
+		TRY(pipeline_write_job_row(
+			worker->api->options.pipeline, worker->reader, arena, &result.rows[i], &w, err));
 	json_array_end(&w);
 	if (result.next_cursor.len)
 		json_put_span(&w, "next_cursor", result.next_cursor);
@@ -52,15 +54,23 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
+	struct api_worker *own = worker;
 	AUTO(json) body = NULL;
+	bool is_dry = false;
 
-	(void)worker;
+	TRY(http_query_bool(request, "dry_run", &is_dry, err));
 	TRY(api_body_object(request, &body, err));
-	TRY(pipeline_create_job(api->options.pipeline, body, api_team(request), http_request_arrival_ms(request), err));
+	if (is_dry)
+		TRY(pipeline_check_job(api->options.pipeline, own->reader, body, api_team(request), err));
+	else
+		TRY(pipeline_create_job(
+			api->options.pipeline, body, api_team(request), http_request_arrival_ms(request), err));
 	struct json_writer w = api_reply(response);
-	response->status = 201;
+	response->status = is_dry ? 200 : 201;
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", json_string_of(json_get(body, "TrainingJobName")));
+	if (is_dry)
+		json_put_bool(&w, "dry_run", true);
 	json_object_end(&w);
 	return OK;
 }
@@ -68,10 +78,10 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 static bool is_derived(struct span key)
 {
 	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
-		"CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime",
-		"SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds", "team", "streams",
-		"lines", "last_line_ms", "open_incidents", "metrics", "attempts", "HyperParametersFromLog",
-		"total_steps", "total_steps_from", "eta_ms"};
+		"FailureClass", "attempt_list", "CreationTime", "TrainingStartTime", "TrainingEndTime",
+		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
+		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "open_incidents",
+		"metrics", "attempts", "HyperParametersFromLog", "total_steps", "total_steps_from", "eta_ms"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
@@ -81,12 +91,11 @@ static bool is_derived(struct span key)
 
 /* The document's own fields, but for those that are derived here. */
 static enum status write_document(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err)
+	const struct json *document, struct json_writer *w, struct error *err)
 {
-	AUTO(json) document = NULL;
-
-	TRY(json_parse(&document, row->document, err));
 	TRY(api_write_settings(reader, arena, row->job_id, document, w, err));
+	if (!json_get(document, "WarmPoolStatus")) /* what is reported is not worked out */
+		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
 	for (const struct json *field = json_first(document); field; field = json_next(field)) {
 		AUTO_DONE(buf) text = BUF_INIT(4 << 20);
 		if (is_derived(json_key_of(field)) || span_equal(json_key_of(field), SPAN("HyperParameters")))
@@ -99,13 +108,8 @@ static enum status write_document(struct store_reader *reader, struct arena *are
 	return OK;
 }
 
-static enum status write_transitions(
-	struct api_worker *worker, struct arena *arena, int64_t job_id, struct json_writer *w, struct error *err)
+static void write_transitions(const struct transition_row *rows, size_t count, struct json_writer *w)
 {
-	struct transition_row *rows;
-	size_t count;
-
-	TRY(store_read_transitions(worker->reader, arena, job_id, &rows, &count, err));
 	json_key(w, "SecondaryStatusTransitions");
 	json_array(w);
 	for (size_t i = 0; i < count; i++) {
@@ -117,12 +121,25 @@ static enum status write_transitions(
 			json_key(w, "EndTime");
 			json_seconds(w, rows[i].end_ms);
 		}
-		if (rows[i].message.len)
-			json_put_span(w, "StatusMessage", rows[i].message);
+		json_put_span(w, "StatusMessage", rows[i].message); /* SageMaker's SDK wants it, be it empty */
 		json_object_end(w);
 	}
 	json_array_end(w);
-	return OK;
+}
+
+enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
+{
+	AUTO(json) document = NULL;
+	struct transition_row *rows;
+	size_t count;
+
+	TRY(json_parse(&document, row->document, err));
+	TRY(store_read_transitions(worker->reader, arena, row->job_id, &rows, &count, err));
+	TRY(pipeline_write_derived(worker->api->options.pipeline, worker->reader, arena, row, document, w, err));
+	write_transitions(rows, count, w);
+	TRY(api_write_outcome(worker->reader, arena, row, document, w, err));
+	return write_document(worker->reader, arena, row, document, w, err);
 }
 
 enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response,
@@ -132,19 +149,29 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
+	AUTO(json) document = NULL;
+	struct span as;
 	struct job_view view;
+	struct transition_row *rows;
+	size_t count;
 	uint32_t attempts = 1;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
 		SPAN(""), 0, &view, err));
+	if (http_request_query(request, "as", &as))
+		return api_copy_job(&view.row, as, response, err);
+	TRY(json_parse(&document, view.row.document, err));
+	TRY(store_read_transitions(own->reader, arena, view.row.job_id, &rows, &count, err));
 	for (size_t i = 0; i < view.stream_count; i++)
 		attempts = view.streams[i].attempt > attempts ? view.streams[i].attempt : attempts;
 	json_object(&w);
-	TRY(pipeline_write_derived(own->reader, arena, &view.row, &w, err));
-	TRY(write_transitions(own, arena, view.row.job_id, &w, err));
-	json_put_i64(&w, "attempts", attempts);
-	TRY(write_document(own->reader, arena, &view.row, &w, err));
+	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, document, &w, err));
+	write_transitions(rows, count, &w);
+	uint32_t told = api_write_attempts(rows, count, view.row.ended_ms, &w);
+	json_put_i64(&w, "attempts", attempts > told ? attempts : told);
+	TRY(api_write_outcome(own->reader, arena, &view.row, document, &w, err));
+	TRY(write_document(own->reader, arena, &view.row, document, &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

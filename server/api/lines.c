@@ -1,5 +1,6 @@
 #include "api/line_page.h"
 #include "model/stream_name.h"
+#include "store/sessions.h"
 
 enum { LIMIT_DEFAULT = 200, LIMIT_MAX = 1000 };
 
@@ -7,6 +8,24 @@ static void put_ms(struct json_writer *w, const char *key, int64_t ms)
 {
 	if (ms)
 		json_put_i64(w, key, ms);
+}
+
+/* How the stream's process ended, as sm-ship tells it. */
+static void write_exit(const struct exit_row *rows, size_t count, uint32_t stream_id, struct json_writer *w)
+{
+	size_t i = 0;
+
+	while (i < count && rows[i].stream_id != stream_id)
+		i++;
+	if (i == count)
+		return;
+	json_key(w, "exit");
+	json_object(w);
+	json_put_i64(w, rows[i].signal ? "signal" : "code", rows[i].signal ? rows[i].signal : rows[i].code);
+	if (rows[i].reason.len)
+		json_put_span(w, "reason", rows[i].reason);
+	json_put_i64(w, "at_ms", rows[i].at_ms);
+	json_object_end(w);
 }
 
 enum status api_streams(void *context, void *worker, const struct http_request *request, struct http_response *response,
@@ -19,12 +38,14 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 	struct expired_text *expired;
 	struct job_view view;
 	struct rank_0 rank_0;
-	size_t expired_count;
+	struct exit_row *exits;
+	size_t expired_count, exit_count;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
 		SPAN(""), VIEW_SERIES, &view, err));
 	TRY(store_read_expired(own->reader, arena, view.row.job_id, 0, &expired, &expired_count, err));
+	TRY(store_read_exits(own->reader, arena, view.row.job_id, &exits, &exit_count, err));
 	TRY(pipeline_find_rank_0(own->reader, arena, &view, &rank_0, err));
 	json_object(&w);
 	json_key(&w, "streams");
@@ -39,6 +60,8 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		put_ms(&w, "first_ms", stream->first_ms);
 		put_ms(&w, "last_ms", stream->last_ms);
 		put_ms(&w, "last_seen_ms", stream->last_arrival_ms);
+		put_ms(&w, "silent_since_ms",
+			pipeline_silent_since(api->options.pipeline, &view.row, stream->last_arrival_ms));
 		json_put_i64(&w, "attempt", stream->attempt);
 		if (stream_is_system(stream->name))
 			json_put_text(&w, "role", "system");
@@ -48,6 +71,7 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		}
 		if (stream->preset.len)
 			json_put_span(&w, "preset", stream->preset);
+		write_exit(exits, exit_count, stream->stream_id, &w);
 		for (size_t j = 0; j < expired_count; j++)
 			if (expired[j].stream_id == stream->stream_id) {
 				json_put_i64(&w, "deleted_lines", (int64_t)expired[j].first_kept_line);

@@ -22,6 +22,7 @@ static void write_space(struct json_writer *w, const struct pipeline_figures *fi
 
 	json_put_i64(w, "log_bytes", (int64_t)limit);
 	json_put_i64(w, "used_bytes", (int64_t)used);
+	json_put_i64(w, "used_at_ms", atomic_load(&figures->used_at_ms));
 	json_put_i64(w, "disk_free_bytes", (int64_t)atomic_load(&figures->disk_free_bytes));
 	json_key(w, "forecast");
 	json_object(w);
@@ -168,35 +169,26 @@ enum status api_retention_put(void *context, void *worker, const struct http_req
 	return api_retention_get(context, worker, request, response, err);
 }
 
-/* {"retention": {"max_age_days", "max_bytes"}}: the job's own limits, whole; what is not said, or null, is its team's again. */
-enum status api_job_patch(void *context, void *worker, const struct http_request *request,
-	struct http_response *response, struct error *err)
+/* {"max_age_days", "max_bytes"}: the job's own limits, whole; what is not said, or null, is its team's again. */
+enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,
+	struct json_writer *w, struct error *err)
 {
-	struct api *api = context;
-	AUTO(json) body = NULL;
 	struct retention limits = {0};
-	struct span job = http_request_segment(request, 0);
 
-	(void)worker;
-	TRY(api_body_object(request, &body, err));
-	const struct json *retention = json_get(body, "retention");
-	if (!retention || json_count(body) != 1)
-		return error_set_field(err, ERR_SEMANTIC, "retention",
-			"retention is what can be changed of a job: {\"retention\": {\"max_age_days\", \"max_bytes\"}}");
+	if (!http_scope_allows(http_request_principal(request)->scope, SCOPE_ADMIN))
+		return error_set_field(
+			err, ERR_FORBIDDEN, "retention", "limits on log text are changed by an admin token");
 	if (json_kind(retention) != JSON_OBJECT && json_kind(retention) != JSON_NULL)
 		return error_set_field(err, ERR_SEMANTIC, "retention", "retention must be an object, or null");
 	if (json_kind(retention) == JSON_OBJECT)
 		TRY(read_limits(retention, &limits, err));
-	TRY(pipeline_limit_job(api->options.pipeline, job, api_team(request), &limits, err));
-	struct json_writer w = api_reply(response);
-	json_object(&w);
-	json_put_span(&w, "job", job);
-	json_key(&w, "retention");
-	json_object(&w);
-	write_limits(&w, &limits);
-	json_object_end(&w);
-	json_object_end(&w);
-	return buf_status(&response->body, err);
+	TRY(pipeline_limit_job(
+		api->options.pipeline, http_request_segment(request, 0), api_team(request), &limits, err));
+	json_key(w, "retention");
+	json_object(w);
+	write_limits(w, &limits);
+	json_object_end(w);
+	return OK;
 }
 
 enum status api_job_pin(void *context, void *worker, const struct http_request *request, struct http_response *response,

@@ -5,7 +5,9 @@
  * One upload has one slice at the writer at most. The publisher's tick hands over what has waited long enough, so that
  * the last lines of a quiet endless upload are seen at once.
  */
+#include "api/session_table.h"
 #include "api/upload.h"
+#include "base/snappy.h"
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
 
@@ -15,6 +17,7 @@ enum {
 	NAME_MAX_BYTES = 255,
 	PARTS_MAX = 4096,
 	ENDLESS_WAIT_MS = 50, /* a slice of an endless upload waits so long for more */
+	HELD_MAX_BYTES = 64 << 10, /* between feeds, while all uploads together hold too much */
 	BODY_WAIT_MS = 1000, /* of a body with a stated length: one slice, if it comes within a second */
 };
 
@@ -26,6 +29,10 @@ struct upload {
 	unsigned refs; /* the connection, and the slice at the writer */
 	const struct ingest_protocol *protocol;
 	struct ingest_parser *parser;
+	bool is_packed; /* by snappy */
+	bool is_whole; /* for a protocol that takes its body piece by piece: `whole` holds it to the end, and it is one slice */
+	struct buf whole;
+	struct hash128 key_hash; /* of the request's Idempotency-Key; {0}: it has none */
 	struct batch *batch; /* being filled */
 	size_t noted_bytes; /* of it, as the pipeline knows */
 	bool must_hurry; /* all uploads hold so much together that this slice goes as it is */
@@ -34,6 +41,7 @@ struct upload {
 	int64_t offset; /* of the next slice, -1: none was given */
 	int64_t written_ms; /* 0: not given */
 	struct principal principal;
+	char session[SESSION_ID_MAX_BYTES + 1], source[NAME_MAX_BYTES + 1];
 	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
 	bool is_in_flight;
 	bool is_waiting; /* the connection is suspended for us */
@@ -45,6 +53,13 @@ struct upload {
 	struct upload_result result;
 };
 
+static size_t held_bytes(const struct upload *upload)
+{
+	bool holds = upload->protocol->held_bytes && upload->parser;
+
+	return holds ? upload->protocol->held_bytes(upload->parser) : 0;
+}
+
 /* What the open slice holds now: an upload that feeds slowly must not be a place to keep memory. */
 static void note_open(struct upload *upload)
 {
@@ -53,8 +68,7 @@ static void note_open(struct upload *upload)
 		batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) + batch_points_bytes(batch)
 		      : 0;
 
-	if (upload->protocol->held_bytes && upload->parser)
-		bytes += upload->protocol->held_bytes(upload->parser);
+	bytes += held_bytes(upload) + upload->whole.cap;
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
 	upload->noted_bytes = bytes;
 }
@@ -65,6 +79,7 @@ static void upload_free(struct upload *upload)
 		pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, 0);
 	if (upload->parser)
 		upload->protocol->free(upload->parser);
+	buf_done(&upload->whole);
 	batch_free(upload->batch);
 	pthread_mutex_destroy(&upload->mutex);
 	mem_free(upload);
@@ -156,6 +171,30 @@ static void count_parsed(struct upload *upload, const struct batch *batch)
 	result->no_job += batch->no_job;
 }
 
+/* An endless body holds its lease by what it sends; that it was lost is told at the next request. */
+static void renew_session(const struct upload *upload)
+{
+	struct error ignored;
+
+	if (upload->session[0] && session_renew(upload->api->sessions, span_from(upload->session), SPAN(""), SPAN(""),
+					  SPAN(""), NULL, &ignored) != OK)
+		return;
+}
+
+static bool has_key(const struct upload *upload)
+{
+	return upload->key_hash.low || upload->key_hash.high;
+}
+
+/* By the key each of them is known when the body comes again. */
+static void mark_parts(const struct upload *upload, struct batch *batch)
+{
+	for (size_t i = 0; i < batch->part_count; i++) {
+		batch->parts[i].is_push = true;
+		batch->parts[i].push_hash = upload->key_hash;
+	}
+}
+
 /* With the mutex held and nothing in flight. A busy writer is an error for a first slice (the sender comes back) and a
  * pause for a later one (it cannot: there would be no telling what was taken). */
 static enum status submit(struct upload *upload, struct error *err)
@@ -164,7 +203,10 @@ static enum status submit(struct upload *upload, struct error *err)
 	uint64_t sent = sent_bytes(batch);
 	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
+	if (has_key(upload))
+		mark_parts(upload, batch);
 	batch->offset = upload->offset;
+	renew_session(upload);
 	batch->written_ms = upload->written_ms;
 	upload->refs++;
 	upload->is_in_flight = true;
@@ -196,9 +238,11 @@ static enum status open_batch(struct upload *upload, struct error *err)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	batch->host = arena_copy(batch->arena, span_from(upload->host));
 	batch->team = arena_copy(batch->arena, span_from(upload->principal.team));
+	batch->source = arena_copy(batch->arena, span_from(upload->source));
 	upload->batch = batch;
 	upload->batch_since_ms = clock_mono_ms();
-	return batch->host.ptr && batch->team.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return batch->host.ptr && batch->team.ptr && batch->source.ptr ? OK
+								       : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* ---- begin ---- */
@@ -211,6 +255,19 @@ static enum status take_name(
 	if (!http_request_query(request, name, &value))
 		return OK;
 	TRY(ingest_check_name(name, value, NAME_MAX_BYTES, err));
+	memcpy(out, value.ptr, value.len);
+	out[value.len] = 0;
+	return OK;
+}
+
+static enum status take_session(
+	const struct http_request *request, char out[SESSION_ID_MAX_BYTES + 1], struct error *err)
+{
+	struct span value;
+
+	if (!http_request_query(request, "session", &value))
+		return OK;
+	TRY(ingest_check_name("session", value, SESSION_ID_MAX_BYTES, err));
 	memcpy(out, value.ptr, value.len);
 	out[value.len] = 0;
 	return OK;
@@ -234,7 +291,16 @@ static enum status check_parameters(const struct upload *upload, struct error *e
 	if (upload->offset >= 0 && (!upload->job[0] || !upload->stream[0]))
 		return error_set_field(
 			err, ERR_INVALID, "offset", "offset counts the bytes of one stream: give job= and stream= too");
-	return OK;
+	if (upload->source[0] && upload->offset < 0)
+		return error_set_field(
+			err, ERR_INVALID, "source", "a source is what offset= counts the bytes of: give that, too");
+	if (!upload->session[0])
+		return OK;
+	if (!upload->job[0] || !upload->stream[0])
+		return error_set_field(
+			err, ERR_INVALID, "session", "a session is of one stream: give job= and stream= too");
+	return session_renew(upload->api->sessions, span_from(upload->session), span_from(upload->job),
+		span_from(upload->stream), span_from(upload->principal.team), NULL, err);
 }
 
 /* The router has refused the parameters that are not this door's. */
@@ -246,6 +312,8 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	TRY(take_name(request, "job", upload->job, err));
 	TRY(take_name(request, "stream", upload->stream, err));
 	TRY(take_name(request, "host", upload->host, err));
+	TRY(take_name(request, "source", upload->source, err));
+	TRY(take_session(request, upload->session, err));
 	TRY(http_query_i64(request, "offset", 0, INT64_MAX / 2, &offset, err));
 	TRY(http_query_i64(
 		request, "written_ms", 0, http_request_arrival_ms(request) + DAY_MS, &upload->written_ms, err));
@@ -256,6 +324,20 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	if (!upload->protocol)
 		return unsupported(request, upload->door->media, err);
 	return check_parameters(upload, err);
+}
+
+static enum status read_key(struct upload *upload, struct span key, struct error *err)
+{
+	if (!key.len)
+		return OK;
+	if (key.len > NAME_MAX_BYTES)
+		return error_set(err, ERR_INVALID, "an Idempotency-Key has at most %d bytes, this one %zu",
+			NAME_MAX_BYTES, key.len);
+	if (upload->offset >= 0)
+		return error_set_field(err, ERR_INVALID, "offset", "offset and Idempotency-Key exclude each other");
+	hash128_add(&upload->key_hash, SPAN("Idempotency-Key"));
+	hash128_add(&upload->key_hash, key);
+	return OK;
 }
 
 static enum status fill_upload(struct upload *upload, const struct http_request *request, struct error *err)
@@ -273,6 +355,10 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.max_push_bytes = upload->api->options.max_push_bytes,
 		.is_snappy = span_equal_fold(encoding, SPAN("snappy")),
 		.labels = upload->api->labels};
+	TRY(read_key(upload, http_request_header(request, "Idempotency-Key"), err));
+	upload->is_packed = options.is_snappy;
+	upload->is_whole = (options.is_snappy || has_key(upload)) && !upload->protocol->held_bytes;
+	upload->whole = BUF_INIT(options.max_push_bytes);
 	return upload->protocol->open(&upload->parser, &options, err);
 }
 
@@ -323,16 +409,55 @@ static enum status move_on(struct upload *upload, bool *must_wait, struct error 
 	return OK;
 }
 
-/* A body that is taken as a whole cannot be handed over to make room. */
+/* Neither a body that is taken as a whole nor a line without its end can be handed over to make room. */
 static enum status check_room(const struct upload *upload, struct error *err)
 {
-	if (!upload->must_hurry || !upload->protocol->held_bytes)
+	if (!upload->must_hurry || (!upload->is_whole && held_bytes(upload) <= HELD_MAX_BYTES))
 		return OK;
 	error_set(err, ERR_BUSY,
 		"bodies that are still coming hold too much memory (--queue-bytes); send this one again");
 	if (err)
 		err->retry_after_s = 1;
 	return ERR_BUSY;
+}
+
+static enum status too_large(const struct upload *upload, struct error *err)
+{
+	return error_set(err, ERR_TOO_LARGE,
+		"a body %s is larger than %zu bytes (--max-push-bytes); send less at once%s",
+		upload->is_packed ? "packed by snappy" : "with an Idempotency-Key", upload->whole.max_bytes,
+		upload->is_packed ? ", or gzip or zstd" : "");
+}
+
+static enum status keep_whole(struct upload *upload, struct span bytes, struct error *err)
+{
+	if (bytes.len > upload->whole.max_bytes - upload->whole.len)
+		return too_large(upload, err);
+	buf_append_span(&upload->whole, bytes);
+	return buf_status(&upload->whole, err);
+}
+
+static enum status unpack_whole(struct upload *upload, struct error *err)
+{
+	AUTO_DONE(buf) plain = BUF_INIT(upload->whole.max_bytes);
+	enum status status = snappy_unpack(buf_span(&upload->whole), plain.max_bytes, &plain, err);
+
+	if (status == ERR_TOO_LARGE)
+		return too_large(upload, err);
+	TRY(status);
+	buf_done(&upload->whole);
+	upload->whole = plain;
+	plain = BUF_INIT(0);
+	return OK;
+}
+
+static enum status feed_whole(struct upload *upload, struct error *err)
+{
+	if (upload->is_packed)
+		TRY(unpack_whole(upload, err));
+	TRY(upload->protocol->feed(upload->parser, upload->batch, buf_span(&upload->whole), err));
+	buf_done(&upload->whole);
+	return OK;
 }
 
 enum status upload_feed(void *context, struct span bytes, bool *must_wait, struct error *err)
@@ -345,7 +470,8 @@ enum status upload_feed(void *context, struct span bytes, bool *must_wait, struc
 	if (status == OK)
 		status = open_batch(upload, err);
 	if (status == OK)
-		status = upload->protocol->feed(upload->parser, upload->batch, bytes, err);
+		status = upload->is_whole ? keep_whole(upload, bytes, err)
+					  : upload->protocol->feed(upload->parser, upload->batch, bytes, err);
 	note_open(upload);
 	if (status == OK)
 		status = check_room(upload, err);
@@ -362,7 +488,9 @@ static enum status parse_end(struct upload *upload, struct error *err)
 		return OK;
 	upload->has_finished_parsing = true;
 	TRY(open_batch(upload, err));
-	enum status status = upload->protocol->finish(upload->parser, upload->batch, err);
+	enum status status = upload->is_whole && upload->whole.len ? feed_whole(upload, err) : OK;
+	if (status == OK)
+		status = upload->protocol->finish(upload->parser, upload->batch, err);
 	note_open(upload);
 	return status;
 }
@@ -405,6 +533,7 @@ enum status upload_finish(void *context, struct http_response *response, bool *m
 		return status;
 	}
 	upload->result.status = failure.status = status;
+	upload->result.session = upload->session;
 	upload->result.warning = upload->protocol->warning(upload->parser);
 	upload->door->reply(upload->api, upload->protocol, &upload->result, &failure, response);
 	end(upload);

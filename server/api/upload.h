@@ -16,6 +16,7 @@ struct upload_result {
 	bool has_committed;
 	uint64_t seq, next_offset;
 	struct span warning;
+	const char *session; /* "": none */
 };
 
 struct upload_door {

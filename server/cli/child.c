@@ -39,7 +39,7 @@ void child_describe(int wait_status, bool was_asked_to_stop, struct child_end *e
 {
 	*end = (struct child_end){.secondary_status = "Completed"};
 	if (WIFSIGNALED(wait_status)) {
-		int number = WTERMSIG(wait_status);
+		int number = end->signal = WTERMSIG(wait_status);
 		end->exit_code = EXIT_SIGNAL_BASE + number;
 		name_signal(number, end->reason, sizeof end->reason);
 		end->is_stopped = was_asked_to_stop && number != SIGKILL && number != SIGSEGV && number != SIGABRT;
@@ -76,19 +76,19 @@ static void describe_failure(const char *name, int failure, struct child_end *en
 	snprintf(end->reason, sizeof end->reason, "cannot run '%.300s': %s", name, strerror(failure));
 }
 
-enum status child_start(pid_t *pid, char *const *command, int out_fd, int err_fd, bool *is_running,
+enum status child_start(struct child *child, char *const *command, int out_fd, int err_fd, bool *is_running,
 	struct child_end *end, struct error *err)
 {
 	int failure_pipe[2], failure = 0;
 
 	if (pipe2(failure_pipe, O_CLOEXEC) != 0)
 		return error_set(err, ERR_IO, "cannot make a pipe: %s", strerror(errno));
-	*pid = fork();
-	if (*pid == 0)
+	pid_t pid = fork();
+	if (pid == 0)
 		become(command, out_fd, err_fd, failure_pipe[1]);
 	int fork_failure = errno;
 	close(failure_pipe[1]);
-	if (*pid < 0) {
+	if (pid < 0) {
 		close(failure_pipe[0]);
 		return error_set(err, ERR_IO, "cannot start a process: %s", strerror(fork_failure));
 	}
@@ -98,14 +98,44 @@ enum status child_start(pid_t *pid, char *const *command, int out_fd, int err_fd
 	} while (got < 0 && errno == EINTR);
 	close(failure_pipe[0]);
 	*is_running = got != sizeof failure;
+	child->pid = *is_running ? pid : 0;
 	if (!*is_running) {
-		waitpid(*pid, NULL, 0);
+		waitpid(pid, NULL, 0);
 		describe_failure(command[0], failure, end);
 	}
 	return OK;
 }
 
-void child_wait(pid_t pid, struct child_end *end)
+int child_signal(struct child *child, int number, bool is_stop, pid_t *pid)
+{
+	int failure = ESRCH;
+
+	pthread_mutex_lock(&child->mutex);
+	*pid = child->pid;
+	if (child->pid) {
+		failure = kill(child->pid, number) == 0 ? 0 : errno;
+		child->was_stopped |= is_stop && failure == 0;
+	}
+	pthread_mutex_unlock(&child->mutex);
+	return failure;
+}
+
+/* Seen first and reaped then, under the lock: no signal goes to a number that is somebody else's by now. */
+static bool reap(struct child *child, int *wait_status)
+{
+	siginfo_t seen = {0};
+
+	if (waitid(P_PID, (id_t)child->pid, &seen, WEXITED | WNOHANG | WNOWAIT) != 0 || seen.si_pid == 0)
+		return false;
+	pthread_mutex_lock(&child->mutex);
+	bool is_reaped = waitpid(child->pid, wait_status, 0) == child->pid;
+	if (is_reaped)
+		child->pid = 0;
+	pthread_mutex_unlock(&child->mutex);
+	return is_reaped;
+}
+
+void child_wait(struct child *child, struct child_end *end)
 {
 	bool was_asked_to_stop = false;
 	sigset_t set;
@@ -115,7 +145,7 @@ void child_wait(pid_t pid, struct child_end *end)
 	sigaddset(&set, SIGCHLD);
 	for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
 		sigaddset(&set, forwarded[i]);
-	while (waitpid(pid, &wait_status, WNOHANG) != pid) {
+	while (!reap(child, &wait_status)) {
 		siginfo_t info;
 		int number = sigwaitinfo(&set, &info);
 		if (number < 0 || number == SIGCHLD)
@@ -123,7 +153,11 @@ void child_wait(pid_t pid, struct child_end *end)
 		was_asked_to_stop |= number == SIGINT || number == SIGTERM || number == SIGHUP;
 		/* What the terminal sends, it sends to the whole group: the child has it already. */
 		if (info.si_code != SI_KERNEL)
-			kill(pid, number);
+			kill(child->pid, number);
 	}
-	child_describe(wait_status, was_asked_to_stop, end);
+	child_describe(wait_status, was_asked_to_stop || child->was_stopped, end);
+	if (child->was_stopped && end->exit_code == 0) { /* it took the chance to save, and went */
+		end->is_stopped = true;
+		end->secondary_status = "Stopped";
+	}
 }

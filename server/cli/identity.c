@@ -2,7 +2,6 @@
 
 #include "base/arena.h"
 #include "base/json_read.h"
-#include "base/json_write.h"
 #include "base/options.h"
 #include "cli/command_line.h"
 
@@ -344,12 +343,16 @@ enum status identity_new(struct identity **out, const struct identity_input *inp
 
 static void put_tag(struct json_writer *w, const char *key, const char *value)
 {
-	if (!value || !*value)
-		return;
-	json_object(w);
-	json_put_text(w, "Key", key);
-	json_put_text(w, "Value", value);
-	json_object_end(w);
+	if (value && *value)
+		json_put_text(w, key, value);
+}
+
+static void put_settings(struct json_writer *w, const struct settings *settings)
+{
+	for (size_t i = 0; i < settings->count; i++) {
+		json_key_span(w, span_from(settings->items[i].key));
+		json_text(w, settings->items[i].value);
+	}
 }
 
 static void put_tags(struct json_writer *w, const struct identity *identity)
@@ -358,62 +361,32 @@ static void put_tags(struct json_writer *w, const struct identity *identity)
 
 	if (identity->attempt >= 0)
 		snprintf(attempt, sizeof attempt, "%lld", (long long)identity->attempt);
-	json_key(w, "Tags");
-	json_array(w);
+	json_key(w, "tags");
+	json_object(w);
 	put_tag(w, "owner", identity->owner);
 	put_tag(w, "host", identity->host);
 	put_tag(w, "git_commit", identity->git_commit);
 	put_tag(w, "folder", identity->folder);
 	put_tag(w, "command", identity->command_line);
 	put_tag(w, "attempt", attempt);
-	put_tag(w, IDENTITY_RUN_KEY_TAG, identity->run_key);
-	for (size_t i = 0; i < identity->tags.count; i++)
-		put_tag(w, identity->tags.items[i].key, identity->tags.items[i].value);
-	json_array_end(w);
-}
-
-static void put_definitions(struct json_writer *w, const struct settings *metrics)
-{
-	if (metrics->count == 0)
-		return;
-	json_key(w, "AlgorithmSpecification");
-	json_object(w);
-	json_key(w, "MetricDefinitions");
-	json_array(w);
-	for (size_t i = 0; i < metrics->count; i++) {
-		json_object(w);
-		json_put_text(w, "Name", metrics->items[i].key);
-		json_put_text(w, "Regex", metrics->items[i].value);
-		json_object_end(w);
-	}
-	json_array_end(w);
+	put_tag(w, "run_key", identity->run_key);
+	put_settings(w, &identity->tags);
 	json_object_end(w);
 }
 
-enum status identity_put_document(const struct identity *identity, const char *job, const struct settings *metrics,
-	struct buf *out, struct error *err)
+void identity_put_fields(const struct identity *identity, const struct settings *metrics, struct json_writer *w)
 {
-	struct json_writer w = json_writer_on(out);
-
-	json_object(&w);
-	json_put_text(&w, "TrainingJobName", job);
-	put_definitions(&w, metrics);
-	if (identity->hyper_parameters.count) {
-		json_key(&w, "HyperParameters");
-		json_object(&w);
-		for (size_t i = 0; i < identity->hyper_parameters.count; i++) {
-			json_key_span(&w, span_from(identity->hyper_parameters.items[i].key));
-			json_text(&w, identity->hyper_parameters.items[i].value);
-		}
-		json_object_end(&w);
-	}
-	json_key(&w, "ResourceConfig");
-	json_object(&w);
+	json_put_text(w, "host", identity->host);
 	if (identity->instance_type)
-		json_put_text(&w, "InstanceType", identity->instance_type);
-	json_put_i64(&w, "InstanceCount", identity->instance_count);
-	json_object_end(&w);
-	put_tags(&w, identity);
-	json_object_end(&w);
-	return buf_status(out, err);
+		json_put_text(w, "instance_type", identity->instance_type);
+	json_put_i64(w, "instance_count", identity->instance_count);
+	json_key(w, "hp");
+	json_object(w);
+	put_settings(w, &identity->hyper_parameters);
+	json_object_end(w);
+	json_key(w, "metrics");
+	json_object(w);
+	put_settings(w, metrics);
+	json_object_end(w);
+	put_tags(w, identity);
 }

@@ -6,10 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/json_write.h"
 
 #include <time.h>
-
-#define IDENTITY_RUN_KEY_TAG "run_key"
 
 struct setting {
 	const char *key;
@@ -53,9 +52,8 @@ void identity_free(struct identity *identity);
 enum status identity_add_setting(struct identity *identity, struct settings *settings, const char *option,
 	const char *text, struct error *err) MUST_CHECK;
 
-/* The document for POST /api/v1/jobs; metrics are NAME=REGEX, count of them. */
-enum status identity_put_document(const struct identity *identity, const char *job, const struct settings *metrics,
-	struct buf *out, struct error *err) MUST_CHECK;
+/* Into the object for POST /api/v1/sessions: all but names; metrics are NAME=REGEX. */
+void identity_put_fields(const struct identity *identity, const struct settings *metrics, struct json_writer *w);
 
 /* The commit that .git says is checked out in the folder or above it; "" when there is none. */
 void git_read_commit(const char *folder, char out[65]);

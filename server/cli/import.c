@@ -145,6 +145,7 @@ static enum status start_session(const struct import *import, struct session *se
 		.max_streams = WATCH_MAX_FILES,
 		.is_import = true,
 		.resumes = true,
+		.session_seed = "import",
 		.started_ms = last_ms,
 		.waiter = pthread_self()};
 	TRY(sender_start(&session->sender, &sender, err));

@@ -1,7 +1,6 @@
 #include "cli/job_calls.h"
 
 #include "base/json_write.h"
-#include "cli/identity.h"
 #include "cli/url.h"
 
 #include <inttypes.h>
@@ -36,35 +35,6 @@ static enum status get_json(struct http_client *client, struct span path, struct
 	return OK;
 }
 
-enum status job_create(struct http_client *client, struct span document, struct error *err)
-{
-	return post_json(client, SPAN("/api/v1/jobs"), document, err);
-}
-
-static bool has_tag(const struct json *document, const char *key, const char *value)
-{
-	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag))
-		if (span_equal(json_string_of(json_get(tag, "Key")), span_from(key)))
-			return span_equal(json_string_of(json_get(tag, "Value")), span_from(value));
-	return false;
-}
-
-enum status job_read_standing(struct http_client *client, const char *job, const char *run_key,
-	struct job_standing *standing, struct error *err)
-{
-	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
-	AUTO(json) document = NULL;
-
-	put_job_path(&path, job, "");
-	TRY(buf_status(&path, err));
-	TRY(get_json(client, buf_span(&path), &document, err));
-	struct span status = json_string_of(json_get(document, "TrainingJobStatus"));
-	standing->has_ended = span_equal(status, SPAN("Completed")) || span_equal(status, SPAN("Failed")) ||
-			      span_equal(status, SPAN("Stopped"));
-	standing->is_same_run = run_key && has_tag(document, IDENTITY_RUN_KEY_TAG, run_key);
-	return OK;
-}
-
 enum status job_transition(
 	struct http_client *client, const char *job, const struct job_change *change, struct error *err)
 {
@@ -91,56 +61,37 @@ enum status job_transition(
 	return post_json(client, buf_span(&path), buf_span(&body), err);
 }
 
-enum status job_stream_bytes(
-	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err)
-{
-	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
-	AUTO(json) document = NULL;
-	double number;
-
-	*bytes = 0;
-	put_job_path(&path, job, "/streams");
-	TRY(buf_status(&path, err));
-	enum status status = get_json(client, buf_span(&path), &document, err);
-	if (status == ERR_NOT_FOUND)
-		return OK;
-	TRY(status);
-	const struct json *row = json_first(json_get(document, "streams"));
-	for (; row; row = json_next(row)) {
-		const struct json *name = json_get(row, "stream") ? json_get(row, "stream") : json_get(row, "name");
-		if (span_equal(json_string_of(name), span_from(stream)) &&
-			json_number_of(json_get(row, "bytes"), &number) && number >= 0 && number < 9e15)
-			*bytes = (uint64_t)number;
-	}
-	return OK;
-}
-
-static bool read_next_offset(const struct http_reply *reply, uint64_t *next_offset)
+static bool read_next_offset(const struct http_reply *reply, uint64_t *next_offset, struct command_list *commands)
 {
 	AUTO(json) document = NULL;
 	double number;
 
-	if (json_parse(&document, buf_span(&reply->body), NULL) != OK ||
-		!json_number_of(json_get(document, "next_offset"), &number) || number < 0 || number > 9e15)
+	if (json_parse(&document, buf_span(&reply->body), NULL) != OK)
+		return false;
+	command_list_read(commands, document);
+	if (!json_number_of(json_get(document, "next_offset"), &number) || number < 0 || number > 9e15)
 		return false;
 	*next_offset = (uint64_t)number;
 	return true;
 }
 
 enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
-	bool *has_next, struct error *err)
+	bool *has_next, struct command_list *commands, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(http_reply) reply = {0};
 	struct http_request request = {.method = "POST", .content_type = lines->content_type, .body = lines->body};
 
 	*has_next = false;
+	commands->count = 0;
 	buf_append_text(&path, "/api/v1/logs?job=");
 	buf_append_percent_encoded(&path, span_from(lines->job));
 	buf_append_text(&path, "&stream=");
 	buf_append_percent_encoded(&path, span_from(lines->stream));
 	buf_append_text(&path, "&host=");
 	buf_append_percent_encoded(&path, span_from(lines->host));
+	buf_append_text(&path, "&session=");
+	buf_append_percent_encoded(&path, span_from(lines->session));
 	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
 	if (lines->written_ms)
 		buf_printf(&path, "&written_ms=%" PRId64, lines->written_ms);
@@ -148,7 +99,7 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	request.path = buf_span(&path);
 	enum status status = client_call(client, &request, &reply, err);
 	if (status == OK || status == ERR_CONFLICT)
-		*has_next = read_next_offset(&reply, next_offset);
+		*has_next = read_next_offset(&reply, next_offset, commands);
 	return status;
 }
 

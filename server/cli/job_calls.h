@@ -4,17 +4,7 @@
  */
 #pragma once
 
-#include "cli/client.h"
-
-/* ERR_CONFLICT: a job of that name is there. document: CreateTrainingJob. */
-enum status job_create(struct http_client *client, struct span document, struct error *err) MUST_CHECK;
-struct job_standing {
-	bool has_ended; /* Completed, Failed or Stopped */
-	bool is_same_run; /* its tag says the run key that was asked for */
-};
-/* run_key may be NULL. */
-enum status job_read_standing(struct http_client *client, const char *job, const char *run_key,
-	struct job_standing *standing, struct error *err) MUST_CHECK;
+#include "cli/session_calls.h"
 
 struct job_change {
 	const char *secondary_status;
@@ -25,21 +15,19 @@ struct job_change {
 };
 enum status job_transition(
 	struct http_client *client, const char *job, const struct job_change *change, struct error *err) MUST_CHECK;
-/* Bytes that the stream holds; 0 when it is not known. */
-enum status job_stream_bytes(
-	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;
 struct job_lines {
-	const char *job, *stream, *host;
+	const char *job, *stream, *host, *session;
 	uint64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time; 0: now */
 	const char *content_type;
 	struct span body;
 };
 /*
- * *next_offset: where the server wants to go on, set when it says so. ERR_CONFLICT with *has_next: resume there.
+ * *next_offset: where the server wants to go on, set when it says so. ERR_CONFLICT with *has_next: resume there. ERR_NOT_FOUND: the
+ * session is not known any more.
  */
 enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
-	bool *has_next, struct error *err) MUST_CHECK;
+	bool *has_next, struct command_list *commands, struct error *err) MUST_CHECK;
 struct job_points {
 	const char *job, *stream, *host;
 	struct span text; /* lines "N TAB object", or "@TS TAB object" */

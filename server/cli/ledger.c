@@ -355,6 +355,21 @@ void ledger_see(struct ledger *ledger, unsigned number, int fd)
 	pthread_mutex_unlock(&ledger->lock);
 }
 
+bool ledger_knows(struct ledger *ledger, unsigned number, int fd)
+{
+	const struct ledger_page *page = ledger->streams[number].page;
+	struct stat info = {0};
+	bool is_known = false;
+
+	fstat(fd, &info);
+	pthread_mutex_lock(&ledger->lock);
+	for (size_t i = 0; page && i < page->file_count && !is_known; i++)
+		is_known = page->files[i].device == info.st_dev && page->files[i].inode == info.st_ino &&
+			   (!page->files[i].head_len || ledger_file_is(&page->files[i], fd));
+	pthread_mutex_unlock(&ledger->lock);
+	return is_known;
+}
+
 enum status ledger_note(struct ledger *ledger, unsigned number, const char *job, uint64_t base,
 	const struct spool_batch *batch, struct error *err)
 {

@@ -48,6 +48,8 @@ void ledger_adopt(struct ledger *ledger, unsigned stream, const struct ledger_pa
 const char *ledger_job(const struct ledger *ledger);
 /* A file of the stream has its first bytes: known from now on, should it be renamed while nobody looks. */
 void ledger_see(struct ledger *ledger, unsigned stream, int fd);
+/* Was the file seen before? */
+bool ledger_knows(struct ledger *ledger, unsigned stream, int fd);
 /* The batch goes to the server next. */
 enum status ledger_note(struct ledger *ledger, unsigned stream, const char *job, uint64_t base,
 	const struct spool_batch *batch, struct error *err) MUST_CHECK;

@@ -1,6 +1,8 @@
 #include "cli/sender.h"
 
 #include "base/clock.h"
+#include "base/crypto.h"
+#include "base/hash128.h"
 #include "cli/job_calls.h"
 #include "cli/line_body.h"
 
@@ -19,20 +21,21 @@ enum {
 	MAX_BACKOFF_MS = 10000,
 	MAX_RETRY_AFTER_MS = 300000,
 	MAX_BODY_BYTES = 32 << 20, /* a batch whose every byte needs an escape */
-	MAX_DOCUMENT_BYTES = 1 << 20,
 	MAX_CONFLICTS = 8,
 	MAX_FAILED_READS = 5,
 	REREAD_MS = 200,
-	MAX_NAMES = 1000, /* J-2 … J-1000 */
+	LEASE_SLACK_MS = 5000, /* over the time at which another's session ends */
 };
 
-enum phase { PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_DONE };
+enum phase { PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_CLOSE, PHASE_DONE };
 
 struct stream_state {
 	uint64_t offset; /* where the server stands */
 	uint64_t sent_bytes;
 	uint64_t passed_over; /* still: the server has them from an earlier import */
 	bool is_known;
+	bool has_session;
+	char session[SESSION_ID_BYTES];
 };
 
 struct sender {
@@ -43,8 +46,7 @@ struct sender {
 	_Atomic int64_t give_up_ms;
 	_Atomic uint64_t sent_lines;
 	enum phase phase;
-	unsigned name_number; /* of J-2 */
-	char job[256];
+	char job[256]; /* as asked, then as the server has it: perhaps J-2 */
 	struct stream_state *streams;
 	struct spool_batch batch;
 	bool has_batch;
@@ -52,6 +54,15 @@ struct sender {
 	const char *content_type;
 	unsigned failed_reads; /* one after the other */
 	unsigned conflicts; /* one after the other */
+	int64_t refused_until_ms; /* another's session may end by then; 0: none was in the way */
+	int64_t heard_ms; /* of the one stream's session, on the monotonic clock */
+	int64_t heartbeat_ms;
+	int64_t done_command; /* the newest that was carried out; -1: not known yet */
+	int64_t told_command; /* what was done of it is yet to be told; 0: nothing */
+	char told_result[256];
+	size_t close_at; /* of the streams */
+	bool has_exit;
+	int exit_code, exit_signal;
 	const char *end_status;
 	const char *end_reason;
 	int64_t end_ms;
@@ -89,39 +100,154 @@ static void pause_ms(struct sender *sender, int64_t ms)
 	}
 }
 
-/* J, then J-2, J-3 …, within the server's limit on names. */
-static void form_name(struct sender *sender)
-{
-	char suffix[16] = "";
+/* ---- sessions ---- */
 
-	if (sender->name_number > 1)
-		snprintf(suffix, sizeof suffix, "-%u", sender->name_number);
-	int room = (int)(sizeof sender->job - 1 - strlen(suffix));
-	snprintf(sender->job, sizeof sender->job, "%.*s%s", room, sender->options.identity->job, suffix);
+static void carry_out(struct sender *sender, const struct command_list *commands)
+{
+	for (size_t i = 0; i < commands->count && !sender->told_command; i++) {
+		if (commands->items[i].id <= sender->done_command || !sender->options.orders)
+			continue;
+		sender->done_command = sender->told_command = commands->items[i].id;
+		orders_carry_out(sender->options.orders, commands->items[i].name, sender->told_result,
+			sizeof sender->told_result);
+		client_say(sender->options.program, "the server says %s: %s", commands->items[i].name,
+			sender->told_result);
+	}
+}
+
+/*
+ * With a seed the same again after a kill: who holds the ledger's lock may go on at once. Else, and where that lock is another's, one
+ * that nobody has.
+ */
+static void name_session(const struct sender *sender, const char *stream, char out[SESSION_ID_BYTES])
+{
+	const char *seed = sender->options.session_seed;
+	struct hash128 hash = {0};
+	uint64_t random[2];
+
+	if (!seed) {
+		crypto_random(random, sizeof random);
+		hash = (struct hash128){.low = random[0], .high = random[1]};
+	} else {
+		const char *parts[] = {seed, sender->options.server, sender->options.identity->host,
+			sender->options.identity->job, stream};
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+			hash128_add(&hash, span_of(parts[i], strlen(parts[i]) + 1));
+	}
+	snprintf(out, SESSION_ID_BYTES, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+}
+
+/* What died with another machine is free when its lease ends; what lives renews it, and keeps the stream. */
+static enum status wait_for_lease(struct sender *sender, const struct session_told *told, struct error *err)
+{
+	int64_t now_ms = clock_mono_ms();
+
+	if (!sender->refused_until_ms) {
+		sender->refused_until_ms = now_ms + told->expires_in_ms + LEASE_SLACK_MS;
+		client_say(sender->options.program, "%s; waiting for it", err->text);
+	}
+	if (now_ms >= sender->refused_until_ms)
+		return ERR_CONFLICT;
+	return err->status = ERR_BUSY;
+}
+
+static enum status ask_session(
+	struct sender *sender, const struct session_asked *asked, struct session_told *told, struct error *err)
+{
+	enum status status = session_open(sender->options.client, asked, told, err);
+
+	if (status == ERR_CONFLICT && told->expires_in_ms > 0)
+		return wait_for_lease(sender, told, err);
+	TRY(status);
+	sender->refused_until_ms = 0;
+	snprintf(sender->job, sizeof sender->job, "%s", told->job);
+	return OK;
+}
+
+/* Of a stream whose place is known already that place stays: a batch whose reply was lost may be behind it. */
+static enum status open_stream(struct sender *sender, size_t index, bool is_first, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[index];
+	struct session_told told = {0};
+	struct session_asked asked = {.identity = sender->options.identity,
+		.metrics = sender->options.metrics,
+		.job = sender->job,
+		.run_key = is_first ? sender->options.identity->run_key : NULL,
+		.stream = sender->options.streams[index],
+		.id = stream->session,
+		.resumes = !is_first || sender->options.resumes,
+		.commands_after = sender->done_command};
+
+	if (!stream->session[0])
+		name_session(sender, asked.stream, stream->session);
+	TRY(ask_session(sender, &asked, &told, err));
+	stream->has_session = true;
+	if (!stream->is_known &&
+		!(sender->options.ledger && !sender->options.is_import && index < sender->options.ledger_streams &&
+			ledger_base(sender->options.ledger, (unsigned)index, &stream->offset)))
+		stream->offset = told.next_offset;
+	stream->is_known = true;
+	if (!sender->options.has_one_stream)
+		return OK;
+	sender->heard_ms = clock_mono_ms();
+	sender->heartbeat_ms = told.heartbeat_ms;
+	if (sender->done_command < 0)
+		sender->done_command = told.commands_after;
+	carry_out(sender, &told.commands);
+	return OK;
+}
+
+/* The server has forgotten it: it was started again, or we were silent for long. */
+static enum status lose_session(struct sender *sender, struct stream_state *stream, enum status status)
+{
+	if (status != ERR_NOT_FOUND || ++sender->conflicts > MAX_CONFLICTS)
+		return status;
+	stream->has_session = false;
+	return OK;
+}
+
+static bool is_beat_due(const struct sender *sender)
+{
+	return sender->options.has_one_stream &&
+	       (sender->told_command || clock_mono_ms() - sender->heard_ms >= sender->heartbeat_ms);
+}
+
+/* While there is nothing to send; and what was done of a command is told at once. */
+static enum status step_beat(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[0];
+	struct command_list commands;
+
+	if (!stream->has_session)
+		return open_stream(sender, 0, false, err);
+	struct session_beat beat = {
+		.id = stream->session, .done_id = sender->told_command, .result = sender->told_result};
+	enum status status = session_beat(sender->options.client, &beat, &commands, err);
+	if (status == ERR_NOT_FOUND)
+		return lose_session(sender, stream, status);
+	TRY(status);
+	sender->heard_ms = clock_mono_ms();
+	sender->told_command = 0;
+	sender->conflicts = 0;
+	carry_out(sender, &commands);
+	return OK;
 }
 
 static enum status step_create(struct sender *sender, struct error *err)
 {
-	AUTO_DONE(buf) document = BUF_INIT(MAX_DOCUMENT_BYTES);
-	struct job_standing standing = {0};
+	struct session_told told = {0};
+	struct session_asked asked = {.identity = sender->options.identity,
+		.metrics = sender->options.metrics,
+		.job = sender->job,
+		.run_key = sender->options.identity->run_key,
+		.resumes = sender->options.resumes,
+		.commands_after = -1};
 
-	form_name(sender);
-	TRY(identity_put_document(sender->options.identity, sender->job, sender->options.metrics, &document, err));
-	enum status status = job_create(sender->options.client, buf_span(&document), err);
-	if (status == ERR_CONFLICT && sender->options.resumes)
-		status = OK;
-	if (status == ERR_CONFLICT) {
-		TRY(job_read_standing(
-			sender->options.client, sender->job, sender->options.identity->run_key, &standing, err));
-		/* that the first process has ended the job already does not make it another's */
-		if (standing.has_ended && !standing.is_same_run && sender->name_number < MAX_NAMES) {
-			sender->name_number++;
-			return OK; /* the next step tries the next name */
-		}
-		status = OK;
-	}
-	TRY(status);
-	if (sender->name_number > 1)
+	if (sender->options.has_one_stream)
+		TRY(open_stream(sender, 0, true, err));
+	else
+		TRY(ask_session(sender, &asked, &told, err));
+	if (strcmp(sender->job, sender->options.identity->job) != 0)
 		client_say(sender->options.program,
 			"job '%s' has ended: this run is '%s' (--resume would go on with it)",
 			sender->options.identity->job, sender->job);
@@ -190,7 +316,41 @@ static enum status step_end(struct sender *sender, struct error *err)
 	}
 	if (identity->rank == 0 || is_failure)
 		TRY(tell(sender, &change, err));
-	sender->phase = PHASE_DONE;
+	sender->phase = PHASE_CLOSE;
+	return OK;
+}
+
+/* Nobody has to wait for the end of our leases; and how the command ended is kept with its stream. */
+static enum status step_close(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->close_at];
+	struct session_beat beat = {.id = stream->session,
+		.is_end = true,
+		.done_id = sender->told_command,
+		.result = sender->told_result,
+		.has_exit = sender->has_exit,
+		.exit_code = sender->exit_code,
+		.exit_signal = sender->exit_signal,
+		.exit_reason = sender->end_reason,
+		.exit_ms = sender->end_ms};
+	struct command_list commands;
+	enum status status = OK;
+
+	if (sender->close_at >= sender->options.max_streams || !stream->session[0]) {
+		sender->close_at++;
+		sender->phase = sender->close_at < sender->options.max_streams ? PHASE_CLOSE : PHASE_DONE;
+		return OK;
+	}
+	if (!stream->has_session && sender->has_exit)
+		return open_stream(sender, sender->close_at, false, err);
+	if (stream->has_session)
+		status = session_beat(sender->options.client, &beat, &commands, err);
+	if (status == ERR_NOT_FOUND && sender->has_exit)
+		return lose_session(sender, stream, status);
+	if (client_is_passing(status))
+		return status;
+	sender->told_command = 0;
+	sender->close_at++;
 	return OK;
 }
 
@@ -241,33 +401,34 @@ static enum status send_batch(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
 	const char *name = sender->options.streams[sender->batch.stream];
+	struct command_list commands;
 	uint64_t next = 0;
 	bool has_next = false;
 
-	if (!stream->is_known && sender->options.ledger && sender->batch.stream < sender->options.ledger_streams &&
-		ledger_base(sender->options.ledger, sender->batch.stream, &stream->offset))
-		stream->is_known = true;
-	if (!stream->is_known) {
-		TRY(job_stream_bytes(sender->options.client, sender->job, name, &stream->offset, err));
-		stream->is_known = true;
-	}
+	if (!stream->has_session || !stream->is_known)
+		TRY(open_stream(sender, sender->batch.stream, false, err));
 	note_batch(sender, stream->offset);
 	struct job_lines lines = {.job = sender->job,
 		.stream = name,
 		.host = sender->options.identity->host,
+		.session = stream->session,
 		.offset = stream->offset,
 		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
 		.content_type = sender->content_type,
 		.body = buf_span(&sender->body)};
-	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, err);
+	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, &commands, err);
+	if (status == ERR_NOT_FOUND)
+		return lose_session(sender, stream, status);
 	if (status == ERR_CONFLICT && ++sender->conflicts <= MAX_CONFLICTS) {
 		client_say(sender->options.program, "%s", err->text);
-		stream->is_known = has_next; /* else it is asked for */
+		stream->is_known = has_next; /* else it is asked for, with the session */
 		stream->offset = has_next ? next : stream->offset;
 		return OK; /* the same batch again */
 	}
 	TRY(status);
 	accept_batch(sender, stream, has_next ? next : stream->offset + sender->batch.text.len);
+	sender->heard_ms = clock_mono_ms();
+	carry_out(sender, &commands);
 	return OK;
 }
 
@@ -277,9 +438,7 @@ static enum status pass_over(struct sender *sender, bool *is_passed, struct erro
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
 
 	if (!stream->is_known) {
-		TRY(job_stream_bytes(sender->options.client, sender->job, sender->options.streams[sender->batch.stream],
-			&stream->offset, err));
-		stream->is_known = true;
+		TRY(open_stream(sender, sender->batch.stream, false, err));
 		stream->passed_over = stream->offset;
 	}
 	uint64_t bytes = stream->passed_over < sender->batch.text.len ? stream->passed_over : sender->batch.text.len;
@@ -319,6 +478,8 @@ static bool holds_points(const struct sender *sender)
 static enum status step_lines(struct sender *sender, struct error *err)
 {
 	tell_of_loss(sender);
+	if (is_beat_due(sender))
+		return step_beat(sender, err);
 	if (sender->has_batch)
 		return holds_points(sender) ? send_points(sender, err) : send_batch(sender, err);
 	switch (spool_wait(sender->options.spool, BATCH_BYTES, BATCH_LINGER_MS, IDLE_WAIT_MS)) {
@@ -376,6 +537,8 @@ static enum status step(struct sender *sender, struct error *err)
 		return step_lines(sender, err);
 	case PHASE_END:
 		return step_end(sender, err);
+	case PHASE_CLOSE:
+		return step_close(sender, err);
 	case PHASE_DONE:
 		break;
 	}
@@ -451,12 +614,12 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 	}
 	sender->options = *options;
 	sender->streams = streams;
-	sender->name_number = 1;
+	sender->done_command = -1;
 	sender->end_status = "Completed";
 	sender->backoff_ms = FIRST_BACKOFF_MS;
 	sender->body = BUF_INIT(MAX_BODY_BYTES);
 	spool_batch_init(&sender->batch);
-	form_name(sender);
+	snprintf(sender->job, sizeof sender->job, "%s", options->identity->job);
 	if (options->ledger && ledger_job(options->ledger)) { /* it is known, and ours, whatever has become of it */
 		snprintf(sender->job, sizeof sender->job, "%s", ledger_job(options->ledger));
 		sender->phase = PHASE_LINES;
@@ -483,6 +646,13 @@ void sender_free(struct sender *sender)
 	buf_done(&sender->body);
 	mem_free(sender->streams);
 	mem_free(sender);
+}
+
+void sender_set_exit(struct sender *sender, int code, int number)
+{
+	sender->has_exit = true;
+	sender->exit_code = code;
+	sender->exit_signal = number;
 }
 
 void sender_set_outcome(struct sender *sender, const char *secondary_status, const char *reason, int64_t time_ms)

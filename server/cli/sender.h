@@ -1,5 +1,5 @@
 /*
- * Job: the thread that brings the spool to the server: makes the job, sends batches, tries again for ever, says at the
+ * Job: the thread that brings the spool to the server: opens sessions, sends batches, carries out commands, tries again for ever, says at the
  *      end how it ended. Nothing else in sm-ship ever waits for the server.
  * Ownership: new/free; options' objects are the caller's and outlive it. Threads: all calls from the main thread.
  */
@@ -8,6 +8,7 @@
 #include "cli/client.h"
 #include "cli/identity.h"
 #include "cli/ledger.h"
+#include "cli/orders.h"
 #include "cli/spool.h"
 
 #include <pthread.h>
@@ -28,6 +29,10 @@ struct sender_options {
 	size_t ledger_streams; /* the first ones are in it */
 	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */
 	bool resumes; /* an ended job is written to */
+	bool has_one_stream; /* it is kept even while nothing is read: streams[0] */
+	const char *
+		session_seed; /* what tells our sessions from others' on this host, and is the same after a kill; NULL: random ones */
+	const struct orders *orders; /* what commands do; NULL: nothing can be told */
 	int64_t started_ms;
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };
@@ -37,6 +42,8 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 void sender_free(struct sender *sender);
 
 /* How the training ended; before spool_end. reason may be NULL. */
+/* The command whose output the stream is has ended, by itself or by a signal (else 0); before sender_set_outcome. */
+void sender_set_exit(struct sender *sender, int code, int number);
 void sender_set_outcome(struct sender *sender, const char *secondary_status, const char *reason, int64_t time_ms);
 /* The drain's end, on the monotonic clock. */
 void sender_give_up_at(struct sender *sender, int64_t mono_ms);

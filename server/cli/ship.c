@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The sender's streams: those of the training, then the host's own, its lines and its points. */
@@ -47,6 +48,9 @@ struct ship {
 	bool shows_progress;
 	int64_t shown_mono_ms;
 	uint64_t shown_lines;
+	struct child child;
+	struct orders orders;
+	char session_seed[PATH_MAX + 64];
 	struct child_end end; /* of the command; "Completed" else */
 };
 
@@ -176,6 +180,7 @@ static void keep_ledger(struct ship *ship, const char *folder)
 	client_say(say_as(), "%s", err.text);
 	ledger_free(ship->ledger);
 	ship->ledger = NULL;
+	ship->session_seed[0] = 0; /* whoever has the lock has that name */
 }
 
 /* A descriptor a file; the usual limit of 1024 is for programs that call select. */
@@ -248,6 +253,17 @@ static enum status prepare_system(struct ship *ship, const char *folder, struct 
 	return OK;
 }
 
+/* Folders of the same name in two containers are not the same: neither are those who write there. */
+static void seed_sessions(struct ship *ship, const char *folder)
+{
+	struct stat info = {0};
+
+	(void)mkdir(folder, 0700);
+	if (stat(folder, &info) == 0)
+		snprintf(ship->session_seed, sizeof ship->session_seed, "%s %llu %llu", folder,
+			(unsigned long long)info.st_dev, (unsigned long long)info.st_ino);
+}
+
 static enum status prepare(struct ship *ship, char *const *environment, struct error *err)
 {
 	const char *folder = spool_folder(ship, environment);
@@ -256,7 +272,9 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	if (options_command(ship->options) && file_count)
 		return error_set(
 			err, ERR_INVALID, "either FILEs or -- COMMAND, not both: '%s'", options_word(ship->options, 0));
+	TRY(orders_read(&ship->orders, ship->options, err));
 	TRY(find_identity(ship, environment, err));
+	seed_sessions(ship, folder);
 	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
 	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
 	ship->streams = mem_zeroed(MAX_STREAMS * sizeof *ship->streams);
@@ -278,6 +296,8 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 	size_t file_count = options_word_count(ship->options);
 	bool is_command = options_command(ship->options) != NULL;
 	bool follows = options_flag(ship->options, "follow");
+
+	ship->orders.child = is_command ? &ship->child : NULL;
 	struct intake_options intake = {.spool = ship->spool,
 		.inputs = ship->inputs,
 		.count = ship->input_count,
@@ -298,6 +318,9 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.ledger = ship->ledger,
 		.ledger_streams = WATCH_MAX_FILES,
 		.resumes = options_flag(ship->options, "resume"),
+		.has_one_stream = file_count == 0,
+		.session_seed = ship->session_seed[0] ? ship->session_seed : NULL,
+		.orders = &ship->orders,
 		.started_ms = started_ms,
 		.waiter = pthread_self()};
 
@@ -371,6 +394,8 @@ static enum status drain(struct ship *ship, struct error *err)
 {
 	system_free(ship->system);
 	ship->system = NULL;
+	if (options_command(ship->options))
+		sender_set_exit(ship->sender, ship->end.exit_code, ship->end.signal);
 	sender_set_outcome(ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL,
 		clock_wall_ms());
 	spool_end(ship->spool);
@@ -446,17 +471,16 @@ static int finish(struct ship *ship, char *const *environment)
 static enum status run_command(struct ship *ship, int64_t started_ms, struct error *err)
 {
 	bool is_running = false;
-	pid_t pid;
 
-	TRY(child_start(&pid, options_command(ship->options), ship->files[0].append_fd, ship->files[1].append_fd,
-		&is_running, &ship->end, err));
+	TRY(child_start(&ship->child, options_command(ship->options), ship->files[0].append_fd,
+		ship->files[1].append_fd, &is_running, &ship->end, err));
 	if (!is_running)
 		client_say(say_as(), "%s", ship->end.reason);
 	enum status status = start_threads(ship, started_ms, err);
 	if (status != OK) /* too late to say no: the training runs */
 		client_say(say_as(), "%s: the training runs on, nothing is sent", err->text);
 	if (is_running)
-		child_wait(pid, &ship->end);
+		child_wait(&ship->child, &ship->end);
 	if (status != OK)
 		return status;
 	intake_stop(ship->intake);
@@ -470,6 +494,7 @@ int ship_run(const struct options *options, char *const *environment)
 	ship = {.options = options,
 		.files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
 		.system_files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
+		.child = CHILD_INIT,
 		.end = {.secondary_status = "Completed"}};
 	struct error err = {0};
 	int64_t started_ms = clock_wall_ms();

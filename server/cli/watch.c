@@ -4,8 +4,8 @@
 #include "cli/client.h"
 #include "cli/event_files.h"
 #include "cli/line_reader.h"
+#include "cli/rotation.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -16,7 +16,6 @@
 enum {
 	GLOB_EVERY_MS = 1000,
 	QUIET_ROUNDS = 3, /* a renamed file may still be written to for a moment */
-	MAX_PATH_BYTES = 4096,
 };
 
 struct file {
@@ -103,20 +102,20 @@ static bool is_name_taken(const struct watch *watch, const char *name)
 }
 
 /* The folder of an event file as far as the glob leaves it open: of runs/STAR/events.out.tfevents.STAR the first STAR. */
-static void name_run(const char *pattern, const char *path, char out[MAX_PATH_BYTES])
+static void name_run(const char *pattern, const char *path, char out[ROTATION_MAX_PATH_BYTES])
 {
 	const char *within = name_within(pattern, path), *slash = strrchr(within, '/');
 
-	snprintf(out, MAX_PATH_BYTES, "%.*s", slash ? (int)(slash - within) : 0, within);
+	snprintf(out, ROTATION_MAX_PATH_BYTES, "%.*s", slash ? (int)(slash - within) : 0, within);
 	slash = strrchr(path, '/');
 	if (!out[0] && slash) { /* the glob leaves open the file's name alone */
 		const char *start = slash;
 		while (start > path && start[-1] != '/')
 			start--;
-		snprintf(out, MAX_PATH_BYTES, "%.*s", (int)(slash - start), start);
+		snprintf(out, ROTATION_MAX_PATH_BYTES, "%.*s", (int)(slash - start), start);
 	}
 	if (!out[0])
-		snprintf(out, MAX_PATH_BYTES, "events");
+		snprintf(out, ROTATION_MAX_PATH_BYTES, "events");
 }
 
 static enum status add_stream(
@@ -200,36 +199,6 @@ static enum status file_new(
 	return file_of(watch, fd, path, stream, out, err);
 }
 
-/* Opens a file of the same folder, the path's own first, that the question says yes to; -1: none. */
-static int find_beside(const char *path, bool (*question)(const void *context, int fd), const void *context)
-{
-	char folder[MAX_PATH_BYTES], other[2 * MAX_PATH_BYTES];
-	const char *slash = strrchr(path, '/');
-	struct stat info;
-	int found = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (found >= 0 && question(context, found))
-		return found;
-	if (found >= 0)
-		close(found);
-	found = -1;
-	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 2, slash ? path : "./");
-	DIR *entries = opendir(folder);
-	for (struct dirent *entry; entries && found < 0 && (entry = readdir(entries));) {
-		snprintf(other, sizeof other, "%s%s", folder, entry->d_name);
-		if (stat(other, &info) != 0 || !S_ISREG(info.st_mode))
-			continue;
-		found = open(other, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (found >= 0 && !question(context, found)) {
-			close(found);
-			found = -1;
-		}
-	}
-	if (entries)
-		closedir(entries);
-	return found;
-}
-
 static size_t read_all(struct watch *watch, struct file *file)
 {
 	size_t sum = 0;
@@ -251,6 +220,28 @@ static void retire(struct watch *watch, struct file *file)
 	watch->retired = file;
 }
 
+/* Reads what bore the name of the file before it, and was last written since then. */
+static enum status read_unseen(struct watch *watch, const struct file *now, const struct stat *since, struct error *err)
+{
+	AUTO_MEM int *fds = NULL;
+	size_t count = 0;
+	enum status status = rotation_since(now->path, since, now->reader.fd, &fds, &count, err);
+
+	for (size_t i = 0; i < count; i++) {
+		struct file *file;
+		if (status != OK || ledger_knows(watch->options.ledger, now->stream, fds[i])) {
+			close(fds[i]);
+			continue;
+		}
+		status = file_of(watch, fds[i], now->path, now->stream, &file, err);
+		if (status != OK)
+			continue;
+		read_all(watch, file);
+		retire(watch, file);
+	}
+	return status;
+}
+
 /* ---- what a killed process has left ---- */
 
 static bool is_left(const void *context, int fd)
@@ -263,7 +254,7 @@ static enum status open_left(struct watch *watch, const char *path, unsigned str
 {
 	*found = 0;
 	for (size_t i = 0; i < page->file_count; i++) {
-		int fd = find_beside(path, is_left, &page->files[i]);
+		int fd = rotation_find(path, is_left, &page->files[i]);
 		if (fd < 0)
 			continue;
 		TRY(file_of(watch, fd, path, stream, &files[i], err));
@@ -293,7 +284,7 @@ static enum status go_on(struct watch *watch, const char *path, unsigned stream,
 	struct file **current, struct error *err)
 {
 	struct file *files[LEDGER_MAX_FILES] = {NULL};
-	struct stat info = {0};
+	struct stat info = {0}, last = {0};
 	size_t found = 0;
 
 	*current = NULL;
@@ -306,6 +297,8 @@ static enum status go_on(struct watch *watch, const char *path, unsigned stream,
 	for (size_t i = 0; i < page->file_count; i++) {
 		if (!files[i])
 			continue;
+		if (fstat(files[i]->reader.fd, &last) != 0)
+			last = (struct stat){0};
 		if (files[i]->inode == info.st_ino && files[i]->device == info.st_dev) {
 			*current = files[i];
 			continue;
@@ -313,7 +306,10 @@ static enum status go_on(struct watch *watch, const char *path, unsigned stream,
 		read_all(watch, files[i]);
 		retire(watch, files[i]);
 	}
-	return status;
+	if (status != OK || !found || *current)
+		return status;
+	TRY(file_new(watch, path, stream, current, err));
+	return read_unseen(watch, *current, &last, err);
 }
 
 static enum status open_known(
@@ -366,7 +362,7 @@ static enum status find_run_stream(struct watch *watch, const char *name, unsign
 static enum status add_events(struct watch *watch, const char *pattern, const char *path, struct error *err)
 {
 	const struct watch_options *options = &watch->options;
-	char name[MAX_PATH_BYTES];
+	char name[ROTATION_MAX_PATH_BYTES];
 	unsigned stream;
 
 	if (!watch->events)
@@ -459,16 +455,20 @@ static void free_retired(struct watch *watch)
 	}
 }
 
-/* The next file of that name takes the place. */
-static void replace(struct watch *watch, size_t index)
+/* The next file of that name takes the place. was_renamed: others may have borne it in between. */
+static void replace(struct watch *watch, size_t index, bool was_renamed)
 {
 	struct file *old = watch->files[index], *file;
 	struct error err = {0};
+	struct stat since = {0};
 
 	if (file_new(watch, old->path, old->stream, &file, &err) != OK)
 		return; /* gone again: the next round looks again */
 	watch->files[index] = file;
 	retire(watch, old);
+	if (was_renamed && watch->options.ledger && fstat(old->reader.fd, &since) == 0 &&
+		read_unseen(watch, file, &since, &err) != OK)
+		client_say(watch->options.program, "%s", err.text);
 	read_all(watch, file);
 }
 
@@ -489,7 +489,7 @@ static bool is_copy(const void *context, int fd)
 static void take_cut(struct watch *watch, size_t index)
 {
 	struct file *file = watch->files[index];
-	int copy = find_beside(file->path, is_copy, file);
+	int copy = rotation_find(file->path, is_copy, file);
 	bool has_copy = copy >= 0;
 
 	if (!has_copy)
@@ -502,7 +502,7 @@ static void take_cut(struct watch *watch, size_t index)
 		read_all(watch, file);
 	else
 		file->reader.pending.len = 0; /* its place cannot be read again */
-	replace(watch, index);
+	replace(watch, index, false);
 }
 
 static void look_at(struct watch *watch, size_t index)
@@ -522,7 +522,7 @@ static void look_at(struct watch *watch, size_t index)
 	size_t got = read_all(watch, file);
 	file->quiet_rounds = is_same_name || got ? 0 : file->quiet_rounds + 1;
 	if (file->quiet_rounds >= QUIET_ROUNDS)
-		replace(watch, index);
+		replace(watch, index, true);
 }
 
 static void look_for_files(struct watch *watch)

@@ -52,6 +52,7 @@ struct track {
 	bool is_left_out; /* it has overrun too much */
 	uint32_t progress; /* points of the trial that advanced */
 	uint64_t count; /* points: the step of a definition that has none */
+	uint64_t seen_at; /* which segment it matched last; not packed, as extractor.segments */
 	bool is_on_trial; /* `before` is where it stood before the trial */
 	struct position now;
 	struct position before;

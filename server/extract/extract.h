@@ -46,7 +46,9 @@ struct definition_health {
 	uint64_t tried; /* lines (segments) it was run on */
 	uint64_t matched; /* lines where it matched */
 	uint64_t not_numeric; /* matched, but the captured text is no number */
-	uint64_t limited; /* given up at the match limit, or not tried any more */
+	uint64_t
+		limited; /* not looked at as a whole: given up at the match limit, matched but cut short (a line longer than
+			     --max-line-bytes, more matches on one line than are read), or not tried any more */
 };
 
 /* A point found: which series of the stream it belongs to. */
@@ -79,6 +81,7 @@ struct extract_line {
 	struct span text;
 	int64_t ts_ms; /* log time if the protocol stated one, else NO_TIME of model/batch.h */
 	uint64_t number; /* of the line in its stream */
+	bool is_cut; /* text is not all of it */
 };
 
 /*

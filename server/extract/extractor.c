@@ -65,16 +65,20 @@ void extractor_settle_tried(struct extractor *extractor)
 /* The slots of a list stand together; those of the list before stay, so that a number means one series for ever. */
 static bool adopt_list(struct extractor *extractor, size_t count)
 {
+	size_t first = extractor->slots.count;
+
 	extractor_settle_tried(extractor);
-	extractor->first_slot = (uint32_t)extractor->slots.count;
+	if (!slots_add_definitions(&extractor->slots, extractor->choice.preset, count) ||
+		!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
+		return false; /* as it was: numbers without a slot would lie outside of everything */
+	extractor->first_slot = (uint32_t)first;
 	extractor->definition_count = count;
 	extractor->held_count = 0;
 	buf_reset(&extractor->name);
 	buf_reset(&extractor->header);
 	if (extractor->first_slot)
 		extractor->attempts.trial.is_open = false; /* what could decide it is gone */
-	return slots_add_definitions(&extractor->slots, extractor->choice.preset, count) &&
-	       attempts_add_tracks(&extractor->attempts, extractor->slots.count);
+	return true;
 }
 
 static enum status ensure_list(struct run *run, struct error *err)

@@ -88,21 +88,136 @@ static bool full_date(struct span before, int64_t *ms)
 	return false;
 }
 
-/* [01/23 17:57:13], the form of detectron2: the year is that of the arrival, or the one before. */
-static bool short_date(struct span before, int64_t arrival_ms, int64_t *ms)
+/* A date without a year is the last one that is not later than a day after the arrival. */
+static bool resolve_year(int month, int day, int64_t arrival_ms, int64_t *ms)
 {
-	int month, day;
-	int64_t day_number = arrival_ms / DAY_MS;
-	int year = (int)(1970 + day_number * 400 / 146097);
+	int year = (int)(1970 + arrival_ms / DAY_MS * 400 / 146097);
 
-	if (before.len < 6 || before.ptr[before.len - 6] != '[' || before.ptr[before.len - 3] != '/' ||
-		arrival_ms < 0 || arrival_ms > LAST_MS || !two_digits(before.ptr + before.len - 5, &month) ||
-		!two_digits(before.ptr + before.len - 2, &day))
-		return false;
-	for (int back = 0; back <= 2; back++)
+	for (int back = 0; back <= 8; back++) /* eight: a 29 February around 2100 */
 		if (date_ms(year + 1 - back, month, day, ms) && *ms <= arrival_ms + DAY_MS)
 			return true;
 	return false;
+}
+
+/* [01/23 17:57:13], the form of detectron2. */
+static bool bracket_date(struct span before, int *month, int *day)
+{
+	return before.len >= 6 && before.ptr[before.len - 6] == '[' && before.ptr[before.len - 3] == '/' &&
+	       two_digits(before.ptr + before.len - 5, month) && two_digits(before.ptr + before.len - 2, day);
+}
+
+static bool is_letter(char c)
+{
+	return (unsigned char)((c | 0x20) - 'a') < 26;
+}
+
+/* W0703 09:00:00.123456, of glog, absl and torchelastic; [W703 09:00:00.123456789 of PyTorch's C++ has no leading zero. */
+static bool level_date(struct span before, int *month, int *day)
+{
+	size_t digits = 0;
+
+	while (digits < before.len && is_digit(before.ptr[before.len - 1 - digits]))
+		digits++;
+	if ((digits != 3 && digits != 4) || digits == before.len)
+		return false;
+	const char *level = before.ptr + before.len - 1 - digits;
+	if (!strchr("IWEFD", *level) || (level > before.ptr && (is_letter(level[-1]) || is_digit(level[-1]))))
+		return false;
+	*month = digits == 3 ? level[1] - '0' : (level[1] - '0') * 10 + level[2] - '0';
+	return two_digits(before.ptr + before.len - 2, day);
+}
+
+/* May  1 12:00:00 of syslog, Wed May  1 12:00:00 of ctime. */
+static bool named_date(struct span before, int *month, int *day)
+{
+	static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	const char *at;
+
+	if (before.len < 6)
+		return false;
+	at = before.ptr + before.len - 6;
+	if (at[3] != ' ' || !is_digit(at[5]) || (at[4] != ' ' && !is_digit(at[4])) ||
+		(before.len > 6 && is_letter(at[-1])))
+		return false;
+	*day = (at[4] == ' ' ? 0 : at[4] - '0') * 10 + at[5] - '0';
+	for (*month = 1; *month <= 12; ++*month)
+		if (memcmp(names + 3 * (*month - 1), at, 3) == 0)
+			return true;
+	return false;
+}
+
+/* Behind the time, as ctime has it: " 2024", and of date's " UTC 2024". */
+static int year_behind(struct span rest)
+{
+	int century, year;
+
+	if (rest.len > 4 && rest.ptr[0] == ' ' &&
+		(memcmp(rest.ptr + 1, "UTC", 3) == 0 || memcmp(rest.ptr + 1, "GMT", 3) == 0))
+		rest = span_skip(rest, 4);
+	if (rest.len < 5 || rest.ptr[0] != ' ' || !two_digits(rest.ptr + 1, &century) ||
+		!two_digits(rest.ptr + 3, &year) || (rest.len > 5 && is_digit(rest.ptr[5])) || century < 19 ||
+		century > 21)
+		return 0;
+	return century * 100 + year;
+}
+
+static bool short_date(struct span before, struct span rest, int64_t arrival_ms, int64_t *ms)
+{
+	int month = 0, day = 0, year = 0;
+
+	if (named_date(before, &month, &day))
+		year = year_behind(rest);
+	else if (!bracket_date(before, &month, &day) && !level_date(before, &month, &day))
+		return false;
+	if (year)
+		return date_ms(year, month, day, ms);
+	return arrival_ms >= 0 && arrival_ms <= LAST_MS && resolve_year(month, day, arrival_ms, ms);
+}
+
+static bool is_plausible(int64_t ms, int64_t arrival_ms)
+{
+	return ms >= FIRST_MS && ms < LAST_MS && (arrival_ms >= LAST_MS || ms <= arrival_ms + DAY_MS);
+}
+
+/*
+ * 1714564800.123 or 1714564800123 at the line's start, perhaps in a bracket: seconds with a fraction or milliseconds, since a
+ * bare number of ten digits is a counter as often as a time; of the twenty years before the arrival.
+ */
+static bool epoch_at(struct span text, int64_t arrival_ms, int64_t *ts_ms)
+{
+	struct span rest = text;
+	int64_t value = 0, ms;
+
+	for (; rest.len && is_digit(rest.ptr[0]) && value < INT64_C(100000000000000); rest = span_skip(rest, 1))
+		value = value * 10 + rest.ptr[0] - '0';
+	size_t digits = text.len - rest.len;
+	if (digits == 13) {
+		ms = value;
+	} else if (digits == 10 && rest.len > 1 && rest.ptr[0] == '.' && is_digit(rest.ptr[1])) {
+		ms = value * SECOND_MS;
+		ms += take_fraction(&rest);
+	} else {
+		return false;
+	}
+	if (rest.len && (is_digit(rest.ptr[0]) || is_letter(rest.ptr[0]) || rest.ptr[0] == '.'))
+		return false;
+	if (!is_plausible(ms, arrival_ms) || ms + 7305 * DAY_MS < arrival_ms)
+		return false;
+	*ts_ms = ms;
+	return true;
+}
+
+/* "time_ms": 1593152764468 of MLPerf's lines; colon is the one behind the key. */
+static bool keyed_epoch(struct span text, size_t colon, int64_t arrival_ms, int64_t *ts_ms)
+{
+	static const char key[] = "\"time_ms\"";
+
+	if (colon < sizeof key - 1 || memcmp(text.ptr + colon - (sizeof key - 1), key, sizeof key - 1) != 0)
+		return false;
+	struct span rest = span_skip(text, colon + 1);
+	while (rest.len && rest.ptr[0] == ' ')
+		rest = span_skip(rest, 1);
+	return epoch_at(rest, arrival_ms, ts_ms);
 }
 
 /* text holds hh:mm:ss at `at`. */
@@ -115,11 +230,11 @@ static bool parse_at(struct span text, size_t at, int64_t arrival_ms, int64_t *t
 	if (!two_digits(text.ptr + at, &hour) || !two_digits(text.ptr + at + 3, &minute) ||
 		!two_digits(text.ptr + at + 6, &second) || hour > 23 || minute > 59 || second > 60)
 		return false;
-	if (!full_date(before, &day) && !short_date(before, arrival_ms, &day))
+	if (!full_date(before, &day) && !short_date(before, rest, arrival_ms, &day))
 		return false;
 	int64_t ms = day + ((hour * 60 + minute) * 60 + second) * SECOND_MS + take_fraction(&rest);
 	ms -= offset_ms(rest);
-	if (ms < FIRST_MS || ms >= LAST_MS || (arrival_ms < LAST_MS && ms > arrival_ms + DAY_MS))
+	if (!is_plausible(ms, arrival_ms))
 		return false;
 	*ts_ms = ms;
 	return true;
@@ -129,8 +244,11 @@ bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms)
 {
 	size_t limit = text.len < SEARCHED_BYTES ? text.len : SEARCHED_BYTES;
 
-	/* The shortest form, "[01/23 17:57:13]", has its first colon at 9. */
-	for (size_t from = 9; from + 5 < limit;) {
+	if (text.len >= 13 && (text.ptr[0] == '1' || (text.ptr[0] == '[' && text.ptr[1] == '1')) &&
+		epoch_at(span_skip(text, text.ptr[0] == '['), arrival_ms, ts_ms))
+		return true;
+	/* The shortest form, "W703 17:57:13", has its first colon at 7. */
+	for (size_t from = 7; from + 5 < limit;) {
 		const char *colon = memchr(text.ptr + from, ':', limit - from - 5);
 		if (!colon)
 			return false;
@@ -138,6 +256,8 @@ bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms)
 		if (colon[3] == ':' && at + 6 <= text.len && is_digit(colon[-1]) && is_digit(colon[-2]) &&
 			(colon[-3] == ' ' || colon[-3] == 'T' || colon[-3] == '\t') &&
 			parse_at(text, at - 2, arrival_ms, ts_ms))
+			return true;
+		if (colon[-1] == '"' && keyed_epoch(text, at, arrival_ms, ts_ms))
 			return true;
 		from = at + 1;
 	}

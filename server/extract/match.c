@@ -127,9 +127,10 @@ static void note_total(struct run *run, const struct definition *definition, con
 		run->extractor->said_total = total;
 }
 
+/* By an earlier chain: of one expression no two matches overlap. */
 static bool is_taken(const struct extractor *extractor, struct span text)
 {
-	for (size_t i = 0; i < extractor->found_count; i++)
+	for (size_t i = 0; i < extractor->taken; i++)
 		if (extractor->found[i].text.ptr == text.ptr)
 			return true;
 	return false;
@@ -144,9 +145,19 @@ static bool parse_value(const struct definition *definition, const struct span *
 	return true;
 }
 
+/* Once a segment: its first match need not be one with a value. */
+static void count_match(const struct run *run, struct track *track)
+{
+	if (track->seen_at == run->extractor->segments)
+		return;
+	track->seen_at = run->extractor->segments;
+	track->health.matched++;
+	track->health.limited += run->line->is_cut;
+}
+
 /* One match, for one definition of the chain. */
 static bool take_match(struct run *run, uint32_t index, const struct subject *subject, const struct span *groups,
-	struct line_step *line, bool is_first)
+	struct line_step *line)
 {
 	const struct definition *definition = &run->list->items[index];
 	struct extractor *extractor = run->extractor;
@@ -158,7 +169,7 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 		return true; /* an optional group: the line has no such value */
 	if (definition->is_guess && is_taken(extractor, found.text))
 		return true;
-	track->health.matched += is_first;
+	count_match(run, track);
 	run->has_match = true;
 	if (!parse_value(definition, groups, &found)) {
 		track->health.not_numeric++;
@@ -176,10 +187,10 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 }
 
 static bool take_chain(struct run *run, uint32_t leader, const struct subject *subject, const struct span *groups,
-	struct line_step *line, bool is_first)
+	struct line_step *line)
 {
 	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
-		if (!take_match(run, i, subject, groups, line, is_first))
+		if (!take_match(run, i, subject, groups, line))
 			return false;
 	return true;
 }
@@ -210,8 +221,13 @@ static bool take_matches(struct run *run, uint32_t leader, const struct subject 
 	struct line_step line = {0};
 	enum regex_result result = REGEX_MATCH;
 
-	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
-		if (!take_chain(run, leader, subject, groups, &line, i == 0))
+	run->extractor->taken = run->extractor->found_count;
+	for (int i = 0; result == REGEX_MATCH; i++) {
+		if (i == MATCHES_MAX) {
+			track_of(run, leader)->health.limited++;
+			break;
+		}
+		if (!take_chain(run, leader, subject, groups, &line))
 			return false;
 		if (!definition->repeats)
 			break;
@@ -288,6 +304,7 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 
 	subject.rank = rank_of_prefix(run->extractor, &prefix);
 	run->extractor->found_count = 0;
+	run->extractor->segments++;
 	run->name = buf_span(&run->extractor->name);
 	return try_all(run, subject, segment) ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }

@@ -10,10 +10,9 @@ void slots_done(struct slots *slots)
 	*slots = (struct slots){0};
 }
 
-static struct slot *add(struct slots *slots)
+static struct slot *add(struct slots *slots, size_t most)
 {
-	if (slots->count >= SLOTS_MAX ||
-		!mem_grow((void **)&slots->items, slots->count, &slots->cap, sizeof *slots->items))
+	if (slots->count >= most || !mem_grow((void **)&slots->items, slots->count, &slots->cap, sizeof *slots->items))
 		return NULL;
 	struct slot *slot = &slots->items[slots->count++];
 	*slot = (struct slot){.next = SLOT_NONE, .rank = RANK_NONE, .lead = RANK_NONE};
@@ -23,7 +22,7 @@ static struct slot *add(struct slots *slots)
 bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct slot *slot = add(slots);
+		struct slot *slot = add(slots, SLOTS_MAX);
 		if (!slot)
 			return false;
 		slot->preset = preset;
@@ -47,7 +46,7 @@ static uint32_t in_chain(struct slots *slots, uint32_t first, struct span name, 
 		if (slots->items[at].hash == hash && slots->items[at].rank == rank && is_named(&slots->items[at], name))
 			return at;
 	char *copy = name.len ? mem_copy_bytes(name.ptr, name.len) : NULL;
-	struct slot *slot = name.len && !copy ? NULL : add(slots);
+	struct slot *slot = name.len && !copy ? NULL : add(slots, SLOTS_NAMED_MAX);
 	if (!slot) {
 		mem_free(copy);
 		return SLOT_NONE;
@@ -155,7 +154,7 @@ static void unpack_said(struct unpacker *in, struct slot *slot)
 /* Chains go forward only, so that a damaged state cannot make a circle. */
 static bool unpack_slot(struct unpacker *in, struct slots *slots, size_t count)
 {
-	struct slot *slot = add(slots);
+	struct slot *slot = add(slots, SLOTS_MAX);
 
 	if (!slot)
 		return false;

@@ -15,7 +15,8 @@
 #include "extract/prefix.h"
 #include "model/point.h"
 
-enum { SLOTS_MAX = 4096, SAID_MAX = 4 };
+/* What names and ranks may take; definitions find room all the same, or a log of many names would shut out its preset. */
+enum { SLOTS_NAMED_MAX = 4096, SLOTS_MAX = SLOTS_NAMED_MAX + 1000, SAID_MAX = 4 };
 enum { SLOT_NONE = UINT32_MAX, SLOT_FOLDED = UINT32_MAX - 1 };
 
 /* What was said at a step, and by whom. */
@@ -59,7 +60,7 @@ void slots_done(struct slots *slots);
 bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count);
 /*
  * The slot of a value that `rank` said at `step`; makes it when it is new. SLOT_FOLDED: another rank said the same.
- * SLOT_NONE: the stream has SLOTS_MAX, or no memory.
+ * SLOT_NONE: the stream has SLOTS_NAMED_MAX, or no memory.
  */
 uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said);
 

@@ -40,6 +40,7 @@ struct extractor {
 	struct choice choice;
 	uint32_t first_slot; /* of the present definitions */
 	size_t definition_count;
+	uint64_t segments; /* looked at; not packed: only tells one from the next */
 	uint64_t pending_tried; /* segments not yet in the `tried` of those definitions that are not given up */
 	int64_t last_step; /* meaningful when attempts.has_step */
 	int64_t last_raw_step;
@@ -56,6 +57,7 @@ struct extractor {
 	struct held *held;
 	size_t held_count;
 	size_t held_cap;
+	size_t taken; /* scratch: of found, what earlier chains gave */
 	struct buf plain; /* scratch: a line without its escapes */
 	struct found *found; /* scratch: of one segment */
 	size_t found_count;

@@ -179,7 +179,8 @@ static bool find_value(const struct definition *definition, const struct span *g
 	return true;
 }
 
-static void take_hit(struct trying *on, size_t index, struct span segment, const struct span *groups, bool is_first)
+/* False: the match has no value. */
+static bool take_hit(struct trying *on, size_t index, struct span segment, const struct span *groups, bool is_first)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct tried *tried = &on->trial->items[index];
@@ -187,7 +188,7 @@ static void take_hit(struct trying *on, size_t index, struct span segment, const
 	const char *text = on->trial->text.ptr;
 
 	if (!value.ptr)
-		return; /* an optional group: the line has no such value */
+		return false; /* an optional group: the line has no such value */
 	struct trial_hit hit = {.definition = (uint32_t)index,
 		.start = (size_t)(value.ptr - text),
 		.end = (size_t)(value.ptr - text) + value.len,
@@ -204,6 +205,7 @@ static void take_hit(struct trying *on, size_t index, struct span segment, const
 	tried->figures.with_step += hit.has_step;
 	if (*on->count < on->cap)
 		on->hits[(*on->count)++] = hit;
+	return true;
 }
 
 static void try_one(struct trying *on, size_t index, struct span segment, struct span peeled)
@@ -211,6 +213,7 @@ static void try_one(struct trying *on, size_t index, struct span segment, struct
 	const struct definition *definition = definition_at(on->trial, index);
 	struct trial_figures *figures = &on->trial->items[index].figures;
 	struct span groups[REGEX_MAX_GROUPS];
+	bool is_first = true;
 
 	if (!definition)
 		return;
@@ -222,7 +225,7 @@ static void try_one(struct trying *on, size_t index, struct span segment, struct
 	}
 	figures->limited += result == REGEX_LIMIT;
 	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
-		take_hit(on, index, peeled, groups, i == 0);
+		is_first = !take_hit(on, index, peeled, groups, is_first) && is_first;
 		size_t end = (size_t)(groups[0].ptr - peeled.ptr) + groups[0].len + (groups[0].len == 0);
 		if (!definition->repeats || end >= peeled.len)
 			break;

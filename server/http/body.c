@@ -47,13 +47,12 @@ enum status body_begin(struct exchange *exchange, struct error *err)
 {
 	struct span name = http_request_header(&exchange->request, "Content-Encoding");
 	enum encoding encoding = ENCODING_IDENTITY;
-	bool is_snappy = exchange->route->takes_snappy && span_equal_fold(span_trim(name), SPAN("snappy"));
+	bool is_snappy = is_upload(exchange) && span_equal_fold(span_trim(name), SPAN("snappy"));
 
 	if (!is_snappy && !encoding_parse(name, &encoding))
 		return error_set(err, ERR_UNSUPPORTED,
 			"unknown Content-Encoding '%.*s'; known are gzip, deflate, zstd%s",
-			(int)(name.len > 60 ? 60 : name.len), name.ptr,
-			exchange->route->takes_snappy ? ", snappy" : "");
+			(int)(name.len > 60 ? 60 : name.len), name.ptr, is_upload(exchange) ? ", snappy" : "");
 	if (exchange->has_unknown_length)
 		TRY(check_size(exchange, 1, err));
 	else if (encoding == ENCODING_IDENTITY)

@@ -88,6 +88,7 @@ typedef enum status http_handler(void *context, void *worker, const struct http_
  * which may be called from any thread, also before feed returned. feed has taken all its bytes nevertheless; finish is
  * called again after the resume. An error from any of them becomes the reply; what is left of the body is drained
  * (up to 8 MiB or 2 s) so that the client reads it; after that the connection closes.
+ * A body with Content-Encoding snappy is handed over as it is: a block can only be unpacked whole.
  * abort: the client went away or an error was returned; finish will not come. Exactly one of finish (without wait) and
  * abort ends the upload, and frees `upload`.
  */
@@ -127,7 +128,6 @@ struct http_route {
 	const struct http_stream_ops *stream;
 	const char *query; /* names of the query parameters it knows, separated by spaces; "*" : any */
 	size_t max_body_bytes; /* of a buffered body; 0: no body */
-	bool takes_snappy; /* a body with that Content-Encoding is handed over as it is: a block can only be unpacked whole */
 	const char *summary; /* for the OpenAPI document */
 };
 

@@ -9,7 +9,7 @@
 #include "model/batch.h"
 
 struct ingest_options {
-	size_t max_line_bytes; /* longer lines are cut there, marked and counted: 64 KiB */
+	size_t max_line_bytes; /* longer lines are cut there, marked and counted: 4 MiB */
 	struct span job; /* from the query; "" when the body must say it */
 	struct span stream; /* from the query or the default "algo-1" */
 	size_t max_name_bytes; /* of jobs and streams: 255 */
@@ -33,7 +33,7 @@ struct ingest_protocol {
 	enum status (*finish)(struct ingest_parser *parser, struct batch *batch, struct error *err);
 	/* The first few rejections in words, for the reply; "" : none. Lives as long as the parser. */
 	struct span (*warning)(const struct ingest_parser *parser);
-	/* Memory that it keeps between feeds, of a protocol that takes its body as a whole; NULL: little. */
+	/* Memory that it keeps between feeds: of an open line, or of a body that is taken as a whole; NULL: little. */
 	size_t (*held_bytes)(const struct ingest_parser *parser);
 	void (*free)(struct ingest_parser *parser);
 };

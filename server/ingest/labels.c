@@ -23,7 +23,8 @@ struct ingest_labels {
 	struct list indices; /* by enum label_index */
 };
 
-static const char *const option_names[] = {"--job-labels", "--stream-labels", "--host-labels"};
+static const char *const option_names[LABEL_ROLES] = {
+	"--job-labels", "--stream-labels", "--host-labels", "--team-labels"};
 static const char index_names[] = "batch.kubernetes.io/job-completion-index,training.kubeflow.org/replica-index,"
 				  "training.kubeflow.org/replica-type,jobset.sigs.k8s.io/replicatedjob-name,"
 				  "jobset.sigs.k8s.io/job-index";
@@ -58,16 +59,15 @@ static enum status read_list(struct list *list, const char *option, const char *
 	return OK;
 }
 
-enum status ingest_labels_new(
-	struct ingest_labels **out, const char *job, const char *stream, const char *host, struct error *err)
+enum status ingest_labels_new(struct ingest_labels **out, const char *const lists[LABEL_ROLES], struct error *err)
 {
-	const char *texts[] = {job, stream, host};
 	AUTO(ingest_labels) labels = mem_zeroed(sizeof *labels);
 
 	if (!labels)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (int i = 0; i < LABEL_ROLES; i++)
-		TRY(read_list(&labels->roles[i], option_names[i], texts[i], err));
+		if (i != LABEL_TEAM || lists[i][0])
+			TRY(read_list(&labels->roles[i], option_names[i], lists[i], err));
 	TRY(read_list(&labels->indices, "", index_names, err));
 	*out = labels;
 	labels = NULL;

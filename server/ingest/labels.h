@@ -1,6 +1,7 @@
 /*
- * Job: what the labels of a shipper say about a line: its job, its stream, its host. Which label says it is three lists of names,
- *      the first that is there wins (options --job-labels, --stream-labels, --host-labels; their defaults are in app/options.c).
+ * Job: what the labels of a shipper say about a line: its job, its stream, its host, its team. Which label says it is four lists of
+ *      names, the first that is there wins (options --job-labels, --stream-labels, --host-labels, --team-labels; their defaults are
+ *      in app/options.c).
  *      Names are compared without case, and "." "/" "-" are "_": shippers rewrite them. A name of the list that holds one of
  *      those may have anything before it (kubernetes_labels_jobset_sigs_k8s_io_jobset_name).
  *      "index" in the list of streams stands for Kubernetes' numbers of a job's pods: algo-(1 + completion or replica index),
@@ -13,12 +14,13 @@
 
 struct ingest_labels;
 
-/* Each list: names separated by commas. ERR_INVALID: a list is empty or has too many. */
-enum status ingest_labels_new(struct ingest_labels **out, const char *job, const char *stream, const char *host,
-	struct error *err) MUST_CHECK;
+enum label_role { LABEL_JOB, LABEL_STREAM, LABEL_HOST, LABEL_TEAM, LABEL_ROLES };
+
+/* Each list: names separated by commas; that of teams may be empty. ERR_INVALID: another is, or has too many. */
+enum status ingest_labels_new(
+	struct ingest_labels **out, const char *const lists[LABEL_ROLES], struct error *err) MUST_CHECK;
 void ingest_labels_free(struct ingest_labels *labels);
 
-enum label_role { LABEL_JOB, LABEL_STREAM, LABEL_HOST, LABEL_ROLES };
 enum label_index {
 	LABEL_COMPLETION_INDEX,
 	LABEL_REPLICA_INDEX,

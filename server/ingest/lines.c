@@ -1,5 +1,7 @@
 #include "ingest/lines.h"
 
+enum { KEPT_BYTES = 128 << 10 };
+
 bool ingest_add_lines(
 	struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, size_t max_line_bytes)
 {
@@ -18,4 +20,16 @@ bool ingest_add_lines(
 			return false;
 	}
 	return true;
+}
+
+void ingest_let_go(struct buf *carry)
+{
+	size_t max_bytes = carry->max_bytes;
+
+	if (carry->cap <= KEPT_BYTES) {
+		buf_reset(carry);
+		return;
+	}
+	buf_done(carry);
+	*carry = BUF_INIT(max_bytes);
 }

@@ -10,3 +10,6 @@
  */
 bool ingest_add_lines(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms,
 	size_t max_line_bytes) __attribute__((warn_unused_result));
+
+/* Empties what a parser keeps between lines; the memory goes, too, when one long line made it large. */
+void ingest_let_go(struct buf *carry);

@@ -248,6 +248,9 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 		TRY(find_part(parser, batch, &entry, &part, err));
 	if (part && !ingest_add_lines(batch, part, entry.text, entry.ts_ms, parser->options.max_line_bytes))
 		return error_set(err, ERR_MEMORY, "out of memory");
+	ingest_let_go(&parser->decoded);
+	ingest_let_go(&parser->job_name);
+	ingest_let_go(&parser->stream_name);
 	return OK;
 }
 
@@ -263,7 +266,7 @@ static void carry_on(struct ingest_parser *parser, struct span bytes)
 static enum status take_carried(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
 	TRY(take_line(parser, batch, buf_span(&parser->carry), err));
-	buf_reset(&parser->carry);
+	ingest_let_go(&parser->carry);
 	parser->lost_bytes = 0;
 	return OK;
 }
@@ -298,6 +301,11 @@ static enum status ndjson_finish(struct ingest_parser *parser, struct batch *bat
 	return OK;
 }
 
+static size_t ndjson_held_bytes(const struct ingest_parser *parser)
+{
+	return parser->carry.cap + parser->decoded.cap + parser->job_name.cap + parser->stream_name.cap;
+}
+
 static struct span ndjson_warning(const struct ingest_parser *parser)
 {
 	return buf_span(&parser->warnings);
@@ -309,5 +317,6 @@ const struct ingest_protocol ingest_ndjson = {
 	.feed = ndjson_feed,
 	.finish = ndjson_finish,
 	.warning = ndjson_warning,
+	.held_bytes = ndjson_held_bytes,
 	.free = ndjson_free,
 };

@@ -4,6 +4,7 @@
 #include "ingest/ingest.h"
 
 #include "base/buf.h"
+#include "ingest/lines.h"
 
 struct ingest_parser {
 	struct arena *arena; /* of the names */
@@ -40,6 +41,11 @@ static enum status plain_open(struct ingest_parser **out, const struct ingest_op
 	return OK;
 }
 
+static size_t plain_held_bytes(const struct ingest_parser *parser)
+{
+	return parser->carry.cap;
+}
+
 /* Part of a line without its end: kept as far as a line may go. */
 static void carry_on(struct ingest_parser *parser, struct span bytes)
 {
@@ -70,7 +76,7 @@ static bool add_carried(
 
 	if (!batch_add(batch, part, buf_span(&parser->carry), NO_TIME, flags, sent_bytes))
 		return false;
-	buf_reset(&parser->carry);
+	ingest_let_go(&parser->carry);
 	parser->lost_bytes = 0;
 	return true;
 }
@@ -123,5 +129,6 @@ const struct ingest_protocol ingest_plain = {
 	.feed = plain_feed,
 	.finish = plain_finish,
 	.warning = plain_warning,
+	.held_bytes = plain_held_bytes,
 	.free = plain_free,
 };

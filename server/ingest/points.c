@@ -291,7 +291,7 @@ static void place_error(const struct ingest_parser *parser, struct span text, si
 			parser->entry_number, inner.field[0] ? "." : "", inner.field);
 	snprintf(err->field, sizeof err->field, "%.*s", (int)sizeof err->field - 1, path);
 	snprintf(err->text, sizeof err->text, "line %" PRId64 ", column %" PRId64 "%s%s: %.*s", err->line, err->column,
-		path[0] ? ", " : "", path, (int)(sizeof err->text - 160), inner.text);
+		path[0] ? ", " : "", path, (int)(sizeof err->text - 96 - sizeof err->field), inner.text);
 }
 
 static enum status take_entry(struct ingest_parser *parser, struct batch *batch, struct span text, struct error *err)

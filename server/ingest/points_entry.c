@@ -236,7 +236,7 @@ static enum status scan_items(struct scanner *s, struct points_column *column, e
 
 static enum status scan_column(struct scanner *s, struct points_column *column, enum column_kind kind, bool is_columns)
 {
-	char field[64];
+	char field[sizeof s->err->field];
 
 	if (column->is_given)
 		return error_set_field(s->err, ERR_INVALID, column_names[kind], "comes twice");

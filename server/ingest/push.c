@@ -105,15 +105,25 @@ struct batch_part *push_part(const struct ingest_parser *parser, const struct ba
 	return parser->has_part ? &batch->parts[parser->part] : NULL;
 }
 
+enum { TEAM_MAX_BYTES = 63 };
+
 static enum status make_part(
 	struct ingest_parser *parser, struct batch *batch, struct span job, struct span stream, struct error *err)
 {
+	struct span team = label_set_value(&parser->labels, LABEL_TEAM);
 	struct batch_part *part;
+	struct error reason;
+
+	if (team.len && ingest_check_name("team", team, TEAM_MAX_BYTES, &reason) != OK) {
+		push_warn(parser, "%s: the job gets no team", reason.text);
+		team = SPAN("");
+	}
 
 	if (batch->part_count >= parser->options.max_parts)
 		return error_set(err, ERR_TOO_LARGE, "more than %zu streams in one body", parser->options.max_parts);
 	part = batch_part(batch, job, stream);
-	if (!part || !(part->host = arena_copy(batch->arena, label_set_value(&parser->labels, LABEL_HOST))).ptr)
+	if (!part || !(part->host = arena_copy(batch->arena, label_set_value(&parser->labels, LABEL_HOST))).ptr ||
+		!(part->team = arena_copy(batch->arena, team)).ptr)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return OK;
 }

@@ -33,6 +33,7 @@ struct batch_part {
 	struct span job;
 	struct span stream;
 	struct span host; /* that sent it, where the body says so; else empty, and the batch's counts */
+	struct span team; /* of the job, if it is made for this part and the batch has no team: where the body says so */
 	struct line *lines;
 	size_t count;
 	size_t cap;
@@ -45,6 +46,8 @@ struct batch_part {
 	bool is_push; /* of a protocol whose senders send the same body again: known by this hash of what it holds for the stream */
 	struct hash128 push_hash;
 	struct buf points; /* the series as the journal holds them, once the pipeline has packed them */
+	int64_t past_ms; /* of lines of the past: the last log time that one of them has or shows; 0: none */
+	size_t past_untimed; /* so many in front had none and got batch.written_ms */
 };
 
 struct batch {
@@ -60,6 +63,7 @@ struct batch {
 	/* Of the whole body: where it starts in the stream as sent, or -1. Only with exactly one part. */
 	int64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time, 0: when they arrive */
+	struct span source; /* whose bytes `offset` counts; "": the stream's */
 	struct span host; /* of the sender; "" when not stated */
 	struct span team; /* the token's; "" without */
 	size_t rejected; /* entries that could not be stored, counted by the parser */

@@ -7,7 +7,13 @@
 
 #include "base/arena.h"
 
-enum query_kind { QUERY_AND, QUERY_OR, QUERY_NOT, QUERY_TERM };
+enum query_kind {
+	QUERY_AND,
+	QUERY_OR,
+	QUERY_NOT,
+	QUERY_TERM,
+	QUERY_ONE, /* one element of the list `term.key` satisfies `left`, an AND of terms on what is in it */
+};
 
 enum query_family {
 	QUERY_TEXT, /* a bare word: name, tags, notes */
@@ -49,6 +55,7 @@ enum query_aggregate {
 struct query_value {
 	struct span text; /* as written, unquoted */
 	bool is_number; /* an unquoted numeric literal: compares numbers only */
+	bool is_literal; /* of CONTAINS: '*' is a star */
 	double number; /* units resolved: durations in seconds, sizes in bytes, times in Unix ms */
 };
 
@@ -65,7 +72,7 @@ struct query_term {
 
 struct query_node {
 	enum query_kind kind;
-	struct query_node *left; /* AND, OR: both; NOT: left */
+	struct query_node *left; /* AND, OR: both; NOT, ONE: left */
 	struct query_node *right;
 	struct query_term term;
 };

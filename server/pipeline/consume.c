@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "model/stream_name.h"
+#include "pipeline/log_status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,10 +283,13 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		uint32_t attempt = extractor_attempt(stream->extractor);
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
-		struct extract_line input = {line.text, is_timed ? ts_ms : NO_TIME, number};
+		struct extract_line input = {
+			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
 		if (stream->settings && !is_system)
 			TRY(consume_settings(stream, line.text, number, err));
+		if (!is_system)
+			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, err));
 		found->count = 0;
 		if (!is_system)
 			TRY(extract_line(

@@ -66,6 +66,7 @@ struct stream_state {
 	uint64_t planned_line, planned_byte, planned_point;
 	struct stream_state *next_touched;
 	bool is_touched;
+	atomic_int_fast64_t past_ms; /* the last log time known of lines of the past, on disk; 0: none */
 
 	pthread_mutex_t mutex;
 	/* lock */
@@ -95,7 +96,8 @@ struct stream_state {
 	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */
 	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
 	size_t number_count, number_cap;
-	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them */
+	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them; also of statuses */
+	unsigned statuses; /* that its lines said of the job, since the start */
 	struct buf live_lines; /* JSON of new lines for subscribers, without brackets */
 	uint64_t live_from; /* number of the first one in it */
 	uint64_t live_count;

@@ -13,6 +13,7 @@
 #include "store/block.h"
 #include "store/chunk.h"
 #include "store/journal_record.h"
+#include "store/sessions.h"
 
 enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4 };
 /*
@@ -77,6 +78,7 @@ struct pipeline {
 	struct directory *directory;
 	struct definition_set *presets;
 	struct devices *devices;
+	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */
@@ -112,13 +114,21 @@ struct ingest {
 	void (*done)(void *context, const struct ingest_result *result);
 	void *context;
 	struct ingest_result result;
+	struct source_row source; /* writer; job_id 0: the stream's own count */
 };
 
 /* ---- resolve.c: writer and start-up: states by name, made or loaded on demand ---- */
-enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team,
+struct claim {
+	struct span team; /* of the token, "" for any: what it does not own it does not write */
+	struct span said; /* of a job that is made without: what its sender's labels say */
+};
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, const struct claim *claim,
 	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err) MUST_CHECK;
 enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, bool *is_new, struct error *err) MUST_CHECK;
+/* A stream that the job does not have yet; ERR_TOO_LARGE beyond --max-streams. */
+enum status put_new_stream(struct pipeline *pipeline, struct store_tx *tx, struct span job, struct stream_row *row,
+	struct error *err) MUST_CHECK;
 /* ERR_FORBIDDEN, with the owner's name: a token of a team writes that team's jobs alone. */
 enum status check_team(struct span owner, struct span job, struct span team, struct error *err) MUST_CHECK;
 /* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
@@ -141,9 +151,12 @@ enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *
 enum status definitions_put_default(
 	struct store_tx *tx, int64_t job_id, uint32_t generation, struct error *err) MUST_CHECK;
 
+/* ---- job.c: secrets in a section of a document that is the caller's to change ---- */
+enum status job_mask_secrets(const struct json *document, const char *section, struct error *err) MUST_CHECK;
+
 /* ---- past.c: any thread that brings a batch ---- */
 /* Where batch.written_ms says that it is of the past: a line without a time has that of the line before it. */
-void past_fill_times(struct batch *batch);
+void past_fill_times(struct pipeline *pipeline, struct batch *batch);
 
 /* ---- pack.c: any thread that brings a batch ---- */
 enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err) MUST_CHECK;
@@ -215,6 +228,15 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 
 void *maintenance_run(void *pipeline);
 void *publisher_run(void *pipeline);
+
+/* ---- job_times.c: TrainingTimeInSeconds and BillableTimeInSeconds, into an object that is open ---- */
+enum status job_write_seconds(struct store_reader *reader, const struct job_row *row, const struct json *document,
+	struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- job_change.c: documents; what a caller changed of a job before its document came stays where that says nothing ---- */
+enum status job_change_document(
+	struct span old, const struct json *changes, struct buf *out, struct error *err) MUST_CHECK;
+enum status job_keep_changes(struct span old, struct span new, struct buf *out, struct error *err) MUST_CHECK;
 
 /* ---- recover.c ---- */
 enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;

@@ -1,8 +1,11 @@
 /* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "model/training_job.h"
+#include "pipeline/history.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -22,7 +25,7 @@ static enum status mask(const struct json *entry, struct error *err)
 	return json_replace_string(entry, masked) ? OK : out_of_memory(err);
 }
 
-static enum status mask_section(const struct json *document, const char *name, struct error *err)
+enum status job_mask_secrets(const struct json *document, const char *name, struct error *err)
 {
 	const struct json *section = json_get(document, name);
 
@@ -94,12 +97,13 @@ static enum status refuse_existing(const struct creation *creation, const struct
 }
 
 /* A job that was made by its first line gets its document; its status and times stay. */
-static enum status adopt_old(
-	const struct creation *creation, const struct job_row *old, struct job_row *row, struct error *err)
+static enum status adopt_old(const struct creation *creation, const struct job_row *old, struct job_row *row,
+	struct buf *document, struct error *err)
 {
 	TRY(refuse_existing(creation, old, err));
+	TRY(job_keep_changes(old->document, creation->row.document, document, err));
 	*row = *old;
-	row->document = creation->row.document;
+	row->document = buf_span(document);
 	row->is_implicit = false;
 	row->modified_ms = creation->now_ms;
 	return OK;
@@ -136,6 +140,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 {
 	struct creation *creation = context;
 	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) document = BUF_INIT(4 << 20);
 	struct job_row old, row = creation->row; /* a copy: after a commit that failed this runs again */
 	bool is_new;
 
@@ -145,13 +150,15 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	is_new = status == ERR_NOT_FOUND;
 	if (!is_new) {
 		TRY(status);
-		TRY(adopt_old(creation, &old, &row, err));
+		TRY(adopt_old(creation, &old, &row, &document, err));
 		TRY(next_generation(creation, tx, arena, &row, err));
 	}
-	TRY(store_put_job(tx, &row, err));
+	TRY(pools_put_job(tx, &row, err));
 	if (is_new)
 		TRY(store_add_transition(tx, row.job_id,
-			&(struct transition_row){SPAN("Starting"), SPAN("created"), creation->now_ms, 0}, err));
+			&(struct transition_row){
+				SPAN("Starting"), SPAN("created"), creation->now_ms, 0, SOURCE_ASSUMED},
+			err));
 	if (creation->definitions.len)
 		TRY(store_put_definitions(tx, row.job_id, row.generation, creation->definitions, err));
 	else if (is_new)
@@ -175,6 +182,36 @@ static void apply_creation(void *context)
 	}
 }
 
+static enum status check_document(const struct pipeline *pipeline, const struct json *document, struct span *name,
+	struct buf *definitions, struct error *err)
+{
+	if (json_kind(document) != JSON_OBJECT)
+		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
+	TRY(json_want_string(document, "TrainingJobName", name, err));
+	TRY(check_name(*name, err));
+	TRY(training_job_check(document, err));
+	return check_definitions(
+		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), definitions, err);
+}
+
+enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *reader, const struct json *document,
+	struct span team, struct error *err)
+{
+	AUTO_DONE(buf) definitions = BUF_INIT(1 << 20);
+	AUTO(arena) arena = arena_new();
+	struct creation creation = {.pipeline = pipeline, .row = {.team = team, .name = SPAN("")}};
+	struct job_row old;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(check_document(pipeline, document, &creation.row.name, &definitions, err));
+	enum status status = store_read_job(reader, arena, creation.row.name, &old, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	return refuse_existing(&creation, &old, err);
+}
+
 enum status pipeline_create_job(
 	struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms, struct error *err)
 {
@@ -184,17 +221,12 @@ enum status pipeline_create_job(
 	AUTO(json) copy = NULL;
 	struct span name = SPAN("");
 
-	if (json_kind(document) != JSON_OBJECT)
-		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
-	TRY(json_want_string(document, "TrainingJobName", &name, err));
-	TRY(check_name(name, err));
-	TRY(check_definitions(
-		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), &definitions, err));
+	TRY(check_document(pipeline, document, &name, &definitions, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
-	TRY(mask_section(copy, "Environment", err));
-	TRY(mask_section(copy, "HyperParameters", err));
+	TRY(job_mask_secrets(copy, "Environment", err));
+	TRY(job_mask_secrets(copy, "HyperParameters", err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
 	struct creation creation = {.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms};
@@ -211,41 +243,6 @@ enum status pipeline_create_job(
 }
 
 /* ---- transitions ---- */
-
-struct phase {
-	const char *secondary;
-	const char *status; /* SageMaker's TrainingJobStatus that goes with it */
-	bool is_final;
-};
-
-/* https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SecondaryStatusTransition.html */
-static const struct phase phases[] = {
-	{"Starting", "InProgress", false},
-	{"Pending", "InProgress", false},
-	{"LaunchingMLInstances", "InProgress", false},
-	{"PreparingTrainingStack", "InProgress", false},
-	{"Downloading", "InProgress", false},
-	{"DownloadingTrainingImage", "InProgress", false},
-	{"Training", "InProgress", false},
-	{"Restarting", "InProgress", false},
-	{"Updating", "InProgress", false},
-	{"Uploading", "InProgress", false},
-	{"Interrupted", "InProgress", false},
-	{"Stopping", "Stopping", false},
-	{"Stopped", "Stopped", true},
-	{"MaxRuntimeExceeded", "Stopped", true},
-	{"MaxWaitTimeExceeded", "Stopped", true},
-	{"Completed", "Completed", true},
-	{"Failed", "Failed", true},
-};
-
-static const struct phase *find_phase(struct span secondary)
-{
-	for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-		if (span_equal(span_from(phases[i].secondary), secondary))
-			return &phases[i];
-	return NULL;
-}
 
 struct change {
 	struct pipeline *pipeline;
@@ -298,9 +295,12 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 		row.started_ms = transition->time_ms;
 	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;
 	change->job_id = row.job_id;
-	TRY(store_put_job(tx, &row, err));
+	TRY(pools_put_job(tx, &row, err));
+	TRY(history_forget_log_end(tx, arena, row.job_id, err));
 	return store_add_transition(tx, row.job_id,
-		&(struct transition_row){transition->secondary, transition->message, transition->time_ms, 0}, err);
+		&(struct transition_row){
+			transition->secondary, transition->message, transition->time_ms, 0, SOURCE_STATED},
+		err);
 }
 
 static void apply_transition(void *context)
@@ -308,8 +308,10 @@ static void apply_transition(void *context)
 	struct change *change = context;
 	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
 
-	if (job)
+	if (job) {
 		atomic_store(&job->is_row_dirty, true);
+		atomic_store(&job->is_summary_dirty, true); /* its end settles how it ranks */
+	}
 }
 
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
@@ -318,7 +320,7 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 	struct change change = {
 		.pipeline = pipeline, .job = job, .team = team, .transition = transition, .now_ms = clock_wall_ms()};
 
-	change.phase = find_phase(transition->secondary);
+	change.phase = phase_find(transition->secondary);
 	if (!change.phase)
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
@@ -348,6 +350,7 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 			SPAN_ARGS(row.name));
 	change->job_id = row.job_id;
 	change->pipeline->deletion_round = change->pipeline->round;
+	TRY(pools_leave(tx, row.job_id, err));
 	return store_delete_job(tx, row.job_id, err);
 }
 

@@ -1,5 +1,10 @@
 /* A job as JSON: what the document says and what was derived. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
+
+#include "base/clock.h"
+
+#include "model/failure.h"
 
 static void put_time(struct json_writer *w, const char *key, int64_t ms)
 {
@@ -44,8 +49,30 @@ static enum status write_progress(struct store_reader *reader, struct arena *are
 	return OK;
 }
 
-static enum status write_figures(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err)
+int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms)
+{
+	int64_t known_ms = heard_ms > pipeline->started_ms ? heard_ms : pipeline->started_ms;
+	bool is_silent = heard_ms && !row->ended_ms && clock_wall_ms() - known_ms > pipeline->options.silent_ms;
+
+	return is_silent ? heard_ms : 0;
+}
+
+static void write_heard(const struct pipeline *pipeline, const struct job_row *row, const struct job_counts *counts,
+	struct json_writer *w)
+{
+	int64_t heard_ms = counts->last_heard_ms ? counts->last_heard_ms : counts->last_line_ms;
+	int64_t silent_ms = pipeline_silent_since(pipeline, row, heard_ms);
+
+	if (counts->last_line_ms)
+		json_put_i64(w, "last_line_ms", counts->last_line_ms);
+	if (heard_ms)
+		json_put_i64(w, "last_heard_ms", heard_ms);
+	if (silent_ms)
+		json_put_i64(w, "silent_since_ms", silent_ms);
+}
+
+static enum status write_figures(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct json_writer *w, struct error *err)
 {
 	struct job_counts counts;
 	struct summary_row *rows;
@@ -56,8 +83,7 @@ static enum status write_figures(struct store_reader *reader, struct arena *aren
 	TRY(store_count_open_incidents(reader, row->job_id, &open, err));
 	json_put_i64(w, "streams", (int64_t)counts.streams);
 	json_put_i64(w, "lines", (int64_t)counts.lines);
-	if (counts.last_line_ms)
-		json_put_i64(w, "last_line_ms", counts.last_line_ms);
+	write_heard(pipeline, row, &counts, w);
 	json_put_i64(w, "open_incidents", (int64_t)open);
 	TRY(write_progress(reader, arena, row, w, err));
 	json_key(w, "metrics");
@@ -68,25 +94,24 @@ static enum status write_figures(struct store_reader *reader, struct arena *aren
 	return OK;
 }
 
-enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err)
+enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, const struct json *document, struct json_writer *w, struct error *err)
 {
 	json_put_span(w, "TrainingJobName", row->name);
 	json_put_span(w, "TrainingJobStatus", row->status);
 	json_put_span(w, "SecondaryStatus", row->secondary);
 	if (row->failure_reason.len)
 		json_put_span(w, "FailureReason", row->failure_reason);
+	if (failure_class(row->failure_reason))
+		json_put_text(w, "FailureClass", failure_class(row->failure_reason));
 	put_time(w, "CreationTime", row->created_ms);
 	put_time(w, "TrainingStartTime", row->started_ms);
 	put_time(w, "TrainingEndTime", row->ended_ms);
 	put_time(w, "LastModifiedTime", row->modified_ms);
-	if (row->started_ms && row->ended_ms >= row->started_ms) {
-		json_put_i64(w, "TrainingTimeInSeconds", (row->ended_ms - row->started_ms) / 1000);
-		json_put_i64(w, "BillableTimeInSeconds", (row->ended_ms - row->started_ms) / 1000);
-	}
+	TRY(job_write_seconds(reader, row, document, w, err));
 	if (row->team.len)
 		json_put_span(w, "team", row->team);
-	return write_figures(reader, arena, row, w, err);
+	return write_figures(pipeline, reader, arena, row, w, err);
 }
 
 /* One job's giant field must not fail the page that it is on: the row goes without it, its own page has it. */
@@ -108,17 +133,19 @@ static enum status copy_field(const struct json *document, const char *key, stru
 	return OK;
 }
 
-enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err)
+enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct json_writer *w, struct error *err)
 {
-	static const char *const fields[] = {"ResourceConfig", "Tags", "WarmPoolStatus", "HyperParameters"};
+	static const char *const fields[] = {"ResourceConfig", "Tags", "Labels", "WarmPoolStatus", "HyperParameters"};
 	AUTO(json) document = NULL;
 
 	TRY(json_parse(&document, row->document, err));
 	json_object(w);
-	TRY(pipeline_write_derived(reader, arena, row, w, err));
+	TRY(pipeline_write_derived(pipeline, reader, arena, row, document, w, err));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		TRY(copy_field(document, fields[i], w, err));
+	if (!json_get(document, "WarmPoolStatus"))
+		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
 	json_object_end(w);
 	return OK;
 }

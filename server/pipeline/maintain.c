@@ -1,7 +1,9 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
 #include "model/stream_name.h"
 #include "pipeline/filter_sweep.h"
+#include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
+#include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
 
 #include "base/log.h"
@@ -12,6 +14,7 @@ enum {
 	TICK_MS = 250,
 	SUMMARY_MS = 2000,
 	FLUSH_JOBS = 64, /* in one transaction */
+	RANK_MS = 200, /* of so many jobs */
 	TRIM_ROWS = 256,
 	FORGET_MS = 15 * 60 * 1000, /* a job that was silent so long, and is sealed, leaves RAM */
 };
@@ -45,6 +48,7 @@ struct flush {
 	struct setting_row *settings; /* that are not in the store yet */
 	size_t setting_count, setting_end;
 	struct job_progress progress;
+	bool has_ended;
 };
 
 struct flushes {
@@ -110,6 +114,8 @@ static enum status fold_job(struct flush *flush, struct arena *names, const stru
 		flush->counts.lines += stream->lines;
 		if (stream->last_ms > flush->counts.last_line_ms)
 			flush->counts.last_line_ms = stream->last_ms;
+		if (stream->last_arrival_ms > flush->counts.last_heard_ms)
+			flush->counts.last_heard_ms = stream->last_arrival_ms;
 		for (size_t j = 0; j < stream->series_count; j++)
 			TRY(fold_series(flush, names, &stream->series[j], err));
 	}
@@ -145,6 +151,7 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 		VIEW_SERIES, &view, err));
 	if (view.row.job_id != flush->job->job_id)
 		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
+	flush->has_ended = view.row.ended_ms != 0;
 	TRY(job_settings_unwritten(
 		flush->job->settings, names, &flush->settings, &flush->setting_count, &flush->setting_end, err));
 	pipeline_find_progress(flush->job, &flush->progress);
@@ -162,6 +169,7 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = m->pipeline};
+	int64_t until_ms = clock_mono_ms() + RANK_MS;
 	struct error err = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -180,6 +188,9 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 		struct flush *flush = &flushes.items[i];
 		if (is_written) {
 			job_settings_settle(flush->job->settings, flush->setting_end);
+			if (rank_job(m->pipeline, m->reader, flush->job, flush->rows, flush->count, flush->has_ended,
+				    until_ms, &err) != OK)
+				say_flush_failed(flush->job, &err);
 			continue;
 		}
 		say_flush_failed(flush->job, &err);
@@ -524,6 +535,18 @@ static void build_filters(struct maintenance *m)
 		log_line(LOG_WARNING, "filter_failed", "error=\"%s\"", err.text);
 }
 
+/* At most one shape a round: others' work is not kept waiting by a thousand pools that end at once. */
+static bool end_pools(struct maintenance *m)
+{
+	struct error err;
+	bool has_more = false;
+
+	enum status status = pools_run(m->pipeline, m->reader, &has_more, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "pools_failed", "error=\"%s\"", err.text);
+	return status == OK && has_more;
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -539,7 +562,8 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	build_filters(m);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
-	return retain(m);
+	bool has_pools = end_pools(m);
+	return retain(m) || has_pools;
 }
 
 void *maintenance_run(void *context)

@@ -36,7 +36,7 @@ void pack_give_back(struct pipeline *pipeline, struct zstd *zstd)
 static enum status move_texts(struct batch *batch, struct error *err)
 {
 	struct batch_part *part = &batch->parts[0];
-	struct span *names[] = {&part->job, &part->stream, &part->host, &batch->host, &batch->team},
+	struct span *names[] = {&part->job, &part->stream, &part->host, &part->team, &batch->host, &batch->team},
 		    copies[sizeof names / sizeof *names];
 	struct block_cursor cursor = block_lines(buf_span(&batch->content));
 	AUTO(arena) arena = arena_new();

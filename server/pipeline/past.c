@@ -1,30 +1,47 @@
 /* Lines of the past without a time of their own: a stack trace belongs to the line that it follows, not to today. */
 #include "pipeline/internal.h"
 
-static void fill_part(struct batch_part *part, int64_t written_ms, int64_t arrival_ms)
+/* Of the body before this one: a file comes in many. NO_TIME: none was known, or the stream is not in RAM. */
+static int64_t known_before(struct pipeline *pipeline, const struct batch_part *part)
 {
-	int64_t known_ms = NO_TIME, ts_ms;
-	size_t first = 0; /* lines before it wait for the first time that is known */
+	struct job_state *job = directory_find(pipeline->directory, part->job);
+	struct stream_state *stream = job ? job_find_stream(job, part->stream) : NULL;
+	int64_t past_ms = stream ? atomic_load(&stream->past_ms) : 0;
 
-	for (size_t i = 0; i < part->count; i++) {
-		struct line *line = &part->lines[i];
-		bool has_time = line->ts_ms != NO_TIME || line_time_parse(line->text, arrival_ms, &ts_ms);
-		if (has_time) {
-			int64_t before_ms = known_ms;
-			known_ms = line->ts_ms != NO_TIME ? line->ts_ms : ts_ms;
-			for (; before_ms == NO_TIME && first < i; first++)
-				part->lines[first].ts_ms = known_ms;
-		} else if (known_ms != NO_TIME) {
-			line->ts_ms = known_ms;
-		}
-	}
-	if (known_ms == NO_TIME)
-		for (size_t i = 0; i < part->count; i++)
-			part->lines[i].ts_ms = written_ms;
+	job_unref(job);
+	return past_ms ? past_ms : NO_TIME;
 }
 
-void past_fill_times(struct batch *batch)
+static bool find_time(const struct line *line, const struct batch *batch, int64_t *ts_ms)
+{
+	*ts_ms = line->ts_ms;
+	return line->ts_ms != NO_TIME || line_time_parse(line->text, batch->arrival_ms, ts_ms);
+}
+
+static void fill_part(const struct batch *batch, struct batch_part *part, int64_t known_ms)
+{
+	size_t first = 0; /* lines before it wait for the first time that is known */
+	int64_t ts_ms;
+
+	for (size_t i = 0; i < part->count; i++) {
+		/* of a batch that the writer had no room for they were filled before */
+		if (i >= part->past_untimed && find_time(&part->lines[i], batch, &ts_ms)) {
+			for (; known_ms == NO_TIME && first < i; first++)
+				part->lines[first].ts_ms = ts_ms;
+			known_ms = ts_ms;
+		} else if (known_ms != NO_TIME) {
+			part->lines[i].ts_ms = known_ms;
+		}
+	}
+	part->past_ms = known_ms != NO_TIME ? known_ms : 0;
+	part->past_untimed = known_ms == NO_TIME ? part->count : 0;
+	if (known_ms == NO_TIME)
+		for (size_t i = 0; i < part->count; i++)
+			part->lines[i].ts_ms = batch->written_ms;
+}
+
+void past_fill_times(struct pipeline *pipeline, struct batch *batch)
 {
 	for (size_t i = 0; batch->written_ms && i < batch->part_count; i++)
-		fill_part(&batch->parts[i], batch->written_ms, batch->arrival_ms);
+		fill_part(batch, &batch->parts[i], known_before(pipeline, &batch->parts[i]));
 }

@@ -100,6 +100,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	if (!pipeline)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	pipeline->options = *options;
+	pipeline->started_ms = clock_wall_ms();
 	TRY(make(pipeline, err));
 	TRY(recover_journal(pipeline, err));
 	TRY(start_threads(pipeline, err));
@@ -224,7 +225,7 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 			(unsigned long long)debt);
 		return refuse(pipeline, DEBT_RETRY_S, err);
 	}
-	past_fill_times(batch);
+	past_fill_times(pipeline, batch);
 	TRY(pack_batch(pipeline, batch, err));
 	struct ingest *ingest = mem_zeroed(sizeof *ingest);
 	if (!ingest)

@@ -38,9 +38,11 @@ struct pipeline_options {
 	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
 	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */
 	int64_t delivery_age_ms; /* settled deliveries go after it; 0: they stay */
+	int64_t silent_ms; /* who was not heard of for longer is silent */
 	size_t max_jobs; /* in RAM: being written, or not sealed yet */
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
+	size_t max_sources_a_stream;
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);
 	/* Each 50 ms, on the publisher's thread; may be NULL. */
@@ -89,6 +91,12 @@ enum status pipeline_execute(struct pipeline *pipeline,
 /* A CreateTrainingJob document. ERR_CONFLICT: exists (unless it was only made by its first line); ERR_SEMANTIC with field. */
 enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team,
 	int64_t now_ms, struct error *err) MUST_CHECK;
+/* Would pipeline_create_job take it? Nothing is stored. */
+enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *reader, const struct json *document,
+	struct span team, struct error *err) MUST_CHECK;
+/* {"tags", "Tags", "notes", "labels", "ResourceConfig": {"KeepAlivePeriodInSeconds"}}; ERR_SEMANTIC names the field. */
+enum status pipeline_change_job(struct pipeline *pipeline, struct span job, struct span team,
+	const struct json *changes, struct error *err) MUST_CHECK;
 struct job_transition {
 	struct span secondary;
 	struct span message;
@@ -99,6 +107,14 @@ struct job_transition {
 /* ERR_CONFLICT when the job has one of the statuses that `unless` names. */
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
 	const struct job_transition *transition, struct error *err) MUST_CHECK;
+/*
+ * What EventBridge says of a training job: `detail` is its document with its status. The job is made if it is not there; what
+ * is newer changes its document, and all of it its history, where the same told twice and the older after the newer change
+ * nothing. ERR_SEMANTIC with the field in `detail`.
+ */
+enum event_result { EVENT_ACCEPTED, EVENT_DUPLICATE };
+enum status pipeline_take_event(struct pipeline *pipeline, const struct json *detail, struct span team, int64_t sent_ms,
+	enum event_result *result, struct error *err) MUST_CHECK;
 /* ERR_CONFLICT while it runs and was heard of in the last ten minutes. */
 enum status pipeline_delete_job(
 	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
@@ -305,12 +321,16 @@ enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader 
 	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
 void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
 
+/* heard_ms, when it has been too long ago for a job that runs, else 0: heard of so and so long, not more. While the server was
+ * down nobody could be heard. */
+int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms);
+
 /* A row of the jobs list, as the API and the live events show it. */
-enum status pipeline_write_job_row(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err) MUST_CHECK;
+enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 /* Into an object that is open: the derived fields alone. */
-enum status pipeline_write_derived(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err) MUST_CHECK;
+enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /*
  * Tries an array of metric definitions on lines and writes one object: {"lines":[{"index","text","captures":[…]}],"definitions":
@@ -346,6 +366,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t expired_blocks; /* deleted by a limit */
 	atomic_uint_fast64_t log_bytes_limit; /* 0: none */
 	atomic_uint_fast64_t used_bytes; /* of the database's pages */
+	atomic_int_fast64_t used_at_ms; /* when that was looked at */
 	atomic_int_fast64_t growth_bytes_a_day; /* INT64_MIN: not known yet */
 	atomic_uint_fast64_t disk_free_bytes;
 	atomic_bool is_disk_low; /* ingest answers 503 */

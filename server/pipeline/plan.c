@@ -78,18 +78,19 @@ static enum status check_room(const struct plan *plan, struct span name, struct 
 	return ERR_BUSY;
 }
 
-static enum status plan_job(
-	struct plan *plan, struct ingest *ingest, struct span name, struct job_state **out, struct error *err)
+static enum status plan_job(struct plan *plan, struct ingest *ingest, const struct batch_part *part,
+	struct job_state **out, struct error *err)
 {
+	struct claim claim = {ingest->batch->team, part->team};
+	struct span name = part->job;
 	bool is_new;
 
 	if ((*out = map_get(plan->new_jobs, name))) {
-		TRY(check_team(span_from((*out)->team), name, ingest->batch->team, err));
+		TRY(check_team(span_from((*out)->team), name, claim.team, err));
 		return refuse_gone(plan, *out, err);
 	}
 	TRY(check_room(plan, name, err));
-	TRY(resolve_job(
-		plan->pipeline, plan->tx, name, ingest->batch->team, ingest->batch->arrival_ms, out, &is_new, err));
+	TRY(resolve_job(plan->pipeline, plan->tx, name, &claim, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_jobs, name, *out)) {
 		job_unref(*out);
 		return out_of_memory(err);
@@ -114,7 +115,7 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 	struct job_state *job;
 	bool is_new;
 
-	TRY(plan_job(plan, ingest, part->job, &job, err));
+	TRY(plan_job(plan, ingest, part, &job, err));
 	struct span key = stream_key(ingest->batch->arena, job, part->stream);
 	if (!key.ptr)
 		return out_of_memory(err);
@@ -129,18 +130,23 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 	return OK;
 }
 
-static enum status refuse_offset(const struct stream_state *stream, int64_t offset, const char *why, struct error *err)
+static enum status refuse_offset(const struct ingest *ingest, const struct stream_state *stream, uint64_t standing,
+	const char *why, struct error *err)
 {
-	error_set_field(err, ERR_CONFLICT, "offset", "offset %lld %s: stream '%s' stands at byte %llu; send from there",
-		(long long)offset, why, stream->name, (unsigned long long)stream->planned_byte);
+	struct span source = ingest->batch->source;
+
+	error_set_field(err, ERR_CONFLICT, "offset",
+		"offset %lld %s: %s%.*s%sstream '%s' stands at byte %llu; send from there",
+		(long long)ingest->batch->offset, why, source.len ? "source '" : "", SPAN_ARGS(source),
+		source.len ? "' of " : "", stream->name, (unsigned long long)standing);
 	err->member = "next_offset";
-	err->member_value = (int64_t)stream->planned_byte;
+	err->member_value = (int64_t)standing;
 	return ERR_CONFLICT;
 }
 
 /* With an offset: which lines are new. Overlap is dropped whole lines at a time; a gap is a conflict that says where to go on. */
-static enum status check_offset(
-	const struct ingest *ingest, const struct stream_state *stream, size_t *skip, struct error *err)
+static enum status check_offset(const struct ingest *ingest, const struct stream_state *stream, uint64_t standing,
+	size_t *skip, struct error *err)
 {
 	const struct batch *batch = ingest->batch;
 	uint64_t at = (uint64_t)batch->offset;
@@ -148,12 +154,12 @@ static enum status check_offset(
 	*skip = 0;
 	if (batch->offset < 0)
 		return OK;
-	if (at > stream->planned_byte)
-		return refuse_offset(stream, batch->offset, "leaves a gap", err);
-	while (*skip < batch->parts[0].count && at < stream->planned_byte)
+	if (at > standing)
+		return refuse_offset(ingest, stream, standing, "leaves a gap", err);
+	while (*skip < batch->parts[0].count && at < standing)
 		at += batch->parts[0].lines[(*skip)++].sent_bytes;
-	if (at > stream->planned_byte)
-		return refuse_offset(stream, batch->offset, "overlaps what is stored in the middle of a line", err);
+	if (at > standing)
+		return refuse_offset(ingest, stream, standing, "overlaps what is stored in the middle of a line", err);
 	return OK;
 }
 
@@ -273,25 +279,28 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 {
 	struct ingest_result *result = &ingest->result;
 	struct stream_state *stream;
+	uint64_t standing;
 	bool is_known;
 	size_t skip;
 
 	TRY(plan_stream(plan, ingest, part, &stream, err));
-	result->next_offset = stream->planned_byte;
+	TRY(source_find(plan, ingest, stream, &standing, err));
+	result->next_offset = standing;
 	TRY(push_is_known(plan, ingest, part, stream, &is_known, err));
 	if (is_known) {
 		result->duplicate += part->count + part->point_count;
 		result->duplicate_pushes++;
 		return OK;
 	}
-	TRY(check_offset(ingest, stream, &skip, err));
+	TRY(check_offset(ingest, stream, standing, &skip, err));
+	uint64_t before = stream->planned_byte;
 	result->duplicate += skip;
 	size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;
 	result->refused += refused;
 	result->accepted += part->count - skip + part->point_count - refused;
 	if (part->count > skip || part->point_count)
 		TRY(add_slice(plan, ingest, part, stream, skip, err));
-	result->next_offset = stream->planned_byte;
+	result->next_offset = standing + (stream->planned_byte - before);
 	return OK;
 }
 
@@ -306,7 +315,8 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 	}
 	TRY(buf_status(&plan->pipeline->journal.plain, err));
 	TRY(buf_status(&plan->pipeline->journal.blocks, err));
-	return push_note(plan, ingest, first_slice, err);
+	TRY(push_note(plan, ingest, first_slice, err));
+	return source_note(plan, ingest, err);
 }
 
 enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *err)
@@ -314,6 +324,7 @@ enum status plan_batch(struct plan *plan, struct ingest *ingest, struct error *e
 	struct plan_mark before = mark(plan);
 
 	ingest->result = (struct ingest_result){.seq = plan->seq};
+	ingest->source.job_id = 0; /* after a commit that failed the batch is planned again */
 	enum status status = plan_parts(plan, ingest, err);
 	if (status == OK)
 		return OK;
@@ -361,6 +372,8 @@ static void publish_range(const struct plan_slice *slice)
 	stream->committed_byte += slice->sent_bytes;
 	stream->committed_point += slice->range.point_count;
 	stream->last_arrival_ms = slice->range.arrival_ms;
+	if (slice->batch->written_ms)
+		atomic_store(&stream->past_ms, slice->batch->parts[slice->part].past_ms);
 	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);
 	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);

@@ -41,5 +41,11 @@ struct group *plan_publish(struct plan *plan, struct buf *plain);
 /* pushes.c: is the part of a body that was sent before, and is in the journal? */
 enum status push_is_known(struct plan *plan, const struct ingest *ingest, const struct batch_part *part,
 	const struct stream_state *stream, bool *is_known, struct error *err) MUST_CHECK;
+/* sources.c: where the batch's source stands, else the stream. */
+enum status source_find(struct plan *plan, struct ingest *ingest, const struct stream_state *stream, uint64_t *at,
+	struct error *err) MUST_CHECK;
+/* The last word on a batch: nothing of it fails any more. */
+enum status source_note(struct plan *plan, struct ingest *ingest, struct error *err) MUST_CHECK;
+
 /* The batch's slices, from first_slice on, are planned: their bodies are known from now on. */
 enum status push_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err) MUST_CHECK;

@@ -142,7 +142,8 @@ void publish_incident(struct pipeline *pipeline, const struct incident_row *row)
 		log_line(LOG_WARNING, "event_dropped", "kind=incident");
 }
 
-static enum status write_row(struct store_reader *reader, const char *name, struct buf *out, struct error *err)
+static enum status write_row(const struct pipeline *pipeline, struct store_reader *reader, const char *name,
+	struct buf *out, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct json_writer w = json_writer_on(out);
@@ -151,7 +152,7 @@ static enum status write_row(struct store_reader *reader, const char *name, stru
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_job(reader, arena, span_from(name), &row, err));
-	TRY(pipeline_write_job_row(reader, arena, &row, &w, err));
+	TRY(pipeline_write_job_row(pipeline, reader, arena, &row, &w, err));
 	return buf_status(out, err);
 }
 
@@ -168,7 +169,7 @@ static void publish_row(struct pipeline *pipeline, struct store_reader *reader, 
 
 	buf_reset(out);
 	if (is_wanted && !atomic_load(&job->is_summary_dirty) && atomic_exchange(&job->is_row_dirty, false) &&
-		write_row(reader, job->name, out, &err) == OK)
+		write_row(pipeline, reader, job->name, out, &err) == OK)
 		publish(pipeline, job->name, HUB_JOB, out);
 }
 

@@ -56,7 +56,8 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 	TRY(store_put_job(tx, &row, err));
 	TRY(definitions_put_default(tx, row.job_id, row.generation, err));
 	TRY(store_add_transition(tx, row.job_id,
-		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0}, err));
+		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0, SOURCE_ASSUMED},
+		err));
 	*out = job_state_new(&row);
 	return *out ? OK : out_of_memory(err);
 }
@@ -75,7 +76,7 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 	return OK;
 }
 
-enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, struct span team,
+enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct span name, const struct claim *claim,
 	int64_t now_ms, struct job_state **out, bool *is_new, struct error *err)
 {
 	struct job_state *job = directory_peek(pipeline->directory, name);
@@ -84,7 +85,7 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 	*is_new = false;
 	if (job) {
 		*out = job;
-		return check_team(span_from(job->team), name, team, err);
+		return check_team(span_from(job->team), name, claim->team, err);
 	}
 	AUTO(arena) arena = arena_new();
 	if (!arena)
@@ -92,9 +93,9 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 	enum status status = store_read_job(store_tx_reader(tx), arena, name, &row, err);
 	*is_new = true; /* to the directory, in either case */
 	if (status == ERR_NOT_FOUND)
-		return make_job(tx, name, team, now_ms, out, err);
+		return make_job(tx, name, claim->team.len ? claim->team : claim->said, now_ms, out, err);
 	TRY(status);
-	TRY(check_team(row.team, name, team, err));
+	TRY(check_team(row.team, name, claim->team, err));
 	return load_job(pipeline, store_tx_reader(tx), &row, out, err);
 }
 
@@ -128,24 +129,30 @@ static enum status load_stream(
 	return OK;
 }
 
+enum status put_new_stream(
+	struct pipeline *pipeline, struct store_tx *tx, struct span job, struct stream_row *row, struct error *err)
+{
+	/* only the store knows how many there are: one too many is taken back, or the next try would find it there */
+	TRY(store_tx_savepoint(tx, err));
+	enum status status = store_put_stream(tx, row, err);
+	if (status == OK && row->stream_id > pipeline->options.max_streams_a_job)
+		status = error_set_field(err, ERR_TOO_LARGE, "stream",
+			"job '%.*s' has %zu streams already (--max-streams)", SPAN_ARGS(job),
+			pipeline->options.max_streams_a_job);
+	if (status != OK) {
+		store_tx_undo(tx);
+		return status;
+	}
+	return store_tx_release(tx, err);
+}
+
 static enum status make_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
 	struct span host, int64_t now_ms, struct stream_state **out, struct error *err)
 {
 	struct stream_row row = {
 		.job_id = job->job_id, .name = name, .host = host, .created_ms = now_ms, .state = SPAN("")};
 
-	/* only the store knows how many there are: one too many is taken back, or the next try would find it there */
-	TRY(store_tx_savepoint(tx, err));
-	enum status status = store_put_stream(tx, &row, err);
-	if (status == OK && row.stream_id > pipeline->options.max_streams_a_job)
-		status = error_set_field(err, ERR_TOO_LARGE, "stream",
-			"job '%s' has %zu streams already (--max-streams)", job->name,
-			pipeline->options.max_streams_a_job);
-	if (status != OK) {
-		store_tx_undo(tx);
-		return status;
-	}
-	TRY(store_tx_release(tx, err));
+	TRY(put_new_stream(pipeline, tx, span_from(job->name), &row, err));
 	*out = stream_state_new(job, row.stream_id, name, host);
 	return *out ? OK : out_of_memory(err);
 }

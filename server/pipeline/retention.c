@@ -13,6 +13,7 @@ enum {
 	DISK_MS = 1000,
 	BUDGET_MS = 2000,
 	PLAN_MS = 60 * 1000, /* ages, sizes, forecast */
+	AGAIN_MS = 5 * 1000, /* the same, while text that should go is on its way into blocks */
 	SLICE_BLOCKS = 32, /* about 4 MB of pages go to the free list in one transaction */
 	SIZE_BLOCKS = 32 * SLICE_BLOCKS, /* chosen by one look at all blocks of a job over its limit of size */
 	SWEEP_ROWS = 64,
@@ -121,6 +122,7 @@ static enum status keep_budget(
 		return out_of_memory(err);
 	TRY(used_bytes(reader, &used, err));
 	atomic_store(&pipeline->figures.used_bytes, used);
+	atomic_store(&pipeline->figures.used_at_ms, clock_wall_ms());
 	if (!budget || used <= budget)
 		return OK;
 	TRY(store_read_expendable(reader, arena, 0, 0, clock_wall_ms() - day_ms, PAGE_JOBS, &jobs, &count, err));
@@ -150,17 +152,26 @@ static struct retention limits_of(const struct expendable *job, const struct tea
 	return limits;
 }
 
+struct round {
+	bool has_more;
+	bool is_early; /* text that should go is not all in blocks yet */
+};
+
 static enum status keep_limits(struct pipeline *pipeline, struct store_reader *reader, const struct expendable *job,
-	const struct retention *limits, bool *has_more, struct error *err)
+	const struct retention *limits, struct round *round, struct error *err)
 {
 	bool is_old = limits->max_age_ms && job->ended_ms < clock_wall_ms() - limits->max_age_ms;
 	bool is_big = limits->max_bytes && job->text_bytes > limits->max_bytes;
 	size_t deleted = 0;
 
-	if ((!is_old && !is_big) || !is_whole(pipeline, job->name))
+	if (!is_old && !is_big)
 		return OK;
+	if (!is_whole(pipeline, job->name)) {
+		round->is_early = true;
+		return OK;
+	}
 	TRY(delete_some(pipeline, reader, job, is_old ? "age" : "size", is_old ? 0 : limits->max_bytes, &deleted, err));
-	*has_more = *has_more || deleted;
+	round->has_more = round->has_more || deleted;
 	return OK;
 }
 
@@ -277,7 +288,7 @@ static enum status plan_job(struct pipeline *pipeline, struct store_reader *read
 	return OK;
 }
 
-static enum status plan(struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
+static enum status plan(struct pipeline *pipeline, struct store_reader *reader, struct round *round, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct team_retention *teams;
@@ -296,19 +307,19 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 	do {
 		TRY(store_read_expendable(
 			reader, arena, after_ms, after_id, clock_wall_ms() - day_ms, PAGE_JOBS, &jobs, &count, err));
-		for (size_t i = 0; i < count && !*has_more; i++) {
+		for (size_t i = 0; i < count && !round->has_more; i++) {
 			TRY(store_weigh_text(reader, &jobs[i], err));
 			struct retention limits = limits_of(&jobs[i], teams, team_count);
 			int64_t due = due_ms(&jobs[i], &limits, growth_a_day,
 				budget ? (double)budget - (double)used : INFINITY, ahead);
-			TRY(keep_limits(pipeline, reader, &jobs[i], &limits, has_more, err));
+			TRY(keep_limits(pipeline, reader, &jobs[i], &limits, round, err));
 			TRY(plan_job(pipeline, reader, &jobs[i], due, err));
 			ahead += (double)jobs[i].stored_bytes;
 			after_ms = jobs[i].ended_ms;
 			after_id = jobs[i].job_id;
 			told++;
 		}
-	} while (count == PAGE_JOBS && !*has_more && told < NOTICE_JOBS_MAX);
+	} while (count == PAGE_JOBS && !round->has_more && told < NOTICE_JOBS_MAX);
 	return OK;
 }
 
@@ -372,11 +383,13 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 	TRY(clean(pipeline, reader, has_more, err));
 	TRY(pushes_trim(pipeline, state, reader, has_more, err));
 	if (is_due(&state->plan_ms, PLAN_MS)) {
-		bool limits_have_more = false;
-		TRY(plan(pipeline, reader, &limits_have_more, err));
-		if (limits_have_more)
+		struct round round = {0};
+		TRY(plan(pipeline, reader, &round, err));
+		if (round.has_more)
 			state->plan_ms = 0;
-		*has_more = *has_more || limits_have_more;
+		else if (round.is_early)
+			state->plan_ms += AGAIN_MS - PLAN_MS;
+		*has_more = *has_more || round.has_more;
 	}
 	if (*has_more)
 		state->budget_ms = 0;

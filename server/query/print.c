@@ -110,6 +110,13 @@ void query_print(const struct query_node *node, struct buf *out)
 		buf_append_text(out, "not ");
 		print_operand(node->left, node->left->kind == QUERY_AND || node->left->kind == QUERY_OR, out);
 		break;
+	case QUERY_ONE: /* of SearchExpression alone: no query text says it */
+		buf_append_text(out, "one ");
+		buf_append_span(out, node->term.key);
+		buf_append_text(out, " (");
+		query_print(node->left, out);
+		buf_append_char(out, ')');
+		break;
 	case QUERY_AND:
 		print_operand(node->left, node->left->kind == QUERY_OR, out);
 		buf_append_text(out, " and ");

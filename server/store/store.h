@@ -94,17 +94,32 @@ enum status store_sweep_dead(
 	struct store_tx *tx, int64_t now_ms, size_t limit, bool *has_more, struct error *err) MUST_CHECK;
 enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err) MUST_CHECK;
 
+/* Who said it; whom to trust: pipeline/history.h. The numbers are in the database. */
+enum transition_source { SOURCE_STATED, SOURCE_ASSUMED, SOURCE_LOG };
 struct transition_row {
 	struct span status; /* SageMaker's SecondaryStatus */
 	struct span message;
 	int64_t start_ms;
 	int64_t end_ms; /* 0: the present one */
+	enum transition_source source;
 };
 /* Ends the newest transition at start_ms and appends this one. The same status again updates its message. */
 enum status store_add_transition(
 	struct store_tx *tx, int64_t job_id, const struct transition_row *row, struct error *err) MUST_CHECK;
+/* These, and no others. */
+enum status store_put_transitions(struct store_tx *tx, int64_t job_id, const struct transition_row *rows, size_t count,
+	struct error *err) MUST_CHECK;
+/* How new the newest EventBridge event was by which the job's document was changed; 0: there was none. */
+enum status store_put_newest_event(
+	struct store_tx *tx, int64_t job_id, int64_t newest_ms, struct error *err) MUST_CHECK;
+enum status store_read_newest_event(
+	struct store_reader *reader, int64_t job_id, int64_t *newest_ms, struct error *err) MUST_CHECK;
 enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct transition_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* Between the two times: how long it waited for machines, which nobody is billed for (spot interruptions, retries). */
+enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t from_ms, int64_t to_ms,
+	int64_t *idle_ms, struct error *err) MUST_CHECK;
 
 /* Metric definitions: JSON array as given, one row a generation. */
 enum status store_put_definitions(
@@ -114,6 +129,64 @@ enum status store_read_definitions(struct store_reader *reader, struct arena *ar
 /* The newest that has a row; 0: none has. */
 enum status store_newest_generation(
 	struct store_reader *reader, int64_t job_id, uint32_t *generation, struct error *err) MUST_CHECK;
+
+/* ---- warm pools: what server/fleet/pool.h derives, and from what ---- */
+struct pool_job_row {
+	int64_t job_id;
+	uint64_t shape; /* below 2^63 */
+	int64_t begun_ms;
+	int64_t ended_ms; /* 0: it runs */
+	int64_t keep_alive_ms; /* 0: none */
+	int64_t released_ms; /* 0: not before its time */
+	bool is_retained;
+	int64_t startup_ms; /* -1: not known */
+	struct span told_heir; /* name of the job that a report says got the cluster */
+	int64_t told_heir_id; /* read only; 0: there is no such job */
+	struct span name; /* of the job, read only; "": it was deleted, what its cluster did was not */
+	/* derived */
+	int64_t pool_id; /* 0: in no pool */
+	uint32_t position;
+	bool is_last;
+	int state; /* enum pool_state */
+	int64_t heir_id; /* 0: none */
+	struct span heir; /* its name; read only */
+	int64_t retained_ms;
+	int64_t until_ms;
+};
+enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *row, struct error *err) MUST_CHECK;
+enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+enum status store_put_pool_shape(struct store_tx *tx, uint64_t shape, struct span fields, struct error *err) MUST_CHECK;
+/* "": there is no such shape. */
+enum status store_read_pool_shape(struct store_reader *reader, struct arena *arena, uint64_t shape, struct span *fields,
+	struct error *err) MUST_CHECK;
+/* job_id 0: the job has no part in pools. */
+enum status store_read_pool_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct pool_job_row *out, struct error *err) MUST_CHECK;
+/* By begun_ms, then job_id. */
+enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
+	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* The chain of a pool, its first job first; none: there is no such pool. */
+enum status store_read_pool(struct store_reader *reader, struct arena *arena, int64_t pool_id,
+	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* The last jobs of pools in a state (0: in any) with numbers below before_id, the newest pool first. */
+enum status store_read_pools(struct store_reader *reader, struct arena *arena, int state, int64_t before_id,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* Until training began, of the newest jobs of a shape that got no waiting cluster; at most `limit`, the smallest first. */
+enum status store_read_cold_startups(struct store_reader *reader, uint64_t shape, int64_t *out_ms, size_t limit,
+	size_t *count, struct error *err) MUST_CHECK;
+/* Of available pools the one that goes first; job_id 0: there is none. */
+enum status store_next_pool_due(
+	struct store_reader *reader, struct arena *arena, struct pool_job_row *out, struct error *err) MUST_CHECK;
+struct pool_waiting {
+	uint64_t shape;
+	struct span fields; /* as pool_shape_print made them */
+	int64_t pool_id; /* of those of the shape the one that waits longest */
+	struct span job; /* the last one that used it */
+	int64_t until_ms;
+};
+/* One a shape, of clusters that wait at now_ms. */
+enum status store_read_pools_waiting(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct pool_waiting **out, size_t *count, struct error *err) MUST_CHECK;
 
 /* ---- back-fills: a job's log extracted again by other definitions ---- */
 enum backfill_state { BACKFILL_RUNNING, BACKFILL_DONE, BACKFILL_FAILED, BACKFILL_CANCELLED };
@@ -197,12 +270,26 @@ struct summary_row {
 struct job_counts {
 	uint64_t streams;
 	uint64_t lines;
-	int64_t last_line_ms;
+	int64_t last_line_ms; /* log time */
+	int64_t last_heard_ms; /* time of arrival */
 };
 enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struct job_counts *counts,
 	const struct summary_row *rows, size_t count, struct error *err) MUST_CHECK;
 enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* What a metric comes to when jobs are ranked by it (pipeline/ranking.h). */
+struct ranking_row {
+	struct span metric;
+	uint64_t points; /* it was made from */
+	double best;
+	int64_t best_step;
+	double final;
+};
+enum status store_put_ranking(
+	struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err) MUST_CHECK;
+enum status store_read_ranked_points(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points,
+	struct error *err) MUST_CHECK; /* 0: none */
 
 struct job_search {
 	const struct query_node *query; /* NULL: all */

@@ -122,7 +122,7 @@ static void run_ours(struct bench *bench, const struct definition_set *set)
 	struct error err;
 
 	for (uint64_t number = 0; span_next(&rest, '\n', &line); number++) {
-		struct extract_line input = {line, INT64_C(1790000000000), number};
+		struct extract_line input = {line, INT64_C(1790000000000), number, false};
 		out.count = 0;
 		uint64_t since;
 		uint32_t from, to;

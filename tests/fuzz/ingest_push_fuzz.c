@@ -53,8 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	if (ingest_labels_new(
-		    &labels, "training.job,job,batch.kubernetes.io/job-name,pod", "stream,index,host", "host", &err))
+	static const char *const lists[LABEL_ROLES] = {
+		"training.job,job,batch.kubernetes.io/job-name,pod", "stream,index,host", "host", "namespace"};
+	if (ingest_labels_new(&labels, lists, &err))
 		abort();
 	struct span body = span_of((const char *)data + 1, size - 1);
 	const struct ingest_protocol *protocol = protocols[data[0] % (sizeof protocols / sizeof *protocols)];

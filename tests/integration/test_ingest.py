@@ -189,7 +189,8 @@ def test_nul_bytes(server):
     assert stored[0] in ("a\0b", "a\ufffdb", "a\u2400b") and stored[1] == "next"
 
 
-def test_over_long_line_is_cut_marked_and_counted(server):
+def test_over_long_line_is_cut_marked_and_counted(make_server):
+    server = make_server("--max-line-bytes", "64KiB")
     reply = server.post(LOGS, "short\n" + "x" * 100_000 + "\nnext\n")
     assert reply.status == 200 and reply.body["accepted"] == 3
     assert reply.body["cut"] == 1 and "--max-line-bytes" in " ".join(reply.body["warnings"])
@@ -200,14 +201,62 @@ def test_over_long_line_is_cut_marked_and_counted(server):
 
 
 @pytest.mark.parametrize("length, is_cut", [(65535, False), (65536, False), (65537, True)])
-def test_line_at_the_limit(server, length, is_cut):
+def test_line_at_the_limit(make_server, length, is_cut):
+    server = make_server("--max-line-bytes", "64KiB")
     server.post(LOGS, "x" * length + "\n")
     line = server.lines("j")[0]
     assert (len(line["text"]), bool(line.get("cut"))) == (min(length, 65536), is_cut)
 
 
-def test_endless_line_costs_no_memory(server):
+def test_all_values_of_a_run_on_one_line(server):
+    """A JSON of a megabyte without a newline, as Megatron's golden values are: none of its values is lost."""
+    values = {str(step): 10 + step / 1e6 for step in range(1, 40_001)}
+    line = json.dumps({"lm loss": {"start_step": 1, "values": values}, "num-zeros": {"values": values}})
+    assert len(line) > 1 << 20
+    reply = server.post(LOGS, line + "\nnext\n")
+    assert reply.body["accepted"] == 2 and reply.body.get("cut", 0) == 0 and reply.body["warnings"] == []
+
+    def counts():
+        return {one["metric"]: one["count"] for one in server.get("/api/v1/jobs/j/metrics").body["series"]}
+
+    wait_until(lambda: counts().get("num-zeros") == 65536 - 40_002, what="every match that a line may have")
+    assert counts()["lm loss"] == 40_000
+    health = server.get("/api/v1/jobs/j/metrics").body["definitions"][0]
+    assert health["matched"] == 1 and health["limited"] == 1
+    assert [len(text) for text in texts(server)] == [len(line), 4]
+
+
+def test_values_behind_the_end_of_a_cut_line_are_counted_as_left_out(make_server):
+    server = make_server("--max-line-bytes", "4KiB")
+    line = json.dumps({"lm loss": {"start_step": 1, "values": {str(step): 10 + step / 1e6 for step in range(1000)}}})
+    assert server.post(LOGS, line + "\n").body["cut"] == 1
+
+    def health():
+        return server.get("/api/v1/jobs/j/metrics").body["definitions"]
+
+    wait_until(lambda: health() and health()[0]["matched"] == 1, what="the line was extracted")
+    assert health()[0]["limited"] == 1
+
+
+def test_open_lines_hold_memory_that_counts(make_server):
+    """Lines without an end are memory that clients make the server keep: of all uploads together --queue-bytes at most."""
+    server = make_server("--queue-bytes", "1MiB", "--max-line-bytes", "4MiB")
+    with contextlib.ExitStack() as opened:
+        for i in range(8):
+            there = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S))
+            there.sendall(f"POST /api/v1/logs?job=j&stream=s{i} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain"
+                          "\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+            with contextlib.suppress(OSError):
+                for _ in range(8):
+                    there.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+            if select.select([there], [], [], 0.2)[0]:
+                break
+        assert i > 0 and there.recv(65536).startswith(b"HTTP/1.1 429 ")
+
+
+def test_endless_line_costs_no_memory(make_server):
     """16 MiB without a newline, then an ordinary line."""
+    server = make_server("--max-line-bytes", "64KiB")
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
     connection.request("POST", LOGS, body=iter([b"x" * 65536] * 256 + [b"\nnext\n"]), headers={"Content-Type": "text/plain"},
         encode_chunked=True)
@@ -412,3 +461,20 @@ def test_many_streams_in_one_body(server):
     assert server.post("/api/v1/logs?job=j", rows, content_type="application/x-ndjson").body["accepted"] == 3000
     streams = server.get("/api/v1/jobs/j/streams").body["streams"]
     assert len(streams) == 300 and {stream["lines"] for stream in streams} == {10}
+
+
+# ---- lines of the past ----
+def test_lines_of_the_past_keep_the_time_of_the_line_before_them_over_bodies(server):
+    """A body without any time of its own goes on where the one before it ended, not when the file was written."""
+    url = f"{LOGS}&written_ms=1700000000000"
+    assert server.post(url, "2021-05-28 07:42:46 step 1\nTraceback\n").status == 200
+    assert server.post(url, "Killing subprocess 1\nKilling subprocess 2\n").status == 200
+    assert server.post(url, "behind it\n2021-05-28 07:42:50 step 2\nthe end\n").status == 200
+    assert [line["ts_ms"] for line in server.lines("j")] == [1622187766000] * 5 + [1622187770000] * 2
+
+
+def test_lines_of_the_past_without_any_time_have_that_of_their_file(server):
+    for text in ("one\n", "two\n"):
+        assert server.post(f"{LOGS}&written_ms=1700000000000", text).status == 200
+    assert server.post(f"{LOGS}&written_ms=1700000001000", "three\n").status == 200
+    assert [line["ts_ms"] for line in server.lines("j")] == [1700000000000] * 2 + [1700000001000]

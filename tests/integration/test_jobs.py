@@ -59,7 +59,7 @@ def test_summaries_forget_sealed_points_that_a_restart_supersedes(make_server):
 
 
 def test_a_giant_field_does_not_fail_the_page_it_is_on(server):
-    giant = {"TrainingJobName": "giant", "HyperParameters": {f"key{i}": "x" * 1000 for i in range(2000)},
+    giant = {"TrainingJobName": "giant", "HyperParameters": {f"key{i}": "x" * 2500 for i in range(100)},
         "ResourceConfig": DOCUMENT["ResourceConfig"]}
     create(server, giant)
     create(server, DOCUMENT)

@@ -1,5 +1,6 @@
 """Loki's push, as Promtail, Alloy, Vector and Fluent Bit send it: both forms, labels, times, the runtime's prefix, mistakes."""
 
+import concurrent.futures
 import gzip
 import itertools
 import json
@@ -68,6 +69,10 @@ MAPPED = [
         "kubernetes_host": "n3"}, "plain", "algo-5", "n3"),
     ({"app_kubernetes_io_instance": "app", "pod": "app-x1"}, "app", "app-x1", ""),
     ({"pod": "lonely", "node": "n4"}, "lonely", "lonely", "n4"),
+    # as Fluent Bit's kubernetes filter, Vector and the OTel Collector's k8sattributes write them
+    ({"kubernetes_labels_jobset.sigs.k8s.io/jobset-name": "fb", "kubernetes_host": "n5", "kubernetes_pod_name": "fb-w-0-0-x"}, "fb",
+        "fb-w-0-0-x", "n5"),
+    ({"k8s.pod.label.jobset.sigs.k8s.io/jobset-name": "otel", "k8s.node.name": "n6", "k8s.pod.name": "otel-0"}, "otel", "otel-0", "n6"),
     ({"service_name": "unknown_service", "pod": "p"}, "p", "p", ""),
 ]
 
@@ -91,6 +96,38 @@ def test_a_list_of_labels_is_never_empty(make_server):
         server.start()
     server.wait()
     server.process = None
+
+
+@SENDERS
+@pytest.mark.parametrize("label", ["namespace", "kubernetes_namespace_name", "k8s.namespace.name", "pod_namespace"])
+def test_the_namespace_is_the_team_of_a_job_that_is_made(server, send, label):
+    server.post("/api/v1/jobs", json={"TrainingJobName": "there"})
+    labels = {label.replace(".", "_"): "nlp"}
+    assert send(server, ({**labels, "job": "new"}, [(T0, "x")]), ({**labels, "job": "there"}, [(T0, "x")])).status == 204
+    assert send(server, ({**labels, label.replace(".", "_"): "x" * 64, "job": "long"}, [(T0, "x")])).status == 204
+    teams = {name: server.get(f"/api/v1/jobs/{name}").body.get("team") for name in ("new", "there", "long")}
+    assert teams == {"new": "nlp", "there": None, "long": None}
+
+
+def test_a_tokens_team_wins_over_the_namespace(server):
+    admin = server.post("/api/v1/tokens", json={"name": "a", "scope": "admin"}).body["token"]
+    tokens = {team: server.post("/api/v1/tokens", json={"name": team, "scope": "write", "team": team}, token=admin).body["token"]
+        for team in ("vision", "nlp")}
+    mine = {"job": "mine", "namespace": "nlp"}
+    assert push(server, (mine, [(T0, "x")]), token=tokens["vision"]).status == 204
+    server.token = admin
+    assert server.get("/api/v1/jobs/mine").body["team"] == "vision"
+    # a label is no permission, and no lack of one: only the token counts for a job that is there
+    reply = push(server, (mine, [(T0, "y")]), token=tokens["nlp"])
+    assert reply.status == 403 and "team vision" in reply.body
+    assert push(server, (mine, [(T0, "z")]), token=admin).status == 204
+    assert texts(server, "mine") == ["x", "z"]
+
+
+def test_no_team_by_labels(make_server):
+    server = make_server("--team-labels", "")
+    assert push(server, ({"job": "j", "namespace": "nlp"}, [(T0, "x")])).status == 204
+    assert server.get("/api/v1/jobs/j").body.get("team") is None
 
 
 @SENDERS
@@ -137,8 +174,6 @@ def test_encodings(server):
     body = json.dumps(loki_json(({"job": "j"}, [(T0, "snappy")]))).encode()
     assert server.post(PUSH, snappy(body), content_type=JSON, headers={"Content-Encoding": "snappy"}).status == 204
     assert push(server, ({"job": "j"}, [(T0, "protobuf")]), headers={"Content-Encoding": "snappy"}).status == 204
-    reply = server.post("/api/v1/logs?job=j", snappy(b"x"), headers={"Content-Encoding": "snappy"})
-    assert reply.status == 415 and "known are gzip, deflate, zstd" in reply.body["detail"]
     assert texts(server, "j") == ["gzip", "snappy", "protobuf"]
 
 
@@ -281,9 +316,13 @@ def test_busy_is_429(make_server):
     server = make_server("--journal-bytes", "1MiB", "--seal-bytes", "1GiB", "--seal-age", "1h")
     times = itertools.count(T0)
 
-    def is_refused():
+    def body():
         chance = random.Random(next(times))
-        reply = push(server, ({"job": "j"}, [(next(times), chance.randbytes(100).hex()) for _ in range(5000)]))
-        return reply if reply.status != 204 else None
+        return snappy(loki_push(({"job": "j"}, [(next(times), chance.randbytes(100).hex()) for _ in range(5000)])))
+
+    def is_refused():  # all at once: the journal empties about as fast as one sender fills it
+        with concurrent.futures.ThreadPoolExecutor(8) as senders:
+            replies = list(senders.map(lambda one: server.post(PUSH, one, content_type=PROTOBUF), [body() for _ in range(8)]))
+        return next((reply for reply in replies if reply.status != 204), None)
     reply = wait_until(is_refused, what="a refusal")
     assert reply.status == 429 and int(reply.headers["Retry-After"]) >= 1 and "--journal-bytes" in reply.body

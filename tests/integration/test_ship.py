@@ -103,11 +103,8 @@ def finish_all(processes):
     return [(process.communicate(timeout=120), process.returncode)[1] for process in processes]
 
 
-SRUN_SIZES = [(2, 8)] + ([(16, 8)] if int(os.environ.get("SM_KILLS", "20")) >= 200 else [])  # tests/run --all
-
-
-@pytest.mark.parametrize("nodes, per_node", SRUN_SIZES)
-def test_a_job_of_many_processes(server, ship, nodes, per_node):
+def test_a_job_of_many_processes(server, ship):
+    nodes, per_node = 2, 8
     script = 'echo "step 1 loss 0.$SLURM_PROCID"; [ $SLURM_PROCID != 3 ] || exit 7'
     codes = finish_all(start_srun(ship, nodes, per_node, script))
     assert codes == [7 if rank == 3 else 0 for rank in range(nodes * per_node)]
@@ -287,6 +284,28 @@ def test_a_rotated_file_is_read_to_its_end(server, follow, tmp_path):
         path.rename(tmp_path / f"train.log.{number + 2}")
         append(path, f"again {number}")
         wait_for_lines(server, "rotated", ["one", "two", "three", *(f"again {n}" for n in range(number + 1))])
+
+
+def test_files_that_came_and_went_while_nobody_looked_are_read(server, ship, tmp_path):
+    path = tmp_path / "train.log"
+    command = ["--job", "unseen", "--follow", str(path)]
+    append(path, "one")
+    process = ship.start(*command)
+    wait_for_lines(server, "unseen", ["one"])
+    process.kill()
+    process.communicate()
+    append(path, "two")
+    append(tmp_path / "train.log.0", "older than the job")
+    os.utime(tmp_path / "train.log.0", (1, 1))
+    append(tmp_path / "train.logbook", "another file")
+    for number in range(1, 12):
+        path.rename(tmp_path / f"train.log.{number}")
+        append(path, f"generation {number}")
+        os.utime(path, ns=(0, time.time_ns() + number))  # coarser clocks than the order of files do exist
+    process = ship.start(*command)
+    wait_for_lines(server, "unseen", ["one", "two", *(f"generation {number}" for number in range(1, 12))])
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
 
 
 def test_a_truncated_file_is_read_from_its_start(server, follow, tmp_path):

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path(os.environ.get("SM_BUILD_DIR", ROOT / "build/asan")).resolve()
 SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", "runtime error:", "AddressSanitizer:DEADLYSIGNAL")
 # A sanitizer makes everything slower, and two cores are shared: generous, because a test that passes never waits this long.
-PATIENCE_S = float(os.environ.get("SM_TEST_PATIENCE_S", "30"))
+PATIENCE_S = float(os.environ.get("SM_TEST_PATIENCE_S", "60"))
 
 _pause = threading.Event()
 
@@ -150,6 +150,7 @@ class Server:
         self.database = self.folder / "smfleet.db"
         self.arguments = list(arguments)
         self.environment = environment or {}
+        self.wrapper = []  # a program that becomes the server: prlimit, strace -D
         self.process = self.port = self.token = None
         self.log, self.changed = [], threading.Condition()
         self.subscribers = []
@@ -158,7 +159,7 @@ class Server:
     def start(self, listen="127.0.0.1:0", *arguments):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
         environment = sanitizer_environment({**environment, **self.environment})
-        command = [self.bin("sm-server"), "--listen", listen, "--db", str(self.database), *self.arguments, *arguments]
+        command = [*self.wrapper, self.bin("sm-server"), "--listen", listen, "--db", str(self.database), *self.arguments, *arguments]
         with self.changed:
             self.log = []
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -88,12 +88,12 @@ static enum status put_tags(struct flattening *f, const struct json *tags, struc
 	return OK;
 }
 
-/* HyperParameters and Environment of the document itself are the families hp. and env. */
+/* HyperParameters (and those that sm-ship found beyond SageMaker's hundred) and Environment of the document itself are the families hp. and env. */
 static void append_part(struct buf *key, struct span part, bool is_top)
 {
 	if (key->len)
 		buf_append_char(key, '.');
-	if (is_top && span_equal(part, SPAN("HyperParameters")))
+	if (is_top && (span_equal(part, SPAN("HyperParameters")) || span_equal(part, SPAN("OtherHyperParameters"))))
 		part = SPAN("hp");
 	else if (is_top && span_equal(part, SPAN("Environment")))
 		part = SPAN("env");

@@ -158,9 +158,11 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM deliveries WHERE job_id = ?",
 		"DELETE FROM incidents WHERE job_id = ?",
 		"DELETE FROM summaries WHERE job_id = ?",
+		"DELETE FROM rankings WHERE job_id = ?",
 		"DELETE FROM job_counts WHERE job_id = ?",
 		"DELETE FROM definitions WHERE job_id = ?",
 		"DELETE FROM transitions WHERE job_id = ?",
+		"DELETE FROM job_events WHERE job_id = ?",
 		"DELETE FROM attributes WHERE job_id = ?",
 		"DELETE FROM job_settings WHERE job_id = ?",
 		"DELETE FROM job_progress WHERE job_id = ?",
@@ -168,6 +170,8 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM expired_text WHERE job_id = ?",
 		"DELETE FROM backfills WHERE job_id = ?",
 		"DELETE FROM dead_series WHERE job_id = ?",
+		"DELETE FROM commands WHERE job_id = ?",
+		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
 
@@ -207,6 +211,9 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		SWEEP("series", "series_id"),
 		"DELETE FROM backfill_streams WHERE rowid IN (SELECT rowid FROM backfill_streams WHERE job_id = ?1 LIMIT ?2)",
 		SWEEP("pushes", "stream_id, hash_low, hash_high"),
+		SWEEP("sources", "stream_id, source"),
+		SWEEP("exits", "stream_id"),
+		SWEEP("command_acks", "command_id, stream"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 

@@ -7,9 +7,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum sort_kind { SORT_TEXT, SORT_I64, SORT_MISSING_I64, SORT_METRIC };
+enum sort_kind { SORT_TEXT, SORT_I64, SORT_MISSING_I64, SORT_METRIC, SORT_ATTRIBUTE };
 
-enum { RANK_VALUE, RANK_NAN, RANK_MISSING, CURSOR_TEXT_BYTES = 16384 };
+/* RANK_OTHER: a metric's NaN, an attribute that is a text; missing comes last, in either direction. */
+enum { RANK_VALUE, RANK_OTHER, RANK_MISSING, CURSOR_TEXT_BYTES = 16384 };
 
 struct sort {
 	enum sort_kind kind;
@@ -17,7 +18,7 @@ struct sort {
 	const char *column; /* of jobs AS j */
 	struct search_figure figure; /* else of the summaries */
 	enum role role;
-	struct span metric; /* when it is no role */
+	struct span metric; /* when it is no role; of SORT_ATTRIBUTE its key */
 };
 
 /* What a cursor holds: the last row's place. */
@@ -30,6 +31,8 @@ struct place {
 };
 
 /* ---- what to sort by ---- */
+
+#define ENDED_MS "(CASE WHEN j.started_ms > 0 AND j.ended_ms > 0 THEN j.ended_ms - j.started_ms ELSE 0 END)"
 
 static bool find_column(struct span name, struct sort *sort)
 {
@@ -44,6 +47,14 @@ static bool find_column(struct span name, struct sort *sort)
 		{"modified", SORT_I64, "j.modified_ms"},
 		{"started", SORT_MISSING_I64, "j.started_ms"},
 		{"ended", SORT_MISSING_I64, "j.ended_ms"},
+		{"team", SORT_TEXT, "j.team"},
+		{"secondary", SORT_TEXT, "j.secondary"},
+		{"FailureReason", SORT_TEXT, "j.failure_reason"},
+		/* What still runs has no time of its own yet: its place would move from page to page. */
+		{"duration", SORT_MISSING_I64, ENDED_MS},
+		{"billable", SORT_MISSING_I64, ENDED_MS},
+		{"TrainingTimeInSeconds", SORT_MISSING_I64, ENDED_MS},
+		{"BillableTimeInSeconds", SORT_MISSING_I64, ENDED_MS},
 	};
 
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
@@ -55,29 +66,37 @@ static bool find_column(struct span name, struct sort *sort)
 	return false;
 }
 
+static struct span unquoted(struct span name)
+{
+	bool is_quoted = name.len >= 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"';
+
+	return is_quoted ? span_of(name.ptr + 1, name.len - 2) : name;
+}
+
 static enum status parse_sort(struct sort *out, struct span text, struct error *err)
 {
 	struct sort sort = {.is_descending = text.ptr[0] == '-'};
 	enum query_aggregate aggregate = AGGREGATE_LAST;
 
 	struct span name = span_skip(text, sort.is_descending);
-	if (!find_column(name, &sort)) {
+	bool is_column = find_column(name, &sort);
+	if (!is_column && search_attribute_key(name, &sort.metric)) {
+		sort.kind = SORT_ATTRIBUTE;
+	} else if (!is_column) {
 		bool is_metric = span_starts_with(name, SPAN("metric."));
 		struct span metric = span_skip(name, is_metric ? 7 : 0);
 		bool has_aggregate = query_take_aggregate(&metric, &aggregate);
+		metric = unquoted(metric);
 		bool is_role = !is_metric && role_parse(metric, &sort.role) && sort.role != ROLE_OTHER;
 		if (metric.len == 0 || (!is_metric && !is_role && !has_aggregate))
 			return error_set_field(err, ERR_SEMANTIC, "sort",
 				"jobs are not sorted by '%.*s' but by name, status, created, started, ended, modified, a role or "
-				"metric.NAME.AGG",
+				"metric.NAME.AGG, hp.KEY, tag.KEY, env.KEY or a property as ResourceConfig.InstanceCount",
 				(int)(text.len < 200 ? text.len : 200), text.ptr);
 		sort.kind = SORT_METRIC;
 		sort.role = is_role ? sort.role : ROLE_OTHER;
 		sort.metric = metric;
 		sort.figure = search_figure_of(aggregate);
-		if (!sort.figure.column)
-			return error_set_field(
-				err, ERR_SEMANTIC, "sort", "'%s' is not sortable yet", query_aggregate_name(aggregate));
 	}
 	*out = sort;
 	return OK;
@@ -179,6 +198,18 @@ static void add_keys(struct search_sql *sql, const struct sort *sort)
 			search_add_text(sql, "s.metric = ?", sort->metric);
 		return;
 	}
+	if (sort->kind == SORT_ATTRIBUTE) {
+		/* Of several elements the first one. */
+		search_add(sql,
+			"CASE WHEN a.job_id IS NULL THEN 2 WHEN a.number IS NULL THEN 1 ELSE 0 END AS rank,"
+			" ifnull(a.number, a.folded) AS value FROM jobs AS j LEFT JOIN attributes AS a ON a.job_id = j.job_id");
+		search_add_text(sql, " AND a.key = ?", sort->metric);
+		search_add_text(sql,
+			" AND a.position = (SELECT min(b.position) FROM attributes AS b WHERE b.job_id = j.job_id"
+			" AND b.key = ?)",
+			sort->metric);
+		return;
+	}
 	if (sort->kind == SORT_MISSING_I64) {
 		search_add(sql, "CASE WHEN ");
 		search_add(sql, sort->column);
@@ -195,16 +226,24 @@ static void add_place_value(struct search_sql *sql, const struct sort *sort, con
 {
 	if (sort->kind == SORT_TEXT)
 		search_add_text(sql, "?", place->text);
-	else if (sort->kind == SORT_METRIC)
+	else if (sort->kind == SORT_ATTRIBUTE && place->rank == RANK_OTHER)
+		search_add_text(sql, "?", place->text);
+	else if (sort->kind == SORT_METRIC || sort->kind == SORT_ATTRIBUTE)
 		search_add_double(sql, "?", place->real);
 	else
 		search_add_i64(sql, "?", place->number);
 }
 
+/* Are rows of the rank ordered by what they have? */
+static bool has_value(const struct sort *sort, int64_t rank)
+{
+	return rank == RANK_VALUE || (rank == RANK_OTHER && sort->kind == SORT_ATTRIBUTE);
+}
+
 /* Rows behind the place. Without ranks a row value does, which SQLite looks up in the index. */
 static void add_from(struct search_sql *sql, const struct sort *sort, const struct place *place)
 {
-	bool has_ranks = sort->kind == SORT_METRIC || sort->kind == SORT_MISSING_I64;
+	bool has_ranks = sort->kind != SORT_TEXT && sort->kind != SORT_I64;
 
 	if (!has_ranks) {
 		search_add(sql, " AND (");
@@ -216,7 +255,7 @@ static void add_from(struct search_sql *sql, const struct sort *sort, const stru
 	}
 	search_add_i64(sql, " WHERE (rank > ?", place->rank);
 	search_add_i64(sql, " OR rank = ?", place->rank);
-	if (place->rank == RANK_VALUE) {
+	if (has_value(sort, place->rank)) {
 		search_add(sql, sort->is_descending ? " AND (value, job_id) < (" : " AND (value, job_id) > (");
 		add_place_value(sql, sort, place);
 		search_add_i64(sql, ", ?))", place->job_id);
@@ -232,6 +271,9 @@ static const char *order_of(const struct sort *sort)
 	case SORT_TEXT:
 	case SORT_I64:
 		return sort->is_descending ? " ORDER BY value DESC, job_id DESC" : " ORDER BY value, job_id";
+	case SORT_ATTRIBUTE:
+		return sort->is_descending ? " ORDER BY rank, iif(rank < 2, value, 0) DESC, job_id DESC"
+					   : " ORDER BY rank, iif(rank < 2, value, 0), job_id";
 	case SORT_MISSING_I64:
 	case SORT_METRIC:
 		break;
@@ -243,7 +285,7 @@ static const char *order_of(const struct sort *sort)
 static enum status add_page(struct search_sql *sql, const struct job_search *search, const struct sort *sort,
 	const struct place *from, struct error *err)
 {
-	bool has_ranks = sort->kind == SORT_METRIC || sort->kind == SORT_MISSING_I64;
+	bool has_ranks = sort->kind != SORT_TEXT && sort->kind != SORT_I64;
 
 	search_add(sql, has_ranks ? "SELECT job_id, rank, value FROM (" : "");
 	add_keys(sql, sort);
@@ -265,11 +307,11 @@ static void read_place(struct statement *s, const struct sort *sort, struct aren
 	*place = (struct place){.text = SPAN("")};
 	place->job_id = column_i64(s);
 	place->rank = column_i64(s);
-	if (place->rank != RANK_VALUE)
+	if (!has_value(sort, place->rank))
 		return;
-	if (sort->kind == SORT_TEXT)
+	if (sort->kind == SORT_TEXT || (sort->kind == SORT_ATTRIBUTE && place->rank == RANK_OTHER))
 		place->text = column_span(s, arena);
-	else if (sort->kind == SORT_METRIC)
+	else if (sort->kind == SORT_METRIC || sort->kind == SORT_ATTRIBUTE)
 		place->real = sqlite3_column_double(s->prepared, 2);
 	else
 		place->number = column_i64(s);

@@ -10,7 +10,7 @@ enum { SEARCH_MAX_SQL_BYTES = 1 << 18 };
 
 struct search_match; /* one compiled pattern */
 
-enum search_value_kind { SEARCH_I64, SEARCH_DOUBLE, SEARCH_TEXT, SEARCH_MATCH };
+enum search_value_kind { SEARCH_I64, SEARCH_DOUBLE, SEARCH_TEXT, SEARCH_MATCH, SEARCH_ONE };
 
 struct search_value {
 	enum search_value_kind kind;
@@ -18,6 +18,7 @@ struct search_value {
 	double real;
 	struct span text;
 	struct search_match *match;
+	const struct query_node *one;
 };
 
 struct search_sql {
@@ -28,6 +29,7 @@ struct search_sql {
 	size_t cap;
 	struct search_match *matches; /* a list */
 	bool is_out_of_memory;
+	bool needs_functions; /* of ours */
 };
 
 struct search_sql search_sql_on(struct arena *arena);
@@ -42,6 +44,8 @@ void search_add_text(struct search_sql *sql, const char *piece, struct span valu
 /* piece holds job_matches(?, column). */
 enum status search_add_match(
 	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err) MUST_CHECK;
+/* piece holds job_one(?, j.document). */
+void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one);
 /* Prepares and binds. */
 enum status search_sql_open(
 	struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err) MUST_CHECK;
@@ -56,7 +60,6 @@ enum status search_mistake(struct error *err, const struct query_term *term, con
 
 /*
  * What an aggregate is in `summaries AS s`: is_number: a kind column goes with it. condition: when it is there at all.
- * NULL column: not stored.
  */
 struct search_figure {
 	const char *column;
@@ -65,5 +68,11 @@ struct search_figure {
 };
 struct search_figure search_figure_of(enum query_aggregate aggregate);
 
-/* Makes job_matches(pattern, text) known to the connection; again and again is harmless. */
+/* The attribute that `sort=` names: hp.KEY, tag.KEY, env.KEY, a property, or a short name. */
+bool search_attribute_key(struct span name, struct span *key);
+
+/* Has an element of the list one->term.key all of one->left? */
+bool search_document_has(struct span document, const struct query_node *one);
+
+/* Makes our functions known to the connection; again and again is harmless. */
 enum status search_register(struct store_reader *on);

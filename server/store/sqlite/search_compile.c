@@ -2,25 +2,17 @@
  * The query's tree -> a condition on `jobs AS j`. Each comparison is compiled in its positive form; != and !~ are its plain
  * negation, so that jobs without the key match them.
  */
-#include "store/sqlite/search.h"
+#include "store/sqlite/search_compile.h"
 
 #include "base/clock.h"
 #include "store/fold.h"
 
 #include <float.h>
 
-/* A value to compare: how its text is reached, and how it behaves. */
-struct operand {
-	const char *text; /* SQL of the text as it is; NULL: none */
-	const char *folded; /* of the lower-cased text; NULL: LIKE folds ASCII itself */
-	const char *number; /* of the number; NULL: numbers compare as text */
-	bool ignores_case; /* words like Failed */
-};
-
 /* ---- texts ---- */
 
 /* %…% with what is special to LIKE escaped; '*' is the wildcard. */
-static struct span like_pattern(struct search_sql *sql, struct span value)
+static struct span like_pattern(struct search_sql *sql, struct span value, bool is_literal)
 {
 	AUTO_DONE(buf) folded = BUF_INIT(SEARCH_MAX_SQL_BYTES);
 	AUTO_DONE(buf) pattern = BUF_INIT(SEARCH_MAX_SQL_BYTES);
@@ -31,7 +23,7 @@ static struct span like_pattern(struct search_sql *sql, struct span value)
 		char c = folded.ptr[i];
 		if (c == '%' || c == '_' || c == '\\')
 			buf_append_char(&pattern, '\\');
-		buf_append_char(&pattern, c == '*' ? '%' : c);
+		buf_append_char(&pattern, c == '*' && !is_literal ? '%' : c);
 	}
 	buf_append_char(&pattern, '%');
 	if (folded.failure || pattern.failure)
@@ -39,10 +31,10 @@ static struct span like_pattern(struct search_sql *sql, struct span value)
 	return arena_copy(sql->arena, buf_span(&pattern));
 }
 
-static void add_like(struct search_sql *sql, const char *column, struct span value)
+static void add_like(struct search_sql *sql, const char *column, const struct query_value *value)
 {
 	search_add(sql, column);
-	search_add_text(sql, " LIKE ? ESCAPE '\\'", like_pattern(sql, value));
+	search_add_text(sql, " LIKE ? ESCAPE '\\'", like_pattern(sql, value->text, value->is_literal));
 }
 
 static const char *order_sign(enum query_compare compare)
@@ -62,8 +54,8 @@ static const char *order_sign(enum query_compare compare)
 }
 
 /* One comparison with one value, positive. */
-static enum status add_comparison(struct search_sql *sql, const struct operand *operand, const struct query_term *term,
-	const struct query_value *value, struct error *err)
+static enum status add_comparison(struct search_sql *sql, const struct search_operand *operand,
+	const struct query_term *term, const struct query_value *value, struct error *err)
 {
 	switch (term->compare) {
 	case QUERY_MATCHES:
@@ -76,7 +68,7 @@ static enum status add_comparison(struct search_sql *sql, const struct operand *
 		return OK;
 	case QUERY_CONTAINS:
 		if (!value->is_number || !operand->number) {
-			add_like(sql, operand->folded ? operand->folded : operand->text, value->text);
+			add_like(sql, operand->folded ? operand->folded : operand->text, value);
 			return OK;
 		}
 		break;
@@ -93,8 +85,8 @@ static enum status add_comparison(struct search_sql *sql, const struct operand *
 	return OK;
 }
 
-static enum status add_comparisons(
-	struct search_sql *sql, const struct operand *operand, const struct query_term *term, struct error *err)
+enum status search_add_comparisons(
+	struct search_sql *sql, const struct search_operand *operand, const struct query_term *term, struct error *err)
 {
 	search_add(sql, "(");
 	for (size_t i = 0; i < term->value_count; i++) {
@@ -106,16 +98,11 @@ static enum status add_comparisons(
 	return OK;
 }
 
-static bool is_negated(const struct query_term *term)
-{
-	return term->compare == QUERY_NOT_EQUAL || term->compare == QUERY_MATCHES_NOT;
-}
-
 /* ---- columns of jobs ---- */
 
 static const struct column {
 	const char *names[2];
-	struct operand operand;
+	struct search_operand operand;
 	const char *is_there;
 	bool is_number;
 } columns[] = {
@@ -141,29 +128,39 @@ static const struct column *find_column(struct span key)
 static enum status add_column(
 	struct search_sql *sql, const struct column *column, const struct query_term *term, struct error *err)
 {
-	search_add(sql, is_negated(term) ? "NOT (" : "(");
+	search_add(sql, search_is_negated(term) ? "NOT (" : "(");
 	search_add(sql, column->is_there);
 	if (term->compare != QUERY_EXISTS) {
 		search_add(sql, " AND ");
-		TRY(add_comparisons(sql, &column->operand, term, err));
+		TRY(search_add_comparisons(sql, &column->operand, term, err));
 	}
 	search_add(sql, ")");
 	return OK;
 }
 
+static bool is_duration(struct span key)
+{
+	static const char *const names[] = {"duration", "billable", "TrainingTimeInSeconds", "BillableTimeInSeconds"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(key, span_from(names[i])))
+			return true;
+	return false;
+}
+
 /* In seconds; of a job that runs: so far. */
 static enum status add_duration(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
-	static const struct operand operand = {.number = "(d.ms / 1000.0)"};
+	static const struct search_operand operand = {.number = "(d.ms / 1000.0)"};
 
-	search_add(sql, is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
+	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
 	search_add_i64(sql,
 		"SELECT 1 FROM (SELECT CASE WHEN j.ended_ms > 0 THEN j.ended_ms ELSE ? END - j.started_ms AS ms)",
 		clock_wall_ms());
 	search_add(sql, " AS d WHERE j.started_ms > 0");
 	if (term->compare != QUERY_EXISTS) {
 		search_add(sql, " AND ");
-		TRY(add_comparisons(sql, &operand, term, err));
+		TRY(search_add_comparisons(sql, &operand, term, err));
 	}
 	search_add(sql, ")");
 	return OK;
@@ -173,7 +170,7 @@ static enum status add_duration(struct search_sql *sql, const struct query_term 
 
 static enum status add_incident(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
-	search_add(sql, is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
+	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
 	search_add(sql, "SELECT 1 FROM incidents AS i WHERE i.job_id = j.job_id");
 	for (size_t i = 0; i < term->value_count; i++) {
 		struct span name = term->values[i].text;
@@ -214,6 +211,20 @@ static const struct alias {
 		       "CheckpointConfig.S3Uri", "ModelArtifacts.S3ModelArtifacts", "hp.sagemaker_submit_directory"}},
 };
 
+bool search_attribute_key(struct span name, struct span *key)
+{
+	*key = name;
+	if (span_starts_with(name, SPAN("hp.")) || span_starts_with(name, SPAN("tag.")) ||
+		span_starts_with(name, SPAN("env.")))
+		return true;
+	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+		if (span_equal(name, span_from(aliases[i].name))) {
+			*key = span_from(aliases[i].keys[0]);
+			return true;
+		}
+	return name.len && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z';
+}
+
 static void add_keys(struct search_sql *sql, const char *const keys[5])
 {
 	search_add(sql, "a.key IN (");
@@ -250,7 +261,7 @@ static void add_s3(struct search_sql *sql, struct span value)
 static enum status add_attribute(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	/* The '+' keeps SQLite at the primary key: a range of attributes_by_number, walked once a job, would take minutes. */
-	static const struct operand operand = {.text = "+a.text", .folded = "+a.folded", .number = "+a.number"};
+	static const struct search_operand operand = {.text = "+a.text", .folded = "+a.folded", .number = "+a.number"};
 	const struct alias *alias = NULL;
 
 	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
@@ -259,7 +270,7 @@ static enum status add_attribute(struct search_sql *sql, const struct query_term
 	bool is_path = term->key.len && term->key.ptr[0] >= 'A' && term->key.ptr[0] <= 'Z';
 	if (!alias && term->family == QUERY_PROPERTY && !is_path)
 		return search_mistake(err, term, "'%.*s' is not searchable yet", SPAN_ARGS(term->key));
-	search_add(sql, is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
+	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
 	search_add(sql, "SELECT 1 FROM attributes AS a WHERE a.job_id = j.job_id AND ");
 	if (alias)
 		add_keys(sql, alias->keys);
@@ -272,7 +283,7 @@ static enum status add_attribute(struct search_sql *sql, const struct query_term
 		if (alias && term->compare == QUERY_CONTAINS && strcmp(alias->name, "s3") == 0)
 			add_s3(sql, term->values[0].text);
 		else
-			TRY(add_comparisons(sql, &operand, term, err));
+			TRY(search_add_comparisons(sql, &operand, term, err));
 		search_add(sql, ")");
 	}
 	search_add(sql, ")");
@@ -280,6 +291,8 @@ static enum status add_attribute(struct search_sql *sql, const struct query_term
 }
 
 /* ---- metrics ---- */
+
+#define RANKED(column) "(SELECT " column " FROM rankings AS r WHERE r.job_id = s.job_id AND r.metric = s.metric)"
 
 struct search_figure search_figure_of(enum query_aggregate aggregate)
 {
@@ -291,6 +304,9 @@ struct search_figure search_figure_of(enum query_aggregate aggregate)
 		[AGGREGATE_MEAN] = {"+s.mean", "s.mean_kind = 1", "s.count > s.nan_count + s.inf_count"},
 		[AGGREGATE_COUNT] = {"+s.count", "0", "1"},
 		[AGGREGATE_STEP] = {"+s.last_step", "0", "s.count > 0"},
+		[AGGREGATE_BEST] = {RANKED("best"), RANKED("best_kind") " = 1", "EXISTS " RANKED("1")},
+		[AGGREGATE_BEST_STEP] = {RANKED("best_step"), "0", RANKED("best_kind") " <> 1"},
+		[AGGREGATE_FINAL] = {RANKED("final"), RANKED("final_kind") " = 1", "EXISTS " RANKED("1")},
 	};
 
 	return figures[aggregate];
@@ -323,14 +339,12 @@ static void add_figure(struct search_sql *sql, const struct search_figure *figur
 	search_add(sql, term->value_count ? ")" : "");
 }
 
-static enum status add_metric(struct search_sql *sql, const struct query_term *term, struct error *err)
+static void add_metric(struct search_sql *sql, const struct query_term *term)
 {
 	struct search_figure figure = search_figure_of(term->aggregate);
 	enum role role = ROLE_OTHER;
 
-	if (!figure.column)
-		return search_mistake(err, term, "'%s' is not searchable yet", query_aggregate_name(term->aggregate));
-	search_add(sql, is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
+	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
 	search_add(sql, "SELECT 1 FROM summaries AS s WHERE s.job_id = j.job_id AND ");
 	if (term->is_role && role_parse(term->key, &role))
 		search_add_i64(sql, "s.main_role = ? AND ", role);
@@ -339,13 +353,12 @@ static enum status add_metric(struct search_sql *sql, const struct query_term *t
 	search_add(sql, figure.is_there);
 	add_figure(sql, &figure, term);
 	search_add(sql, ")");
-	return OK;
 }
 
 /* ---- the tree ---- */
 
 /* A bare word: the name, tags, notes. '/' is the character behind '.': the range is all tags. */
-static void add_text(struct search_sql *sql, struct span word)
+static void add_text(struct search_sql *sql, const struct query_value *word)
 {
 	search_add(sql, "(");
 	add_like(sql, "j.folded", word);
@@ -355,19 +368,20 @@ static void add_text(struct search_sql *sql, struct span word)
 	search_add(sql, "))");
 }
 
-static enum status add_term(struct search_sql *sql, const struct query_term *term, struct error *err)
+enum status search_add_term(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	const struct column *column = term->family == QUERY_PROPERTY ? find_column(term->key) : NULL;
 
 	if (term->family == QUERY_TEXT)
-		add_text(sql, term->values[0].text);
+		add_text(sql, &term->values[0]);
 	else if (term->family == QUERY_METRIC)
-		return add_metric(sql, term, err);
+		add_metric(sql, term);
 	else if (column)
 		return add_column(sql, column, term, err);
-	else if (term->family == QUERY_PROPERTY &&
-		 (span_equal(term->key, SPAN("duration")) || span_equal(term->key, SPAN("TrainingTimeInSeconds"))))
+	else if (term->family == QUERY_PROPERTY && is_duration(term->key))
 		return add_duration(sql, term, err);
+	else if (search_is_row_list(term))
+		return search_add_row_term(sql, term, err);
 	else if (term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("incident")))
 		return add_incident(sql, term, err);
 	else
@@ -394,7 +408,9 @@ static enum status add_node(
 	bool is_open = (node->kind == QUERY_OR && above != QUERY_OR) || (node->kind == QUERY_AND && above == QUERY_NOT);
 
 	if (node->kind == QUERY_TERM)
-		return add_term(sql, &node->term, err);
+		return search_add_term(sql, &node->term, err);
+	if (node->kind == QUERY_ONE)
+		return search_add_one(sql, node, err);
 	if (second && height(second) > SHALLOW && height(second) > height(first)) {
 		first = node->right;
 		second = node->left;

@@ -8,6 +8,7 @@
 
 /* The type of the pointers that are bound: SQLite hands a pointer on only to a function that names its type. */
 #define MATCH_TYPE "smfleet regex"
+#define ONE_TYPE "smfleet one"
 
 enum { MATCH_STEPS = 1000000 };
 
@@ -69,6 +70,12 @@ void search_add_text(struct search_sql *sql, const char *piece, struct span valu
 	add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
 }
 
+void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one)
+{
+	sql->needs_functions = true;
+	add_value(sql, piece, (struct search_value){.kind = SEARCH_ONE, .one = one});
+}
+
 enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
 {
 	char text[384];
@@ -92,6 +99,7 @@ enum status search_add_match(
 
 	if (!match)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	sql->needs_functions = true;
 	*match = (struct search_match){.next = sql->matches, .term = term};
 	sql->matches = match;
 	if (regex_new(&match->regex, term->values[0].text, flags, &reason))
@@ -127,6 +135,23 @@ static void job_matches(sqlite3_context *context, int count, sqlite3_value **arg
 	sqlite3_result_int(context, is_hit);
 }
 
+static void job_one(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+	const struct query_node *one = sqlite3_value_pointer(arguments[0], ONE_TYPE);
+	const void *bytes = sqlite3_value_blob(arguments[1]);
+	struct span document = span_of(bytes ? bytes : "", (size_t)sqlite3_value_bytes(arguments[1]));
+
+	(void)count;
+	sqlite3_result_int(context, one && search_document_has(document, one));
+}
+
+static int add_function(struct store_reader *on, const char *name, int arguments,
+	void (*call)(sqlite3_context *, int, sqlite3_value **))
+{
+	return sqlite3_create_function_v2(on->db, name, arguments,
+		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, on, call, NULL, NULL, NULL);
+}
+
 enum status search_register(struct store_reader *on)
 {
 	sqlite3_stmt *probe = NULL;
@@ -136,8 +161,9 @@ enum status search_register(struct store_reader *on)
 	sqlite3_finalize(probe);
 	if (code == SQLITE_OK)
 		return OK;
-	code = sqlite3_create_function_v2(on->db, "job_matches", 2,
-		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, on, job_matches, NULL, NULL, NULL);
+	code = add_function(on, "job_matches", 2, job_matches);
+	if (code == SQLITE_OK)
+		code = add_function(on, "job_one", 2, job_one);
 	return code == SQLITE_OK ? OK : ERR_MEMORY;
 }
 
@@ -153,6 +179,9 @@ static int bind(struct statement *s, const struct search_value *value)
 	case SEARCH_TEXT:
 		bind_text(s, value->text);
 		break;
+	case SEARCH_ONE:
+		/* SQLite takes no const; job_one only reads. */
+		return sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)value->one, ONE_TYPE, NULL);
 	case SEARCH_MATCH:
 		return sqlite3_bind_pointer(s->prepared, ++s->parameter, value->match, MATCH_TYPE, NULL);
 	}
@@ -164,7 +193,7 @@ enum status search_sql_open(struct statement *s, struct store_reader *reader, st
 	if (sql->is_out_of_memory)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(buf_status(&sql->text, err));
-	if (sql->matches && search_register(reader))
+	if (sql->needs_functions && search_register(reader))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(statement_open_once(s, reader, buf_span(&sql->text), err));
 	for (size_t i = 0; i < sql->count; i++)

@@ -5,13 +5,15 @@ static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct 
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms) VALUES (?,?,?,?) ON CONFLICT (job_id)"
-		" DO UPDATE SET streams = excluded.streams, lines = excluded.lines, last_line_ms = excluded.last_line_ms",
+		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms, last_heard_ms) VALUES (?,?,?,?,?) ON CONFLICT"
+		" (job_id) DO UPDATE SET streams = excluded.streams, lines = excluded.lines, last_line_ms ="
+		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms",
 		err));
 	bind_i64(&s, job_id);
 	bind_u64(&s, counts->streams);
 	bind_u64(&s, counts->lines);
 	bind_i64(&s, counts->last_line_ms);
+	bind_i64(&s, counts->last_heard_ms);
 	return statement_run(&s, err);
 }
 
@@ -123,13 +125,15 @@ static enum status read_counts(struct store_reader *reader, int64_t job_id, stru
 	struct job_counts counts = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader, "SELECT streams, lines, last_line_ms FROM job_counts WHERE job_id = ?", err));
+	TRY(statement_open(&s, reader,
+		"SELECT streams, lines, last_line_ms, last_heard_ms FROM job_counts WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	if (has_row) {
 		counts.streams = column_u64(&s);
 		counts.lines = column_u64(&s);
 		counts.last_line_ms = column_i64(&s);
+		counts.last_heard_ms = column_i64(&s);
 	}
 	*out = counts;
 	return OK;

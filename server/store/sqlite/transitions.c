@@ -28,9 +28,10 @@ static enum status update_message(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE transitions SET message = ?, end_ms = ? WHERE job_id = ? AND position = ?", err));
+		"UPDATE transitions SET message = ?, end_ms = ?, source = ? WHERE job_id = ? AND position = ?", err));
 	bind_text(&s, row->message);
 	bind_i64(&s, row->end_ms);
+	bind_i64(&s, row->source);
 	bind_i64(&s, job_id);
 	bind_i64(&s, position);
 	return statement_run(&s, err);
@@ -51,10 +52,65 @@ static enum status end_at(struct store_tx *tx, int64_t job_id, int64_t position,
 	return statement_run(&s, err);
 }
 
+static enum status insert(
+	struct store_tx *tx, int64_t job_id, int64_t position, const struct transition_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO transitions (job_id, position, status, message, start_ms, end_ms, source) VALUES (?,?,?,?,?,?,?)",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, position);
+	bind_text(&s, row->status);
+	bind_text(&s, row->message);
+	bind_i64(&s, row->start_ms);
+	bind_i64(&s, row->end_ms);
+	bind_i64(&s, row->source);
+	return statement_run(&s, err);
+}
+
+enum status store_put_transitions(
+	struct store_tx *tx, int64_t job_id, const struct transition_row *rows, size_t count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM transitions WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_run(&s, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(insert(tx, job_id, (int64_t)i, &rows[i], err));
+	return OK;
+}
+
+enum status store_put_newest_event(struct store_tx *tx, int64_t job_id, int64_t newest_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO job_events (job_id, newest_ms) VALUES (?,?)"
+		" ON CONFLICT (job_id) DO UPDATE SET newest_ms = excluded.newest_ms",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, newest_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_read_newest_event(struct store_reader *reader, int64_t job_id, int64_t *newest_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT newest_ms FROM job_events WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	*newest_ms = has_row ? column_i64(&s) : 0;
+	return OK;
+}
+
 enum status store_add_transition(
 	struct store_tx *tx, int64_t job_id, const struct transition_row *row, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
 	struct newest newest;
 
 	TRY(read_newest(tx, job_id, row->status, &newest, err));
@@ -62,16 +118,7 @@ enum status store_add_transition(
 		return update_message(tx, job_id, newest.position, row, err);
 	if (newest.is_there)
 		TRY(end_at(tx, job_id, newest.position, row->start_ms, err));
-	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO transitions (job_id, position, status, message, start_ms, end_ms) VALUES (?,?,?,?,?,?)",
-		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, newest.is_there ? newest.position + 1 : 0);
-	bind_text(&s, row->status);
-	bind_text(&s, row->message);
-	bind_i64(&s, row->start_ms);
-	bind_i64(&s, row->end_ms);
-	return statement_run(&s, err);
+	return insert(tx, job_id, newest.is_there ? newest.position + 1 : 0, row, err);
 }
 
 enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
@@ -83,7 +130,8 @@ enum status store_read_transitions(struct store_reader *reader, struct arena *ar
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT status, message, start_ms, end_ms FROM transitions WHERE job_id = ? ORDER BY position", err));
+		"SELECT status, message, start_ms, end_ms, source FROM transitions WHERE job_id = ? ORDER BY position",
+		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
@@ -94,11 +142,31 @@ enum status store_read_transitions(struct store_reader *reader, struct arena *ar
 		rows[used].message = column_span(&s, arena);
 		rows[used].start_ms = column_i64(&s);
 		rows[used].end_ms = column_i64(&s);
+		rows[used].source = (enum transition_source)column_u32(&s);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
 	}
 	*out = rows;
 	*count = used;
+	return OK;
+}
+
+enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t from_ms, int64_t to_ms,
+	int64_t *idle_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT coalesce(sum(min(end_ms, ?3) - start_ms), 0) FROM transitions WHERE job_id = ?1 AND start_ms BETWEEN ?2 AND ?3"
+		" AND end_ms > start_ms AND status IN ('Interrupted', 'Starting', 'Pending', 'LaunchingMLInstances',"
+		" 'PreparingTrainingStack')",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, from_ms);
+	bind_i64(&s, to_ms);
+	TRY(statement_step(&s, &has_row, err));
+	*idle_ms = column_i64(&s);
 	return OK;
 }
 

@@ -176,7 +176,7 @@ TEST(command_text_hides_secrets)
 		SPAN("python 'a b.py' --api-key *** --hf_token=*** WANDB_API_KEY=*** 'it'\\''s' --lr 1"));
 }
 
-TEST(identity_document)
+TEST(identity_fields)
 {
 	char *environment[] = {"USER=eve", NULL};
 	AUTO(identity) identity = NULL;
@@ -187,12 +187,13 @@ TEST(identity_document)
 	CHECK_OK(identity_new(&identity, &input, &err));
 	CHECK_OK(identity_add_setting(identity, &identity->hyper_parameters, "hp", "lr=1", &err));
 	CHECK_OK(identity_add_setting(identity, &identity->tags, "tag", "team=nlp", &err));
-	CHECK_OK(identity_put_document(identity, "j-2", &metrics, &out, &err));
+	struct json_writer w = json_writer_on(&out);
+	json_object(&w);
+	identity_put_fields(identity, &metrics, &w);
+	json_object_end(&w);
 	CHECK_SPAN(buf_span(&out),
-		SPAN("{\"TrainingJobName\":\"j-2\",\"AlgorithmSpecification\":{\"MetricDefinitions\":[{\"Name\":\"loss\","
-		     "\"Regex\":\"loss=([0-9.]+)\"}]},\"HyperParameters\":{\"lr\":\"1\"},\"ResourceConfig\":{\"InstanceCount\":1},"
-		     "\"Tags\":[{\"Key\":\"owner\",\"Value\":\"eve\"},{\"Key\":\"host\",\"Value\":\"box\"},"
-		     "{\"Key\":\"folder\",\"Value\":\"/nowhere/project\"},{\"Key\":\"team\",\"Value\":\"nlp\"}]}"));
+		SPAN("{\"host\":\"box\",\"instance_count\":1,\"hp\":{\"lr\":\"1\"},\"metrics\":{\"loss\":\"loss=([0-9.]+)\"},"
+		     "\"tags\":{\"owner\":\"eve\",\"host\":\"box\",\"folder\":\"/nowhere/project\",\"team\":\"nlp\"}}"));
 }
 
 static void write_text(const char *folder, const char *name, const char *text)

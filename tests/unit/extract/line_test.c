@@ -276,6 +276,20 @@ TEST(times_in_lines)
 	check_time("[01/02 03:04:05] detectron2 INFO: x", second + 1000, second);
 	check_time("[12/31 23:59:59] x", second, INT64_C(1735689599000)); /* last year's */
 	check_time("[02/29 00:00:00] x", second, INT64_C(1709164800000));
+	check_time("W0102 03:04:05.123456 140 torch/run.py:779]", second + 1000, second + 123);
+	check_time("[W102 03:04:05.123456789 socket.cpp:601]", second + 1000, second + 123);
+	check_time("[rank3]:[W102 03:04:05.123456789 x", second + 1000, second + 123);
+	check_time("E1231 23:59:59 x", second, INT64_C(1735689599000));
+	check_time("Jan  2 03:04:05 node-7 kernel: NVRM: Xid", second + 1000, second);
+	check_time("Dec 31 23:59:59 node-7 x", second, INT64_C(1735689599000));
+	check_time("Thu Jan  2 03:04:05 2025", noon_ms, second);
+	check_time("Thu Jan  2 03:04:05 UTC 2025", noon_ms, second);
+	check_time("1735787045.5 step 1", noon_ms, second + 500);
+	check_time("[1735787045.123456] step 1", noon_ms, second + 123);
+	check_time("1735787045007 step 1", noon_ms, second + 7);
+	check_time(":::MLLOG {\"namespace\": \"\", \"time_ms\": 1735787045007, \"x\": 1}", noon_ms, second + 7);
+	check_time("2025-01-02T03:04:05.123456789Z stdout F step 1", noon_ms, second + 123); /* CRI */
+	check_time("[2025-01-02 03:04:05] node-1:42:99 [0] NCCL INFO x", noon_ms, second);
 }
 
 TEST(what_is_no_time)
@@ -284,7 +298,10 @@ TEST(what_is_no_time)
 		"2025-13-02 03:04:05", "2025-02-29 03:04:05", "2025-01-02 24:00:00", "2025-01-02 03:60:00",
 		"2025-01-02 03:04", "2025-01-0203:04:05", "1980-01-02 03:04:05", "2201-01-02 03:04:05",
 		"2099-01-02 03:04:05", "12025-01-02 03:04:05", "[13/02 03:04:05] x", "a:b:c:d:e:f:g:h",
-		"::::::::::::::::::::::::::::", "2025-01-02 03:04:0",
+		"::::::::::::::::::::::::::::", "2025-01-02 03:04:0", "1735787045 step", "17357870451 step",
+		"1735787045007x", "1735787045007.5 x", "9999999999.5 x", "1135787045.5 x", "XW0102 03:04:05 x",
+		"W1302 03:04:05 x", "W12 03:04:05 x", "Mayo  1 03:04:05 x", "Foo  1 03:04:05 x", "Jan 32 03:04:05 x",
+		"12:00:00 Jan  2", "{\"time_ms\": 17}", "{\"xtime_ms\": 1735787045007}",
 		"                                                                    2025-01-02 03:04:05"};
 	int64_t ts_ms;
 

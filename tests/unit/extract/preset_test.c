@@ -465,3 +465,64 @@ TEST(real_logs_by_definitions)
 	check_log(stream_of("[{\"Name\":\"l\",\"Regex\":\"^Epoch (?<step>\\\\d+) \\\\| Loss: " NUMBER "\"}]"),
 		"sagemaker/karate_club_dgl.log", "l", 30, 0);
 }
+
+/* A client may say so many names that a stream has no room for another one; then another preset knows a line. */
+TEST(many_names_do_not_shut_out_the_preset_that_knows_the_log)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	AUTO_DONE(buf) line = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) state = BUF_INIT(1 << 20);
+
+	feed(&s, "step 1 loss: 3.0");
+	CHECK_TEXT(preset_of(&s), "generic");
+	buf_append_text(&line, "step 2");
+	for (int i = 0; i < 5000; i++)
+		buf_printf(&line, " quux%d=1.5", i);
+	feed_at(&s, buf_span(&line), NO_TIME);
+	CHECK_INT(feed(&s, "0:\tlearn: 210.7406779\ttest: 210.5\ttotal: 1m 5.42s\tremaining: 8m 56s"), 3);
+	CHECK_TEXT(preset_of(&s), "catboost");
+
+	extractor_pack(s.extractor, &state);
+	struct unpacker in = unpacker_on(buf_span(&state));
+	extractor_free(s.extractor);
+	s.extractor = NULL;
+	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));
+	CHECK_INT(feed(&s, "1:\tlearn: 209.7406779\ttest: 209.5\ttotal: 1m 6.42s\tremaining: 8m 55s"), 3);
+}
+
+static struct definition_health health_of(struct stream *stream, size_t definition)
+{
+	return extractor_health(stream->extractor, definition);
+}
+
+/* The names come in matches of their own, without a value; what is behind the limit of a line is lost, and said. */
+TEST(the_health_of_values_under_names_counts_their_lines_and_those_cut_short)
+{
+	AUTO_DONE(stream) s = preset_stream();
+	const char *text = "{\"lm loss\": {\"start_step\": 1, \"values\": {\"1\": 12.98419, \"5\": 12.5}}}";
+
+	CHECK_INT(feed(&s, text), 2);
+	CHECK_INT(health_of(&s, 0).tried, 1);
+	CHECK_INT(health_of(&s, 0).matched, 1);
+	CHECK_INT(health_of(&s, 0).limited, 0);
+
+	struct extract_line line = {.text = span_from(text), .ts_ms = NO_TIME, .number = s.lines++, .is_cut = true};
+	CHECK_OK(extract_line(s.extractor, s.set, s.scratch, &line, s.now_ms, &s.points, &err));
+	CHECK_INT(health_of(&s, 0).matched, 2);
+	CHECK_INT(health_of(&s, 0).limited, 1);
+}
+
+TEST(a_line_of_more_matches_than_are_read_is_counted)
+{
+	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"l\",\"Regex\":\"(?<step>\\\\d+):(?<value>\\\\d+)\"}]");
+	AUTO_DONE(buf) line = BUF_INIT(4 << 20);
+
+	for (int i = 0; i < 65536; i++)
+		buf_printf(&line, "%d:1 ", i);
+	CHECK_INT(feed_at(&s, buf_span(&line), NO_TIME), 65536);
+	CHECK_INT(health_of(&s, 0).limited, 0);
+	buf_append_text(&line, "65536:1 ");
+	CHECK_INT(feed_at(&s, buf_span(&line), NO_TIME), 65536);
+	CHECK_INT(health_of(&s, 0).limited, 1);
+	CHECK_INT(health_of(&s, 0).matched, 2);
+}

@@ -219,13 +219,13 @@ static enum status worker_new(void *context, void **worker, struct error *err)
 static const struct http_upload_ops upload_ops = {upload_begin, upload_feed, upload_finish, upload_abort};
 static const struct http_stream_ops stream_ops = {stream_open, stream_read, stream_free};
 static const struct http_route routes[] = {
-	{HTTP_GET, "/inline/{name}", SCOPE_PUBLIC, ROUTE_INLINE, echo, NULL, NULL, "limit tag", 0, false, ""},
+	{HTTP_GET, "/inline/{name}", SCOPE_PUBLIC, ROUTE_INLINE, echo, NULL, NULL, "limit tag", 0, ""},
 	{HTTP_POST | HTTP_PUT, "/worker/{name}", SCOPE_PUBLIC, ROUTE_WORKER, echo, NULL, NULL, "", WORKER_BODY_BYTES,
-		false, ""},
-	{HTTP_GET, "/private", SCOPE_READ, ROUTE_WORKER, echo, NULL, NULL, "", 0, false, ""},
-	{HTTP_POST, "/private", SCOPE_ADMIN, ROUTE_WORKER, echo, NULL, NULL, "", 0, false, ""},
-	{HTTP_POST | HTTP_PUT, "/upload", SCOPE_PUBLIC, ROUTE_UPLOAD, NULL, &upload_ops, NULL, "mode", 0, false, ""},
-	{HTTP_GET, "/stream", SCOPE_PUBLIC, ROUTE_STREAM, NULL, NULL, &stream_ops, "", 0, false, ""},
+		""},
+	{HTTP_GET, "/private", SCOPE_READ, ROUTE_WORKER, echo, NULL, NULL, "", 0, ""},
+	{HTTP_POST, "/private", SCOPE_ADMIN, ROUTE_WORKER, echo, NULL, NULL, "", 0, ""},
+	{HTTP_POST | HTTP_PUT, "/upload", SCOPE_PUBLIC, ROUTE_UPLOAD, NULL, &upload_ops, NULL, "mode", 0, ""},
+	{HTTP_GET, "/stream", SCOPE_PUBLIC, ROUTE_STREAM, NULL, NULL, &stream_ops, "", 0, ""},
 };
 static const struct http_hooks hooks = {NULL, authenticate, worker_new, NULL};
 

@@ -17,7 +17,8 @@ static void check(const char *text, const char *job, const char *stream, const c
 {
 	AUTO(ingest_labels) labels = NULL;
 
-	CHECK_OK(ingest_labels_new(&labels, "a.b/c,job", "stream,index,host", "host,node", &err));
+	CHECK_OK(ingest_labels_new(
+		&labels, (const char *const[]){"a.b/c,job", "stream,index,host", "host,node", ""}, &err));
 	struct label_set set = set_of(labels, text);
 	CHECK_SPAN(label_set_value(&set, LABEL_JOB), span_from(job));
 	CHECK_SPAN(label_set_value(&set, LABEL_STREAM), span_from(stream));
@@ -56,9 +57,9 @@ TEST(labels_that_are_none)
 	AUTO(ingest_labels) labels = NULL;
 	struct label_set set;
 
-	CHECK_FAILS(ingest_labels_new(&labels, "job", "", "host", &err), ERR_INVALID,
+	CHECK_FAILS(ingest_labels_new(&labels, (const char *const[]){"job", "", "host", ""}, &err), ERR_INVALID,
 		"--stream-labels takes 1 to 32 names");
-	CHECK_OK(ingest_labels_new(&labels, "job", "stream", "host", &err));
+	CHECK_OK(ingest_labels_new(&labels, (const char *const[]){"job", "stream", "host", ""}, &err));
 	label_set_init(&set, labels, 8);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		CHECK_FAILS(

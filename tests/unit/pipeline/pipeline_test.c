@@ -42,6 +42,7 @@ static void rig_open(struct rig *rig)
 		.max_jobs = 4,
 		.max_streams_a_job = 3,
 		.max_series_a_stream = rig->max_series ? rig->max_series : 100,
+		.max_sources_a_stream = 3,
 		.public_url = SPAN("http://x")};
 
 	CHECK_OK(store_open(&rig->store, &store, &err));

@@ -79,6 +79,8 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_put_setting(h->tx, "k", SPAN("v"), &err));
 	}
 	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
+	CHECK_OK(store_put_transitions(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, 1, &err));
+	CHECK_OK(store_put_newest_event(h->tx, 1, 7, &err));
 	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
 	CHECK_OK(store_delete_settled(h->tx, 1, 10, &err));
 	bool is_known;
@@ -108,6 +110,7 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK(store_read_job(on, arena, SPAN("j"), &(struct job_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK(store_read_job_by_id(on, arena, 1, &(struct job_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_transitions(on, arena, 1, (struct transition_row **)&rows, &count, &err));
+	CHECK_OK(store_read_newest_event(on, 1, &ms, &err));
 	CHECK_OK(store_read_definitions(on, arena, 1, 1, &span, &err));
 	CHECK_OK(store_read_summaries(
 		on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));

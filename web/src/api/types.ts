@@ -33,6 +33,9 @@ export interface JobRow {
   streams?: number;
   lines?: number;
   last_line_ms?: number;
+  /** When something of it arrived last; last_line_ms is log time, which a wrong clock shifts. */
+  last_heard_ms?: number;
+  silent_since_ms?: number;
   open_incidents?: number;
   metrics?: MetricSummary[];
 }
@@ -182,6 +185,7 @@ export interface ServerInfo {
   lines_per_second?: number;
   jobs?: number;
   live_jobs?: number;
+  limits?: { silent_after_ms?: number };
 }
 
 export interface Session {

@@ -1,7 +1,16 @@
 import type { JobRow } from "../api/types";
 import { now } from "../state/clock";
+import { info } from "../state/info";
 
 const SILENT_MS = 10 * 60_000;
+
+/** When a running job was heard of last, if that is too long ago; a row only tells how it was when it was asked for. */
+export function silentSince(row: JobRow, nowMs: number): number | null {
+  if (row.TrainingJobStatus !== "InProgress") return null;
+  const heard = row.last_heard_ms ?? row.last_line_ms;
+  const isSilent = heard !== undefined && nowMs - heard > (info.value?.limits?.silent_after_ms ?? SILENT_MS);
+  return isSilent ? heard : null;
+}
 
 const STATES = {
   running: { glyph: "●", text: "running" },
@@ -14,7 +23,7 @@ const STATES = {
 
 export type State = keyof typeof STATES;
 
-/** A running job that has said nothing for ten minutes is silent: that is the server's own limit. */
+/** A running job that has said nothing for --silent-after is silent: nobody knows whether it has ended. */
 export function stateOf(row: JobRow, nowMs: number): State {
   switch (row.TrainingJobStatus) {
     case "Completed":
@@ -26,7 +35,7 @@ export function stateOf(row: JobRow, nowMs: number): State {
     case "Stopping":
       return "stopping";
     default:
-      return row.last_line_ms !== undefined && nowMs - row.last_line_ms > SILENT_MS ? "silent" : "running";
+      return silentSince(row, nowMs) === null ? "running" : "silent";
   }
 }
 

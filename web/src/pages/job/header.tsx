@@ -2,7 +2,7 @@ import type { JobDoc, Transition } from "../../api/types";
 import { cutMiddle, formatDuration, formatTime, shortInstance } from "../../lib/format";
 import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
-import { Status } from "../../ui/status";
+import { silentSince, Status } from "../../ui/status";
 import { Age } from "../../ui/time";
 import { JobTabs } from "./tabs";
 
@@ -33,6 +33,7 @@ function Facts({ doc }: { doc: JobDoc }) {
 
 export function JobHeader({ store }: { store: JobStore }) {
   const doc = store.doc.value;
+  const silent = doc && silentSince(doc, now.value);
   return (
     <header class="jobhead">
       {doc && <Status row={doc} />}
@@ -40,6 +41,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       {doc && <Facts doc={doc} />}
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
+      {silent && <span class="fact silent">silent since {formatTime(silent)}</span>}
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />
       </span>

@@ -90,7 +90,7 @@ export const COLUMNS: readonly Column[] = [
   { key: "best", title: "best", class: "num dim2", cell: (row) => <Value metric={leadMetric(row)} best /> },
   { key: "throughput", title: "throughput", class: "num", cell: (row) => <Throughput row={row} /> },
   { key: "step", title: "step", class: "num", cell: (row) => formatCount(lastStep(row)) },
-  { key: "age", title: "age", class: "num", cell: (row) => <Age ms={row.last_line_ms} /> },
+  { key: "age", title: "age", class: "num", cell: (row) => <Age ms={row.last_heard_ms ?? row.last_line_ms} /> },
   {
     key: "nodes",
     title: "nodes",

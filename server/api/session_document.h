@@ -1,0 +1,12 @@
+/*
+ * Job: a training job's document out of what a sender says of its process when it opens a session.
+ * Ownership: the caller's buffer. Threads: any.
+ */
+#pragma once
+
+#include "base/json_read.h"
+#include "base/json_write.h"
+
+/* What is longer than SageMaker's document takes is cut, and ends with an ellipsis. ERR_SEMANTIC with field. */
+enum status session_write_document(
+	const struct json *body, const char *name, struct buf *out, struct error *err) MUST_CHECK;

@@ -1,0 +1,29 @@
+/*
+ * Job: what an EventBridge event says of a training job, read and checked. Internal to pipeline/.
+ * Ownership: spans into the event's JSON; rows in the caller's arena. Threads: any.
+ * Source: docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html. Times are Unix milliseconds,
+ *         numbers or strings; seconds and ISO 8601 are taken too, as DescribeTrainingJob prints them.
+ */
+#pragma once
+
+#include "base/json_read.h"
+#include "pipeline/history.h"
+
+enum { EVENT_TRANSITIONS_MAX = 1000 };
+
+struct job_event {
+	struct span job;
+	struct span status; /* "": not said */
+	struct span failure_reason;
+	struct told told;
+	int64_t created_ms, started_ms, ended_ms; /* 0: not said */
+	int64_t newest_ms; /* LastModifiedTime, else when it was sent */
+	const struct json *detail;
+};
+
+enum status job_event_read(struct arena *arena, const struct json *detail, int64_t sent_ms, struct job_event *out,
+	struct error *err) MUST_CHECK;
+
+/* The fields that a job's document takes, with TrainingJobName, over what `old` (NULL: nothing) says; tags are a list here. */
+enum status job_event_document(
+	const struct job_event *event, const struct json *old, struct json **out, struct error *err) MUST_CHECK;

@@ -1,0 +1,156 @@
+/* An EventBridge event becomes a job's document and history: read on a worker's thread, merged in the writer's transaction. */
+#include "base/log.h"
+#include "pipeline/internal.h"
+#include "pipeline/job_event.h"
+#include "pipeline/pools.h"
+
+struct taking {
+	struct pipeline *pipeline;
+	const struct job_event *event;
+	struct span team;
+	int64_t now_ms;
+	struct buf *document; /* as it is kept */
+	int64_t job_id;
+	bool has_changed;
+	bool has_new_document;
+};
+
+/* What is newer than all before it says how the document is. */
+static enum status merge_document(struct taking *taking, struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	AUTO(json) old = NULL;
+	AUTO(json) merged = NULL;
+	int64_t newest_ms;
+
+	TRY(store_read_newest_event(store_tx_reader(tx), row->job_id, &newest_ms, err));
+	if (taking->event->newest_ms < newest_ms)
+		return OK;
+	TRY(json_parse(&old, row->document, err));
+	TRY(job_event_document(taking->event, old, &merged, err));
+	TRY(job_mask_secrets(merged, "Environment", err));
+	TRY(job_mask_secrets(merged, "HyperParameters", err));
+	taking->document->len = 0;
+	json_print(merged, taking->document);
+	TRY(buf_status(taking->document, err));
+	if (!span_equal(buf_span(taking->document), row->document)) {
+		row->document = buf_span(taking->document);
+		taking->has_changed = taking->has_new_document = true;
+	}
+	return taking->event->newest_ms > newest_ms
+		       ? store_put_newest_event(tx, row->job_id, taking->event->newest_ms, err)
+		       : OK;
+}
+
+/* What the event says outright counts more than what follows from the history. */
+static void state_times(const struct job_event *event, struct job_row *row)
+{
+	if (event->created_ms)
+		row->created_ms = event->created_ms;
+	if (event->started_ms)
+		row->started_ms = event->started_ms;
+	if (event->ended_ms && row->ended_ms)
+		row->ended_ms = event->ended_ms;
+	if (event->failure_reason.len)
+		row->failure_reason = event->failure_reason;
+	else if (!row->ended_ms)
+		row->failure_reason = SPAN("");
+}
+
+static bool is_row_same(const struct job_row *a, const struct job_row *b)
+{
+	return span_equal(a->status, b->status) && span_equal(a->secondary, b->secondary) &&
+	       span_equal(a->failure_reason, b->failure_reason) && a->created_ms == b->created_ms &&
+	       a->started_ms == b->started_ms && a->ended_ms == b->ended_ms && a->is_implicit == b->is_implicit;
+}
+
+static enum status merge_history(
+	struct taking *taking, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
+{
+	struct history old, merged;
+	bool has_changed;
+
+	TRY(store_read_transitions(store_tx_reader(tx), arena, row->job_id, &old.rows, &old.count, err));
+	TRY(history_merge(arena, &old, &taking->event->told, &merged, &has_changed, err));
+	history_to_row(&merged, row);
+	if (!has_changed)
+		return OK;
+	taking->has_changed = true;
+	return store_put_transitions(tx, row->job_id, merged.rows, merged.count, err);
+}
+
+static enum status write_event(void *context, struct store_tx *tx, struct error *err)
+{
+	struct taking *taking = context;
+	AUTO(arena) arena = arena_new();
+	struct job_row row, before;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	taking->has_changed = taking->has_new_document = false; /* after a commit that failed this runs again */
+	TRY(store_read_job(store_tx_reader(tx), arena, taking->event->job, &row, err));
+	TRY(check_team(row.team, row.name, taking->team, err));
+	before = row;
+	taking->job_id = row.job_id;
+	TRY(merge_document(taking, tx, &row, err));
+	TRY(merge_history(taking, tx, arena, &row, err));
+	state_times(taking->event, &row);
+	taking->has_changed |= !is_row_same(&before, &row);
+	if (!taking->has_changed)
+		return OK;
+	row.modified_ms = taking->now_ms;
+	return pools_put_job(tx, &row, err);
+}
+
+static void apply_event(void *context)
+{
+	struct taking *taking = context;
+	struct job_state *job = directory_peek_id(taking->pipeline->directory, taking->job_id);
+	struct error err;
+
+	if (!job || !taking->has_changed)
+		return;
+	if (taking->has_new_document &&
+		job_settings_state(job->settings, taking->pipeline->devices, buf_span(taking->document), &err) != OK)
+		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
+	atomic_store(&job->is_row_dirty, true);
+}
+
+/* SageMaker took definitions that we may not be able to compile: then the job goes without them. */
+static enum status create(struct pipeline *pipeline, const struct job_event *event, struct span team, int64_t now_ms,
+	bool *is_new, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	TRY(job_event_document(event, NULL, &document, err));
+	enum status status = pipeline_create_job(pipeline, document, team, now_ms, err);
+	struct json *algorithm = (struct json *)json_get(/* of a document that is ours */
+		document, "AlgorithmSpecification");
+	if (status == ERR_SEMANTIC && algorithm && json_kind(algorithm) == JSON_OBJECT &&
+		json_get(algorithm, "MetricDefinitions")) {
+		log_line(LOG_WARNING, "definitions_refused", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(event->job),
+			err->text);
+		json_remove(algorithm, "MetricDefinitions");
+		status = pipeline_create_job(pipeline, document, team, now_ms, err);
+	}
+	*is_new = status == OK;
+	return status == ERR_CONFLICT ? OK : status;
+}
+
+enum status pipeline_take_event(struct pipeline *pipeline, const struct json *detail, struct span team, int64_t sent_ms,
+	enum event_result *result, struct error *err)
+{
+	AUTO_DONE(buf) document = BUF_INIT(4 << 20);
+	AUTO(arena) arena = arena_new();
+	struct job_event event;
+	struct taking taking = {
+		.pipeline = pipeline, .event = &event, .team = team, .now_ms = clock_wall_ms(), .document = &document};
+	bool is_new;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(job_event_read(arena, detail, sent_ms, &event, err));
+	TRY(create(pipeline, &event, team, taking.now_ms, &is_new, err));
+	TRY(pipeline_execute_then(pipeline, write_event, apply_event, &taking, err));
+	*result = is_new || taking.has_changed ? EVENT_ACCEPTED : EVENT_DUPLICATE;
+	return OK;
+}

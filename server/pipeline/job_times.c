@@ -1,0 +1,27 @@
+/* How long a job trained, and for how long it is billed, where its document does not say it. */
+#include "pipeline/internal.h"
+
+static bool put_stated(const struct json *document, const char *field, struct json_writer *w)
+{
+	double seconds;
+
+	if (!json_number_of(json_get(document, field), &seconds))
+		return false;
+	json_put_double(w, field, seconds);
+	return true;
+}
+
+enum status job_write_seconds(struct store_reader *reader, const struct job_row *row, const struct json *document,
+	struct json_writer *w, struct error *err)
+{
+	bool has_run = row->started_ms && row->ended_ms >= row->started_ms;
+	int64_t idle_ms;
+
+	if (!put_stated(document, "TrainingTimeInSeconds", w) && has_run)
+		json_put_i64(w, "TrainingTimeInSeconds", (row->ended_ms - row->started_ms) / 1000);
+	if (put_stated(document, "BillableTimeInSeconds", w) || !has_run)
+		return OK;
+	TRY(store_read_idle(reader, row->job_id, row->started_ms, row->ended_ms, &idle_ms, err));
+	json_put_i64(w, "BillableTimeInSeconds", (row->ended_ms - row->started_ms - idle_ms) / 1000);
+	return OK;
+}

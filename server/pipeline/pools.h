@@ -1,0 +1,21 @@
+/*
+ * Job: keeps the rows of warm pools in step with the jobs: a change of a job is a change of the facts that server/fleet/pool.h
+ *      derives from, and its whole shape is derived anew in the same transaction. Until time itself ends a pool: pools_run.
+ * Threads: the writer's, but for pools_run and pools_write.
+ */
+#pragma once
+
+#include "pipeline/pipeline.h"
+
+/* store_put_job, and what follows from it: the way in which a row is written whenever status, times or document may change. */
+enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err) MUST_CHECK;
+/* The job is about to be deleted: its cluster goes now if it ran, and its turn in a pool stays. */
+enum status pools_leave(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+/* Maintenance thread: ends what is due, a shape a call. */
+enum status pools_run(
+	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err) MUST_CHECK;
+/* "WarmPoolStatus" into an object that is open, as it is at now_ms; nothing for a job without. */
+enum status pools_write_status(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t now_ms,
+	struct json_writer *w, struct error *err) MUST_CHECK;
+/* A cluster whose time is over is gone, also before pools_run has said so. */
+void pools_age(struct pool_job_row *row, int64_t now_ms);

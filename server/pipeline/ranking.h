@@ -1,0 +1,40 @@
+/*
+ * Job: what a metric of a job comes to when jobs are ranked by it: best, its step, and the median of the end.
+ * Ownership: values; an AUTO_DONE frees what it collects. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/metric.h"
+#include "model/point.h"
+
+enum { RANKING_LAST = 20, RANKING_KEPT = 65536 };
+
+struct ranked_point {
+	int64_t step;
+	double value;
+};
+
+struct ranking {
+	bool is_higher_better;
+	int64_t window_step; /* the last 1 % begins here */
+	uint64_t points;
+	bool has_best;
+	struct ranked_point best;
+	struct ranked_point last[RANKING_LAST]; /* those of the largest steps, in their order */
+	size_t last_count;
+	struct ranked_point *window; /* of the last 1 %; every stride-th when there are very many */
+	size_t window_count, window_cap;
+	uint64_t stride, skipped;
+};
+
+/* higher: as metric_definition's; 0: by role, else by words of the name as "accuracy". */
+bool ranking_is_higher_better(int higher, enum role role, struct span metric);
+/* first and last: of all points to come. */
+struct ranking ranking_begin(bool is_higher_better, int64_t first_step, int64_t last_step);
+void ranking_done(struct ranking *ranking);
+AUTO_DONE_TYPE(ranking)
+enum status ranking_add(struct ranking *ranking, int64_t step, double value, struct error *err) MUST_CHECK;
+/* NaN when most of those at the end are not finite, or there is no point. Once, at the end. */
+double ranking_final(struct ranking *ranking);

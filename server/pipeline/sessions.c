@@ -1,0 +1,261 @@
+#include "pipeline/sessions.h"
+#include "pipeline/internal.h"
+
+#include <stdio.h>
+
+enum { MAX_NAMES = 1000 /* J-2 … J-1000 */ };
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- the name of a run ---- */
+
+struct choice {
+	const struct run_asked *asked;
+	char *name;
+};
+
+/* Within the limit on names; what is cut off is whole characters. */
+static void form_name(const struct choice *choice, unsigned number)
+{
+	char suffix[16] = "";
+	size_t len = choice->asked->job.len;
+
+	if (number > 1)
+		snprintf(suffix, sizeof suffix, "-%u", number);
+	if (len > JOB_NAME_MAX_BYTES - strlen(suffix)) {
+		len = JOB_NAME_MAX_BYTES - strlen(suffix);
+		while (len && ((unsigned char)choice->asked->job.ptr[len] & 0xc0) == 0x80)
+			len--;
+	}
+	snprintf(choice->name, JOB_NAME_MAX_BYTES + 1, "%.*s%s", (int)len, choice->asked->job.ptr, suffix);
+}
+
+static enum status is_usable(const struct choice *choice, struct store_tx *tx, bool *is, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct job_row row;
+
+	if (!arena)
+		return out_of_memory(err);
+	enum status status = store_read_job(store_tx_reader(tx), arena, span_from(choice->name), &row, err);
+	*is = status == ERR_NOT_FOUND;
+	if (*is)
+		return OK;
+	TRY(status);
+	TRY(check_team(row.team, row.name, choice->asked->team, err));
+	*is = !row.ended_ms || choice->asked->resumes;
+	return OK;
+}
+
+static enum status find_free(const struct choice *choice, struct store_tx *tx, struct error *err)
+{
+	for (unsigned number = 1; number <= MAX_NAMES; number++) {
+		bool is;
+		form_name(choice, number);
+		TRY(is_usable(choice, tx, &is, err));
+		if (is)
+			return OK;
+	}
+	return error_set_field(err, ERR_CONFLICT, "job",
+		"'%.*s' and its %d successors have all ended: give another name", SPAN_ARGS(choice->asked->job),
+		MAX_NAMES - 1);
+}
+
+static enum status choose(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct choice *choice = context;
+	const struct run_asked *asked = choice->asked;
+	AUTO(arena) arena = arena_new();
+	struct span known = SPAN("");
+
+	if (!arena)
+		return out_of_memory(err);
+	if (asked->run_key.len)
+		TRY(store_read_run_name(store_tx_reader(tx), arena, asked->job, asked->run_key, &known, err));
+	if (known.len) {
+		snprintf(choice->name, JOB_NAME_MAX_BYTES + 1, "%.*s", SPAN_ARGS(known));
+		return OK;
+	}
+	TRY(find_free(choice, tx, err));
+	return asked->run_key.len ? store_put_run_name(tx, asked->job, asked->run_key, span_from(choice->name), err)
+				  : OK;
+}
+
+enum status pipeline_choose_run(
+	struct pipeline *pipeline, const struct run_asked *asked, char name[JOB_NAME_MAX_BYTES + 1], struct error *err)
+{
+	struct choice choice = {.asked = asked, .name = name};
+
+	return pipeline_execute(pipeline, choose, &choice, err);
+}
+
+/* ---- the stream of a session ---- */
+
+struct opening {
+	struct pipeline *pipeline;
+	struct session_stream *stream;
+};
+
+static enum status find_or_make(const struct opening *opening, struct store_tx *tx, struct arena *arena,
+	const struct job_row *job, struct stream_row *row, struct error *err)
+{
+	const struct session_stream *asked = opening->stream;
+	struct stream_row *rows;
+	size_t count;
+
+	TRY(store_read_streams(store_tx_reader(tx), arena, job->job_id, asked->stream, &rows, &count, err));
+	if (count) {
+		*row = rows[0];
+		return OK;
+	}
+	*row = (struct stream_row){.job_id = job->job_id,
+		.name = asked->stream,
+		.host = asked->host,
+		.created_ms = asked->now_ms,
+		.state = SPAN("")};
+	return put_new_stream(opening->pipeline, tx, job->name, row, err);
+}
+
+/* What this transaction takes before us counts, too: the writer's own plan knows. */
+static enum status find_offset(
+	const struct opening *opening, struct store_tx *tx, const struct stream_row *row, struct error *err)
+{
+	struct session_stream *asked = opening->stream;
+	struct source_row source = {.job_id = row->job_id, .stream_id = row->stream_id, .source = asked->source};
+	size_t count;
+	bool is_known;
+
+	if (asked->source.len) {
+		TRY(store_read_source(store_tx_reader(tx), &source, &is_known, &count, err));
+		asked->next_offset = source.next_byte;
+		return OK;
+	}
+	struct job_state *job = directory_peek_id(opening->pipeline->directory, row->job_id);
+	struct stream_state *state = job ? job_find_stream_id(job, row->stream_id) : NULL;
+	asked->next_offset = state ? state->planned_byte : row->sealed_bytes;
+	return OK;
+}
+
+static enum status open_stream(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct opening *opening = context;
+	struct session_stream *asked = opening->stream;
+	AUTO(arena) arena = arena_new();
+	struct stream_row row;
+	struct job_row job;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_job(store_tx_reader(tx), arena, asked->job, &job, err));
+	TRY(check_team(job.team, job.name, asked->team, err));
+	TRY(find_or_make(opening, tx, arena, &job, &row, err));
+	TRY(store_delete_exit(tx, row.job_id, row.stream_id, err));
+	asked->job_id = row.job_id;
+	asked->stream_id = row.stream_id;
+	return find_offset(opening, tx, &row, err);
+}
+
+enum status pipeline_open_stream(struct pipeline *pipeline, struct session_stream *stream, struct error *err)
+{
+	struct opening opening = {.pipeline = pipeline, .stream = stream};
+
+	return pipeline_execute(pipeline, open_stream, &opening, err);
+}
+
+/* A job may be deleted at any time: what is told of it then is nobody's. */
+static enum status check_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct job_row job;
+
+	return arena ? store_read_job_by_id(store_tx_reader(tx), arena, job_id, &job, err) : out_of_memory(err);
+}
+
+static enum status put_exit(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct exit_row *row = context;
+
+	TRY(check_job(tx, row->job_id, err));
+	return store_put_exit(tx, row, err);
+}
+
+enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *row, struct error *err)
+{
+	struct exit_row copy = *row;
+
+	return pipeline_execute(pipeline, put_exit, &copy, err);
+}
+
+/* ---- commands ---- */
+
+struct ordering {
+	struct span job, team;
+	size_t most;
+	struct command_row *row;
+};
+
+static enum status check_room(
+	const struct ordering *ordering, struct store_tx *tx, struct arena *arena, struct error *err)
+{
+	struct command_row *rows;
+	size_t count;
+
+	TRY(store_read_commands(store_tx_reader(tx), arena, ordering->row->job_id, &rows, &count, err));
+	if (count >= ordering->most)
+		return error_set_field(err, ERR_TOO_LARGE, "command",
+			"job '%.*s' was given %zu commands already (--max-commands)", SPAN_ARGS(ordering->job), count);
+	return OK;
+}
+
+static enum status add_command(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct ordering *ordering = context;
+	AUTO(arena) arena = arena_new();
+	struct stream_row *streams;
+	struct job_row job;
+	size_t count = 1;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_job(store_tx_reader(tx), arena, ordering->job, &job, err));
+	TRY(check_team(job.team, job.name, ordering->team, err));
+	if (job.ended_ms)
+		return error_set_field(err, ERR_CONFLICT, "command", "job '%.*s' is %.*s: there is nobody to be told",
+			SPAN_ARGS(job.name), SPAN_ARGS(job.status));
+	ordering->row->job_id = job.job_id;
+	if (ordering->row->stream.len)
+		TRY(store_read_streams(
+			store_tx_reader(tx), arena, job.job_id, ordering->row->stream, &streams, &count, err));
+	if (!count)
+		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'",
+			SPAN_ARGS(job.name), SPAN_ARGS(ordering->row->stream));
+	TRY(check_room(ordering, tx, arena, err));
+	return store_add_command(tx, ordering->row, err);
+}
+
+enum status pipeline_add_command(struct pipeline *pipeline, struct span job, struct span team, size_t most,
+	struct command_row *row, struct error *err)
+{
+	struct ordering ordering = {.job = job, .team = team, .most = most, .row = row};
+
+	return pipeline_execute(pipeline, add_command, &ordering, err);
+}
+
+static enum status acknowledge(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct command_ack_row *row = context;
+
+	TRY(check_job(tx, row->job_id, err));
+	return store_put_command_ack(tx, row, err);
+}
+
+enum status pipeline_acknowledge_command(
+	struct pipeline *pipeline, const struct command_ack_row *row, struct error *err)
+{
+	struct command_ack_row copy = *row;
+
+	return pipeline_execute(pipeline, acknowledge, &copy, err);
+}

@@ -1,0 +1,45 @@
+/*
+ * Job: what senders agree on with the server, in the writer's transactions: the name of a run, the stream of a session and where
+ *      it goes on, how it ended, commands and what became of them.
+ * Ownership: spans are the caller's. Threads: worker threads: they wait for the writer.
+ */
+#pragma once
+
+#include "pipeline/pipeline.h"
+#include "store/sessions.h"
+
+enum { JOB_NAME_MAX_BYTES = 255 };
+
+struct run_asked {
+	struct span job; /* as the sender calls it */
+	struct span run_key; /* the same in all processes of one start; "": not known */
+	struct span team;
+	bool resumes; /* a job that ended is gone on with */
+};
+/*
+ * The name that the run has: J, or, when that has ended and this is another run, the first of J-2, J-3 … that is free or runs. All
+ * that say the same run_key get the same name, whenever they come.
+ */
+enum status pipeline_choose_run(struct pipeline *pipeline, const struct run_asked *asked,
+	char name[JOB_NAME_MAX_BYTES + 1], struct error *err) MUST_CHECK;
+
+struct session_stream {
+	struct span job, team, stream, host;
+	struct span source; /* "": the stream's own count */
+	int64_t now_ms;
+	/* What comes back. */
+	int64_t job_id;
+	uint32_t stream_id;
+	uint64_t next_offset;
+};
+/* Makes the stream when it is not there; it has no exit any more. */
+enum status pipeline_open_stream(
+	struct pipeline *pipeline, struct session_stream *stream, struct error *err) MUST_CHECK;
+
+enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *row, struct error *err) MUST_CHECK;
+
+/* command_id and job_id are set. ERR_CONFLICT: the job has ended; ERR_NOT_FOUND: no such job or stream. */
+enum status pipeline_add_command(struct pipeline *pipeline, struct span job, struct span team, size_t most,
+	struct command_row *row, struct error *err) MUST_CHECK;
+enum status pipeline_acknowledge_command(
+	struct pipeline *pipeline, const struct command_ack_row *row, struct error *err) MUST_CHECK;

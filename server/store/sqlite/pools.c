@@ -1,0 +1,238 @@
+#include "store/sqlite/sqlite_store.h"
+
+enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT OR REPLACE INTO pool_jobs (job_id, shape, begun_ms, ended_ms, keep_alive_ms, released_ms, is_retained,"
+		" startup_ms, told_heir, pool_id, position, is_last, state, heir_id, retained_ms, until_ms)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, (int64_t)row->shape);
+	bind_i64(&s, row->begun_ms);
+	bind_i64(&s, row->ended_ms);
+	bind_i64(&s, row->keep_alive_ms);
+	bind_i64(&s, row->released_ms);
+	bind_i64(&s, row->is_retained);
+	bind_i64(&s, row->startup_ms);
+	bind_text(&s, row->told_heir);
+	bind_i64(&s, row->pool_id);
+	bind_i64(&s, row->position);
+	bind_i64(&s, row->is_last);
+	bind_i64(&s, row->state);
+	bind_i64(&s, row->heir_id);
+	bind_i64(&s, row->retained_ms);
+	bind_i64(&s, row->until_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM pool_jobs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+enum status store_put_pool_shape(struct store_tx *tx, uint64_t shape, struct span fields, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "INSERT OR IGNORE INTO pool_shapes (shape, fields) VALUES (?,?)", err));
+	bind_i64(&s, (int64_t)shape);
+	bind_text(&s, fields);
+	return statement_run(&s, err);
+}
+
+enum status store_read_pool_shape(
+	struct store_reader *reader, struct arena *arena, uint64_t shape, struct span *fields, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT fields FROM pool_shapes WHERE shape = ?", err));
+	bind_i64(&s, (int64_t)shape);
+	TRY(statement_step(&s, &has_row, err));
+	*fields = has_row ? column_span(&s, arena) : SPAN("");
+	return statement_check(&s, err);
+}
+
+#define POOL_JOBS                                                                                                             \
+	"SELECT p.job_id, p.shape, p.begun_ms, p.ended_ms, p.keep_alive_ms, p.released_ms, p.is_retained, p.startup_ms,"      \
+	" p.told_heir, coalesce(told.job_id, 0), coalesce(j.name, ''), p.pool_id, p.position, p.is_last, p.state, p.heir_id," \
+	" coalesce(heir.name, ''), p.retained_ms, p.until_ms FROM pool_jobs AS p LEFT JOIN jobs AS j ON j.job_id = p.job_id"  \
+	" LEFT JOIN jobs AS told ON p.told_heir != '' AND told.name = p.told_heir"                                            \
+	" LEFT JOIN jobs AS heir ON p.heir_id != 0 AND heir.job_id = p.heir_id"
+
+static void read_columns(struct statement *s, struct arena *arena, struct pool_job_row *row)
+{
+	row->job_id = column_i64(s);
+	row->shape = column_u64(s);
+	row->begun_ms = column_i64(s);
+	row->ended_ms = column_i64(s);
+	row->keep_alive_ms = column_i64(s);
+	row->released_ms = column_i64(s);
+	row->is_retained = column_bool(s);
+	row->startup_ms = column_i64(s);
+	row->told_heir = column_span(s, arena);
+	row->told_heir_id = column_i64(s);
+	row->name = column_span(s, arena);
+	row->pool_id = column_i64(s);
+	row->position = column_u32(s);
+	row->is_last = column_bool(s);
+	row->state = (int)column_i64(s);
+	row->heir_id = column_i64(s);
+	row->heir = column_span(s, arena);
+	row->retained_ms = column_i64(s);
+	row->until_ms = column_i64(s);
+}
+
+static enum status read_one(struct statement *s, struct arena *arena, struct pool_job_row *out, struct error *err)
+{
+	bool has_row;
+
+	*out = (struct pool_job_row){0};
+	TRY(statement_step(s, &has_row, err));
+	if (has_row)
+		read_columns(s, arena, out);
+	return statement_check(s, err);
+}
+
+static enum status read_all(
+	struct statement *s, struct arena *arena, struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	size_t cap = 0;
+	bool has_row;
+
+	*rows = NULL;
+	*count = 0;
+	for (;;) {
+		TRY(statement_step(s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
+		if (!*rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		read_columns(s, arena, &(*rows)[(*count)++]);
+		TRY(statement_check(s, err));
+	}
+}
+
+enum status store_read_pool_job(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct pool_job_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, POOL_JOBS " WHERE p.job_id = ?", err));
+	bind_i64(&s, job_id);
+	return read_one(&s, arena, out, err);
+}
+
+enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
+	struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, POOL_JOBS " WHERE p.shape = ? ORDER BY p.begun_ms, p.job_id", err));
+	bind_i64(&s, (int64_t)shape);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_pool(struct store_reader *reader, struct arena *arena, int64_t pool_id,
+	struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, POOL_JOBS " WHERE p.pool_id = ? AND p.pool_id != 0 ORDER BY p.position", err));
+	bind_i64(&s, pool_id);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_pools(struct store_reader *reader, struct arena *arena, int state, int64_t before_id,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	if (state) {
+		TRY(statement_open(&s, reader,
+			POOL_JOBS " WHERE p.is_last = 1 AND p.pool_id != 0 AND p.state = ? AND p.pool_id < ?"
+				  " ORDER BY p.pool_id DESC LIMIT ?",
+			err));
+		bind_i64(&s, state);
+	} else {
+		TRY(statement_open(&s, reader,
+			POOL_JOBS
+			" WHERE p.is_last = 1 AND p.pool_id != 0 AND p.pool_id < ? ORDER BY p.pool_id DESC LIMIT ?",
+			err));
+	}
+	bind_i64(&s, before_id);
+	bind_i64(&s, (int64_t)limit);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_cold_startups(
+	struct store_reader *reader, uint64_t shape, int64_t *out_ms, size_t limit, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT startup_ms FROM (SELECT startup_ms FROM pool_jobs WHERE shape = ? AND position = 0 AND startup_ms >= 0"
+		" ORDER BY begun_ms DESC, job_id DESC LIMIT ?) ORDER BY startup_ms",
+		err));
+	bind_i64(&s, (int64_t)shape);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		out_ms[(*count)++] = column_i64(&s);
+	}
+}
+
+enum status store_next_pool_due(
+	struct store_reader *reader, struct arena *arena, struct pool_job_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, POOL_JOBS " WHERE p.state = 2 ORDER BY p.until_ms LIMIT 1", err));
+	return read_one(&s, arena, out, err);
+}
+
+enum status store_read_pools_waiting(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct pool_waiting **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	/* SQLite takes the other columns of a group from the row that has the minimum. */
+	TRY(statement_open(&s, reader,
+		"SELECT p.shape, f.fields, p.pool_id, coalesce(j.name, ''), p.until_ms, min(p.ended_ms) FROM pool_jobs AS p"
+		" JOIN pool_shapes AS f ON f.shape = p.shape LEFT JOIN jobs AS j ON j.job_id = p.job_id"
+		" WHERE p.state = 2 AND p.until_ms > ? GROUP BY p.shape LIMIT ?",
+		err));
+	bind_i64(&s, now_ms);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct pool_waiting *row = &(*out)[(*count)++];
+		row->shape = column_u64(&s);
+		row->fields = column_span(&s, arena);
+		row->pool_id = column_i64(&s);
+		row->job = column_span(&s, arena);
+		row->until_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+	}
+}

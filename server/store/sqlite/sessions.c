@@ -1,0 +1,248 @@
+#include "store/sessions.h"
+#include "store/sqlite/sqlite_store.h"
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status store_read_run_name(struct store_reader *reader, struct arena *arena, struct span asked,
+	struct span run_key, struct span *name, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*name = SPAN("");
+	TRY(statement_open(&s, reader, "SELECT name FROM run_names WHERE asked = ? AND run_key = ?", err));
+	bind_text(&s, asked);
+	bind_text(&s, run_key);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row)
+		*name = column_span(&s, arena);
+	return statement_check(&s, err);
+}
+
+enum status store_put_run_name(
+	struct store_tx *tx, struct span asked, struct span run_key, struct span name, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO run_names (asked, run_key, name) VALUES (?,?,?) ON CONFLICT (asked, run_key) DO UPDATE SET"
+		" name = excluded.name",
+		err));
+	bind_text(&s, asked);
+	bind_text(&s, run_key);
+	bind_text(&s, name);
+	return statement_run(&s, err);
+}
+
+static enum status count_sources(
+	struct store_reader *reader, const struct source_row *row, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT count(*) FROM sources WHERE job_id = ? AND stream_id = ?", err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->stream_id);
+	TRY(statement_step(&s, &has_row, err));
+	*count = (size_t)column_u64(&s);
+	return OK;
+}
+
+enum status store_read_source(
+	struct store_reader *reader, struct source_row *row, bool *is_known, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, reader, "SELECT next_byte FROM sources WHERE job_id = ? AND stream_id = ? AND source = ?", err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->stream_id);
+	bind_text(&s, row->source);
+	TRY(statement_step(&s, is_known, err));
+	row->next_byte = *is_known ? column_u64(&s) : 0;
+	*count = 0;
+	return *is_known ? OK : count_sources(reader, row, count, err);
+}
+
+enum status store_put_source(struct store_tx *tx, const struct source_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO sources (job_id, stream_id, source, next_byte) VALUES (?,?,?,?)"
+		" ON CONFLICT (job_id, stream_id, source) DO UPDATE SET next_byte = excluded.next_byte",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->stream_id);
+	bind_text(&s, row->source);
+	bind_u64(&s, row->next_byte);
+	return statement_run(&s, err);
+}
+
+enum status store_put_exit(struct store_tx *tx, const struct exit_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO exits (job_id, stream_id, code, signal, reason, at_ms) VALUES (?,?,?,?,?,?)"
+		" ON CONFLICT (job_id, stream_id) DO UPDATE SET code = excluded.code, signal = excluded.signal,"
+		" reason = excluded.reason, at_ms = excluded.at_ms",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->stream_id);
+	bind_i64(&s, row->code);
+	bind_i64(&s, row->signal);
+	bind_text(&s, row->reason);
+	bind_i64(&s, row->at_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_exit(struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM exits WHERE job_id = ? AND stream_id = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	return statement_run(&s, err);
+}
+
+enum status store_read_exits(struct store_reader *reader, struct arena *arena, int64_t job_id, struct exit_row **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct exit_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT stream_id, code, signal, reason, at_ms FROM exits WHERE job_id = ? ORDER BY stream_id", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return out_of_memory(err);
+		rows[used].job_id = job_id;
+		rows[used].stream_id = column_u32(&s);
+		rows[used].code = (int32_t)column_i64(&s);
+		rows[used].signal = (int32_t)column_i64(&s);
+		rows[used].reason = column_span(&s, arena);
+		rows[used].at_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+static enum status next_command_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(
+		&s, tx_on(tx), "SELECT coalesce(max(command_id), 0) + 1 FROM commands WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	*id = column_i64(&s);
+	return OK;
+}
+
+enum status store_add_command(struct store_tx *tx, struct command_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(next_command_id(tx, row->job_id, &row->command_id, err));
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO commands (job_id, command_id, command, stream, created_ms) VALUES (?,?,?,?,?)", err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->command_id);
+	bind_text(&s, row->command);
+	bind_text(&s, row->stream);
+	bind_i64(&s, row->created_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_read_commands(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct command_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct command_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT command_id, command, stream, created_ms FROM commands WHERE job_id = ? ORDER BY command_id",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return out_of_memory(err);
+		rows[used].job_id = job_id;
+		rows[used].command_id = column_i64(&s);
+		rows[used].command = column_span(&s, arena);
+		rows[used].stream = column_span(&s, arena);
+		rows[used].created_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_put_command_ack(struct store_tx *tx, const struct command_ack_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO command_acks (job_id, command_id, stream, delivered_ms, acknowledged_ms, result)"
+		" VALUES (?,?,?,?,?,?) ON CONFLICT (job_id, command_id, stream) DO NOTHING",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->command_id);
+	bind_text(&s, row->stream);
+	bind_i64(&s, row->delivered_ms);
+	bind_i64(&s, row->acknowledged_ms);
+	bind_text(&s, row->result);
+	return statement_run(&s, err);
+}
+
+enum status store_read_command_acks(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct command_ack_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct command_ack_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT command_id, stream, delivered_ms, acknowledged_ms, result FROM command_acks WHERE job_id = ?"
+		" ORDER BY command_id, stream",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return out_of_memory(err);
+		rows[used].job_id = job_id;
+		rows[used].command_id = column_i64(&s);
+		rows[used].stream = column_span(&s, arena);
+		rows[used].delivered_ms = column_i64(&s);
+		rows[used].acknowledged_ms = column_i64(&s);
+		rows[used].result = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}

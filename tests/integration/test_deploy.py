@@ -1,0 +1,206 @@
+"""What lies in deploy/: the systemd unit, what it lets the server do, and that its settings are ones that the server knows."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+
+from smserver import ROOT, find_binary, sanitizer_environment, wait_until
+
+UNIT = ROOT / "deploy/smfleet.service"
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+        check=False, **options)
+
+
+def needs(program):
+    if not shutil.which(program):
+        pytest.skip(f"needs {program}")
+
+
+def setting(name):
+    return re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.M)
+
+
+def test_the_unit_has_no_mistakes(tmp_path):
+    needs("systemd-analyze")
+    copy = tmp_path / UNIT.name
+    copy.write_text(UNIT.read_text().replace("/usr/bin/sm-server", find_binary("sm-server")))
+    done = run("systemd-analyze", "verify", copy)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_unit_is_hardened():
+    needs("systemd-analyze")
+    done = run("systemd-analyze", "security", "--offline=true", "--threshold=20", UNIT)
+    if "unrecognized option" in done.stdout:
+        pytest.skip("this systemd-analyze knows no --offline")
+    assert done.returncode == 0, done.stdout  # an exposure of 2.0 of 10 at most
+
+
+def filter_of_the_unit():
+    """The names that SystemCallFilter= leaves."""
+    lists, name = {}, None
+    for line in run("systemd-analyze", "syscall-filter").stdout.splitlines():
+        if re.match(r"[@#]", line):
+            name = line.strip()
+            lists[name] = set()
+        elif name and line.startswith("    ") and not line.strip().startswith("#"):
+            lists[name].add(line.strip())
+
+    def members(word):
+        return set().union(*map(members, lists[word])) if word.startswith("@") else {word}
+
+    allowed = set()
+    for words in setting("SystemCallFilter"):
+        if words.startswith("~"):
+            allowed -= set().union(*map(members, words[1:].split()))
+        else:
+            allowed |= set().union(members("@default"), *map(members, words.split()))
+    return allowed
+
+
+def test_the_server_makes_no_system_call_that_the_unit_forbids(make_server, tmp_path):
+    needs("strace")
+    needs("systemd-analyze")
+    allowed = filter_of_the_unit()
+    assert {"read", "mmap", "socket"} <= allowed and not {"mount", "ptrace", "chown", "setuid"} & allowed
+    trace = tmp_path / "trace"
+    server = make_server(start=False, environment={"ASAN_OPTIONS": "detect_leaks=0", "PATH": "/usr/bin:/bin"})
+    server.wrapper = ["strace", "-D", "-f", "-q", "-o", str(trace)]
+    server.start()
+    server.post("/api/v1/jobs", json={"TrainingJobName": "gpt", "AlgorithmSpecification": {"MetricDefinitions": [
+        {"Name": "loss", "Regex": r"step (?<step>\d+) loss=(?<value>\S+)"}]}})  # its JIT wants memory that is written, then executed
+    server.send("gpt", [f"step {n} loss={1 / n}" for n in range(1, 200)])
+    server.wait_for_points("gpt", "loss", 199)
+    webhook = server.post("/api/v1/webhooks", json={"url": "http://127.0.0.1:9/"})
+    assert webhook.status == 201, webhook
+    server.get("/metrics")
+    server.stop()
+    wait_until(lambda: re.search(r"\+\+\+ exited with 0 \+\+\+$", trace.read_text().rstrip()), what="strace to write the end")
+    made = set(re.findall(r"^\d+ +([a-z_0-9]+)\(", trace.read_text(), re.M))
+    assert {"socket", "fsync"} & made
+    # SQLite gives its files to the folder's owner when it runs as root, which the unit's user is not
+    assert made - allowed - {"fchown"} == set()
+
+
+def test_the_settings_of_the_service_are_known_also_those_that_are_commented_out(tmp_path):
+    shipped = (ROOT / "deploy/sm-server.conf").read_text()
+    examples = re.findall(r"^#([a-z-]+ = .*)$", shipped, re.M)
+    assert len(examples) >= 5
+    for text in (shipped, shipped + "\n".join(examples) + "\n"):
+        conf = tmp_path / "sm-server.conf"
+        conf.write_text(text.replace("/var/lib/smfleet", str(tmp_path)))
+        done = run(find_binary("sm-server"), "check", "--config", conf, env=sanitizer_environment({"PATH": "/usr/bin:/bin"}))
+        assert "smfleet.db" in done.stdout and "unknown" not in done.stdout, done.stdout
+
+
+def test_a_start_raises_the_limit_of_descriptors(make_server):
+    """2048 senders and their event streams are more than the 1024 that a shell gives."""
+    server = make_server(start=False)
+    server.wrapper = ["prlimit", "--nofile=512:4096"]
+    server.start()
+    limits = pathlib.Path(f"/proc/{server.process.pid}/limits").read_text()
+    assert re.search(r"Max open files +4096 +4096", limits), limits
+    wait_until(lambda: "open_files=4096" in server.log_text(), what="the log to say so")
+
+
+# ---- the container ----
+
+def start_container(tmp_path, *words, **environment):
+    """What the image starts, with the image's variables."""
+    path = pathlib.Path(find_binary("sm-server")).parent
+    environment = sanitizer_environment({"PATH": f"{path}:/usr/bin:/bin", "SMFLEET_LISTEN": "0.0.0.0:0",
+        "SMFLEET_DB": str(tmp_path / "smfleet.db"), **environment})
+    return subprocess.Popen([ROOT / "deploy/container-start", *words], env=environment, cwd=tmp_path, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True)
+
+
+def said_until_listening(process):
+    said = ""
+    for line in process.stdout:
+        said += line
+        if "event=listening" in line:
+            return said, int(re.search(r"port=(\d+)", line).group(1))
+    raise AssertionError(said)
+
+
+def ask(port, path, token):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {token}"} if token else {})
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return reply.status
+
+
+def end(process):
+    process.terminate()
+    rest = process.stdout.read()
+    assert process.wait(30) == 0, rest
+
+
+def test_the_first_start_of_a_container_says_a_token_and_later_ones_do_not(tmp_path):
+    process = start_container(tmp_path)
+    said, port = said_until_listening(process)
+    token = re.search(r"the first token.*: (\S+)$", said, re.M).group(1)
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        ask(port, "/api/v1/tokens", None)
+    assert ask(port, "/api/v1/tokens", token) == 200
+    end(process)
+    process = start_container(tmp_path, "--workers", "2")
+    said, port = said_until_listening(process)
+    assert "token" not in said
+    assert ask(port, "/api/v1/tokens", token) == 200
+    end(process)
+
+
+def test_a_container_runs_the_other_commands_too(tmp_path):
+    process = start_container(tmp_path, "check")
+    assert process.wait(60) in (0, 1) and "smfleet.db" in process.stdout.read()
+    process = start_container(tmp_path, "sm-ship", "--version")
+    assert "sm-ship" in process.stdout.read() and process.wait(60) == 0
+    process = start_container(tmp_path, SMFLEET_INSECURE="yes")
+    assert "token" not in said_until_listening(process)[0]
+    end(process)
+
+
+def documents(name):
+    yaml = pytest.importorskip("yaml", reason="needs python3-yaml")
+    return list(yaml.safe_load_all((ROOT / "deploy" / name).read_text()))
+
+
+def test_the_kubernetes_manifest_hangs_together(server):
+    service, stateful = documents("kubernetes.yaml")
+    assert (service["apiVersion"], service["kind"]) == ("v1", "Service")
+    assert (stateful["apiVersion"], stateful["kind"]) == ("apps/v1", "StatefulSet")
+    spec = stateful["spec"]
+    pod, (container,) = spec["template"]["spec"], spec["template"]["spec"]["containers"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items() and spec["selector"]["matchLabels"].items() <= labels.items()
+    assert spec["serviceName"] == service["metadata"]["name"] and spec["replicas"] == 1
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert {port["targetPort"] for port in service["spec"]["ports"]} <= set(ports)
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        target = container[probe]["httpGet"]
+        assert target["port"] in ports and server.get(target["path"], headers={"Host": "10.1.2.3:8080"}).status == 200
+    volumes = {volume["name"] for volume in pod["volumes"]} | {claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+    # as strict as Kubernetes' "restricted" profile
+    inner = container["securityContext"]
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+    assert not inner["allowPrivilegeEscalation"] and inner["capabilities"]["drop"] == ["ALL"] and inner["readOnlyRootFilesystem"]
+    # and it fits the image
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    assert f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}\n" in image
+    assert f"SMFLEET_LISTEN=0.0.0.0:{ports['http']}" in image
+    mount = next(mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] == "data")
+    assert f"SMFLEET_DB={mount}/" in image and f"VOLUME {mount}\n" in image
+    version = re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text().partition("project(")[2]).group(1)
+    assert container["image"].endswith(f":{version}")
+    known = run(find_binary("sm-server"), "--help").stdout
+    for variable in container["env"]:
+        assert "--" + variable["name"].removeprefix("SMFLEET_").lower().replace("_", "-") + " " in known, variable

@@ -1,0 +1,162 @@
+"""Jobs found by SageMaker's Search and by query text."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from smserver import wait_until
+
+JOBS = {
+    "alpha": {"HyperParameters": {"lr": "0.001", "opt": "adam"}, "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 4},
+        "Tags": [{"Key": "team", "Value": "nlp"}], "EnableManagedSpotTraining": True,
+        "InputDataConfig": [{"ChannelName": "train", "DataSource": {"S3DataSource": {"S3Uri": "s3://one/cat"}}},
+            {"ChannelName": "test", "DataSource": {"S3DataSource": {"S3Uri": "s3://two/dog"}}}]},
+    "beta": {"HyperParameters": {"lr": "1e-4", "opt": "sgd"}, "ResourceConfig": {"InstanceType": "ml.g5.xlarge", "InstanceCount": 1},
+        "InputDataConfig": [{"ChannelName": "train", "DataSource": {"S3DataSource": {"S3Uri": "s3://two/dog"}}}]},
+    "gamma": {"HyperParameters": {"lr": "auto"}, "Tags": [{"Key": "team", "Value": "vision"}]},
+}
+
+
+@pytest.fixture
+def jobs(server):
+    for name, document in JOBS.items():
+        reply = server.post("/api/v1/jobs", json={"TrainingJobName": name, **document})
+        assert reply.status == 201, reply
+    return server
+
+
+def ask(server, expression=None, status=200, **more):
+    body = {"Resource": "TrainingJob", "SortBy": "TrainingJobName", "SortOrder": "Ascending", **more}
+    if expression is not None:
+        body["SearchExpression"] = expression
+    reply = server.post("/api/v1/search", json=body)
+    assert reply.status == status, reply
+    return reply.body
+
+
+def found(server, expression=None, **more):
+    return [hit["TrainingJob"]["TrainingJobName"] for hit in ask(server, expression, **more)["Results"]]
+
+
+def one(name, operator=None, value=None):
+    return {"Name": name, **({"Operator": operator} if operator else {}), **({"Value": value} if value is not None else {})}
+
+
+def test_ten_operators(jobs):
+    cases = [
+        (one("TrainingJobName", "Equals", "beta"), ["beta"]),
+        (one("TrainingJobName", None, "beta"), ["beta"]),
+        (one("HyperParameters.opt", "NotEquals", "adam"), ["beta"]),
+        (one("HyperParameters.lr", "GreaterThan", "0.0005"), ["alpha"]),
+        (one("HyperParameters.lr", "GreaterThanOrEqualTo", "0.0001"), ["alpha", "beta"]),
+        (one("HyperParameters.lr", "LessThan", "0.001"), ["beta"]),
+        (one("HyperParameters.lr", "LessThanOrEqualTo", "0.001"), ["alpha", "beta"]),
+        (one("HyperParameters.lr", "Equals", "0.0010"), ["alpha"]),
+        (one("TrainingJobName", "Contains", "a*"), []),
+        (one("TrainingJobName", "Contains", "amm"), ["gamma"]),
+        (one("Tags.team", "Exists"), ["alpha", "gamma"]),
+        (one("Tags.team", "NotExists"), ["beta"]),
+        (one("Tags.team", "In", "nlp,vision"), ["alpha", "gamma"]),
+        (one("ResourceConfig.InstanceCount", "GreaterThan", "1"), ["alpha"]),
+        (one("CreationTime", "GreaterThan", "2020-01-01T00:00:00"), ["alpha", "beta", "gamma"]),
+        (one("CreationTime", "LessThan", "2020-01-01T00:00:00"), []),
+        (one("EnableManagedSpotTraining", "Equals", "True"), ["alpha"]),
+        (one("TrainingJobStatus", "Equals", "InProgress"), ["alpha", "beta", "gamma"]),
+        (one("SecondaryStatusTransitions.Status", "Equals", "Starting"), ["alpha", "beta", "gamma"]),
+    ]
+    for filter, names in cases:
+        assert found(jobs, {"Filters": [filter]}) == names, filter
+
+
+def test_nested_filters_ask_one_element(jobs):
+    def nested(channel, uri):
+        return {"NestedFilters": [{"NestedPropertyName": "InputDataConfig", "Filters": [one("InputDataConfig.ChannelName", "Equals", channel),
+            one("InputDataConfig.DataSource.S3DataSource.S3Uri", "Contains", uri)]}]}
+    assert found(jobs, nested("train", "two/dog")) == ["beta"]
+    assert found(jobs, nested("test", "two/dog")) == ["alpha"]
+    assert found(jobs, nested("train", "one/cat")) == ["alpha"]
+    differs = {"NestedFilters": [{"NestedPropertyName": "InputDataConfig", "Filters": [one("InputDataConfig.ChannelName", "NotEquals", "train")]}]}
+    assert found(jobs, differs) == ["alpha"]
+
+
+def test_expressions_nest(jobs):
+    lr = {"Filters": [one("HyperParameters.lr", "LessThan", "0.001"), one("TrainingJobName", "Equals", "gamma")], "Operator": "Or"}
+    assert found(jobs, lr) == ["beta", "gamma"]
+    assert found(jobs, {"SubExpressions": [lr, {"Filters": [one("Tags.team", "Exists")]}]}) == ["gamma"]
+    assert found(jobs, {"SubExpressions": [lr, {"Filters": [one("Tags.team", "Equals", "nlp")]}], "Operator": "Or"}) == ["alpha", "beta", "gamma"]
+
+
+def test_order_and_pages(jobs):
+    assert found(jobs) == ["alpha", "beta", "gamma"]
+    assert found(jobs, SortOrder="Descending") == ["gamma", "beta", "alpha"]
+    assert found(jobs, SortBy="HyperParameters.lr") == ["beta", "alpha", "gamma"]
+    assert found(jobs, SortBy="ResourceConfig.InstanceCount", SortOrder="Descending") == ["alpha", "beta", "gamma"]
+    names, token, tokens = [], None, set()
+    while True:
+        page = ask(jobs, MaxResults=1, SortBy="HyperParameters.lr", **({"NextToken": token} if token else {}))
+        names += [hit["TrainingJob"]["TrainingJobName"] for hit in page["Results"]]
+        assert page["TotalHits"] == {"Value": 3, "Relation": "EqualTo"}
+        token = page.get("NextToken")
+        if not token:
+            break
+        assert token not in tokens
+        tokens.add(token)
+    assert names == ["beta", "alpha", "gamma"]
+    assert ask(jobs, Resource="Endpoint")["Results"] == []
+
+
+def test_records_and_visibility(jobs):
+    record = ask(jobs, {"Filters": [one("TrainingJobName", "Equals", "alpha")]})["Results"][0]["TrainingJob"]
+    assert record["InputDataConfig"] == JOBS["alpha"]["InputDataConfig"] and record["Tags"] == JOBS["alpha"]["Tags"]
+    assert record["SecondaryStatusTransitions"][0]["Status"] == "Starting"
+    assert found(jobs, VisibilityConditions=[{"Key": "Tags.team", "Value": "nlp"}]) == ["alpha", "beta"]
+
+
+def test_mistakes_in_sagemakers_words(jobs):
+    def detail(expression=None, **more):
+        return ask(jobs, expression, status=400, **more)["detail"]
+    contains = one("TrainingJobName", "Contains", "a")
+    cases = [
+        ({"Filters": [one("Nope", "Equals", "1")]}, "Unknown property name: Nope"),
+        ({"Filters": [contains, contains]}, "'CONTAINS' operator usage limit of 1 exceeded."),
+        ({"Filters": [one("TrainingJobName", "Like", "1")]}, "1 validation error detected: Value 'Like' at "
+            "'searchExpression.filters.1.member.operator' failed to satisfy constraint: Member must satisfy enum value set: [Equals, "),
+        ({"Filters": [one("TrainingJobName", "GreaterThan", "1")]}, "not supported for text properties"),
+        ({"Filters": [one("CreationTime", "GreaterThan", "soon")]}, "'soon' is not a timestamp"),
+        ({"Filters": [one("ResourceConfig.InstanceCount", "Equals", "many")]}, "'many' is not a number"),
+        ({"Filters": [one("TrainingJobName", "Equals", "x" * 1025)]}, "Member must have length less than or equal to 1024"),
+        ({"Filters": [one("x" * 256, "Equals", "1")]}, "Member must have length less than or equal to 255"),
+        ({"Filters": []}, "Member must have length greater than or equal to 1"),
+        ({"Filters": [one("Tags.a", "Exists")] * 21}, "Member must have length less than or equal to 20"),
+        ({}, "needs at least one of Filters"),
+        ({"SubExpressions": [{"Filters": [one("Tags.a", "Exists")] * 16}] * 3}, "at most 50"),
+        ({"NestedFilters": [{"NestedPropertyName": "RoleArn", "Filters": [contains]}]}, "Unknown property name: RoleArn"),
+        ({"NestedFilters": [{"NestedPropertyName": "InputDataConfig", "Filters": [contains]}]}, "is not nested in InputDataConfig"),
+    ]
+    for expression, words in cases:
+        assert words in detail(expression), (expression, detail(expression))
+    assert "[TrainingJob, Experiment, " in detail(Resource="Job")
+    assert "less than or equal to 100" in detail(MaxResults=101) and "greater than or equal to 1" in detail(MaxResults=0)
+    assert "Unknown property name: Nope" in detail(SortBy="Nope")
+    assert found(jobs, {"SubExpressions": [{"Filters": [one("Tags.a", "NotExists")] * 15}] * 3}) == ["alpha", "beta", "gamma"]
+
+
+def test_ranking_is_robust(server):
+    definitions = [{"Name": "train:loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"},
+        {"Name": "acc", "Regex": r"acc (?<value>\S+)"}]
+    for name, spike in (("calm", "1.5"), ("spiky", "90"), ("gone", "nan")):
+        server.post("/api/v1/jobs", json={"TrainingJobName": name, "AlgorithmSpecification": {"MetricDefinitions": definitions}})
+        last = {"calm": 2.0, "spiky": 1.0, "gone": 0.5}[name]
+        end = [f"step {i} loss {'nan' if name == 'gone' else last} acc {i / 100}" for i in range(80, 99)]
+        server.send(name, [f"step {i} loss {4 - i / 100} acc {i / 100}" for i in range(80)] + end + [f"step 99 loss {spike} acc 0"])
+
+    def names(query, sort="name"):
+        reply = server.get(f"/api/v1/jobs?{urlencode({'q': query, 'sort': sort})}")
+        assert reply.status == 200, reply
+        return [job["TrainingJobName"] for job in reply.body["jobs"]]
+    wait_until(lambda: names("loss.best_step exists loss.count=100") == ["calm", "gone", "spiky"], what="the rankings")
+    assert names("loss.final<1.5") == ["spiky"] and names("loss.last<2") == ["calm"]
+    assert names("loss.final=nan") == ["gone"]
+    assert names("metric.\"train:loss\".best<2") == ["calm", "spiky"]
+    assert names("metric.acc.best_step=98 and metric.acc.best=0.98") == ["calm", "gone", "spiky"]
+    assert names("", "loss.final") == ["spiky", "calm", "gone"] and names("", "-loss.final") == ["calm", "spiky", "gone"]

@@ -1,0 +1,171 @@
+"""sm-ship and its session: commands to a real child, how it ended, two writers, hosts that are gone, 128 ranks of srun."""
+
+import signal
+
+import pytest
+
+from shipping import job, lines
+from smserver import wait_until
+from test_ship import finish_all, start_srun
+
+LOOP = "while :; do sleep 0.02; done"
+
+
+@pytest.fixture
+def quick(make_server, ship):
+    """A server whose leases are short, so that sm-ship asks often; sm-ship talks to it."""
+    server = make_server("--lease", "2s")
+    ship.env["SMFLEET_SERVER"] = server.url
+    return server
+
+
+def order(server, name, command, **fields):
+    reply = server.post(f"/api/v1/jobs/{name}/commands", json={"command": command, **fields})
+    assert reply.status == 202, reply
+    return reply.body["id"]
+
+
+def answer(server, name, number, stream="algo-1"):
+    """What the stream said to the command."""
+    def answered():
+        command = server.get(f"/api/v1/jobs/{name}/commands").body["commands"][number - 1]
+        return next((row for row in command["streams"] if row["stream"] == stream and row["state"] == "acknowledged"), None)
+    return wait_until(answered, what=f"the answer to command {number}")
+
+
+def start(server, ship, name, script, *options):
+    """A command that has said "ready", and the server knows: its session is open."""
+    process = ship.start("--job", name, *options, "--", "sh", "-c", script)
+    assert process.stdout.readline() == b"ready\n"
+    stream = options[options.index("--stream") + 1] if "--stream" in options else "algo-1"
+    wait_until(lambda: server.get(f"/api/v1/jobs/{name}/streams").status == 200 and lines(server, name, stream), what="its line")
+    return process
+
+
+def exits(server, name):
+    return {row["stream"]: row.get("exit") for row in server.get(f"/api/v1/jobs/{name}/streams").body["streams"]}
+
+
+def test_a_checkpoint_and_a_stop_reach_a_silent_child(quick, ship):
+    script = f"trap 'echo saved' USR1; trap 'echo bye; exit 0' TERM; echo ready; {LOOP}"
+    process = start(quick, ship, "told", script, "--on", "checkpoint=USR1", "--on", "stop=SIGTERM")
+    assert answer(quick, "told", order(quick, "told", "checkpoint"))["result"].startswith("signal SIGUSR1 sent to process ")
+    assert process.stdout.readline() == b"saved\n"
+    number = order(quick, "told", "stop")
+    assert job(quick, "told")["TrainingJobStatus"] == "Stopping"
+    out, errors = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, b"bye\n"), errors
+    assert job(quick, "told")["TrainingJobStatus"] == "Stopped"  # though it ended with code 0
+    row = answer(quick, "told", number)
+    assert row["result"].startswith("signal SIGTERM sent") and row["delivered_ms"] <= row["acknowledged_ms"]
+    assert lines(quick, "told") == ["ready", "saved", "bye"]
+    assert exits(quick, "told")["algo-1"]["code"] == 0
+
+
+def test_a_child_that_prints_is_told_with_its_lines(server, ship):  # a lease of 60 s: no heartbeat comes in time
+    script = "trap 'exit 9' USR2; echo ready; while :; do echo line; sleep 0.02; done"
+    process = start(server, ship, "chatty", script, "--on", "checkpoint=12")
+    order(server, "chatty", "checkpoint")
+    process.communicate(timeout=30)
+    assert process.returncode == 9
+    assert exits(server, "chatty")["algo-1"] == {**exits(server, "chatty")["algo-1"], "code": 9, "reason": "exit code 9"}
+    assert job(server, "chatty")["TrainingJobStatus"] == "Failed"
+
+
+def test_without_on_nothing_is_done_and_said_so(quick, ship):
+    process = start(quick, ship, "deaf", f"echo ready; {LOOP}")
+    assert answer(quick, "deaf", order(quick, "deaf", "stop"))["result"] == "nothing: sm-ship was started without --on stop=SIGNAL"
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert exits(quick, "deaf")["algo-1"]["signal"] == 15
+    pipe = ship.start("--job", "pipe")
+    pipe.stdin.write(b"one\n")
+    pipe.stdin.flush()
+    wait_until(lambda: quick.get("/api/v1/jobs/pipe/streams").status == 200 and lines(quick, "pipe"), what="its line")
+    assert answer(quick, "pipe", order(quick, "pipe", "checkpoint"))["result"] == "nothing: sm-ship runs no command here"
+    pipe.communicate(timeout=30)
+    assert exits(quick, "pipe") == {"algo-1": None}
+
+
+def test_one_stream_of_two_is_told(quick, ship):
+    script = f"trap 'echo saved' USR1; trap 'exit 0' TERM; echo ready; {LOOP}"
+    both = [start(quick, ship, "two", script, "--stream", name, "--on", "checkpoint=USR1") for name in ("a", "b")]
+    number = order(quick, "two", "checkpoint", stream="b")
+    answer(quick, "two", number, "b")
+    assert both[1].stdout.readline() == b"saved\n"
+    command, = quick.get("/api/v1/jobs/two/commands").body["commands"]
+    assert [row["stream"] for row in command["streams"]] == ["b"]
+    for process in both:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert lines(quick, "two", "a") == ["ready"] and lines(quick, "two", "b") == ["ready", "saved"]
+
+
+def test_a_command_survives_a_restart_of_the_server_and_comes_once(quick, ship, tmp_path):
+    script = f"trap 'echo saved' USR1; trap 'exit 0' TERM; echo ready; {LOOP}"
+    process = start(quick, ship, "once", script, "--on", "checkpoint=USR1")
+    answer(quick, "once", order(quick, "once", "checkpoint"))
+    assert process.stdout.readline() == b"saved\n"
+    quick.kill()
+    quick.start(f"127.0.0.1:{quick.port}")
+    answer(quick, "once", order(quick, "once", "checkpoint"))
+    assert process.stdout.readline() == b"saved\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=30)[0] == b""
+    assert lines(quick, "once") == ["ready", "saved", "saved"]
+
+
+def test_a_second_writer_is_refused_with_the_reason(quick, ship):
+    first = start(quick, ship, "mine", "trap 'exit 0' TERM; echo ready; " + LOOP, "--host", "gpu001")
+    second = ship.run("--job", "mine", "--host", "gpu002", "--spool", str(ship.folder / "other"), data=b"two\n")
+    assert second.returncode == 4 and second.stdout == b"two\n"
+    assert b"another session, from host 'gpu001'" in second.stderr
+    assert lines(quick, "mine") == ["ready"]
+    first.send_signal(signal.SIGTERM)
+    first.communicate(timeout=30)
+    assert first.returncode == 0
+
+
+def test_a_stream_of_a_host_that_is_gone_is_free_when_its_lease_ends(quick, ship):
+    first = start(quick, ship, "gone", f"echo ready; while [ ! -e {ship.folder}/over ]; do sleep 0.02; done", "--host", "gpu001")
+    first.kill()
+    second = ship.run("--job", "gone", "--host", "gpu002", "--spool", str(ship.folder / "other"), data=b"two\n")
+    assert second.returncode == 0 and b"waiting for it" in second.stderr
+    assert lines(quick, "gone") == ["ready", "two"]
+    (ship.folder / "over").touch()
+    first.communicate(timeout=30)
+
+
+def test_the_exits_and_hosts_of_128_ranks_and_of_their_restart(server, ship):
+    def run(**changes):
+        script = 'echo "step 1 loss 0.$SLURM_PROCID"; [ $SLURM_PROCID != 77 ] || kill -9 $$'
+        return finish_all(start_srun(ship, 16, 8, script, **changes))
+
+    streams = [f"algo-{rank // 8 + 1}-r{rank % 8}" for rank in range(128)]
+    assert run() == [137 if rank == 77 else 0 for rank in range(128)]
+    assert run(SLURM_RESTART_COUNT="1").count(0) == 127
+    names = sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"])
+    assert names == ["llama-4711", "llama-4711-2"]
+    for name in names:
+        rows = {row["stream"]: row for row in server.get(f"/api/v1/jobs/{name}/streams").body["streams"]}
+        assert sorted(rows) == sorted(streams)
+        assert all(row["lines"] == 1 for row in rows.values())
+        assert [rows[stream]["host"] for stream in streams] == [f"gpu{rank // 8:03}" for rank in range(128)]
+        killed = rows.pop(streams[77])["exit"]
+        assert killed["signal"] == 9 and killed["reason"] == "killed by signal 9 (SIGKILL)"
+        assert all(row["exit"]["code"] == 0 and "signal" not in row["exit"] for row in rows.values())
+        document = job(server, name)
+        assert document["HyperParameters"] == {"lr": "3e-4", "depth": "12"}
+        assert document["ResourceConfig"]["InstanceCount"] == 16
+        assert document["TrainingJobStatus"] == "Failed"
+        assert document["FailureReason"] == "algo-10-r5 on gpu009 (rank 77): killed by signal 9 (SIGKILL)"
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--on", "reboot=HUP", "--", "true"], b"--on 'reboot=HUP' is neither checkpoint=SIGNAL nor stop=SIGNAL"),
+    (["--on", "stop=NEVER", "--", "true"], b"--on 'stop=NEVER' names no signal"),
+    (["--on", "stop=65", "--", "true"], b"names no signal"), (["--on", "stop=TERM"], b"--on is for a command")])
+def test_mistakes_in_on_are_named(ship, args, words):
+    result = ship.run(*args)
+    assert result.returncode == 2 and words in result.stderr, result.stderr

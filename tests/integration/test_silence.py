@@ -1,0 +1,38 @@
+"""Who was not heard of for too long is silent, and never more than that."""
+
+from smserver import wait_until
+
+
+def job_of(server, job="j"):
+    return server.get(f"/api/v1/jobs/{job}").body
+
+
+def test_a_job_and_its_streams_fall_silent_and_are_heard_again(make_server):
+    server = make_server("--silent-after", "5s")
+    assert server.get("/api/v1/info").body["limits"]["silent_after_ms"] == 5000
+    server.send("j", "2020-01-02 03:04:05 step 1", stream="a")
+    server.send("j", "step 1", stream="b")
+    server.send("ended", "step 1")
+    assert server.post("/api/v1/jobs/ended/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    wait_until(lambda: job_of(server).get("last_heard_ms"), what="the counts")
+    assert "silent_since_ms" not in job_of(server)  # an old log time is no silence
+    wait_until(lambda: "silent_since_ms" in job_of(server), what="the silence")
+    job = job_of(server)
+    assert job["silent_since_ms"] == job["last_heard_ms"] and job["TrainingJobStatus"] == "InProgress"
+    row = next(row for row in server.get("/api/v1/jobs").body["jobs"] if row["TrainingJobName"] == "j")
+    assert row["silent_since_ms"] == job["silent_since_ms"]
+    server.send("j", "step 2", stream="b")
+    wait_until(lambda: "silent_since_ms" not in job_of(server), what="the end of the silence")
+    silent = {s["stream"]: "silent_since_ms" in s for s in server.get("/api/v1/jobs/j/streams").body["streams"]}
+    assert silent["a"]
+    assert "silent_since_ms" not in job_of(server, "ended")
+
+
+def test_the_servers_own_downtime_is_nobodys_silence(make_server):
+    server = make_server("--silent-after", "1h")
+    server.send("j", "step 1")
+    wait_until(lambda: job_of(server).get("last_heard_ms"), what="the counts")
+    server.stop()
+    server.start("127.0.0.1:0", "--silent-after", "3s")
+    assert "silent_since_ms" not in job_of(server)
+    wait_until(lambda: "silent_since_ms" in job_of(server), what="the silence since the start")

@@ -1,0 +1,264 @@
+"""Senders at every door for tests/integration/test_doors_table.py, each as its real client behaves: what is not acknowledged
+is sent again. Standard library only."""
+
+import csv
+import http.client
+import http.server
+import io
+import json
+import os
+import signal
+import socket
+import threading
+
+import otlp
+from smserver import PATIENCE_S, wait_until
+from wire import loki_json, loki_push, snappy
+
+T0, MS = 1_700_000_000_000_000_000, 1_000_000
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+pause = threading.Event()
+
+
+class Chunk:
+    """Lines first … first+count-1; their times go with their numbers."""
+
+    def __init__(self, first, count):
+        self.numbers = range(first, first + count)
+
+    def lines(self):
+        return [f"step {n} loss={1 / (n + 1):.9f}" for n in self.numbers]
+
+    def entries(self):
+        return [(T0 + n * 1000 * MS, line) for n, line in zip(self.numbers, self.lines())]
+
+
+def chunks(count, lines=25):
+    return [Chunk(n * lines, lines) for n in range(count)]
+
+
+# ---- doors that take requests ----
+
+class Lines:
+    """Plain text and NDJSON: bytes are counted, so a sender that knows nothing begins anew, and overlap is dropped."""
+
+    def __init__(self, name, media, encode):
+        self.name, self.media, self.encode = name, media, encode
+
+    def request(self, job, chunk, offsets):
+        body = self.encode(chunk)
+        return f"/api/v1/logs?job={job}&stream=algo-1&offset={offsets.get(chunk, 0)}", self.media, body, {}
+
+    def offsets(self, all_chunks):
+        """Where each begins in the stream as sent, in the order of sending: lines and newlines, whatever the form of the body."""
+        at, offsets = 0, {}
+        for chunk in all_chunks:
+            offsets[chunk] = at
+            at += sum(len(line) + 1 for line in chunk.lines())
+        return offsets
+
+
+class Pushed:
+    """Loki and OTLP: the same body again is known by what it holds."""
+
+    def __init__(self, name, path, media, encode):
+        self.name, self.path, self.media, self.encode = name, path, media, encode
+
+    def request(self, job, chunk, _):
+        return self.path, self.media, self.encode(job, chunk), {}
+
+    def offsets(self, _):
+        return {}
+
+
+class Points:
+    """Points: a body says by its Idempotency-Key that it is the same."""
+
+    def __init__(self, name, media, encode):
+        self.name, self.media, self.encode = name, media, encode
+
+    def request(self, job, chunk, _):
+        return f"/api/v1/points?job={job}", self.media, self.encode(chunk), {"Idempotency-Key": f"{job} {chunk.numbers[0]}"}
+
+    def offsets(self, _):
+        return {}
+
+
+def text(chunk):
+    return "".join(f"{line}\n" for line in chunk.lines()).encode()
+
+
+def ndjson(chunk):
+    return "".join(json.dumps({"ts": ns // MS, "line": line}) + "\n" for ns, line in chunk.entries()).encode()
+
+
+def resource(job):
+    return {"training.job": job}
+
+
+DOORS = [
+    Lines("POST /logs text", "text/plain", text),
+    Lines("POST /logs NDJSON", "application/x-ndjson", ndjson),
+    Pushed("Loki JSON", "/loki/api/v1/push", JSON, lambda job, chunk: json.dumps(loki_json(({"job": job}, chunk.entries()))).encode()),
+    Pushed("Loki protobuf", "/loki/api/v1/push", PROTOBUF, lambda job, chunk: snappy(loki_push(({"job": job}, chunk.entries())))),
+    Pushed("OTLP JSON", "/v1/logs", JSON, lambda job, chunk: json.dumps(otlp.logs(resource(job), chunk.entries())[1]).encode()),
+    Pushed("OTLP protobuf", "/v1/logs", PROTOBUF, lambda job, chunk: otlp.logs(resource(job), chunk.entries())[0]),
+    Points("points CSV", "text/csv", lambda chunk: ("step,m\n" + "".join(f"{n},{n}.5\n" for n in chunk.numbers)).encode()),
+    Points("Prometheus text", "text/plain", lambda chunk: "".join(
+        f"m {n}.5 {T0 // MS + n * 1000}\n" for n in chunk.numbers).encode()),
+]
+
+
+class Sender:
+    """Sends one chunk after another to one job, each until it is acknowledged. A new one knows nothing of an old one."""
+
+    def __init__(self, door, port, job, all_chunks):
+        self.door, self.port, self.job = door, port, job
+        self.offsets = door.offsets(all_chunks)
+        self.acknowledged, self.retries = 0, 0
+        self.failure = None
+
+    def exchange(self, chunk):
+        path, media, body, headers = self.door.request(self.job, chunk, self.offsets)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request("POST", path, body, {"Content-Type": media, **headers})
+            reply = connection.getresponse()
+            return reply.status, reply.read()
+        finally:
+            connection.close()
+
+    def send(self, chunk):
+        while True:
+            try:
+                status, said = self.exchange(chunk)
+            except (OSError, http.client.HTTPException):
+                status, said = 503, b""
+            if status in (200, 204):
+                self.acknowledged += 1
+                return
+            assert status in (429, 503), (self.door.name, status, said)
+            self.retries += 1
+            pause.wait(0.02)
+
+    def send_all(self, some):
+        try:
+            for chunk in some:
+                self.send(chunk)
+        except Exception as failure:  # told by the thread that waits
+            self.failure = failure
+            raise
+
+    def cut_off(self, chunk):
+        """Dies in the middle of a body."""
+        path, media, body, headers = self.door.request(self.job, chunk, self.offsets)
+        with socket.create_connection(("127.0.0.1", self.port)) as there:
+            head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n"
+            there.sendall((head + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n").encode() + body[:len(body) // 2])
+
+
+def stored_numbers(server, job):
+    """The number in each stored line or point, in the order of each stream."""
+    reply = server.get(f"/api/v1/jobs/{job}/points?metric=m&raw=true&format=csv")
+    if reply.status == 200:
+        return [int(float(row["value"])) for row in csv.DictReader(io.StringIO(reply.body))]
+    reply = server.get(f"/api/v1/jobs/{job}/streams")
+    streams = [row["stream"] for row in reply.body["streams"]] if reply.status == 200 else []
+    return [int(line["text"].split()[1]) for stream in streams for line in server.lines(job, stream)]
+
+
+# ---- sm-ship ----
+
+class Shipper:
+    """sm-ship beside a trainer that writes chunks one by one: into a file that is followed, or as a command."""
+
+    def __init__(self, ship, port, job, is_command):
+        self.ship, self.job, self.is_command = ship, job, is_command
+        self.name = "sm-ship command" if is_command else "sm-ship file"
+        self.folder = ship.folder / job
+        self.folder.mkdir()
+        self.file, self.over = self.folder / "train.log", self.folder / "over"
+        self.file.touch()
+        self.process, self.said, self.retries = None, "", 0
+        self.environment = {"SMFLEET_SERVER": f"http://127.0.0.1:{port}", "SMFLEET_SPOOL": str(self.folder / "spool")}
+
+    def start(self, *more):
+        # the trainer prints what is appended to the file; it outlives sm-ship, and ends when it is told
+        trainer = f"exec 3<{self.file}; while :; do if [ -e {self.over} ]; then cat <&3; exit 0; fi; cat <&3; sleep 0.02; done"
+        words = ["--", "sh", "-c", trainer] if self.is_command else ["--follow", str(self.file)]
+        self.process = self.ship.start("--job", self.job, *more, *words, **self.environment)
+        for stream, keep in ((self.process.stdout, False), (self.process.stderr, True)):
+            threading.Thread(target=self.drain, args=(stream, keep), daemon=True).start()
+
+    def drain(self, stream, keep):
+        for line in stream:
+            self.said += line.decode() if keep else ""
+
+    def write(self, some):
+        for chunk in some:
+            with self.file.open("ab") as file:
+                file.write(text(chunk))
+            pause.wait(0.01)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def go_on(self):
+        """After a kill: a file is followed again; what a command printed lies in the spool until it is sent."""
+        if not self.is_command:
+            self.start()
+            return
+        self.over.touch()
+        left = wait_until(lambda: list((self.folder / "spool").glob("*.out")), what="the spool of the killed sm-ship")[0]
+        wait_until(lambda: left.stat().st_size >= self.file.stat().st_size, what="the command to end without sm-ship")
+        done = self.ship.run("--job", self.job, str(left), **self.environment)
+        assert done.returncode == 0, done.stderr
+
+    def finish(self):
+        self.over.touch()
+        if not self.is_command:
+            self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(PATIENCE_S + float(os.environ.get("SM_OUTAGE_S", "0"))) == 0, self.said
+
+
+# ---- in between ----
+
+class Doubler(http.server.BaseHTTPRequestHandler):
+    """Sends every body on twice: a client whose first answer was lost."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def relay(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        has_lines = any(part in self.path for part in ("/logs", "/points", "/push"))
+        for _ in range(2 if self.command == "POST" and has_lines else 1):
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=PATIENCE_S)
+            connection.request(self.command, self.path, body, {name: value for name, value in self.headers.items() if name != "Connection"})
+            reply = connection.getresponse()
+            said = reply.read()
+            connection.close()
+        self.send_response(reply.status)
+        for name in ("Content-Type", "Retry-After"):
+            if reply.headers.get(name):
+                self.send_header(name, reply.headers[name])
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_GET = do_POST = do_PATCH = do_PUT = relay
+
+
+class Doubling:
+    def __init__(self, port):
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Doubler)
+        self.http.daemon_threads, self.http.behind = True, port
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.port = self.http.server_port
+
+    def close(self):
+        self.http.shutdown()
+        self.http.server_close()

@@ -1,0 +1,60 @@
+#include "test.h"
+
+#include "pipeline/ranking.h"
+
+static double final_of(const double *values, size_t count, double *best)
+{
+	AUTO_DONE(ranking) ranking = ranking_begin(false, 0, (int64_t)count - 1);
+
+	for (size_t i = 0; i < count; i++)
+		CHECK_OK(ranking_add(&ranking, (int64_t)i, values[i], &err));
+	if (best)
+		*best = ranking.has_best ? ranking.best.value : NAN;
+	return ranking_final(&ranking);
+}
+
+TEST(final_is_the_median_of_the_end)
+{
+	double values[10000], best;
+
+	for (size_t i = 0; i < 10000; i++)
+		values[i] = i < 9900 ? 100 : (double)(i - 9900);
+	CHECK_DOUBLE(final_of(values, 10000, &best), 49.5); /* steps 9900 to 9999 */
+	CHECK_DOUBLE(best, 0);
+	values[9999] = 1e9; /* one spike does not move it */
+	CHECK_DOUBLE(final_of(values, 10000, NULL), 49.5);
+	CHECK_DOUBLE(final_of(values, 40, NULL), 100);
+	CHECK_DOUBLE(final_of((const double[]){3, 1, 2}, 3, &best), 2);
+	CHECK_DOUBLE(best, 1);
+	CHECK_DOUBLE(final_of((const double[]){3, NAN, NAN}, 3, &best), NAN);
+	CHECK_DOUBLE(best, 3);
+	CHECK_DOUBLE(final_of(values, 0, &best), NAN);
+	CHECK_DOUBLE(best, NAN);
+}
+
+TEST(points_come_in_any_order_and_in_any_number)
+{
+	enum { COUNT = 300000 };
+	AUTO_DONE(ranking) shuffled = ranking_begin(true, 0, 29);
+	AUTO_DONE(ranking) many = ranking_begin(true, 0, 0);
+
+	for (int64_t i = 0; i < 30; i++)
+		CHECK_OK(ranking_add(&shuffled, i * 7 % 30, (double)(i * 7 % 30), &err));
+	CHECK_DOUBLE(ranking_final(&shuffled), 19.5); /* steps 10 to 29 */
+	CHECK_INT(shuffled.best.step, 29);
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK_OK(ranking_add(&many, 0, (double)i, &err));
+	double final = ranking_final(&many);
+	CHECK(final > COUNT / 2 - 20 && final < COUNT / 2 + 20);
+	CHECK_INT(many.points, COUNT);
+}
+
+TEST(which_way_is_better)
+{
+	CHECK(!ranking_is_higher_better(0, ROLE_LOSS, SPAN("loss")));
+	CHECK(ranking_is_higher_better(0, ROLE_THROUGHPUT, SPAN("tokens")));
+	CHECK(ranking_is_higher_better(0, ROLE_OTHER, SPAN("val:Accuracy")));
+	CHECK(!ranking_is_higher_better(0, ROLE_OTHER, SPAN("perplexity")));
+	CHECK(ranking_is_higher_better(1, ROLE_LOSS, SPAN("loss")) &&
+		!ranking_is_higher_better(-1, ROLE_MFU, SPAN("mfu")));
+}
