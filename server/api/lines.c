@@ -1,4 +1,5 @@
 #include "api/line_page.h"
+#include "model/stream_name.h"
 #include "store/sessions.h"
 
 #include <stdio.h>
@@ -85,6 +86,8 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 			pipeline_silent_since(api->options.pipeline, &view.row, stream->last_arrival_ms));
 		write_skew(&w, stream, api->options.skew_ms);
 		json_put_i64(&w, "attempt", stream->attempt);
+		if (stream_is_system(stream->name))
+			json_put_text(&w, "role", "system");
 		if (span_equal(stream->name, rank_0.stream)) {
 			json_put_text(&w, "role", "rank 0");
 			json_put_span(&w, "role_reason", rank_0.reason);

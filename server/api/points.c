@@ -22,6 +22,7 @@ static void write_series(struct json_writer *w, const struct stream_view *stream
 		json_put_double(w, "last", summary->last);
 		json_put_i64(w, "first_step", summary->first_step);
 		json_put_i64(w, "last_step", summary->last_step);
+		json_put_i64(w, "last_ts_ms", summary->last_ts_ms);
 	}
 	if (summary_has_finite(summary)) {
 		json_put_double(w, "min", summary->min);

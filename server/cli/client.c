@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum {
 	CONNECT_TIMEOUT_MS = 5000,
@@ -143,5 +144,6 @@ void client_say(const char *program, const char *format, ...)
 			buf_append_char(&safe, '\n');
 		text_put_safe(&safe, line);
 	}
-	fprintf(stderr, "%s: %.*s\n", program, SPAN_ARGS(buf_span(&safe)));
+	/* over a line of progress, should there be one */
+	fprintf(stderr, "%s%s: %.*s\n", isatty(STDERR_FILENO) ? "\r\x1b[K" : "", program, SPAN_ARGS(buf_span(&safe)));
 }

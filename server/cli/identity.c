@@ -249,6 +249,8 @@ static void read_ranks(struct identity *identity, char *const *environment)
 		    NAMES("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JOB_COMPLETION_INDEX"),
 		    &identity->rank))
 		identity->rank = training_rank(environment);
+	if (!find_local_rank(environment, &identity->local_rank))
+		identity->local_rank = 0;
 	if (!first_number(environment, NAMES("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),
 		    &identity->process_count))
 		identity->process_count =

@@ -39,6 +39,7 @@ struct identity {
 	int64_t instance_count;
 	int64_t attempt; /* -1: unknown */
 	int64_t rank; /* 0: the first or the only one */
+	int64_t local_rank; /* 0: the first or the only one of this machine */
 	int64_t process_count; /* of the job, as far as is known */
 	const char *run_key; /* the same in all processes of one start of the job; NULL: unknown */
 	struct settings hyper_parameters, tags;

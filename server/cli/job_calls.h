@@ -30,8 +30,8 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	bool *has_next, struct command_list *commands, struct error *err) MUST_CHECK;
 struct job_points {
 	const char *job, *stream, *host;
-	struct span text; /* lines "N TAB object" */
-	bool may_be_there; /* those with an N below the server's count of the series are not sent */
+	struct span text; /* lines "N TAB object", or "@TS TAB object" */
+	bool may_be_there; /* those with an N below the server's count of the series, or a TS not past its last, are not sent */
 };
 enum status job_send_points(struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
 /* The first and last time of all streams' lines; unchanged when there are none. */

@@ -43,15 +43,17 @@ static enum status index_series(struct map *rows, const struct json *document, c
 	return OK;
 }
 
-static bool is_there(const struct map *rows, uint64_t number, struct span object)
+static bool is_there(const struct map *rows, bool is_time, uint64_t number, struct span object)
 {
 	AUTO(json) point = NULL;
-	double count = 0;
+	double there = 0;
 
 	if (map_count(rows) == 0 || json_parse(&point, object, NULL) != OK)
 		return false;
 	const struct json *row = map_get(rows, json_string_of(json_get(point, "metric")));
-	return row && json_number_of(json_get(row, "count"), &count) && (double)number < count;
+	if (!row || !json_number_of(json_get(row, is_time ? "last_ts_ms" : "count"), &there))
+		return false;
+	return is_time ? (double)number <= there : (double)number < there;
 }
 
 static enum status put_body(struct buf *body, struct span text, const struct map *rows, struct error *err)
@@ -61,9 +63,12 @@ static enum status put_body(struct buf *body, struct span text, const struct map
 
 	while (span_next(&text, '\n', &line)) {
 		struct span object = line;
-		if (!span_next(&object, '\t', &digits) || !span_parse_u64(digits, &number))
+		if (!span_next(&object, '\t', &digits))
 			continue; /* the notice of a loss is no point */
-		if (object.len == 0 || is_there(rows, number, object))
+		bool is_time = span_starts_with(digits, SPAN("@"));
+		if (!span_parse_u64(span_skip(digits, is_time), &number))
+			continue;
+		if (object.len == 0 || is_there(rows, is_time, number, object))
 			continue;
 		buf_append_span(body, object);
 		buf_append_char(body, '\n');

@@ -44,6 +44,7 @@ struct sender {
 	bool is_joined;
 	_Atomic bool is_done;
 	_Atomic int64_t give_up_ms;
+	_Atomic uint64_t sent_lines;
 	enum phase phase;
 	char job[256]; /* as asked, then as the server has it: perhaps J-2 */
 	struct stream_state *streams;
@@ -181,8 +182,9 @@ static enum status open_stream(struct sender *sender, size_t index, bool is_firs
 		name_session(sender, asked.stream, stream->session);
 	TRY(ask_session(sender, &asked, &told, err));
 	stream->has_session = true;
-	if (!stream->is_known && !(sender->options.ledger && !sender->options.is_import &&
-					 ledger_base(sender->options.ledger, (unsigned)index, &stream->offset)))
+	if (!stream->is_known &&
+		!(sender->options.ledger && !sender->options.is_import && index < sender->options.ledger_streams &&
+			ledger_base(sender->options.ledger, (unsigned)index, &stream->offset)))
 		stream->offset = told.next_offset;
 	stream->is_known = true;
 	if (!sender->options.has_one_stream)
@@ -352,12 +354,22 @@ static enum status step_close(struct sender *sender, struct error *err)
 	return OK;
 }
 
+static void count_sent(struct sender *sender, struct span text)
+{
+	uint64_t lines = 0;
+
+	for (ptrdiff_t at; (at = span_find_char(text, '\n')) >= 0; lines++)
+		text = span_skip(text, (size_t)at + 1);
+	atomic_fetch_add(&sender->sent_lines, lines);
+}
+
 /* The server has taken the batch, or the part of it before next. */
 static void accept_batch(struct sender *sender, struct stream_state *stream, uint64_t next)
 {
 	uint64_t base = stream->offset, total = sender->batch.text.len;
 	uint64_t taken = next > base && next < base + total ? next - base : total;
 
+	count_sent(sender, span_of(sender->batch.text.ptr, (size_t)taken));
 	spool_release(sender->options.spool, (size_t)taken);
 	stream->sent_bytes += taken;
 	stream->offset = next;
@@ -369,7 +381,8 @@ static void note_batch(struct sender *sender, uint64_t offset)
 {
 	struct error err = {0};
 
-	if (!sender->options.ledger || sender->noted_offset == offset)
+	if (!sender->options.ledger || sender->noted_offset == offset ||
+		sender->batch.stream >= sender->options.ledger_streams)
 		return;
 	if (ledger_note(sender->options.ledger, sender->batch.stream, sender->job, offset, &sender->batch, &err) == OK)
 		sender->noted_offset = offset;
@@ -451,6 +464,7 @@ static enum status send_points(struct sender *sender, struct error *err)
 	TRY(job_send_points(sender->options.client, &points, err));
 	stream->is_known = true;
 	stream->sent_bytes += sender->batch.text.len;
+	count_sent(sender, buf_span(&sender->batch.text));
 	spool_release(sender->options.spool, sender->batch.text.len);
 	sender->has_batch = false;
 	return OK;
@@ -666,6 +680,11 @@ enum status sender_join(struct sender *sender, struct error *err)
 	if (sender->result != OK && err)
 		*err = sender->err;
 	return sender->result;
+}
+
+uint64_t sender_sent_lines(const struct sender *sender)
+{
+	return atomic_load(&sender->sent_lines);
 }
 
 const char *sender_job(const struct sender *sender)

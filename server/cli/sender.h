@@ -26,6 +26,7 @@ struct sender_options {
 	const bool *is_points; /* as streams: they hold points, as event_files.h has them; NULL: none does */
 	size_t max_streams; /* room of the table: it may grow while the sender runs */
 	struct ledger *ledger; /* NULL: none is kept */
+	size_t ledger_streams; /* the first ones are in it */
 	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */
 	bool resumes; /* an ended job is written to */
 	bool has_one_stream; /* it is kept even while nothing is read: streams[0] */
@@ -49,6 +50,9 @@ void sender_give_up_at(struct sender *sender, int64_t mono_ms);
 bool sender_is_done(struct sender *sender);
 /* OK: all is with the server. ERR_UNAVAILABLE: not in time. Else the server's refusal. */
 enum status sender_join(struct sender *sender, struct error *err) MUST_CHECK;
+
+/* Lines, and points, that the server has taken so far. */
+uint64_t sender_sent_lines(const struct sender *sender);
 
 /* After the join. */
 const char *sender_job(const struct sender *sender); /* perhaps J-2 */

@@ -7,6 +7,7 @@
 #include "cli/intake.h"
 #include "cli/sender.h"
 #include "cli/spool_file.h"
+#include "cli/system.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -15,6 +16,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* The sender's streams: those of the training, then the host's own, its lines and its points. */
+enum { SYSTEM_LINES = WATCH_MAX_FILES, SYSTEM_POINTS, MAX_STREAMS };
 
 enum {
 	COMMAND_POLL_MS = 20,
@@ -29,6 +33,10 @@ struct ship {
 	struct http_client *client;
 	struct spool *spool;
 	struct spool_file files[2]; /* our own: the child's output, or what standard input said */
+	struct spool_file system_files[2]; /* lines and points of --system */
+	char system_stream[300];
+	struct system_options system_options;
+	struct system *system;
 	const char **streams;
 	bool *is_points; /* of them */
 	struct intake_input *inputs;
@@ -37,6 +45,9 @@ struct ship {
 	struct watch *watch; /* the user's files */
 	struct sender *sender;
 	struct intake *intake;
+	bool shows_progress;
+	int64_t shown_mono_ms;
+	uint64_t shown_lines;
 	struct child child;
 	struct orders orders;
 	char session_seed[PATH_MAX + 64];
@@ -45,6 +56,7 @@ struct ship {
 
 static void ship_done(struct ship *ship)
 {
+	system_free(ship->system);
 	intake_free(ship->intake); /* the threads first: they use all the rest */
 	sender_free(ship->sender);
 	watch_free(ship->watch);
@@ -54,6 +66,8 @@ static void ship_done(struct ship *ship)
 	identity_free(ship->identity);
 	spool_file_done(&ship->files[0]);
 	spool_file_done(&ship->files[1]);
+	spool_file_done(&ship->system_files[0]);
+	spool_file_done(&ship->system_files[1]);
 	mem_free(ship->metrics.items);
 	mem_free(ship->streams);
 	mem_free(ship->is_points);
@@ -121,12 +135,11 @@ static enum status add_input(struct ship *ship, int fd, int pass_fd, struct erro
 	return OK;
 }
 
-static enum status open_own_file(
-	struct ship *ship, size_t index, const char *folder, const char *ending, struct error *err)
+static enum status open_own_file(struct spool_file *file, const char *folder, const char *ending, struct error *err)
 {
 	struct error why = {0};
 
-	TRY(spool_file_open(&ship->files[index], folder, ending, &why, err));
+	TRY(spool_file_open(file, folder, ending, &why, err));
 	if (why.status != OK)
 		client_say(say_as(), "%s: lines wait in memory instead", why.text);
 	return OK;
@@ -135,15 +148,15 @@ static enum status open_own_file(
 /* The child writes files, not pipes: our own death then costs it nothing. */
 static enum status prepare_command(struct ship *ship, const char *folder, struct error *err)
 {
-	TRY(open_own_file(ship, 0, folder, "out", err));
-	TRY(open_own_file(ship, 1, folder, "err", err));
+	TRY(open_own_file(&ship->files[0], folder, "out", err));
+	TRY(open_own_file(&ship->files[1], folder, "err", err));
 	TRY(add_input(ship, ship->files[0].fd, STDOUT_FILENO, err));
 	return add_input(ship, ship->files[1].fd, STDERR_FILENO, err);
 }
 
 static enum status prepare_pipe(struct ship *ship, const char *folder, struct error *err)
 {
-	TRY(open_own_file(ship, 0, folder, "in", err));
+	TRY(open_own_file(&ship->files[0], folder, "in", err));
 	unsigned source;
 	TRY(spool_add_source(
 		ship->spool, &(struct spool_source){.fd = ship->files[0].fd, .is_ours = true}, &source, err));
@@ -206,6 +219,40 @@ static enum status prepare_files(struct ship *ship, char *const *environment, st
 	return watch_new(&ship->watch, &watch, err);
 }
 
+static enum status add_system_source(
+	struct ship *ship, unsigned stream, const char *folder, const char *ending, unsigned *source, struct error *err)
+{
+	struct spool_file *file = &ship->system_files[stream - SYSTEM_LINES];
+
+	TRY(open_own_file(file, folder, ending, err));
+	ship->streams[stream] = ship->system_stream;
+	return spool_add_source(
+		ship->spool, &(struct spool_source){.fd = file->fd, .stream = stream, .is_ours = true}, source, err);
+}
+
+/* The thread itself starts with the others, when the training runs. */
+static enum status prepare_system(struct ship *ship, const char *folder, struct error *err)
+{
+	const struct options *options = ship->options;
+
+	ship->system_options = (struct system_options){.program = ship_program.name,
+		.spool = ship->spool,
+		.lock_folder = folder,
+		.server = options_text(options, "server"),
+		.job = ship->identity->job,
+		.host = ship->identity->host,
+		.is_preferred = ship->identity->local_rank == 0,
+		.interval_ms = options_i64(options, "system-interval"),
+		.proc = options_text(options, "proc"),
+		.kmsg = options_text(options, "kmsg"),
+		.folder = ship->identity->folder};
+	snprintf(ship->system_stream, sizeof ship->system_stream, "system/%.240s", ship->identity->host);
+	TRY(add_system_source(ship, SYSTEM_LINES, folder, "kernel", &ship->system_options.line_source, err));
+	TRY(add_system_source(ship, SYSTEM_POINTS, folder, "points", &ship->system_options.point_source, err));
+	ship->is_points[SYSTEM_POINTS] = true;
+	return OK;
+}
+
 /* Folders of the same name in two containers are not the same: neither are those who write there. */
 static void seed_sessions(struct ship *ship, const char *folder)
 {
@@ -230,11 +277,13 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	seed_sessions(ship, folder);
 	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
 	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
-	ship->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->streams);
-	ship->is_points = mem_zeroed(WATCH_MAX_FILES * sizeof *ship->is_points);
+	ship->streams = mem_zeroed(MAX_STREAMS * sizeof *ship->streams);
+	ship->is_points = mem_zeroed(MAX_STREAMS * sizeof *ship->is_points);
 	ship->inputs = mem_zeroed(2 * sizeof *ship->inputs);
 	if (!ship->spool || !ship->streams || !ship->is_points || !ship->inputs)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	if (options_flag(ship->options, "system"))
+		TRY(prepare_system(ship, folder, err));
 	if (file_count)
 		return prepare_files(ship, environment, err);
 	ship->streams[0] = ship->identity->stream;
@@ -265,8 +314,9 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.metrics = &ship->metrics,
 		.streams = ship->streams,
 		.is_points = ship->is_points,
-		.max_streams = WATCH_MAX_FILES,
+		.max_streams = MAX_STREAMS,
 		.ledger = ship->ledger,
+		.ledger_streams = WATCH_MAX_FILES,
 		.resumes = options_flag(ship->options, "resume"),
 		.has_one_stream = file_count == 0,
 		.session_seed = ship->session_seed[0] ? ship->session_seed : NULL,
@@ -275,6 +325,8 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.waiter = pthread_self()};
 
 	TRY(sender_start(&ship->sender, &sender, err));
+	if (options_flag(ship->options, "system"))
+		TRY(system_start(&ship->system, &ship->system_options, err));
 	return intake_start(&ship->intake, &intake, err);
 }
 
@@ -292,12 +344,42 @@ static bool wait_signal(int64_t ms)
 	return number > 0 && number != SIGCHLD;
 }
 
+/* Where a line of progress disturbs nothing: a terminal that neither a command nor our own output writes to. */
+static bool can_show_progress(const struct ship *ship)
+{
+	bool passes_through = options_word_count(ship->options) == 0;
+
+	return isatty(STDERR_FILENO) && !options_command(ship->options) && !(passes_through && isatty(STDOUT_FILENO));
+}
+
+static void show_progress(struct ship *ship)
+{
+	int64_t now_ms = clock_mono_ms(), passed_ms = now_ms - ship->shown_mono_ms;
+	uint64_t lines = sender_sent_lines(ship->sender);
+
+	if (!ship->shows_progress || passed_ms < 500)
+		return;
+	fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent, %.1f MB behind, %.0f lines/s", say_as(), lines,
+		(double)spool_totals(ship->spool).waiting_bytes / 1e6,
+		ship->shown_mono_ms ? (double)(lines - ship->shown_lines) * 1000 / (double)passed_ms : 0.0);
+	ship->shown_mono_ms = now_ms;
+	ship->shown_lines = lines;
+}
+
+static void end_progress(struct ship *ship)
+{
+	if (ship->shows_progress)
+		fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent\n", say_as(), sender_sent_lines(ship->sender));
+}
+
 /* Until the input ends. A signal is for the program that writes it as well: what it still says is taken for a moment. */
 static void wait_input(struct ship *ship)
 {
 	int64_t stop_ms = 0;
 
+	ship->shows_progress = can_show_progress(ship);
 	while (!intake_is_done(ship->intake)) {
+		show_progress(ship);
 		if (wait_signal(stop_ms ? 100 : 1000)) {
 			ship->end.secondary_status = "Stopped";
 			stop_ms = stop_ms || options_flag(ship->options, "follow") ? 1 : clock_mono_ms() + GRACE_MS;
@@ -310,15 +392,20 @@ static void wait_input(struct ship *ship)
 /* Until all is sent, the time is over, or a signal ends the patience. */
 static enum status drain(struct ship *ship, struct error *err)
 {
+	system_free(ship->system);
+	ship->system = NULL;
 	if (options_command(ship->options))
 		sender_set_exit(ship->sender, ship->end.exit_code, ship->end.signal);
 	sender_set_outcome(ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL,
 		clock_wall_ms());
 	spool_end(ship->spool);
 	sender_give_up_at(ship->sender, clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1);
-	while (!sender_is_done(ship->sender))
+	while (!sender_is_done(ship->sender)) {
+		show_progress(ship);
 		if (wait_signal(1000))
 			sender_give_up_at(ship->sender, 1);
+	}
+	end_progress(ship);
 	return sender_join(ship->sender, err);
 }
 
@@ -349,6 +436,10 @@ static void tell_unsent(struct ship *ship, const char *folder, const struct erro
 		if (spool_save(ship->spool, folder, &stream, path, &lines, &err) != OK) {
 			client_say(say_as(), "%s", err.text);
 			return;
+		}
+		if (stream >= SYSTEM_LINES) { /* not worth a file of their own */
+			unlink(path);
+			continue;
 		}
 		client_say(say_as(),
 			"%" PRIu64 " lines are kept in '%s'; send them later: sm-ship --server %s --job '%s' "
@@ -402,6 +493,7 @@ int ship_run(const struct options *options, char *const *environment)
 	AUTO_DONE(ship)
 	ship = {.options = options,
 		.files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
+		.system_files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
 		.child = CHILD_INIT,
 		.end = {.secondary_status = "Completed"}};
 	struct error err = {0};

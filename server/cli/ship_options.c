@@ -54,6 +54,28 @@ static const struct option_spec specs[] = {
 		.help = "Send old logs: 'DIR/(?<job>[^/]+)/(?<stream>.+)[.]out' is a folder and a regular expression over the paths "
 			"below it, whose groups name job, stream and host. Lines without a time have that of the line before "
 			"them, or the file's. Start it again, and it goes on where it stood."},
+	{.name = "system",
+		.kind = OPTION_FLAG,
+		.help = "Measure this machine too, one process a host: processor, memory, disk, network, GPUs by nvidia-smi, Neuron "
+			"devices by neuron-monitor, and the kernel's faults (Xid, ECC, out of memory, links), as the stream "
+			"system/HOST."},
+	{.name = "system-interval",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "10s",
+		.min = 100,
+		.max = 86400000,
+		.help = "How often."},
+	{.name = "proc",
+		.kind = OPTION_TEXT,
+		.value_name = "DIR",
+		.fallback = "/proc",
+		.help = "Where the machine's /proc is: a container may have it elsewhere than its own."},
+	{.name = "kmsg",
+		.kind = OPTION_TEXT,
+		.value_name = "FILE",
+		.fallback = "/dev/kmsg",
+		.help = "Where the kernel's lines are."},
 	{.name = "spool",
 		.kind = OPTION_TEXT,
 		.value_name = "DIR",

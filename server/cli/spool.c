@@ -294,12 +294,14 @@ static size_t write_at(int fd, struct span text, uint64_t at)
 }
 
 /* The place for the next lines; where nothing can be punched an empty spool starts its file again, so that it stays small. */
-static uint64_t begin_write(struct spool *spool, struct source_state *state, size_t *kept, struct span lines)
+static uint64_t begin_write(struct spool *spool, unsigned source, int *fd, size_t *kept, struct span lines)
 {
 	pthread_mutex_lock(&spool->lock);
+	struct source_state *state = &spool->sources[source]; /* another thread may add one: only under the lock */
+	*fd = state->source.fd;
 	if (state->cannot_punch && state->entry_count == 0 && state->write_at && ftruncate(state->source.fd, 0) == 0)
 		state->write_at = state->punched_end = 0;
-	*kept = spool->is_discarding ? 0 : admit(spool, (unsigned)(state - spool->sources), lines);
+	*kept = spool->is_discarding ? 0 : admit(spool, source, lines);
 	uint64_t at = state->write_at;
 	pthread_mutex_unlock(&spool->lock);
 	return at;
@@ -307,13 +309,13 @@ static uint64_t begin_write(struct spool *spool, struct source_state *state, siz
 
 void spool_write(struct spool *spool, unsigned source, struct span lines, bool has_open_end, int64_t ts_ms)
 {
-	struct source_state *state = &spool->sources[source];
 	size_t kept;
+	int fd;
 
 	if (lines.len == 0)
 		return;
-	uint64_t at = begin_write(spool, state, &kept, lines);
-	if (write_at(state->source.fd, span_of(lines.ptr, kept), at) < kept)
+	uint64_t at = begin_write(spool, source, &fd, &kept, lines);
+	if (write_at(fd, span_of(lines.ptr, kept), at) < kept)
 		kept = 0; /* the disk is full: as if the spool were */
 	struct span rest = span_skip(lines, kept);
 	pthread_mutex_lock(&spool->lock);
@@ -321,7 +323,7 @@ void spool_write(struct spool *spool, unsigned source, struct span lines, bool h
 		keep(spool, source, at, kept, has_open_end && kept == lines.len, ts_ms);
 	if (rest.len && !spool->is_discarding)
 		lose(spool, source, count_lines(rest, has_open_end), rest.len, ts_ms);
-	state->write_at = at + kept;
+	spool->sources[source].write_at = at + kept;
 	pthread_cond_signal(&spool->changed);
 	pthread_mutex_unlock(&spool->lock);
 }

@@ -3,7 +3,8 @@
  *      files) in the order of reading, bounded in bytes. The texts stay in the files; behind what is acknowledged our
  *      files are punched. When it is full the oldest lines stay; new ones are dropped, counted, and the loss takes their
  *      place in the stream.
- * Ownership: new/free; sources' descriptors are the caller's. Threads: one puts, one takes; the rest from any.
+ * Ownership: new/free; sources' descriptors are the caller's. Threads: one puts of each source, one takes; the
+ *      rest from any.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "extract/status_line.h"
+#include "model/stream_name.h"
 #include "pipeline/log_status.h"
 
 #include <stdio.h>
@@ -275,6 +276,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	struct extracted_list *found, struct error *err)
 {
 	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
+	bool is_system = stream_is_system(span_from(stream->name));
 	struct journal_cursor cursor = journal_lines(slice);
 	int64_t newest_ms = NO_TIME;
 	struct line line;
@@ -287,12 +289,14 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		struct extract_line input = {
 			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
-		if (stream->settings)
+		if (stream->settings && !is_system)
 			TRY(consume_settings(stream, line.text, number, err));
-		if (status_line_may_be(line.text))
+		if (!is_system && status_line_may_be(line.text))
 			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, err));
 		found->count = 0;
-		TRY(extract_line(stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
+		if (!is_system)
+			TRY(extract_line(
+				stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)
 			TRY(take_found(pipeline, stream, definitions, attempt, found, slice->arrival_ms, err));
 		if (!stream->first_ms || ts_ms < stream->first_ms)

@@ -1,4 +1,5 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
+#include "model/stream_name.h"
 #include "pipeline/filter_sweep.h"
 #include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
@@ -107,9 +108,11 @@ static enum status fold_series(
 
 static enum status fold_job(struct flush *flush, struct arena *names, const struct job_view *view, struct error *err)
 {
-	flush->counts.streams = view->stream_count;
 	for (size_t i = 0; i < view->stream_count; i++) {
 		const struct stream_view *stream = &view->streams[i];
+		if (stream_is_system(stream->name))
+			continue;
+		flush->counts.streams++;
 		flush->counts.lines += stream->lines;
 		if (stream->last_ms > flush->counts.last_line_ms)
 			flush->counts.last_line_ms = stream->last_ms;

@@ -1,4 +1,5 @@
 /* Which stream is rank 0's: what the log says of it goes before what can be guessed. */
+#include "model/stream_name.h"
 #include "pipeline/internal.h"
 
 enum { REASON_BYTES = 1024 };
@@ -14,7 +15,8 @@ static bool is_host(struct span name, struct span host)
 static const struct stream_view *of_host(const struct job_view *view, struct span host)
 {
 	for (size_t i = 0; i < view->stream_count; i++)
-		if (is_host(view->streams[i].name, host) || is_host(view->streams[i].host, host))
+		if (!stream_is_system(view->streams[i].name) &&
+			(is_host(view->streams[i].name, host) || is_host(view->streams[i].host, host)))
 			return &view->streams[i];
 	return NULL;
 }
@@ -72,20 +74,25 @@ static bool is_before(struct span a, struct span b)
 
 static enum status guess(struct arena *arena, const struct job_view *view, struct rank_0 *out, struct error *err)
 {
-	const struct stream_view *speaker = NULL, *first = &view->streams[0];
+	const struct stream_view *speaker = NULL, *first = NULL;
 	AUTO_DONE(buf) reason = BUF_INIT(REASON_BYTES);
-	size_t speakers = 0;
+	size_t speakers = 0, ranks = 0;
 
 	for (size_t i = 0; i < view->stream_count; i++) {
 		const struct stream_view *stream = &view->streams[i];
+		if (stream_is_system(stream->name))
+			continue;
+		ranks++;
 		if (has_loss(stream)) {
 			speaker = stream;
 			speakers++;
 		}
-		if (is_before(stream->name, first->name))
+		if (!first || is_before(stream->name, first->name))
 			first = stream;
 	}
-	if (view->stream_count == 1)
+	if (!ranks)
+		return OK;
+	if (ranks == 1)
 		buf_append_text(&reason, "the only stream");
 	else if (speakers == 1)
 		buf_append_text(&reason, "it alone prints the loss");

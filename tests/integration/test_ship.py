@@ -1,10 +1,13 @@
 """sm-ship against a server: what is sent arrives once, and the training never notices the server."""
 
+import contextlib
 import json
 import os
+import pty
 import random
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -501,6 +504,7 @@ class Door(BaseHTTPRequestHandler):
             return
         with socket.create_connection(self.server.behind) as there:
             head = f"{self.command} {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.behind[1]}\r\nConnection: close\r\n"
+            head += "".join(f"{name}: {value}\r\n" for name, value in self.headers.items() if name == "Content-Encoding")
             head += f"Content-Type: {self.headers.get('Content-Type', '')}\r\nContent-Length: {len(body)}\r\n\r\n"
             there.sendall(head.encode() + body)
             reply = b"".join(iter(lambda: there.recv(65536), b""))
@@ -645,3 +649,35 @@ def test_help_and_version(ship):
     assert b"--spool-bytes SIZE" in ship.run("--help").stdout
     assert b"`SMFLEET_SPOOL_BYTES`" in ship.run("--help-markdown").stdout
     assert ship.run("--version").stdout.startswith(b"sm-ship ")
+
+
+def on_a_terminal(ship, *args, stdout):
+    """What sm-ship writes to a terminal as its standard error while it sends the 20,000 lines that it is given."""
+    leader, terminal = pty.openpty()
+    process = subprocess.Popen([ship.program, *args], stdin=subprocess.PIPE, stderr=terminal, env=ship.env,
+                               stdout=terminal if stdout == "terminal" else stdout)
+    os.close(terminal)
+    seen = []
+
+    def read():
+        with contextlib.suppress(OSError):  # the other end is closed
+            while chunk := os.read(leader, 65536):
+                seen.append(chunk)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    process.communicate(b"line\n" * 20_000, timeout=60)
+    reader.join(30)
+    os.close(leader)
+    assert process.returncode == 0
+    return b"".join(seen)
+
+
+def test_progress_is_shown_on_a_terminal(server, ship):
+    shown = on_a_terminal(ship, "--job", "shown", stdout=subprocess.DEVNULL)
+    assert b"lines/s" in shown and shown.endswith(b"sm-ship: 20000 lines sent\r\n")
+
+
+def test_progress_does_not_disturb_what_is_passed_through(server, ship):
+    assert on_a_terminal(ship, "--job", "passed", stdout="terminal") == b"line\r\n" * 20_000
+    assert b"lines sent" not in ship.run("--job", "piped", data=b"line\n").stderr
