@@ -91,6 +91,14 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_LOSS_SPIKE] = " jumped to ",
 		[INCIDENT_DIVERGENCE] = " diverges: ",
 		[INCIDENT_NON_FINITE] = " became ",
+		[INCIDENT_RETENTION_DUE] = " ", /* has a sentence of its own */
+		[INCIDENT_PLATEAU] = " stopped falling: ",
+		[INCIDENT_LOSS_DROP] = " fell too far at once: ",
+		[INCIDENT_GRAD_SPIKE] = " jumped to ",
+		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
+		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
+		[INCIDENT_STALL] = " ", /* has a sentence of its own */
+		[INCIDENT_JOB_FAILED] = " ",
 	};
 	const struct incident *incident = &row->incident;
 

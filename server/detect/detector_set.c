@@ -1,6 +1,9 @@
 #include "detect/kind.h"
 
-static const struct detector_kind *const kinds[] = {&non_finite_kind, &loss_spike_kind};
+/* In the order of their states; the first OLD_COUNT are those of states that say no format. */
+static const struct detector_kind *const kinds[] = {&non_finite_kind, &loss_spike_kind, &loss_drop_kind, &plateau_kind,
+	&grad_spike_kind, &throughput_kind, &step_time_kind};
+enum { OLD_COUNT = 2, FORMAT = 1, FORMAT_SHIFT = 8 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 struct detector_set {
@@ -47,7 +50,7 @@ void detector_set_feed(
 
 void detector_set_pack(const struct detector_set *set, struct buf *out)
 {
-	pack_u64(out, set->role);
+	pack_u64(out, set->role | FORMAT << FORMAT_SHIFT);
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (set->states[i])
 			kinds[i]->pack(set->states[i], out);
@@ -59,12 +62,13 @@ enum status detector_set_unpack(struct detector_set **out, enum role role, struc
 
 	if (!set)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	if (unpack_u64(in) != role)
+	uint64_t head = unpack_u64(in), format = head >> FORMAT_SHIFT;
+	if ((head & ((1u << FORMAT_SHIFT) - 1)) != role || format > FORMAT)
 		return error_set(
 			err, ERR_INVALID, "the state of a detector is damaged: it is not of role %s", role_name(role));
-	for (size_t i = 0; i < KIND_COUNT; i++)
+	for (size_t i = 0; i < (format ? (size_t)KIND_COUNT : OLD_COUNT); i++)
 		if (set->states[i])
-			kinds[i]->unpack(set->states[i], in);
+			kinds[i]->unpack(set->states[i], (unsigned)format, in);
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of a detector of role %s is damaged", role_name(role));
 	*out = set;

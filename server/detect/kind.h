@@ -16,12 +16,18 @@ struct detector_kind {
 	unsigned roles; /* bits: 1 << role */
 	void (*feed)(void *state, uint64_t ordinal, const struct point *point, const struct report_to *to);
 	void (*pack)(const void *state, struct buf *out);
-	void (*unpack)(void *state, struct unpacker *in); /* marks *in as failed when damaged */
+	/* format 0: as before states said theirs */
+	void (*unpack)(void *state, unsigned format, struct unpacker *in); /* marks *in as failed when damaged */
 	void (*done)(void *state);
 };
 
 extern const struct detector_kind loss_spike_kind;
 extern const struct detector_kind non_finite_kind;
+extern const struct detector_kind loss_drop_kind;
+extern const struct detector_kind plateau_kind;
+extern const struct detector_kind grad_spike_kind;
+extern const struct detector_kind throughput_kind;
+extern const struct detector_kind step_time_kind;
 
 /* An incident that opens at this point. */
 struct incident incident_at(

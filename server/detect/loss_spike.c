@@ -8,8 +8,11 @@
  *     so that an excursion does not call itself usual); or
  *   - the cumulative sum of z (clipped to +-4, less 1) passes 14, which finds ramps and small shifts; the bar rises with
  *     the correlation of neighbouring points, as the variance of their sums does.
- * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone
- * (z > 8), which bad data often causes, is a mark of severity info and no more.
+ * Where a line stands for five steps or more, one point beyond z = 8 may be the whole spike and trips it too (16 where the
+ * tail is heavy: a public log of a mixture of experts has both, every fifth step printed).
+ * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone,
+ * which bad data often causes, is a mark of severity info and no more. For a mark, z is less what the last point's z
+ * lets expect of a correlated curve, and the bar is 4.25; 8 where such marks are more frequent than one in 2000 points.
  * After an alarm the window is frozen until the points are normal again. The incident becomes a divergence, critical,
  * when 8 points in a row lie above half the way back to where training started (the median of its first 16 points), or
  * when 256 points later the loss still stands a fifth above its old level. A spike that lingers for 256 points below
@@ -23,7 +26,16 @@
 #include "detect/kind.h"
 #include "detect/robust.h"
 
-enum { RECENT = 4, START = 16, TAIL_LAG = 12, HISTORY_MIN = 20, HIGH_RUN = 8, LINGER = 256, GIVE_UP = 4096 };
+enum {
+	RECENT = 4,
+	START = 16,
+	TAIL_LAG = 12,
+	HISTORY_MIN = 20,
+	SAMPLED_STEPS = 5,
+	HIGH_RUN = 8,
+	LINGER = 256,
+	GIVE_UP = 4096
+};
 
 struct alarm {
 	bool is_open;
@@ -44,7 +56,9 @@ struct loss_spike {
 	int64_t steps[RECENT];
 	double cusum;
 	int64_t cusum_step; /* where the sum last left 0 */
+	double before; /* z of the last point, as it counts for the next one */
 	double tail; /* decaying count of points beyond z = 6 */
+	double marks; /* decaying count of marks that remained one */
 	uint32_t tail_bits; /* the last TAIL_LAG points, not yet in the count */
 	float start[START];
 	uint32_t start_count;
@@ -60,6 +74,7 @@ static double clip(double value, double low, double high)
 static void forget_evidence(struct loss_spike *state)
 {
 	memset(state->z, 0, sizeof state->z);
+	state->before = 0;
 	state->cusum = 0;
 }
 
@@ -92,6 +107,24 @@ static double score(const struct robust_window *window, double value)
 	return (value - robust_expected(window)) / (window->spread * widened);
 }
 
+/*
+ * What is new in this point, in standard deviations: of a correlated curve a part of z is the last point's. That part is
+ * kept for the next one.
+ */
+static double innovation(struct loss_spike *state, double z)
+{
+	double rho = state->window->correlation, new = (z - rho * state->before) / sqrt(1 - rho * rho);
+
+	state->before = clip(z, -4, 4);
+	return new;
+}
+
+/* A series that has odd points all the time gets the high bar: a mark about every 2000 points is what a chart bears. */
+static double mark_bar(const struct loss_spike *state)
+{
+	return state->marks < 4 ? 4.25 : 8;
+}
+
 static void gather(struct loss_spike *state, double z, int64_t step)
 {
 	for (size_t i = 1; i < RECENT; i++) {
@@ -116,9 +149,18 @@ static void count_tail(struct loss_spike *state, double z)
 
 	state->tail_bits = (state->tail_bits << 1 | (z > 6)) & ((1u << TAIL_LAG) - 1);
 	state->tail = state->tail * (1 - 1.0 / 2048) + leaving;
+	state->marks *= 1 - 1.0 / 8192;
 }
 
 enum cause { CAUSE_NONE, CAUSE_EVIDENCE, CAUSE_SUM };
+
+/* Where a line stands for several steps, one point may be all there is of a spike. */
+static bool is_whole_spike(const struct loss_spike *state)
+{
+	int64_t gap = state->steps[RECENT - 1] - state->steps[RECENT - 2];
+
+	return gap >= SAMPLED_STEPS && state->z[RECENT - 1] > (has_heavy_tail(state) ? 16 : 8);
+}
 
 static enum cause judge(const struct loss_spike *state)
 {
@@ -131,6 +173,8 @@ static enum cause judge(const struct loss_spike *state)
 		sum += clip((double)state->z[i] - 3, 0, 8);
 	}
 	if (state->z[RECENT - 1] > 3 && count >= (is_heavy ? 3 : 2) && sum >= (is_heavy ? 12 : 9) * (1 + rho))
+		return CAUSE_EVIDENCE;
+	if (is_whole_spike(state))
 		return CAUSE_EVIDENCE;
 	return state->cusum > 14 * (1 + rho) / (1 - rho) ? CAUSE_SUM : CAUSE_NONE;
 }
@@ -255,6 +299,7 @@ static void feed_mark(
 		alarm->reported = alarm->incident.worst;
 		to->report(to->context, INCIDENT_UPDATED, &alarm->incident);
 	} else if (z < 4) {
+		state->marks++;
 		alarm->is_open = false;
 		incident_close(&alarm->incident, point, to);
 	} else {
@@ -267,7 +312,7 @@ static void feed_watch(
 {
 	struct robust_window *window = state->window;
 	double z = score(window, point->value);
-	double ceiling = robust_expected(window) + 6 * window->spread;
+	double ceiling = robust_expected(window) + 6 * window->spread, new = innovation(state, z);
 
 	gather(state, z, point->step);
 	enum cause cause = judge(state);
@@ -275,7 +320,7 @@ static void feed_watch(
 		feed_mark(state, point, z, cause, to);
 	else if (cause != CAUSE_NONE)
 		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
-	else if (z > 8)
+	else if (new > mark_bar(state))
 		open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
 	if (cause != CAUSE_NONE)
 		return;
@@ -354,6 +399,8 @@ static void pack(const void *of, struct buf *out)
 	pack_double(out, state->cusum);
 	pack_i64(out, state->cusum_step);
 	pack_double(out, state->tail);
+	pack_double(out, state->before);
+	pack_double(out, state->marks);
 	pack_u64(out, state->tail_bits);
 	pack_u64(out, state->start_count);
 	for (size_t i = 0; i < state->start_count; i++)
@@ -376,7 +423,7 @@ static void unpack_start(struct loss_spike *state, struct unpacker *in)
 	state->start_level = count ? (double)state->start[count / 2] : 0;
 }
 
-static void unpack(void *of, struct unpacker *in)
+static void unpack(void *of, unsigned format, struct unpacker *in)
 {
 	struct loss_spike *state = of;
 	uint64_t flags = unpack_u64(in);
@@ -394,6 +441,10 @@ static void unpack(void *of, struct unpacker *in)
 	state->cusum = unpack_double(in);
 	state->cusum_step = unpack_i64(in);
 	state->tail = unpack_double(in);
+	if (format) {
+		state->before = unpack_double(in);
+		state->marks = unpack_double(in);
+	}
 	state->tail_bits = (uint32_t)unpack_u64(in);
 	unpack_start(state, in);
 	if (in->has_failed)

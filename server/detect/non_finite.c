@@ -72,10 +72,11 @@ static void pack(const void *of, struct buf *out)
 		incident_pack(&state->incident, out);
 }
 
-static void unpack(void *of, struct unpacker *in)
+static void unpack(void *of, unsigned format, struct unpacker *in)
 {
 	struct non_finite *state = of;
 	uint64_t flags = unpack_u64(in), bad_run = unpack_u64(in), finite_run = unpack_u64(in);
+	(void)format;
 
 	in->has_failed |= flags > 3 || bad_run > EARLY_RUN || finite_run > FINITE_RUN;
 	state->has_finite = flags & 1;

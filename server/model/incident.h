@@ -10,6 +10,13 @@ enum incident_kind {
 	INCIDENT_DIVERGENCE,
 	INCIDENT_NON_FINITE,
 	INCIDENT_RETENTION_DUE, /* of a job, no series: its log text will be deleted by a limit */
+	INCIDENT_PLATEAU, /* stored as numbers: new ones come last */
+	INCIDENT_LOSS_DROP,
+	INCIDENT_GRAD_SPIKE,
+	INCIDENT_THROUGHPUT_DROP,
+	INCIDENT_THROUGHPUT_CHANGE,
+	INCIDENT_STALL, /* of a stream, no series */
+	INCIDENT_JOB_FAILED, /* of a job, no series */
 	INCIDENT_KIND_COUNT
 };
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };

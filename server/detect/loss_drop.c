@@ -1,0 +1,167 @@
+/*
+ * Too good to be true: a loss that falls by three tenths of its level within a few points and stays there. Data that
+ * repeats, labels that leak into the input, a wrong mask, another model in the same stream.
+ *
+ * The loss is looked at in medians of eight points. Two in a row below 0.7 of the best level so far, and below the last four's
+ * median by 8 spreads and by four times what the curve fell a block before, open it, a warning; 128 points are wanted before that.
+ * What is no drop: an epoch's staircase (in public fine-tuning logs 0.41 -> 0.30, a ratio of 0.73, is the steepest),
+ * stages of the learning rate (5 to 20 %), the fall at the start,
+ * the way back from a divergence. Losses about zero or below it have no share to fall by.
+ * Ends with two medians back above half the way, or as the new level after 512 points.
+ */
+#include "detect/blocks.h"
+#include "detect/kind.h"
+
+enum { HISTORY_MIN = 16, RUN = 2, GIVE_UP = 64, NEAR = 4 };
+
+static const double share = 0.7;
+
+struct loss_drop {
+	struct blocks blocks;
+	uint32_t attempt;
+	uint32_t low_run, calm_run;
+	int64_t run_step;
+	double best; /* the lowest level so far, once there is a history */
+	bool is_open;
+	uint32_t open_blocks;
+	struct incident incident;
+};
+
+static void restart(struct loss_drop *state, const struct point *point, const struct report_to *to)
+{
+	if (state->is_open)
+		incident_close(&state->incident, point, to);
+	*state = (struct loss_drop){.attempt = point->attempt};
+}
+
+static void open_drop(struct loss_drop *state, uint64_t ordinal, const struct point *point, double median, double usual,
+	double spread, const struct report_to *to)
+{
+	struct incident *incident = &state->incident;
+
+	state->is_open = true;
+	state->open_blocks = state->calm_run = 0;
+	*incident = incident_at(INCIDENT_LOSS_DROP, SEVERITY_WARNING, ordinal, point);
+	incident->value = incident->worst = median;
+	incident->first_step = state->run_step;
+	incident->expected = usual;
+	incident->spread = spread;
+	incident->score = (median - usual) / spread;
+	to->report(to->context, INCIDENT_OPENED, incident);
+}
+
+static void watch(
+	struct loss_drop *state, uint64_t ordinal, const struct point *point, double median, const struct report_to *to)
+{
+	const struct blocks *blocks = &state->blocks;
+
+	if (blocks->count < HISTORY_MIN) {
+		blocks_keep(&state->blocks, median);
+		return;
+	}
+	double usual = blocks_level(blocks, 0, NEAR), older = blocks_level(blocks, HISTORY_MIN - NEAR, NEAR);
+	double fall = fmax(0, (older - usual) / (HISTORY_MIN - NEAR));
+	double spread = fmax(blocks_spread(blocks), 0.002 * fabs(usual));
+	state->best = state->best > 0 ? fmin(state->best, usual) : usual;
+	bool is_low = state->best > 0 && median < share * state->best && median < usual - 8 * spread - 4 * fall;
+
+	if (!is_low)
+		blocks_keep(&state->blocks, median);
+	else if (state->low_run == 0)
+		state->run_step = blocks->first_step;
+	state->low_run = is_low ? state->low_run + 1 : 0;
+	if (state->low_run >= RUN)
+		open_drop(state, ordinal, point, median, usual, spread, to);
+}
+
+static void follow(struct loss_drop *state, const struct point *point, double median, const struct report_to *to)
+{
+	struct incident *incident = &state->incident;
+	bool is_calm = median > (1 + share) / 2 * incident->expected;
+
+	state->calm_run = is_calm ? state->calm_run + 1 : 0;
+	if (!is_calm)
+		incident->last_step = point->step;
+	if (median < incident->worst) {
+		incident->worst = median;
+		incident->worst_step = point->step;
+	}
+	if (state->calm_run < RUN && ++state->open_blocks < GIVE_UP)
+		return;
+	if (!is_calm) {
+		blocks_clear(&state->blocks);
+		state->best = 0;
+	}
+	state->is_open = false;
+	state->low_run = 0;
+	incident_close(incident, point, to);
+}
+
+static void feed(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	struct loss_drop *state = of;
+	double median;
+
+	if (!isfinite(point->value))
+		return;
+	if (point->attempt != state->attempt)
+		restart(state, point, to);
+	if (!blocks_add(&state->blocks, point->value, point->step, &median))
+		return;
+	if (state->is_open)
+		follow(state, point, median, to);
+	else
+		watch(state, ordinal, point, median, to);
+}
+
+static void pack(const void *of, struct buf *out)
+{
+	const struct loss_drop *state = of;
+
+	blocks_pack(&state->blocks, out);
+	pack_u64(out, state->attempt);
+	pack_u64(out, state->low_run);
+	pack_i64(out, state->run_step);
+	pack_double(out, state->best);
+	pack_u64(out, state->is_open);
+	if (!state->is_open)
+		return;
+	pack_u64(out, state->calm_run);
+	pack_u64(out, state->open_blocks);
+	incident_pack(&state->incident, out);
+}
+
+static void unpack(void *of, unsigned format, struct unpacker *in)
+{
+	struct loss_drop *state = of;
+	(void)format;
+
+	blocks_unpack(&state->blocks, in);
+	state->attempt = (uint32_t)unpack_u64(in);
+	state->low_run = (uint32_t)unpack_u64(in);
+	state->run_step = unpack_i64(in);
+	state->best = unpack_double(in);
+	uint64_t is_open = unpack_u64(in);
+	in->has_failed |= is_open > 1 || state->low_run > RUN;
+	state->is_open = is_open;
+	if (in->has_failed || !is_open)
+		return;
+	state->calm_run = (uint32_t)unpack_u64(in);
+	state->open_blocks = (uint32_t)unpack_u64(in);
+	incident_unpack(&state->incident, in);
+	in->has_failed |= state->open_blocks >= GIVE_UP || state->calm_run >= RUN;
+}
+
+static void done(void *of)
+{
+	(void)of;
+}
+
+const struct detector_kind loss_drop_kind = {
+	.bytes = sizeof(struct loss_drop),
+	.roles = 1u << ROLE_LOSS,
+	.feed = feed,
+	.pack = pack,
+	.unpack = unpack,
+	.done = done,
+};
