@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { ID_BYTES = 48, SENTENCE_MAX_BYTES = 4096 };
+enum { ID_BYTES = 48, SENTENCE_MAX_BYTES = 4096, DETAIL_MAX_BYTES = 1000 };
 
 static void put_id(struct json_writer *w, const struct incident_row *row)
 {
@@ -84,6 +84,39 @@ static void append_retention(struct buf *out, const struct incident_row *row)
 		out, " (%.1f MB) will be deleted about %s; pin the job to keep it", row->incident.expected / 1e6, due);
 }
 
+/* "llama-7b has said nothing for 125 s (longest pause of late: 8 s), last step 1200" */
+static void append_stall(struct buf *out, const struct incident_row *row)
+{
+	const struct incident *incident = &row->incident;
+
+	buf_append_span(out, row->job);
+	if (incident->state == INCIDENT_RECOVERED) {
+		buf_append_text(out, " is heard again, or is over, after a silence of ");
+		append_figure(out, incident->worst);
+		buf_append_text(out, " s");
+		return;
+	}
+	buf_append_text(out, " has said nothing for ");
+	append_figure(out, incident->value);
+	buf_append_text(out, " s (longest pause of late: ");
+	append_figure(out, incident->spread);
+	buf_printf(out, " s), last step %" PRId64, incident->opened_step);
+}
+
+/* "llama-7b failed: CUDA out of memory" */
+static void append_failure(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	buf_append_text(out, row->incident.state == INCIDENT_OPEN ? " failed" : " goes on after its failure");
+	size_t len = row->detail.len < DETAIL_MAX_BYTES ? row->detail.len : DETAIL_MAX_BYTES;
+	while (len < row->detail.len && len && (row->detail.ptr[len] & 0xc0) == 0x80)
+		len--; /* not within a character */
+	if (len && row->incident.state == INCIDENT_OPEN) {
+		buf_append_text(out, ": ");
+		buf_append_span(out, span_of(row->detail.ptr, len));
+	}
+}
+
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
 static void append_summary(struct buf *out, const struct incident_row *row)
 {
@@ -91,20 +124,26 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_LOSS_SPIKE] = " jumped to ",
 		[INCIDENT_DIVERGENCE] = " diverges: ",
 		[INCIDENT_NON_FINITE] = " became ",
-		[INCIDENT_RETENTION_DUE] = " ", /* has a sentence of its own */
 		[INCIDENT_PLATEAU] = " stopped falling: ",
 		[INCIDENT_LOSS_DROP] = " fell too far at once: ",
 		[INCIDENT_GRAD_SPIKE] = " jumped to ",
 		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
 		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
-		[INCIDENT_STALL] = " ", /* has a sentence of its own */
-		[INCIDENT_JOB_FAILED] = " ",
 	};
 	const struct incident *incident = &row->incident;
 
-	if (incident->kind == INCIDENT_RETENTION_DUE) {
+	switch (incident->kind) {
+	case INCIDENT_RETENTION_DUE:
 		append_retention(out, row);
 		return;
+	case INCIDENT_STALL:
+		append_stall(out, row);
+		return;
+	case INCIDENT_JOB_FAILED:
+		append_failure(out, row);
+		return;
+	default:
+		break;
 	}
 	buf_append_span(out, row->metric);
 	buf_append_text(out, " of ");

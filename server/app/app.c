@@ -160,6 +160,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),
 		.max_sources_a_stream = bytes(o, "max-sources"),
+		.stall_ms = options_i64(o, "stall-after"),
 		.deliveries_due = deliveries_due,
 		.tick = tick,
 		.context = app,

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "detect/detector.h"
+#include "detect/rhythm.h"
 #include "extract/derive.h"
 #include "extract/extract.h"
 #include "extract/settings.h"
@@ -120,7 +121,12 @@ struct job_state {
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 	struct job_settings *settings; /* has a lock of its own */
 
+	/* Maintenance thread only. */
+	bool is_watched; /* it was looked whether a stall of an earlier server is open */
+	bool has_stall;
+
 	pthread_mutex_t mutex; /* of the fields below */
+	struct rhythm rhythm; /* of commits, on the monotonic clock, since the start */
 	struct definitions *definitions; /* in force; writer changes */
 	struct stream_state **streams;
 	struct map *by_stream; /* the same, by name */

@@ -6,6 +6,7 @@
 #include "base/secret.h"
 #include "model/training_job.h"
 #include "pipeline/history.h"
+#include "pipeline/watch.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -252,6 +253,7 @@ struct change {
 	const struct phase *phase;
 	int64_t job_id;
 	int64_t now_ms;
+	struct watch_failed failed;
 };
 
 static enum status read_own_job(
@@ -297,6 +299,8 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	change->job_id = row.job_id;
 	TRY(pools_put_job(tx, &row, err));
 	TRY(history_forget_log_end(tx, arena, row.job_id, err));
+	TRY(watch_put_status(change->pipeline, tx, &row, &change->failed, err));
+	change->failed.row.job = change->job; /* outlives the row */
 	return store_add_transition(tx, row.job_id,
 		&(struct transition_row){
 			transition->secondary, transition->message, transition->time_ms, 0, SOURCE_STATED},
@@ -312,6 +316,7 @@ static void apply_transition(void *context)
 		atomic_store(&job->is_row_dirty, true);
 		atomic_store(&job->is_summary_dirty, true); /* its end settles how it ranks */
 	}
+	watch_say_failed(change->pipeline, &change->failed);
 }
 
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,

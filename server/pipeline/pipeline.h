@@ -43,6 +43,7 @@ struct pipeline_options {
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
 	size_t max_sources_a_stream;
+	int64_t stall_ms; /* a running job's silence is no stall before it; 0: none is */
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);
 	/* Each 50 ms, on the publisher's thread; may be NULL. */

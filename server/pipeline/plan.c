@@ -1,6 +1,7 @@
 #include "pipeline/plan.h"
 #include "base/log.h"
 #include "model/batch_points.h"
+#include "pipeline/watch.h"
 
 #include <stdlib.h>
 
@@ -376,6 +377,7 @@ static void publish_range(const struct plan_slice *slice)
 		atomic_store(&stream->past_ms, slice->batch->parts[slice->part].past_ms);
 	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);
+	watch_hear(stream->job, stream->heard_mono_ms);
 	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);
 	atomic_store(&stream->job->is_summary_dirty, true);
 	atomic_store(&stream->job->is_row_dirty, true);

@@ -543,6 +543,7 @@ struct incident_row {
 	struct span job; /* when read: the names */
 	struct span metric;
 	struct span stream;
+	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
 	struct incident incident;
 	int64_t acknowledged_ms; /* 0: not */
 };

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static struct incident_row incident_row(void)
 {
@@ -109,4 +110,57 @@ TEST(which_webhooks_hear_of_it)
 	CHECK(rule_wants(&webhook, &row, &news, SPAN("")));
 	news = (struct incident_news){0};
 	CHECK(!rule_wants(&webhook, &row, &news, SPAN("")));
+}
+
+static void check_summary(const struct incident_row *row, struct span wanted)
+{
+	AUTO_DONE(buf) out = BUF_INIT(1 << 16);
+	AUTO(json) document = NULL;
+
+	rule_write_message(row, SPAN(""), 1700000010000, &out);
+	CHECK_OK(json_parse(&document, buf_span(&out), &err));
+	CHECK_SPAN(json_string_of(json_get_path(document, "data.summary")), wanted);
+}
+
+TEST(a_stall_and_a_failure_have_sentences_of_their_own)
+{
+	struct incident_row row = incident_row();
+
+	row.incident.kind = INCIDENT_STALL;
+	row.incident.value = 125;
+	row.incident.spread = 8;
+	check_summary(&row, SPAN("a/b 7% has said nothing for 125 s (longest pause of late: 8 s), last step 1195"));
+	row.incident.state = INCIDENT_RECOVERED;
+	row.incident.worst = 310;
+	check_summary(&row, SPAN("a/b 7% is heard again, or is over, after a silence of 310 s"));
+	row.incident.kind = INCIDENT_JOB_FAILED;
+	check_summary(&row, SPAN("a/b 7% goes on after its failure"));
+	row.incident.state = INCIDENT_OPEN;
+	check_summary(&row, SPAN("a/b 7% failed"));
+	row.detail = SPAN("CUDA out of memory");
+	check_summary(&row, SPAN("a/b 7% failed: CUDA out of memory"));
+}
+
+TEST(a_long_reason_is_cut_between_characters)
+{
+	struct incident_row row = incident_row();
+	char reason[1003], wanted[1100];
+
+	memset(reason, 'x', sizeof reason);
+	memcpy(reason + 999, "\xe2\x82\xac", 3); /* one character, over the thousandth byte */
+	row.incident.kind = INCIDENT_JOB_FAILED;
+	row.detail = span_of(reason, sizeof reason);
+	int len = snprintf(wanted, sizeof wanted, "a/b 7%% failed: %.999s", reason);
+	check_summary(&row, span_of(wanted, (size_t)len));
+}
+
+TEST(every_kind_has_a_sentence)
+{
+	for (unsigned kind = 0; kind < INCIDENT_KIND_COUNT; kind++) {
+		struct incident_row row = incident_row();
+		AUTO_DONE(buf) out = BUF_INIT(1 << 16);
+		row.incident.kind = (enum incident_kind)kind;
+		rule_write_message(&row, SPAN(""), 1700000010000, &out);
+		CHECK(span_find(buf_span(&out), SPAN("a/b 7%")) >= 0 && !out.failure);
+	}
 }
