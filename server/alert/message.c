@@ -128,6 +128,7 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_LOSS_DROP] = " fell too far at once: ",
 		[INCIDENT_GRAD_SPIKE] = " jumped to ",
 		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
+		[INCIDENT_STRAGGLER] = ", a stream slower than the others: ",
 		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
 	};
 	const struct incident *incident = &row->incident;

@@ -26,6 +26,9 @@ typedef void detector_report(void *context, enum incident_change change, const s
 void detector_set_feed(
 	struct detector_set *set, uint64_t ordinal, const struct point *point, detector_report *report, void *context);
 
+/* How fast it goes of late (of step time: turned round), and how many times that was measured in the attempt; 0: not known. */
+uint32_t detector_set_pace(const struct detector_set *set, double *rate);
+
 void detector_set_pack(const struct detector_set *set, struct buf *out);
 enum status detector_set_unpack(
 	struct detector_set **out, enum role role, struct unpacker *in, struct error *err) MUST_CHECK;

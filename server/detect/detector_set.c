@@ -48,6 +48,14 @@ void detector_set_feed(
 			kinds[i]->feed(set->states[i], ordinal, point, &to);
 }
 
+uint32_t detector_set_pace(const struct detector_set *set, double *rate)
+{
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (set->states[i] && (kinds[i] == &throughput_kind || kinds[i] == &step_time_kind))
+			return throughput_pace(set->states[i], rate);
+	return 0;
+}
+
 void detector_set_pack(const struct detector_set *set, struct buf *out)
 {
 	pack_u64(out, set->role | FORMAT << FORMAT_SHIFT);

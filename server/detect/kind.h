@@ -29,6 +29,9 @@ extern const struct detector_kind grad_spike_kind;
 extern const struct detector_kind throughput_kind;
 extern const struct detector_kind step_time_kind;
 
+/* Of a state of these two; as detector_set_pace. */
+uint32_t throughput_pace(const void *state, double *rate);
+
 /* An incident that opens at this point. */
 struct incident incident_at(
 	enum incident_kind kind, enum severity severity, uint64_t ordinal, const struct point *point);

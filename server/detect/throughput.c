@@ -11,10 +11,12 @@
 #include "detect/blocks.h"
 #include "detect/kind.h"
 
-enum { HISTORY_MIN = 6, RUN = 2, GIVE_UP = 256 };
+enum { HISTORY_MIN = 6, RUN = 2, GIVE_UP = 256, PACE_BLOCKS = 4 };
 
 struct throughput {
 	struct blocks blocks;
+	float recent[PACE_BLOCKS]; /* medians, in a ring; of an incident as well */
+	uint32_t seen; /* medians */
 	uint32_t attempt;
 	uint32_t low_run, high_run, calm_run;
 	int64_t run_step; /* where the run of low or high ones began */
@@ -134,6 +136,7 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, double v
 		restart(state, point, to);
 	if (!blocks_add(&state->blocks, value, point->step, &median))
 		return;
+	state->recent[state->seen++ % PACE_BLOCKS] = (float)median;
 	if (state->is_open)
 		follow(state, point, median, to);
 	else
@@ -177,11 +180,27 @@ static void feed_time(void *of, uint64_t ordinal, const struct point *point, con
 		feed(of, ordinal, point, 1 / point->value, &through);
 }
 
+uint32_t throughput_pace(const void *of, double *rate)
+{
+	const struct throughput *state = of;
+	struct blocks recent = {0};
+
+	if (state->seen < PACE_BLOCKS)
+		return 0;
+	for (size_t i = 0; i < PACE_BLOCKS; i++)
+		blocks_keep(&recent, (double)state->recent[i]);
+	*rate = blocks_level(&recent, 0, PACE_BLOCKS);
+	return state->seen;
+}
+
 static void pack(const void *of, struct buf *out)
 {
 	const struct throughput *state = of;
 
 	blocks_pack(&state->blocks, out);
+	pack_u64(out, state->seen);
+	for (size_t i = 0; i < PACE_BLOCKS; i++)
+		pack_double(out, (double)state->recent[i]);
 	pack_u64(out, state->attempt);
 	pack_u64(out, state->low_run);
 	pack_u64(out, state->high_run);
@@ -203,6 +222,9 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	(void)format;
 
 	blocks_unpack(&state->blocks, in);
+	state->seen = (uint32_t)unpack_u64(in);
+	for (size_t i = 0; i < PACE_BLOCKS; i++)
+		state->recent[i] = (float)unpack_double(in);
 	state->attempt = (uint32_t)unpack_u64(in);
 	state->low_run = (uint32_t)unpack_u64(in);
 	state->high_run = (uint32_t)unpack_u64(in);

@@ -17,6 +17,7 @@ enum incident_kind {
 	INCIDENT_THROUGHPUT_CHANGE,
 	INCIDENT_STALL, /* of a stream, no series */
 	INCIDENT_JOB_FAILED, /* of a job, no series */
+	INCIDENT_STRAGGLER,
 	INCIDENT_KIND_COUNT
 };
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };

@@ -124,6 +124,10 @@ struct job_state {
 	/* Maintenance thread only. */
 	bool is_watched; /* it was looked whether a stall of an earlier server is open */
 	bool has_stall;
+	bool is_paced; /* it was looked whether a straggler is open */
+	uint32_t paces_seen, slow_run, slow_series;
+	uint32_t straggler_series; /* whose incident is open; 0: none */
+	struct incident straggler;
 
 	pthread_mutex_t mutex; /* of the fields below */
 	struct rhythm rhythm; /* of commits, on the monotonic clock, since the start */

@@ -4,6 +4,7 @@
 #include "pipeline/pyramids.h"
 #include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
+#include "pipeline/stragglers.h"
 #include "pipeline/watch.h"
 
 #include "base/log.h"
@@ -553,6 +554,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);
 		watch_run(m->pipeline, m->reader);
+		stragglers_run(m->pipeline, m->reader);
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}

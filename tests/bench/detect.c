@@ -7,6 +7,7 @@
  */
 #include "base/json_read.h"
 #include "detect/detector.h"
+#include "detect/straggler.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -27,6 +28,7 @@ struct series {
 	char stream[NAME_MAX];
 	struct detector_set *set;
 	uint64_t ordinal;
+	uint32_t paces; /* seen by compare_streams */
 };
 
 struct run {
@@ -34,6 +36,8 @@ struct run {
 	size_t series_count;
 	struct said *said;
 	size_t said_count;
+	size_t slow_run;
+	bool has_straggler;
 	size_t now; /* series that is fed */
 	int64_t step;
 };
@@ -80,6 +84,41 @@ static struct series *series_named(struct run *run, struct span metric, struct s
 	return series;
 }
 
+/* As the pipeline's stragglers.c, which looks by the clock: here whenever every stream of the metric has a new figure. */
+static void compare_streams(struct run *run, struct span metric, const struct point *point)
+{
+	double rates[SERIES_MAX], scratch[SERIES_MAX];
+	size_t of[SERIES_MAX], count = 0;
+	bool is_due = true;
+
+	for (size_t i = 0; i < run->series_count; i++) {
+		uint32_t paces = detector_set_pace(run->series[i].set, &rates[count]);
+		if (!span_equal(span_from(run->series[i].metric), metric))
+			continue;
+		is_due = is_due && paces > run->series[i].paces;
+		of[count] = i;
+		count += paces > 0;
+	}
+	for (size_t i = 0; is_due && i < count; i++)
+		run->series[of[i]].paces++;
+	struct straggler found = is_due ? straggler_find(rates, scratch, count) : (struct straggler){0};
+	if (!is_due)
+		return;
+	run->slow_run = found.is_slow ? run->slow_run + 1 : 0;
+	if (run->slow_run == 2 && !run->has_straggler) {
+		struct incident incident = {.kind = INCIDENT_STRAGGLER,
+			.severity = SEVERITY_WARNING,
+			.opened_step = point->step,
+			.first_step = point->step,
+			.value = found.rate,
+			.expected = found.usual,
+			.score = found.score};
+		run->now = of[found.slowest];
+		run->has_straggler = true;
+		take(run, INCIDENT_OPENED, &incident);
+	}
+}
+
 static double value_of(const struct json *node)
 {
 	double value = NAN;
@@ -115,6 +154,7 @@ static void feed_line(struct run *run, struct span text)
 	run->step = point.step;
 	point.line = series->ordinal;
 	detector_set_feed(series->set, series->ordinal++, &point, take, run);
+	compare_streams(run, metric, &point);
 	json_free(line);
 }
 

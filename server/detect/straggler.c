@@ -1,0 +1,42 @@
+#include "detect/straggler.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, compare);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+struct straggler straggler_find(const double *rates, double *scratch, size_t count)
+{
+	struct straggler found = {0};
+
+	if (count < STRAGGLER_STREAMS_MIN)
+		return found;
+	for (size_t i = 0; i < count; i++) {
+		scratch[i] = rates[i];
+		found.slowest = rates[i] < rates[found.slowest] ? i : found.slowest;
+	}
+	found.rate = rates[found.slowest];
+	found.usual = median(scratch, count);
+	for (size_t i = 0; i < count; i++)
+		scratch[i] = fabs(rates[i] - found.usual);
+	found.spread = fmax(1.4826 * median(scratch, count), 0.005 * found.usual);
+	found.score = found.spread > 0 ? (found.rate - found.usual) / found.spread : 0;
+	found.is_slow = found.score < -6 && found.rate < found.usual / 1.05;
+	return found;
+}
+
+bool straggler_has_caught_up(double rate, double usual)
+{
+	return rate > usual / 1.025;
+}
