@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from harness import program
 from table import Line, Row
 
 FOLDER = pathlib.Path(os.environ.get("SM_DETECT_BENCH", pathlib.Path(__file__).resolve().parents[3] / "shared/detect-bench"))
+LOGS = FOLDER.parent / "logs" # real ones
 SEEDS = (1, 2, 3)
 SLACK = 50  # steps, as in score.py
 FALSE_MAX = 1.0  # a page for nothing in 100,000 points
@@ -27,6 +29,39 @@ NO_CURVES = "no curves: ../shared/detect-bench is absent (SM_DETECT_BENCH)"
 
 def make_curves(seed, folder):
     subprocess.run([sys.executable, FOLDER / "curves.py", "--seed", str(seed), "--out", folder], check=True, stdout=subprocess.DEVNULL)
+
+
+def read_golden(path):
+    """Megatron's CI keeps curves as JSON: {"lm loss": {"values": {step: value}}}."""
+    curves = json.loads(path.read_text())
+    names = {"lm loss": "lm loss", "iteration-time": "iter_time"}
+    return {names[name]: [(int(step), value) for step, value in curve["values"].items() if value != "nan"]
+        for name, curve in curves.items() if name in names}
+
+
+def read_lines(path):
+    """modded-nanogpt's lines."""
+    found = re.findall(r"step:(\d+)/\d+ train_loss:([0-9.]+)", path.read_text(errors="replace"))
+    return {"train_loss": [(int(step), float(value)) for step, value in found]}
+
+
+def make_real(folder):
+    """Curves of real logs, as far as they are there. What is known of them: six spikes in Mixtral's (detect.md, section 6)."""
+    folder.mkdir()
+    known = {"mixtral8x7b_h100": (2360, 2830, 3800, 3850, 4260, 4970)}
+    labels = {}
+    for read, pattern in ((read_golden, "megatron-golden-json/*.log"), (read_lines, "modded-nanogpt/*.log")):
+        for path in sorted(LOGS.glob(pattern)):
+            series = read(path)
+            points = [{"metric": metric, "stream": "algo-1", "step": step, "ts_ms": 1000 * step, "value": value}
+                for metric, values in series.items() for step, value in values]
+            if not points:
+                continue
+            (folder / f"{path.stem}.ndjson").write_text("".join(json.dumps(point) + "\n" for point in points))
+            events = [{"kind": "loss_spike", "size": 0, "first_step": step, "last_step": step} for step in known.get(path.stem, ())]
+            labels[path.stem] = {"family": "real logs", "points": len(points), "events": events}
+    (folder / "labels.json").write_text(json.dumps(labels))
+    return folder
 
 
 def run_curves(bench_detect, folder):
@@ -118,6 +153,10 @@ def measure_detect(bench):
             make_curves(seed, folder)
             score(*run_curves(bench_detect, folder), total)
         found["curves"] = summary(total)
+    if LOGS.exists():
+        total = new_total()
+        score(*run_curves(bench_detect, make_real(bench.folder / "real")), total)
+        found["real"] = summary(total)
     return found
 
 
@@ -129,13 +168,14 @@ def report_detect(found, bench):
     for kind, one in found["curves"]["kinds"].items():
         recall = one["found"] / one["events"]
         lines.append(Line(f"{kind} found", f"{recall:.3f} of {one['events']}", "", "", f">= {RECALL[kind]}", recall >= RECALL[kind]))
-    for family, rate in found["curves"]["false_per_100k"].items():
+    families = found["curves"]["false_per_100k"] | found.get("real", {"false_per_100k": {}})["false_per_100k"]
+    for family, rate in families.items():
         lines.append(Line(f"pages for nothing, {family}", f"{rate:.2f} in 100,000 points", "", "", f"<= {FALSE_MAX}", rate <= FALSE_MAX))
     return lines
 
 
 def details_detect(found, bench):
-    return list(text_of(found["curves"])) if "curves" in found else [NO_CURVES]
+    return [line for name in ("curves", "real") for line in (text_of(found[name]) if name in found else [NO_CURVES])]
 
 
 ROWS = [Row("detect", measure_detect, report_detect, details_detect)]
@@ -154,6 +194,11 @@ def main():
         for folder in folders:
             score(*run_curves(bench_detect, folder), total)
     print("\n".join(text_of(summary(total))))
+    if LOGS.exists():
+        total = new_total()
+        with tempfile.TemporaryDirectory() as base:
+            score(*run_curves(bench_detect, make_real(pathlib.Path(base) / "real")), total)
+        print("\n".join(text_of(summary(total))))
     for one in measure_cost(bench_detect):
         print(f"{one['role']:14} {one['ns']:7.1f} ns a point, {one['hot_bytes']} bytes hot, {one['packed_bytes']} packed")
 
