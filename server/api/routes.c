@@ -58,9 +58,10 @@ static const struct http_route routes[] = {
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q sort limit cursor total explain format fields",
-		.summary = "Search jobs; explain=true: how the query is understood; format=csv: all of them, fields= names its columns"},
-	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create,
-		.query = "dry_run", .max_body_bytes = DOCUMENT_BYTES,
+		.summary =
+			"Search jobs; explain=true: how the query is understood; format=csv: all of them, fields= names its columns"},
+	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create, .query = "dry_run",
+		.max_body_bytes = DOCUMENT_BYTES,
 		.summary = "A CreateTrainingJob document; dry_run=true: checked, not stored"},
 	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Search jobs as SageMaker's Search does"},
@@ -110,11 +111,13 @@ static const struct http_route routes[] = {
 		.summary = "Which pool a job document would get, or which field stops it"},
 
 	{HTTP_GET, "/api/v1/search/suggestions", SCOPE_READ, ROUTE_WORKER, .handler = api_suggestions,
-		.query = "prefix limit", .summary = "What may come next in a query: names, and after an operator their values"},
+		.query = "prefix limit",
+		.summary = "What may come next in a query: names, and after an operator their values"},
 	{HTTP_GET, "/api/v1/views", SCOPE_READ, ROUTE_WORKER, .handler = api_views_list, .query = "",
 		.summary = "Saved views: one's own and the team's"},
 	{HTTP_POST, "/api/v1/views", SCOPE_READ, ROUTE_WORKER, .handler = api_view_put, .query = "",
-		.max_body_bytes = SMALL_BYTES, .summary = "Save a view: name, query, sort, columns, scope (user or team)"},
+		.max_body_bytes = SMALL_BYTES,
+		.summary = "Save a view: name, query, sort, columns, scope (user or team)"},
 	{HTTP_DELETE, "/api/v1/views", SCOPE_READ, ROUTE_WORKER, .handler = api_view_delete, .query = "name scope",
 		.summary = "Delete a view"},
 

@@ -2,7 +2,13 @@
 #include "api/internal.h"
 #include "query/query.h"
 
-enum { NAME_MAX_BYTES = 128, VIEW_QUERY_MAX_BYTES = 8192, SORT_MAX_BYTES = 300, COLUMNS_MAX = 64, COLUMN_MAX_BYTES = 300 };
+enum {
+	NAME_MAX_BYTES = 128,
+	VIEW_QUERY_MAX_BYTES = 8192,
+	SORT_MAX_BYTES = 300,
+	COLUMNS_MAX = 64,
+	COLUMN_MAX_BYTES = 300
+};
 
 struct saving {
 	struct view_row row;

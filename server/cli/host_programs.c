@@ -17,7 +17,7 @@ enum { MAX_LINE_BYTES = 4 << 20, READ_BYTES = 64 << 10, RESTART_MS = 60000, NAME
 
 struct program {
 	const char *name;
-	char *const *command;
+	const char *const *command;
 	bool (*read)(struct span line, const struct host_points *points);
 	pid_t pid; /* 0: does not run */
 	int fd;
@@ -29,7 +29,7 @@ struct program {
 struct host_programs {
 	const char *say_as;
 	char seconds[NAME_BYTES];
-	char *nvidia_smi[6], *neuron_monitor[2];
+	const char *nvidia_smi[6], *neuron_monitor[2];
 	struct program items[HOST_PROGRAM_COUNT];
 };
 
@@ -116,8 +116,8 @@ static int spawn(struct program *program, int write_fd)
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &usual);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	int failure =
-		posix_spawnp(&program->pid, program->command[0], &actions, &attributes, program->command, environ);
+	int failure = posix_spawnp(&program->pid, program->command[0], &actions, &attributes,
+		(char *const *)program->command /* which it leaves as it is */, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return failure;
@@ -158,15 +158,15 @@ static void stop(struct program *program)
 
 enum status host_programs_new(struct host_programs **out, const char *say_as, int64_t interval_ms, struct error *err)
 {
-	static char gpu_query[] = GPU_QUERY, gpu_format[] = "--format=csv,noheader,nounits", gpu_name[] = "nvidia-smi",
-		    gpu_loop[] = "-l", neuron_name[] = "neuron-monitor";
+	const char *gpu_name = "nvidia-smi", *neuron_name = "neuron-monitor";
 	struct host_programs *programs = mem_zeroed(sizeof *programs);
 
 	if (!programs)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	programs->say_as = say_as;
 	snprintf(programs->seconds, sizeof programs->seconds, "%" PRId64, interval_ms < 1000 ? 1 : interval_ms / 1000);
-	char *const nvidia[] = {gpu_name, gpu_query, gpu_format, gpu_loop, programs->seconds, NULL};
+	const char *const nvidia[] = {
+		gpu_name, GPU_QUERY, "--format=csv,noheader,nounits", "-l", programs->seconds, NULL};
 	memcpy(programs->nvidia_smi, nvidia, sizeof nvidia);
 	programs->neuron_monitor[0] = neuron_name;
 	programs->items[0] =

@@ -33,7 +33,8 @@ struct batch_part {
 	struct span job;
 	struct span stream;
 	struct span host; /* that sent it, where the body says so; else empty, and the batch's counts */
-	struct span team; /* of the job, if it is made for this part and the batch has no team: where the body says so */
+	struct span
+		team; /* of the job, if it is made for this part and the batch has no team: where the body says so */
 	struct line *lines;
 	size_t count;
 	size_t cap;
