@@ -23,17 +23,23 @@ def jobs(server):
     assert server.post("/api/v1/jobs/vit/transitions", json=transition).status < 300
 
 
-@pytest.fixture(params=["sm-search", "sm_search.py"])
-def search(server, request):
-    program = [str(server.bin("sm-search"))]
-    if request.param == "sm_search.py":
-        program = [sys.executable, str(ROOT / "clients/sm_search.py")]
-
+def runner(server, *program):
     def run(*args, **env):
         clean = {key: value for key, value in os.environ.items() if not key.startswith("SMFLEET_")}
         return subprocess.run([*program, *args], capture_output=True, timeout=30, text=True,
                               env={**clean, "SMFLEET_SERVER": server.url, **env})
     return run
+
+
+@pytest.fixture
+def sm_search(server):
+    """For what the one-file client does not have."""
+    return runner(server, str(server.bin("sm-search")))
+
+
+@pytest.fixture(params=["sm-search", "sm_search.py"])
+def search(server, sm_search, request):
+    return sm_search if request.param == "sm-search" else runner(server, sys.executable, str(ROOT / "clients/sm_search.py"))
 
 
 def test_rows_as_ndjson(jobs, search):
@@ -120,30 +126,30 @@ def test_a_reader_that_goes_away_is_no_error(jobs, server):
     assert errors == "" and out.strip() in ("0", "141")
 
 
-def test_lines_of_the_jobs(jobs, server, search):
+def test_lines_of_the_jobs(jobs, server, sm_search):
     server.send("llama-1", ["step 1", "NCCL WARN timeout 1", "step 2"])
     server.send("llama-2", ["NCCL WARN timeout \x1b[31m2"], stream="algo-2")
     server.send("vit", ["NCCL WARN timeout 3"])
-    result = search("llama", "--sort", "name", "--logs", r"NCCL \w+ timeout")
+    result = sm_search("llama", "--sort", "name", "--logs", r"NCCL \w+ timeout")
     assert result.returncode == 0 and result.stderr == ""
     assert result.stdout.splitlines() == ["llama-1/algo-1:1: NCCL WARN timeout 1", "llama-2/algo-2:0: NCCL WARN timeout \x1b[31m2"]
-    row, = [json.loads(line) for line in search("name=vit", "--logs", "timeout", "--ndjson").stdout.splitlines()]
+    row, = [json.loads(line) for line in sm_search("name=vit", "--logs", "timeout", "--ndjson").stdout.splitlines()]
     assert (row["job"], row["stream"], row["n"], row["text"]) == ("vit", "algo-1", 0, "NCCL WARN timeout 3") and row["ts_ms"] > 1.6e12
-    assert search("llama", "--logs", "nothing like it").returncode == 1
-    wrong = search("llama", "--logs", "(")
+    assert sm_search("llama", "--logs", "nothing like it").returncode == 1
+    wrong = sm_search("llama", "--logs", "(")
     assert wrong.returncode == 2 and wrong.stdout == "" and wrong.stderr
 
 
-def test_many_lines_come_page_by_page(server, search):
+def test_many_lines_come_page_by_page(server, sm_search):
     server.send("long", [f"line {i}" for i in range(2500)])
-    found = search("name=long", "--logs", "^line").stdout.splitlines()
+    found = sm_search("name=long", "--logs", "^line").stdout.splitlines()
     assert found == [f"long/algo-1:{i}: line {i}" for i in range(2500)]
 
 
-def test_explain(jobs, search):
-    result = search("status=failed  AND (loss.last>3)", "--explain", "--sort", "-loss")
+def test_explain(jobs, sm_search):
+    result = sm_search("status=failed  AND (loss.last>3)", "--explain", "--sort", "-loss")
     assert result.returncode == 0 and result.stdout.splitlines() == ["query: status=failed and loss.last>3", "sort: -loss"]
-    assert search("status=(", "--explain").returncode == 2
+    assert sm_search("status=(", "--explain").returncode == 2
 
 
 def test_watch_into_a_pipe_says_what_changed(jobs, server):
@@ -199,14 +205,14 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sm_search; printf '%s\\n' "${COMPREP
     return result.stdout.splitlines()
 
 
-def test_bash_completes_options_and_queries(jobs, server, search, tmp_path):
+def test_bash_completes_options_and_queries(jobs, server, sm_search, tmp_path):
     assert complete(server, tmp_path, ["sm-search --s", "sm-search", "--s"]) == ["--server", "--sort", "--sagemaker-json", "--suggest"]
     assert complete(server, tmp_path, ["sm-search 'status=failed tag.te", "sm-search", "'status=failed tag.te"]) == ["status=failed tag.team"]
     assert complete(server, tmp_path, ["sm-search tag.te", "sm-search", "tag.te"]) == ["tag.team"]
     assert complete(server, tmp_path, ["sm-search status=fa", "sm-search", "status", "=", "fa"]) == ["Failed"]
     assert "Completed" in complete(server, tmp_path, ["sm-search status=", "sm-search", "status", "="])
-    assert search("--completion", "zsh").stdout.startswith("#compdef sm-search\n")
-    assert search("--completion", "fish").returncode == 2
+    assert sm_search("--completion", "zsh").stdout.startswith("#compdef sm-search\n")
+    assert sm_search("--completion", "fish").returncode == 2
 
 
 def test_a_search_request_of_sagemaker(jobs, server, tmp_path):
