@@ -1,11 +1,15 @@
 """Warm pools: chains of jobs, what they waited and saved, time that runs out, which pool a job would get, and which field stops it."""
 
+import json
+import pathlib
 import random
+import re
+import subprocess
 import time
 
 import pytest
 
-from smserver import wait_until
+from smserver import PATIENCE_S, ROOT, wait_until
 
 MINUTE_MS = 60_000
 
@@ -183,3 +187,13 @@ def test_a_day_adds_up(server):
         page = server.get(f"/api/v1/warm-pools?limit=7{'&cursor=' + cursor if cursor else ''}").body
         paged, cursor = paged + page["pools"], page.get("next_cursor")
     assert [pool["id"] for pool in paged] == [pool["id"] for pool in listed]
+
+
+def test_what_the_page_about_them_shows(server):
+    [commands] = re.findall(r"^```sh\n(.*?)^```", pathlib.Path(ROOT, "docs/warm-pools.md").read_text(), re.M | re.S)
+    result = subprocess.run(["bash", "-ec", commands.replace(":8080", f":{server.port}").replace("curl ", "curl -sf ").replace("\ncurl", "\necho; curl")],
+        stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True)
+    listed, match = [json.loads(line) for line in result.stdout.decode().splitlines()[-2:]]
+    assert listed["pools"][0]["jobs"] == ["first"]
+    [near] = match["near"]
+    assert (match["match"], near["field"], near["wanted"], near["has"]) == (None, "ResourceConfig.InstanceCount", "8", "4")
