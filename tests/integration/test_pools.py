@@ -197,3 +197,15 @@ def test_what_the_page_about_them_shows(server):
     assert listed["pools"][0]["jobs"] == ["first"]
     [near] = match["near"]
     assert (match["match"], near["field"], near["wanted"], near["has"]) == (None, "ResourceConfig.InstanceCount", "8", "4")
+
+
+def test_a_keep_alive_taken_back_lets_the_cluster_go(server):
+    run_job(server, "j", now_ms() - 10 * MINUTE_MS, 60, 9, keep_alive=3600)
+    assert status(server, "j") == {"Status": "Available"}
+    assert server.patch("/api/v1/jobs/j", json={"ResourceConfig": {"KeepAlivePeriodInSeconds": 1800}}).status < 300
+    assert status(server, "j") == {"Status": "Available"} and pools(server)[0]["left_seconds"] <= 1800 - 60
+    assert server.patch("/api/v1/jobs/j", json={"ResourceConfig": {"KeepAlivePeriodInSeconds": 0}}).status < 300
+    gone = status(server, "j")
+    assert gone["Status"] == "Terminated" and 55 <= gone["ResourceRetainedBillableTimeInSeconds"] < 180
+    run_job(server, "next", now_ms(), 1, None)
+    assert status(server, "next") is None
