@@ -109,13 +109,13 @@ static void apply_event(void *context)
 	struct job_state *job = directory_peek_id(taking->pipeline->directory, taking->job_id);
 	struct error err;
 
+	watch_say_failed(taking->pipeline, &taking->failed); /* also of a job that is not in memory */
 	if (!job || !taking->has_changed)
 		return;
 	if (taking->has_new_document &&
 		job_settings_state(job->settings, taking->pipeline->devices, buf_span(taking->document), &err) != OK)
 		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 	atomic_store(&job->is_row_dirty, true);
-	watch_say_failed(taking->pipeline, &taking->failed);
 }
 
 /* SageMaker took definitions that we may not be able to compile: then the job goes without them. */
