@@ -19,14 +19,22 @@ static enum status want_object(const struct json *body, const char *key, const s
 	return OK;
 }
 
+/* Bytes of what is printed as one character: one that is malformed is. */
+static size_t character_length(struct span text)
+{
+	size_t length = span_utf8_length(text);
+
+	return length ? length : 1;
+}
+
 static void put_cut(struct json_writer *w, struct span text, size_t characters)
 {
 	struct span rest = text;
 
 	for (size_t count = 0; rest.len && count + 1 < characters; count++)
-		rest = span_skip(rest, span_utf8_length(rest));
+		rest = span_skip(rest, character_length(rest));
 	AUTO_DONE(buf) cut = BUF_INIT(text.len + 8);
-	bool is_whole = rest.len <= (rest.len ? span_utf8_length(rest) : 0);
+	bool is_whole = rest.len <= (rest.len ? character_length(rest) : 0);
 	buf_append(&cut, text.ptr, is_whole ? text.len : text.len - rest.len);
 	if (!is_whole)
 		buf_append_text(&cut, "…");

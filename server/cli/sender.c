@@ -164,6 +164,12 @@ static enum status ask_session(
 	return OK;
 }
 
+/* The session that is kept while nothing is sent is that of the first stream: what --system sends beside it has its own. */
+static bool hears_orders(const struct sender *sender, size_t index)
+{
+	return sender->options.has_one_stream && index == 0;
+}
+
 /* Of a stream whose place is known already that place stays: a batch whose reply was lost may be behind it. */
 static enum status open_stream(struct sender *sender, size_t index, bool is_first, struct error *err)
 {
@@ -187,7 +193,7 @@ static enum status open_stream(struct sender *sender, size_t index, bool is_firs
 			ledger_base(sender->options.ledger, (unsigned)index, &stream->offset)))
 		stream->offset = told.next_offset;
 	stream->is_known = true;
-	if (!sender->options.has_one_stream)
+	if (!hears_orders(sender, index))
 		return OK;
 	sender->heard_ms = clock_mono_ms();
 	sender->heartbeat_ms = told.heartbeat_ms;
@@ -427,8 +433,10 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	}
 	TRY(status);
 	accept_batch(sender, stream, has_next ? next : stream->offset + sender->batch.text.len);
-	sender->heard_ms = clock_mono_ms();
-	carry_out(sender, &commands);
+	if (hears_orders(sender, sender->batch.stream))
+		sender->heard_ms = clock_mono_ms();
+	if (hears_orders(sender, sender->batch.stream) || !sender->options.has_one_stream)
+		carry_out(sender, &commands);
 	return OK;
 }
 

@@ -53,7 +53,7 @@ static const struct option_spec specs[] = {
 		.value_name = "PATTERN",
 		.help = "Send old logs: 'DIR/(?<job>[^/]+)/(?<stream>.+)[.]out' is a folder and a regular expression over the paths "
 			"below it, whose groups name job, stream and host. Lines without a time have that of the line before "
-			"them, or the file's. Start it again, and it goes on where it stood."},
+			"them; the first ones that of the first line that has one, or the file's. Start it again, and it goes on where it stood."},
 	{.name = "system",
 		.kind = OPTION_FLAG,
 		.help = "Measure this machine too, one process a host: processor, memory, disk, network, GPUs by nvidia-smi, Neuron "

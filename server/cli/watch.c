@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cli/client.h"
 #include "cli/event_files.h"
+#include "cli/first_time.h"
 #include "cli/line_reader.h"
 #include "cli/rotation.h"
 
@@ -175,6 +176,7 @@ static enum status file_of(
 	file->reader.says_times = watch->options.follows;
 	if (watch->options.past_ms) {
 		int64_t written_ms = (int64_t)info.st_mtim.tv_sec * 1000;
+		first_time_find(fd, clock_wall_ms(), &written_ms);
 		file->reader.ts_ms =
 			written_ms > 0 && written_ms < watch->options.past_ms ? written_ms : watch->options.past_ms;
 	}

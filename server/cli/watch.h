@@ -20,7 +20,7 @@ struct watch_options {
 	const char *const *patterns;
 	size_t count;
 	const char *const *names; /* streams of the patterns, which are then plain paths; NULL: see watch.c */
-	int64_t past_ms; /* not 0: old logs; the times told are those of the files, at most this */
+	int64_t past_ms; /* not 0: old logs; told is the first time that a file's lines show, else the file's, at most this */
 	const char *only_stream; /* of a single file that is called by its name */
 	struct ledger *ledger; /* NULL: everything is read from its start */
 	const char *resumed_job; /* the ended job that is gone on with; NULL: none */

@@ -132,11 +132,6 @@ void extractor_reset_definitions(struct extractor *extractor);
 void extractor_pack(struct extractor *extractor, struct buf *out);
 enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct error *err) MUST_CHECK;
 
-/* The timestamp at or near the start of a log line in the forms that trainers and SageMaker print, else false. UTC. */
-bool line_time_parse(struct span text, int64_t arrival_ms, int64_t *ts_ms);
-/* zone_ms: what a time without a zone is ahead of UTC. */
-bool line_time_parse_in(struct span text, int64_t arrival_ms, int64_t zone_ms, int64_t *ts_ms);
-
 AUTO_TYPE(definition_set)
 AUTO_TYPE(extractor)
 AUTO_DONE_TYPE(extracted_list)

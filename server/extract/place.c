@@ -1,4 +1,5 @@
 /* What was found in a segment becomes points: series, steps, attempts. */
+#include "base/line_time.h"
 #include "extract/guess.h"
 #include "extract/state.h"
 #include "model/batch.h"

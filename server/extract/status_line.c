@@ -1,6 +1,6 @@
 #include "extract/status_line.h"
 
-#include "extract/extract.h"
+#include "base/line_time.h"
 
 enum { TIME_BYTES = sizeof "2020-01-28 08:57:36 " - 1, SECONDS_DIGITS = 12, ESCAPE = 0x1b };
 

@@ -1,6 +1,7 @@
 /* Extraction and detection: the first consumers of the journal. One thread has all slices of a stream, in order. */
 #include "pipeline/internal.h"
 
+#include "base/line_time.h"
 #include "base/log.h"
 #include "extract/status_line.h"
 #include "model/stream_name.h"

@@ -225,6 +225,14 @@ static enum status merge_tags(const struct json *told, const struct json *old, s
 	return json_set_copy(document, "Tags", list) ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
+/* It would be printed as another, and the same event again would add it again. */
+static enum status check_key(struct span key, struct error *err)
+{
+	return span_is_utf8(key)
+		       ? OK
+		       : error_set(err, ERR_SEMANTIC, "a field or tag of the event has a name that is not UTF-8");
+}
+
 static enum status set_field(struct json *document, const struct json *field, struct error *err)
 {
 	char key[256];
@@ -234,6 +242,7 @@ static enum status set_field(struct json *document, const struct json *field, st
 		return error_set(err, ERR_SEMANTIC,
 			"a field of the event has a name of %zu bytes; at most %zu are taken", name.len,
 			sizeof key - 1);
+	TRY(check_key(name, err));
 	memcpy(key, name.ptr, name.len);
 	key[name.len] = 0;
 	return json_set_copy(document, key, field) ? OK : error_set(err, ERR_MEMORY, "out of memory");
@@ -257,6 +266,9 @@ enum status job_event_document(
 	for (const struct json *field = json_first(event->detail); field; field = json_next(field))
 		if (!is_told_apart(json_key_of(field)) && !is_empty(field))
 			TRY(set_field(document, field, err));
+	for (const struct json *tag = tags ? json_first(tags) : NULL; tag && json_kind(tags) == JSON_OBJECT;
+		tag = json_next(tag))
+		TRY(check_key(json_key_of(tag), err));
 	if (tags && json_kind(tags) == JSON_OBJECT && json_count(tags))
 		TRY(merge_tags(tags, old ? json_get(old, "Tags") : NULL, document, err));
 	else if (tags && json_kind(tags) == JSON_ARRAY && json_count(tags))

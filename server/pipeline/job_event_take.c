@@ -3,6 +3,7 @@
 #include "pipeline/internal.h"
 #include "pipeline/job_event.h"
 #include "pipeline/pools.h"
+#include "pipeline/watch.h"
 
 struct taking {
 	struct pipeline *pipeline;
@@ -10,6 +11,8 @@ struct taking {
 	struct span team;
 	int64_t now_ms;
 	struct buf *document; /* as it is kept */
+	struct arena *arena; /* of what is said after the commit */
+	struct watch_failed failed;
 	int64_t job_id;
 	bool has_changed;
 	bool has_new_document;
@@ -81,24 +84,23 @@ static enum status merge_history(
 static enum status write_event(void *context, struct store_tx *tx, struct error *err)
 {
 	struct taking *taking = context;
-	AUTO(arena) arena = arena_new();
 	struct job_row row, before;
 
-	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
 	taking->has_changed = taking->has_new_document = false; /* after a commit that failed this runs again */
-	TRY(store_read_job(store_tx_reader(tx), arena, taking->event->job, &row, err));
+	taking->failed = (struct watch_failed){0};
+	TRY(store_read_job(store_tx_reader(tx), taking->arena, taking->event->job, &row, err));
 	TRY(check_team(row.team, row.name, taking->team, err));
 	before = row;
 	taking->job_id = row.job_id;
 	TRY(merge_document(taking, tx, &row, err));
-	TRY(merge_history(taking, tx, arena, &row, err));
+	TRY(merge_history(taking, tx, taking->arena, &row, err));
 	state_times(taking->event, &row);
 	taking->has_changed |= !is_row_same(&before, &row);
 	if (!taking->has_changed)
 		return OK;
 	row.modified_ms = taking->now_ms;
-	return pools_put_job(tx, &row, err);
+	TRY(pools_put_job(tx, &row, err));
+	return watch_put_status(taking->pipeline, tx, &row, &taking->failed, err);
 }
 
 static void apply_event(void *context)
@@ -107,6 +109,7 @@ static void apply_event(void *context)
 	struct job_state *job = directory_peek_id(taking->pipeline->directory, taking->job_id);
 	struct error err;
 
+	watch_say_failed(taking->pipeline, &taking->failed); /* also of a job that is not in memory */
 	if (!job || !taking->has_changed)
 		return;
 	if (taking->has_new_document &&
@@ -142,8 +145,12 @@ enum status pipeline_take_event(struct pipeline *pipeline, const struct json *de
 	AUTO_DONE(buf) document = BUF_INIT(4 << 20);
 	AUTO(arena) arena = arena_new();
 	struct job_event event;
-	struct taking taking = {
-		.pipeline = pipeline, .event = &event, .team = team, .now_ms = clock_wall_ms(), .document = &document};
+	struct taking taking = {.pipeline = pipeline,
+		.event = &event,
+		.team = team,
+		.now_ms = clock_wall_ms(),
+		.document = &document,
+		.arena = arena};
 	bool is_new;
 
 	if (!arena)

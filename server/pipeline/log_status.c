@@ -4,6 +4,7 @@
 #include "extract/status_line.h"
 #include "pipeline/history.h"
 #include "pipeline/pools.h"
+#include "pipeline/watch.h"
 
 enum { MESSAGE_MAX_BYTES = 1024 };
 
@@ -13,6 +14,7 @@ struct heard {
 	struct stream_state *stream; /* its job is counted */
 	char *text; /* status and message lie in it */
 	struct status_line line;
+	struct watch_failed failed;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -53,9 +55,10 @@ static enum status write_seconds(
 	return pools_put_job(tx, row, err);
 }
 
-static enum status write_transition(struct store_tx *tx, struct arena *arena, const struct status_line *line,
+static enum status write_transition(struct heard *heard, struct store_tx *tx, struct arena *arena,
 	const struct history *old, struct job_row *row, struct error *err)
 {
+	const struct status_line *line = &heard->line;
 	struct transition_row told = {line->status, line->message, line->ts_ms, 0, SOURCE_LOG};
 	struct history merged;
 	bool has_changed;
@@ -67,7 +70,10 @@ static enum status write_transition(struct store_tx *tx, struct arena *arena, co
 	row->failure_reason = span_equal(row->secondary, SPAN("Failed")) ? line->message : SPAN("");
 	row->modified_ms = clock_wall_ms();
 	TRY(store_put_transitions(tx, row->job_id, merged.rows, merged.count, err));
-	return pools_put_job(tx, row, err);
+	TRY(pools_put_job(tx, row, err));
+	TRY(watch_put_status(heard->pipeline, tx, row, &heard->failed, err));
+	heard->failed.row.job = span_from(heard->stream->job->name); /* outlives the row */
+	return OK;
 }
 
 static enum status write_heard(void *context, struct store_tx *tx, struct error *err)
@@ -80,12 +86,13 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 
 	if (!arena)
 		return out_of_memory(err);
+	heard->failed = (struct watch_failed){0}; /* after a commit that failed this runs again */
 	TRY(is_job_gone(heard->pipeline, tx, heard->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), arena, heard->stream->job->job_id, &row, err));
 	TRY(store_read_transitions(store_tx_reader(tx), arena, row.job_id, &history.rows, &history.count, err));
-	return heard->line.status.len ? write_transition(tx, arena, &heard->line, &history, &row, err)
+	return heard->line.status.len ? write_transition(heard, tx, arena, &history, &row, err)
 				      : write_seconds(heard, tx, &history, &row, err);
 }
 
@@ -103,6 +110,7 @@ static void heard_done(void *context, enum status status, const struct error *er
 	if (status == OK) {
 		atomic_store(&heard->stream->job->is_row_dirty, true);
 		directory_mark_dirty(heard->pipeline->directory, heard->stream);
+		watch_say_failed(heard->pipeline, &heard->failed);
 	}
 	heard_free(heard);
 }

@@ -1,4 +1,5 @@
 /* Lines of the past without a time of their own: a stack trace belongs to the line that it follows, not to today. */
+#include "base/line_time.h"
 #include "pipeline/internal.h"
 
 /* Of the body before this one: a file comes in many. NO_TIME: none was known, or the stream is not in RAM. */

@@ -11,6 +11,8 @@ import pytest
 from shipping import job, lines
 from smserver import wait_until
 
+NCCL_LOG = "/work/shared/logs/megatron-lm/perf_n16_nccl.log"
+
 
 def make_old_logs(folder):
     """Two jobs, three streams: lines with times, lines without, a file whose last line is open."""
@@ -57,6 +59,31 @@ def test_imported_lines_have_their_own_times(server, ship, tmp_path):
     assert [row["ts_ms"] for row in server.lines("gpt", "algo-2")] == [1715000000000] * 2
     document = job(server, "gpt")
     assert document["TrainingStartTime"] == start / 1000 and document["TrainingEndTime"] == 1715000000
+
+
+def ends_of(document):
+    return document["TrainingStartTime"], document["TrainingEndTime"]
+
+
+@pytest.mark.parametrize("tail, start, end", [
+    ("[2021-05-27 21:42:23,500] step 1 loss 2.5\n[2021-05-27 21:43:00,000] step 2 loss 2\n", 1622151743.5, 1622151780),
+    ("2021-05-27 21:42:23 no newline behind it", 1622151743, 1622151743),
+    ("no time in it\n", 1715000000, 1715000000),  # then the file's
+])
+def test_a_long_header_without_times_has_the_first_time_behind_it(server, ship, tmp_path, tail, start, end):
+    path = tmp_path / "old.log"
+    path.write_text("".join(f"++ echo module {i} {'x' * 100}\n" for i in range(9000)) + "y" * 200_000 + "2021-01-01 00:00:00\n" + tail)
+    os.utime(path, (1715000000, 1715000000))
+    assert ship.run("--import", f"{tmp_path}/(?<job>.+)[.]log").returncode == 0
+    assert ends_of(job(server, "old")) == (start, end)
+    assert lines(server, "old")[0].startswith("++ echo module 0")
+
+
+@pytest.mark.skipif(not os.path.exists(NCCL_LOG), reason="the collection of logs is not here")
+def test_a_log_with_a_thousand_lines_of_environment_ends_when_it_ended(server, ship):
+    assert ship.run("--import", NCCL_LOG.replace("perf_n16_nccl", "(?<job>perf_n16_nccl)")).returncode == 0
+    start, end = ends_of(job(server, "perf_n16_nccl"))
+    assert start == 1622151743 and start <= end < start + 86400  # Thu May 27 21:42:23 2021
 
 
 def test_imported_incidents_page_nobody(server, ship, tmp_path):

@@ -189,6 +189,74 @@ def test_old_lines_ring_nobody(server, receiver):
     assert [json.loads(body)["data"]["job"] for _, body, _ in receiver.calls] == ["new"]
 
 
+def failed_event(job, at_ms, **detail):
+    told = [{"Status": "Training", "StartTime": at_ms - 60_000}, {"Status": "Failed", "StartTime": at_ms, "StatusMessage": "OOM"}]
+    return {"detail-type": "SageMaker Training Job State Change", "detail": {"TrainingJobName": job, "TrainingJobStatus": "Failed",
+        "SecondaryStatus": "Failed", "FailureReason": "OOM", "LastModifiedTime": at_ms, "SecondaryStatusTransitions": told, **detail}}
+
+
+def fail_by_event(server, job, at_ms):
+    assert server.post("/api/v1/events", json=failed_event(job, at_ms)).body["accepted"] == 1
+
+
+def fail_by_log(server, job, at_ms):
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at_ms / 1000))
+    server.send(job, [f"{at} Training - Training in progress.", f"{at} Failed - Training job failed"])
+    wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body["TrainingJobStatus"] == "Failed", what="the end of the job")
+
+
+def fail_by_statement(server, job, at_ms):
+    server.post("/api/v1/jobs", json={"TrainingJobName": job})
+    body = {"SecondaryStatus": "Failed", "FailureReason": "OOM", "time_ms": at_ms}
+    assert server.post(f"/api/v1/jobs/{job}/transitions", json=body).status == 204
+
+
+def failures(server, job):
+    rows = server.get("/api/v1/incidents?kind=job_failed").body["incidents"]
+    return [row for row in rows if row["job"] == job]
+
+
+WAYS = [fail_by_event, fail_by_log, fail_by_statement]
+
+
+@pytest.mark.parametrize("first", WAYS)
+def test_a_failure_rings_once_whoever_tells_it(server, receiver, first):
+    add_webhook(server, receiver)
+    now_ms = int(time.time()) * 1000
+    first(server, "a", now_ms)
+    (headers, body, _), = receiver.wait_for(1)
+    assert (json.loads(body)["data"]["job"], json.loads(body)["data"]["kind"]) == ("a", "job_failed")
+    server.post("/api/v1/events", json=failed_event("a", now_ms + 2000))  # the same end, by another clock
+    fail_by_log(server, "a", now_ms + 1000)
+    fail_by_statement(server, "a", now_ms + 3000)
+    server.restart()
+    assert len(failures(server, "a")) == 1 and failures(server, "a")[0]["state"] == "open"
+    first(server, "b", now_ms)
+    receiver.wait_for(2)
+    assert [json.loads(body)["data"]["job"] for _, body, _ in receiver.calls] == ["a", "b"]
+
+
+@pytest.mark.parametrize("tell", WAYS)
+def test_a_failure_of_long_ago_is_kept_and_rings_nobody(server, receiver, tell):
+    add_webhook(server, receiver)
+    tell(server, "old", int(time.time()) * 1000 - 86_400_000)
+    row, = wait_until(lambda: failures(server, "old"), what="the historic incident")
+    assert row["is_historic"] and row["severity"] == "critical"
+    tell(server, "new", int(time.time()) * 1000)
+    receiver.wait_for(1)
+    assert [json.loads(body)["data"]["job"] for _, body, _ in receiver.calls] == ["new"]
+
+
+def test_a_failure_that_an_event_takes_back_is_over(server):
+    now_ms = int(time.time()) * 1000
+    fail_by_log(server, "a", now_ms - 2000)
+    detail = {"TrainingJobStatus": "Completed", "SecondaryStatus": "Completed", "FailureReason": ""}
+    told = [{"Status": "Training", "StartTime": now_ms - 60_000}, {"Status": "Completed", "StartTime": now_ms}]
+    assert server.post("/api/v1/events", json=failed_event("a", now_ms, SecondaryStatusTransitions=told, **detail)).body["accepted"] == 1
+    assert server.get("/api/v1/jobs/a").body["TrainingJobStatus"] == "Completed"
+    assert [row["state"] for row in failures(server, "a")] == ["recovered"]
+
+
 def test_acknowledge(server):
     spike(server, "j")
     incident = wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="the spike")[0]

@@ -1,6 +1,7 @@
 #include "helper.h"
 
 #include "base/clock.h"
+#include "base/line_time.h"
 
 TEST(the_value_is_the_named_group_or_the_first)
 {

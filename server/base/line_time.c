@@ -2,9 +2,11 @@
  * Timestamps at the start of log lines. Almost no line of a busy stream has one, so the search is for what is rare: two
  * colons three apart with digits around them (hh:mm:ss); the date is looked for in front of it only then.
  */
+#include "base/line_time.h"
+
 #include "base/iso8601.h"
-#include "extract/extract.h"
-#include "model/batch.h"
+
+#include <string.h>
 
 enum { SEARCHED_BYTES = 64 };
 
