@@ -247,18 +247,12 @@ enum status pipeline_add_command(struct pipeline *pipeline, struct span job, str
 /* Else the command would count as acknowledged when it is given. */
 static enum status check_command(struct store_tx *tx, const struct command_ack_row *row, struct error *err)
 {
-	AUTO(arena) arena = arena_new();
-	struct command_row *rows;
-	size_t count;
+	bool has_one;
 
-	if (!arena)
-		return out_of_memory(err);
-	TRY(store_read_commands(store_tx_reader(tx), arena, row->job_id, &rows, &count, err));
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].command_id == row->command_id)
-			return OK;
-	return error_set_field(
-		err, ERR_SEMANTIC, "acks", "the job was given no command %lld", (long long)row->command_id);
+	TRY(store_has_command(store_tx_reader(tx), row->job_id, row->command_id, &has_one, err));
+	return has_one ? OK
+		       : error_set_field(err, ERR_SEMANTIC, "acks", "the job was given no command %lld",
+				 (long long)row->command_id);
 }
 
 static enum status acknowledge(void *context, struct store_tx *tx, struct error *err)
