@@ -170,6 +170,8 @@ enum status pools_leave(struct store_tx *tx, int64_t job_id, struct error *err)
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_pool_job(store_tx_reader(tx), arena, job_id, &row, err));
+	if (row.job_id && !row.pool_id) /* no chain misses it */
+		return store_delete_pool_job(tx, job_id, err);
 	if (!row.job_id || row.ended_ms)
 		return OK;
 	row.ended_ms = now_ms;
