@@ -99,6 +99,33 @@ def settings_of(command):
     return settings
 
 
+def is_secret_name(name):
+    """As the server has it for settings (server/base/secret.c)."""
+    text = re.sub(r"[^a-z0-9]", "", name.lower())
+    return (re.search("secret|passw|apikey|accesskey|privatekey|credential", text) is not None
+            or ("token" in text and not re.search("tokeniz|tokens|numtoken|tokenid|tokenlen|tokensize", text)))
+
+
+def is_secret_value(value):
+    shapes = ("hf_", "sk-", "ghp_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-", "whsec_", "smf_")
+    return len(value) >= 16 and value.startswith(shapes)
+
+
+def command_line(command):
+    """The command as a shell would take it, without its secrets: it becomes a tag, which everybody reads."""
+    words, hides_next = [], False
+    for argument in command:
+        name, equals, value = argument.partition("=")
+        hides = is_secret_name(name) or is_secret_value(value)
+        if (hides_next and not re.match(r"-[^0-9.]|-$", argument)) or (not equals and is_secret_value(argument)):
+            words.append("***")
+            hides_next = False
+            continue
+        hides_next = hides and not equals and argument.startswith("-")
+        words.append(shlex.quote(name) + "=***" if hides and equals else shlex.quote(argument))
+    return " ".join(words)
+
+
 class Identity:
     def __init__(self, options, environment):
         document = training_environment(environment)
@@ -125,7 +152,7 @@ class Identity:
         self.tags = {"owner": first_set(environment, "SLURM_JOB_USER", "USER"), "host": self.host,
                      "folder": os.getcwd(), "attempt": first_set(environment, "SLURM_RESTART_COUNT"),
                      "run_key": self.run_key,
-                     "command": " ".join(map(shlex.quote, options.command)) if options.command else None}
+                     "command": command_line(options.command) if options.command else None}
         self.tags.update(pair.split("=", 1) for pair in options.tag)
 
     @staticmethod

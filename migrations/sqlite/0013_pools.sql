@@ -19,6 +19,7 @@ CREATE TABLE pool_jobs (
 	until_ms INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX pool_jobs_by_shape ON pool_jobs (shape, begun_ms, job_id);
+CREATE INDEX pool_jobs_keeping ON pool_jobs (shape) WHERE keep_alive_ms > 0;
 CREATE INDEX pool_jobs_by_pool ON pool_jobs (pool_id, position) WHERE pool_id != 0;
 CREATE INDEX pool_jobs_last ON pool_jobs (state, pool_id) WHERE is_last = 1 AND pool_id != 0;
 CREATE INDEX pool_jobs_due ON pool_jobs (until_ms) WHERE state = 2;

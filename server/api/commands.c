@@ -138,10 +138,10 @@ enum status api_commands_create(void *context, void *worker, const struct http_r
 			"command '%.*s' is neither \"checkpoint\" nor \"stop\"", SPAN_ARGS(row.command));
 	TRY(pipeline_add_command(api->options.pipeline, http_request_segment(request, 0), api_team(request),
 		api->options.max_commands, &row, err));
+	if (!session_add_commands(api->sessions, row.job_id, &row, 1)) /* before anything else can fail: it is stored */
+		return error_set(err, ERR_MEMORY, "out of memory");
 	if (is_stop && !row.stream.len)
 		TRY(begin_to_stop(api, request, row.created_ms, err));
-	if (!session_add_commands(api->sessions, row.job_id, &row, 1))
-		return error_set(err, ERR_MEMORY, "out of memory");
 	session_each(api->sessions, &row, count_session, &sessions);
 	struct json_writer w = api_reply(response);
 	response->status = 202;

@@ -2,6 +2,8 @@
 #include "api/internal.h"
 #include "base/iso8601.h"
 
+enum { DAY_MS = 24 * 3600 * 1000 };
+
 struct verdict {
 	enum event_verdict kind;
 	struct span job, id;
@@ -49,8 +51,14 @@ static enum status take(struct api *api, const struct json *event, struct span t
 	out->job = json_string_of(json_get(detail, "TrainingJobName"));
 	if (json_want_string(event, "time", &sent, &out->err) != OK)
 		return OK;
-	if (sent.len && iso8601_parse(sent, &ms))
+	if (sent.len && iso8601_parse(sent, &ms)) {
+		if (ms < 0 || ms > arrival_ms + DAY_MS) { /* it would be newer than whatever comes */
+			(void)error_set_field(&out->err, ERR_SEMANTIC, "time",
+				"time '%.*s' is before 1970, or more than a day from now", SPAN_ARGS(sent));
+			return OK;
+		}
 		sent_ms = ms;
+	}
 	enum status status = pipeline_take_event(api->options.pipeline, detail, team, sent_ms, &result, &out->err);
 	if (status == OK)
 		out->kind = result == EVENT_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_ACCEPTED;

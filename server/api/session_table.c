@@ -186,6 +186,12 @@ static enum status refuse_live(
 	return ERR_CONFLICT;
 }
 
+static enum status refuse_foreign(const struct session *session, struct error *err)
+{
+	return error_set_field(
+		err, ERR_FORBIDDEN, "session", "session '%s' was opened by another team's token", session->facts.id);
+}
+
 static enum status add(struct session_table *table, const struct session_facts *facts, struct error *err)
 {
 	struct session *session = mem_zeroed(sizeof *session);
@@ -219,6 +225,8 @@ static enum status open_locked(struct session_table *table, const struct session
 	struct session *own = find(table, span_from(facts->id));
 	if (live && live != own && now_ms - live->seen_ms < table->lease_ms)
 		return refuse_live(table, live, now_ms, err);
+	if (own && facts->team[0] && strcmp(own->facts.team, facts->team) != 0)
+		return refuse_foreign(own, err);
 	if (live && live != own)
 		drop(table, live);
 	if (own) /* the sender started again, perhaps for another job */
@@ -248,8 +256,7 @@ static enum status check(struct session_table *table, struct session *session, s
 			"there is no session '%.*s' (any more): open it by POST /api/v1/sessions", SPAN_ARGS(id));
 	const struct session_facts *facts = &session->facts;
 	if (team.len && !span_equal(team, span_from(facts->team)))
-		return error_set_field(
-			err, ERR_FORBIDDEN, "session", "session '%s' was opened by another team's token", facts->id);
+		return refuse_foreign(session, err);
 	if ((job.len && !span_equal(job, span_from(facts->job))) ||
 		(stream.len && !span_equal(stream, span_from(facts->stream))))
 		return error_set_field(err, ERR_SEMANTIC, "session",
@@ -359,16 +366,23 @@ void session_write_commands(struct session_table *table, struct span id, struct 
 	json_array_end(w);
 }
 
-void session_acknowledge(struct session_table *table, struct span id, int64_t command_id, int64_t *delivered_ms)
+int64_t session_delivered_ms(struct session_table *table, struct span id, int64_t command_id)
 {
-	*delivered_ms = 0;
+	pthread_mutex_lock(&table->mutex);
+	const struct session *session = find(table, id);
+	const struct delivery *delivery = session ? find_delivery(session, command_id) : NULL;
+	int64_t at_ms = delivery ? delivery->at_ms : 0;
+	pthread_mutex_unlock(&table->mutex);
+	return at_ms;
+}
+
+void session_acknowledge(struct session_table *table, struct span id, int64_t command_id)
+{
 	pthread_mutex_lock(&table->mutex);
 	struct session *session = find(table, id);
 	struct delivery *delivery = session ? find_delivery(session, command_id) : NULL;
-	if (delivery) {
-		*delivered_ms = delivery->at_ms;
+	if (delivery)
 		*delivery = session->deliveries[--session->delivery_count];
-	}
 	if (session && command_id > session->facts.commands_after)
 		session->facts.commands_after = command_id;
 	pthread_mutex_unlock(&table->mutex);

@@ -25,7 +25,7 @@ struct session_facts {
 };
 /*
  * Takes the stream, or goes on with it under the same id. ERR_CONFLICT names the host of the other session whose lease is not over,
- * with the member expires_in_ms; ERR_BUSY: there are --max-sessions.
+ * with the member expires_in_ms; ERR_FORBIDDEN: the id is another team's session; ERR_BUSY: there are --max-sessions.
  */
 enum status session_open(struct session_table *table, const struct session_facts *facts, struct error *err) MUST_CHECK;
 /*
@@ -40,8 +40,10 @@ void session_close(struct session_table *table, struct span id);
 bool session_add_commands(struct session_table *table, int64_t job_id, const struct command_row *rows, size_t count);
 /* "commands":[…] for the session, into an object that is open; they count as delivered. */
 void session_write_commands(struct session_table *table, struct span id, struct json_writer *w);
-/* *delivered_ms: when the session was first told; 0: never. It is not told any more. */
-void session_acknowledge(struct session_table *table, struct span id, int64_t command_id, int64_t *delivered_ms);
+/* When the session was first told; 0: never. */
+int64_t session_delivered_ms(struct session_table *table, struct span id, int64_t command_id);
+/* It is not told any more. */
+void session_acknowledge(struct session_table *table, struct span id, int64_t command_id);
 /* For each live session that the command is for: delivered_ms 0 when it waits. */
 void session_each(struct session_table *table, const struct command_row *command,
 	void (*take)(void *context, struct span stream, struct span host, int64_t delivered_ms), void *context);

@@ -186,8 +186,10 @@ static enum status acknowledge(
 		return error_set_field(err, ERR_SEMANTIC, "acks",
 			"the result of command %lld has %zu bytes; at most %d are taken", (long long)row.command_id,
 			row.result.len, RESULT_MAX_BYTES);
-	session_acknowledge(api->sessions, span_from(facts->id), row.command_id, &row.delivered_ms);
-	return pipeline_acknowledge_command(api->options.pipeline, &row, err);
+	row.delivered_ms = session_delivered_ms(api->sessions, span_from(facts->id), row.command_id);
+	TRY(pipeline_acknowledge_command(api->options.pipeline, &row, err));
+	session_acknowledge(api->sessions, span_from(facts->id), row.command_id);
+	return OK;
 }
 
 static enum status take_acks(

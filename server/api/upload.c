@@ -354,8 +354,11 @@ static enum status read_parameters(struct upload *upload, const struct http_requ
 	return check_parameters(upload, err);
 }
 
-static enum status read_key(struct upload *upload, struct span key, struct error *err)
+/* One key may be of a batch whose lines go to one door and its points to another. */
+static enum status read_key(struct upload *upload, const struct http_request *request, struct error *err)
 {
+	struct span key = http_request_header(request, "Idempotency-Key");
+
 	if (!key.len)
 		return OK;
 	if (key.len > NAME_MAX_BYTES)
@@ -364,6 +367,7 @@ static enum status read_key(struct upload *upload, struct span key, struct error
 	if (upload->offset >= 0)
 		return error_set_field(err, ERR_INVALID, "offset", "offset and Idempotency-Key exclude each other");
 	hash128_add(&upload->key_hash, SPAN("Idempotency-Key"));
+	hash128_add(&upload->key_hash, http_request_path(request));
 	hash128_add(&upload->key_hash, key);
 	return OK;
 }
@@ -383,7 +387,7 @@ static enum status fill_upload(struct upload *upload, const struct http_request 
 		.max_push_bytes = upload->api->options.max_push_bytes,
 		.is_snappy = span_equal_fold(encoding, SPAN("snappy")),
 		.labels = upload->api->labels};
-	TRY(read_key(upload, http_request_header(request, "Idempotency-Key"), err));
+	TRY(read_key(upload, request, err));
 	upload->is_packed = options.is_snappy;
 	upload->is_whole = (options.is_snappy || has_key(upload)) && !upload->door->takes_whole;
 	upload->whole = BUF_INIT(options.max_push_bytes);

@@ -121,9 +121,12 @@ void command_put_text(char *const *command, struct buf *out)
 			hides_next = false;
 			continue;
 		}
-		bool hides = secret_is_name(name);
+		struct span value = equals < 0 ? argument : span_skip(argument, (size_t)equals + 1);
+		bool hides = secret_is_name(name) || (equals >= 0 && secret_is_value(value));
 		hides_next = hides && equals < 0 && argument.len && argument.ptr[0] == '-';
-		if (hides && equals >= 0) {
+		if (equals < 0 && secret_is_value(value)) {
+			buf_append_text(out, "***");
+		} else if (hides && equals >= 0) {
 			put_quoted(out, name);
 			buf_append_text(out, "=***");
 		} else {

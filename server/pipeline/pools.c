@@ -102,6 +102,25 @@ static enum status put_shape(struct store_tx *tx, const struct pool_shape *shape
 	return store_put_pool_shape(tx, shape->hash, buf_span(&text), err);
 }
 
+/* Of what the places of a shape's jobs are derived from. */
+static bool has_same_facts(const struct pool_job_row *a, const struct pool_job_row *b)
+{
+	return a->job_id == b->job_id && a->shape == b->shape && a->begun_ms == b->begun_ms &&
+	       a->ended_ms == b->ended_ms && a->keep_alive_ms == b->keep_alive_ms && a->released_ms == b->released_ms &&
+	       a->is_retained == b->is_retained && span_equal(a->told_heir, b->told_heir);
+}
+
+/* derive reads all jobs of the shape: where none ever kept its cluster, which is most of them, nobody has a place. */
+static enum status derive_after(
+	struct store_tx *tx, uint64_t shape, const struct pool_job_row *old, int64_t now_ms, struct error *err)
+{
+	bool has_pools = old->pool_id != 0;
+
+	if (!has_pools)
+		TRY(store_has_pools(store_tx_reader(tx), shape, &has_pools, err));
+	return has_pools ? derive(tx, shape, now_ms, err) : OK;
+}
+
 static enum status follow(struct store_tx *tx, const struct job_row *job, int64_t now_ms, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -118,7 +137,7 @@ static enum status follow(struct store_tx *tx, const struct job_row *job, int64_
 	TRY(store_read_pool_job(store_tx_reader(tx), arena, job->job_id, &row, err));
 	if (!row.job_id && !(shape.is_whole && had_cluster))
 		return OK;
-	uint64_t old_shape = row.shape;
+	struct pool_job_row old = row;
 	bool is_known = row.job_id != 0;
 	if (shape.is_whole && had_cluster) {
 		set_facts(&row, job, &shape, json_string_of(json_get_path(document, "WarmPoolStatus.ReusedByJob")),
@@ -127,12 +146,13 @@ static enum status follow(struct store_tx *tx, const struct job_row *job, int64_
 			row.heir_id = 0;
 		TRY(put_shape(tx, &shape, err));
 		TRY(store_put_pool_job(tx, &row, err));
-		TRY(derive(tx, shape.hash, now_ms, err));
+		if (!has_same_facts(&old, &row))
+			TRY(derive_after(tx, shape.hash, &old, now_ms, err));
 	} else {
 		TRY(store_delete_pool_job(tx, job->job_id, err));
 	}
-	bool has_moved = !shape.is_whole || !had_cluster || old_shape != shape.hash;
-	return is_known && has_moved ? derive(tx, old_shape, now_ms, err) : OK;
+	bool has_moved = !shape.is_whole || !had_cluster || old.shape != shape.hash;
+	return is_known && has_moved ? derive_after(tx, old.shape, &old, now_ms, err) : OK;
 }
 
 enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err)
@@ -150,6 +170,8 @@ enum status pools_leave(struct store_tx *tx, int64_t job_id, struct error *err)
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_pool_job(store_tx_reader(tx), arena, job_id, &row, err));
+	if (row.job_id && !row.pool_id) /* no chain misses it */
+		return store_delete_pool_job(tx, job_id, err);
 	if (!row.job_id || row.ended_ms)
 		return OK;
 	row.ended_ms = now_ms;

@@ -244,11 +244,23 @@ enum status pipeline_add_command(struct pipeline *pipeline, struct span job, str
 	return pipeline_execute(pipeline, add_command, &ordering, err);
 }
 
+/* Else the command would count as acknowledged when it is given. */
+static enum status check_command(struct store_tx *tx, const struct command_ack_row *row, struct error *err)
+{
+	bool has_one;
+
+	TRY(store_has_command(store_tx_reader(tx), row->job_id, row->command_id, &has_one, err));
+	return has_one ? OK
+		       : error_set_field(err, ERR_SEMANTIC, "acks", "the job was given no command %lld",
+				 (long long)row->command_id);
+}
+
 static enum status acknowledge(void *context, struct store_tx *tx, struct error *err)
 {
 	const struct command_ack_row *row = context;
 
 	TRY(check_job(tx, row->job_id, err));
+	TRY(check_command(tx, row, err));
 	return store_put_command_ack(tx, row, err);
 }
 

@@ -155,8 +155,9 @@ static enum status open_stall(struct look *look, struct job_state *job, const st
 		.worst = silent_s,
 		.worst_step = step};
 
+	TRY(put(look->pipeline, job, &incident, err));
 	job->has_stall = true;
-	return put(look->pipeline, job, &incident, err);
+	return OK;
 }
 
 static enum status end_stall(struct look *look, struct job_state *job, struct error *err)
@@ -164,14 +165,16 @@ static enum status end_stall(struct look *look, struct job_state *job, struct er
 	struct incident incident;
 	bool has_one;
 
+	job->has_stall = true; /* until it is known and written that there is none: what fails is tried again */
 	TRY(find_open(look->reader, job->job_id, INCIDENT_STALL, &incident, &has_one, err));
+	if (has_one) {
+		incident.state = INCIDENT_RECOVERED;
+		incident.closed_ms = clock_wall_ms();
+		incident.worst = (double)(incident.closed_ms - (int64_t)incident.opened_ordinal) / 1000;
+		TRY(put(look->pipeline, job, &incident, err));
+	}
 	job->has_stall = false;
-	if (!has_one)
-		return OK;
-	incident.state = INCIDENT_RECOVERED;
-	incident.closed_ms = clock_wall_ms();
-	incident.worst = (double)(incident.closed_ms - (int64_t)incident.opened_ordinal) / 1000;
-	return put(look->pipeline, job, &incident, err);
+	return OK;
 }
 
 /* What a start does not know: whether the job was silent when the server before it stopped. */

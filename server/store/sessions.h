@@ -47,6 +47,8 @@ struct command_row {
 enum status store_add_command(struct store_tx *tx, struct command_row *row, struct error *err) MUST_CHECK;
 enum status store_read_commands(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct command_row **out, size_t *count, struct error *err) MUST_CHECK;
+enum status store_has_command(
+	struct store_reader *reader, int64_t job_id, int64_t command_id, bool *has, struct error *err) MUST_CHECK;
 struct command_ack_row {
 	int64_t job_id;
 	int64_t command_id;

@@ -162,6 +162,8 @@ enum status store_read_pool_shape(struct store_reader *reader, struct arena *are
 /* job_id 0: the job has no part in pools. */
 enum status store_read_pool_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct pool_job_row *out, struct error *err) MUST_CHECK;
+/* Whether any job of the shape keeps its cluster. */
+enum status store_has_pools(struct store_reader *reader, uint64_t shape, bool *has, struct error *err) MUST_CHECK;
 /* By begun_ms, then job_id. */
 enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;

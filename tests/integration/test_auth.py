@@ -197,6 +197,18 @@ def test_team_writes_its_own_jobs_only(server):
     assert server.get("/api/v1/jobs/theirs/logs", token=admin).body["total"] == 1
 
 
+def test_a_session_is_its_teams(server):
+    nlp = make_token(server, "nlp", "write", "--team", "nlp")
+    vision = make_token(server, "vision", "write", "--team", "vision")
+    asked = {"job": "theirs", "stream": "algo-1", "session": "s-1"}
+    assert server.post("/api/v1/sessions", json=asked, token=nlp).status == 201
+    for document in (asked, {"job": "ours", "stream": "algo-1", "session": "s-1"}):
+        assert server.post("/api/v1/sessions", json=document, token=vision).status == 403
+    assert server.post("/api/v1/sessions/s-1", json={"end": True}, token=vision).status == 403
+    assert server.post("/api/v1/jobs/theirs/commands", json={"command": "stop"}, token=vision).status == 403
+    assert server.post("/api/v1/sessions/s-1", json={}, token=nlp).status == 200  # it lives
+
+
 def test_info_counts_for_those_who_may_read(server):
     assert server.get("/api/v1/info").body["jobs"] == 0
     admin = make_token(server, "admin", "admin")

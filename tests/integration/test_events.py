@@ -43,6 +43,15 @@ def job_of(server, job="kmeans-1"):
     return document
 
 
+@pytest.mark.parametrize("time", ["9999-01-01T00:00:00Z", "1900-01-01T00:00:00Z"])
+def test_a_time_that_cannot_be_does_not_outlast_the_others(server, time):
+    wrong = {**event(upto=1), "time": time}
+    reply = post(server, wrong, 422)
+    assert reply["field"] == "time" and time in reply["detail"]
+    assert post(server, [wrong, event()])["rejected"] == 1
+    assert job_of(server)["TrainingJobStatus"] == "Completed"
+
+
 def test_an_event_makes_the_job_with_its_document_and_history(server):
     last = event(TrainingStartTime=T0 + 91_000, TrainingEndTime=str(T0 + 631_000), BillableTimeInSeconds=500,
         ModelArtifacts={"S3ModelArtifacts": "s3://b/out/model.tar.gz"})

@@ -170,8 +170,8 @@ def slurm(server, ship, tmp_path):
     class Slurm:
         spool = pathlib.Path(environment["SMFLEET_SPOOL"])
 
-        def run(self, name):
-            return subprocess.run([EXAMPLES / name], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+        def run(self, name, **more):
+            return subprocess.run([EXAMPLES / name], env={**environment, **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
 
         def start(self, name, **more):
             return subprocess.Popen([EXAMPLES / name], env={**environment, **more}, start_new_session=True, stdout=subprocess.DEVNULL,
@@ -209,6 +209,16 @@ def test_slurm_that_kills_everything(server, slurm):
     (said,) = lines(server, "llama-4711", "epilog")
     assert said.startswith("epilog on gpu-7: ") and str(slurm.spool) in said
     assert slurm.spool.exists()
+
+
+def test_slurm_with_any_name(server, slurm):
+    slurm.run("slurm-prolog")
+    (slurm.spool / "algo-1.out").write_text("left")
+    name = "llama 70b&stream=x[1-3]é"
+    done = slurm.run("slurm-epilog", SLURM_JOB_NAME=name)
+    assert done.returncode == 0, done.stdout
+    (row,) = server.get("/api/v1/jobs").body["jobs"]
+    assert row["TrainingJobName"] == f"{name}-4711", done.stdout
 
 
 def test_jobset(server, ship):

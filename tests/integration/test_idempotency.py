@@ -50,6 +50,14 @@ def test_points(server, media, body):
     assert server.wait_for_points("j", "m", 4)["count"] == 4
 
 
+def test_a_key_is_of_its_door(server):
+    assert send(server, "one\n", "batch-1").body["accepted"] == 1
+    for duplicate in (0, 1):  # the points of the same batch
+        reply = send(server, "step,m\n1,2\n", "batch-1", POINTS, "text/csv").body
+        assert (reply["accepted"], reply.get("duplicate", 0)) == (1 - duplicate, duplicate)
+    assert server.wait_for_points("j", "m", 1)["count"] == 1 and texts(server) == ["one"]
+
+
 def test_a_body_with_a_key_is_one_slice_however_large(make_server):
     server = make_server("--slice-bytes", "4KiB", "--max-push-bytes", "64KiB")
     body = "".join(f"line {n:05}\n" for n in range(5957)).encode()  # 65527 bytes, sixteen slices

@@ -169,6 +169,17 @@ def test_a_wrong_heartbeat_is_named(server, body, field):
     assert server.post(f"/api/v1/sessions/{session}", json={}).status == 200  # it still lives
 
 
+def test_what_was_not_commanded_is_not_acknowledged(server):
+    session = open_session(server)["session"]
+    for number in (1, 2**53):
+        reply = server.post(f"/api/v1/sessions/{session}", json={"acks": [{"id": number, "result": "done"}]})
+        assert (reply.status, reply.body["field"]) == (422, "acks") and str(number) in reply.body["detail"], reply
+    assert server.post("/api/v1/jobs/s/commands", json={"command": "checkpoint"}).body["sessions"] == 1
+    assert [command["id"] for command in server.post(f"/api/v1/sessions/{session}", json={}).body["commands"]] == [1]
+    row, = server.get("/api/v1/jobs/s/commands").body["commands"]
+    assert [stream["state"] for stream in row["streams"]] == ["delivered"]
+
+
 def test_a_session_is_of_its_stream(server):
     session = open_session(server)["session"]
     other = send(server, "x\n", stream="algo-2", session=session)

@@ -61,6 +61,18 @@ def test_it_is_who_sm_ship_says_it_is(make_server, ship, run, name):
     assert answers[0] == answers[1]
 
 
+def test_a_secret_of_the_command_is_not_sent(server, ship, run):
+    (ship.folder / "train.sh").write_text("")
+    command = ["--", "bash", str(ship.folder / "train.sh"), "--api-key", "open sesame", "--wandb_token=open-sesame",
+               "--max_tokens", "12", "--model", "hf_" + "x" * 20, "--hub=hf_" + "x" * 20]
+    for number, program in enumerate((PROGRAM, [ship.program])):
+        assert run("--job", f"quiet-{number}", *command, program=program).returncode == 0
+        reply = server.get(f"/api/v1/jobs/quiet-{number}")
+        assert "sesame" not in reply.raw.decode() and "hf_xxx" not in reply.raw.decode(), reply
+        tags = {tag["Key"]: tag["Value"] for tag in reply.body["Tags"]}
+        assert tags["command"].endswith("--api-key *** --wandb_token=*** --max_tokens 12 --model *** --hub=***")
+
+
 def test_standard_input_is_passed_through(server, run):
     text = b"first\nzw\xc3\xb6lf\nbad \xff byte\nlast without an end"
     done = run("--job", "piped", data=text)

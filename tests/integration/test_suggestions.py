@@ -51,6 +51,13 @@ def test_values_by_frequency(jobs):
     assert texts(jobs, "hp.linear_lr>=", limit=2) == ["hp.linear_lr>=0", "hp.linear_lr>=1"]
 
 
+def test_an_empty_value_hides_no_other(jobs):
+    for i, value in enumerate(("", "adam", "sgd")):
+        document = {"TrainingJobName": f"empty-{i}", "HyperParameters": {"opt": value}}
+        assert jobs.post("/api/v1/jobs", json=document).status == 201
+    assert texts(jobs, "hp.opt=") == ["hp.opt=adam", "hp.opt=sgd"]
+
+
 def test_every_suggestion_is_a_query_that_finds_something(jobs):
     for prefix in ("tag.team=", "owner:", "hp.lr=", 'hp."opt imizer"=', "name=", "instance:", "-(tag.ow"):
         for text in texts(jobs, prefix):

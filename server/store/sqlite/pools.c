@@ -131,6 +131,15 @@ enum status store_read_pool_job(
 	return read_one(&s, arena, out, err);
 }
 
+enum status store_has_pools(struct store_reader *reader, uint64_t shape, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT 1 FROM pool_jobs WHERE shape = ? AND keep_alive_ms > 0 LIMIT 1", err));
+	bind_i64(&s, (int64_t)shape);
+	return statement_step(&s, has, err);
+}
+
 enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
 	struct pool_job_row **rows, size_t *count, struct error *err)
 {

@@ -198,6 +198,17 @@ enum status store_read_commands(struct store_reader *reader, struct arena *arena
 	return OK;
 }
 
+enum status store_has_command(
+	struct store_reader *reader, int64_t job_id, int64_t command_id, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT 1 FROM commands WHERE job_id = ? AND command_id = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, command_id);
+	return statement_step(&s, has, err);
+}
+
 enum status store_put_command_ack(struct store_tx *tx, const struct command_ack_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};

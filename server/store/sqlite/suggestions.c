@@ -98,6 +98,8 @@ enum status store_suggest(struct store_reader *reader, struct arena *arena, cons
 		buf_append_span(&prefix, query->prefix);
 	TRY(buf_status(&prefix, err));
 	buf_append_span(&at, buf_span(&prefix));
+	if (!at.len) /* behind the empty text, which jobs may have */
+		buf_append_char(&at, 1);
 	for (*is_partial = false; used < STEPS_MAX; used++) {
 		TRY(read_next(reader, arena, source, buf_span(&at), query->key, &value, &rows[used].text, err));
 		if (!value.len || !span_starts_with(value, buf_span(&prefix)))

@@ -86,6 +86,8 @@ static void call_writers(struct harness *h)
 	struct run_link *links;
 	CHECK_OK(store_read_run(store_tx_reader(h->tx), h->arena, job.name, &links, &count, &(size_t){0}, &err));
 	CHECK_INT(count, 1);
+	bool has_pools;
+	CHECK_OK(store_has_pools(store_tx_reader(h->tx), 1, &has_pools, &err));
 	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
 	CHECK_OK(store_delete_settled(h->tx, 1, 10, &err));
 	bool is_known;

@@ -102,6 +102,7 @@ TEST(commands_are_numbered_within_their_job_and_answered_once)
 				       .result = SPAN("sent")},
 			       *acks;
 	size_t count;
+	bool has_one;
 
 	harness_begin(&h);
 	CHECK_OK(store_add_command(h.tx, &row, &err));
@@ -118,6 +119,10 @@ TEST(commands_are_numbered_within_their_job_and_answered_once)
 	harness_commit(&h);
 	CHECK_OK(store_read_commands(h.reader, h.arena, 1, &rows, &count, &err));
 	CHECK_INT(count, 2);
+	for (int64_t id = 0; id <= 3; id++) {
+		CHECK_OK(store_has_command(h.reader, 1, id, &has_one, &err));
+		CHECK(has_one == (id == 1 || id == 2));
+	}
 	CHECK_SPAN(rows[0].command, SPAN("stop"));
 	CHECK_SPAN(rows[1].stream, SPAN("b"));
 	CHECK_INT(rows[0].created_ms, 7);
