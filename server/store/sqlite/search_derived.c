@@ -149,6 +149,27 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 	return OK;
 }
 
+/* ---- attempts: as the streams count them, or as the transitions tell (api_write_attempts), whichever are more ---- */
+
+#define BEGINS "('Restarting', 'Interrupted', 'Starting', 'Pending')"
+/* What begins anew after it has trained. */
+#define TOLD                                                                                                              \
+	"1 + (SELECT count(*) FROM transitions AS t WHERE t.job_id = j.job_id AND t.position > 0 AND t.status IN " BEGINS \
+	" AND 'Training' = (SELECT u.status FROM transitions AS u WHERE u.job_id = t.job_id AND u.position < t.position"  \
+	" AND (u.status = 'Training' OR u.status IN " BEGINS ") ORDER BY u.position DESC LIMIT 1))"
+#define ATTEMPTS "max(" TOLD ", ifnull((SELECT c.attempts FROM job_counts AS c WHERE c.job_id = j.job_id), 1))"
+
+static enum status add_attempts(struct search_sql *sql, const struct query_term *term, struct error *err)
+{
+	static const struct search_operand operand = {.text = "CAST(" ATTEMPTS " AS TEXT)", .number = ATTEMPTS};
+
+	search_add(sql, search_is_negated(term) ? "NOT " : "");
+	if (term->compare != QUERY_EXISTS)
+		return search_add_comparisons(sql, &operand, term, err);
+	search_add(sql, "1"); /* the first one, at least */
+	return OK;
+}
+
 /* ---- all of them ---- */
 
 static bool is_silent(struct span name)
@@ -161,15 +182,23 @@ static bool is_run(struct span name)
 	return span_equal(name, SPAN("run"));
 }
 
+static bool is_attempts(struct span name)
+{
+	return span_equal(name, SPAN("attempts"));
+}
+
 bool search_is_derived(const struct query_term *term)
 {
-	return term->family == QUERY_PROPERTY && (find_pool(term->key) || is_run(term->key) || is_silent(term->key));
+	return term->family == QUERY_PROPERTY &&
+	       (find_pool(term->key) || is_run(term->key) || is_silent(term->key) || is_attempts(term->key));
 }
 
 enum status search_add_derived(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	if (is_run(term->key))
 		return add_run(sql, term, err);
+	if (is_attempts(term->key))
+		return add_attempts(sql, term, err);
 	return is_silent(term->key) ? add_silent(sql, term, err) : add_pool(sql, term, err);
 }
 
@@ -180,6 +209,8 @@ const char *search_derived_order(struct span name, bool *is_text)
 	*is_text = pool && pool->is_text;
 	if (pool)
 		return pool->order;
+	if (is_attempts(name))
+		return ATTEMPTS;
 	/* By when it was heard of: its silence grows from page to page. 2^53 is behind all times. */
 	return is_silent(name) ? "ifnull((SELECT 9007199254740992 - " HEARD_MS
 				 " FROM job_counts AS c WHERE c.job_id = j.job_id"

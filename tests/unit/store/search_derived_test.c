@@ -297,3 +297,42 @@ TEST(search_finds_labels)
 	check_found(&h, NULL, "label", "b a c");
 	harness_done(&h);
 }
+
+/* ---- attempts ---- */
+
+static void put_attempts(struct harness *h, const char *name, uint32_t streams, const char *const *statuses)
+{
+	int64_t job_id = put(h, name, "{}");
+
+	for (int64_t at_ms = 1000; *statuses; statuses++, at_ms += 1000)
+		CHECK_OK(store_add_transition(h->tx, job_id,
+			&(struct transition_row){
+				.status = span_from(*statuses), .message = SPAN(""), .start_ms = at_ms},
+			&err));
+	CHECK_OK(store_put_summaries(h->tx, job_id, &(struct job_counts){.attempts = streams}, NULL, 0, &err));
+}
+
+TEST(search_counts_attempts)
+{
+	struct harness h = harness_new();
+
+	harness_begin(&h);
+	put_attempts(&h, "calm", 1, (const char *const[]){"Starting", "Pending", "Training", "Uploading", NULL});
+	put_attempts(&h, "repaired", 1,
+		(const char *const[]){"Starting", "Training", "Restarting", "Starting", "Training", NULL});
+	put_attempts(&h, "spot", 0,
+		(const char *const[]){
+			"Training", "Interrupted", "Pending", "Training", "Uploading", "Restarting", NULL});
+	put_attempts(&h, "logged", 4, (const char *const[]){"Training", "Starting", NULL});
+	put(&h, "new", "{}");
+	harness_commit(&h);
+	check_found(&h, term(&h, "attempts", QUERY_MORE, "1"), "name", "logged repaired spot");
+	check_found(&h, term(&h, "attempts", QUERY_EQUAL, "2"), "name", "repaired");
+	check_found(&h, term(&h, "attempts", QUERY_CONTAINS, "3"), "name", "spot");
+	check_found(&h, term(&h, "attempts", QUERY_AT_LEAST, "4"), "name", "logged");
+	check_found(&h, term(&h, "attempts", QUERY_NOT_EQUAL, "1"), "name", "logged repaired spot");
+	check_found(&h, term(&h, "attempts", QUERY_MATCHES, "^[24]$"), "name", "logged repaired");
+	check_found(&h, term(&h, "attempts", QUERY_EXISTS, NULL), "name", "calm logged new repaired spot");
+	check_found(&h, NULL, "-attempts", "logged spot repaired new calm");
+	harness_done(&h);
+}
