@@ -7,7 +7,7 @@ enum { TYPED_MAX_BYTES = 8192 };
 /* As query/names.c has them, without those that hold no word to suggest. */
 static const char *const properties[] = {"name", "status", "secondary", "instance", "instances", "image", "role",
 	"created", "started", "ended", "modified", "duration", "billable", "cost", "pool", "run", "team", "owner",
-	"project", "incident", "label", "s3", "log", NULL};
+	"project", "incident", "label", "s3", "log", "attempts", "failure", "silent", NULL};
 
 const char *const *query_property_names(void)
 {
@@ -118,7 +118,8 @@ void query_put_attribute(struct span name, struct buf *out)
 {
 	static const char *const table[][2] = {{"instance", "ResourceConfig.InstanceType"},
 		{"instances", "ResourceConfig.InstanceCount"}, {"image", "AlgorithmSpecification.TrainingImage"},
-		{"role", "RoleArn"}, {"owner", "tag.owner"}, {"project", "tag.project"}, {"label", "Labels"}};
+		{"role", "RoleArn"}, {"owner", "tag.owner"}, {"project", "tag.project"}, {"label", "Labels"},
+		{"failure", "FailureClass"}};
 	ptrdiff_t quote = span_find_char(name, '"');
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)

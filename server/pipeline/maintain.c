@@ -118,6 +118,8 @@ static enum status fold_job(struct flush *flush, struct arena *names, const stru
 			flush->counts.last_line_ms = stream->last_ms;
 		if (stream->last_arrival_ms > flush->counts.last_heard_ms)
 			flush->counts.last_heard_ms = stream->last_arrival_ms;
+		if (stream->attempt > flush->counts.attempts)
+			flush->counts.attempts = stream->attempt;
 		for (size_t j = 0; j < stream->series_count; j++)
 			TRY(fold_series(flush, names, &stream->series[j], err));
 	}

@@ -24,7 +24,8 @@ static bool is_time(const struct query_term *term)
 
 static bool is_duration(const struct query_term *term)
 {
-	static const char *const names[] = {"duration", "billable", "BillableTimeInSeconds", "TrainingTimeInSeconds"};
+	static const char *const names[] = {
+		"duration", "billable", "silent", "BillableTimeInSeconds", "TrainingTimeInSeconds"};
 
 	return term->family == QUERY_PROPERTY && is_one_of(term->key, names, sizeof names / sizeof names[0]);
 }

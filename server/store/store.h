@@ -274,6 +274,7 @@ struct job_counts {
 	uint64_t lines;
 	int64_t last_line_ms; /* log time */
 	int64_t last_heard_ms; /* time of arrival */
+	uint32_t attempts; /* the highest of its streams; 0: not known */
 };
 enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struct job_counts *counts,
 	const struct summary_row *rows, size_t count, struct error *err) MUST_CHECK;

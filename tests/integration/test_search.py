@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -176,3 +177,90 @@ def test_examples_of_the_documentation(jobs):
     for body in re.findall(r"```expression\n(.*?)```", text, re.S):
         reply = jobs.post("/api/v1/search", json=json.loads(body))
         assert reply.status == 200 and reply.body["TotalHits"]["Value"] == 0, reply
+
+
+MINUTE_MS = 60_000
+
+
+def listed(server, query, sort="name"):
+    reply = server.get(f"/api/v1/jobs?{urlencode({'q': query, 'sort': sort})}")
+    assert reply.status == 200, reply
+    return [job["TrainingJobName"] for job in reply.body["jobs"]]
+
+
+def make(server, name, *moves, **document):
+    """moves: secondary status, minutes ago, and more of the transition."""
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": name, **document}).status == 201
+    for status, minutes, *more in moves:
+        time_ms = int(time.time() * 1000) - minutes * MINUTE_MS
+        reply = server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": status, "time_ms": time_ms, **(more[0] if more else {})})
+        assert reply.status < 300, reply
+
+
+def test_warm_pools(server):
+    cluster = {"RoleArn": "arn:aws:iam::123456789012:role/r",
+        "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 4, "VolumeSizeInGB": 50, "KeepAlivePeriodInSeconds": 3600}}
+    ended = [("Starting", 40), ("Training", 38), ("Completed", 30)]
+    make(server, "first", *ended, **cluster)
+    make(server, "second", ("Starting", 20), ("Training", 19), ("Completed", 5), **cluster)
+    make(server, "gone", ("Starting", 300), ("Training", 299), ("Completed", 200),
+        **{**cluster, "ResourceConfig": {**cluster["ResourceConfig"], "InstanceCount": 2}})
+    make(server, "told", *ended, WarmPoolStatus={"Status": "Available"}, **{**cluster, "RoleArn": cluster["RoleArn"] + "2"})
+    make(server, "plain", *ended)
+    # what is found is what each job says of itself
+    for job in ("first", "second", "gone", "told", "plain"):
+        state = server.get(f"/api/v1/jobs/{job}").body.get("WarmPoolStatus", {}).get("Status")
+        for wanted in ("Available", "InUse", "Reused", "Terminated"):
+            assert (job in listed(server, f"pool:{wanted.lower()}")) == (wanted == state), (job, state, wanted)
+    assert listed(server, "pool:available") == ["second", "told"]
+    assert listed(server, "pool:reused") == ["first"] and listed(server, "pool=terminated") == ["gone"]
+    assert listed(server, "not pool exists") == ["plain"]
+    [pool] = [pool["id"] for pool in server.get("/api/v1/warm-pools").body["pools"] if "second" in pool["jobs"]]
+    assert listed(server, f"pool:{pool}") == ["first", "second"]
+    assert listed(server, "WarmPoolStatus.ReusedByJob=second") == ["first"]
+    assert listed(server, "WarmPoolStatus.ResourceRetainedBillableTimeInSeconds>=1h") == ["gone"]
+    assert listed(server, "", "-pool") == ["gone", "first", "told", "second", "plain"]
+    assert found(server, {"Filters": [one("WarmPoolStatus.Status", "Equals", "Available")]}) == ["second", "told"]
+    assert found(server, {"Filters": [one("WarmPoolStatus.ReusedByJob", "Exists")]}) == ["first"]
+    assert found(server, {"Filters": [one("WarmPoolStatus.ResourceRetainedBillableTimeInSeconds", "LessThan", "3600")]}) == ["first"]
+    assert found(server, SortBy="WarmPoolStatus.Status") == ["second", "told", "first", "gone", "plain"]
+
+
+def test_runs_and_labels(server):
+    make(server, "a", Labels=["paper", "k=v"])
+    for name, before in (("b", "a"), ("c", "b"), ("fork", "a")):
+        make(server, name, Tags=[{"Key": "continues", "Value": before}])
+    make(server, "alone", Labels=["draft"])
+    for job in ("a", "b", "c", "fork", "alone"):
+        run = [row["TrainingJobName"] for row in server.get(f"/api/v1/jobs/{job}/run").body["jobs"]]
+        assert listed(server, f"run:{job}") == sorted(run)
+    assert listed(server, "run in (c, alone)") == ["a", "alone", "b", "c"]
+    assert listed(server, "-run exists") == ["alone"] and listed(server, "run:nobody") == []
+    assert server.get(f"/api/v1/jobs?{urlencode({'q': 'name:a run>b'})}").body["column"] == 8
+    assert listed(server, "label:PAPER") == ["a"] and listed(server, 'label="k=v"') == ["a"]
+    assert listed(server, "label exists", "label") == ["alone", "a"]
+    server.request("PATCH", "/api/v1/jobs/alone", json={"labels": ["paper"]})
+    assert listed(server, "label=paper") == ["a", "alone"]
+
+
+def test_failures_attempts_and_silence(server):
+    reason = {"FailureReason": "CapacityError: Unable to provision requested ML compute capacity"}
+    make(server, "unlucky", ("Starting", 60), ("Training", 50), ("Interrupted", 40), ("Training", 30), ("Failed", 20, reason))
+    make(server, "buggy", ("Training", 50), ("Failed", 20, {"FailureReason": "AlgorithmError: exit code 1"}))
+    make(server, "fine", ("Training", 50), ("Completed", 20))
+    server.send("runs", ["step 1 loss 2"])
+    server.send("restarts", [f"step {i} loss 2" for i in range(50)] + [f"step {i} loss 2" for i in range(50)])
+    assert listed(server, "failure:CapacityError") == ["unlucky"]
+    assert listed(server, "failure exists") == ["buggy", "unlucky"]
+    assert listed(server, "FailureClass!=AlgorithmError status=failed") == ["unlucky"]
+    assert listed(server, "failure exists", "failure") == ["buggy", "unlucky"]
+    words = server.get("/api/v1/search/suggestions?prefix=failure%3DCap").body["suggestions"]
+    assert [word["text"] for word in words] == ["failure=CapacityError"]
+    wait_until(lambda: listed(server, "silent<10m") == ["restarts", "runs"], what="both are heard of")
+    assert listed(server, "silent>10m") == []
+    assert set(listed(server, "", "silent")[:2]) == {"restarts", "runs"}
+    wait_until(lambda: "restarts" in listed(server, "attempts>1"), what="the second attempt")
+    for job in ("unlucky", "buggy", "fine", "runs", "restarts"):
+        attempts = server.get(f"/api/v1/jobs/{job}").body["attempts"]
+        assert job in listed(server, f"attempts={attempts}"), (job, attempts)
+    assert listed(server, "attempts>1") == ["restarts", "unlucky"]

@@ -178,6 +178,7 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
             database.execute(f"DROP TABLE {table}")
         database.execute("ALTER TABLE transitions DROP COLUMN source")
         database.execute("ALTER TABLE job_counts DROP COLUMN last_heard_ms")
+        database.execute("ALTER TABLE job_counts DROP COLUMN attempts")
         database.execute("DROP INDEX deliveries_settled")
         database.execute("DROP INDEX series_by_name")
         database.execute("DROP INDEX incidents_by_step")

@@ -2,7 +2,10 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/json_read.h"
+#include "model/failure.h"
 #include "store/fold.h"
+
+#define FAILURE_KEY "FailureClass"
 
 enum { KEY_MAX_BYTES = 512, TEXT_MAX_BYTES = 2560, DEPTH_MAX = 32, ATTRIBUTES_MAX = 8192 };
 
@@ -111,7 +114,9 @@ static enum status flatten(struct flattening *f, struct buf *key, const struct j
 		if (kind == JSON_OBJECT)
 			append_part(key, json_key_of(at), depth == 0);
 		enum status status = OK;
-		if (depth == 0 && span_equal(json_key_of(at), SPAN("Tags")))
+		if (depth == 0 && span_equal(json_key_of(at), SPAN(FAILURE_KEY))) /* not the document's to say */
+			status = OK;
+		else if (depth == 0 && span_equal(json_key_of(at), SPAN("Tags")))
 			status = put_tags(f, at, err);
 		else if (key->failure == OK)
 			status = flatten(f, key, at, depth + 1, err);
@@ -197,4 +202,22 @@ enum status attributes_put(struct store_tx *tx, int64_t job_id, struct span docu
 	buf_done(&f.text);
 	buf_done(&f.folded);
 	return status == OK ? put_all_found(tx, job_id, err) : status;
+}
+
+enum status attributes_put_failure(struct store_tx *tx, int64_t job_id, struct span reason, struct error *err)
+{
+	const char *class = failure_class(reason);
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM attributes WHERE job_id = ? AND key = ?", err));
+	bind_i64(&s, job_id);
+	bind_text(&s, SPAN(FAILURE_KEY));
+	TRY(statement_run(&s, err));
+	if (!class)
+		return OK;
+	struct flattening f = {
+		.tx = tx, .job_id = job_id, .position = ATTRIBUTES_MAX, .folded = BUF_INIT(2 * TEXT_MAX_BYTES)};
+	enum status status = put(&f, SPAN(FAILURE_KEY), span_from(class), err);
+	buf_done(&f.folded);
+	return status;
 }

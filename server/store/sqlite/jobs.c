@@ -46,7 +46,8 @@ static enum status insert(
 	bind_job(&s, row, folded);
 	bind_i64(&s, job_id);
 	TRY(run_put(&s, row, err));
-	return attributes_put(tx, job_id, row->document, err);
+	TRY(attributes_put(tx, job_id, row->document, err));
+	return attributes_put_failure(tx, job_id, row->failure_reason, err);
 }
 
 static enum status has_document(struct store_tx *tx, const struct job_row *row, bool *has, struct error *err)
@@ -76,7 +77,9 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 	if (sqlite3_changes(tx_on(tx)->db) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s' any more", SPAN_ARGS(row->name));
 	/* Most updates are of the status: the document, with its forty rows or so, is as it was. */
-	return is_same ? OK : attributes_put(tx, row->job_id, row->document, err);
+	if (!is_same)
+		TRY(attributes_put(tx, row->job_id, row->document, err));
+	return attributes_put_failure(tx, row->job_id, row->failure_reason, err);
 }
 
 enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error *err)

@@ -3,11 +3,12 @@
  * puts numbers before NaN before what is missing, whichever way the values go.
  */
 #include "store/sqlite/search.h"
+#include "store/sqlite/search_derived.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum sort_kind { SORT_TEXT, SORT_I64, SORT_MISSING_I64, SORT_METRIC, SORT_ATTRIBUTE };
+enum sort_kind { SORT_TEXT, SORT_I64, SORT_MISSING_I64, SORT_MISSING_TEXT, SORT_METRIC, SORT_ATTRIBUTE };
 
 /* RANK_OTHER: a metric's NaN, an attribute that is a text; missing comes last, in either direction. */
 enum { RANK_VALUE, RANK_OTHER, RANK_MISSING, CURSOR_TEXT_BYTES = 16384 };
@@ -63,7 +64,10 @@ static bool find_column(struct span name, struct sort *sort)
 			sort->column = columns[i].column;
 			return true;
 		}
-	return false;
+	bool is_text;
+	sort->column = search_derived_order(name, &is_text);
+	sort->kind = is_text ? SORT_MISSING_TEXT : SORT_MISSING_I64;
+	return sort->column != NULL;
 }
 
 static struct span unquoted(struct span name)
@@ -210,10 +214,10 @@ static void add_keys(struct search_sql *sql, const struct sort *sort)
 			sort->metric);
 		return;
 	}
-	if (sort->kind == SORT_MISSING_I64) {
+	if (sort->kind == SORT_MISSING_I64 || sort->kind == SORT_MISSING_TEXT) {
 		search_add(sql, "CASE WHEN ");
 		search_add(sql, sort->column);
-		search_add(sql, " > 0 THEN 0 ELSE 2 END");
+		search_add(sql, sort->kind == SORT_MISSING_I64 ? " > 0 THEN 0 ELSE 2 END" : " <> '' THEN 0 ELSE 2 END");
 	} else {
 		search_add(sql, "0");
 	}
@@ -224,7 +228,7 @@ static void add_keys(struct search_sql *sql, const struct sort *sort)
 
 static void add_place_value(struct search_sql *sql, const struct sort *sort, const struct place *place)
 {
-	if (sort->kind == SORT_TEXT)
+	if (sort->kind == SORT_TEXT || sort->kind == SORT_MISSING_TEXT)
 		search_add_text(sql, "?", place->text);
 	else if (sort->kind == SORT_ATTRIBUTE && place->rank == RANK_OTHER)
 		search_add_text(sql, "?", place->text);
@@ -275,6 +279,7 @@ static const char *order_of(const struct sort *sort)
 		return sort->is_descending ? " ORDER BY rank, iif(rank < 2, value, 0) DESC, job_id DESC"
 					   : " ORDER BY rank, iif(rank < 2, value, 0), job_id";
 	case SORT_MISSING_I64:
+	case SORT_MISSING_TEXT:
 	case SORT_METRIC:
 		break;
 	}
@@ -309,7 +314,8 @@ static void read_place(struct statement *s, const struct sort *sort, struct aren
 	place->rank = column_i64(s);
 	if (!has_value(sort, place->rank))
 		return;
-	if (sort->kind == SORT_TEXT || (sort->kind == SORT_ATTRIBUTE && place->rank == RANK_OTHER))
+	if (sort->kind == SORT_TEXT || sort->kind == SORT_MISSING_TEXT ||
+		(sort->kind == SORT_ATTRIBUTE && place->rank == RANK_OTHER))
 		place->text = column_span(s, arena);
 	else if (sort->kind == SORT_METRIC || sort->kind == SORT_ATTRIBUTE)
 		place->real = sqlite3_column_double(s->prepared, 2);
@@ -326,7 +332,7 @@ struct page {
 static enum status read_places(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	const struct sort *sort, const struct place *from, struct page *page, struct error *err)
 {
-	AUTO_DONE(search_sql) sql = search_sql_on(arena);
+	AUTO_DONE(search_sql) sql = search_sql_on(reader, arena);
 	AUTO_DONE(statement) s = {0};
 	size_t cap = 0;
 	bool has_row;
@@ -349,7 +355,7 @@ static enum status read_places(struct store_reader *reader, struct arena *arena,
 static enum status count_all(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	uint64_t *total, struct error *err)
 {
-	AUTO_DONE(search_sql) sql = search_sql_on(arena);
+	AUTO_DONE(search_sql) sql = search_sql_on(reader, arena);
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 

@@ -24,15 +24,17 @@ struct search_value {
 struct search_sql {
 	struct buf text;
 	struct arena *arena;
+	struct store_reader *reader; /* what is looked up before the query is asked */
 	struct search_value *values; /* in the order of their "?" */
 	size_t count;
 	size_t cap;
 	struct search_match *matches; /* a list */
 	bool is_out_of_memory;
 	bool needs_functions; /* of ours */
+	size_t run_jobs; /* bound so far */
 };
 
-struct search_sql search_sql_on(struct arena *arena);
+struct search_sql search_sql_on(struct store_reader *reader, struct arena *arena);
 void search_sql_done(struct search_sql *sql);
 AUTO_DONE_TYPE(search_sql)
 

@@ -3,6 +3,7 @@
  * negation, so that jobs without the key match them.
  */
 #include "store/sqlite/search_compile.h"
+#include "store/sqlite/search_derived.h"
 
 #include "base/clock.h"
 #include "store/fold.h"
@@ -209,6 +210,8 @@ static const struct alias {
 	{"role", {"RoleArn"}},
 	{"owner", {"tag.owner"}},
 	{"project", {"tag.project"}},
+	{"label", {"Labels"}},
+	{"failure", {"FailureClass"}},
 	{"s3", {"InputDataConfig.DataSource.S3DataSource.S3Uri", "OutputDataConfig.S3OutputPath",
 		       "CheckpointConfig.S3Uri", "ModelArtifacts.S3ModelArtifacts", "hp.sagemaker_submit_directory"}},
 };
@@ -382,6 +385,8 @@ enum status search_add_term(struct search_sql *sql, const struct query_term *ter
 		return add_column(sql, column, term, err);
 	else if (term->family == QUERY_PROPERTY && is_duration(term->key))
 		return add_duration(sql, term, err);
+	else if (search_is_derived(term))
+		return search_add_derived(sql, term, err);
 	else if (search_is_row_list(term))
 		return search_add_row_term(sql, term, err);
 	else if (term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("incident")))

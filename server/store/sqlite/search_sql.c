@@ -20,9 +20,9 @@ struct search_match {
 	bool gave_up;
 };
 
-struct search_sql search_sql_on(struct arena *arena)
+struct search_sql search_sql_on(struct store_reader *reader, struct arena *arena)
 {
-	return (struct search_sql){.text = BUF_INIT(SEARCH_MAX_SQL_BYTES), .arena = arena};
+	return (struct search_sql){.text = BUF_INIT(SEARCH_MAX_SQL_BYTES), .arena = arena, .reader = reader};
 }
 
 void search_sql_done(struct search_sql *sql)

@@ -5,15 +5,16 @@ static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct 
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms, last_heard_ms) VALUES (?,?,?,?,?) ON CONFLICT"
+		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms, last_heard_ms, attempts) VALUES (?,?,?,?,?,?) ON CONFLICT"
 		" (job_id) DO UPDATE SET streams = excluded.streams, lines = excluded.lines, last_line_ms ="
-		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms",
+		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms, attempts = excluded.attempts",
 		err));
 	bind_i64(&s, job_id);
 	bind_u64(&s, counts->streams);
 	bind_u64(&s, counts->lines);
 	bind_i64(&s, counts->last_line_ms);
 	bind_i64(&s, counts->last_heard_ms);
+	bind_i64(&s, counts->attempts);
 	return statement_run(&s, err);
 }
 
@@ -126,7 +127,7 @@ static enum status read_counts(struct store_reader *reader, int64_t job_id, stru
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT streams, lines, last_line_ms, last_heard_ms FROM job_counts WHERE job_id = ?", err));
+		"SELECT streams, lines, last_line_ms, last_heard_ms, attempts FROM job_counts WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	if (has_row) {
@@ -134,6 +135,7 @@ static enum status read_counts(struct store_reader *reader, int64_t job_id, stru
 		counts.lines = column_u64(&s);
 		counts.last_line_ms = column_i64(&s);
 		counts.last_heard_ms = column_i64(&s);
+		counts.attempts = column_u32(&s);
 	}
 	*out = counts;
 	return OK;

@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <math.h>
 
-enum { JOBS = 60, LEAVES = 24, QUERIES = 3000 };
+enum { JOBS = 60, LEAVES = 28, QUERIES = 3000 };
 
 struct leaf {
 	char key[80]; /* as a query names it: hp.lr, ResourceConfig.InstanceCount */
@@ -25,6 +25,13 @@ struct job {
 	struct leaf leaves[LEAVES];
 	size_t leaf_count;
 	struct summary loss; /* count 0: none */
+	int pool_state; /* as pool_state_name; 0: none */
+	bool is_over; /* its wait, though the row does not say so */
+	bool is_first;
+	int pool_id;
+	const char *reason;
+	unsigned trainings; /* attempts that the transitions tell of */
+	uint32_t attempts; /* that the streams do */
 };
 
 struct world {
@@ -45,6 +52,7 @@ static const char *const texts[] = {"adam", "Adam", "ADAMW", "1", "1.0", "0.5", 
 	"xzy", "nan", "-3", "llama-7b", "\xc3\x89t\xc3\xa9", "\xc3\xa9t\xc3\xa9"};
 static const char *const uris[] = {"s3://b/p", "s3://b/p/", "s3://b/p/x", "s3://b/pq", "s3://B/p", "s3://c"};
 static const char *const statuses[] = {"InProgress", "Failed", "Completed"};
+static const char *const reasons[] = {"", "CapacityError: none", "AlgorithmError: exit code 1", "what"};
 static const char *const channels[] = {"train", "test", "Train"};
 
 /* ---- random jobs ---- */
@@ -89,13 +97,39 @@ static void print_document(struct buf *out, const struct job *job)
 		if (strncmp(job->leaves[i].key, "tag.", 4) == 0)
 			buf_printf(out, "%s{\"Key\":\"%s\",\"Value\":\"%s\"}", n++ ? "," : "", job->leaves[i].key + 4,
 				job->leaves[i].text);
-	buf_append_text(out, "],\"InputDataConfig\":[");
+	buf_append_text(out, "],\"Labels\":[");
+	for (size_t i = 0, n = 0; i < job->leaf_count; i++)
+		if (strcmp(job->leaves[i].key, "Labels") == 0)
+			buf_printf(out, "%s\"%s\"", n++ ? "," : "", job->leaves[i].text);
+	buf_append_char(out, ']');
+	for (size_t i = 0; i < job->leaf_count; i++)
+		if (strcmp(job->leaves[i].key, "WarmPoolStatus.Status") == 0)
+			buf_printf(out, ",\"WarmPoolStatus\":{\"Status\":\"%s\"}", job->leaves[i].text);
+	buf_append_text(out, ",\"InputDataConfig\":[");
 	for (size_t i = 0; i + 1 < job->leaf_count; i++)
 		if (job->leaves[i].element >= 0 && job->leaves[i].element == job->leaves[i + 1].element)
 			buf_printf(out,
 				"%s{\"ChannelName\":\"%s\",\"DataSource\":{\"S3DataSource\":{\"S3Uri\":\"%s\"}}}",
 				elements++ ? "," : "", job->leaves[i].text, job->leaves[i + 1].text);
 	buf_append_text(out, "]}");
+}
+
+static void make_derived(struct world *w, struct job *job)
+{
+	static const char *const labels[] = {"paper", "k=v", "Paper", "1"};
+	static const char *const reported[] = {"Available", "InUse", "Reused", "Terminated"};
+
+	for (uint32_t i = roll(w, 3); i; i--)
+		add_leaf(job, "Labels", PICK(w, labels), -1);
+	if (roll(w, 6) == 0)
+		add_leaf(job, "WarmPoolStatus.Status", PICK(w, reported), -1);
+	job->reason = PICK(w, reasons);
+	job->trainings = 1 + roll(w, 3);
+	job->attempts = roll(w, 4);
+	job->pool_state = (int)roll(w, 5);
+	job->is_over = roll(w, 2);
+	job->is_first = roll(w, 2);
+	job->pool_id = 1 + (int)roll(w, 3);
 }
 
 static void make_job(struct world *w, size_t n)
@@ -119,11 +153,30 @@ static void make_job(struct world *w, size_t n)
 		add_leaf(job, "InputDataConfig.ChannelName", PICK(w, channels), i);
 		add_leaf(job, "InputDataConfig.DataSource.S3DataSource.S3Uri", PICK(w, uris), i);
 	}
+	make_derived(w, job);
 	for (uint32_t i = roll(w, 4); i; i--)
 		summary_add(&job->loss, &(struct point){.step = 4 - i,
 						.value = roll(w, 5)   ? (double)roll(w, 4)
 							 : roll(w, 2) ? NAN
 								      : INFINITY});
+}
+
+static void put_derived(struct world *w, const struct job *job, int64_t job_id)
+{
+	struct pool_job_row row = {.job_id = job_id,
+		.told_heir = SPAN(""),
+		.pool_id = job->pool_state ? job->pool_id : 0,
+		.position = !job->is_first,
+		.state = job->pool_state,
+		.until_ms = job->is_over ? 1 : INT64_MAX / 2};
+
+	CHECK_OK(store_put_pool_job(w->h.tx, &row, &err));
+	for (unsigned i = 0; i < 2 * job->trainings; i++)
+		CHECK_OK(store_add_transition(w->h.tx, job_id,
+			&(struct transition_row){.status = i % 2 ? SPAN("Training") : SPAN("Starting"),
+				.message = SPAN(""),
+				.start_ms = 1 + i},
+			&err));
 }
 
 static void put_jobs(struct world *w)
@@ -136,13 +189,15 @@ static void put_jobs(struct world *w)
 		print_document(&document, &w->jobs[i]);
 		struct job_row job = {.name = span_from(w->jobs[i].name),
 			.status = span_from(w->jobs[i].status),
+			.failure_reason = span_from(w->jobs[i].reason),
 			.document = buf_span(&document),
 			.created_ms = (int64_t)i,
 			.modified_ms = 1};
 		CHECK_OK(store_put_job(w->h.tx, &job, &err));
 		row.summary = w->jobs[i].loss;
-		CHECK_OK(store_put_summaries(
-			w->h.tx, job.job_id, &(struct job_counts){0}, &row, row.summary.count > 0, &err));
+		CHECK_OK(store_put_summaries(w->h.tx, job.job_id, &(struct job_counts){.attempts = w->jobs[i].attempts},
+			&row, row.summary.count > 0, &err));
+		put_derived(w, &w->jobs[i], job.job_id);
 	}
 	harness_commit(&w->h);
 }
@@ -262,6 +317,50 @@ static bool loss_satisfies(const struct summary *loss, const struct query_term *
 	return term->compare == QUERY_EXISTS;
 }
 
+static const char *pool_of(const struct job *job)
+{
+	static const char *const names[] = {"", "InUse", "Available", "Reused", "Terminated"};
+
+	for (size_t i = 0; i < job->leaf_count; i++)
+		if (strcmp(job->leaves[i].key, "WarmPoolStatus.Status") == 0)
+			return job->leaves[i].text;
+	if (job->pool_state == 0 || (job->is_first && job->pool_state == 1))
+		return NULL;
+	return names[job->pool_state == 2 && job->is_over ? 4 : job->pool_state];
+}
+
+static bool pool_satisfies(const struct job *job, const struct query_term *term)
+{
+	bool is_match = term->compare >= QUERY_MATCHES && term->compare <= QUERY_MATCHES_NOT;
+	const char *state = pool_of(job);
+	char lower[32] = "", id[16];
+
+	/* As the status: states ignore case in all but ~, and the queries' are in small letters. */
+	for (size_t i = 0; state && i < strlen(state); i++)
+		lower[i] = (char)tolower((unsigned char)state[i]);
+	snprintf(id, sizeof id, "%d", job->pool_id);
+	for (size_t i = 0; i < term->value_count; i++) {
+		const struct query_value *value = &term->values[i];
+		if (value->is_number ? job->pool_state && one_value(id, term, value, false)
+				     : state && one_value(is_match ? state : lower, term, value, true))
+			return true;
+	}
+	return term->compare == QUERY_EXISTS && state;
+}
+
+static bool attempts_satisfy(const struct job *job, const struct query_term *term)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "%u", job->trainings > job->attempts ? job->trainings : job->attempts);
+	return satisfies(text, term, false);
+}
+
+static const char *class_of(const struct job *job)
+{
+	return job->reason == reasons[1] ? "CapacityError" : job->reason == reasons[2] ? "AlgorithmError" : "Unknown";
+}
+
 static bool has_any(const struct job *job, const struct query_term *term, int element)
 {
 	static const char *const prefixes[] = {
@@ -283,6 +382,14 @@ static bool has_any(const struct job *job, const struct query_term *term, int el
 			term->compare >= QUERY_MATCHES && term->compare <= QUERY_MATCHES_NOT ? job->status : status,
 			&folded, true);
 	}
+	if (strcmp(key, "pool") == 0)
+		return pool_satisfies(job, term);
+	if (strcmp(key, "attempts") == 0)
+		return attempts_satisfy(job, term);
+	if (strcmp(key, "failure") == 0)
+		return job->reason[0] && satisfies(class_of(job), term, false);
+	if (strcmp(key, "label") == 0)
+		strcpy(key, "Labels");
 	if (strcmp(key, "instances") == 0)
 		strcpy(key, "ResourceConfig.InstanceCount");
 	for (size_t i = 0; i < job->leaf_count; i++) {
@@ -345,11 +452,12 @@ static bool holds(const struct job *job, const struct query_node *node, int elem
 static void print_term(struct world *w, struct buf *out)
 {
 	static const char *const names[] = {"name", "status", "hp.lr", "hp.opt", "env.X", "tag.team", "instances", "s3",
-		"InputDataConfig.ChannelName", "loss", "loss.min", "loss.mean", "metric.\"train:loss\".count"};
+		"pool", "attempts", "failure", "label", "InputDataConfig.ChannelName", "loss", "loss.min", "loss.mean",
+		"metric.\"train:loss\".count"};
 	static const char *const operators[] = {":", "=", "!=", "<", "<=", ">", ">=", "~", "!~", "~*"};
 	static const char *const values[] = {"adam", "Adam", "1", "\"1\"", "0.5", "1e-4", "a*m", "\"a b\"", "10%",
 		"x_y", "nan", "\"s3://b/p\"", "\"s3://b/p*\"", "train", "failed", "llama", "-3", "2", "\xc3\x89T",
-		"inf", "l+a", "xz?y"};
+		"inf", "l+a", "xz?y", "available", "terminated", "inuse", "AlgorithmError", "3", "paper", "\"k=v\""};
 
 	switch (roll(w, 8)) {
 	case 0:

@@ -187,7 +187,7 @@ TEST(summaries_replace_those_of_before)
 {
 	struct harness h = harness_new();
 	struct summary_row rows[] = {summary_row("a", ROLE_LOSS, 5), summary_row("b", ROLE_OTHER, 6)}, *got = NULL;
-	struct job_counts counts = {7, 8, 9, 10}, got_counts = {0};
+	struct job_counts counts = {7, 8, 9, 10, 11}, got_counts = {0};
 	size_t count = 0;
 
 	harness_begin(&h);
@@ -200,6 +200,7 @@ TEST(summaries_replace_those_of_before)
 	CHECK_INT(got_counts.lines, 8);
 	CHECK_INT(got_counts.last_line_ms, 9);
 	CHECK_INT(got_counts.last_heard_ms, 10);
+	CHECK_INT(got_counts.attempts, 11);
 	CHECK_SPAN(got[1].metric, SPAN("b"));
 	CHECK_SPAN(got[1].unit, SPAN("u"));
 	CHECK_INT(got[0].role, ROLE_LOSS);
