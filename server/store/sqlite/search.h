@@ -30,6 +30,9 @@ struct search_sql {
 	struct search_match *matches; /* a list */
 	bool is_out_of_memory;
 	bool needs_functions; /* of ours */
+	struct store_reader *reader; /* asks how rare a term is; NULL: nobody asks */
+	bool wants_all; /* every job is looked at: a count */
+	bool has_driver; /* few jobs satisfy one of the terms that all must be true */
 };
 
 struct search_sql search_sql_on(struct arena *arena);
