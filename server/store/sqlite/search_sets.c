@@ -25,6 +25,37 @@ static const char *order_sign(enum query_compare compare)
 	}
 }
 
+/* s3:"s3://b/p" without a '*': a text, and all that begin with it and a '/'. */
+static bool is_prefix(const struct query_term *term)
+{
+	struct span value = term->value_count ? term->values[0].text : SPAN("");
+
+	return term->family == QUERY_PROPERTY && term->compare == QUERY_CONTAINS && span_equal(term->key, SPAN("s3")) &&
+	       value.len && value.ptr[value.len - 1] != '*';
+}
+
+static void add_prefix(struct search_sql *sql, struct span value, bool is_rough)
+{
+	AUTO_DONE(buf) below = BUF_INIT(SEARCH_MAX_SQL_BYTES);
+	AUTO_DONE(buf) folded = BUF_INIT(SEARCH_MAX_SQL_BYTES);
+
+	value.len -= value.ptr[value.len - 1] == '/';
+	buf_append_span(&below, value);
+	buf_append_char(&below, '/');
+	fold_append(&folded, value);
+	bool is_bad = below.failure || folded.failure;
+	struct span start = is_bad ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&folded));
+	buf_append_char(&folded, '0'); /* the character behind '/' */
+	struct span end = is_bad || folded.failure ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&folded));
+	search_add_text(sql, "a.folded >= ?", start);
+	search_add_text(sql, " AND a.folded < ?", end);
+	if (is_rough)
+		return;
+	search_add_text(sql, " AND (a.text = ?", value);
+	search_add_text(
+		sql, " OR instr(a.text, ?) = 1)", is_bad ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&below)));
+}
+
 static bool is_possible(const struct query_term *term)
 {
 	bool is_match = term->compare == QUERY_MATCHES || term->compare == QUERY_MATCHES_FOLDED ||
@@ -33,6 +64,8 @@ static bool is_possible(const struct query_term *term)
 
 	if (is_match || term->compare == QUERY_EXISTS || !term->value_count || term->value_count > SET_VALUES)
 		return false;
+	if (is_prefix(term))
+		return true;
 	for (size_t i = 0; i < term->value_count; i++)
 		if (!term->values[i].is_number && !is_same)
 			return false;
@@ -49,6 +82,10 @@ static void add_value(struct search_sql *sql, const struct search_keys *keys, co
 	for (size_t i = 0; i < keys->count; i++)
 		search_add_text(sql, i ? ", ?" : "?", keys->keys[i]);
 	search_add(sql, ") AND ");
+	if (is_prefix(term)) {
+		add_prefix(sql, term->values[0].text, is_rough);
+		return;
+	}
 	if (value->is_number) {
 		search_add_double(sql, order_sign(term->compare), value->number);
 		return;
@@ -63,7 +100,7 @@ static void add_value(struct search_sql *sql, const struct search_keys *keys, co
 static void add_values(
 	struct search_sql *sql, const struct search_keys *keys, const struct query_term *term, bool is_rough)
 {
-	for (size_t i = 0; i < term->value_count; i++) {
+	for (size_t i = 0; i < (is_prefix(term) ? 1 : term->value_count); i++) {
 		search_add(sql, i ? " UNION ALL " : "");
 		add_value(sql, keys, term, &term->values[i], is_rough);
 	}
