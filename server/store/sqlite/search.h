@@ -32,6 +32,9 @@ struct search_sql {
 	bool is_out_of_memory;
 	bool needs_functions; /* of ours */
 	size_t run_jobs; /* bound so far */
+	struct store_reader *reader; /* asks how rare a term is; NULL: nobody asks */
+	bool wants_all; /* every job is looked at: a count */
+	bool has_driver; /* few jobs satisfy one of the terms that all must be true */
 };
 
 struct search_sql search_sql_on(struct store_reader *reader, struct arena *arena);

@@ -230,21 +230,34 @@ bool search_attribute_key(struct span name, struct span *key)
 	return name.len && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z';
 }
 
-static void add_keys(struct search_sql *sql, const char *const keys[5])
+static const struct alias *find_alias(struct span name)
 {
-	search_add(sql, "a.key IN (");
-	for (size_t i = 0; i < 5 && keys[i]; i++)
-		search_add_text(sql, i ? ", ?" : "?", span_from(keys[i]));
-	search_add(sql, ")");
+	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+		if (span_equal(name, span_from(aliases[i].name)))
+			return &aliases[i];
+	return NULL;
 }
 
-static void add_family_key(struct search_sql *sql, const struct query_term *term)
+bool search_keys_of(struct search_sql *sql, const struct query_term *term, struct search_keys *out)
 {
-	AUTO_DONE(buf) key = BUF_INIT(SEARCH_MAX_SQL_BYTES);
+	bool is_path = term->key.len && term->key.ptr[0] >= 'A' && term->key.ptr[0] <= 'Z';
 
+	*out = (struct search_keys){0};
+	if (term->family == QUERY_PROPERTY) {
+		const struct alias *alias = find_alias(term->key);
+		for (size_t i = 0; alias && i < 5 && alias->keys[i]; i++)
+			out->keys[out->count++] = span_from(alias->keys[i]);
+		if (!alias && is_path)
+			out->keys[out->count++] = term->key;
+		return out->count > 0;
+	}
+	if (term->family != QUERY_HP && term->family != QUERY_TAG && term->family != QUERY_ENV)
+		return false;
+	AUTO_DONE(buf) key = BUF_INIT(SEARCH_MAX_SQL_BYTES);
 	buf_append_text(&key, term->family == QUERY_HP ? "hp." : term->family == QUERY_TAG ? "tag." : "env.");
 	buf_append_span(&key, term->key);
-	search_add_text(sql, "a.key = ?", key.failure ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&key)));
+	out->keys[out->count++] = key.failure ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&key));
+	return true;
 }
 
 /* s3:"s3://b/p" is p itself and what is below p/; with a '*' at the end it is any text that begins so. */
@@ -267,25 +280,23 @@ static enum status add_attribute(struct search_sql *sql, const struct query_term
 {
 	/* The '+' keeps SQLite at the primary key: a range of attributes_by_number, walked once a job, would take minutes. */
 	static const struct search_operand operand = {.text = "+a.text", .folded = "+a.folded", .number = "+a.number"};
-	const struct alias *alias = NULL;
+	struct search_keys keys;
+	bool is_set;
 
-	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-		if (term->family == QUERY_PROPERTY && span_equal(term->key, span_from(aliases[i].name)))
-			alias = &aliases[i];
-	bool is_path = term->key.len && term->key.ptr[0] >= 'A' && term->key.ptr[0] <= 'Z';
-	if (!alias && term->family == QUERY_PROPERTY && !is_path)
+	if (!search_keys_of(sql, term, &keys))
 		return search_mistake(err, term, "'%.*s' is not searchable yet", SPAN_ARGS(term->key));
-	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
-	search_add(sql, "SELECT 1 FROM attributes AS a WHERE a.job_id = j.job_id AND ");
-	if (alias)
-		add_keys(sql, alias->keys);
-	else if (is_path && term->family == QUERY_PROPERTY)
-		search_add_text(sql, "a.key = ?", term->key);
-	else
-		add_family_key(sql, term);
+	search_add(sql, search_is_negated(term) ? "NOT " : "");
+	TRY(search_add_set(sql, &keys, term, &is_set, err));
+	if (is_set)
+		return OK;
+	search_add(sql, "EXISTS (SELECT 1 FROM attributes AS a WHERE a.job_id = j.job_id AND a.key IN (");
+	for (size_t i = 0; i < keys.count; i++)
+		search_add_text(sql, i ? ", ?" : "?", keys.keys[i]);
+	search_add(sql, ")");
 	if (term->compare != QUERY_EXISTS) {
 		search_add(sql, " AND (");
-		if (alias && term->compare == QUERY_CONTAINS && strcmp(alias->name, "s3") == 0)
+		if (term->family == QUERY_PROPERTY && term->compare == QUERY_CONTAINS &&
+			span_equal(term->key, SPAN("s3")))
 			add_s3(sql, term->values[0].text);
 		else
 			TRY(search_add_comparisons(sql, &operand, term, err));
@@ -434,6 +445,8 @@ static enum status add_node(
 
 enum status search_compile(struct search_sql *sql, const struct query_node *query, struct error *err)
 {
+	if (query)
+		TRY(search_find_driver(sql, query, err));
 	if (query)
 		return add_node(sql, query, QUERY_AND, err);
 	search_add(sql, "1");
