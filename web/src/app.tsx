@@ -11,6 +11,7 @@ import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
+const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
 function View() {
@@ -25,6 +26,8 @@ function View() {
       return <JobPage key={`${era} ${here.name}`} name={here.name} />;
     case "incidents":
       return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
+    case "pools":
+      return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
     default:
       return (
         <div class="empty">
@@ -41,6 +44,7 @@ function titleOf(): string {
   const here = route.value;
   if (here.view === "job") return `${here.part ? "Definitions of " : ""}${cutMiddle(here.name, 40)} · smfleet`;
   if (here.view === "incidents") return "Alerts · smfleet";
+  if (here.view === "pools") return "Warm pools · smfleet";
   return "Jobs · smfleet";
 }
 

@@ -6,11 +6,12 @@ import { liveState } from "../live/client";
 
 const EXAMPLE = "status:inprogress loss.last>3 name~llama";
 
-/** The same language in every view; from a job's page a search leads to the list of jobs. */
+/** The same language in every view; where there is nothing to filter, a search leads to the list of jobs. */
 export function QueryBar() {
   const input = useRef<HTMLInputElement>(null);
   const here = route.value.view;
-  const applied = here === "job" ? "" : (query.value["q"] ?? "");
+  const isFilter = here === "jobs" || here === "incidents";
+  const applied = isFilter ? (query.value["q"] ?? "") : "";
   const text = useSignal(applied);
 
   useEffect(() => {
@@ -33,7 +34,7 @@ export function QueryBar() {
 
   const apply = (q: string): void => {
     const path = here === "incidents" ? "/incidents" : "/";
-    const kept = here === "job" ? {} : query.value;
+    const kept = isFilter ? query.value : {};
     navigate(path + buildSearch(kept, { q: q.trim() || undefined }));
   };
 

@@ -1,7 +1,7 @@
 import type { JobDoc, Transition } from "../../api/types";
 import { cutMiddle, formatDuration, formatTime, shortInstance } from "../../lib/format";
 import { now } from "../../state/clock";
-import { jobHref } from "../../lib/url";
+import { buildSearch, jobHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
 import { silentSince, Status } from "../../ui/status";
 import { Age } from "../../ui/time";
@@ -33,6 +33,17 @@ function Facts({ doc }: { doc: JobDoc }) {
   return <>{facts.map((fact) => <span key={fact} class="fact">{fact}</span>)}</>;
 }
 
+function WarmPool({ doc }: { doc: JobDoc }) {
+  const { Status: status, ReusedByJob: next } = doc.WarmPoolStatus ?? {};
+  if (status === undefined) return null;
+  const said = next ? `reused by ${next}` : { InUse: "in use" }[status] ?? status.toLowerCase();
+  return (
+    <span class="fact" title={`Warm pool: ${said}`}>
+      warm pool <a href={`/pools${buildSearch({ job: doc.TrainingJobName })}`}>{cutMiddle(said, 40)}</a>
+    </span>
+  );
+}
+
 function Run({ doc }: { doc: JobDoc }) {
   const next = doc.continued_by ?? [];
   return (
@@ -60,6 +71,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       <h1 title={store.name}>{cutMiddle(store.name, 72)}</h1>
       {doc && <Facts doc={doc} />}
       {doc && <Run doc={doc} />}
+      {doc && <WarmPool doc={doc} />}
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       {silent && <span class="fact silent">silent since {formatTime(silent)}</span>}
