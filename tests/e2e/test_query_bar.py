@@ -87,3 +87,27 @@ def test_an_error_stands_under_its_column(page):
     page.screenshot(SHOTS / "query-error.png")
     page.type(".querybar input", "x")
     page.wait_for("return document.querySelector('.querybar .wrong') === null", what="the error to go while one types on")
+
+
+def test_a_view_is_saved_chosen_deleted_and_had_back(server, page):
+    page.open(server.url + "/?q=name~llama&sort=-created")
+    page.click("[popovertarget=views]")
+    page.wait_for("return document.querySelector('.views .dim')?.innerText.includes('No view is saved')", what="that there is none")
+    page.type(".views input", "<b>mine\n")
+    names = "[...document.querySelectorAll('.views li bdi')].map(e => e.innerText).join()"
+    page.wait_for(f"return {names} === '<b>mine'", what="the saved view")
+    [view] = server.get("/api/v1/views").body["views"]
+    assert (view["query"], view["sort"]) == ("name~llama", "-created")
+    page.screenshot(SHOTS / "views.png")
+    page.open(server.url + "/")
+    page.click("[popovertarget=views]")
+    page.wait_for(f"return {names} === '<b>mine'", what="the view on another day")
+    page.click(".views li a")
+    page.wait_for("return location.search === '?q=name%7Ellama&sort=-created' && !document.querySelector('.views').matches(':popover-open')", what="its query and sort")
+    page.click("[popovertarget=views]")
+    page.wait_for(f"return {names} === '<b>mine'", what="the list again")
+    page.click(".views li button")
+    page.wait_for(f"return {names} === '' && document.querySelector('.views [role=status] button') !== null", what="that it is gone")
+    assert server.get("/api/v1/views").body["views"] == []
+    page.click(".views [role=status] button")
+    page.wait_for(f"return {names} === '<b>mine'", what="the view that is had back")

@@ -5,7 +5,7 @@ import { cutMiddle } from "./lib/format";
 import { followLink, query, route } from "./state/router";
 import { signIns } from "./state/session";
 import { lazy } from "./ui/lazy";
-import { QueryBar } from "./ui/querybar";
+import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
 import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
@@ -64,6 +64,7 @@ export function App() {
       </a>
       <Rail />
       <QueryBar />
+      {route.value.view === "jobs" && <ViewsMenu />}
       <main id="main" tabIndex={-1}>
         <View />
       </main>

@@ -363,3 +363,12 @@ export interface PoolMatchReply {
   match: { pool: number; job: string; expires_ms: number } | null;
   near: PoolNear[];
 }
+
+export interface SavedView {
+  name: string;
+  query: string;
+  sort: string;
+  columns: string[];
+  scope: "user" | "team";
+  modified_ms: number;
+}

@@ -8,6 +8,8 @@ interface QueryProblem {
   /** Into the query. */
   at: number;
   detail: string;
+  /** The detail as the server worded it, with the column. */
+  whole: string;
 }
 
 export const queryProblem = signal<QueryProblem | null>(null);
@@ -15,5 +17,5 @@ export const queryProblem = signal<QueryProblem | null>(null);
 export function noteQueryProblem(query: string, problem: Problem | null): void {
   const column = problem?.facts["column"];
   const isNew = problem !== null && typeof column === "number" && query !== "";
-  queryProblem.value = isNew ? { query, at: indexOfByte(query, column - 1), detail: problem.detail.replace(/^column \d+: /, "") } : null;
+  queryProblem.value = isNew ? { query, at: indexOfByte(query, column - 1), detail: problem.detail.replace(/^column \d+: /, ""), whole: problem.detail } : null;
 }

@@ -5,6 +5,7 @@ import { navigate, query, route } from "../state/router";
 import { buildSearch } from "../lib/url";
 import { liveState } from "../live/client";
 import { queryProblem } from "../state/queryproblem";
+import { lazy } from "./lazy";
 import type { Completion } from "./complete";
 
 interface Help {
@@ -126,8 +127,26 @@ export function QueryBar() {
           <b>▲ {wrong.detail}</b>
         </p>
       )}
+      {here === "jobs" && (
+        <button type="button" class="quiet" popovertarget="views">
+          Views ▾
+        </button>
+      )}
       <Connection />
     </form>
+  );
+}
+
+const Views = lazy(async () => (await import("./views")).Views, 3);
+
+/** A form of its own, which cannot stand in the bar's. */
+export function ViewsMenu() {
+  const isOpen = useSignal(false);
+  const menu = useRef<HTMLDivElement>(null);
+  return (
+    <div id="views" class="views" popover="auto" role="dialog" aria-label="Saved views" ref={menu} onToggle={(event) => (isOpen.value = event.newState === "open")}>
+      {isOpen.value && <Views close={() => menu.current?.hidePopover()} />}
+    </div>
   );
 }
 
