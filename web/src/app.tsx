@@ -12,6 +12,7 @@ import { StatusLine } from "./ui/statusline";
 
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
+const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
 function View() {
@@ -22,6 +23,7 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
+      if (here.part === "nodes") return <NodesPage key={`${era} ${here.name}`} name={here.name} />;
       if (here.part) return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
       return <JobPage key={`${era} ${here.name}`} name={here.name} />;
     case "incidents":
@@ -40,9 +42,11 @@ function View() {
   }
 }
 
+const PARTS = { definitions: "Definitions of ", nodes: "Nodes of " };
+
 function titleOf(): string {
   const here = route.value;
-  if (here.view === "job") return `${here.part ? "Definitions of " : ""}${cutMiddle(here.name, 40)} · smfleet`;
+  if (here.view === "job") return `${here.part ? PARTS[here.part] : ""}${cutMiddle(here.name, 40)} · smfleet`;
   if (here.view === "incidents") return "Alerts · smfleet";
   if (here.view === "pools") return "Warm pools · smfleet";
   return "Jobs · smfleet";

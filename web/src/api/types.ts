@@ -69,7 +69,26 @@ export interface StreamInfo {
   bytes?: number;
   first_ms?: number;
   last_ms?: number;
+  /** When something of it arrived last. */
+  last_seen_ms?: number;
+  silent_since_ms?: number;
   attempt?: number;
+  role?: string;
+  role_reason?: string;
+  skew_ms?: number;
+  skew_warning?: string;
+  exit?: { code?: number; signal?: number; reason?: string; at_ms: number };
+}
+
+export type CommandName = "stop" | "checkpoint";
+
+/** What was asked of those who send a job, and what each said to it. */
+export interface Command {
+  id: number;
+  command: CommandName;
+  stream?: string;
+  created_ms: number;
+  streams: { stream: string; state: "queued" | "delivered" | "acknowledged"; delivered_ms?: number; acknowledged_ms?: number; result?: string }[];
 }
 
 export interface LogLine {

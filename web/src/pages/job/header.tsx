@@ -3,10 +3,13 @@ import { cutMiddle, formatDuration, formatTime, shortInstance } from "../../lib/
 import { now } from "../../state/clock";
 import { buildSearch, jobHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
+import { lazy } from "../../ui/lazy";
 import { silentSince, Status } from "../../ui/status";
 import { Age } from "../../ui/time";
 import { CopyAs } from "./copyas";
 import { JobTabs } from "./tabs";
+
+const Orders = lazy(async () => (await import("../nodes/orders")).Orders, 0);
 
 function durationOf(doc: JobDoc, nowMs: number): number | null {
   const start = doc.TrainingStartTime ?? doc.CreationTime;
@@ -75,6 +78,7 @@ export function JobHeader({ store }: { store: JobStore }) {
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       {silent && <span class="fact silent">silent since {formatTime(silent)}</span>}
+      {doc && <Orders name={store.name} status={doc.TrainingJobStatus} />}
       <CopyAs name={store.name} />
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />
