@@ -4,7 +4,7 @@ export const isAnswered = (command: Command): boolean => command.streams.every((
 
 /** In one phrase how far a command has come. */
 export function commandState({ streams }: Command): string {
-  if (streams.length === 0) return "nobody has heard of it";
+  if (streams.length === 0) return "no sender has answered";
   const counts = (["acknowledged", "delivered", "queued"] as const).map((state) => ({ state, count: streams.filter((one) => one.state === state).length }));
   const words = { acknowledged: "answered", delivered: "delivered", queued: "queued" };
   return counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${words[state]}`).join(", ");
@@ -22,9 +22,11 @@ export function commandAnswers({ streams }: Command): { result: string; streams:
 
 const plain = (result: string): string => result.replace(/ to process \d+$/, "");
 
-/** code 0, code 137, signal 9. */
-export function exitText(exit: NonNullable<StreamInfo["exit"]>): string {
-  return exit.signal === undefined ? `code ${exit.code ?? 0}` : `signal ${exit.signal}`;
+/** code 0, signal 9; a reason mostly says as much and more. */
+export function exitText({ signal, code = 0, reason = "" }: NonNullable<StreamInfo["exit"]>): string {
+  const text = signal === undefined ? `code ${code}` : `signal ${signal}`;
+  if (reason.includes(text)) return reason;
+  return reason ? `${text}: ${reason}` : text;
 }
 
 export const isTrouble = (one: StreamInfo): boolean =>

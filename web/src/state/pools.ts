@@ -1,14 +1,20 @@
 // Warm pools, page by page, and the turns of those that are listed.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, type Problem } from "../api/client";
 import type { PoolsReply, PoolTurn, WarmPool } from "../api/types";
 import { onLive, setWant } from "../live/client";
+import { now } from "./clock";
 import { freshSeq } from "./info";
 
 const PAGE = 30;
 const LARGEST_PAGE = 1000;
 /** Jobs tell of themselves all the time; pools change when one begins or ends. */
 const RELOAD_MS = 5000;
+
+const LANES_MS = 10_000;
+
+/** The time for lanes: chains of hundreds of jobs need not be drawn anew every second. */
+export const lanesNow = computed(() => Math.ceil(now.value / LANES_MS) * LANES_MS);
 
 interface Turns {
   /** What the list said of the pool when its turns were asked for. */
@@ -47,7 +53,8 @@ export class PoolList {
   reloadSoon(): void {
     this.reload ??= window.setTimeout(() => {
       this.reload = null;
-      void this.load();
+      if (document.hidden) this.reloadSoon();
+      else void this.load();
     }, RELOAD_MS);
   }
 

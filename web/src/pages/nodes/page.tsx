@@ -55,7 +55,9 @@ function Content({ store }: { store: NodeStore }) {
         <>
           {store.commands.value.length > 0 && <Commands rows={store.commands.value} />}
           <div class="viewhead">
-            <h2>{formatCount(streams.length)} nodes</h2>
+            <h2>
+              {formatCount(streams.length)} {streams.length === 1 ? "node" : "nodes"}
+            </h2>
             <div class="segments" role="group" aria-label="Which nodes">
               <button type="button" aria-pressed={!onlyTrouble} onClick={() => patchQuery({ only: undefined })}>
                 all
@@ -80,19 +82,20 @@ function NodeTable({ job, rows }: { job: string; rows: StreamInfo[] }) {
         <thead>
           <tr>
             <th scope="col">node</th>
+            <th scope="col" class="num">
+              last line
+            </th>
+            <th scope="col">ended</th>
+            <th scope="col">notes</th>
             <th scope="col">host</th>
             <th scope="col">role</th>
             <th scope="col" class="num">
-              last line
+              attempt
             </th>
             <th scope="col" class="num">
               lines
             </th>
-            <th scope="col" class="num">
-              attempt
-            </th>
-            <th scope="col">ended</th>
-            <th scope="col">notes</th>
+            <th />
           </tr>
         </thead>
         <tbody>
@@ -113,15 +116,9 @@ function Node({ job, one }: { job: string; one: StreamInfo }) {
           {cutMiddle(one.stream, 40)}
         </a>
       </td>
-      <td class="mono" title={one.host}>
-        {one.host ? cutMiddle(one.host, 40) : NONE}
-      </td>
-      <td title={one.role_reason}>{one.role ?? NONE}</td>
       <td class="num">
         <Age ms={one.last_seen_ms ?? one.last_ms} />
       </td>
-      <td class="num">{formatCount(one.lines)}</td>
-      <td class="num">{one.attempt ?? NONE}</td>
       <td>
         <Exit exit={one.exit} />
       </td>
@@ -143,6 +140,13 @@ function Node({ job, one }: { job: string; one: StreamInfo }) {
           </span>
         )}
       </td>
+      <td class="mono" title={one.host}>
+        {one.host ? cutMiddle(one.host, 40) : NONE}
+      </td>
+      <td title={one.role_reason}>{one.role ?? NONE}</td>
+      <td class="num">{one.attempt ?? NONE}</td>
+      <td class="num">{formatCount(one.lines)}</td>
+      <td />
     </tr>
   );
 }
@@ -156,7 +160,6 @@ function Exit({ exit }: { exit: StreamInfo["exit"] }) {
         {isGood ? "✓" : "✕"}
       </span>
       {exitText(exit)}
-      {exit.reason && <span class="dim"> {exit.reason}</span>}
     </span>
   );
 }

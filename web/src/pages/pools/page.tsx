@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { adoptStyle } from "../../lib/adopt";
 import { sharedSpan } from "../../lib/pools";
-import { now } from "../../state/clock";
-import { PoolList } from "../../state/pools";
+import { lanesNow, PoolList } from "../../state/pools";
 import { patchQuery, query } from "../../state/router";
 import style from "../../styles/pools.css?inline";
 import { ProblemBox } from "../../ui/problem";
@@ -68,7 +67,7 @@ export function PoolsPage({ state }: { state: string }) {
 function Content({ list, state }: { list: PoolList; state: string }) {
   const rows = list.rows.value;
   const problem = list.problem.value;
-  const nowMs = now.value;
+  const nowMs = lanesNow.value;
   const isOver = rows?.some((pool) => pool.expires_ms !== undefined && pool.expires_ms < nowMs) ?? false;
   useEffect(() => {
     if (isOver) list.reloadSoon();

@@ -5,6 +5,7 @@ import { cutMiddle, formatDuration, formatTime, NONE, shortInstance } from "../.
 import { formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/pools";
 import { jobHref } from "../../lib/url";
 import { now } from "../../state/clock";
+import { lanesNow } from "../../state/pools";
 
 type Turns = ReadonlyMap<number, { turns: PoolTurn[] }>;
 
@@ -79,7 +80,7 @@ function Pool({ pool, turns, span, isChosen }: { pool: WarmPool; turns: PoolTurn
       </tr>
       <tr class="lanerow">
         <td colSpan={7}>
-          <Lane bars={turns ? poolBars(turns, pool.expires_ms, now.value) : []} span={span} />
+          <Lane bars={turns ? poolBars(turns, pool.expires_ms, lanesNow.value) : []} span={span} />
         </td>
       </tr>
     </tbody>
