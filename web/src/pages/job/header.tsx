@@ -78,8 +78,8 @@ export function JobHeader({ store }: { store: JobStore }) {
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       {silent && <span class="fact silent">silent since {formatTime(silent)}</span>}
-      {doc && <Orders name={store.name} status={doc.TrainingJobStatus} />}
       <CopyAs name={store.name} />
+      {doc && <Orders name={store.name} status={doc.TrainingJobStatus} />}
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />
       </span>
