@@ -5,12 +5,14 @@ import { cutMiddle } from "./lib/format";
 import { followLink, query, route } from "./state/router";
 import { signIns } from "./state/session";
 import { lazy } from "./ui/lazy";
-import { QueryBar } from "./ui/querybar";
+import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
 import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
+const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
+const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
 function View() {
@@ -21,10 +23,13 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
+      if (here.part === "nodes") return <NodesPage key={`${era} ${here.name}`} name={here.name} />;
       if (here.part) return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
       return <JobPage key={`${era} ${here.name}`} name={here.name} />;
     case "incidents":
       return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
+    case "pools":
+      return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
     default:
       return (
         <div class="empty">
@@ -37,10 +42,13 @@ function View() {
   }
 }
 
+const PARTS = { definitions: "Definitions of ", nodes: "Nodes of " };
+
 function titleOf(): string {
   const here = route.value;
-  if (here.view === "job") return `${here.part ? "Definitions of " : ""}${cutMiddle(here.name, 40)} · smfleet`;
+  if (here.view === "job") return `${here.part ? PARTS[here.part] : ""}${cutMiddle(here.name, 40)} · smfleet`;
   if (here.view === "incidents") return "Alerts · smfleet";
+  if (here.view === "pools") return "Warm pools · smfleet";
   return "Jobs · smfleet";
 }
 
@@ -60,6 +68,7 @@ export function App() {
       </a>
       <Rail />
       <QueryBar />
+      {route.value.view === "jobs" && <ViewsMenu />}
       <main id="main" tabIndex={-1}>
         <View />
       </main>

@@ -337,7 +337,6 @@ static enum status read_places(struct store_reader *reader, struct arena *arena,
 	size_t cap = 0;
 	bool has_row;
 
-	sql.reader = reader;
 	TRY(add_page(&sql, search, sort, from, err));
 	TRY(search_sql_open(&s, reader, &sql, err));
 	TRY(statement_step(&s, &has_row, err));
@@ -360,7 +359,6 @@ static enum status count_all(struct store_reader *reader, struct arena *arena, c
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	sql.reader = reader;
 	sql.wants_all = true;
 	search_add(&sql, "SELECT count(*) FROM jobs AS j WHERE ");
 	TRY(search_compile(&sql, search->query, err));

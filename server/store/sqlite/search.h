@@ -24,7 +24,7 @@ struct search_value {
 struct search_sql {
 	struct buf text;
 	struct arena *arena;
-	struct store_reader *reader; /* what is looked up before the query is asked */
+	struct store_reader *reader; /* looks up runs, and how rare a term is; NULL: nobody asks */
 	struct search_value *values; /* in the order of their "?" */
 	size_t count;
 	size_t cap;
@@ -32,7 +32,6 @@ struct search_sql {
 	bool is_out_of_memory;
 	bool needs_functions; /* of ours */
 	size_t run_jobs; /* bound so far */
-	struct store_reader *reader; /* asks how rare a term is; NULL: nobody asks */
 	bool wants_all; /* every job is looked at: a count */
 	bool has_driver; /* few jobs satisfy one of the terms that all must be true */
 };

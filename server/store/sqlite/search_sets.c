@@ -120,8 +120,8 @@ static enum status read_number(struct search_sql *sql, struct store_reader *read
 static enum status is_rare(const struct search_sql *sql, const struct search_keys *keys, const struct query_term *term,
 	bool *is, struct error *err)
 {
-	AUTO_DONE(search_sql) newest_sql = search_sql_on(sql->arena);
-	AUTO_DONE(search_sql) count_sql = search_sql_on(sql->arena);
+	AUTO_DONE(search_sql) newest_sql = search_sql_on(NULL, sql->arena);
+	AUTO_DONE(search_sql) count_sql = search_sql_on(NULL, sql->arena);
 	int64_t jobs, found;
 
 	search_add(&newest_sql, "SELECT ifnull(max(job_id), 0) FROM jobs");

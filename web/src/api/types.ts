@@ -38,6 +38,7 @@ export interface JobRow {
   silent_since_ms?: number;
   open_incidents?: number;
   metrics?: MetricSummary[];
+  WarmPoolStatus?: { Status: string; ResourceRetainedBillableTimeInSeconds?: number; ReusedByJob?: string };
 }
 
 export interface Transition {
@@ -68,7 +69,26 @@ export interface StreamInfo {
   bytes?: number;
   first_ms?: number;
   last_ms?: number;
+  /** When something of it arrived last. */
+  last_seen_ms?: number;
+  silent_since_ms?: number;
   attempt?: number;
+  role?: string;
+  role_reason?: string;
+  skew_ms?: number;
+  skew_warning?: string;
+  exit?: { code?: number; signal?: number; reason?: string; at_ms: number };
+}
+
+export type CommandName = "stop" | "checkpoint";
+
+/** What was asked of those who send a job, and what each said to it. */
+export interface Command {
+  id: number;
+  command: CommandName;
+  stream?: string;
+  created_ms: number;
+  streams: { stream: string; state: "queued" | "delivered" | "acknowledged"; delivered_ms?: number; acknowledged_ms?: number; result?: string }[];
 }
 
 export interface LogLine {
@@ -315,4 +335,59 @@ export interface TrialReply {
   definitions: TrialDefinition[];
   /** Time ran out: the lines behind were not tried. */
   partial?: boolean;
+}
+
+export type PoolState = "InUse" | "Available" | "Terminated" | "Reused";
+
+/** A cluster that is kept between jobs, and whose it was. */
+export interface WarmPool {
+  id: number;
+  state: PoolState;
+  InstanceType?: string;
+  InstanceCount?: string;
+  /** By turns; "" for a job that was deleted. */
+  jobs: string[];
+  begun_ms: number;
+  expires_ms?: number;
+  idle_seconds: number;
+  saved_seconds: number;
+  cold_startup_seconds?: number;
+}
+
+export interface PoolTurn {
+  job: string;
+  state: PoolState;
+  begun_ms: number;
+  ended_ms?: number;
+  keep_alive_seconds: number;
+  startup_seconds?: number;
+  retained_seconds: number;
+}
+
+export interface PoolsReply {
+  pools: WarmPool[];
+  next_cursor?: string;
+}
+
+export interface PoolNear {
+  pool: number;
+  job: string;
+  field: string;
+  wanted: string;
+  has: string;
+  expires_ms: number;
+}
+
+export interface PoolMatchReply {
+  match: { pool: number; job: string; expires_ms: number } | null;
+  near: PoolNear[];
+}
+
+export interface SavedView {
+  name: string;
+  query: string;
+  sort: string;
+  columns: string[];
+  scope: "user" | "team";
+  modified_ms: number;
 }

@@ -1,21 +1,27 @@
 // Every view is a URL: the path names the view, the query holds its state.
 
+export type JobPart = "definitions" | "nodes";
+
 export type Route =
   | { view: "jobs" }
-  | { view: "job"; name: string; part?: "definitions" }
+  | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
+  | { view: "pools" }
   | { view: "unknown"; path: string };
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   if (parts.length === 1 && parts[0] === "incidents") return { view: "incidents" };
+  if (parts.length === 1 && parts[0] === "pools") return { view: "pools" };
   const [, job = "", part] = parts;
-  const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && part === "definitions"));
+  const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
   if (name === null) return { view: "unknown", path: pathname };
-  return part === undefined ? { view: "job", name } : { view: "job", name, part: "definitions" };
+  return isJobPart(part) ? { view: "job", name, part } : { view: "job", name };
 }
+
+const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes";
 
 function decode(part: string): string | null {
   try {
@@ -43,6 +49,8 @@ export const jobHref = (name: string, query: Record<string, string | undefined> 
   `/jobs/${encodeURIComponent(name)}${buildSearch({}, query)}`;
 
 export const definitionsHref = (name: string): string => `${jobHref(name)}/definitions`;
+
+export const nodesHref = (name: string): string => `${jobHref(name)}/nodes`;
 
 export type Axis = "step" | "time" | "relative";
 

@@ -4,6 +4,7 @@ import { asProblem, getJson, isAbort, type Problem } from "../api/client";
 import type { Incident, IncidentsReply } from "../api/types";
 import { quoteText } from "../lib/url";
 import { mergeIncident, sortIncidents } from "../lib/marks";
+import { noteQueryProblem } from "./queryproblem";
 import { onLive } from "../live/client";
 
 const LIMIT = 200;
@@ -47,15 +48,20 @@ export class IncidentList {
     this.off();
   }
 
+  private note(problem: Problem | null): void {
+    this.problem.value = problem;
+    if (this.job === null) noteQueryProblem(this.params.q ?? "", problem);
+  }
+
   private async ask(extra: { cursor?: string | undefined }): Promise<IncidentsReply | null> {
     const params = { limit: LIMIT, ...this.params, ...extra };
     if (this.job !== null) params.q = `name=${quoteText(this.job)}`;
     try {
       const reply = await getJson<IncidentsReply>("incidents", params, this.abort.signal);
-      this.problem.value = null;
+      this.note(null);
       return reply;
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (!isAbort(error)) this.note(asProblem(error));
       return null;
     }
   }

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, type Problem } from "../api/client";
 import type { JobRow, JobsReply } from "../api/types";
+import { noteQueryProblem } from "./queryproblem";
 import { onLive, setWant } from "../live/client";
 import type { LiveEvent } from "../live/protocol";
 import { freshSeq } from "./info";
@@ -71,15 +72,20 @@ export class JobList {
     this.total.value = reply.total ?? null;
   }
 
+  private note(problem: Problem | null): void {
+    this.problem.value = problem;
+    noteQueryProblem(this.search, problem);
+  }
+
   private async ask(params: Record<string, string | number | boolean>): Promise<JobsReply | null> {
     this.isLoading.value = true;
     try {
       const reply = await getJson<JobsReply>("jobs", { q: this.search, sort: this.sort, ...params }, this.abort.signal);
       for (const row of reply.jobs) knownRows.set(row.TrainingJobName, row);
-      this.problem.value = null;
+      this.note(null);
       return reply;
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (!isAbort(error)) this.note(asProblem(error));
       return null;
     } finally {
       this.isLoading.value = false;

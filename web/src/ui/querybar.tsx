@@ -1,17 +1,32 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { navigate, query, route } from "../state/router";
 import { buildSearch } from "../lib/url";
 import { liveState } from "../live/client";
+import { queryProblem } from "../state/queryproblem";
+import { lazy } from "./lazy";
+import type { Completion } from "./complete";
+
+interface Help {
+  completion: Completion;
+  Suggestions: ComponentType<{ completion: Completion }>;
+  optionId: (at: number) => string;
+  LIST_ID: string;
+}
 
 const EXAMPLE = "status:inprogress loss.last>3 name~llama";
 
-/** The same language in every view; from a job's page a search leads to the list of jobs. */
+/** The same language in every view; where there is nothing to filter, a search leads to the list of jobs. */
 export function QueryBar() {
   const input = useRef<HTMLInputElement>(null);
   const here = route.value.view;
-  const applied = here === "job" ? "" : (query.value["q"] ?? "");
+  const isFilter = here === "jobs" || here === "incidents";
+  const applied = isFilter ? (query.value["q"] ?? "") : "";
   const text = useSignal(applied);
+  /** Comes with the first focus; without it one can still type and search. */
+  const help = useSignal<Help | null>(null);
+  const isHelpAsked = useRef(false);
 
   useEffect(() => {
     text.value = applied;
@@ -31,11 +46,38 @@ export function QueryBar() {
     return () => document.removeEventListener("keydown", focus);
   }, [hasKey]);
 
+  const getHelp = async (): Promise<void> => {
+    if (isHelpAsked.current) return;
+    isHelpAsked.current = true;
+    try {
+      const { Completion, Suggestions, optionId, LIST_ID } = await import("./complete");
+      const completion = new Completion((edited) => {
+        text.value = edited.text;
+        const field = input.current;
+        if (!field) return;
+        field.value = edited.text;
+        field.setSelectionRange(edited.caret, edited.caret);
+        completion.ask(edited.text, edited.caret);
+      });
+      help.value = { completion, Suggestions, optionId, LIST_ID };
+      const field = input.current;
+      if (field && field.value !== applied) completion.ask(field.value, field.selectionStart ?? field.value.length);
+    } catch {
+      isHelpAsked.current = false;
+    }
+  };
+
   const apply = (q: string): void => {
+    help.value?.completion.close();
     const path = here === "incidents" ? "/incidents" : "/";
-    const kept = here === "job" ? {} : query.value;
+    const kept = isFilter ? query.value : {};
     navigate(path + buildSearch(kept, { q: q.trim() || undefined }));
   };
+
+  const { completion, Suggestions, optionId, LIST_ID } = help.value ?? {};
+  const isOpen = (completion?.offer.value ?? null) !== null;
+  const chosen = completion?.chosen.value ?? -1;
+  const wrong = isFilter && queryProblem.value?.query === text.value ? queryProblem.value : null;
 
   return (
     <form
@@ -49,22 +91,62 @@ export function QueryBar() {
       {hasKey && <kbd aria-hidden="true">/</kbd>}
       <input
         ref={input}
-        type="search"
+        type="text"
+        enterkeyhint="search"
         name="q"
         aria-label="Search jobs"
         aria-keyshortcuts={hasKey ? "/" : undefined}
         placeholder={`Search jobs: ${EXAMPLE}`}
         autocomplete="off"
         spellcheck={false}
+        role="combobox"
+        aria-autocomplete="list"
+        aria-expanded={isOpen}
+        aria-controls={LIST_ID}
+        aria-activedescendant={chosen >= 0 ? optionId?.(chosen) : undefined}
+        aria-invalid={wrong !== null}
+        aria-describedby={wrong ? "querywrong" : undefined}
         value={text}
+        onFocus={() => void getHelp()}
+        onBlur={() => completion?.close()}
         onInput={(event) => {
-          text.value = event.currentTarget.value;
+          const field = event.currentTarget;
+          text.value = field.value;
           if (text.value === "" && applied !== "") apply("");
+          else completion?.ask(field.value, field.selectionStart ?? field.value.length);
         }}
-        onKeyDown={(event) => event.key === "Escape" && input.current?.blur()}
+        onKeyDown={(event) => {
+          if (completion?.takesKey(event)) event.preventDefault();
+          else if (event.key === "Escape") input.current?.blur();
+        }}
       />
+      {completion && Suggestions && <Suggestions completion={completion} />}
+      {wrong && !isOpen && (
+        <p class="wrong" id="querywrong" role="alert">
+          <span aria-hidden="true">{wrong.query.slice(0, wrong.at)}</span>
+          <b>▲ {wrong.detail}</b>
+        </p>
+      )}
+      {here === "jobs" && (
+        <button type="button" class="quiet" popovertarget="views">
+          Views ▾
+        </button>
+      )}
       <Connection />
     </form>
+  );
+}
+
+const Views = lazy(async () => (await import("./views")).Views, 3);
+
+/** A form of its own, which cannot stand in the bar's. */
+export function ViewsMenu() {
+  const isOpen = useSignal(false);
+  const menu = useRef<HTMLDivElement>(null);
+  return (
+    <div id="views" class="views" popover="auto" role="dialog" aria-label="Saved views" ref={menu} onToggle={(event) => (isOpen.value = event.newState === "open")}>
+      {isOpen.value && <Views close={() => menu.current?.hidePopover()} />}
+    </div>
   );
 }
 

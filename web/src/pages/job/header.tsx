@@ -1,12 +1,15 @@
 import type { JobDoc, Transition } from "../../api/types";
 import { cutMiddle, formatDuration, formatTime, shortInstance } from "../../lib/format";
 import { now } from "../../state/clock";
-import { jobHref } from "../../lib/url";
+import { buildSearch, jobHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
+import { lazy } from "../../ui/lazy";
 import { silentSince, Status } from "../../ui/status";
 import { Age } from "../../ui/time";
 import { CopyAs } from "./copyas";
 import { JobTabs } from "./tabs";
+
+const Orders = lazy(async () => (await import("../nodes/orders")).Orders, 0);
 
 function durationOf(doc: JobDoc, nowMs: number): number | null {
   const start = doc.TrainingStartTime ?? doc.CreationTime;
@@ -31,6 +34,17 @@ function Facts({ doc }: { doc: JobDoc }) {
   const duration = durationOf(doc, now.value);
   if (duration !== null) facts.push(formatDuration(duration));
   return <>{facts.map((fact) => <span key={fact} class="fact">{fact}</span>)}</>;
+}
+
+function WarmPool({ doc }: { doc: JobDoc }) {
+  const { Status: status, ReusedByJob: next } = doc.WarmPoolStatus ?? {};
+  if (status === undefined) return null;
+  const said = next ? `reused by ${next}` : { InUse: "in use" }[status] ?? status.toLowerCase();
+  return (
+    <span class="fact" title={`Warm pool: ${said}`}>
+      warm pool <a href={`/pools${buildSearch({ job: doc.TrainingJobName })}`}>{cutMiddle(said, 40)}</a>
+    </span>
+  );
 }
 
 function Run({ doc }: { doc: JobDoc }) {
@@ -60,10 +74,12 @@ export function JobHeader({ store }: { store: JobStore }) {
       <h1 title={store.name}>{cutMiddle(store.name, 72)}</h1>
       {doc && <Facts doc={doc} />}
       {doc && <Run doc={doc} />}
+      {doc && <WarmPool doc={doc} />}
       <JobTabs name={store.name} part="charts" definitions={store.definitions.value} />
       <span class="grow" />
       {silent && <span class="fact silent">silent since {formatTime(silent)}</span>}
       <CopyAs name={store.name} />
+      {doc && <Orders name={store.name} status={doc.TrainingJobStatus} />}
       <span class="fact">
         last line <Age ms={store.lastLineMs.value ?? doc?.last_line_ms} />
       </span>

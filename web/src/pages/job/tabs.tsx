@@ -1,18 +1,18 @@
 import { useEffect } from "preact/hooks";
 import type { DefinitionsDoc } from "../../api/types";
-import { definitionsHref, jobHref } from "../../lib/url";
+import { definitionsHref, jobHref, nodesHref } from "../../lib/url";
 import { navigate } from "../../state/router";
 import { isTyping } from "../../ui/querybar";
 
 interface Props {
   name: string;
-  part: "charts" | "definitions";
+  part: "charts" | "nodes" | "definitions";
   definitions?: DefinitionsDoc | null;
 }
 
-/** The parts of a job's page; D goes to the other one. */
+/** The parts of a job's page; D goes to the definitions and back. */
 export function JobTabs({ name, part, definitions }: Props) {
-  const other = part === "charts" ? definitionsHref(name) : jobHref(name);
+  const other = part === "definitions" ? jobHref(name) : definitionsHref(name);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== "d" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -24,15 +24,24 @@ export function JobTabs({ name, part, definitions }: Props) {
   }, [other]);
   const preset = definitions?.preset;
   const why = preset && definitions.reason ? `: ${preset}, ${definitions.reason}` : "";
-  const tab = (of: typeof part, href: string, text: string) => (
-    <a href={href} aria-current={of === part ? "page" : undefined} {...(of === part ? {} : { "aria-keyshortcuts": "d", title: `${of === "charts" ? "Charts" : `Definitions${why}`} (key D)` })}>
-      {text}
-    </a>
-  );
+  const tab = (of: typeof part, href: string, text: string, title: string) => {
+    const hasKey = href === other;
+    return (
+      <a
+        href={href}
+        aria-current={of === part ? "page" : undefined}
+        aria-keyshortcuts={hasKey ? "d" : undefined}
+        title={of === part ? undefined : `${title}${hasKey ? " (key D)" : ""}`}
+      >
+        {text}
+      </a>
+    );
+  };
   return (
     <nav class="jobtabs" aria-label="Parts of this job">
-      {tab("charts", jobHref(name), "Charts")}
-      {tab("definitions", definitionsHref(name), preset ? `Definitions: ${preset}` : "Definitions")}
+      {tab("charts", jobHref(name), "Charts", "Charts")}
+      {tab("nodes", nodesHref(name), "Nodes", "Who sends, and how each ended")}
+      {tab("definitions", definitionsHref(name), preset ? `Definitions: ${preset}` : "Definitions", `Definitions${why}`)}
     </nav>
   );
 }

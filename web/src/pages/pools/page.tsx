@@ -1,0 +1,121 @@
+import { useEffect, useState } from "preact/hooks";
+import { adoptStyle } from "../../lib/adopt";
+import { sharedSpan } from "../../lib/pools";
+import { lanesNow, PoolList } from "../../state/pools";
+import { patchQuery, query } from "../../state/router";
+import style from "../../styles/pools.css?inline";
+import { ProblemBox } from "../../ui/problem";
+import { Skeleton } from "../../ui/skeleton";
+import { MatchForm } from "./match";
+import { PoolsTable } from "./table";
+
+adoptStyle(style);
+
+const STATES = [
+  ["", "all"],
+  ["inuse", "in use"],
+  ["available", "available"],
+  ["terminated", "terminated"],
+] as const;
+const SPANS = [
+  ["", "all time"],
+  ["7d", "7 d"],
+  ["1d", "1 d"],
+  ["6h", "6 h"],
+] as const;
+
+function Segments({ name, label, values }: { name: string; label: string; values: readonly (readonly [string, string])[] }) {
+  const chosen = query.value[name] ?? "";
+  return (
+    <div class="segments" role="group" aria-label={label}>
+      {values.map(([value, text]) => (
+        <button key={value} type="button" aria-pressed={chosen === value} onClick={() => patchQuery({ [name]: value || undefined })}>
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function PoolsPage({ state }: { state: string }) {
+  const [list, setList] = useState<PoolList | null>(null);
+
+  useEffect(() => {
+    const next = new PoolList(state);
+    setList(next);
+    void next.start();
+    return () => next.stop();
+  }, [state]);
+
+  const isAsking = query.value["match"] === "1";
+  return (
+    <div class="view">
+      <div class="viewhead poolhead">
+        <h1>Warm pools</h1>
+        <Segments name="state" label="Which pools" values={STATES} />
+        <Segments name="span" label="How far back" values={SPANS} />
+        <button type="button" aria-expanded={isAsking} aria-controls="poolmatch" onClick={() => patchQuery({ match: isAsking ? undefined : "1" })}>
+          Would my job match?
+        </button>
+      </div>
+      {isAsking && <MatchForm />}
+      {list && <Content list={list} state={state} />}
+    </div>
+  );
+}
+
+function Content({ list, state }: { list: PoolList; state: string }) {
+  const rows = list.rows.value;
+  const problem = list.problem.value;
+  const nowMs = lanesNow.value;
+  const isOver = rows?.some((pool) => pool.expires_ms !== undefined && pool.expires_ms < nowMs) ?? false;
+  useEffect(() => {
+    if (isOver) list.reloadSoon();
+  }, [list, isOver, rows]);
+
+  return (
+    <>
+      {problem && <ProblemBox problem={problem} onRetry={() => void list.start()} />}
+      {!rows && !problem && <Skeleton rows={8} />}
+      {rows?.length === 0 && (state === "" ? <NoPools /> : <NoneSo state={state} />)}
+      {rows && rows.length > 0 && (
+        <PoolsTable rows={rows} turns={list.turns.value} span={sharedSpan(rows, query.value["span"] ?? "", nowMs)} job={query.value["job"] ?? ""} />
+      )}
+      {list.cursor.value && (
+        <div class="more">
+          <button type="button" onClick={() => void list.more()}>
+            More
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function NoneSo({ state }: { state: string }) {
+  return (
+    <section class="empty">
+      <h1>No pool is {STATES.find(([value]) => value === state)?.[1] ?? state}</h1>
+      <button type="button" onClick={() => patchQuery({ state: undefined })}>
+        Show all pools
+      </button>
+    </section>
+  );
+}
+
+/** How a pool comes about. */
+function NoPools() {
+  return (
+    <section class="empty">
+      <h1>No warm pool yet</h1>
+      <p>
+        A job whose <code>ResourceConfig</code> says <code>KeepAlivePeriodInSeconds</code> leaves its cluster behind when it ends. For that long the
+        next job that asks for the same (instances, volume, role, network) starts on it at once instead of waiting for machines.
+      </p>
+      <p>
+        smfleet learns of it from the job's document (<code>POST /api/v1/jobs</code>) and from its states; nothing else is to be set up. Who shares a
+        cluster, how long it stood idle and what the warm starts saved is then listed here.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,174 @@
+import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import type { PoolState, PoolTurn, WarmPool } from "../../api/types";
+import { cutMiddle, formatDuration, formatTime, NONE, shortInstance } from "../../lib/format";
+import { formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/pools";
+import { jobHref } from "../../lib/url";
+import { now } from "../../state/clock";
+import { lanesNow } from "../../state/pools";
+
+type Turns = ReadonlyMap<number, { turns: PoolTurn[] }>;
+
+interface Props {
+  rows: WarmPool[];
+  turns: Turns;
+  span: TimeSpan;
+  /** The job that one came from, whose pool is to be seen first. */
+  job: string;
+}
+
+export function PoolsTable({ rows, turns, span, job }: Props) {
+  const body = useRef<HTMLTableElement>(null);
+  useEffect(() => {
+    if (job) body.current?.querySelector(".chosen")?.scrollIntoView({ block: "nearest" });
+  }, [job]);
+  return (
+    <table class="jobs pools" ref={body}>
+      <thead>
+        <tr>
+          <th scope="col">pool</th>
+          <th scope="col">state</th>
+          <th scope="col">instances</th>
+          <th scope="col" class="num">
+            left
+          </th>
+          <th scope="col" class="num" title="How long the cluster waited for a next job, which is paid for">
+            idle
+          </th>
+          <th scope="col" class="num" title="By how much its warm starts were shorter than the usual cold one">
+            saved
+          </th>
+          <th scope="col">
+            jobs
+            <span class="axis">
+              lanes from {formatTime(span.from_ms)} to {formatTime(span.to_ms)}
+            </span>
+          </th>
+        </tr>
+      </thead>
+      {rows.map((pool) => (
+        <Pool key={pool.id} pool={pool} turns={turns.get(pool.id)?.turns} span={span} isChosen={job !== "" && pool.jobs.includes(job)} />
+      ))}
+    </table>
+  );
+}
+
+function Pool({ pool, turns, span, isChosen }: { pool: WarmPool; turns: PoolTurn[] | undefined; span: TimeSpan; isChosen: boolean }) {
+  const cold = pool.cold_startup_seconds;
+  return (
+    <tbody class={isChosen ? "chosen" : ""} data-pool={pool.id}>
+      <tr>
+        <th scope="row">{pool.id}</th>
+        <td>
+          <State state={pool.state} />
+        </td>
+        <td class="mono">
+          {pool.InstanceCount ?? "1"} × {shortInstance(pool.InstanceType)}
+        </td>
+        <td class={pool.expires_ms === undefined ? "num none" : "num"} data-label="left">
+          {pool.expires_ms === undefined ? <span class="dim">{NONE}</span> : <Left pool={pool} turns={turns} />}
+        </td>
+        <td class="num" data-label="idle" title={`${pool.idle_seconds} s`}>
+          {formatDuration(pool.idle_seconds)}
+        </td>
+        <td class="num" data-label="saved" title={`${pool.saved_seconds} s${cold === undefined ? "" : `; a cold start takes ${formatDuration(cold)}`}`}>
+          {formatDuration(pool.saved_seconds)}
+        </td>
+        <td class="chain">
+          <Chain jobs={pool.jobs} />
+        </td>
+      </tr>
+      <tr class="lanerow">
+        <td colSpan={7}>
+          <Lane bars={turns ? poolBars(turns, pool.expires_ms, lanesNow.value) : []} span={span} />
+        </td>
+      </tr>
+    </tbody>
+  );
+}
+
+const STATES: Record<PoolState, { look: string; glyph: string; text: string }> = {
+  InUse: { look: "running", glyph: "●", text: "in use" },
+  Available: { look: "completed", glyph: "○", text: "available" },
+  Terminated: { look: "stopped", glyph: "■", text: "terminated" },
+  Reused: { look: "running", glyph: "●", text: "reused" },
+};
+
+function State({ state }: { state: PoolState }) {
+  const { look, glyph, text } = STATES[state];
+  return (
+    <span class={`status ${look}`}>
+      <span class="glyph" aria-hidden="true">
+        {glyph}
+      </span>
+      <span class="text">{text}</span>
+    </span>
+  );
+}
+
+/** A ring that empties, and the time that it stands for. */
+function Left({ pool, turns }: { pool: WarmPool; turns: PoolTurn[] | undefined }) {
+  const left = (pool.expires_ms ?? 0) - now.value;
+  const keepAlive = (turns?.[turns.length - 1]?.keep_alive_seconds ?? 0) * 1000;
+  const share = keepAlive > 0 ? Math.min(1, Math.max(0, left / keepAlive)) : 0;
+  return (
+    <span class="left" title={`until ${formatTime(pool.expires_ms)}`}>
+      {keepAlive > 0 && <i class="ring" style={{ "--share": `${share * 100}%` }} aria-hidden="true" />}
+      {left > 0 ? formatLeft(left) : "over"}
+    </span>
+  );
+}
+
+const SHOWN = 3;
+
+function Chain({ jobs }: { jobs: string[] }) {
+  const isAll = useSignal(false);
+  const hidden = isAll.value ? 0 : Math.max(0, jobs.length - SHOWN);
+  return (
+    <>
+      <ol>
+        {jobs.slice(hidden).map((job, i) => (
+          <li key={hidden + i}>
+            {job === "" ? (
+              <span class="dim">a deleted job</span>
+            ) : (
+              <a href={jobHref(job)} title={job}>
+                {cutMiddle(job, 32)}
+              </a>
+            )}
+          </li>
+        ))}
+      </ol>
+      {jobs.length > SHOWN && (
+        <button type="button" class="quiet" aria-expanded={isAll.value} onClick={() => (isAll.value = !isAll.value)}>
+          {isAll.value ? "fewer" : `${hidden} earlier`}
+        </button>
+      )}
+    </>
+  );
+}
+
+const saidOf = ({ kind, job, from_ms, to_ms }: Bar): string => {
+  const time = formatDuration((to_ms - from_ms) / 1000);
+  if (kind === "job") return `${job || "a deleted job"}: ${time} from ${formatTime(from_ms)}`;
+  return kind === "wait" ? `idle for ${time} from ${formatTime(from_ms)}` : `kept for another ${time}, until ${formatTime(to_ms)}`;
+};
+
+/** Jobs and waits of one cluster in time. The names above say the same in words, so that the bars are for eyes and pointers. */
+function Lane({ bars, span }: { bars: Bar[]; span: TimeSpan }) {
+  return (
+    <div class="lane" aria-hidden="true">
+      {bars.map((bar, i) => {
+        const at = place(bar, span);
+        if (!at) return null;
+        const look = { left: `${at.left * 100}%`, width: `${at.width * 100}%` };
+        const said = saidOf(bar);
+        return bar.kind === "job" && bar.job ? (
+          <a key={i} class="job" href={jobHref(bar.job)} tabIndex={-1} style={look} title={said} />
+        ) : (
+          <span key={i} class={bar.kind} style={look} title={said} />
+        );
+      })}
+    </div>
+  );
+}
