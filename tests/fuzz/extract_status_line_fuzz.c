@@ -16,12 +16,12 @@ static bool lies_in(struct span part, struct span whole)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *copy = malloc(size ? size : 1); /* a line ends where its memory does: one byte past it is found */
-	struct span text = span_of(copy, size);
 	struct status_line line = {0};
 
 	if (!copy)
 		return 0;
 	memcpy(copy, data, size);
+	struct span text = span_of(copy, size);
 	if (status_line_may_be(text) && status_line_read(text, NOON_MS, &line)) {
 		if (!lies_in(line.status, text) || (line.status.len && !lies_in(line.message, text)))
 			abort();
