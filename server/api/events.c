@@ -108,6 +108,7 @@ static enum status take_all(struct api *api, const struct http_request *request,
 enum status api_events_take(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
+	struct api *api = context;
 	size_t counts[VERDICT_COUNT] = {0};
 	struct json_writer w = api_reply(response);
 	AUTO(json) body = NULL;
@@ -117,10 +118,13 @@ enum status api_events_take(void *context, void *worker, const struct http_reque
 	bool is_array = json_kind(body) == JSON_ARRAY;
 	if (!is_array && json_kind(body) != JSON_OBJECT)
 		return error_set(err, ERR_SEMANTIC, "the body is neither an EventBridge event nor an array of them");
+	if (is_array && json_count(body) > api->options.max_events)
+		return error_set(err, ERR_TOO_LARGE, "%zu events at once are more than --max-events (%zu)",
+			json_count(body), api->options.max_events);
 	json_object(&w);
 	json_key(&w, "results");
 	json_array(&w);
-	TRY(take_all(context, request, is_array ? json_first(body) : body, !is_array, counts, &w, err));
+	TRY(take_all(api, request, is_array ? json_first(body) : body, !is_array, counts, &w, err));
 	json_array_end(&w);
 	json_put_i64(&w, "accepted", (int64_t)counts[VERDICT_ACCEPTED]);
 	json_put_i64(&w, "duplicate", (int64_t)counts[VERDICT_DUPLICATE]);

@@ -194,6 +194,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.skew_ms = options_i64(o, "skew-warning"),
 		.silent_ms = options_i64(o, "silent-after"),
 		.max_views = (uint64_t)options_i64(o, "max-views"),
+		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.search_ms = options_i64(o, "search-ms"),

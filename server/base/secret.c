@@ -56,3 +56,13 @@ void secret_mask(struct span value, char out[SECRET_MASK_BYTES])
 	crypto_hex(hash, sizeof hash, digits);
 	snprintf(out, SECRET_MASK_BYTES, "***%.4s", digits);
 }
+
+bool secret_is_masked(struct span value)
+{
+	if (value.len != SECRET_MASK_BYTES - 1 || !span_starts_with(value, SPAN("***")))
+		return false;
+	for (size_t i = 3; i < value.len; i++)
+		if (span_hex_digit(value.ptr[i]) < 0)
+			return false;
+	return true;
+}

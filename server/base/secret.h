@@ -14,3 +14,4 @@ bool secret_is_value(struct span value);
 enum { SECRET_MASK_BYTES = 8 };
 /* What is kept instead: "***" and four digits of its SHA-256, so that equal ones are seen to be equal. */
 void secret_mask(struct span value, char out[SECRET_MASK_BYTES]);
+bool secret_is_masked(struct span value); /* what secret_mask made */

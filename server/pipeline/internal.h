@@ -151,8 +151,8 @@ enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *
 enum status definitions_put_default(
 	struct store_tx *tx, int64_t job_id, uint32_t generation, struct error *err) MUST_CHECK;
 
-/* ---- job.c: secrets in a section of a document that is the caller's to change ---- */
-enum status job_mask_secrets(const struct json *document, const char *section, struct error *err) MUST_CHECK;
+/* ---- job.c: secrets among settings and tags of a document that is the caller's to change ---- */
+enum status job_mask_secrets(const struct json *document, struct error *err) MUST_CHECK;
 
 /* ---- past.c: any thread that brings a batch ---- */
 /* Times whose zone batch.zone_ms says. Where batch.written_ms says that it is of the past: a line without a time has that of

@@ -26,16 +26,27 @@ static enum status mask(const struct json *entry, struct error *err)
 	return json_replace_string(entry, masked) ? OK : out_of_memory(err);
 }
 
-enum status job_mask_secrets(const struct json *document, const char *name, struct error *err)
+static bool is_secret(struct span name, const struct json *value)
 {
-	const struct json *section = json_get(document, name);
+	return value && json_kind(value) == JSON_STRING && !secret_is_masked(json_string_of(value)) &&
+	       (secret_is_name(name) || secret_is_value(json_string_of(value)));
+}
 
-	if (!section || json_kind(section) != JSON_OBJECT)
-		return OK;
-	for (const struct json *entry = json_first(section); entry; entry = json_next(entry))
-		if (json_kind(entry) == JSON_STRING &&
-			(secret_is_name(json_key_of(entry)) || secret_is_value(json_string_of(entry))))
-			TRY(mask(entry, err));
+enum status job_mask_secrets(const struct json *document, struct error *err)
+{
+	static const char *const sections[] = {"Environment", "HyperParameters", "OtherHyperParameters"};
+
+	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+		const struct json *entry = json_first(json_get(document, sections[i]));
+		for (; entry; entry = json_next(entry))
+			if (is_secret(json_key_of(entry), entry))
+				TRY(mask(entry, err));
+	}
+	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag)) {
+		const struct json *value = json_get(tag, "Value");
+		if (is_secret(json_string_of(json_get(tag, "Key")), value))
+			TRY(mask(value, err));
+	}
 	return OK;
 }
 
@@ -226,8 +237,7 @@ enum status pipeline_create_job(
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&copy, buf_span(&text), err));
-	TRY(job_mask_secrets(copy, "Environment", err));
-	TRY(job_mask_secrets(copy, "HyperParameters", err));
+	TRY(job_mask_secrets(copy, err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
 	struct creation creation = {.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms};

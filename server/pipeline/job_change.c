@@ -169,6 +169,7 @@ enum status job_change_document(struct span old, const struct json *changes, str
 	TRY(json_parse(&document, old.len ? old : SPAN("{}"), err));
 	for (const struct json *change = json_first(changes); change; change = json_next(change))
 		TRY(change_one(document, change, err));
+	TRY(job_mask_secrets(document, err));
 	json_print(document, out);
 	return buf_status(out, err);
 }

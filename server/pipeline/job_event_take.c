@@ -30,8 +30,7 @@ static enum status merge_document(struct taking *taking, struct store_tx *tx, st
 		return OK;
 	TRY(json_parse(&old, row->document, err));
 	TRY(job_event_document(taking->event, old, &merged, err));
-	TRY(job_mask_secrets(merged, "Environment", err));
-	TRY(job_mask_secrets(merged, "HyperParameters", err));
+	TRY(job_mask_secrets(merged, err));
 	taking->document->len = 0;
 	json_print(merged, taking->document);
 	TRY(buf_status(taking->document, err));

@@ -175,3 +175,11 @@ def test_definitions_of_an_event_extract_points(server):
     server.send("good", "m=5")
     wait_until(lambda: server.points("good", "m")["total_points"] == 1, what="the point")
     assert job_of(server, "bad")["AlgorithmSpecification"]["TrainingImage"] == "i"
+
+
+def test_so_many_events_at_once_and_no_more(make_server):
+    server = make_server("--max-events", "2")
+    events = [event() for _ in range(3)]
+    assert server.post("/api/v1/events", json=events[:2]).status == 200
+    reply = server.post("/api/v1/events", json=events)
+    assert reply.status == 413 and "--max-events" in reply.body["detail"]

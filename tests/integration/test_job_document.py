@@ -201,3 +201,16 @@ def test_a_deleted_job_leaves_no_row(server):
     wait_until(lambda: not rows() or None, what="an empty database")
     create(server)
     assert "Notes" not in server.get("/api/v1/jobs/llama").body
+
+
+def test_no_secret_is_kept_whatever_its_place(server):
+    token = "hf_" + "a1B2" * 9
+    create(server, Environment={"HF_TOKEN": "open sesame"}, HyperParameters={"api_key": "one"}, OtherHyperParameters={"more": token, "lr": "1"},
+        Tags=[{"Key": "password", "Value": "two"}, {"Key": "team", "Value": "nlp"}])
+    assert server.patch("/api/v1/jobs/llama", json={"tags": {"secret": "three"}}).status < 300
+    masked = server.get("/api/v1/jobs/llama").body["Environment"]
+    assert server.patch("/api/v1/jobs/llama", json={"tags": {"lr": "2"}}).status < 300
+    assert server.get("/api/v1/jobs/llama").body["Environment"] == masked  # equal ones are still seen to be equal
+    text = server.get("/api/v1/jobs/llama").raw.decode()
+    assert not [word for word in ("open sesame", '"one"', token, '"two"', '"three"') if word in text]
+    assert '"lr":"1"' in text and '"nlp"' in text
