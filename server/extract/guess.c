@@ -1,5 +1,7 @@
 #include "extract/guess.h"
 
+#include <string.h>
+
 enum { KNOWN_WITH_STEP = 1, KNOWN_WITHOUT_STEP = 2, UNKNOWN_WITH_STEP = 3 };
 
 static char lower(char c)
@@ -28,47 +30,214 @@ static bool next_word(struct span *rest, struct span *word)
 	return word->len > 0;
 }
 
-static bool is_one_of(struct span word, const char *words)
-{
-	struct span rest = span_from(words), one;
+/* What a word of a name says about its value. */
+enum {
+	KNOWN = 1, /* a metric */
+	COUNTED = 2, /* a metric when something is said of it: per second */
+	COUNTER = 4, /* "step" counts, "step_time" and "tokens_per_sec_per_gpu" measure */
+	MEASURE = 8,
+	NEVER = 16, /* settings, places, sizes */
+};
 
-	while (span_next(&rest, ' ', &one))
-		if (span_equal_fold(one, word))
-			return true;
-	return false;
+/* Sorted; asked for each word of each match. */
+static const struct {
+	char text[13];
+	unsigned char classes;
+} words[] = {
+	{"acc", KNOWN},
+	{"accuracy", KNOWN},
+	{"addr", NEVER},
+	{"address", NEVER},
+	{"ap", KNOWN},
+	{"auc", KNOWN},
+	{"batch", COUNTER},
+	{"beta", NEVER},
+	{"betas", NEVER},
+	{"bleu", KNOWN},
+	{"bpb", KNOWN},
+	{"bpc", KNOWN},
+	{"bucket", NEVER},
+	{"bytes", NEVER},
+	{"cc", NEVER},
+	{"cer", KNOWN},
+	{"channel", NEVER},
+	{"channels", NEVER},
+	{"code", NEVER},
+	{"config", NEVER},
+	{"cost", MEASURE},
+	{"count", NEVER},
+	{"cpp", NEVER},
+	{"cpu", NEVER},
+	{"cpus", NEVER},
+	{"date", NEVER},
+	{"decay", NEVER},
+	{"device", COUNTER},
+	{"devices", COUNTER},
+	{"dice", KNOWN},
+	{"dim", NEVER},
+	{"dims", NEVER},
+	{"dropout", NEVER},
+	{"duration", MEASURE},
+	{"elapsed", NEVER},
+	{"entropy", KNOWN},
+	{"epoch", COUNTER},
+	{"epochs", COUNTER},
+	{"eps", NEVER},
+	{"err", KNOWN},
+	{"error", KNOWN},
+	{"eta", NEVER},
+	{"exit", NEVER},
+	{"f", KNOWN},
+	{"fid", KNOWN},
+	{"gnorm", KNOWN},
+	{"gpu", COUNTER},
+	{"gpus", COUNTER},
+	{"grad", KNOWN},
+	{"heads", NEVER},
+	{"height", NEVER},
+	{"hidden", NEVER},
+	{"host", NEVER},
+	{"hour", NEVER},
+	{"id", NEVER},
+	{"idx", NEVER},
+	{"images", COUNTED},
+	{"img", COUNTED},
+	{"index", NEVER},
+	{"interval", NEVER},
+	{"iou", KNOWN},
+	{"it", COUNTER},
+	{"iter", COUNTER},
+	{"iteration", COUNTER},
+	{"iterations", COUNTER},
+	{"iters", COUNTER},
+	{"key", NEVER},
+	{"kl", KNOWN},
+	{"layers", NEVER},
+	{"length", NEVER},
+	{"level", NEVER},
+	{"line", NEVER},
+	{"lineno", NEVER},
+	{"local", NEVER},
+	{"loss", KNOWN},
+	{"losses", KNOWN},
+	{"lr", KNOWN},
+	{"mae", KNOWN},
+	{"map", KNOWN},
+	{"max", NEVER},
+	{"mfu", KNOWN | MEASURE},
+	{"min", NEVER},
+	{"minute", NEVER},
+	{"ms", MEASURE},
+	{"mse", KNOWN},
+	{"nbytes", NEVER},
+	{"nll", KNOWN},
+	{"node", COUNTER},
+	{"nodes", COUNTER},
+	{"norm", KNOWN},
+	{"num", NEVER},
+	{"number", NEVER},
+	{"offset", NEVER},
+	{"padding", NEVER},
+	{"per", MEASURE},
+	{"perplexity", KNOWN},
+	{"pid", NEVER},
+	{"port", NEVER},
+	{"ppl", KNOWN},
+	{"precision", KNOWN},
+	{"psnr", KNOWN},
+	{"py", NEVER},
+	{"rank", NEVER},
+	{"ranks", NEVER},
+	{"recall", KNOWN},
+	{"remaining", NEVER},
+	{"return", KNOWN},
+	{"reward", KNOWN},
+	{"rewards", KNOWN},
+	{"rmse", KNOWN},
+	{"rouge", KNOWN},
+	{"sample", COUNTED},
+	{"samples", COUNTED},
+	{"scale", NEVER},
+	{"score", KNOWN},
+	{"sec", COUNTED},
+	{"seed", NEVER},
+	{"seq", COUNTED},
+	{"shape", NEVER},
+	{"signal", NEVER},
+	{"size", NEVER},
+	{"speed", KNOWN},
+	{"ssim", KNOWN},
+	{"status", NEVER},
+	{"step", COUNTER},
+	{"steps", COUNTER},
+	{"stride", NEVER},
+	{"tflop", KNOWN},
+	{"tflops", KNOWN | MEASURE},
+	{"thread", NEVER},
+	{"threads", NEVER},
+	{"throughput", KNOWN | MEASURE},
+	{"time", MEASURE},
+	{"timeout", NEVER},
+	{"timestamp", NEVER},
+	{"tok", COUNTED},
+	{"token", COUNTED},
+	{"tokens", COUNTED},
+	{"toks", COUNTED},
+	{"top", KNOWN},
+	{"total", NEVER},
+	{"tps", KNOWN},
+	{"value", NEVER},
+	{"version", NEVER},
+	{"vocab", NEVER},
+	{"warmup", NEVER},
+	{"wer", KNOWN},
+	{"width", NEVER},
+	{"worker", NEVER},
+	{"workers", NEVER},
+	{"world", NEVER},
+	{"wps", KNOWN},
+};
+
+static unsigned classes_of(struct span word)
+{
+	char folded[sizeof words[0].text] = "";
+	size_t low = 0, high = sizeof words / sizeof *words;
+
+	if (word.len >= sizeof folded)
+		return 0;
+	for (size_t i = 0; i < word.len; i++)
+		folded[i] = lower(word.ptr[i]);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(folded, words[middle].text);
+		if (order == 0)
+			return words[middle].classes;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return 0;
 }
 
 unsigned guess_points_needed(struct span key, bool has_step)
 {
-	static const char *const known =
-		"loss losses acc accuracy err error ppl perplexity bleu rouge f auc ap map iou dice mse mae rmse "
-		"precision recall reward rewards kl entropy return score lr norm grad gnorm mfu tflops tflop tps wps "
-		"throughput speed top cer wer psnr ssim fid nll bpb bpc";
-	static const char *const counted = "tok toks token tokens sample samples img images seq sec"; /* per second */
-	static const char *const counter = /* "step" counts, "step_time" and "tokens_per_sec_per_gpu" measure */
-		"step steps epoch epochs iter iters iteration iterations it batch gpu gpus device devices node nodes";
-	static const char *const measure = "time cost duration ms per tflops mfu throughput";
-	static const char *const never =
-		"rank ranks pid port version seed line lineno "
-		"id size num number world max min total count config dim dims layers heads vocab hidden index idx "
-		"cpu cpus worker workers thread threads date eta elapsed remaining timestamp hour "
-		"minute level code status exit signal scale beta betas eps decay warmup bucket offset addr address host local "
-		"py cc cpp length width height bytes nbytes channel channels key value shape stride padding dropout interval timeout";
 	struct span rest = key, word;
-	bool is_known = false, counts = false, measures = false;
+	unsigned all = 0;
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
 	while (next_word(&rest, &word)) {
-		if (is_one_of(word, never))
+		unsigned classes = classes_of(word);
+		if (classes & NEVER)
 			return GUESS_NEVER;
-		counts |= is_one_of(word, counter);
-		measures |= is_one_of(word, measure);
-		is_known |= is_one_of(word, known) || (word.len < key.len && is_one_of(word, counted));
+		if ((classes & COUNTED) && word.len < key.len)
+			classes |= KNOWN;
+		all |= classes;
 	}
-	if (counts && !measures)
+	if ((all & COUNTER) && !(all & MEASURE))
 		return GUESS_NEVER;
-	if (is_known)
+	if (all & KNOWN)
 		return has_step ? KNOWN_WITH_STEP : KNOWN_WITHOUT_STEP;
 	return has_step ? UNKNOWN_WITH_STEP : GUESS_NEVER;
 }

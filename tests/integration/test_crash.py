@@ -7,7 +7,7 @@ import random
 import sqlite3
 import threading
 
-from smserver import wait_until
+from smserver import PATIENCE_S, wait_until
 
 KILLS = int(os.environ.get("SM_KILLS", "20"))
 SEED = int(os.environ.get("SM_KILL_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 30)
@@ -64,7 +64,7 @@ def kill_during_ingest(server, clients, acknowledgements):
     threads = [threading.Thread(target=client.run, args=(server.port, acknowledge)) for client in clients]
     for thread in threads:
         thread.start()
-    assert enough.wait(60), "the clients made no progress"
+    assert enough.wait(2 * PATIENCE_S), "the clients made no progress"
     server.kill()
     for thread in threads:
         thread.join(60)

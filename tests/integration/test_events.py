@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from smserver import quote, wait_until
+from smserver import quote
 
 T0 = 1_700_000_000_000
 HISTORY = [("Starting", 0, "Launching requested ML instances"), ("Downloading", 60, "Downloading input data"),
@@ -173,7 +173,7 @@ def test_definitions_of_an_event_extract_points(server):
     post(server, event("bad", upto=3, AlgorithmSpecification={"TrainingImage": "i",
         "MetricDefinitions": [{"Name": "m", "Regex": "m=("}]}))
     server.send("good", "m=5")
-    wait_until(lambda: server.points("good", "m")["total_points"] == 1, what="the point")
+    server.wait_for_points("good", "m", 1)
     assert job_of(server, "bad")["AlgorithmSpecification"]["TrainingImage"] == "i"
 
 
