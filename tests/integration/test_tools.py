@@ -182,6 +182,8 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
         database.execute("DROP INDEX deliveries_settled")
         database.execute("DROP INDEX series_by_name")
         database.execute("DROP INDEX incidents_by_step")
+        database.execute("DROP INDEX streams_by_host")
+        database.execute("ALTER TABLE incidents DROP COLUMN facts")
         database.execute("CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels)")
         database.execute("UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'")
         database.execute("PRAGMA user_version=1")

@@ -1,6 +1,6 @@
 #include "harness.h"
 
-enum { NEWEST = 14 /* migrations/sqlite */ };
+enum { NEWEST = 18 /* migrations/sqlite */ };
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -84,6 +84,8 @@ static const char before_0007[] =
 	"DROP TABLE run_names; DROP TABLE sources; DROP TABLE exits; DROP TABLE commands; DROP TABLE command_acks;"
 	"DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
 	"DROP INDEX incidents_by_step;"
+	"DROP TABLE signature_hits; DROP TABLE node_faults; DROP TABLE job_checkpoints; DROP TABLE emergencies;"
+	"DROP INDEX streams_by_host; ALTER TABLE incidents DROP COLUMN facts;"
 	"CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels);"
 	"UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'; PRAGMA user_version=6";
 
