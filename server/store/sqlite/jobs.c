@@ -159,6 +159,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 	/* jobs comes last: while it fails half-way, the job is still found. */
 	static const char *const deletes[] = {
 		"DELETE FROM deliveries WHERE job_id = ?",
+		"DELETE FROM notices WHERE job_id = ?",
 		"DELETE FROM incidents WHERE job_id = ?",
 		"DELETE FROM summaries WHERE job_id = ?",
 		"DELETE FROM rankings WHERE job_id = ?",

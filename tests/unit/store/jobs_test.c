@@ -325,6 +325,7 @@ static void fill_job(struct harness *h, int64_t job)
 			.job_id = job, .command_id = 1, .stream = SPAN("algo-1"), .result = SPAN("done")},
 		&err));
 	put_faults(h, job, stream);
+	CHECK_OK(store_put_notice(h->tx, &(struct notice_row){.webhook_id = 1, .job_id = job, .group_id = 1}, &err));
 	expire_a_line(h, job, stream);
 }
 
@@ -373,7 +374,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 32);
+	CHECK_INT(checked, 33);
 	statement_done(&s);
 	harness_done(&h);
 }

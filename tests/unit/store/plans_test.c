@@ -168,8 +168,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK(store_read_incident(on, arena, 1, 1, &(struct incident_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_webhooks(on, arena, (struct webhook_row **)&rows, &count, &err));
 	CHECK(store_read_webhook(on, arena, 1, &(struct webhook_row){0}, NULL) == ERR_NOT_FOUND);
-	CHECK_OK(store_read_due_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
-	CHECK_OK(store_next_delivery_ms(on, &ms, &err));
+	CHECK_OK(store_read_due_deliveries(on, arena, 1, 1, 5, (struct delivery_row **)&rows, &count, &err));
+	CHECK_OK(store_next_delivery_ms(on, 1, &ms, &err));
 	CHECK_OK(store_oldest_settled_ms(on, &ms, &err));
 	CHECK_OK(store_read_doomed(on, arena, 1, 0, 5, (struct doomed_block **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
