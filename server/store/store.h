@@ -10,6 +10,8 @@
 #include "base/hash128.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/zone.h"
+#include "model/aggregate.h"
 #include "model/incident.h"
 #include "model/metric.h"
 #include "model/point.h"
@@ -309,6 +311,31 @@ struct job_search_result {
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;
+/* ---- aggregation: what groups of jobs come to ---- */
+struct job_aggregation {
+	const struct query_node *query; /* NULL: all */
+	const struct aggregate_name *names; /* of the groups' keys */
+	size_t name_count;
+	const struct aggregate_figure *figures;
+	size_t figure_count;
+	const struct zone *zone; /* whose months and days; NULL: UTC */
+	int64_t now_ms; /* until when jobs that run are counted */
+	uint64_t max_groups;
+	uint64_t max_values; /* kept for medians and percentiles */
+	int64_t time_ms; /* longer it must not take */
+};
+struct job_group {
+	struct span *keys; /* ptr NULL: jobs without one */
+	size_t key_count;
+	double *figures; /* NAN: no job of the group has a value */
+};
+/*
+ * Over all jobs that match. By month or day a job is in each in which it ran; what adds up over time (duration, billable,
+ * node_hours) is shared among them. ERR_SEMANTIC with the column: nobody groups by that, or there is no such quantity.
+ */
+enum status store_aggregate_jobs(struct store_reader *reader, struct arena *arena,
+	const struct job_aggregation *aggregation, struct job_group **out, size_t *count, struct error *err) MUST_CHECK;
+
 /* All jobs whose status is InProgress or Stopping, and all jobs. */
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
 
