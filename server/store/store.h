@@ -268,6 +268,7 @@ struct summary_row {
 	struct span metric;
 	struct span unit;
 	enum role role;
+	enum role main_role; /* read only: of the job's metrics this one answers for the role; ROLE_OTHER: for none */
 	struct summary summary;
 };
 /* Replaces the job's rows, and its counts. */
@@ -295,6 +296,19 @@ enum status store_put_ranking(
 	struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err) MUST_CHECK;
 enum status store_read_ranked_points(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points,
 	struct error *err) MUST_CHECK; /* 0: none */
+
+enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct ranking_row **out, size_t *count, struct error *err) MUST_CHECK; /* by metric */
+
+/* A leaf of the job's document, or a setting out of its log, as search knows it: "hp.lr", "ResourceConfig.InstanceCount". */
+struct attribute_row {
+	struct span key; /* of several elements of a list the same */
+	struct span text;
+	bool is_number;
+	double number;
+};
+enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct attribute_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
 
 struct job_search {
 	const struct query_node *query; /* NULL: all */
