@@ -152,7 +152,9 @@ enum status store_read_summaries(struct store_reader *reader, struct arena *aren
 
 	TRY(read_counts(reader, job_id, &found, err));
 	TRY(statement_open(&s, reader,
-		"SELECT metric, unit, role, " SUMMARY_COLUMNS " FROM summaries WHERE job_id = ? ORDER BY metric", err));
+		"SELECT metric, unit, role, main_role, " SUMMARY_COLUMNS
+		" FROM summaries WHERE job_id = ? ORDER BY metric",
+		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
@@ -162,6 +164,7 @@ enum status store_read_summaries(struct store_reader *reader, struct arena *aren
 		rows[used].metric = column_span(&s, arena);
 		rows[used].unit = column_span(&s, arena);
 		rows[used].role = (enum role)column_i64(&s);
+		rows[used].main_role = (enum role)column_i64(&s);
 		column_summary(&s, &rows[used].summary);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
