@@ -1,6 +1,6 @@
 #include "harness.h"
 
-enum { NEWEST = 14 /* migrations/sqlite */ };
+enum { NEWEST = 15 /* migrations/sqlite */ };
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -84,6 +84,8 @@ static const char before_0007[] =
 	"DROP TABLE run_names; DROP TABLE sources; DROP TABLE exits; DROP TABLE commands; DROP TABLE command_acks;"
 	"DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
 	"DROP INDEX incidents_by_step;"
+	"DELETE FROM counters WHERE name = 'search'; DROP INDEX attributes_by_key; DROP INDEX jobs_in_short;"
+	"CREATE INDEX attributes_by_number ON attributes (key, number, job_id) WHERE number IS NOT NULL;"
 	"CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels);"
 	"UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'; PRAGMA user_version=6";
 
