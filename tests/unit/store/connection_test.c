@@ -1,6 +1,6 @@
 #include "harness.h"
 
-enum { NEWEST = 15 /* migrations/sqlite */ };
+enum { NEWEST = 19 /* migrations/sqlite */ };
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -86,6 +86,15 @@ static const char before_0007[] =
 	"DROP INDEX incidents_by_step;"
 	"DELETE FROM counters WHERE name = 'search'; DROP INDEX attributes_by_key; DROP INDEX jobs_in_short;"
 	"CREATE INDEX attributes_by_number ON attributes (key, number, job_id) WHERE number IS NOT NULL;"
+	"DROP TABLE signature_hits; DROP TABLE node_faults; DROP TABLE job_checkpoints; DROP TABLE emergencies;"
+	"DROP INDEX streams_by_host; ALTER TABLE incidents DROP COLUMN facts;"
+	"DROP TABLE rules; DROP TABLE notices; DROP INDEX incidents_by_key; DROP INDEX incidents_by_cause; DROP INDEX incidents_first; DROP INDEX incidents_by_fold; ALTER TABLE incidents DROP COLUMN fold_id; DROP INDEX incidents_muted;"
+	"ALTER TABLE incidents DROP COLUMN rule_id; ALTER TABLE incidents DROP COLUMN cause_id;"
+	"ALTER TABLE incidents DROP COLUMN muted_until_ms; ALTER TABLE webhooks DROP COLUMN events;"
+	"ALTER TABLE webhooks DROP COLUMN heartbeat_ms; ALTER TABLE webhooks DROP COLUMN beat_ms;"
+	"ALTER TABLE webhooks DROP COLUMN per_minute; DROP INDEX deliveries_next; DROP INDEX deliveries_by_time;"
+	"CREATE UNIQUE INDEX incidents_by_key ON incidents (job_id, series_id, kind, opened_ordinal);"
+	"CREATE INDEX deliveries_due ON deliveries (next_ms, delivery_id) WHERE state = 0;"
 	"CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels);"
 	"UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'; PRAGMA user_version=6";
 
