@@ -26,6 +26,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
+	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 256 MiB */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -316,12 +317,14 @@ struct job_search {
 	struct span cursor; /* "" or a next_cursor */
 	size_t limit;
 	bool wants_total;
+	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
 };
 struct job_search_result {
 	struct job_row *rows;
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
 	uint64_t total; /* when wanted */
+	bool is_partial; /* out of time: there may be more than what was found */
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;

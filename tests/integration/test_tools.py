@@ -185,8 +185,8 @@ def as_version(path, version):
             old, new = ({row[1] for row in database.execute(f"PRAGMA {schema}.table_info({table})")} for schema in ("main", "newer"))
             assert old <= new, (table, old - new)
             names = ", ".join(sorted(old))
-            database.execute(f"DELETE FROM main.{table}")
-            database.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM newer.{table}")
+            known = "WHERE name IN (SELECT name FROM main.counters)" if table == "counters" else ""
+            database.execute(f"REPLACE INTO main.{table} ({names}) SELECT {names} FROM newer.{table} {known}")
         database.execute("UPDATE main.settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'")
         database.execute("COMMIT")
         database.execute(f"PRAGMA user_version={version}")
