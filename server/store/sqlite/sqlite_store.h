@@ -131,6 +131,9 @@ void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size
 /* A number that was never given before. */
 enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err) MUST_CHECK;
 
+/* ---- jobs.c: with the number that the row has ---- */
+enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err) MUST_CHECK;
+
 /* ---- log_filters.c ---- */
 enum status log_filter_put(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
 
