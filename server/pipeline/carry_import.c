@@ -645,8 +645,8 @@ static void pushed(void *context, struct carry_batch *batch, enum status status,
 		note_result(import, batch);
 	else
 		drop_jobs(import, batch);
+	import->done(import->done_context, status, err); /* the last touch of the import; err is the batch's */
 	carry_batch_free(batch);
-	import->done(import->done_context, status, err); /* the last touch */
 }
 
 enum status carry_import_push(struct carry_import *import,
