@@ -101,6 +101,15 @@ enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error
 	return OK;
 }
 
+enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	AUTO_DONE(buf) folded = BUF_INIT(NAME_FOLDED_MAX_BYTES);
+
+	fold_append(&folded, row->name);
+	TRY(buf_status(&folded, err));
+	return insert(tx, row, row->job_id, buf_span(&folded), err);
+}
+
 static enum status read_row(struct statement *s, struct arena *arena, struct job_row *out, struct error *err)
 {
 	struct job_row row;

@@ -137,6 +137,8 @@ enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struc
 /* ---- tx.c ---- */
 /* What searches keep of the job (enum search_change) is out of date with this transaction. Before or after the change itself. */
 enum status tx_note_change(struct store_tx *tx, int64_t job_id, unsigned changes, struct error *err) MUST_CHECK;
+/* ---- jobs.c: with the number that the row has ---- */
+enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err) MUST_CHECK;
 
 /* ---- log_filters.c ---- */
 enum status log_filter_put(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
