@@ -1,6 +1,6 @@
 #include "harness.h"
 
-enum { NEWEST = 14 /* migrations/sqlite */ };
+enum { NEWEST = 21 /* migrations/sqlite */ };
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -80,7 +80,7 @@ TEST(a_newer_database_that_only_added_is_used)
 
 /* What 0007 did, undone: the way in which a database of before it is opened. */
 static const char before_0007[] =
-	"DROP TABLE views; DROP TABLE rankings; DROP TABLE pool_jobs; DROP TABLE pool_shapes; DROP TABLE job_events; ALTER TABLE transitions DROP COLUMN source; ALTER TABLE job_counts DROP COLUMN last_heard_ms; ALTER TABLE job_counts DROP COLUMN attempts;"
+	"DROP TABLE views; DROP TABLE rankings; DROP TABLE pool_jobs; DROP TABLE pool_shapes; DROP TABLE fleet_jobs; DROP TABLE fleet_totals; DROP TABLE quotas; DROP TABLE job_events; ALTER TABLE transitions DROP COLUMN source; ALTER TABLE job_counts DROP COLUMN last_heard_ms; ALTER TABLE job_counts DROP COLUMN attempts;"
 	"DROP TABLE run_names; DROP TABLE sources; DROP TABLE exits; DROP TABLE commands; DROP TABLE command_acks;"
 	"DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
 	"DROP INDEX incidents_by_step;"
