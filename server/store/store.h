@@ -155,6 +155,8 @@ struct pool_job_row {
 	struct span heir; /* its name; read only */
 	int64_t retained_ms;
 	int64_t until_ms;
+	int64_t pool_begun_ms; /* of the pool's first job; read only, as is: */
+	int64_t change; /* grows with each row that is written */
 };
 enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *row, struct error *err) MUST_CHECK;
 enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
@@ -167,9 +169,25 @@ enum status store_read_pool_job(struct store_reader *reader, struct arena *arena
 	struct pool_job_row *out, struct error *err) MUST_CHECK;
 /* Whether any job of the shape keeps its cluster. */
 enum status store_has_pools(struct store_reader *reader, uint64_t shape, bool *has, struct error *err) MUST_CHECK;
-/* By begun_ms, then job_id. */
-enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
+/* By begun_ms, then job_id: the first `limit` that began at from_ms or later. */
+enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape, int64_t from_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* In no order: those that began before from_ms and whose cluster jobs that began in from_ms..to_ms, or job_id, may have got. */
+struct pool_window {
+	uint64_t shape;
+	int64_t from_ms, to_ms;
+	int64_t ended_after_ms; /* a cluster that was free before then is gone, unless it is known who got it */
+	int64_t job_id; /* 0: none */
+};
+enum status store_read_pool_donors(struct store_reader *reader, struct arena *arena, const struct pool_window *window,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* When the first job of the shape began whose report says that `name` got its cluster; INT64_MAX: none says so. */
+enum status store_read_pool_told(
+	struct store_reader *reader, uint64_t shape, struct span name, int64_t *begun_ms, struct error *err) MUST_CHECK;
+/* The last jobs of pools that changed after a change, in that order; and the newest change. */
+enum status store_read_pool_changes(struct store_reader *reader, struct arena *arena, int64_t after, size_t limit,
+	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+enum status store_last_pool_change(struct store_reader *reader, int64_t *change, struct error *err) MUST_CHECK;
 /* The chain of a pool, its first job first; none: there is no such pool. */
 enum status store_read_pool(struct store_reader *reader, struct arena *arena, int64_t pool_id,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;

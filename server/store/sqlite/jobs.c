@@ -194,6 +194,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 	};
 
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT | SEARCH_CHANGED_METRICS, err));
+	TRY(fleet_forget_job(tx, job_id, err));
 	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
 		TRY(run_for_job(tx, deletes[i], job_id, err));
 	if (!sqlite3_changes(tx_on(tx)->db))

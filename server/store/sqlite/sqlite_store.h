@@ -143,6 +143,10 @@ enum status store_insert_job(struct store_tx *tx, const struct job_row *row, str
 /* ---- log_filters.c ---- */
 enum status log_filter_put(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
 
+/* ---- fleet.c ---- */
+/* The job is about to be deleted: it counts no more. */
+enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+
 static inline struct store_reader *tx_on(struct store_tx *tx)
 {
 	return tx->store->writer;

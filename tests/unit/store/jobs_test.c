@@ -1,5 +1,6 @@
 #include "harness.h"
 #include "store/faults.h"
+#include "store/fleet_rows.h"
 #include "store/sessions.h"
 
 #include "store/fold.h"
@@ -313,6 +314,7 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_bury_series(h->tx, &(struct dead_series){job, 1000, 2000, INT64_MAX}, &err));
 	CHECK_OK(store_add_settings(h->tx, job, &(struct setting_row){SPAN("lr"), SPAN("1"), 1, 0, SPAN("")}, 1, &err));
 	CHECK_OK(store_put_push(h->tx, &(struct push_row){.job_id = job}, &err));
+	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){job, SPAN("Completed"), SPAN("t"), 4, 1, 2}, 3, &err));
 	CHECK_OK(store_put_progress(h->tx, job, &(struct job_progress){7, SPAN("max_steps"), 9}, &err));
 	CHECK_OK(store_put_source(
 		h->tx, &(struct source_row){.job_id = job, .stream_id = stream, .source = SPAN("a")}, &err));
@@ -374,7 +376,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 33);
+	CHECK_INT(checked, 34);
 	statement_done(&s);
 	harness_done(&h);
 }
