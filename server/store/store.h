@@ -581,6 +581,7 @@ struct incident_row {
 	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
 	struct incident incident;
 	int64_t acknowledged_ms; /* 0: not */
+	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
 };
 /* What a put said that was not known before. */
 struct incident_news {

@@ -175,6 +175,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM backfills WHERE job_id = ?",
 		"DELETE FROM dead_series WHERE job_id = ?",
 		"DELETE FROM commands WHERE job_id = ?",
+		"DELETE FROM emergencies WHERE job_id = ?",
 		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
@@ -218,6 +219,8 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		SWEEP("sources", "stream_id, source"),
 		SWEEP("exits", "stream_id"),
 		SWEEP("command_acks", "command_id, stream"),
+		SWEEP("signature_hits", "stream_id, signature, first_line"),
+		SWEEP("job_checkpoints", "attempt, step"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 
