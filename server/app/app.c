@@ -186,6 +186,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_line_bytes = bytes(o, "max-line-bytes"),
 		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.max_push_bytes = bytes(o, "max-push-bytes"),
+		.max_record_bytes = bytes(o, "max-record-bytes"),
 		.labels = {[LABEL_JOB] = options_text(o, "job-labels"),
 			[LABEL_STREAM] = options_text(o, "stream-labels"),
 			[LABEL_HOST] = options_text(o, "host-labels"),
@@ -197,6 +198,9 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
+		.max_groups = (uint64_t)options_i64(o, "max-groups"),
+		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_sessions = bytes(o, "max-sessions"),
@@ -244,10 +248,13 @@ static enum status report_delivery(void *context, const struct delivery_row *row
 static enum status start_sender(struct app *app, struct error *err)
 {
 	struct webhook_sender_options options = {.store = app->store,
-		.http = {.connect_ms = 5000,
-			.total_ms = 15000,
+		.http = {.connect_ms = options_i64(app->options, "webhook-timeout"),
+			.total_ms = options_i64(app->options, "webhook-timeout"),
 			.allows_private = options_flag(app->options, "webhook-private"),
 			.user_agent = "smfleet/" SM_VERSION},
+		.limits = {.first_retry_ms = options_i64(app->options, "webhook-retry"),
+			.longest_retry_ms = options_i64(app->options, "webhook-retry-longest"),
+			.give_up_ms = options_i64(app->options, "webhook-give-up")},
 		.report = report_delivery,
 		.context = app};
 

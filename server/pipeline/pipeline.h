@@ -201,6 +201,7 @@ struct stream_view {
 	struct span name;
 	struct span host;
 	uint64_t lines;
+	uint64_t extracted_lines; /* so many of them are in first_ms, last_ms and the series */
 	uint64_t bytes;
 	int64_t first_ms; /* 0: no line yet */
 	int64_t last_ms;
@@ -208,6 +209,7 @@ struct stream_view {
 	bool has_skew;
 	int64_t skew_ms; /* of its clock: what its log times are ahead of arrival */
 	uint64_t sent_points; /* points that came as such */
+	uint64_t extracted_points; /* of these, see extracted_lines */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;

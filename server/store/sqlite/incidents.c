@@ -1,3 +1,4 @@
+#include "store/carry.h"
 #include "store/sqlite/sqlite_store.h"
 
 struct known {
@@ -75,8 +76,8 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT INTO incidents (severity, state, last_step, closed_ms, worst, worst_kind, worst_step, kind,"
 		" opened_ordinal, first_step, opened_step, opened_ms, line, is_historic, value, value_kind, expected,"
-		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_figures(&s, &row->incident);
 	bind_opening(&s, &row->incident);
@@ -84,6 +85,7 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	bind_i64(&s, id);
 	bind_i64(&s, row->series_id);
 	bind_i64(&s, row->acknowledged_ms);
+	bind_text(&s, row->facts);
 	return statement_run(&s, err);
 }
 
@@ -129,6 +131,11 @@ enum status store_put_incident(
 	news->has_ended = known.is_there && known.state == INCIDENT_OPEN && row->incident.state != INCIDENT_OPEN;
 	row->incident_id = (uint32_t)id;
 	return OK;
+}
+
+enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
+{
+	return insert(tx, row, row->incident_id, err);
 }
 
 enum status store_acknowledge_incident(
