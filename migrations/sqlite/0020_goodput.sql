@@ -22,7 +22,7 @@ CREATE TABLE goodput (
 ) STRICT;
 CREATE INDEX goodput_due ON goodput (due_ms) WHERE due_ms > 0;
 CREATE INDEX goodput_by_percent ON goodput (goodput) WHERE goodput IS NOT NULL;
-CREATE INDEX goodput_by_cost ON goodput (cost) WHERE cost IS NOT NULL;
+CREATE INDEX goodput_by_cost ON goodput (cost / 1000000.0) WHERE cost IS NOT NULL;
 
 -- A job's share of a day (UTC, by number from 1970-01-01 on): milliseconds of all its nodes together.
 CREATE TABLE goodput_days (

@@ -248,10 +248,13 @@ static enum status report_delivery(void *context, const struct delivery_row *row
 static enum status start_sender(struct app *app, struct error *err)
 {
 	struct webhook_sender_options options = {.store = app->store,
-		.http = {.connect_ms = 5000,
-			.total_ms = 15000,
+		.http = {.connect_ms = options_i64(app->options, "webhook-timeout"),
+			.total_ms = options_i64(app->options, "webhook-timeout"),
 			.allows_private = options_flag(app->options, "webhook-private"),
 			.user_agent = "smfleet/" SM_VERSION},
+		.limits = {.first_retry_ms = options_i64(app->options, "webhook-retry"),
+			.longest_retry_ms = options_i64(app->options, "webhook-retry-longest"),
+			.give_up_ms = options_i64(app->options, "webhook-give-up")},
 		.report = report_delivery,
 		.context = app};
 

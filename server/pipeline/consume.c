@@ -6,6 +6,7 @@
 #include "extract/status_line.h"
 #include "model/stream_name.h"
 #include "pipeline/log_status.h"
+#include "pipeline/stragglers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,8 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 	series->tail[series->tail_count++] = *point;
 	summary_add(&series->summary, point);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
+	if (report.status == OK && !stream->said)
+		TRY(stragglers_note(series, ordinal, point, err));
 	return report.status;
 }
 

@@ -1,4 +1,5 @@
 #include "pipeline/directory.h"
+#include "pipeline/stragglers.h"
 
 #include <stdio.h>
 
@@ -35,6 +36,7 @@ void series_state_free(struct series_state *series)
 	mem_free(series->metric);
 	mem_free(series->unit);
 	mem_free(series->tail);
+	mem_free(series->paces);
 	detector_set_free(series->detectors);
 	mem_free(series);
 }
@@ -89,6 +91,7 @@ static void job_destroy(struct job_state *job)
 	mem_free(job->streams);
 	map_free(job->by_stream);
 	job_settings_free(job->settings);
+	stragglers_free(job->stragglers);
 	definitions_unref(job->definitions);
 	pthread_mutex_destroy(&job->mutex);
 	mem_free(job->name);

@@ -7,10 +7,11 @@
 #include "model/failure.h"
 #include "model/stream_name.h"
 #include "pipeline/pyramids.h"
+#include "store/faults.h"
 
 #include <stdlib.h>
 
-enum { EXACT_POINTS = 16384 };
+enum { EXACT_POINTS = 16384, CHECKPOINTS_MAX = 65536 };
 
 static enum status out_of_memory(struct error *err)
 {
@@ -212,16 +213,35 @@ static enum status read_series(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
-static enum status read_marks(
-	struct arena *arena, const struct collecting *c, struct goodput_facts *out, struct error *err)
+static int by_mark(const void *a, const void *b)
 {
-	struct goodput_mark *marks = arena_alloc(arena, (c->count + 1) * sizeof *marks);
+	const struct goodput_mark *x = a, *y = b;
 
+	if (x->ts_ms != y->ts_ms)
+		return x->ts_ms < y->ts_ms ? -1 : 1;
+	return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Evaluations by the times of their values, checkpoints by the lines that tell of them. */
+static enum status read_marks(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	const struct collecting *evaluations, struct goodput_facts *out, struct error *err)
+{
+	struct checkpoint_row *saved;
+	size_t saved_count;
+
+	TRY(store_read_checkpoints(reader, arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &saved, &saved_count, err));
+	struct goodput_mark *marks = arena_alloc(arena, (evaluations->count + saved_count + 1) * sizeof *marks);
 	if (!marks)
 		return out_of_memory(err);
-	for (size_t i = 0; i < c->count; i++)
-		if (!i || c->points[i].ts_ms != c->points[i - 1].ts_ms)
-			marks[out->mark_count++] = (struct goodput_mark){c->points[i].ts_ms, GOODPUT_EVALUATION, -1};
+	for (size_t i = 0; i < evaluations->count; i++)
+		if (!i || evaluations->points[i].ts_ms != evaluations->points[i - 1].ts_ms)
+			marks[out->mark_count++] =
+				(struct goodput_mark){evaluations->points[i].ts_ms, GOODPUT_EVALUATION, -1};
+	for (size_t i = 0; i < saved_count; i++)
+		marks[out->mark_count++] =
+			(struct goodput_mark){within(saved[i].ts_ms), GOODPUT_CHECKPOINT, within(saved[i].step)};
+	if (out->mark_count)
+		qsort(marks, out->mark_count, sizeof *marks, by_mark);
 	out->marks = marks;
 	return OK;
 }
@@ -244,10 +264,10 @@ static enum status read_steps(struct pipeline *pipeline, struct store_reader *re
 	if (c.between && c.spans / c.between > 0)
 		out->facts.stride = c.spans / c.between;
 	const struct series_view *evaluation = find_evaluation(lead.stream);
-	if (!evaluation)
-		return OK;
-	TRY(read_series(pipeline, reader, arena, view, lead.stream->name, evaluation, &c, err));
-	return read_marks(arena, &c, &out->facts, err);
+	c = (struct collecting){.count = 0};
+	if (evaluation)
+		TRY(read_series(pipeline, reader, arena, view, lead.stream->name, evaluation, &c, err));
+	return read_marks(reader, arena, view->row.job_id, &c, &out->facts, err);
 }
 
 /* ---- the machines ---- */

@@ -612,6 +612,7 @@ void *maintenance_run(void *context)
 		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
 	for (bool has_more = false; !pipeline_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
 		has_more = maintain(&m, clock_mono_ms());
+	stragglers_run(pipeline, reader);
 	flush_summaries(&m);
 	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
 	return NULL;

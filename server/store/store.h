@@ -581,6 +581,7 @@ struct incident_row {
 	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
 	struct incident incident;
 	int64_t acknowledged_ms; /* 0: not */
+	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
 };
 /* What a put said that was not known before. */
 struct incident_news {
@@ -616,6 +617,54 @@ enum status store_acknowledge_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms, struct error *err) MUST_CHECK;
 enum status store_count_open_incidents(
 	struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err) MUST_CHECK;
+
+/* ---- rules, and what webhooks were told by them ---- */
+struct rule_row {
+	int64_t rule_id; /* 0: new */
+	struct span team, name, document;
+	uint64_t since_seq;
+	int64_t modified_ms;
+};
+enum status store_put_rule(
+	struct store_tx *tx, struct rule_row *row, struct error *err) MUST_CHECK; /* ERR_CONFLICT: name */
+enum status store_read_rules(struct store_reader *reader, struct arena *arena, struct rule_row **out, size_t *count,
+	struct error *err) MUST_CHECK; /* by number */
+/* Its open incidents are over. ERR_NOT_FOUND */
+enum status store_delete_rule(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
+enum status store_end_rule_incidents(
+	struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
+
+enum notice_state {
+	NOTICE_WAITING, /* for the time that the rule wants it to last */
+	NOTICE_HELD, /* told with others, once it is due */
+	NOTICE_TOLD,
+	NOTICE_OVER /* the recovery is told as well, or nothing will be */
+};
+struct notice_row {
+	int64_t webhook_id, job_id;
+	uint32_t group_id; /* the incident that came first */
+	int64_t rule_id;
+	enum notice_state state;
+	enum severity severity;
+	int64_t due_ms, told_ms;
+};
+/* Replaces what there was. */
+enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, struct error *err) MUST_CHECK;
+enum status store_read_notice(struct store_reader *reader, int64_t webhook_id, int64_t job_id, uint32_t group_id,
+	struct notice_row *out, bool *is_there, struct error *err) MUST_CHECK;
+/* Waiting and held ones that are due, by webhook. */
+enum status store_read_due_notices(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;
+enum status store_next_notice_ms(
+	struct store_reader *reader, int64_t *due_ms, struct error *err) MUST_CHECK; /* INT64_MAX: none */
+/* When the rule last told the webhook of the job; INT64_MIN: never. */
+enum status store_last_notice_ms(struct store_reader *reader, int64_t webhook_id, int64_t job_id, int64_t rule_id,
+	int64_t *told_ms, struct error *err) MUST_CHECK;
+/* Deletes up to `limit` that were settled before that. */
+enum status store_delete_notices(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err) MUST_CHECK;
+/* Messages written for the webhook since then. */
+enum status store_count_deliveries(struct store_reader *reader, int64_t webhook_id, int64_t since_ms, uint64_t *count,
+	struct error *err) MUST_CHECK;
 
 /* ---- webhooks and their outbox ---- */
 struct webhook_row {
@@ -653,10 +702,11 @@ struct delivery_row {
 };
 enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, struct error *err) MUST_CHECK;
 /* Due at now_ms, oldest first; none whose (webhook, incident) has an older one pending: order holds within these. */
-enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
-	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
-/* When the next pending one is due; INT64_MAX: none is pending. */
-enum status store_next_delivery_ms(struct store_reader *reader, int64_t *next_ms, struct error *err) MUST_CHECK;
+enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	int64_t now_ms, size_t limit, struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* When the webhook's next pending one is due; INT64_MAX: none is pending. */
+enum status store_next_delivery_ms(
+	struct store_reader *reader, int64_t webhook_id, int64_t *next_ms, struct error *err) MUST_CHECK;
 /* When the oldest of the done and dead was settled; INT64_MAX: there is none. */
 enum status store_oldest_settled_ms(struct store_reader *reader, int64_t *done_ms, struct error *err) MUST_CHECK;
 /* Deletes up to `limit` that were settled before that. */

@@ -182,6 +182,15 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
         database.execute("DROP INDEX deliveries_settled")
         database.execute("DROP INDEX series_by_name")
         database.execute("DROP INDEX incidents_by_step")
+        database.execute("DROP INDEX streams_by_host")
+        database.execute("ALTER TABLE incidents DROP COLUMN facts")
+        for name in ("incidents_by_key", "incidents_by_cause", "incidents_first", "incidents_by_fold", "incidents_muted", "deliveries_next", "deliveries_by_time"):
+            database.execute(f"DROP INDEX {name}")
+        for table, names in (("incidents", "rule_id cause_id fold_id muted_until_ms"), ("webhooks", "events heartbeat_ms beat_ms per_minute")):
+            for name in names.split():
+                database.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
+        database.execute("CREATE UNIQUE INDEX incidents_by_key ON incidents (job_id, series_id, kind, opened_ordinal)")
+        database.execute("CREATE INDEX deliveries_due ON deliveries (next_ms, delivery_id) WHERE state = 0")
         database.execute("CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels)")
         database.execute("UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'")
         database.execute("PRAGMA user_version=1")

@@ -75,8 +75,8 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT INTO incidents (severity, state, last_step, closed_ms, worst, worst_kind, worst_step, kind,"
 		" opened_ordinal, first_step, opened_step, opened_ms, line, is_historic, value, value_kind, expected,"
-		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_figures(&s, &row->incident);
 	bind_opening(&s, &row->incident);
@@ -84,6 +84,7 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	bind_i64(&s, id);
 	bind_i64(&s, row->series_id);
 	bind_i64(&s, row->acknowledged_ms);
+	bind_text(&s, row->facts);
 	return statement_run(&s, err);
 }
 

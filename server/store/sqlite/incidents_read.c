@@ -8,7 +8,7 @@ enum { CURSOR_BYTES = 80 };
 	"SELECT i.job_id, i.incident_id, i.series_id, j.name, coalesce(e.metric, ''), coalesce(r.name, ''), i.kind,"   \
 	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms,"  \
 	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"         \
-	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms FROM incidents AS i"           \
+	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts FROM incidents AS i"  \
 	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                       \
 	" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"                                  \
 	" LEFT JOIN streams AS r ON r.job_id = e.job_id AND r.stream_id = e.stream_id"
@@ -55,6 +55,7 @@ static enum status read_row(struct statement *s, struct arena *arena, struct inc
 	row->stream = column_span(s, arena);
 	read_figures(s, &row->incident);
 	row->acknowledged_ms = column_i64(s);
+	row->facts = column_span(s, arena);
 	return statement_check(s, err);
 }
 

@@ -159,6 +159,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 	/* jobs comes last: while it fails half-way, the job is still found. */
 	static const char *const deletes[] = {
 		"DELETE FROM deliveries WHERE job_id = ?",
+		"DELETE FROM notices WHERE job_id = ?",
 		"DELETE FROM incidents WHERE job_id = ?",
 		"DELETE FROM summaries WHERE job_id = ?",
 		"DELETE FROM rankings WHERE job_id = ?",
@@ -178,6 +179,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM backfills WHERE job_id = ?",
 		"DELETE FROM dead_series WHERE job_id = ?",
 		"DELETE FROM commands WHERE job_id = ?",
+		"DELETE FROM emergencies WHERE job_id = ?",
 		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
@@ -221,6 +223,8 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		SWEEP("sources", "stream_id, source"),
 		SWEEP("exits", "stream_id"),
 		SWEEP("command_acks", "command_id, stream"),
+		SWEEP("signature_hits", "stream_id, signature, first_line"),
+		SWEEP("job_checkpoints", "attempt, step"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 

@@ -84,6 +84,15 @@ static const char before_0007[] =
 	"DROP TABLE run_names; DROP TABLE sources; DROP TABLE exits; DROP TABLE commands; DROP TABLE command_acks;"
 	"DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
 	"DROP INDEX incidents_by_step;"
+	"DROP TABLE signature_hits; DROP TABLE node_faults; DROP TABLE job_checkpoints; DROP TABLE emergencies;"
+	"DROP INDEX streams_by_host; ALTER TABLE incidents DROP COLUMN facts;"
+	"DROP TABLE rules; DROP TABLE notices; DROP INDEX incidents_by_key; DROP INDEX incidents_by_cause; DROP INDEX incidents_first; DROP INDEX incidents_by_fold; ALTER TABLE incidents DROP COLUMN fold_id; DROP INDEX incidents_muted;"
+	"ALTER TABLE incidents DROP COLUMN rule_id; ALTER TABLE incidents DROP COLUMN cause_id;"
+	"ALTER TABLE incidents DROP COLUMN muted_until_ms; ALTER TABLE webhooks DROP COLUMN events;"
+	"ALTER TABLE webhooks DROP COLUMN heartbeat_ms; ALTER TABLE webhooks DROP COLUMN beat_ms;"
+	"ALTER TABLE webhooks DROP COLUMN per_minute; DROP INDEX deliveries_next; DROP INDEX deliveries_by_time;"
+	"CREATE UNIQUE INDEX incidents_by_key ON incidents (job_id, series_id, kind, opened_ordinal);"
+	"CREATE INDEX deliveries_due ON deliveries (next_ms, delivery_id) WHERE state = 0;"
 	"CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels);"
 	"UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'; PRAGMA user_version=6";
 

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "store/faults.h"
 #include "store/sessions.h"
 
 #include "store/fold.h"
@@ -271,6 +272,17 @@ static void expire_a_line(struct harness *h, int64_t job, uint32_t stream)
 	CHECK_OK(store_put_block(h->tx, &block, &err));
 }
 
+static void put_faults(struct harness *h, int64_t job, uint32_t stream)
+{
+	struct signature_hit_row hit = {
+		.job_id = job, .stream_id = stream, .signature = SPAN("cuda_oom"), .count = 1, .text = SPAN("t")};
+	struct checkpoint_row checkpoint = {.job_id = job, .attempt = 1, .step = 5, .stream_id = stream};
+
+	CHECK_OK(store_put_signature_hit(h->tx, &hit, &err));
+	CHECK_OK(store_put_checkpoint(h->tx, &checkpoint, &err));
+	CHECK_OK(store_put_emergency(h->tx, &(struct emergency_row){.job_id = job}, &err));
+}
+
 static void fill_job(struct harness *h, int64_t job)
 {
 	uint32_t stream = harness_stream(h, job, "algo-1");
@@ -312,6 +324,8 @@ static void fill_job(struct harness *h, int64_t job)
 		&(struct command_ack_row){
 			.job_id = job, .command_id = 1, .stream = SPAN("algo-1"), .result = SPAN("done")},
 		&err));
+	put_faults(h, job, stream);
+	CHECK_OK(store_put_notice(h->tx, &(struct notice_row){.webhook_id = 1, .job_id = job, .group_id = 1}, &err));
 	expire_a_line(h, job, stream);
 }
 
@@ -321,7 +335,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 	 * warm pool's, whose chain and cost would not add up any more, and has no name of the job. */
 	static const char *const tables =
 		"SELECT group_concat('SELECT count(*) AS n FROM ' || m.name || ' WHERE job_id = ',"
-		" '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT IN ('dead_jobs', 'pool_jobs') AND EXISTS"
+		" '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT IN ('dead_jobs', 'pool_jobs', 'node_faults') AND EXISTS"
 		" (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')";
 	struct harness h = harness_new();
 	AUTO_DONE(statement) s = {0};
@@ -360,7 +374,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 29);
+	CHECK_INT(checked, 33);
 	statement_done(&s);
 	harness_done(&h);
 }

@@ -1,6 +1,7 @@
 /* Every verb is called once; then each statement that the connections have prepared must use an index. */
 #include "harness.h"
 
+#include "store/faults.h"
 #include "store/run.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
@@ -79,7 +80,14 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_put_chunk(h->tx, &(struct chunk_row){.job_id = 1, .point_count = 1}, &err));
 		CHECK_OK(store_append_journal(h->tx, 1 + (uint64_t)again, SPAN("x"), &err));
 		CHECK_OK(store_put_setting(h->tx, "k", SPAN("v"), &err));
+		CHECK_OK(store_put_node_fault(
+			h->tx, &(struct node_fault_row){.host = SPAN("h"), .signature = SPAN("xid_79")}, &err));
+		CHECK_OK(store_put_signature_hit(
+			h->tx, &(struct signature_hit_row){.job_id = 1, .signature = SPAN("xid_79")}, &err));
+		CHECK_OK(store_put_checkpoint(h->tx, &(struct checkpoint_row){.job_id = 1}, &err));
+		CHECK_OK(store_put_emergency(h->tx, &(struct emergency_row){.job_id = 1}, &err));
 	}
+	CHECK_OK(store_move_signature_hits(h->tx, 1, 2, 3, &err));
 	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
 	CHECK_OK(store_put_transitions(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, 1, &err));
 	CHECK_OK(store_put_newest_event(h->tx, 1, 7, &err));
@@ -126,6 +134,16 @@ static void call_readers(struct harness *h, struct store_reader *on)
 		on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));
 	CHECK_OK(store_count_jobs(on, &a, &b, &err));
 	CHECK_OK(store_oldest_push(on, 1, &ms, &ms, &err));
+	uint32_t incident;
+	CHECK_OK(store_read_node_faults(on, arena, SPAN(""), 0, 9, (struct node_fault_row **)&rows, &count, &err));
+	CHECK_OK(store_read_node_faults(on, arena, SPAN("h"), 0, 9, (struct node_fault_row **)&rows, &count, &err));
+	CHECK_OK(store_find_signature_hit(on, &(struct signature_hit_row){.job_id = 1}, &incident, &err));
+	CHECK_OK(store_find_signature_incident(on, 1, SPAN("x"), 0, 1, &incident, &err));
+	CHECK_OK(store_read_said(on, arena, 1, 1, &(struct incident_said){0}, &err));
+	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, 1, 9, (struct quiet_incident **)&rows, &count, &err));
+	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
+	CHECK_OK(store_read_emergency(on, 1, &(struct emergency_row){0}, &err));
+	CHECK_OK(store_read_emergencies(on, arena, 9, (struct emergency_row **)&rows, &count, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN(""), (struct stream_row **)&rows, &count, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN("x"), (struct stream_row **)&rows, &count, &err));
 	for (uint32_t stream = 0; stream < 2; stream++) {
@@ -150,8 +168,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK(store_read_incident(on, arena, 1, 1, &(struct incident_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_webhooks(on, arena, (struct webhook_row **)&rows, &count, &err));
 	CHECK(store_read_webhook(on, arena, 1, &(struct webhook_row){0}, NULL) == ERR_NOT_FOUND);
-	CHECK_OK(store_read_due_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
-	CHECK_OK(store_next_delivery_ms(on, &ms, &err));
+	CHECK_OK(store_read_due_deliveries(on, arena, 1, 1, 5, (struct delivery_row **)&rows, &count, &err));
+	CHECK_OK(store_next_delivery_ms(on, 1, &ms, &err));
 	CHECK_OK(store_oldest_settled_ms(on, &ms, &err));
 	CHECK_OK(store_read_doomed(on, arena, 1, 0, 5, (struct doomed_block **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));

@@ -1,0 +1,109 @@
+/*
+ * Job: what log lines said outright, in durable rows: stretches of signatures and their incidents, faults of machines, checkpoints.
+ * Ownership and threads: as store.h.
+ */
+#pragma once
+
+#include "store/store.h"
+
+/* ---- faults of machines: the one place that the ledger of nodes reads ---- */
+struct node_fault_row {
+	struct span host;
+	int64_t ts_ms; /* log time of the first line */
+	int64_t job_id; /* it may be deleted since */
+	uint32_t stream_id;
+	uint64_t line; /* the first */
+	struct span signature; /* a name in signatures.json */
+	bool is_drain; /* the machine should not be given to the next job */
+	uint64_t count; /* lines so far */
+	int64_t last_ms;
+	struct span text; /* of the first line */
+};
+/* By (host, ts_ms, job, stream, line); said again with more lines: count and last_ms grow. */
+enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_row *row, struct error *err) MUST_CHECK;
+/* host "": of all; from_ms inclusive. Newest first. */
+enum status store_read_node_faults(struct store_reader *reader, struct arena *arena, struct span host, int64_t from_ms,
+	size_t limit, struct node_fault_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* ---- stretches of lines with one signature ---- */
+struct signature_hit_row {
+	int64_t job_id;
+	uint32_t stream_id;
+	struct span signature;
+	uint64_t first_line;
+	uint32_t incident_id;
+	uint64_t count;
+	uint64_t last_line;
+	int64_t first_ms, last_ms; /* log time */
+	struct span text; /* of the last line */
+};
+/* By (job, stream, signature, first_line); its incident stays the first one said. */
+enum status store_put_signature_hit(
+	struct store_tx *tx, const struct signature_hit_row *row, struct error *err) MUST_CHECK;
+/* *incident_id 0: it is not known. */
+enum status store_find_signature_hit(struct store_reader *reader, const struct signature_hit_row *row,
+	uint32_t *incident_id, struct error *err) MUST_CHECK;
+/* The incident of any stream of the job with this signature that was said within the two times. 0: none was. */
+enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
+	int64_t from_ms, int64_t to_ms, uint32_t *incident_id, struct error *err) MUST_CHECK;
+/* They belong to another incident from now on. */
+enum status store_move_signature_hits(
+	struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err) MUST_CHECK;
+
+enum { SAID_STREAMS_MAX = 16, SAID_SIGNATURES_MAX = 16 };
+struct incident_said { /* of all stretches of one incident */
+	uint64_t count; /* lines */
+	uint64_t stream_count;
+	int64_t last_ms;
+	struct span streams[SAID_STREAMS_MAX]; /* names of the first ones */
+	size_t named;
+	struct span signatures[SAID_SIGNATURES_MAX]; /* different ones */
+	size_t signature_count;
+	struct span last_stream; /* "": nothing was said */
+	uint64_t last_line;
+	struct span last_text;
+};
+enum status store_read_said(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
+	struct incident_said *out, struct error *err) MUST_CHECK;
+
+/* Open incidents of the kind that nothing was said of since the time; at most `limit`. */
+struct quiet_incident {
+	int64_t job_id;
+	uint32_t incident_id;
+	int64_t last_ms;
+};
+enum status store_read_quiet(struct store_reader *reader, struct arena *arena, enum incident_kind kind,
+	int64_t before_ms, size_t limit, struct quiet_incident **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* ---- checkpoints ---- */
+struct checkpoint_row {
+	int64_t job_id;
+	uint32_t attempt;
+	int64_t step;
+	int64_t ts_ms; /* log time */
+	uint32_t stream_id;
+	uint64_t line;
+	struct span stream; /* its name; when read */
+};
+/* By (job, attempt, step): of several streams the one that said it first, by log time, then by number. */
+enum status store_put_checkpoint(struct store_tx *tx, const struct checkpoint_row *row, struct error *err) MUST_CHECK;
+/* The last `limit` until the time, the newest first. */
+enum status store_read_checkpoints(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t until_ms,
+	size_t limit, struct checkpoint_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* ---- what was asked of a job's senders because of an incident ---- */
+struct emergency_row { /* one a job */
+	int64_t job_id;
+	uint32_t incident_id;
+	int64_t asked_ms;
+	int64_t stop_due_ms; /* it is stopped then, if no checkpoint is seen before; 0: it is not, or was already */
+	int64_t checkpoint_step; /* the newest one known before; -1: none */
+};
+/* By its job: replaces. */
+enum status store_put_emergency(struct store_tx *tx, const struct emergency_row *row, struct error *err) MUST_CHECK;
+/* job_id 0 in *out: nothing was asked. */
+enum status store_read_emergency(
+	struct store_reader *reader, int64_t job_id, struct emergency_row *out, struct error *err) MUST_CHECK;
+/* Those that wait to be stopped; at most `limit`. */
+enum status store_read_emergencies(struct store_reader *reader, struct arena *arena, size_t limit,
+	struct emergency_row **out, size_t *count, struct error *err) MUST_CHECK;
