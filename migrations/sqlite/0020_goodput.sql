@@ -95,4 +95,4 @@ CREATE TABLE status_messages (
 ) STRICT, WITHOUT ROWID;
 
 -- All jobs that are there are to be worked out, from this number on.
-INSERT INTO settings (key, value) VALUES ('goodput.sweep', CAST('0' AS BLOB));
+INSERT OR REPLACE INTO settings (key, value) VALUES ('goodput.sweep', CAST('0' AS BLOB));

@@ -84,6 +84,8 @@ static const char before_0007[] =
 	"DROP TABLE run_names; DROP TABLE sources; DROP TABLE exits; DROP TABLE commands; DROP TABLE command_acks;"
 	"DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
 	"DROP INDEX incidents_by_step;"
+	"DROP TABLE goodput; DROP TABLE goodput_days; DROP TABLE goodput_totals; DROP TABLE goodput_breaks;"
+	"DROP TABLE status_messages;"
 	"DROP TABLE signature_hits; DROP TABLE node_faults; DROP TABLE job_checkpoints; DROP TABLE emergencies;"
 	"DROP INDEX streams_by_host; ALTER TABLE incidents DROP COLUMN facts;"
 	"DROP TABLE rules; DROP TABLE notices; DROP INDEX incidents_by_key; DROP INDEX incidents_by_cause; DROP INDEX incidents_first; DROP INDEX incidents_by_fold; ALTER TABLE incidents DROP COLUMN fold_id; DROP INDEX incidents_muted;"
