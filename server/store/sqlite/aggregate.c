@@ -361,6 +361,7 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 
 	if (!row)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	sql.logs = a->ask->logs;
 	TRY(add_rows(&sql, a, err));
 	TRY(search_sql_open(&s, reader, &sql, err));
 	TRY(statement_step(&s, &has_row, err));

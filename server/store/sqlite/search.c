@@ -337,6 +337,7 @@ static enum status read_places(struct store_reader *reader, struct arena *arena,
 	size_t cap = 0;
 	bool has_row;
 
+	sql.logs = search->logs;
 	TRY(add_page(&sql, search, sort, from, err));
 	TRY(search_sql_open(&s, reader, &sql, err));
 	TRY(statement_step(&s, &has_row, err));
@@ -360,6 +361,7 @@ static enum status count_all(struct store_reader *reader, struct arena *arena, c
 	bool has_row;
 
 	sql.wants_all = true;
+	sql.logs = search->logs;
 	search_add(&sql, "SELECT count(*) FROM jobs AS j WHERE ");
 	TRY(search_compile(&sql, search->query, err));
 	TRY(search_sql_open(&s, reader, &sql, err));
@@ -381,6 +383,19 @@ static enum status read_rows(struct store_reader *reader, struct arena *arena, c
 	return OK;
 }
 
+static enum status print_cursors(
+	struct span order, const struct page *page, struct arena *arena, struct span **out, struct error *err)
+{
+	struct span *cursors = arena_alloc(arena, (page->count + 1) * sizeof *cursors);
+
+	if (!cursors)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < page->count; i++)
+		TRY(print_cursor(order, &page->places[i], arena, &cursors[i], err));
+	*out = cursors;
+	return OK;
+}
+
 static enum status search_in_view(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err)
 {
@@ -398,6 +413,8 @@ static enum status search_in_view(struct store_reader *reader, struct arena *are
 	result.count = page.count;
 	if (page.has_more)
 		TRY(print_cursor(order, &page.places[page.count - 1], arena, &result.next_cursor, err));
+	if (search->wants_cursors)
+		TRY(print_cursors(order, &page, arena, &result.cursors, err));
 	if (search->wants_total)
 		TRY(count_all(reader, arena, search, &result.total, err));
 	*out = result;
