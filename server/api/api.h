@@ -27,6 +27,7 @@ struct api_options {
 	size_t max_line_bytes;
 	size_t max_points_bytes;
 	size_t max_push_bytes; /* of a body of Loki's or OTLP's */
+	size_t max_record_bytes; /* of a line of an import */
 	const char *labels[LABEL_ROLES]; /* of shippers: lists of names */
 	size_t slice_bytes;
 	int64_t silent_ms; /* as the pipeline's */

@@ -61,8 +61,9 @@ http_handler api_sessions_create, api_session_beat, api_commands_create, api_com
 http_handler api_assets, api_download;
 http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;
 http_handler api_loki_ready;
+http_handler api_export;
 extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,
-	api_upload_otlp_metrics;
+	api_upload_otlp_metrics, api_import;
 extern const struct http_stream_ops api_live;
 
 /* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */

@@ -17,9 +17,11 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 	AUTO(job_log_search) logs = NULL;
 	uint64_t total = 0;
 
-	*is_partial = false;
-	if (!job_log_search_is_needed(search->query))
-		return store_search_jobs(worker->reader, arena, search, out, err);
+	if (!job_log_search_is_needed(search->query)) {
+		TRY(store_search_jobs(worker->reader, arena, search, out, err));
+		*is_partial = out->is_partial;
+		return OK;
+	}
 	TRY(job_log_search_new(&logs, &options, err));
 	TRY(job_log_search_page(logs, arena, search, out, is_partial, err));
 	if (search->wants_total) {

@@ -60,6 +60,10 @@ static const struct http_route routes[] = {
 		.query = "q sort limit cursor total explain format fields",
 		.summary =
 			"Search jobs; explain=true: how the query is understood; format=csv: all of them, fields= names its columns"},
+	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q",
+		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
+	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
+		.summary = "Whole jobs, as an export has them; a job whose name is taken is left out"},
 	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create, .query = "dry_run",
 		.max_body_bytes = DOCUMENT_BYTES,
 		.summary = "A CreateTrainingJob document; dry_run=true: checked, not stored"},

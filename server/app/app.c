@@ -186,6 +186,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_line_bytes = bytes(o, "max-line-bytes"),
 		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.max_push_bytes = bytes(o, "max-push-bytes"),
+		.max_record_bytes = bytes(o, "max-record-bytes"),
 		.labels = {[LABEL_JOB] = options_text(o, "job-labels"),
 			[LABEL_STREAM] = options_text(o, "stream-labels"),
 			[LABEL_HOST] = options_text(o, "host-labels"),

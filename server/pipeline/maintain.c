@@ -33,6 +33,7 @@ struct maintenance {
 	struct retention_state retention;
 	struct pyramid_sweep pyramids;
 	struct filter_sweep filters;
+	int64_t counted_id; /* pools_sweep */
 };
 
 static enum status out_of_memory(struct error *err)
@@ -551,9 +552,13 @@ static bool end_pools(struct maintenance *m)
 	bool has_more = false;
 
 	enum status status = pools_run(m->pipeline, m->reader, &has_more, &err);
-	if (status != OK && status != ERR_UNAVAILABLE)
+	if (status == OK)
+		status = pools_sweep(m->pipeline, m->reader, &m->counted_id, &err);
+	if (status != OK && status != ERR_UNAVAILABLE) {
 		log_line(LOG_WARNING, "pools_failed", "error=\"%s\"", err.text);
-	return status == OK && has_more;
+		m->counted_id = INT64_MAX; /* the next start tries again */
+	}
+	return (status == OK && has_more) || m->counted_id != INT64_MAX;
 }
 
 static bool maintain(struct maintenance *m, int64_t now_ms)
@@ -586,7 +591,8 @@ void *maintenance_run(void *context)
 		.zstd = zstd,
 		.oldest_since_ms = clock_mono_ms(),
 		.pyramids = {.job_id = INT64_MIN},
-		.filters = {.after = {.job_id = INT64_MIN}}};
+		.filters = {.after = {.job_id = INT64_MIN}},
+		.counted_id = INT64_MIN};
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "maintenance");

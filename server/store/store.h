@@ -26,6 +26,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
+	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 256 MiB */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -154,6 +155,8 @@ struct pool_job_row {
 	struct span heir; /* its name; read only */
 	int64_t retained_ms;
 	int64_t until_ms;
+	int64_t pool_begun_ms; /* of the pool's first job; read only, as is: */
+	int64_t change; /* grows with each row that is written */
 };
 enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *row, struct error *err) MUST_CHECK;
 enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
@@ -166,9 +169,25 @@ enum status store_read_pool_job(struct store_reader *reader, struct arena *arena
 	struct pool_job_row *out, struct error *err) MUST_CHECK;
 /* Whether any job of the shape keeps its cluster. */
 enum status store_has_pools(struct store_reader *reader, uint64_t shape, bool *has, struct error *err) MUST_CHECK;
-/* By begun_ms, then job_id. */
-enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
+/* By begun_ms, then job_id: the first `limit` that began at from_ms or later. */
+enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape, int64_t from_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* In no order: those that began before from_ms and whose cluster jobs that began in from_ms..to_ms, or job_id, may have got. */
+struct pool_window {
+	uint64_t shape;
+	int64_t from_ms, to_ms;
+	int64_t ended_after_ms; /* a cluster that was free before then is gone, unless it is known who got it */
+	int64_t job_id; /* 0: none */
+};
+enum status store_read_pool_donors(struct store_reader *reader, struct arena *arena, const struct pool_window *window,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* When the first job of the shape began whose report says that `name` got its cluster; INT64_MAX: none says so. */
+enum status store_read_pool_told(
+	struct store_reader *reader, uint64_t shape, struct span name, int64_t *begun_ms, struct error *err) MUST_CHECK;
+/* The last jobs of pools that changed after a change, in that order; and the newest change. */
+enum status store_read_pool_changes(struct store_reader *reader, struct arena *arena, int64_t after, size_t limit,
+	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+enum status store_last_pool_change(struct store_reader *reader, int64_t *change, struct error *err) MUST_CHECK;
 /* The chain of a pool, its first job first; none: there is no such pool. */
 enum status store_read_pool(struct store_reader *reader, struct arena *arena, int64_t pool_id,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
@@ -326,6 +345,7 @@ struct job_search {
 	bool wants_total;
 	bool wants_cursors;
 	const struct log_answers *logs; /* NULL: ERR_SEMANTIC for a query that asks of logs */
+	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
 };
 struct job_search_result {
 	struct job_row *rows;
@@ -333,6 +353,7 @@ struct job_search_result {
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
 	uint64_t total; /* when wanted */
+	bool is_partial; /* out of time: there may be more than what was found */
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;

@@ -1,9 +1,11 @@
+#include "store/sqlite/search_cache.h"
 #include "store/sqlite/sqlite_store.h"
 
 enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT INTO rankings (job_id, metric, points, best, best_kind, best_step, final, final_kind)"
 		" VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (job_id, metric) DO UPDATE SET points = excluded.points,"

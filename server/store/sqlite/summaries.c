@@ -1,3 +1,4 @@
+#include "store/sqlite/search_cache.h"
 #include "store/sqlite/sqlite_store.h"
 
 static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct job_counts *counts, struct error *err)
@@ -110,6 +111,7 @@ enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struc
 {
 	size_t stored;
 
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
 	TRY(put_counts(tx, job_id, counts, err));
 	TRY(put_rows(tx, job_id, rows, count, err));
 	TRY(count_rows(tx, job_id, &stored, err));
