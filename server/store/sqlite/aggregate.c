@@ -195,7 +195,7 @@ static void add_metric(struct search_sql *sql, const struct query_term *term)
 	search_add(sql, figure.is_nan);
 	search_add(sql, ") THEN ");
 	search_add(sql, figure.column);
-	search_add(sql, " END FROM summaries AS s WHERE s.job_id = j.job_id AND ");
+	search_add(sql, " END FROM summaries AS s" SEARCH_RANKINGS " WHERE s.job_id = j.job_id AND ");
 	if (term->is_role && role_parse(term->key, &role))
 		search_add_i64(sql, "s.main_role = ?)", role);
 	else
