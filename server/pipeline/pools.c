@@ -5,6 +5,7 @@
 #include "fleet/pool_shape.h"
 #include "pipeline/internal.h"
 #include "store/fleet_rows.h"
+#include "store/goodput.h"
 
 #include <stdlib.h>
 
@@ -313,6 +314,7 @@ static enum status follow(struct store_tx *tx, const struct job_row *job, int64_
 enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err)
 {
 	TRY(store_put_job(tx, job, err));
+	TRY(store_touch_goodput(tx, job->job_id, 0, err));
 	return follow(tx, job, clock_wall_ms(), err);
 }
 
