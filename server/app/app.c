@@ -131,8 +131,11 @@ static enum status start_pipeline(struct app *app, struct error *err)
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
 
-	if (!presets || !devices)
-		return error_set(err, ERR_INTERNAL, "this server was built without presets.json or devices.json");
+	const struct embedded_file *signatures = embedded_find(embedded_data, SPAN("signatures.json"));
+
+	if (!presets || !devices || !signatures)
+		return error_set(err, ERR_INTERNAL,
+			"this server was built without presets.json, devices.json or signatures.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(start_filters(app, err));
@@ -140,6 +143,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.hub = app->hub,
 		.presets = embedded_span(presets),
 		.devices = embedded_span(devices),
+		.signatures = embedded_span(signatures),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),

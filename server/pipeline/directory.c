@@ -1,4 +1,5 @@
 #include "pipeline/directory.h"
+#include "pipeline/signs.h"
 
 #include <stdio.h>
 
@@ -51,6 +52,7 @@ void stream_state_free(struct stream_state *stream)
 	extractor_free(stream->extractor);
 	definitions_unref(stream->own_definitions);
 	said_list_free(stream->said);
+	signs_free(stream->signs);
 	settings_free(stream->settings);
 	derive_free(stream->derive);
 	buf_done(&stream->live_lines);
