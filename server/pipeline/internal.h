@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/queue.h"
+#include "extract/signature.h"
 #include "pipeline/directory.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/search_pool.h"
@@ -78,6 +79,7 @@ struct pipeline {
 	struct directory *directory;
 	struct definition_set *presets;
 	struct devices *devices;
+	struct signature_set *signatures; /* NULL: nothing is looked for */
 	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */

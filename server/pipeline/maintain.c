@@ -7,6 +7,7 @@
 #include "pipeline/pyramids.h"
 #include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
+#include "pipeline/signs.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watch.h"
 
@@ -588,6 +589,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		flush_summaries(m);
 		watch_run(m->pipeline, m->reader);
 		stragglers_run(m->pipeline, m->reader);
+		faults_run(m->pipeline, m->reader);
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}

@@ -50,6 +50,8 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(devices_new(&pipeline->devices, pipeline->options.devices, err));
+	if (pipeline->options.signatures.len)
+		TRY(signature_set_new(&pipeline->signatures, pipeline->options.signatures, err));
 	return definition_presets_new(&pipeline->presets, pipeline->options.presets, err);
 }
 
@@ -188,6 +190,7 @@ void pipeline_free(struct pipeline *pipeline)
 	directory_free(pipeline->directory);
 	definition_set_free(pipeline->presets);
 	devices_free(pipeline->devices);
+	signature_set_free(pipeline->signatures);
 	zstd_free(pipeline->zstd);
 	while (pipeline->packer_count)
 		zstd_free(pipeline->packers[--pipeline->packer_count]);

@@ -26,6 +26,7 @@ struct pipeline_options {
 	struct span presets; /* presets.json */
 	struct span devices; /* devices.json */
 	struct span prices; /* prices.json */
+	struct span signatures; /* signatures.json; "": nothing is looked for */
 	size_t queue_items; /* batches that may wait for the writer */
 	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */

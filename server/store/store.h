@@ -649,6 +649,7 @@ enum status store_find_lagging_series(struct store_reader *reader, int64_t *job_
 	size_t look_at, uint64_t *sealed_points, bool *is_found, struct error *err) MUST_CHECK;
 
 /* ---- incidents ---- */
+struct incident_said;
 struct incident_row {
 	int64_t job_id;
 	uint32_t incident_id; /* numbered within the job from 1 */
@@ -659,6 +660,7 @@ struct incident_row {
 	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
 	struct incident incident;
 	int64_t acknowledged_ms; /* 0: not */
+	const struct incident_said *said; /* store/faults.h; NULL: not asked */
 	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
 };
 /* What a put said that was not known before. */
