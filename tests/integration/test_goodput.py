@@ -353,5 +353,9 @@ def test_the_totals_of_a_day_of_200_jobs_are_the_sums_that_the_script_kept(quick
     rows = quick.get("/api/v1/jobs?limit=1000").body["jobs"]
     assert sum(job["cost"] for job in rows) == pytest.approx(books["cost"], abs=1e-4)
     failed = sum(job["TrainingJobStatus"] == "Failed" for job in rows)
+    [groups] = quick.get("/api/v1/aggregate?of=sum:cost,sum:lost_cost,mean:goodput").body["groups"]
+    assert groups["sum:cost"] == pytest.approx(books["cost"], abs=1e-4)
+    assert groups["sum:lost_cost"] == pytest.approx(books["lost_cost"], abs=1e-4)
+    assert groups["mean:goodput"] == pytest.approx(sum(job["goodput"] for job in rows) / 200)
     [cause] = reply["causes"]
     assert (cause["cause"], cause["count"]) == ("AlgorithmError", failed) and failed > 10
