@@ -88,6 +88,12 @@ enum status api_limit_job(struct api *api, const struct http_request *request, c
 enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
+/* ---- jobs.c: a page of a search, through logs where the query asks of them; no view of the database may be open ---- */
+enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
+	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
+/* As of which commit searches know what came of logs; read before the search. */
+void api_print_index_seq(const struct api *api, char out[24]);
+
 /* ---- run.c: continues and continued_by, into an object that is open ---- */
 enum status api_write_run(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
 	struct error *err) MUST_CHECK;

@@ -173,8 +173,8 @@ static void say_flush_failed(const struct job_state *job, const struct error *er
 		log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", job->name, err->text);
 }
 
-/* One transaction for many jobs: a commit each would keep this thread from sealing. */
-static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, size_t count)
+/* One transaction for many jobs: a commit each would keep this thread from sealing. False: some have to be tried again. */
+static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, size_t count)
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = m->pipeline};
@@ -207,6 +207,7 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 	}
 	for (size_t i = 0; i < flushes.count; i++)
 		mem_free(flushes.items[i].rows);
+	return flushes.count == count && (is_written || !count);
 }
 
 static void flush_summaries(struct maintenance *m)
@@ -215,6 +216,8 @@ static void flush_summaries(struct maintenance *m)
 	struct job_state *due[FLUSH_JOBS];
 	struct error err;
 	size_t count, due_count = 0;
+	uint64_t seq = atomic_load(&m->pipeline->figures.extracted_seq);
+	bool is_whole = true;
 
 	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
 		return; /* out of memory: the next round tries again */
@@ -222,10 +225,12 @@ static void flush_summaries(struct maintenance *m)
 		if (!atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false))
 			due[due_count++] = jobs[i];
 		if (due_count == FLUSH_JOBS || i + 1 == count) {
-			flush_jobs(m, due, due_count);
+			is_whole &= flush_jobs(m, due, due_count);
 			due_count = 0;
 		}
 	}
+	if (is_whole)
+		atomic_store(&m->pipeline->figures.indexed_seq, seq);
 	for (size_t i = 0; i < count; i++)
 		job_unref(jobs[i]);
 }

@@ -373,6 +373,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t journal_bytes;
 	atomic_uint_fast64_t committed_seq;
 	atomic_uint_fast64_t extracted_seq;
+	atomic_uint_fast64_t indexed_seq; /* what searches know of logs (summaries, settings) is of all commits up to it */
 	atomic_uint_fast64_t sealed_lines;
 	atomic_uint_fast64_t sealed_points;
 	atomic_uint_fast64_t open_bytes; /* of batches that are being filled */

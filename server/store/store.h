@@ -329,16 +329,27 @@ struct attribute_row {
 enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct attribute_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
 
+/* What a query asks of logs no row answers: who searches looks (pipeline/search_jobs.h), as far as it must be known. */
+enum log_answer { LOG_NOT_LOOKED, LOG_NO, LOG_YES };
+struct log_answers {
+	enum log_answer (*look)(void *context, const struct query_term *term, int64_t job_id);
+	void *context;
+	bool assumes; /* what was not looked up is as it must be for the job to match; else as it must not be */
+};
+
 struct job_search {
 	const struct query_node *query; /* NULL: all */
 	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
 	struct span cursor; /* "" or a next_cursor */
 	size_t limit;
 	bool wants_total;
+	bool wants_cursors;
+	const struct log_answers *logs; /* NULL: ERR_SEMANTIC for a query that asks of logs */
 	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
 };
 struct job_search_result {
 	struct job_row *rows;
+	struct span *cursors; /* behind each row, when wanted */
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
 	uint64_t total; /* when wanted */
@@ -346,6 +357,10 @@ struct job_search_result {
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;
+/* Which of these jobs satisfy the query. */
+enum status store_match_jobs(struct store_reader *reader, struct arena *arena, const struct query_node *query,
+	const struct log_answers *logs, const struct job_row *rows, size_t count, bool *matches,
+	struct error *err) MUST_CHECK;
 /* ---- aggregation: what groups of jobs come to ---- */
 struct job_aggregation {
 	const struct query_node *query; /* NULL: all */
@@ -358,6 +373,7 @@ struct job_aggregation {
 	uint64_t max_groups;
 	uint64_t max_values; /* kept for medians and percentiles */
 	int64_t time_ms; /* longer it must not take */
+	const struct log_answers *logs; /* as in job_search */
 };
 struct job_group {
 	struct span *keys; /* ptr NULL: jobs without one */

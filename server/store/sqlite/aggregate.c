@@ -376,7 +376,10 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 
 	if (!row)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	sql.logs = a->ask->logs;
 	TRY(add_rows(&sql, a, err));
+	if (sql.is_partial)
+		return error_set(err, ERR_UNAVAILABLE, "the search takes too long to be added up: ask for less");
 	TRY(search_sql_open(&s, reader, &sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {
