@@ -52,7 +52,7 @@ http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
-http_handler api_goodput, api_job_goodput, api_prices_get, api_prices_put;
+http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;

@@ -124,6 +124,8 @@ static const struct http_route routes[] = {
 
 	{HTTP_GET, "/api/v1/goodput", SCOPE_READ, ROUTE_WORKER, .handler = api_goodput, .query = "from to",
 		.summary = "The same of all jobs by days (UTC), and what broke them off by cause"},
+	{HTTP_GET, "/api/v1/scaling", SCOPE_READ, ROUTE_WORKER, .handler = api_scaling, .query = "q",
+		.summary = "Throughput a node against the number of nodes, over the jobs of a search"},
 	{HTTP_GET, "/api/v1/prices", SCOPE_READ, ROUTE_WORKER, .handler = api_prices_get, .query = "",
 		.summary = "What an hour of an instance type costs, from which day on"},
 	{HTTP_PUT, "/api/v1/prices", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_prices_put, .query = "",
