@@ -1,4 +1,5 @@
 #include "api/internal.h"
+#include "api/quotas.h"
 #include "pipeline/pools.h"
 #include "query/query.h"
 
@@ -90,6 +91,16 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	return status;
 }
 
+static enum status write_dry_run(const struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct json *document, struct json_writer *w, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+
+	TRY(api_arena(&arena, err));
+	json_put_bool(w, "dry_run", true);
+	return quotas_write_check(api, worker->reader, arena, document, http_request_arrival_ms(request), w, err);
+}
+
 enum status api_jobs_create(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -110,7 +121,7 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", json_string_of(json_get(body, "TrainingJobName")));
 	if (is_dry)
-		json_put_bool(&w, "dry_run", true);
+		TRY(write_dry_run(api, own, request, body, &w, err));
 	json_object_end(&w);
 	return OK;
 }

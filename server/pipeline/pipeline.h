@@ -338,6 +338,8 @@ void pipeline_write_derivation(const struct inputs *inputs, struct span metric, 
 
 /* heard_ms, when it has been too long ago for a job that runs, else 0: heard of so and so long, not more. While the server was
  * down nobody could be heard. */
+int64_t pipeline_silent_before(
+	const struct pipeline *pipeline, int64_t now_ms); /* who was heard of last before that is */
 int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms);
 
 /* A row of the jobs list, as the API and the live events show it. */
