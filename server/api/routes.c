@@ -60,11 +60,21 @@ static const struct http_route routes[] = {
 		.query = "q sort limit cursor total explain format fields",
 		.summary =
 			"Search jobs; explain=true: how the query is understood; format=csv: all of them, fields= names its columns"},
+	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q",
+		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
+	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
+		.summary = "Whole jobs, as an export has them; a job whose name is taken is left out"},
 	{HTTP_POST, "/api/v1/jobs", SCOPE_WRITE, ROUTE_WORKER, .handler = api_jobs_create, .query = "dry_run",
 		.max_body_bytes = DOCUMENT_BYTES,
 		.summary = "A CreateTrainingJob document; dry_run=true: checked, not stored"},
 	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Search jobs as SageMaker's Search does"},
+	{HTTP_GET, "/api/v1/aggregate", SCOPE_READ, ROUTE_WORKER, .handler = api_aggregate, .query = "q by of format",
+		.summary =
+			"What groups of jobs come to: sums, means, percentiles by team, month and what else jobs have"},
+	{HTTP_GET, "/api/v1/compare", SCOPE_READ, ROUTE_WORKER, .handler = api_compare, .query = "jobs equal metric",
+		.summary =
+			"What differs between jobs: settings, metrics side by side, values at the same steps; equal=true: what does not"},
 	{HTTP_GET, "/api/v1/jobs/{job}", SCOPE_READ, ROUTE_WORKER, .handler = api_job_get, .query = "as",
 		.summary = "One job: its document and what was derived; as=json|aws-cli: to run it again"},
 	{HTTP_PATCH, "/api/v1/jobs/{job}", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_patch, .query = "",

@@ -10,6 +10,8 @@
 #include "base/hash128.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/zone.h"
+#include "model/aggregate.h"
 #include "model/incident.h"
 #include "model/metric.h"
 #include "model/point.h"
@@ -24,6 +26,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
+	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 256 MiB */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -291,6 +294,7 @@ struct summary_row {
 	struct span metric;
 	struct span unit;
 	enum role role;
+	enum role main_role; /* read only: of the job's metrics this one answers for the role; ROLE_OTHER: for none */
 	struct summary summary;
 };
 /* Replaces the job's rows, and its counts. */
@@ -319,21 +323,61 @@ enum status store_put_ranking(
 enum status store_read_ranked_points(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points,
 	struct error *err) MUST_CHECK; /* 0: none */
 
+enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct ranking_row **out, size_t *count, struct error *err) MUST_CHECK; /* by metric */
+
+/* A leaf of the job's document, or a setting out of its log, as search knows it: "hp.lr", "ResourceConfig.InstanceCount". */
+struct attribute_row {
+	struct span key; /* of several elements of a list the same */
+	struct span text;
+	bool is_number;
+	double number;
+};
+enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct attribute_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
+
 struct job_search {
 	const struct query_node *query; /* NULL: all */
 	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
 	struct span cursor; /* "" or a next_cursor */
 	size_t limit;
 	bool wants_total;
+	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
 };
 struct job_search_result {
 	struct job_row *rows;
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
 	uint64_t total; /* when wanted */
+	bool is_partial; /* out of time: there may be more than what was found */
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;
+/* ---- aggregation: what groups of jobs come to ---- */
+struct job_aggregation {
+	const struct query_node *query; /* NULL: all */
+	const struct aggregate_name *names; /* of the groups' keys */
+	size_t name_count;
+	const struct aggregate_figure *figures;
+	size_t figure_count;
+	const struct zone *zone; /* whose months and days; NULL: UTC */
+	int64_t now_ms; /* until when jobs that run are counted */
+	uint64_t max_groups;
+	uint64_t max_values; /* kept for medians and percentiles */
+	int64_t time_ms; /* longer it must not take */
+};
+struct job_group {
+	struct span *keys; /* ptr NULL: jobs without one */
+	size_t key_count;
+	double *figures; /* NAN: no job of the group has a value */
+};
+/*
+ * Over all jobs that match. By month or day a job is in each in which it ran; what adds up over time (duration, billable,
+ * node_hours) is shared among them. ERR_SEMANTIC with the column: nobody groups by that, or there is no such quantity.
+ */
+enum status store_aggregate_jobs(struct store_reader *reader, struct arena *arena,
+	const struct job_aggregation *aggregation, struct job_group **out, size_t *count, struct error *err) MUST_CHECK;
+
 /* All jobs whose status is InProgress or Stopping, and all jobs. */
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
 
