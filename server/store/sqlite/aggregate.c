@@ -4,6 +4,7 @@
  */
 #include "store/sqlite/search_compile.h"
 #include "store/sqlite/search_derived.h"
+#include "store/sqlite/search_source.h"
 
 #include "base/clock.h"
 #include "base/iso8601.h"
@@ -63,7 +64,7 @@ enum dimension_kind { BY_COLUMN, BY_ATTRIBUTE, BY_HOST, BY_MONTH, BY_DAY };
 struct dimension {
 	enum dimension_kind kind;
 	const char *column; /* SQL of the text of `jobs AS j`; '' : none */
-	struct search_keys keys;
+	struct search_leaf keys;
 };
 
 struct aggregating {
@@ -114,6 +115,12 @@ static enum status in_field(enum status status, const char *field, struct error 
 	return status;
 }
 
+/* Of the document, by one or several keys of its attributes. */
+static bool is_of_attributes(struct search_sql *sql, const struct query_term *term, struct search_leaf *keys)
+{
+	return search_leaf_of(term, sql->arena, keys) && keys->kind == SEARCH_LEAF_TEXTS;
+}
+
 static enum status resolve_name(
 	struct search_sql *sql, const struct query_term *term, struct dimension *out, struct error *err)
 {
@@ -126,7 +133,7 @@ static enum status resolve_name(
 	if (out->column)
 		return OK;
 	out->kind = BY_ATTRIBUTE;
-	if (search_keys_of(sql, term, &out->keys))
+	if (is_of_attributes(sql, term, &out->keys))
 		return OK;
 	return search_mistake(err, term,
 		"jobs are not grouped by '%.*s' but by month, day, node, team, owner, project, status, secondary, name, "
@@ -137,10 +144,10 @@ static enum status resolve_name(
 
 /* ---- SQL ---- */
 
-static void add_key_list(struct search_sql *sql, const struct search_keys *keys)
+static void add_key_list(struct search_sql *sql, const struct search_leaf *keys)
 {
 	for (size_t i = 0; i < keys->count; i++)
-		search_add_text(sql, i ? ", ?" : "?", keys->keys[i]);
+		search_add_text(sql, i ? ", ?" : "?", keys->sources[i].key);
 	search_add(sql, ")");
 }
 
@@ -195,7 +202,7 @@ static void add_metric(struct search_sql *sql, const struct query_term *term)
 	search_add(sql, figure.is_nan);
 	search_add(sql, ") THEN ");
 	search_add(sql, figure.column);
-	search_add(sql, " END FROM summaries AS s WHERE s.job_id = j.job_id AND ");
+	search_add(sql, " END FROM summaries AS s" SEARCH_RANKINGS " WHERE s.job_id = j.job_id AND ");
 	if (term->is_role && role_parse(term->key, &role))
 		search_add_i64(sql, "s.main_role = ?)", role);
 	else
@@ -206,7 +213,7 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 	const struct quantity **quantity, struct error *err)
 {
 	const struct query_term *term = &figure->quantity.term;
-	struct search_keys keys;
+	struct search_leaf keys;
 
 	*quantity = NULL;
 	if (figure->counts_jobs) {
@@ -224,7 +231,7 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 		search_add(sql, *quantity ? (*quantity)->sql : search_derived_order(term->key, &is_text));
 		return OK;
 	}
-	if (!search_keys_of(sql, term, &keys))
+	if (!is_of_attributes(sql, term, &keys))
 		return search_mistake(err, term,
 			"'%.*s' is no quantity of a job; there are duration, billable, node_hours, nodes, attempts, metrics as "
 			"loss.final or metric.NAME.max, hp.KEY, tag.KEY, env.KEY and properties as ResourceConfig.InstanceCount",
