@@ -120,6 +120,9 @@ static const struct http_route routes[] = {
 		.max_body_bytes = SMALL_BYTES, .summary = "Configure quotas; those the body names"},
 	{HTTP_GET, "/api/v1/startup", SCOPE_READ, ROUTE_WORKER, .handler = api_startup, .query = "by from_ms to_ms",
 		.summary = "Start-ups, cold against warm, by type, day or pool: seconds, what was saved, what waited"},
+	{HTTP_GET, "/api/v1/jobs/{job}/advice", SCOPE_READ, ROUTE_WORKER, .handler = api_job_advice, .query = "",
+		.summary =
+			"What to change of the job, each with its reason and source; muted by PATCH of muted_advice"},
 	{HTTP_GET, "/api/v1/jobs/{job}/warm-pool", SCOPE_READ, ROUTE_WORKER, .handler = api_job_warm_pool, .query = "",
 		.summary = "How the job got its cluster, seconds in each status, and why it got none that waited"},
 	{HTTP_GET, "/api/v1/warm-pools", SCOPE_READ, ROUTE_WORKER, .handler = api_pools_list,

@@ -334,6 +334,11 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 struct inputs;
 enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
+/* Of the instance type in ResourceConfig; NaN: it is not known. */
+double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document);
+/* Of the model, as the job's settings say; NaN: they do not. */
+enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;
 void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
 
 /* heard_ms, when it has been too long ago for a job that runs, else 0: heard of so and so long, not more. While the server was
