@@ -56,6 +56,7 @@ http_handler api_series, api_points, api_points_query, api_points_search;
 http_handler api_job_advice;
 http_handler api_startup, api_job_warm_pool;
 http_handler api_fleet, api_quotas_get, api_quotas_put;
+http_handler api_goodput, api_job_goodput, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
@@ -94,6 +95,11 @@ enum status api_write_training_job(struct api_worker *worker, struct arena *aren
 /* ---- run.c: continues and continued_by, into an object that is open ---- */
 enum status api_write_run(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
 	struct error *err) MUST_CHECK;
+
+/* ---- goodput.c: of a run, into an object that is open ---- */
+struct run_link;
+enum status api_write_run_goodput(struct store_reader *reader, struct arena *arena, const struct run_link *links,
+	size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,

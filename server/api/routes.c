@@ -91,6 +91,8 @@ static const struct http_route routes[] = {
 		.summary = "Commands, and what became of each on each stream"},
 	{HTTP_GET, "/api/v1/jobs/{job}/run", SCOPE_READ, ROUTE_WORKER, .handler = api_job_run, .query = "",
 		.summary = "The chain of jobs that it is a link of, and what only looks like one"},
+	{HTTP_GET, "/api/v1/jobs/{job}/goodput", SCOPE_READ, ROUTE_WORKER, .handler = api_job_goodput, .query = "",
+		.summary = "Where its time went, what it lost and what it cost, as of now"},
 	{HTTP_GET, "/api/v1/jobs/{job}/streams", SCOPE_READ, ROUTE_WORKER, .handler = api_streams, .query = "",
 		.summary = "Log streams of a job"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs", SCOPE_READ, ROUTE_WORKER, .handler = api_lines,
@@ -133,6 +135,13 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/warm-pools/match", SCOPE_READ, ROUTE_WORKER, .handler = api_pool_match, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES,
 		.summary = "Which pool a job document would get, or which field stops it"},
+
+	{HTTP_GET, "/api/v1/goodput", SCOPE_READ, ROUTE_WORKER, .handler = api_goodput, .query = "from to",
+		.summary = "The same of all jobs by days (UTC), and what broke them off by cause"},
+	{HTTP_GET, "/api/v1/prices", SCOPE_READ, ROUTE_WORKER, .handler = api_prices_get, .query = "",
+		.summary = "What an hour of an instance type costs, from which day on"},
+	{HTTP_PUT, "/api/v1/prices", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_prices_put, .query = "",
+		.max_body_bytes = DOCUMENT_BYTES, .summary = "Replace the list; costs follow"},
 
 	{HTTP_GET, "/api/v1/search/suggestions", SCOPE_READ, ROUTE_WORKER, .handler = api_suggestions,
 		.query = "prefix limit",

@@ -130,9 +130,11 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.heartbeat_ms = HEARTBEAT_MS};
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
+	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
 
-	if (!presets || !devices)
-		return error_set(err, ERR_INTERNAL, "this server was built without presets.json or devices.json");
+	if (!presets || !devices || !prices)
+		return error_set(
+			err, ERR_INTERNAL, "this server was built without presets.json, devices.json or prices.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(start_filters(app, err));
@@ -140,6 +142,8 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.hub = app->hub,
 		.presets = embedded_span(presets),
 		.devices = embedded_span(devices),
+		.prices = embedded_span(prices),
+		.goodput_every_ms = options_i64(o, "goodput-every"),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),

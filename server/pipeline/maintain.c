@@ -1,6 +1,8 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
 #include "model/stream_name.h"
 #include "pipeline/filter_sweep.h"
+#include "pipeline/goodput.h"
+#include "store/goodput.h"
 #include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
 #include "pipeline/rank_jobs.h"
@@ -139,6 +141,8 @@ static enum status write_flushes(void *context, struct store_tx *tx, struct erro
 			continue;
 		TRY(store_put_summaries(tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));
 		TRY(store_add_settings(tx, flush->job->job_id, flush->settings, flush->setting_count, err));
+		TRY(store_touch_goodput(tx, flush->job->job_id,
+			flush->has_ended ? 0 : flushes->pipeline->options.goodput_every_ms, err));
 		if (flush->progress.total_steps)
 			TRY(store_put_progress(tx, flush->job->job_id, &flush->progress, err));
 	}
@@ -556,6 +560,20 @@ static bool end_pools(struct maintenance *m)
 	return (status == OK && has_more) || m->counted_id != INT64_MAX;
 }
 
+/* Not while lines wait to be sealed. */
+static bool account(struct maintenance *m)
+{
+	struct error err;
+	bool has_more = false;
+
+	if (is_debt_high(m))
+		return false;
+	enum status status = goodput_run(m->pipeline, m->reader, &has_more, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "goodput_failed", "error=\"%s\"", err.text);
+	return status == OK && has_more;
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -573,8 +591,8 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	build_filters(m);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
-	bool has_pools = end_pools(m);
-	return retain(m) || has_pools;
+	bool has_pools = end_pools(m), has_jobs = account(m);
+	return retain(m) || has_pools || has_jobs;
 }
 
 void *maintenance_run(void *context)

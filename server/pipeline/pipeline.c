@@ -42,6 +42,7 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_mutex_init(&pipeline->tick_mutex, NULL);
 	pthread_mutex_init(&pipeline->packers_mutex, NULL);
 	pthread_mutex_init(&pipeline->seal_mutex, NULL);
+	atomic_init(&pipeline->goodput_sweeps, true);
 	atomic_init(&pipeline->backfill_due, true); /* one may have been left by a stop */
 	pipeline->directory = directory_new();
 	pipeline->queue = queue_new(pipeline->options.queue_items, pipeline->options.queue_bytes);

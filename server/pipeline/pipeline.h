@@ -25,6 +25,7 @@ struct pipeline_options {
 	struct hub *hub;
 	struct span presets; /* presets.json */
 	struct span devices; /* devices.json */
+	struct span prices; /* prices.json */
 	size_t queue_items; /* batches that may wait for the writer */
 	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
@@ -43,6 +44,7 @@ struct pipeline_options {
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
 	size_t max_sources_a_stream;
+	int64_t goodput_every_ms; /* how often a job's time is worked out while its lines come */
 	int64_t stall_ms; /* a running job's silence is no stall before it; 0: none is */
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);

@@ -5,6 +5,7 @@
 #include "fleet/pool_shape.h"
 #include "pipeline/internal.h"
 #include "store/fleet_rows.h"
+#include "store/goodput.h"
 
 #include <stdlib.h>
 
@@ -315,6 +316,7 @@ enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error
 	int64_t now_ms = clock_wall_ms();
 
 	TRY(store_put_job(tx, job, err));
+	TRY(store_touch_goodput(tx, job->job_id, 0, err));
 	TRY(follow(tx, job, now_ms, err));
 	return store_settle_fleet_totals(tx, now_ms, err);
 }
