@@ -20,6 +20,7 @@ struct api_options {
 	struct filters *filters; /* of the hub's lines */
 	struct assets *assets;
 	const struct embedded_file *downloads; /* NAME.gz, and SHA256SUMS */
+	struct span advice; /* advice.json */
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
 	bool is_open; /* --insecure: nobody ever does */
 	bool is_tls; /* the session's cookie is for TLS alone */

@@ -27,6 +27,7 @@ struct api {
 	struct upload *uploads;
 	struct session_table *sessions;
 	struct ingest_labels *labels;
+	struct advice *advice;
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
 	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
@@ -52,6 +53,9 @@ http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
+http_handler api_job_advice;
+http_handler api_startup, api_job_warm_pool;
+http_handler api_fleet, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;

@@ -54,7 +54,7 @@ static const struct http_route routes[] = {
 		.summary = "Readiness, as Loki's clients ask for it"},
 	{HTTP_GET, "/api/v1/live", SCOPE_READ, ROUTE_STREAM, .stream = &api_live,
 		.query = "jobs kinds after stream filter filter_regex filter_ignore_case",
-		.summary = "Server-sent events: points, lines, job, incident, backfill"},
+		.summary = "Server-sent events: points, lines, job, incident, backfill, pool"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q sort limit cursor total explain format fields",
@@ -113,6 +113,20 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
 
+	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
+		.summary =
+			"The whole fleet: jobs by status, open incidents, node-hours, pools, quotas, health of ingest"},
+	{HTTP_GET, "/api/v1/quotas", SCOPE_READ, ROUTE_WORKER, .handler = api_quotas_get, .query = "",
+		.summary = "Quotas: configured, used now, highest seen"},
+	{HTTP_PUT, "/api/v1/quotas", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_quotas_put, .query = "",
+		.max_body_bytes = SMALL_BYTES, .summary = "Configure quotas; those the body names"},
+	{HTTP_GET, "/api/v1/startup", SCOPE_READ, ROUTE_WORKER, .handler = api_startup, .query = "by from_ms to_ms",
+		.summary = "Start-ups, cold against warm, by type, day or pool: seconds, what was saved, what waited"},
+	{HTTP_GET, "/api/v1/jobs/{job}/advice", SCOPE_READ, ROUTE_WORKER, .handler = api_job_advice, .query = "",
+		.summary =
+			"What to change of the job, each with its reason and source; muted by PATCH of muted_advice"},
+	{HTTP_GET, "/api/v1/jobs/{job}/warm-pool", SCOPE_READ, ROUTE_WORKER, .handler = api_job_warm_pool, .query = "",
+		.summary = "How the job got its cluster, seconds in each status, and why it got none that waited"},
 	{HTTP_GET, "/api/v1/warm-pools", SCOPE_READ, ROUTE_WORKER, .handler = api_pools_list,
 		.query = "state limit cursor",
 		.summary = "Warm pools: the chain of jobs of each, what it saved and cost"},

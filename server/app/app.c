@@ -179,12 +179,17 @@ static enum status make_api(struct app *app, struct error *err)
 	const struct options *o = app->options;
 
 	TRY(assets_new(&app->assets, embedded_web, options_text(o, "web-root"), err));
+	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
+
+	if (!advice)
+		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
 	struct api_options options = {.pipeline = app->pipeline,
 		.store = app->store,
 		.hub = app->hub,
 		.filters = app->filters,
 		.assets = app->assets,
 		.downloads = embedded_downloads,
+		.advice = embedded_span(advice),
 		.seal_key = app->seal_key,
 		.is_open = options_flag(o, "insecure"),
 		.is_tls = options_text(o, "tls-cert") != NULL,

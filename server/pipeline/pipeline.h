@@ -337,10 +337,17 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 struct inputs;
 enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
+/* Of the instance type in ResourceConfig; NaN: it is not known. */
+double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document);
+/* Of the model, as the job's settings say; NaN: they do not. */
+enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;
 void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
 
 /* heard_ms, when it has been too long ago for a job that runs, else 0: heard of so and so long, not more. While the server was
  * down nobody could be heard. */
+int64_t pipeline_silent_before(
+	const struct pipeline *pipeline, int64_t now_ms); /* who was heard of last before that is */
 int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms);
 
 /* A row of the jobs list, as the API and the live events show it. */

@@ -181,6 +181,13 @@ struct pool_window {
 };
 enum status store_read_pool_donors(struct store_reader *reader, struct arena *arena, const struct pool_window *window,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* Clusters that were left behind by jobs that ended in from_ms..at_ms, the newest first, of any shape. */
+enum status store_read_pools_left(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t at_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* By begun_ms, of any shape: those that began in from_ms..to_ms and after the last one of the page before (job_id 0: none). */
+enum status store_read_pool_jobs(struct store_reader *reader, struct arena *arena, const struct pool_job_row *after,
+	int64_t from_ms, int64_t to_ms, size_t limit, struct pool_job_row **rows, size_t *count,
+	struct error *err) MUST_CHECK;
 /* When the first job of the shape began whose report says that `name` got its cluster; INT64_MAX: none says so. */
 enum status store_read_pool_told(
 	struct store_reader *reader, uint64_t shape, struct span name, int64_t *begun_ms, struct error *err) MUST_CHECK;

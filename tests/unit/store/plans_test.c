@@ -102,6 +102,7 @@ static void call_writers(struct harness *h)
 	CHECK_OK(store_put_pool_job(
 		h->tx, &(struct pool_job_row){.job_id = 1, .pool_id = 1, .is_last = true, .state = 2}, &err));
 	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0}, 3, &err));
+	CHECK_OK(store_settle_fleet_totals(h->tx, 3, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), 1}, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), -1}, &err));
 	bool has_pools;
@@ -150,6 +151,9 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_pool_group(on, arena, 1, 1, 1, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_donors(
 		on, arena, &(struct pool_window){.shape = 1}, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pools_left(on, arena, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pool_jobs(
+		on, arena, &(struct pool_job_row){0}, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_told(on, 1, SPAN("j"), &ms, &err));
 	CHECK_OK(store_read_pool_changes(on, arena, 1, 1, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_last_pool_change(on, &ms, &err));
