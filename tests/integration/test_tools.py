@@ -190,6 +190,7 @@ def test_migrate_says_what_an_upgrade_will_do_and_does_it(filled):
             for name in names.split():
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
         database.execute("CREATE UNIQUE INDEX incidents_by_key ON incidents (job_id, series_id, kind, opened_ordinal)")
+        database.execute("DELETE FROM counters WHERE name = 'rule'")
         database.execute("CREATE INDEX deliveries_due ON deliveries (next_ms, delivery_id) WHERE state = 0")
         database.execute("CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels)")
         database.execute("UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'")

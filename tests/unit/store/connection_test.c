@@ -86,7 +86,7 @@ static const char before_0007[] =
 	"DROP INDEX incidents_by_step;"
 	"DROP TABLE signature_hits; DROP TABLE node_faults; DROP TABLE job_checkpoints; DROP TABLE emergencies;"
 	"DROP INDEX streams_by_host; ALTER TABLE incidents DROP COLUMN facts;"
-	"DROP TABLE rules; DROP TABLE notices; DROP INDEX incidents_by_key; DROP INDEX incidents_by_cause; DROP INDEX incidents_first; DROP INDEX incidents_by_fold; ALTER TABLE incidents DROP COLUMN fold_id; DROP INDEX incidents_muted;"
+	"DROP TABLE rules; DELETE FROM counters WHERE name = 'rule'; DROP TABLE notices; DROP INDEX incidents_by_key; DROP INDEX incidents_by_cause; DROP INDEX incidents_first; DROP INDEX incidents_by_fold; ALTER TABLE incidents DROP COLUMN fold_id; DROP INDEX incidents_muted;"
 	"ALTER TABLE incidents DROP COLUMN rule_id; ALTER TABLE incidents DROP COLUMN cause_id;"
 	"ALTER TABLE incidents DROP COLUMN muted_until_ms; ALTER TABLE webhooks DROP COLUMN events;"
 	"ALTER TABLE webhooks DROP COLUMN heartbeat_ms; ALTER TABLE webhooks DROP COLUMN beat_ms;"
