@@ -8,6 +8,7 @@
 #include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
 #include "pipeline/signs.h"
+#include "pipeline/notices.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watch.h"
 
@@ -593,6 +594,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}
+	notices_run(m->pipeline, m->reader);
 	seal(m, is_debt_high(m), INT64_MAX);
 	build_pyramids(m, now_ms);
 	build_filters(m);
