@@ -19,6 +19,7 @@ struct api {
 	const struct http_server *_Atomic server; /* workers run before it is known */
 	atomic_bool is_stopping;
 	int64_t started_ms;
+	struct zone *zone; /* of times that name none; NULL: UTC */
 	pthread_rwlock_t tokens_lock;
 	struct arena *tokens_arena;
 	struct token_row *tokens;
@@ -87,6 +88,14 @@ enum status api_limit_job(struct api *api, const struct http_request *request, c
 /* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
 enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- ask.c ---- */
+/* tz=, else the server's zone. *own is the caller's to free. */
+enum status api_zone(const struct api *api, const struct http_request *request, struct zone **own,
+	const struct zone **out, struct error *err) MUST_CHECK;
+/* q=, with times in the zone of tz=. Spans are in the arena. */
+enum status api_parse_query(const struct api *api, const struct http_request *request, struct arena *arena,
+	struct query_node **out, struct error *err) MUST_CHECK;
 
 /* ---- jobs.c: a page of a search, through logs where the query asks of them; no view of the database may be open ---- */
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,

@@ -116,7 +116,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 {
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
-	struct span text = SPAN(""), format = SPAN("json");
+	struct span format = SPAN("json");
 	struct query_node *query = NULL;
 	struct job_search search = {.sort = SPAN(""), .cursor = SPAN("")};
 
@@ -124,12 +124,11 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 		return api_jobs_csv(context, request, own, response, err);
 	TRY(refuse_other_format(request, format, err));
 	TRY(api_arena(&arena, err));
-	http_request_query(request, "q", &text);
 	http_request_query(request, "sort", &search.sort);
 	http_request_query(request, "cursor", &search.cursor);
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &search.limit, err));
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
-	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
+	TRY(api_parse_query(context, request, arena, &query, err));
 	search.query = query;
 	bool explains = false;
 	TRY(http_query_bool(request, "explain", &explains, err));

@@ -193,18 +193,16 @@ static const struct http_producer_ops listing_ops = {listing_more, listing_free}
 static enum status open_listing(
 	struct listing *listing, const struct http_request *request, struct api_worker *worker, struct error *err)
 {
-	struct span text = SPAN(""), fields = SPAN("");
+	struct span fields = SPAN("");
 
-	http_request_query(request, "q", &text);
 	http_request_query(request, "sort", &listing->sort);
 	http_request_query(request, "fields", &fields);
-	text = arena_copy(listing->arena, text);
 	fields = arena_copy(listing->arena, fields);
 	listing->sort = arena_copy(listing->arena, listing->sort);
-	if (!text.ptr || !fields.ptr || !listing->sort.ptr)
+	if (!fields.ptr || !listing->sort.ptr)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(read_fields(listing, fields, err));
-	TRY(query_parse(&listing->terms, text, http_request_arrival_ms(request), listing->arena, err));
+	TRY(api_parse_query(worker->api, request, listing->arena, &listing->terms, err));
 	/* what is wrong with the search is a refusal, not a cut */
 	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;

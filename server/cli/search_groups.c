@@ -41,6 +41,8 @@ static enum status get(const struct search_groups *search, struct http_reply *re
 	buf_append_text(&path, "/api/v1/aggregate");
 	put_parameter(&path, '?', "by", by ? by : "");
 	put_parameter(&path, '&', "of", of ? of : "count");
+	if (options_text(search->options, "timezone"))
+		put_parameter(&path, '&', "tz", options_text(search->options, "timezone"));
 	buf_append_text(&path, "&q=");
 	buf_append_percent_encoded(&path, search->query);
 	TRY(buf_status(&path, err));
