@@ -34,3 +34,21 @@ enum status api_parse_query(const struct api *api, const struct http_request *re
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return query_parse_in(out, text, http_request_arrival_ms(request), zone, arena, err);
 }
+
+enum status api_want_runs(const struct http_request *request, struct arena *arena, struct query_node **query,
+	bool *wants_runs, struct error *err)
+{
+	struct query_node *nodes = arena_alloc(arena, 3 * sizeof *nodes);
+
+	TRY(http_query_bool(request, "runs", wants_runs, err));
+	if (!*wants_runs)
+		return OK;
+	if (!nodes)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	nodes[0] = (struct query_node){.kind = QUERY_TERM,
+		.term = {.family = QUERY_PROPERTY, .key = SPAN("continued"), .compare = QUERY_EXISTS}};
+	nodes[1] = (struct query_node){.kind = QUERY_NOT, .left = &nodes[0]};
+	nodes[2] = (struct query_node){.kind = QUERY_AND, .left = *query, .right = &nodes[1]};
+	*query = *query ? &nodes[2] : &nodes[1];
+	return OK;
+}

@@ -97,6 +97,10 @@ enum status api_zone(const struct api *api, const struct http_request *request, 
 enum status api_parse_query(const struct api *api, const struct http_request *request, struct arena *arena,
 	struct query_node **out, struct error *err) MUST_CHECK;
 
+/* runs=true: only the last jobs of runs. */
+enum status api_want_runs(const struct http_request *request, struct arena *arena, struct query_node **query,
+	bool *wants_runs, struct error *err) MUST_CHECK;
+
 /* ---- jobs.c: a page of a search, through logs where the query asks of them; no view of the database may be open ---- */
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
@@ -104,6 +108,9 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 void api_print_index_seq(const struct api *api, char out[24]);
 
 /* ---- run.c: continues and continued_by, into an object that is open ---- */
+/* The jobs of its run up to this one, oldest first: an array. */
+enum status api_write_run_jobs(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
+	struct error *err) MUST_CHECK;
 enum status api_write_run(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
 	struct error *err) MUST_CHECK;
 

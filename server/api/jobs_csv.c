@@ -203,6 +203,8 @@ static enum status open_listing(
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(read_fields(listing, fields, err));
 	TRY(api_parse_query(worker->api, request, listing->arena, &listing->terms, err));
+	bool are_runs = false;
+	TRY(api_want_runs(request, listing->arena, &listing->terms, &are_runs, err));
 	/* what is wrong with the search is a refusal, not a cut */
 	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;

@@ -112,6 +112,7 @@ static enum status get_page(struct search *search, struct json **page, struct er
 	snprintf(limit, sizeof limit, "%" PRIu64, search->format == FORMAT_COUNT ? 1 : rows);
 	buf_append_text(&path, "/api/v1/jobs");
 	put_parameter(&path, "q", buf_span(&search->query));
+	put_parameter(&path, "runs", options_flag(search->options, "runs") ? SPAN("true") : SPAN(""));
 	put_parameter(&path, "tz", span_from(options_text(search->options, "timezone")));
 	put_parameter(&path, "explain", options_flag(search->options, "explain") ? SPAN("true") : SPAN(""));
 	put_parameter(&path, "sort", span_from(options_text(search->options, "sort")));

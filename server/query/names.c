@@ -5,7 +5,7 @@
 /* Short names; a SageMaker property begins with a capital letter and is taken as it is. */
 static const char *const properties[] = {"name", "status", "secondary", "instance", "instances", "image", "role",
 	"created", "started", "ended", "modified", "duration", "billable", "cost", "goodput", "pool", "run", "team",
-	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent"};
+	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent", "continued"};
 
 static const struct {
 	const char *prefix;

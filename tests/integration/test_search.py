@@ -287,6 +287,24 @@ def test_runs_and_labels(server):
     assert listed(server, "label=paper") == ["a", "alone"]
 
 
+def test_one_row_a_run(server):
+    for name, before in (("a", None), ("b", "a"), ("c", "b"), ("fork", "a"), ("x", "y"), ("y", "x"), ("self", "self"), ("orphan", "nobody")):
+        make(server, name, Tags=[{"Key": "continues", "Value": before}] if before else [])
+        wait_until(lambda now=time.time(): time.time() > now, what="the clock goes on") # who is later is the newer one
+    reply = server.get("/api/v1/jobs?runs=true&sort=name&total=true").body
+    assert {job["TrainingJobName"]: job["run"] for job in reply["jobs"]} == {
+        "c": ["a", "b", "c"], "fork": ["a", "fork"], "y": ["x", "y"], "self": ["self"], "orphan": ["orphan"]}
+    assert reply["total"] == 5 and "run" not in server.get("/api/v1/jobs").body["jobs"][0]
+    first = server.get("/api/v1/jobs?runs=true&sort=name&limit=2").body
+    second = server.get(f"/api/v1/jobs?runs=true&sort=name&limit=3&cursor={first['next_cursor']}").body
+    assert [job["TrainingJobName"] for job in first["jobs"] + second["jobs"]] == ["c", "fork", "orphan", "self", "y"]
+    assert listed(server, "continued exists") == ["a", "b", "x"] and listed(server, "name:a not continued exists") == ["orphan"]
+    assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs?runs=true&q=name%3Dc").body["jobs"]] == ["c"]
+    assert server.get("/api/v1/jobs?q=continued%3Da").status == 422
+    rows = subprocess.run([server.bin("sm-search"), "--server", server.url, "--runs", "--ndjson", "fork"], capture_output=True, timeout=60, text=True)
+    assert json.loads(rows.stdout)["run"] == ["a", "fork"]
+
+
 def test_failures_attempts_and_silence(server):
     reason = {"FailureReason": "CapacityError: Unable to provision requested ML compute capacity"}
     make(server, "unlucky", ("Starting", 60), ("Training", 50), ("Interrupted", 40), ("Training", 30), ("Failed", 20, reason))
