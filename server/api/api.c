@@ -1,5 +1,6 @@
 #include "api/internal.h"
 #include "api/session_table.h"
+#include "fleet/advice.h"
 
 enum { REPLY_MAX_BYTES = 256 << 20 };
 
@@ -18,6 +19,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 		return ERR_SEMANTIC;
 	}
 	TRY(ingest_labels_new(&api->labels, options->labels, err));
+	TRY(advice_new(&api->advice, options->advice, err));
 	TRY(tokens_load(api, err));
 	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
 	if (!api->sessions)
@@ -34,6 +36,7 @@ void api_free(struct api *api)
 	arena_free(api->tokens_arena);
 	ingest_labels_free(api->labels);
 	zone_free(api->zone);
+	advice_free(api->advice);
 	session_table_free(api->sessions);
 	pthread_rwlock_destroy(&api->tokens_lock);
 	pthread_mutex_destroy(&api->uploads_mutex);

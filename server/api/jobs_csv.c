@@ -11,7 +11,8 @@ static const char *const plain_fields[] = {"TrainingJobName", "TrainingJobStatus
 	"total_steps"};
 enum { PLAIN_FIELDS = sizeof plain_fields / sizeof *plain_fields };
 /* What a metric's summary has. */
-static const char *const measures[] = {"last", "min", "max", "mean", "count", "last_step"};
+static const char *const measures[] = {
+	"last", "min", "max", "mean", "count", "last_step", "best", "best_step", "final"};
 
 struct listing {
 	const struct pipeline *pipeline;
@@ -74,7 +75,7 @@ static enum status read_fields(struct listing *listing, struct span text, struct
 		if (!is_plain(part) && !is_setting(part) && !split_metric(part, &metric, &measure))
 			return error_set_field(err, ERR_INVALID, "fields",
 				"'%.*s' is no column: fields are those without fields=, hp.NAME, and of a metric NAME.last, "
-				"min, max, mean, count, last_step",
+				"min, max, mean, count, last_step, best, best_step, final",
 				SPAN_ARGS(part));
 		listing->fields[listing->field_count++] = part;
 	}
