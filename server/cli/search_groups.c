@@ -13,7 +13,7 @@ enum { MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 256 << 20 };
 enum status search_groups_wanted(const struct options *options, bool *wanted, struct error *err)
 {
 	static const char *const texts[] = {"sort", "fields", "logs", "sagemaker-json"};
-	static const char *const flags[] = {"watch", "explain", "count", "runs"};
+	static const char *const flags[] = {"watch", "explain", "count", "runs", "compare"};
 	const char *other = NULL;
 
 	*wanted = options_text(options, "by") || options_text(options, "of");
