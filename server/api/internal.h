@@ -63,7 +63,8 @@ http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
 http_handler api_incidents, api_incident_acknowledge, api_incident_mute;
 http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete;
-http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete, api_deliveries, api_delivery_retry;
+http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete,
+	api_deliveries, api_delivery_retry;
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_assets, api_download;
 http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;
@@ -106,7 +107,8 @@ enum status api_parse_query(const struct api *api, const struct http_request *re
 enum status api_want_runs(const struct http_request *request, struct arena *arena, struct query_node **query,
 	bool *wants_runs, struct error *err) MUST_CHECK;
 
-/* ---- jobs.c: a page of a search, through logs where the query asks of them; no view of the database may be open ---- */
+/* ---- jobs.c: a page of a search, through logs where the query asks of them. No view of the database may be open; after OK one
+ * is, of the same moment (of a later one than what is in logs): store_reader_end is the caller's ---- */
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
 /* As of which commit searches know what came of logs; read before the search. */

@@ -20,9 +20,12 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 	uint64_t total = 0;
 
 	if (!job_log_search_is_needed(search->query)) {
-		TRY(store_search_jobs(worker->reader, arena, search, out, err));
-		*is_partial = out->is_partial;
-		return OK;
+		TRY(store_reader_begin(worker->reader, err));
+		enum status status = store_search_jobs(worker->reader, arena, search, out, err);
+		*is_partial = status == OK && out->is_partial;
+		if (status != OK)
+			store_reader_end(worker->reader);
+		return status;
 	}
 	TRY(job_log_search_new(&logs, &options, err));
 	TRY(job_log_search_page(logs, arena, search, out, is_partial, err));
@@ -32,7 +35,7 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 		*is_partial |= is_total_partial;
 	}
 	out->total = total;
-	return OK;
+	return store_reader_begin(worker->reader, err);
 }
 
 void api_print_index_seq(const struct api *api, char out[24])
@@ -63,13 +66,12 @@ static enum status write_run_row(struct api_worker *worker, struct arena *arena,
 static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
 	bool are_runs, struct json_writer *w, struct error *err)
 {
-	TRY(store_reader_begin(worker->reader, err));
 	enum status status = OK;
+
 	for (size_t i = 0; i < result->count && status == OK; i++)
 		status = are_runs ? write_run_row(worker, arena, &result->rows[i], w, err)
 				  : pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena,
 					    &result->rows[i], w, err);
-	store_reader_end(worker->reader);
 	return status;
 }
 
@@ -87,7 +89,9 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	json_put_text(&w, "as_of_seq", seq);
 	json_key(&w, "jobs");
 	json_array(&w);
-	TRY(write_rows(worker, arena, &result, are_runs, &w, err));
+	enum status status = write_rows(worker, arena, &result, are_runs, &w, err);
+	store_reader_end(worker->reader);
+	TRY(status);
 	json_array_end(&w);
 	if (result.next_cursor.len)
 		json_put_span(&w, "next_cursor", result.next_cursor);

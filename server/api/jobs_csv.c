@@ -166,7 +166,6 @@ static enum status write_page(struct listing *listing, struct api_worker *worker
 	arena_free(listing->page_arena);
 	listing->page_arena = arena;
 	arena = NULL;
-	TRY(store_reader_begin(worker->reader, err));
 	enum status status = OK;
 	for (size_t i = 0; i < listing->page.count && status == OK; i++)
 		status = write_job(listing, worker, &listing->page.rows[i], out, err);
@@ -184,7 +183,8 @@ static enum status listing_more(void *state, void *context, struct buf *out, boo
 		*is_done = true;
 		return OK;
 	}
-	TRY(write_page(listing, worker, out, err));
+	while (!out->len && !listing->is_done) /* a page that ran out of time may be empty */
+		TRY(write_page(listing, worker, out, err));
 	*is_done = listing->is_done && !out->len;
 	return OK;
 }
@@ -210,7 +210,9 @@ static enum status open_listing(
 	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;
 	bool is_partial;
-	return api_search_page(worker, listing->arena, &search, &result, &is_partial, err);
+	TRY(api_search_page(worker, listing->arena, &search, &result, &is_partial, err));
+	store_reader_end(worker->reader);
+	return OK;
 }
 
 enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,
