@@ -44,6 +44,7 @@ struct api_options {
 	int64_t lease_ms; /* of a session */
 	size_t max_sessions;
 	size_t max_commands; /* of one job */
+	const char *timezone; /* of times in queries that name none */
 	size_t max_compare_jobs;
 	uint64_t max_groups; /* of an aggregation */
 	uint64_t max_group_values; /* kept for medians and percentiles of all of them */

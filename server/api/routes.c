@@ -57,10 +57,10 @@ static const struct http_route routes[] = {
 		.summary = "Server-sent events: points, lines, job, incident, backfill, pool"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
-		.query = "q sort limit cursor total explain format fields",
+		.query = "q tz runs sort limit cursor total explain format fields",
 		.summary =
 			"Search jobs; explain=true: how the query is understood; format=csv: all of them, fields= names its columns"},
-	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q",
+	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
 		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
 		.summary = "Whole jobs, as an export has them; a job whose name is taken is left out"},
@@ -69,7 +69,8 @@ static const struct http_route routes[] = {
 		.summary = "A CreateTrainingJob document; dry_run=true: checked, not stored"},
 	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Search jobs as SageMaker's Search does"},
-	{HTTP_GET, "/api/v1/aggregate", SCOPE_READ, ROUTE_WORKER, .handler = api_aggregate, .query = "q by of format",
+	{HTTP_GET, "/api/v1/aggregate", SCOPE_READ, ROUTE_WORKER, .handler = api_aggregate,
+		.query = "q by of tz format",
 		.summary =
 			"What groups of jobs come to: sums, means, percentiles by team, month and what else jobs have"},
 	{HTTP_GET, "/api/v1/compare", SCOPE_READ, ROUTE_WORKER, .handler = api_compare, .query = "jobs equal metric",
@@ -108,8 +109,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
 		.query = "metric stream x from to buckets attempts raw format chain",
 		.summary = "A chart: points folded into buckets; raw=true: every point"},
-	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search, .query = "q metric format",
-		.summary = "CSV of a metric's points in all jobs of a search"},
+	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search,
+		.query = "q tz metric format", .summary = "CSV of a metric's points in all jobs of a search"},
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
 

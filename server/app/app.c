@@ -224,6 +224,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.timezone = options_text(o, "timezone"),
 		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
 		.max_groups = (uint64_t)options_i64(o, "max-groups"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),

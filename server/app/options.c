@@ -53,6 +53,11 @@ static const struct option_spec options[] = {
 		.max = 600000,
 		.help = "How long a stop may take."},
 
+	{.name = "timezone",
+		.kind = OPTION_TEXT,
+		.value_name = "ZONE",
+		.fallback = "UTC",
+		.help = "Zone of the times in queries that name none, and of months and days: Europe/Berlin, or as TZ has it."},
 	{.name = "silent-after",
 		.kind = OPTION_DURATION,
 		.value_name = "TIME",
