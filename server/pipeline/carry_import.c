@@ -4,7 +4,7 @@
 #include "store/log_filter.h"
 
 enum {
-	BATCH_BYTES = 2 << 20, /* of rows in one transaction */
+	BATCH_BYTES = 1 << 20, /* of rows in one transaction */
 	BATCH_JOBS = 16, /* the search index of each has dozens of rows */
 	SKIPPED_NAMES_BYTES = 64 << 10,
 	SKIPPED_NAMES_ROOM = 8 << 10, /* the longest name, escaped */
