@@ -188,6 +188,22 @@ static enum status take_job(
 
 /* ---- stream ---- */
 
+static bool is_text(struct span text)
+{
+	return span_is_utf8(text) && span_find_char(text, 0) < 0;
+}
+
+static enum status check_series(const struct series_view *series, uint32_t stream_id, struct error *err)
+{
+	if (series->series_id >> SERIES_BITS != stream_id)
+		return error_set_field(err, ERR_SEMANTIC, "state",
+			"'state' is of stream %u of its job, and this is stream %u: streams come in their order",
+			(unsigned)(series->series_id >> SERIES_BITS), (unsigned)stream_id);
+	return is_text(series->metric) && is_text(series->unit)
+		       ? OK
+		       : error_set_field(err, ERR_SEMANTIC, "state", "'state' names a metric that is no text");
+}
+
 /* The state must be one that the server can go on from, and of this stream. */
 static enum status check_state(struct carry_import *import, uint32_t stream_id, struct error *err)
 {
@@ -207,10 +223,7 @@ static enum status check_state(struct carry_import *import, uint32_t stream_id, 
 			err, ERR_SEMANTIC, "state", "'state' is not one that this server reads: %s", cause.text);
 	TRY(stream_unpack_view(import->stream.row.state, import->stream_arena, &import->view, err));
 	for (size_t i = 0; i < import->view.series_count; i++)
-		if (import->view.series[i].series_id >> SERIES_BITS != stream_id)
-			return error_set_field(err, ERR_SEMANTIC, "state",
-				"'state' is of stream %u of its job, and this is stream %u: streams come in their order",
-				(unsigned)(import->view.series[i].series_id >> SERIES_BITS), (unsigned)stream_id);
+		TRY(check_series(&import->view.series[i], stream_id, err));
 	return OK;
 }
 
