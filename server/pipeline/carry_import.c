@@ -254,6 +254,29 @@ static bool copy_sources(struct arena *arena, struct carry_stream *stream)
 	return rows != NULL;
 }
 
+static bool copy_hits(struct arena *arena, struct carry_stream *stream)
+{
+	struct signature_hit_row *rows = arena_alloc(arena, stream->hit_count * sizeof *rows + 1);
+
+	for (size_t i = 0; rows && i < stream->hit_count; i++) {
+		rows[i] = stream->hits[i];
+		if (!copy(arena, &rows[i].signature) || !copy(arena, &rows[i].text))
+			return false;
+	}
+	stream->hits = rows;
+	return rows != NULL;
+}
+
+static bool copy_checkpoints(struct arena *arena, struct carry_stream *stream)
+{
+	struct checkpoint_row *rows = arena_alloc(arena, stream->checkpoint_count * sizeof *rows + 1);
+
+	if (rows && stream->checkpoint_count)
+		memcpy(rows, stream->checkpoints, stream->checkpoint_count * sizeof *rows);
+	stream->checkpoints = rows;
+	return rows != NULL;
+}
+
 static enum status add_stream(struct carry_import *import, struct error *err)
 {
 	struct carry_op *op;
@@ -263,7 +286,8 @@ static enum status add_stream(struct carry_import *import, struct error *err)
 	op->stream = import->stream;
 	bool is_whole = copy(arena, &op->stream.row.name) && copy(arena, &op->stream.row.host) &&
 			copy(arena, &op->stream.row.state) && copy(arena, &op->stream.expired.reason) &&
-			copy(arena, &op->stream.exit.reason) && copy_sources(arena, &op->stream);
+			copy(arena, &op->stream.exit.reason) && copy_sources(arena, &op->stream) &&
+			copy_hits(arena, &op->stream) && copy_checkpoints(arena, &op->stream);
 	return is_whole ? OK : out_of_memory(err);
 }
 
@@ -499,6 +523,8 @@ static enum status take_incident(struct carry_import *import, const struct incid
 	TRY(finish_stream(import, err));
 	TRY(add_op(import, OP_INCIDENT, &op, err));
 	op->incident = *row;
+	if (!copy(import->batch->arena, &op->incident.facts))
+		return out_of_memory(err);
 	import->has_incidents = true;
 	import->counts.incidents++;
 	return OK;

@@ -77,7 +77,7 @@ def make_restarted_job(server):
 def fill(server):
     make_document_job(server)
     make_restarted_job(server)
-    server.send("runs-on", ["lr: 0.1", "max_steps: 1000", *[f"step: {i} loss: {2 - i / 100}" for i in range(50)]])
+    server.send("runs-on", ["saving checkpoint at iteration      10 to /ckpt", "torch.distributed.DistBackendError: NCCL timeout", "lr: 0.1", "max_steps: 1000", *[f"step: {i} loss: {2 - i / 100}" for i in range(50)]])
     assert server.post("/api/v1/jobs", json={"TrainingJobName": "document only"}).status == 201
 
 
@@ -105,6 +105,7 @@ def filled(make_server):
 
 def test_a_second_export_is_the_first_byte_for_byte(filled, make_server):
     first = settled_export(filled)
+    assert all(any(row[key] for row in records(first, "stream")) for key in ("signatures", "checkpoints", "sources"))
     empty = make_server()
     assert take(empty, first) == {"imported": 4, "skipped": 0, "exist_already": []}
     assert export(empty) == first
@@ -196,15 +197,15 @@ def test_text_that_a_limit_deleted_stays_deleted(make_server):
 
 BEGIN = {"record": "job", "format": 1, "name": "j", "team": "", "status": "Completed", "secondary": "Completed", "failure_reason": "", "created_ms": 1,
     "started_ms": 1, "ended_ms": 2, "modified_ms": 2, "newest_event_ms": 0, "is_implicit": False, "is_pinned": False, "log_max_age_ms": 0,
-    "log_max_bytes": 0, "generation": 1, "definitions": None, "document": {"TrainingJobName": "j"}, "transitions": [], "settings": []}
+    "log_max_bytes": 0, "generation": 1, "definitions": None, "document": {"TrainingJobName": "j"}, "transitions": [], "status_messages": [], "settings": []}
 STREAM = {"record": "stream", "name": "algo-1", "host": "", "created_ms": 1, "lines": 2, "bytes": 4, "first_ms": 1, "last_ms": 2, "expired": None,
-    "sources": [], "exit": None, "state": ""}
+    "sources": [], "exit": None, "signatures": [], "checkpoints": [], "state": ""}
 LINES = {"record": "lines", "stream": "algo-1", "first": 0, "ts_ms": [1, 2], "text": ["a", "b"]}
 END = {"record": "end", "name": "j", "streams": 1, "lines": 2, "points": 0, "incidents": 0}
 WHOLE = [BEGIN, STREAM, LINES, END]
 INCIDENT = {"record": "incident", "id": 1, "series": 0, "kind": "stall", "severity": "info", "state": "open", "opened_ordinal": 0, "first_step": 0,
     "last_step": 0, "opened_step": 0, "opened_ms": 1, "closed_ms": 0, "acknowledged_ms": 0, "line": -1, "is_historic": True, "value": 0, "expected": 0,
-    "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0}
+    "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0, "rule": 0, "cause": 0, "fold": 0, "muted_until_ms": 0, "facts": ""}
 
 
 def without(record, key):
@@ -241,6 +242,7 @@ MISTAKES = {
     "a metric of nobody": ([BEGIN, STREAM, {"record": "points", "stream": "algo-1", "metric": "loss", "first": 0, "step": [1], "ts_ms": [1], "value": [1], "attempt": [1], "line": [-1]}],
         422, 3, "metric"),
     "an incident of no kind": ([*WHOLE[:3], {**INCIDENT, "kind": "boredom"}], 422, 4, "kind"),
+    "facts that are none": ([*WHOLE[:3], {**INCIDENT, "facts": "}{"}], 422, 4, "facts"),
     "the same incident twice": ([*WHOLE[:3], INCIDENT, INCIDENT, {**END, "incidents": 2}], 409, 0, ""),
     "a stream behind incidents": ([BEGIN, INCIDENT, STREAM], 422, 3, "record"),
     "another end": ([*WHOLE[:3], {**END, "name": "k"}], 422, 4, "name"),
