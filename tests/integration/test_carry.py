@@ -17,6 +17,7 @@ from smserver import PATIENCE_S, ROOT, quote, wait_until
 ODD = "team/π 🚀 مرحبا"
 EXPORT, IMPORT = "/api/v1/export", "/api/v1/import"
 NOW_MS = 1_767_225_600_000
+OOM = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has a total capacity of 6.00 GiB"
 
 
 def export(server, query=""):
@@ -77,7 +78,7 @@ def make_restarted_job(server):
 def fill(server):
     make_document_job(server)
     make_restarted_job(server)
-    server.send("runs-on", ["saving checkpoint at iteration      10 to /ckpt", "torch.distributed.DistBackendError: NCCL timeout", "lr: 0.1", "max_steps: 1000", *[f"step: {i} loss: {2 - i / 100}" for i in range(50)]])
+    server.send("runs-on", ["  successfully saved checkpoint from iteration      10 to /ckpt", OOM, "lr: 0.1", "max_steps: 1000", *[f"step: {i} loss: {2 - i / 100}" for i in range(50)]])
     assert server.post("/api/v1/jobs", json={"TrainingJobName": "document only"}).status == 201
 
 
@@ -86,6 +87,7 @@ def settle(server):
     server.wait_for_points(ODD, "loss", 1500)
     server.wait_for_points("restarted", "loss", 1)
     server.wait_for_points("runs-on", "loss", 50)
+    wait_until(lambda: server.get("/api/v1/incidents?kind=log_signature").body["incidents"], what="what the log said")
 
 
 def settled_export(server):
