@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-enum { FIRST_RETRY_MS = 5000, LONGEST_RETRY_MS = 3600000, GIVE_UP_MS = 24 * 3600000, SIGNED_PREFIX_MAX_BYTES = 1024 };
+enum { SIGNED_PREFIX_MAX_BYTES = 1024 };
 
 static bool is_done(int code)
 {
@@ -18,19 +18,20 @@ static bool is_hopeless(int code)
 }
 
 /* 5 s, 10 s, … 1 h, and up to a tenth more, so that many that failed together do not come back together. */
-static int64_t retry_after_ms(const struct delivery_row *row)
+static int64_t backoff_ms(const struct delivery_row *row, const struct delivery_limits *limits)
 {
-	int64_t delay_ms = FIRST_RETRY_MS;
+	int64_t delay_ms = limits->first_retry_ms;
 	uint64_t spice = span_hash(row->message_id) + row->attempts * 0x9e3779b97f4a7c15u;
 
-	for (uint32_t i = 1; i < row->attempts && delay_ms < LONGEST_RETRY_MS; i++)
+	for (uint32_t i = 1; i < row->attempts && delay_ms < limits->longest_retry_ms; i++)
 		delay_ms *= 2;
-	if (delay_ms > LONGEST_RETRY_MS)
-		delay_ms = LONGEST_RETRY_MS;
+	if (delay_ms > limits->longest_retry_ms)
+		delay_ms = limits->longest_retry_ms;
 	return delay_ms + delay_ms * (int64_t)((spice >> 32) % 1000) / 10000;
 }
 
-void delivery_settle(struct delivery_row *row, int code, struct span error_text, int64_t now_ms)
+void delivery_settle(struct delivery_row *row, const struct delivery_limits *limits, int code, int64_t retry_after_s,
+	struct span error_text, int64_t now_ms)
 {
 	row->attempts++;
 	row->last_code = code;
@@ -38,11 +39,13 @@ void delivery_settle(struct delivery_row *row, int code, struct span error_text,
 	if (is_done(code)) {
 		row->state = DELIVERY_DONE;
 		row->done_ms = now_ms;
-	} else if (is_hopeless(code) || now_ms - row->created_ms >= GIVE_UP_MS) {
+	} else if (is_hopeless(code) || now_ms - row->created_ms >= limits->give_up_ms) {
 		row->state = DELIVERY_DEAD;
 		row->done_ms = now_ms;
 	} else {
-		row->next_ms = now_ms + retry_after_ms(row);
+		int64_t wait_ms = backoff_ms(row, limits), asked_s = limits->longest_retry_ms / 1000;
+		asked_s = retry_after_s < asked_s ? retry_after_s : asked_s;
+		row->next_ms = now_ms + (wait_ms > asked_s * 1000 ? wait_ms : asked_s * 1000);
 	}
 }
 

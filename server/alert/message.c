@@ -204,6 +204,7 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
 		[INCIDENT_STRAGGLER] = ", a stream slower than the others: ",
 		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
+		[INCIDENT_RULE] = " is as a rule describes: ",
 	};
 	const struct incident *incident = &row->incident;
 

@@ -1,4 +1,7 @@
-/* The thread of the outbox. It reads, lets go of the database, posts, and reports: no snapshot is held during a post. */
+/*
+ * The thread of the outbox. It reads, lets go of the database, posts, and reports: no snapshot is held during a post. A webhook
+ * that gives no answer is left alone for a while, so that its other messages do not cost a timeout each.
+ */
 #include "alert/rule.h"
 #include "alert/webhook.h"
 
@@ -7,43 +10,70 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
-enum { DELIVERIES_AT_ONCE = 64, LONGEST_WAIT_MS = 60000, AFTER_FAILURE_MS = 1000, SECRET_MAX_BYTES = 1024 };
+enum {
+	UNDER_WAY_MAX = 64,
+	LONGEST_WAIT_MS = 60000,
+	LONGEST_PAUSE_MS = 5 * 60000,
+	AFTER_FAILURE_MS = 1000,
+	SECRET_MAX_BYTES = 1024
+};
+
+/* What is known of a webhook since the start. */
+struct endpoint {
+	int64_t webhook_id;
+	bool is_busy;
+	unsigned silences; /* in a row */
+	int64_t paused_until_mono_ms;
+};
+
+/* One message under way; its row lives in its own arena. */
+struct attempt {
+	struct endpoint *endpoint;
+	struct arena *arena;
+	struct delivery_row row;
+};
 
 struct webhook_sender {
 	struct webhook_sender_options options;
 	struct store_reader *reader;
 	struct http_client *client;
-	int64_t silent[DELIVERIES_AT_ONCE]; /* webhooks that gave no answer in this round */
-	size_t silent_count;
+	struct endpoint **endpoints;
+	size_t endpoint_count, endpoint_cap;
+	size_t under_way;
 	pthread_t thread;
-	pthread_mutex_t mutex; /* over the next two */
-	pthread_cond_t changed;
-	bool is_woken;
-	bool must_end;
+	atomic_bool is_woken;
+	atomic_bool must_end;
 };
 
-static bool must_end(struct webhook_sender *sender)
+static void attempt_free(struct attempt *attempt)
 {
-	pthread_mutex_lock(&sender->mutex);
-	bool answer = sender->must_end;
-	pthread_mutex_unlock(&sender->mutex);
-	return answer;
+	if (!attempt)
+		return;
+	arena_free(attempt->arena);
+	mem_free(attempt);
+}
+AUTO_TYPE(attempt)
+
+static struct endpoint *find_endpoint(struct webhook_sender *sender, int64_t webhook_id)
+{
+	for (size_t i = 0; i < sender->endpoint_count; i++)
+		if (sender->endpoints[i]->webhook_id == webhook_id)
+			return sender->endpoints[i];
+	struct endpoint *endpoint = mem_zeroed(sizeof *endpoint);
+	if (!endpoint || !mem_grow((void **)&sender->endpoints, sender->endpoint_count, &sender->endpoint_cap,
+				 sizeof *sender->endpoints)) {
+		mem_free(endpoint);
+		return NULL;
+	}
+	endpoint->webhook_id = webhook_id;
+	sender->endpoints[sender->endpoint_count++] = endpoint;
+	return endpoint;
 }
 
-/* Until something becomes due, a wake, or the stop. */
-static void wait_ms(struct webhook_sender *sender, int64_t ms)
-{
-	struct timespec deadline = clock_deadline(ms);
-	int failed = 0;
-
-	pthread_mutex_lock(&sender->mutex);
-	while (!sender->is_woken && !sender->must_end && !failed)
-		failed = pthread_cond_clockwait(&sender->changed, &sender->mutex, CLOCK_MONOTONIC, &deadline);
-	sender->is_woken = false;
-	pthread_mutex_unlock(&sender->mutex);
-}
+/* ---- out ---- */
 
 /* The key, and then the signature; nothing for a webhook without a secret. */
 static enum status sign(const struct webhook_sender *sender, const struct webhook_row *webhook,
@@ -62,8 +92,8 @@ static enum status sign(const struct webhook_sender *sender, const struct webhoo
 	return buf_status(signature, err);
 }
 
-static enum status post(struct webhook_sender *sender, const struct webhook_row *webhook,
-	const struct delivery_row *row, int *code, struct error *err)
+static enum status post(
+	struct webhook_sender *sender, const struct webhook_row *webhook, struct attempt *attempt, struct error *err)
 {
 	AUTO_DONE(buf) signature = BUF_INIT(SECRET_MAX_BYTES);
 	struct http_client_header headers[4] = {{"Content-Type", "application/json"}};
@@ -72,12 +102,12 @@ static enum status post(struct webhook_sender *sender, const struct webhook_row 
 	char timestamp[24];
 	size_t count = 3;
 
-	TRY(sign(sender, webhook, row, timestamp_s, &signature, err));
+	TRY(sign(sender, webhook, &attempt->row, timestamp_s, &signature, err));
 	snprintf(timestamp, sizeof timestamp, "%" PRId64, timestamp_s);
 	/* libcurl wants texts that end by NUL: both in one buffer, url first. */
 	buf_append_span(&texts, webhook->url);
 	buf_append_char(&texts, 0);
-	buf_append_span(&texts, row->message_id);
+	buf_append_span(&texts, attempt->row.message_id);
 	buf_append_char(&texts, 0);
 	TRY(buf_status(&texts, err));
 	headers[1] = (struct http_client_header){"webhook-id", texts.ptr + webhook->url.len + 1};
@@ -87,54 +117,14 @@ static enum status post(struct webhook_sender *sender, const struct webhook_row 
 		TRY(buf_status(&signature, err));
 		headers[count++] = (struct http_client_header){"webhook-signature", signature.ptr};
 	}
-	return http_client_post(sender->client, texts.ptr, headers, count, row->payload, code, NULL, err);
+	struct http_client_request request = {texts.ptr, headers, count, attempt->row.payload};
+	return http_client_start(sender->client, &request, attempt, err);
 }
 
-/* One that gives no answer costs a timeout a round, not one a message: the others wait behind it. */
-static enum status post_unless_silent(struct webhook_sender *sender, const struct webhook_row *webhook,
-	const struct delivery_row *row, int *code, struct error *err)
+/* ---- back ---- */
+
+static enum status report(struct webhook_sender *sender, struct delivery_row *row, struct error *err)
 {
-	for (size_t i = 0; i < sender->silent_count; i++)
-		if (sender->silent[i] == row->webhook_id)
-			return error_set(err, ERR_IO, "not tried, because the message before it got no answer");
-	enum status status = post(sender, webhook, row, code, err);
-	if (status == ERR_IO)
-		sender->silent[sender->silent_count++] = row->webhook_id;
-	return status;
-}
-
-/* *is_settled false: the webhook was deleted or switched off since the row was read, and the row is gone or waits. */
-static enum status attempt(struct webhook_sender *sender, struct delivery_row *row, struct arena *arena,
-	bool *is_settled, struct error *err)
-{
-	struct webhook_row webhook;
-	struct error failure = {0};
-	int code = 0;
-
-	*is_settled = false;
-	enum status status = store_read_webhook(sender->reader, arena, row->webhook_id, &webhook, err);
-	if (status == ERR_NOT_FOUND || (status == OK && !webhook.is_enabled))
-		return OK;
-	TRY(status);
-	status = post_unless_silent(sender, &webhook, row, &code, &failure);
-	if (status == ERR_UNAVAILABLE || status == ERR_MEMORY) /* cut off by the stop: the row stays as it was */
-		return error_set(err, status, "%s", failure.text);
-	if (status == OK && (code < 200 || code >= 300))
-		error_set(&failure, ERR_IO, "the answer was %d", code);
-	struct span reason = arena_copy(arena, span_from(failure.text));
-	delivery_settle(row, code, reason.ptr ? reason : SPAN(""), clock_wall_ms());
-	*is_settled = true;
-	return OK;
-}
-
-static enum status deliver(
-	struct webhook_sender *sender, struct delivery_row *row, struct arena *arena, struct error *err)
-{
-	bool is_settled;
-
-	TRY(attempt(sender, row, arena, &is_settled, err));
-	if (!is_settled)
-		return OK;
 	if (row->state == DELIVERY_DEAD)
 		log_line(LOG_WARNING, "webhook_dead", "webhook=%" PRId64 " delivery=%" PRId64 " reason=\"%.*s\"",
 			row->webhook_id, row->delivery_id, SPAN_ARGS(row->last_error));
@@ -142,24 +132,129 @@ static enum status deliver(
 	return status == ERR_NOT_FOUND ? OK : status; /* deleted during the post */
 }
 
-/* All that is due by now; *wait: until the next. */
-static enum status deliver_due(struct webhook_sender *sender, int64_t *wait, struct error *err)
+/* No answer, or one that says when to come again: the messages behind this one wait as well. */
+static void pause_endpoint(struct webhook_sender *sender, struct endpoint *endpoint, bool is_silent, int64_t asked_s)
 {
-	AUTO(arena) arena = arena_new();
+	int64_t pause_ms = sender->options.limits.first_retry_ms;
+
+	endpoint->silences = is_silent ? endpoint->silences + 1 : 0;
+	for (unsigned i = 1; i < endpoint->silences && pause_ms < LONGEST_PAUSE_MS; i++)
+		pause_ms *= 2;
+	if (!is_silent)
+		pause_ms = asked_s < LONGEST_PAUSE_MS / 1000 ? asked_s * 1000 : LONGEST_PAUSE_MS;
+	pause_ms = pause_ms < LONGEST_PAUSE_MS ? pause_ms : LONGEST_PAUSE_MS;
+	endpoint->paused_until_mono_ms = clock_mono_ms() + pause_ms;
+}
+
+static enum status settle(struct webhook_sender *sender, struct attempt *attempt, int code, int64_t retry_after_s,
+	struct span reason, struct error *err)
+{
+	struct span kept = arena_copy(attempt->arena, reason);
+
+	pause_endpoint(sender, attempt->endpoint, code == 0, code == 429 || code == 503 ? retry_after_s : 0);
+	delivery_settle(&attempt->row, &sender->options.limits, code, retry_after_s, kept.ptr ? kept : SPAN(""),
+		clock_wall_ms());
+	return report(sender, &attempt->row, err);
+}
+
+static enum status take_answer(
+	struct webhook_sender *sender, const struct http_client_answer *answer, struct error *err)
+{
+	AUTO(attempt) attempt = answer->context;
+	struct error failure = answer->err;
+
+	attempt->endpoint->is_busy = false;
+	sender->under_way--;
+	if (answer->status == ERR_MEMORY) /* nothing was sent: the row stays as it was */
+		return error_set(err, ERR_MEMORY, "%s", failure.text);
+	if (answer->status == OK && (answer->code < 200 || answer->code >= 300))
+		error_set(&failure, ERR_IO, "the answer was %d", answer->code);
+	return settle(sender, attempt, answer->status == OK ? answer->code : 0, answer->retry_after_s,
+		span_from(failure.text), err);
+}
+
+/* ---- round ---- */
+
+/* Reads the webhook's next message, and begins to send it. */
+static enum status begin(
+	struct webhook_sender *sender, const struct webhook_row *webhook, struct endpoint *endpoint, struct error *err)
+{
+	AUTO(attempt) attempt = mem_zeroed(sizeof *attempt);
+	struct error failure = {0};
 	struct delivery_row *rows;
-	int64_t next_ms;
 	size_t count;
 
+	if (!attempt || !(attempt->arena = arena_new()))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(store_read_due_deliveries(
+		sender->reader, attempt->arena, webhook->webhook_id, clock_wall_ms(), 1, &rows, &count, err));
+	if (!count)
+		return OK;
+	attempt->row = rows[0];
+	attempt->endpoint = endpoint;
+	if (post(sender, webhook, attempt, &failure) != OK)
+		return settle(sender, attempt, 0, 0, span_from(failure.text), err);
+	attempt = NULL;
+	endpoint->is_busy = true;
+	sender->under_way++;
+	return OK;
+}
+
+/* *wait_ms: until it has something to send, if that is sooner. */
+static enum status look_at(
+	struct webhook_sender *sender, const struct webhook_row *webhook, int64_t *wait_ms, struct error *err)
+{
+	struct endpoint *endpoint = find_endpoint(sender, webhook->webhook_id);
+	int64_t next_ms;
+
+	if (!endpoint)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (endpoint->is_busy || sender->under_way >= UNDER_WAY_MAX || !webhook->is_enabled)
+		return OK;
+	int64_t pause_ms = endpoint->paused_until_mono_ms - clock_mono_ms();
+	if (pause_ms <= 0)
+		TRY(begin(sender, webhook, endpoint, err));
+	if (endpoint->is_busy)
+		return OK;
+	TRY(store_next_delivery_ms(sender->reader, webhook->webhook_id, &next_ms, err));
+	if (next_ms == INT64_MAX)
+		return OK;
+	int64_t left_ms = next_ms - clock_wall_ms();
+	pause_ms = endpoint->paused_until_mono_ms - clock_mono_ms();
+	left_ms = left_ms > pause_ms ? left_ms : pause_ms;
+	left_ms = left_ms < 0 ? 0 : left_ms;
+	*wait_ms = left_ms < *wait_ms ? left_ms : *wait_ms;
+	return OK;
+}
+
+/* Whatever may be sent by now is under way after it; *wait_ms: until there is more. */
+static enum status begin_due(struct webhook_sender *sender, int64_t *wait_ms, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct webhook_row *webhooks;
+	size_t count;
+
+	*wait_ms = LONGEST_WAIT_MS; /* at most, because the wall clock may be set meanwhile */
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(store_read_due_deliveries(sender->reader, arena, clock_wall_ms(), DELIVERIES_AT_ONCE, &rows, &count, err));
-	sender->silent_count = 0;
-	for (size_t i = 0; i < count && !must_end(sender); i++)
-		TRY(deliver(sender, &rows[i], arena, err));
-	TRY(store_next_delivery_ms(sender->reader, &next_ms, err));
-	/* At most a minute, because the wall clock may be set meanwhile. */
-	int64_t left_ms = next_ms == INT64_MAX ? LONGEST_WAIT_MS : next_ms - clock_wall_ms();
-	*wait = left_ms < 0 ? 0 : left_ms > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : left_ms;
+	TRY(store_read_webhooks(sender->reader, arena, &webhooks, &count, err));
+	for (size_t i = 0; i < count && !atomic_load(&sender->must_end); i++)
+		TRY(look_at(sender, &webhooks[i], wait_ms, err));
+	return OK;
+}
+
+static enum status take_answers(struct webhook_sender *sender, int64_t wait_ms, struct error *err)
+{
+	struct http_client_answer answer;
+	int64_t until_ms = clock_mono_ms() + wait_ms;
+
+	while (!atomic_load(&sender->must_end)) {
+		if (http_client_wait(sender->client, wait_ms, &answer))
+			return take_answer(sender, &answer, err);
+		wait_ms = until_ms - clock_mono_ms();
+		if (atomic_exchange(&sender->is_woken, false) || wait_ms <= 0)
+			return OK;
+	}
 	return OK;
 }
 
@@ -168,23 +263,38 @@ static void *run(void *context)
 	struct webhook_sender *sender = context;
 
 	pthread_setname_np(pthread_self(), "webhook");
-	while (!must_end(sender)) {
+	while (!atomic_load(&sender->must_end)) {
 		struct error err = {0};
-		int64_t wait = AFTER_FAILURE_MS;
-		if (deliver_due(sender, &wait, &err) && !must_end(sender))
+		int64_t wait_ms;
+		enum status status = begin_due(sender, &wait_ms, &err);
+		if (status == OK)
+			status = take_answers(sender, wait_ms, &err);
+		if (status == OK || atomic_load(&sender->must_end))
+			continue;
+		log_line(LOG_WARNING, "webhook_failed", "reason=\"%s\"", err.text);
+		if (take_answers(sender, AFTER_FAILURE_MS, &err) != OK)
 			log_line(LOG_WARNING, "webhook_failed", "reason=\"%s\"", err.text);
-		if (wait)
-			wait_ms(sender, wait);
 	}
 	return NULL;
 }
 
+/* What was under way stays as it was, and goes out again at the next start. */
+static void drop_under_way(struct webhook_sender *sender)
+{
+	void *context;
+
+	while (sender->client && (context = http_client_drop(sender->client)))
+		attempt_free(context);
+}
+
 static void destroy(struct webhook_sender *sender)
 {
+	drop_under_way(sender);
 	http_client_free(sender->client);
 	store_reader_free(sender->reader);
-	pthread_cond_destroy(&sender->changed);
-	pthread_mutex_destroy(&sender->mutex);
+	for (size_t i = 0; i < sender->endpoint_count; i++)
+		mem_free(sender->endpoints[i]);
+	mem_free(sender->endpoints);
 	mem_free(sender);
 }
 
@@ -205,8 +315,6 @@ enum status webhook_sender_start(
 	if (!sender)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	sender->options = *options;
-	pthread_mutex_init(&sender->mutex, NULL);
-	pthread_cond_init(&sender->changed, NULL);
 	enum status status = start(sender, err);
 	if (status != OK)
 		destroy(sender);
@@ -217,20 +325,15 @@ enum status webhook_sender_start(
 
 void webhook_sender_wake(struct webhook_sender *sender)
 {
-	pthread_mutex_lock(&sender->mutex);
-	sender->is_woken = true;
-	pthread_cond_signal(&sender->changed);
-	pthread_mutex_unlock(&sender->mutex);
+	atomic_store(&sender->is_woken, true);
+	http_client_wake(sender->client);
 }
 
 void webhook_sender_free(struct webhook_sender *sender)
 {
 	if (!sender)
 		return;
-	pthread_mutex_lock(&sender->mutex);
-	sender->must_end = true;
-	pthread_cond_signal(&sender->changed);
-	pthread_mutex_unlock(&sender->mutex);
+	atomic_store(&sender->must_end, true);
 	http_client_cancel(sender->client);
 	pthread_join(sender->thread, NULL);
 	destroy(sender);

@@ -101,6 +101,23 @@ enum status api_arena(struct arena **out, struct error *err)
 	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
+enum status api_decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
+{
+	char *room = arena_alloc(arena, text.len);
+	size_t len = 0;
+
+	if (!room)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < text.len; i++) {
+		int high = i + 2 < text.len && text.ptr[i] == '%' ? span_hex_digit(text.ptr[i + 1]) : -1;
+		int low = high >= 0 ? span_hex_digit(text.ptr[i + 2]) : -1;
+		room[len++] = (char)(low >= 0 ? high << 4 | low : text.ptr[i]);
+		i += low >= 0 ? 2 : 0;
+	}
+	*out = span_of(room, len);
+	return OK;
+}
+
 enum status api_limit(
 	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err)
 {

@@ -122,7 +122,7 @@ static bool is_derived(struct span key)
 		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
 		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues",
 		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
-		"total_steps_from", "eta_ms"};
+		"total_steps_from", "eta_ms", "goodput", "cost", "currency"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))

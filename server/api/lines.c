@@ -78,6 +78,11 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 		json_put_span(&w, "stream", stream->name);
 		json_put_span(&w, "host", stream->host);
 		json_put_i64(&w, "lines", (int64_t)stream->lines);
+		json_put_i64(&w, "extracted_lines", (int64_t)stream->extracted_lines);
+		if (stream->sent_points) {
+			json_put_i64(&w, "sent_points", (int64_t)stream->sent_points);
+			json_put_i64(&w, "extracted_points", (int64_t)stream->extracted_points);
+		}
 		json_put_i64(&w, "bytes", (int64_t)stream->bytes);
 		put_ms(&w, "first_ms", stream->first_ms);
 		put_ms(&w, "last_ms", stream->last_ms);

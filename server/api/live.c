@@ -39,24 +39,6 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 	return OK;
 }
 
-/* A name inside the list may hold a comma: it is then %2C, beneath the encoding of the query itself. */
-static enum status decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
-{
-	char *room = arena_alloc(arena, text.len);
-	size_t len = 0;
-
-	if (!room)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < text.len; i++) {
-		int high = i + 2 < text.len && text.ptr[i] == '%' ? span_hex_digit(text.ptr[i + 1]) : -1;
-		int low = high >= 0 ? span_hex_digit(text.ptr[i + 2]) : -1;
-		room[len++] = (char)(low >= 0 ? high << 4 | low : text.ptr[i]);
-		i += low >= 0 ? 2 : 0;
-	}
-	*out = span_of(room, len);
-	return OK;
-}
-
 static enum status read_jobs(
 	const struct http_request *request, struct arena *arena, struct span *jobs, size_t *count, struct error *err)
 {
@@ -71,7 +53,7 @@ static enum status read_jobs(
 		if (*count == JOBS_MAX)
 			return error_set_field(
 				err, ERR_TOO_LARGE, "jobs", "one stream takes at most %d jobs", JOBS_MAX);
-		TRY(decode_name(arena, part, &jobs[(*count)++], err));
+		TRY(api_decode_name(arena, part, &jobs[(*count)++], err));
 	}
 	return OK;
 }

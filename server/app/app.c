@@ -130,12 +130,12 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.heartbeat_ms = HEARTBEAT_MS};
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
-
+	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
 	const struct embedded_file *signatures = embedded_find(embedded_data, SPAN("signatures.json"));
 
-	if (!presets || !devices || !signatures)
+	if (!presets || !devices || !prices || !signatures)
 		return error_set(err, ERR_INTERNAL,
-			"this server was built without presets.json, devices.json or signatures.json");
+			"this server was built without presets.json, devices.json, prices.json or signatures.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(start_filters(app, err));
@@ -144,6 +144,8 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.presets = embedded_span(presets),
 		.devices = embedded_span(devices),
 		.signatures = embedded_span(signatures),
+		.prices = embedded_span(prices),
+		.goodput_every_ms = options_i64(o, "goodput-every"),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),
@@ -190,6 +192,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_line_bytes = bytes(o, "max-line-bytes"),
 		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.max_push_bytes = bytes(o, "max-push-bytes"),
+		.max_record_bytes = bytes(o, "max-record-bytes"),
 		.labels = {[LABEL_JOB] = options_text(o, "job-labels"),
 			[LABEL_STREAM] = options_text(o, "stream-labels"),
 			[LABEL_HOST] = options_text(o, "host-labels"),
@@ -201,6 +204,9 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
+		.max_groups = (uint64_t)options_i64(o, "max-groups"),
+		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_sessions = bytes(o, "max-sessions"),
@@ -248,10 +254,13 @@ static enum status report_delivery(void *context, const struct delivery_row *row
 static enum status start_sender(struct app *app, struct error *err)
 {
 	struct webhook_sender_options options = {.store = app->store,
-		.http = {.connect_ms = 5000,
-			.total_ms = 15000,
+		.http = {.connect_ms = options_i64(app->options, "webhook-timeout"),
+			.total_ms = options_i64(app->options, "webhook-timeout"),
 			.allows_private = options_flag(app->options, "webhook-private"),
 			.user_agent = "smfleet/" SM_VERSION},
+		.limits = {.first_retry_ms = options_i64(app->options, "webhook-retry"),
+			.longest_retry_ms = options_i64(app->options, "webhook-retry-longest"),
+			.give_up_ms = options_i64(app->options, "webhook-give-up")},
 		.report = report_delivery,
 		.context = app};
 

@@ -103,6 +103,18 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	return status;
 }
 
+/* What is acknowledged is stored, and read a moment later: until then a stream's last time is that of a line in its middle. */
+static enum status want_all_read(
+	const struct json *row, const char *stored_key, const char *read_key, struct error *err)
+{
+	int64_t stored = 0;
+
+	TRY(json_want_i64(row, stored_key, &stored, err));
+	int64_t done = stored; /* a server that does not say */
+	TRY(json_want_i64(row, read_key, &done, err));
+	return done < stored ? error_set(err, ERR_BUSY, "the server has not read all %s yet", stored_key) : OK;
+}
+
 enum status job_read_times(
 	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err)
 {
@@ -115,12 +127,11 @@ enum status job_read_times(
 	TRY(get_json(client, buf_span(&path), &document, err));
 	const struct json *row = json_first(json_get(document, "streams"));
 	for (; row; row = json_next(row)) {
-		int64_t first = 0, last = 0, lines = 0;
-		TRY(json_want_i64(row, "lines", &lines, err));
+		int64_t first = 0, last = 0;
+		TRY(want_all_read(row, "lines", "extracted_lines", err));
+		TRY(want_all_read(row, "sent_points", "extracted_points", err));
 		TRY(json_want_i64(row, "first_ms", &first, err));
 		TRY(json_want_i64(row, "last_ms", &last, err));
-		if (lines && (!first || !last)) /* stored, and about to be read */
-			return error_set(err, ERR_BUSY, "the server has not read all lines yet");
 		if (!first || !last)
 			continue;
 		*first_ms = !has_times || first < *first_ms ? first : *first_ms;

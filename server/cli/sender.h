@@ -41,9 +41,9 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 /* Ends the thread at once if it still runs. */
 void sender_free(struct sender *sender);
 
-/* How the training ended; before spool_end. reason may be NULL. */
 /* The command whose output the stream is has ended, by itself or by a signal (else 0); before sender_set_outcome. */
 void sender_set_exit(struct sender *sender, int code, int number);
+/* How the training ended; before spool_end. reason may be NULL. */
 void sender_set_outcome(struct sender *sender, const char *secondary_status, const char *reason, int64_t time_ms);
 /* The drain's end, on the monotonic clock. */
 void sender_give_up_at(struct sender *sender, int64_t mono_ms);

@@ -32,8 +32,13 @@ struct straggler straggler_find(const double *rates, double *scratch, size_t cou
 		scratch[i] = fabs(rates[i] - found.usual);
 	found.spread = fmax(1.4826 * median(scratch, count), 0.005 * found.usual);
 	found.score = found.spread > 0 ? (found.rate - found.usual) / found.spread : 0;
-	found.is_slow = found.score < -6 && found.rate < found.usual / 1.05;
+	found.is_slow = straggler_is_slow(&found);
 	return found;
+}
+
+bool straggler_is_slow(const struct straggler *found)
+{
+	return found->score < -6 && found->rate < found->usual / 1.05;
 }
 
 bool straggler_has_caught_up(double rate, double usual)

@@ -25,5 +25,7 @@ struct straggler {
 
 /* rates: steps, tokens … a unit of time; positive. scratch: room for as many. */
 struct straggler straggler_find(const double *rates, double *scratch, size_t count);
+/* As said above, of figures that are filled in. */
+bool straggler_is_slow(const struct straggler *found);
 /* One that was slow is no more. */
 bool straggler_has_caught_up(double rate, double usual);

@@ -18,6 +18,7 @@ enum incident_kind {
 	INCIDENT_STALL, /* of a stream, no series */
 	INCIDENT_JOB_FAILED, /* of a job, no series */
 	INCIDENT_STRAGGLER,
+	INCIDENT_RULE, /* the expression of a user's rule is true */
 	INCIDENT_LOG_SIGNATURE, /* of a job: what lines of its log say outright */
 	INCIDENT_NODE_SUSPECT, /* of a job: one of its machines is at fault */
 	INCIDENT_DEADLINE, /* of a job: it will not be done in time */
@@ -46,6 +47,7 @@ struct incident {
 	int64_t opened_ms;
 	int64_t closed_ms; /* 0 while open */
 	uint64_t line; /* of the point that tripped it */
+	int64_t rule_id; /* of INCIDENT_RULE: whose; 0 else */
 	bool is_historic; /* its lines were old when they came: no webhook */
 	/* evidence: the figures of the window at the opening */
 	double value; /* of the tripping point */

@@ -1,7 +1,7 @@
 /*
- * Job: outgoing HTTP by libcurl, with deadlines and an address check at the moment of connecting (so that a name that
+ * Job: outgoing HTTP by libcurl, many requests at once, with deadlines and an address check at the moment of connecting (so that a name that
  *      changes its address between check and use gains nothing). The only user of libcurl.
- * Ownership: new/free. Threads: a client belongs to one thread; only http_client_cancel may come from another.
+ * Ownership: new/free. Threads: a client belongs to one thread; only wake and cancel may come from another.
  */
 #pragma once
 
@@ -18,8 +18,11 @@ struct http_client_options {
 
 enum status http_client_new(
 	struct http_client **out, const struct http_client_options *options, struct error *err) MUST_CHECK;
+/* What is under way is dropped. */
 void http_client_free(struct http_client *client);
-/* From any thread: the post under way and all later ones end at once with ERR_UNAVAILABLE. */
+/* From any thread: the wait under way returns, or the next one at once. */
+void http_client_wake(struct http_client *client);
+/* From any thread: the wait under way and all later ones return false at once. */
 void http_client_cancel(struct http_client *client);
 
 struct http_client_header {
@@ -27,12 +30,33 @@ struct http_client_header {
 	const char *value;
 };
 
+struct http_client_request {
+	const char *url;
+	const struct http_client_header *headers;
+	size_t header_count;
+	struct span body;
+};
+
+/* Begins a POST, beside those under way. ERR_INVALID: not an http or https URL, or a header with a line end. */
+enum status http_client_start(struct http_client *client, const struct http_client_request *request, void *context,
+	struct error *err) MUST_CHECK;
+
 /*
- * POSTs; follows no redirect. OK: an answer came, *code is its status; the first 4 KiB of its body go to reply (may be NULL).
- * ERR_FORBIDDEN: the address is refused (link-local and metadata addresses always are); ERR_IO: no answer, the text
- * says why; ERR_INVALID: not an http or https URL.
+ * status OK: an answer came, code is its status; the first 4 KiB of its body are in reply until the next start or wait; no
+ * redirect is followed. ERR_FORBIDDEN: the address is refused (link-local and metadata addresses always are); ERR_IO: no
+ * answer, or one that broke off: the text says why.
  */
-enum status http_client_post(struct http_client *client, const char *url, const struct http_client_header *headers,
-	size_t header_count, struct span body, int *code, struct buf *reply, struct error *err) MUST_CHECK;
+struct http_client_answer {
+	void *context; /* of the start */
+	enum status status;
+	struct error err;
+	int code;
+	int64_t retry_after_s; /* as the answer asked; 0: it did not */
+	struct span reply;
+};
+/* Moves all that is under way on. True: one of them is over. False: none was within the time, or a wake came, or bytes. */
+bool http_client_wait(struct http_client *client, int64_t timeout_ms, struct http_client_answer *out);
+/* Gives one of those under way up; its context; NULL: none was. */
+void *http_client_drop(struct http_client *client);
 
 AUTO_TYPE(http_client)

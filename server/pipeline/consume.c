@@ -7,6 +7,7 @@
 #include "model/stream_name.h"
 #include "pipeline/log_status.h"
 #include "pipeline/signs.h"
+#include "pipeline/stragglers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static enum role role_of(const struct metric_definition *definition, const struc
 {
 	if (of->rank >= 0)
 		return ROLE_OTHER;
+	if (definition->role == ROLE_LOSS && of->name.len && metric_is_score(of->name))
+		return ROLE_OTHER; /* among the losses of a line */
 	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
 }
 
@@ -190,9 +193,12 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 		return out_of_memory(err);
 	widen_range(series, point);
 	uint64_t ordinal = series->sealed_points + series->tail_count;
-	series->tail[series->tail_count++] = *point;
+	series->tail[series->tail_count] = *point;
+	series->tail[series->tail_count++].in_epoch = 0;
 	summary_add(&series->summary, point);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
+	if (report.status == OK && !stream->said)
+		TRY(stragglers_note(series, ordinal, point, err));
 	return report.status;
 }
 

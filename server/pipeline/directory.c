@@ -1,5 +1,6 @@
 #include "pipeline/directory.h"
 #include "pipeline/signs.h"
+#include "pipeline/stragglers.h"
 
 #include <stdio.h>
 
@@ -36,6 +37,7 @@ void series_state_free(struct series_state *series)
 	mem_free(series->metric);
 	mem_free(series->unit);
 	mem_free(series->tail);
+	mem_free(series->paces);
 	detector_set_free(series->detectors);
 	mem_free(series);
 }
@@ -91,6 +93,7 @@ static void job_destroy(struct job_state *job)
 	mem_free(job->streams);
 	map_free(job->by_stream);
 	job_settings_free(job->settings);
+	stragglers_free(job->stragglers);
 	definitions_unref(job->definitions);
 	pthread_mutex_destroy(&job->mutex);
 	mem_free(job->name);

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "detect/detector.h"
+#include "detect/pace_watch.h"
 #include "detect/rhythm.h"
 #include "extract/derive.h"
 #include "extract/extract.h"
@@ -58,6 +59,9 @@ struct series_state { /* lock */
 	size_t tail_count, tail_cap;
 	uint64_t published; /* ordinal of the next point to be published */
 	struct detector_set *detectors;
+	uint32_t paces_seen; /* of what the detectors say of its pace */
+	struct pace *paces; /* those that stragglers.c has not fetched yet; of step time and throughput only */
+	size_t pace_count, pace_cap;
 	bool needs_summary; /* an attempt opened: the summary still holds superseded points that were sealed */
 };
 
@@ -129,10 +133,8 @@ struct job_state {
 	/* Maintenance thread only. */
 	bool is_watched; /* it was looked whether a stall of an earlier server is open */
 	bool has_stall;
-	bool is_paced; /* it was looked whether a straggler is open */
-	uint32_t paces_seen, slow_run, slow_series;
-	uint32_t straggler_series; /* whose incident is open; 0: none */
-	struct incident straggler;
+	struct stragglers *stragglers; /* NULL: nothing was compared of late */
+	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */
 
 	pthread_mutex_t mutex; /* of the fields below */
 	struct rhythm rhythm; /* of commits, on the monotonic clock, since the start */

@@ -1,10 +1,13 @@
 /* A job as JSON: what the document says and what was derived. */
 #include "pipeline/internal.h"
 #include "pipeline/pools.h"
+#include "store/goodput.h"
 
 #include "base/clock.h"
 
 #include "model/failure.h"
+
+#include <math.h>
 
 static void put_time(struct json_writer *w, const char *key, int64_t ms)
 {
@@ -31,6 +34,22 @@ static void write_metric(const struct summary_row *row, struct json_writer *w)
 	}
 	json_put_i64(w, "last_step", summary->last_step);
 	json_object_end(w);
+}
+
+/* As it was worked out last. */
+static enum status write_goodput(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
+{
+	struct goodput_row goodput;
+
+	TRY(store_read_goodput(reader, arena, row->job_id, &goodput, err));
+	if (isfinite(goodput.goodput))
+		json_put_double(w, "goodput", goodput.goodput);
+	if (goodput.cost != STORE_NO_COST) {
+		json_put_double(w, "cost", (double)goodput.cost / 1e6);
+		json_put_span(w, "currency", goodput.currency);
+	}
+	return OK;
 }
 
 /* eta_ms: Unix time of the last step, at the pace of the last ones. A job that has ended has none. */
@@ -86,6 +105,7 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 	write_heard(pipeline, row, &counts, w);
 	json_put_i64(w, "open_incidents", (int64_t)open);
 	TRY(write_progress(reader, arena, row, w, err));
+	TRY(write_goodput(reader, arena, row, w, err));
 	json_key(w, "metrics");
 	json_array(w);
 	for (size_t i = 0; i < count; i++)

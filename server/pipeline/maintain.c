@@ -1,6 +1,8 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
 #include "model/stream_name.h"
 #include "pipeline/filter_sweep.h"
+#include "pipeline/goodput.h"
+#include "store/goodput.h"
 #include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
 #include "pipeline/rank_jobs.h"
@@ -34,6 +36,7 @@ struct maintenance {
 	struct retention_state retention;
 	struct pyramid_sweep pyramids;
 	struct filter_sweep filters;
+	int64_t counted_id; /* pools_sweep */
 };
 
 static enum status out_of_memory(struct error *err)
@@ -139,6 +142,8 @@ static enum status write_flushes(void *context, struct store_tx *tx, struct erro
 			continue;
 		TRY(store_put_summaries(tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));
 		TRY(store_add_settings(tx, flush->job->job_id, flush->settings, flush->setting_count, err));
+		TRY(store_touch_goodput(tx, flush->job->job_id,
+			flush->has_ended ? 0 : flushes->pipeline->options.goodput_every_ms, err));
 		if (flush->progress.total_steps)
 			TRY(store_put_progress(tx, flush->job->job_id, &flush->progress, err));
 	}
@@ -547,8 +552,26 @@ static bool end_pools(struct maintenance *m)
 	bool has_more = false;
 
 	enum status status = pools_run(m->pipeline, m->reader, &has_more, &err);
-	if (status != OK && status != ERR_UNAVAILABLE)
+	if (status == OK)
+		status = pools_sweep(m->pipeline, m->reader, &m->counted_id, &err);
+	if (status != OK && status != ERR_UNAVAILABLE) {
 		log_line(LOG_WARNING, "pools_failed", "error=\"%s\"", err.text);
+		m->counted_id = INT64_MAX; /* the next start tries again */
+	}
+	return (status == OK && has_more) || m->counted_id != INT64_MAX;
+}
+
+/* Not while lines wait to be sealed. */
+static bool account(struct maintenance *m)
+{
+	struct error err;
+	bool has_more = false;
+
+	if (is_debt_high(m))
+		return false;
+	enum status status = goodput_run(m->pipeline, m->reader, &has_more, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "goodput_failed", "error=\"%s\"", err.text);
 	return status == OK && has_more;
 }
 
@@ -570,8 +593,8 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	build_filters(m);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
-	bool has_pools = end_pools(m);
-	return retain(m) || has_pools;
+	bool has_pools = end_pools(m), has_jobs = account(m);
+	return retain(m) || has_pools || has_jobs;
 }
 
 void *maintenance_run(void *context)
@@ -583,7 +606,8 @@ void *maintenance_run(void *context)
 		.zstd = zstd,
 		.oldest_since_ms = clock_mono_ms(),
 		.pyramids = {.job_id = INT64_MIN},
-		.filters = {.after = {.job_id = INT64_MIN}}};
+		.filters = {.after = {.job_id = INT64_MIN}},
+		.counted_id = INT64_MIN};
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "maintenance");
@@ -596,6 +620,7 @@ void *maintenance_run(void *context)
 		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
 	for (bool has_more = false; !pipeline_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
 		has_more = maintain(&m, clock_mono_ms());
+	stragglers_run(pipeline, reader);
 	flush_summaries(&m);
 	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
 	return NULL;

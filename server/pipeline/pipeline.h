@@ -26,6 +26,7 @@ struct pipeline_options {
 	struct span presets; /* presets.json */
 	struct span devices; /* devices.json */
 	struct span signatures; /* signatures.json; "": nothing is looked for */
+	struct span prices; /* prices.json */
 	size_t queue_items; /* batches that may wait for the writer */
 	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
@@ -44,6 +45,7 @@ struct pipeline_options {
 	size_t max_streams_a_job;
 	size_t max_series_a_stream;
 	size_t max_sources_a_stream;
+	int64_t goodput_every_ms; /* how often a job's time is worked out while its lines come */
 	int64_t stall_ms; /* a running job's silence is no stall before it; 0: none is */
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);
@@ -202,6 +204,7 @@ struct stream_view {
 	struct span name;
 	struct span host;
 	uint64_t lines;
+	uint64_t extracted_lines; /* so many of them are in first_ms, last_ms and the series */
 	uint64_t bytes;
 	int64_t first_ms; /* 0: no line yet */
 	int64_t last_ms;
@@ -209,6 +212,7 @@ struct stream_view {
 	bool has_skew;
 	int64_t skew_ms; /* of its clock: what its log times are ahead of arrival */
 	uint64_t sent_points; /* points that came as such */
+	uint64_t extracted_points; /* of these, see extracted_lines */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;

@@ -1,160 +1,102 @@
 #include "pipeline/stragglers.h"
 
 #include "base/log.h"
-#include "detect/straggler.h"
 
-enum { RUN = 2 }; /* looks with new figures of all streams */
-
-struct pace {
-	struct stream_state *stream;
-	uint32_t series_id;
-	uint32_t seen;
+enum {
+	NOTED_MAX = 4096, /* of a series, between two looks */
+	FEW_STREAMS_MS = 60 * 1000 /* so long what a job of few streams says is kept for more streams to come */
 };
 
-struct paces {
-	struct pace *items;
-	double *rates, *scratch;
+struct stragglers {
+	struct pace_watch *watch;
+	char *metric; /* whose pace is compared: a step time, else a throughput */
+	enum role role;
+	struct incident incident; /* the last that opened */
+};
+
+void stragglers_free(struct stragglers *stragglers)
+{
+	if (!stragglers)
+		return;
+	pace_watch_free(stragglers->watch);
+	mem_free(stragglers->metric);
+	mem_free(stragglers);
+}
+
+static bool tells_pace(enum role role)
+{
+	return role == ROLE_STEP_TIME || role == ROLE_THROUGHPUT;
+}
+
+enum status stragglers_note(struct series_state *series, uint64_t ordinal, const struct point *point, struct error *err)
+{
+	double rate;
+	uint32_t seen = tells_pace(series->role) ? detector_set_pace(series->detectors, &rate) : 0;
+
+	if (seen == series->paces_seen)
+		return OK;
+	series->paces_seen = seen;
+	if (!seen || !(rate > 0))
+		return OK;
+	if (series->pace_count == NOTED_MAX) { /* the older half: looks are far behind */
+		series->pace_count = NOTED_MAX / 2;
+		memmove(series->paces, series->paces + NOTED_MAX / 2, series->pace_count * sizeof *series->paces);
+	}
+	if (!mem_grow((void **)&series->paces, series->pace_count, &series->pace_cap, sizeof *series->paces))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	series->paces[series->pace_count++] = (struct pace){point->step, point->ts_ms, ordinal, rate, point->attempt};
+	return OK;
+}
+
+/* What one series noted, taken out of it. */
+struct noted {
+	struct pace *paces;
 	size_t count;
 };
 
-static void paces_done(struct paces *paces)
+static void drop_noted(struct series_state *series)
 {
-	mem_free(paces->items);
-	mem_free(paces->rates);
-	mem_free(paces->scratch);
-}
-AUTO_DONE_TYPE(paces)
-
-static struct series_state *series_with_pace(struct stream_state *stream, enum role role, const char *metric)
-{
-	double rate;
-
-	for (size_t i = 0; i < stream->series_count; i++) {
-		struct series_state *series = stream->series[i];
-		bool is_asked = metric ? strcmp(series->metric, metric) == 0 : series->role == role;
-		if (is_asked && detector_set_pace(series->detectors, &rate))
-			return series;
-	}
-	return NULL;
+	mem_free(series->paces);
+	series->paces = NULL;
+	series->pace_count = series->pace_cap = 0;
 }
 
-/* Of the first stream: step time, else throughput. *out NULL: it tells no pace. */
-static enum status find_metric(struct job_state *job, char **out, struct error *err)
+/* A step time is better than a throughput; else what is compared already stays. */
+static struct series_state *better(const struct stragglers *now, struct series_state *best, struct series_state *series)
 {
-	struct stream_state *stream = job_stream_at(job, 0);
-	struct series_state *series;
+	bool is_compared = now && strcmp(now->metric, series->metric) == 0;
 
-	*out = NULL;
-	if (!stream || !job_stream_at(job, STRAGGLER_STREAMS_MIN - 1))
-		return OK;
-	pthread_mutex_lock(&stream->mutex);
-	series = series_with_pace(stream, ROLE_STEP_TIME, NULL);
-	series = series ? series : series_with_pace(stream, ROLE_THROUGHPUT, NULL);
-	bool has_one = series != NULL;
-	if (has_one)
-		*out = mem_copy_string(series->metric);
-	pthread_mutex_unlock(&stream->mutex);
-	return has_one && !*out ? error_set(err, ERR_MEMORY, "out of memory") : OK;
+	if (!best || series->role != best->role)
+		return !best || series->role == ROLE_STEP_TIME ? series : best;
+	return is_compared ? series : best;
 }
 
-static bool grow(struct paces *paces, size_t *cap)
+/* Under the stream's lock: the series whose pace would be compared, of those that noted some. */
+static struct series_state *find_noted(const struct stragglers *now, struct stream_state *stream)
 {
-	size_t caps[] = {*cap, *cap, *cap};
-	bool fits = mem_grow((void **)&paces->items, paces->count, &caps[0], sizeof *paces->items) &&
-		    mem_grow((void **)&paces->rates, paces->count, &caps[1], sizeof *paces->rates) &&
-		    mem_grow((void **)&paces->scratch, paces->count, &caps[2], sizeof *paces->scratch);
+	struct series_state *best = NULL;
 
-	*cap = caps[0];
-	return fits;
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (stream->series[i]->pace_count)
+			best = better(now, best, stream->series[i]);
+	return best;
 }
 
-static enum status gather(struct job_state *job, const char *metric, struct paces *out, struct error *err)
+static void drop_all_noted(struct job_state *job)
 {
 	struct stream_state *stream;
-	size_t cap = 0;
 
 	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
-		if (!grow(out, &cap))
-			return error_set(err, ERR_MEMORY, "out of memory");
 		pthread_mutex_lock(&stream->mutex);
-		struct series_state *series = series_with_pace(stream, ROLE_OTHER, metric);
-		uint32_t seen = series ? detector_set_pace(series->detectors, &out->rates[out->count]) : 0;
-		if (seen)
-			out->items[out->count++] = (struct pace){stream, series->series_id, seen};
+		for (size_t j = 0; j < stream->series_count; j++)
+			drop_noted(stream->series[j]);
 		pthread_mutex_unlock(&stream->mutex);
 	}
-	return OK;
-}
-
-/* All streams have a new figure since the last look. A restart of the job begins at low numbers again: that is news, too. */
-static bool are_new(struct job_state *job, const struct paces *paces)
-{
-	uint32_t least = UINT32_MAX;
-
-	for (size_t i = 0; i < paces->count; i++)
-		least = paces->items[i].seen < least ? paces->items[i].seen : least;
-	bool is_new = least != job->paces_seen;
-	job->paces_seen = least;
-	return is_new;
-}
-
-static enum status say(struct pipeline *pipeline, const struct pace *of, struct incident *incident, struct error *err)
-{
-	struct stream_state *stream = of->stream;
-	enum status status = OK;
-
-	pthread_mutex_lock(&stream->mutex);
-	for (size_t i = 0; i < stream->series_count; i++) {
-		struct series_state *series = stream->series[i];
-		if (series->series_id != of->series_id)
-			continue;
-		incident->last_step = series->summary.last_step;
-		if (!incident->opened_ms) {
-			incident->first_step = incident->opened_step = incident->worst_step = series->summary.last_step;
-			incident->opened_ms = series->summary.last_ts_ms;
-			incident->opened_ordinal = series->sealed_points + series->tail_count;
-			incident->is_historic = incident->opened_ms < stream->last_arrival_ms - HISTORIC_MS;
-		}
-		status = incidents_hand_over(pipeline, stream, series, incident, err);
-	}
-	pthread_mutex_unlock(&stream->mutex);
-	return status;
-}
-
-/* In points of throughput or, of step time, its inverse: both as rates. */
-static enum status open_one(struct pipeline *pipeline, struct job_state *job, const struct pace *of,
-	const struct straggler *found, struct error *err)
-{
-	job->straggler_series = of->series_id;
-	job->straggler = (struct incident){.kind = INCIDENT_STRAGGLER,
-		.severity = SEVERITY_WARNING,
-		.state = INCIDENT_OPEN,
-		.line = NO_LINE,
-		.value = found->rate,
-		.expected = found->usual,
-		.spread = found->spread,
-		.score = found->score,
-		.worst = found->rate};
-	return say(pipeline, of, &job->straggler, err);
-}
-
-static enum status follow(struct pipeline *pipeline, struct job_state *job, const struct paces *paces,
-	const struct straggler *found, struct error *err)
-{
-	for (size_t i = 0; i < paces->count; i++) {
-		if (paces->items[i].series_id != job->straggler_series ||
-			!straggler_has_caught_up(paces->rates[i], found->usual))
-			continue;
-		job->straggler_series = 0;
-		job->straggler.state = INCIDENT_RECOVERED;
-		job->straggler.closed_ms = clock_wall_ms();
-		return say(pipeline, &paces->items[i], &job->straggler, err);
-	}
-	return OK;
 }
 
 /* After a start: what is open already. */
-static enum status take_up(struct store_reader *reader, struct job_state *job, struct error *err)
+static enum status take_up(
+	struct stragglers *stragglers, struct store_reader *reader, struct job_state *job, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct incident_filter filter = {.job_id = job->job_id,
@@ -163,41 +105,166 @@ static enum status take_up(struct store_reader *reader, struct job_state *job, s
 		.cursor = SPAN(""),
 		.limit = 1};
 	struct incident_row *rows;
+	struct stream_state *stream;
 	struct span cursor;
 	size_t count;
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
-	job->is_paced = true;
-	if (count) {
-		job->straggler = rows[0].incident;
-		job->straggler_series = rows[0].series_id;
-	}
+	for (size_t i = 0; count && (stream = job_stream_at(job, i)); i++)
+		if (stream->stream_id == rows[0].series_id >> SERIES_BITS) {
+			stragglers->incident = rows[0].incident;
+			pace_watch_resume(stragglers->watch, i, rows[0].incident.opened_step);
+		}
 	return OK;
+}
+
+static enum status begin(
+	struct job_state *job, struct store_reader *reader, const char *metric, enum role role, struct error *err)
+{
+	AUTO(stragglers) stragglers = mem_zeroed(sizeof *stragglers);
+
+	if (!stragglers || !(stragglers->metric = mem_copy_string(metric)) || !(stragglers->watch = pace_watch_new()))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	stragglers->role = role;
+	TRY(take_up(stragglers, reader, job, err));
+	stragglers_free(job->stragglers);
+	job->stragglers = stragglers;
+	stragglers = NULL;
+	if (!job->paced_since_ms)
+		job->paced_since_ms = clock_mono_ms();
+	return OK;
+}
+
+/* *metric: the one to begin with, to be freed; NULL: what is compared stays, or nothing was noted. */
+static enum status find_metric(struct job_state *job, char **metric, enum role *role, struct error *err)
+{
+	struct stream_state *stream;
+	enum status status = OK;
+
+	*metric = NULL;
+	for (size_t i = 0; status == OK && !*metric && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		const struct series_state *series = find_noted(job->stragglers, stream);
+		bool is_new = series && (!job->stragglers || (series->role == ROLE_STEP_TIME &&
+								     job->stragglers->role != ROLE_STEP_TIME));
+		if (is_new) {
+			*role = series->role;
+			*metric = mem_copy_string(series->metric);
+			status = *metric ? OK : error_set(err, ERR_MEMORY, "out of memory");
+		}
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	return status;
+}
+
+static struct noted take_noted(const struct stragglers *stragglers, struct stream_state *stream)
+{
+	struct noted noted = {0};
+
+	pthread_mutex_lock(&stream->mutex);
+	for (size_t i = 0; i < stream->series_count; i++) {
+		struct series_state *series = stream->series[i];
+		if (!series->paces)
+			continue;
+		if (strcmp(series->metric, stragglers->metric) == 0) {
+			noted = (struct noted){series->paces, series->pace_count};
+			series->paces = NULL;
+		}
+		drop_noted(series);
+	}
+	pthread_mutex_unlock(&stream->mutex);
+	return noted;
+}
+
+struct looking {
+	struct pipeline *pipeline;
+	struct job_state *job;
+	enum status status;
+	struct error *err;
+};
+
+static enum status hand_over(struct looking *looking, struct stream_state *stream, struct incident *incident)
+{
+	const struct stragglers *stragglers = looking->job->stragglers;
+	enum status status = OK;
+
+	pthread_mutex_lock(&stream->mutex);
+	incident->is_historic = incident->opened_ms < stream->last_arrival_ms - HISTORIC_MS;
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (strcmp(stream->series[i]->metric, stragglers->metric) == 0)
+			status = incidents_hand_over(
+				looking->pipeline, stream, stream->series[i], incident, looking->err);
+	pthread_mutex_unlock(&stream->mutex);
+	return status;
+}
+
+/* In points of throughput or, of step time, its inverse: both as rates. */
+static void report(void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *found)
+{
+	struct looking *looking = context;
+	struct stream_state *stream = job_stream_at(looking->job, lane);
+	struct incident *incident = &looking->job->stragglers->incident;
+
+	if (looking->status != OK)
+		return;
+	if (is_slow)
+		*incident = (struct incident){.kind = INCIDENT_STRAGGLER,
+			.severity = SEVERITY_WARNING,
+			.opened_ordinal = pace->ordinal,
+			.first_step = pace->step,
+			.opened_step = pace->step,
+			.opened_ms = pace->ts_ms,
+			.line = NO_LINE,
+			.value = found->rate,
+			.expected = found->usual,
+			.spread = found->spread,
+			.score = found->score,
+			.worst = found->rate,
+			.worst_step = pace->step};
+	incident->state = is_slow ? INCIDENT_OPEN : INCIDENT_RECOVERED;
+	incident->last_step = pace->step;
+	incident->closed_ms = is_slow ? 0 : pace->ts_ms;
+	looking->status = hand_over(looking, stream, incident);
+}
+
+static enum status fetch(struct job_state *job, struct error *err)
+{
+	struct stream_state *stream;
+	bool fits = true;
+
+	for (size_t i = 0; fits && (stream = job_stream_at(job, i)); i++) {
+		struct noted noted = take_noted(job->stragglers, stream);
+		for (size_t j = 0; fits && j < noted.count; j++)
+			fits = pace_watch_add(job->stragglers->watch, i, &noted.paces[j]);
+		mem_free(noted.paces);
+	}
+	return fits ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 static enum status look_at(
 	struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
 {
-	AUTO_DONE(paces) paces = {0};
+	struct looking looking = {pipeline, job, OK, err};
 	AUTO_MEM char *metric = NULL;
+	enum role role = ROLE_OTHER;
+	bool has_many = job_stream_at(job, STRAGGLER_STREAMS_MIN - 1) != NULL;
 
-	TRY(find_metric(job, &metric, err));
-	if (!metric)
+	if (!has_many && job->paced_since_ms && clock_mono_ms() - job->paced_since_ms > FEW_STREAMS_MS) {
+		stragglers_free(job->stragglers);
+		job->stragglers = NULL;
+		drop_all_noted(job);
 		return OK;
-	TRY(gather(job, metric, &paces, err));
-	if (paces.count < STRAGGLER_STREAMS_MIN || !are_new(job, &paces))
+	}
+	TRY(find_metric(job, &metric, &role, err));
+	if (metric)
+		TRY(begin(job, reader, metric, role, err));
+	if (!job->stragglers)
 		return OK;
-	if (!job->is_paced)
-		TRY(take_up(reader, job, err));
-	struct straggler found = straggler_find(paces.rates, paces.scratch, paces.count);
-	if (job->straggler_series)
-		return follow(pipeline, job, &paces, &found, err);
-	uint32_t slowest = paces.items[found.slowest].series_id;
-	job->slow_run = !found.is_slow ? 0 : slowest == job->slow_series ? job->slow_run + 1 : 1;
-	job->slow_series = slowest;
-	return job->slow_run >= RUN ? open_one(pipeline, job, &paces.items[found.slowest], &found, err) : OK;
+	TRY(fetch(job, err));
+	pace_watch_look(job->stragglers->watch, report, &looking);
+	return looking.status;
 }
 
 void stragglers_run(struct pipeline *pipeline, struct store_reader *reader)

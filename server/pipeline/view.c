@@ -104,6 +104,9 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 		.name = arena_copy(viewing->arena, span_from(stream->name)),
 		.host = arena_copy(viewing->arena, span_from(stream->host)),
 		.lines = stream->committed_line,
+		.extracted_lines = stream->extracted_lines,
+		.sent_points = stream->committed_point,
+		.extracted_points = stream->extracted_points,
 		.bytes = stream->committed_byte,
 		.first_ms = stream->first_ms,
 		.last_ms = stream->last_ms,
@@ -173,6 +176,7 @@ static enum status view_sealed_stream(
 		.name = row->name,
 		.host = row->host,
 		.lines = row->sealed_lines,
+		.extracted_lines = row->sealed_lines,
 		.bytes = row->sealed_bytes,
 		.first_ms = row->first_ms,
 		.last_ms = row->last_ms,
@@ -180,6 +184,7 @@ static enum status view_sealed_stream(
 		.preset = SPAN(""),
 		.preset_reason = SPAN("")};
 	enum status status = stream_unpack_view(row->state, viewing->arena, view, err);
+	view->extracted_points = view->sent_points;
 	if (status != OK)
 		error_prefix(err, "stream '%.*s'", SPAN_ARGS(row->name));
 	return status;

@@ -10,6 +10,8 @@
 #include "base/hash128.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/zone.h"
+#include "model/aggregate.h"
 #include "model/incident.h"
 #include "model/metric.h"
 #include "model/point.h"
@@ -24,6 +26,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
+	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 256 MiB */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -152,6 +155,8 @@ struct pool_job_row {
 	struct span heir; /* its name; read only */
 	int64_t retained_ms;
 	int64_t until_ms;
+	int64_t pool_begun_ms; /* of the pool's first job; read only, as is: */
+	int64_t change; /* grows with each row that is written */
 };
 enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *row, struct error *err) MUST_CHECK;
 enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
@@ -164,9 +169,25 @@ enum status store_read_pool_job(struct store_reader *reader, struct arena *arena
 	struct pool_job_row *out, struct error *err) MUST_CHECK;
 /* Whether any job of the shape keeps its cluster. */
 enum status store_has_pools(struct store_reader *reader, uint64_t shape, bool *has, struct error *err) MUST_CHECK;
-/* By begun_ms, then job_id. */
-enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
+/* By begun_ms, then job_id: the first `limit` that began at from_ms or later. */
+enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape, int64_t from_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* In no order: those that began before from_ms and whose cluster jobs that began in from_ms..to_ms, or job_id, may have got. */
+struct pool_window {
+	uint64_t shape;
+	int64_t from_ms, to_ms;
+	int64_t ended_after_ms; /* a cluster that was free before then is gone, unless it is known who got it */
+	int64_t job_id; /* 0: none */
+};
+enum status store_read_pool_donors(struct store_reader *reader, struct arena *arena, const struct pool_window *window,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* When the first job of the shape began whose report says that `name` got its cluster; INT64_MAX: none says so. */
+enum status store_read_pool_told(
+	struct store_reader *reader, uint64_t shape, struct span name, int64_t *begun_ms, struct error *err) MUST_CHECK;
+/* The last jobs of pools that changed after a change, in that order; and the newest change. */
+enum status store_read_pool_changes(struct store_reader *reader, struct arena *arena, int64_t after, size_t limit,
+	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+enum status store_last_pool_change(struct store_reader *reader, int64_t *change, struct error *err) MUST_CHECK;
 /* The chain of a pool, its first job first; none: there is no such pool. */
 enum status store_read_pool(struct store_reader *reader, struct arena *arena, int64_t pool_id,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
@@ -266,6 +287,7 @@ struct summary_row {
 	struct span metric;
 	struct span unit;
 	enum role role;
+	enum role main_role; /* read only: of the job's metrics this one answers for the role; ROLE_OTHER: for none */
 	struct summary summary;
 };
 /* Replaces the job's rows, and its counts. */
@@ -294,21 +316,61 @@ enum status store_put_ranking(
 enum status store_read_ranked_points(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points,
 	struct error *err) MUST_CHECK; /* 0: none */
 
+enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct ranking_row **out, size_t *count, struct error *err) MUST_CHECK; /* by metric */
+
+/* A leaf of the job's document, or a setting out of its log, as search knows it: "hp.lr", "ResourceConfig.InstanceCount". */
+struct attribute_row {
+	struct span key; /* of several elements of a list the same */
+	struct span text;
+	bool is_number;
+	double number;
+};
+enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct attribute_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
+
 struct job_search {
 	const struct query_node *query; /* NULL: all */
 	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
 	struct span cursor; /* "" or a next_cursor */
 	size_t limit;
 	bool wants_total;
+	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
 };
 struct job_search_result {
 	struct job_row *rows;
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
 	uint64_t total; /* when wanted */
+	bool is_partial; /* out of time: there may be more than what was found */
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;
+/* ---- aggregation: what groups of jobs come to ---- */
+struct job_aggregation {
+	const struct query_node *query; /* NULL: all */
+	const struct aggregate_name *names; /* of the groups' keys */
+	size_t name_count;
+	const struct aggregate_figure *figures;
+	size_t figure_count;
+	const struct zone *zone; /* whose months and days; NULL: UTC */
+	int64_t now_ms; /* until when jobs that run are counted */
+	uint64_t max_groups;
+	uint64_t max_values; /* kept for medians and percentiles */
+	int64_t time_ms; /* longer it must not take */
+};
+struct job_group {
+	struct span *keys; /* ptr NULL: jobs without one */
+	size_t key_count;
+	double *figures; /* NAN: no job of the group has a value */
+};
+/*
+ * Over all jobs that match. By month or day a job is in each in which it ran; what adds up over time (duration, billable,
+ * node_hours) is shared among them. ERR_SEMANTIC with the column: nobody groups by that, or there is no such quantity.
+ */
+enum status store_aggregate_jobs(struct store_reader *reader, struct arena *arena,
+	const struct job_aggregation *aggregation, struct job_group **out, size_t *count, struct error *err) MUST_CHECK;
+
 /* All jobs whose status is InProgress or Stopping, and all jobs. */
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
 
@@ -620,6 +682,54 @@ enum status store_acknowledge_incident(
 enum status store_count_open_incidents(
 	struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err) MUST_CHECK;
 
+/* ---- rules, and what webhooks were told by them ---- */
+struct rule_row {
+	int64_t rule_id; /* 0: new */
+	struct span team, name, document;
+	uint64_t since_seq;
+	int64_t modified_ms;
+};
+enum status store_put_rule(
+	struct store_tx *tx, struct rule_row *row, struct error *err) MUST_CHECK; /* ERR_CONFLICT: name */
+enum status store_read_rules(struct store_reader *reader, struct arena *arena, struct rule_row **out, size_t *count,
+	struct error *err) MUST_CHECK; /* by number */
+/* Its open incidents are over. ERR_NOT_FOUND */
+enum status store_delete_rule(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
+enum status store_end_rule_incidents(
+	struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
+
+enum notice_state {
+	NOTICE_WAITING, /* for the time that the rule wants it to last */
+	NOTICE_HELD, /* told with others, once it is due */
+	NOTICE_TOLD,
+	NOTICE_OVER /* the recovery is told as well, or nothing will be */
+};
+struct notice_row {
+	int64_t webhook_id, job_id;
+	uint32_t group_id; /* the incident that came first */
+	int64_t rule_id;
+	enum notice_state state;
+	enum severity severity;
+	int64_t due_ms, told_ms;
+};
+/* Replaces what there was. */
+enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, struct error *err) MUST_CHECK;
+enum status store_read_notice(struct store_reader *reader, int64_t webhook_id, int64_t job_id, uint32_t group_id,
+	struct notice_row *out, bool *is_there, struct error *err) MUST_CHECK;
+/* Waiting and held ones that are due, by webhook. */
+enum status store_read_due_notices(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;
+enum status store_next_notice_ms(
+	struct store_reader *reader, int64_t *due_ms, struct error *err) MUST_CHECK; /* INT64_MAX: none */
+/* When the rule last told the webhook of the job; INT64_MIN: never. */
+enum status store_last_notice_ms(struct store_reader *reader, int64_t webhook_id, int64_t job_id, int64_t rule_id,
+	int64_t *told_ms, struct error *err) MUST_CHECK;
+/* Deletes up to `limit` that were settled before that. */
+enum status store_delete_notices(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err) MUST_CHECK;
+/* Messages written for the webhook since then. */
+enum status store_count_deliveries(struct store_reader *reader, int64_t webhook_id, int64_t since_ms, uint64_t *count,
+	struct error *err) MUST_CHECK;
+
 /* ---- webhooks and their outbox ---- */
 struct webhook_row {
 	int64_t webhook_id; /* 0: new */
@@ -656,10 +766,11 @@ struct delivery_row {
 };
 enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, struct error *err) MUST_CHECK;
 /* Due at now_ms, oldest first; none whose (webhook, incident) has an older one pending: order holds within these. */
-enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
-	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
-/* When the next pending one is due; INT64_MAX: none is pending. */
-enum status store_next_delivery_ms(struct store_reader *reader, int64_t *next_ms, struct error *err) MUST_CHECK;
+enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	int64_t now_ms, size_t limit, struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* When the webhook's next pending one is due; INT64_MAX: none is pending. */
+enum status store_next_delivery_ms(
+	struct store_reader *reader, int64_t webhook_id, int64_t *next_ms, struct error *err) MUST_CHECK;
 /* When the oldest of the done and dead was settled; INT64_MAX: there is none. */
 enum status store_oldest_settled_ms(struct store_reader *reader, int64_t *done_ms, struct error *err) MUST_CHECK;
 /* Deletes up to `limit` that were settled before that. */

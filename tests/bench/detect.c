@@ -7,7 +7,7 @@
  */
 #include "base/json_read.h"
 #include "detect/detector.h"
-#include "detect/straggler.h"
+#include "detect/pace_watch.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -36,8 +36,7 @@ struct run {
 	size_t series_count;
 	struct said *said;
 	size_t said_count;
-	size_t slow_run;
-	bool has_straggler;
+	struct pace_watch *watch;
 	size_t now; /* series that is fed */
 	int64_t step;
 };
@@ -84,39 +83,36 @@ static struct series *series_named(struct run *run, struct span metric, struct s
 	return series;
 }
 
-/* As the pipeline's stragglers.c, which looks by the clock: here whenever every stream of the metric has a new figure. */
-static void compare_streams(struct run *run, struct span metric, const struct point *point)
+static void take_straggler(
+	void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *found)
 {
-	double rates[SERIES_MAX], scratch[SERIES_MAX];
-	size_t of[SERIES_MAX], count = 0;
-	bool is_due = true;
+	struct run *run = context;
+	struct incident incident = {.kind = INCIDENT_STRAGGLER,
+		.severity = SEVERITY_WARNING,
+		.opened_ordinal = pace->ordinal,
+		.opened_step = pace->step,
+		.first_step = pace->step,
+		.value = found->rate,
+		.expected = found->usual,
+		.score = found->score};
 
-	for (size_t i = 0; i < run->series_count; i++) {
-		uint32_t paces = detector_set_pace(run->series[i].set, &rates[count]);
-		if (!span_equal(span_from(run->series[i].metric), metric))
-			continue;
-		is_due = is_due && paces > run->series[i].paces;
-		of[count] = i;
-		count += paces > 0;
-	}
-	for (size_t i = 0; is_due && i < count; i++)
-		run->series[of[i]].paces++;
-	struct straggler found = is_due ? straggler_find(rates, scratch, count) : (struct straggler){0};
-	if (!is_due)
-		return;
-	run->slow_run = found.is_slow ? run->slow_run + 1 : 0;
-	if (run->slow_run == 2 && !run->has_straggler) {
-		struct incident incident = {.kind = INCIDENT_STRAGGLER,
-			.severity = SEVERITY_WARNING,
-			.opened_step = point->step,
-			.first_step = point->step,
-			.value = found.rate,
-			.expected = found.usual,
-			.score = found.score};
-		run->now = of[found.slowest];
-		run->has_straggler = true;
+	run->now = lane;
+	if (is_slow)
 		take(run, INCIDENT_OPENED, &incident);
-	}
+}
+
+/* As the pipeline's stragglers.c. */
+static void compare_streams(struct run *run, struct series *series, const struct point *point)
+{
+	struct pace pace = {point->step, point->ts_ms, series->ordinal, 0, point->attempt};
+	uint32_t seen = detector_set_pace(series->set, &pace.rate);
+
+	if (seen == series->paces || !(pace.rate > 0))
+		return;
+	series->paces = seen;
+	if (!pace_watch_add(run->watch, (size_t)(series - run->series), &pace))
+		die("out of memory", series->metric);
+	pace_watch_look(run->watch, take_straggler, run);
 }
 
 static double value_of(const struct json *node)
@@ -154,7 +150,7 @@ static void feed_line(struct run *run, struct span text)
 	run->step = point.step;
 	point.line = series->ordinal;
 	detector_set_feed(series->set, series->ordinal++, &point, take, run);
-	compare_streams(run, metric, &point);
+	compare_streams(run, series, &point);
 	json_free(line);
 }
 
@@ -182,7 +178,7 @@ static void run_curve(const char *path)
 	ssize_t len;
 	FILE *file = fopen(path, "r");
 
-	if (!file || !run || !(run->said = calloc(SAID_MAX, sizeof *run->said)))
+	if (!file || !run || !(run->said = calloc(SAID_MAX, sizeof *run->said)) || !(run->watch = pace_watch_new()))
 		die("cannot read", path);
 	snprintf(curve, sizeof curve, "%.*s", (int)strcspn(name, "."), name);
 	while ((len = getline(&line, &cap, file)) > 0)
@@ -190,6 +186,7 @@ static void run_curve(const char *path)
 	print_said(run, curve);
 	for (size_t i = 0; i < run->series_count; i++)
 		detector_set_free(run->series[i].set);
+	pace_watch_free(run->watch);
 	free(line);
 	fclose(file);
 	free(run->said);

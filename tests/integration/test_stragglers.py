@@ -43,3 +43,26 @@ def test_a_slow_stream_is_named_and_its_end_is_told(server):
     server.restart()
     step = wait_for_state(server, ["open"], step, 1.5)
     wait_for_state(server, ["recovered"], step, 1.2)
+
+
+def curve(number):
+    """Step times a little apart, so that there is a spread; algo-3 is a fifth slower from step 400 on."""
+    return [(1.44 if number == 3 and step >= 400 else 1.2) * (1 + 0.002 * (step * 7 % 5) + 0.001 * number) for step in range(800)]
+
+
+def post_curves(server, streams):
+    steps = list(range(800))
+    reply = server.post("/api/v1/points?job=uploaded", json={"series": [{"metric": "train:step_time", "stream": f"algo-{number}",
+        "step": steps, "ts_ms": [1_780_000_000_000 + 1200 * step for step in steps], "value": curve(number)} for number in streams]})
+    assert reply.status == 200, reply
+
+
+def test_an_upload_of_whole_curves_tells_the_step_at_which_it_began(server):
+    for number in (1, 3):
+        post_curves(server, [number])
+    post_curves(server, [2, 4, 5])
+    row, = wait_until(lambda: stragglers(server), what="a straggler")
+    assert (row["job"], row["stream"], row["is_historic"]) == ("uploaded", SLOW, True)
+    assert 400 < row["opened_step"] < 450
+    server.restart()
+    assert [again["opened_step"] for again in stragglers(server)] == [row["opened_step"]]

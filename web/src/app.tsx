@@ -12,6 +12,7 @@ import { StatusLine } from "./ui/statusline";
 
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
+const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
 const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
@@ -30,6 +31,8 @@ function View() {
       return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
     case "pools":
       return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
+    case "compare":
+      return <ComparePage key={era} jobs={query.value["jobs"] ?? ""} />;
     default:
       return (
         <div class="empty">
@@ -48,6 +51,7 @@ function titleOf(): string {
   const here = route.value;
   if (here.view === "job") return `${here.part ? PARTS[here.part] : ""}${cutMiddle(here.name, 40)} · smfleet`;
   if (here.view === "incidents") return "Alerts · smfleet";
+  if (here.view === "compare") return "Compare · smfleet";
   if (here.view === "pools") return "Warm pools · smfleet";
   return "Jobs · smfleet";
 }

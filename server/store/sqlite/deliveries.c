@@ -5,13 +5,11 @@
 	"delivery_id, webhook_id, job_id, incident_id, message_id, state, attempts, created_ms, next_ms, done_ms, "    \
 	"last_code, last_error, payload"
 
-/* Nothing pending of the same webhook and incident is older. Messages about no incident (a test) wait for nobody. And a
- * webhook that is turned off keeps its messages until it is on again. */
+/* Nothing pending of the same webhook and incident is older. Messages about no incident (a test) wait for nobody. */
 #define IS_FIRST                                                                                                       \
 	" AND (d.incident_id = 0 OR NOT EXISTS (SELECT 1 FROM deliveries AS o WHERE o.state = 0"                       \
 	" AND o.webhook_id = d.webhook_id AND o.job_id = d.job_id AND o.incident_id = d.incident_id"                   \
-	" AND o.delivery_id < d.delivery_id))"                                                                         \
-	" AND EXISTS (SELECT 1 FROM webhooks AS w WHERE w.webhook_id = d.webhook_id AND w.is_enabled)"
+	" AND o.delivery_id < d.delivery_id))"
 
 static void bind_result(struct statement *s, const struct delivery_row *row)
 {
@@ -102,28 +100,33 @@ static enum status read_all(
 	return OK;
 }
 
-enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
-	struct delivery_row **out, size_t *count, struct error *err)
+enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	int64_t now_ms, size_t limit, struct delivery_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT " DELIVERY_COLUMNS " FROM deliveries AS d WHERE d.state = 0 AND d.next_ms <= ?" IS_FIRST
+		"SELECT " DELIVERY_COLUMNS
+		" FROM deliveries AS d WHERE d.state = 0 AND d.webhook_id = ? AND d.next_ms <= ?" IS_FIRST
 		" ORDER BY d.next_ms, d.delivery_id LIMIT ?",
 		err));
+	bind_i64(&s, webhook_id);
 	bind_i64(&s, now_ms);
 	bind_u64(&s, limit);
 	return read_all(&s, arena, out, count, err);
 }
 
-enum status store_next_delivery_ms(struct store_reader *reader, int64_t *next_ms, struct error *err)
+enum status store_next_delivery_ms(struct store_reader *reader, int64_t webhook_id, int64_t *next_ms, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
 	/* The same conditions: what waits behind an older one is not due before that is. */
 	TRY(statement_open(&s, reader,
-		"SELECT d.next_ms FROM deliveries AS d WHERE d.state = 0" IS_FIRST " ORDER BY d.next_ms LIMIT 1", err));
+		"SELECT d.next_ms FROM deliveries AS d WHERE d.state = 0 AND d.webhook_id = ?" IS_FIRST
+		" ORDER BY d.next_ms LIMIT 1",
+		err));
+	bind_i64(&s, webhook_id);
 	TRY(statement_step(&s, &has_row, err));
 	*next_ms = has_row ? column_i64(&s) : INT64_MAX;
 	return OK;

@@ -1,3 +1,4 @@
+#include "store/carry.h"
 #include "store/sqlite/sqlite_store.h"
 
 struct known {
@@ -130,6 +131,11 @@ enum status store_put_incident(
 	news->has_ended = known.is_there && known.state == INCIDENT_OPEN && row->incident.state != INCIDENT_OPEN;
 	row->incident_id = (uint32_t)id;
 	return OK;
+}
+
+enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
+{
+	return insert(tx, row, row->incident_id, err);
 }
 
 enum status store_acknowledge_incident(

@@ -83,11 +83,11 @@ enum status store_read_webhook(struct store_reader *reader, struct arena *arena,
 	return OK;
 }
 
-static enum status delete_deliveries(struct store_tx *tx, int64_t webhook_id, struct error *err)
+static enum status delete_of(struct store_tx *tx, const char *sql, int64_t webhook_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM deliveries WHERE webhook_id = ?", err));
+	TRY(statement_open(&s, tx_on(tx), sql, err));
 	bind_i64(&s, webhook_id);
 	return statement_run(&s, err);
 }
@@ -96,7 +96,8 @@ enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(delete_deliveries(tx, webhook_id, err));
+	TRY(delete_of(tx, "DELETE FROM deliveries WHERE webhook_id = ?", webhook_id, err));
+	TRY(delete_of(tx, "DELETE FROM notices WHERE webhook_id = ?", webhook_id, err));
 	TRY(statement_open(&s, tx_on(tx), "DELETE FROM webhooks WHERE webhook_id = ?", err));
 	bind_i64(&s, webhook_id);
 	TRY(statement_run(&s, err));

@@ -24,6 +24,8 @@ TEST(secrets_that_are_none)
 		CHECK(!webhook_secret_parse(span_from(cases[i]), &key));
 }
 
+static const struct delivery_limits limits = {5000, 3600000, 24 * 3600000};
+
 TEST(what_becomes_of_a_delivery)
 {
 	static const struct {
@@ -36,7 +38,7 @@ TEST(what_becomes_of_a_delivery)
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct delivery_row row = {.message_id = SPAN("msg_1"), .created_ms = 1000, .next_ms = 1000};
-		delivery_settle(&row, cases[i].code, SPAN("why"), 5000);
+		delivery_settle(&row, &limits, cases[i].code, 0, SPAN("why"), 5000);
 		CHECK_INT(row.state, cases[i].state);
 		CHECK_INT(row.attempts, 1);
 		CHECK_INT(row.last_code, cases[i].code);
@@ -53,7 +55,7 @@ TEST(retries_wait_longer_and_end_after_a_day)
 	int64_t now_ms = 0, delay_ms = 5000;
 
 	while (row.state == DELIVERY_PENDING) {
-		delivery_settle(&row, 500, SPAN(""), now_ms);
+		delivery_settle(&row, &limits, 500, 0, SPAN(""), now_ms);
 		if (row.state == DELIVERY_PENDING) {
 			CHECK(row.next_ms - now_ms >= delay_ms && row.next_ms - now_ms <= delay_ms + delay_ms / 10);
 			delay_ms = delay_ms * 2 > 3600000 ? 3600000 : delay_ms * 2;
@@ -69,9 +71,21 @@ TEST(jitter_differs_and_is_repeatable)
 {
 	struct delivery_row a = {.message_id = SPAN("msg_a")}, b = {.message_id = SPAN("msg_b")}, again = a;
 
-	delivery_settle(&a, 500, SPAN(""), 0);
-	delivery_settle(&b, 500, SPAN(""), 0);
-	delivery_settle(&again, 500, SPAN(""), 0);
+	delivery_settle(&a, &limits, 500, 0, SPAN(""), 0);
+	delivery_settle(&b, &limits, 500, 0, SPAN(""), 0);
+	delivery_settle(&again, &limits, 500, 0, SPAN(""), 0);
 	CHECK(a.next_ms != b.next_ms);
 	CHECK_INT(again.next_ms, a.next_ms);
+}
+
+TEST(a_receiver_says_when_to_come_again)
+{
+	struct delivery_row row = {.message_id = SPAN("msg_3")}, late = row;
+
+	delivery_settle(&row, &limits, 429, 120, SPAN(""), 1000);
+	CHECK_INT(row.next_ms, 121000);
+	delivery_settle(&row, &limits, 503, 1, SPAN(""), 200000); /* sooner than one would: not before that */
+	CHECK(row.next_ms >= 210000);
+	delivery_settle(&late, &limits, 503, 1000000, SPAN(""), 0); /* but nobody is told to wait for ever */
+	CHECK_INT(late.next_ms, 3600000);
 }

@@ -592,7 +592,7 @@ static bool try_expression(struct world *w)
 
 	print_expression(w, &text, 2);
 	CHECK_OK(json_parse(&json, buf_span(&text), &err));
-	if (expression_parse(&query, json, NULL, arena, NULL))
+	if (search_expression_parse(&query, json, NULL, arena, NULL))
 		return false; /* GreaterThan of a text, two Contains */
 	buf_append_char(&text, 0);
 	compare(w, arena, query, text.ptr);

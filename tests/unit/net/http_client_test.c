@@ -1,10 +1,35 @@
 #include "toy_server.h"
 
 #include "net/address.h"
+#include "base/clock.h"
 #include "net/http_client.h"
+
+#include <stdatomic.h>
 
 static const struct http_client_options open_options = {
 	.connect_ms = 2000, .total_ms = 4000, .allows_private = true, .user_agent = "smfleet/test"};
+
+static atomic_bool is_cut_off;
+
+/* One request from its start to its end; ERR_UNAVAILABLE: cancelled. */
+static enum status run(struct http_client *client, const char *url, const struct http_client_header *headers,
+	size_t count, struct span body, int *code, struct buf *reply, struct error *err)
+{
+	struct http_client_request request = {url, headers, count, body};
+	struct http_client_answer answer;
+	int64_t until_ms = clock_mono_ms() + 20000;
+
+	TRY(http_client_start(client, &request, NULL, err));
+	while (!http_client_wait(client, 1000, &answer))
+		if (clock_mono_ms() > until_ms || atomic_load(&is_cut_off))
+			return error_set(err, ERR_UNAVAILABLE, "cut off");
+	if (answer.status != OK)
+		return error_set(err, answer.status, "%s", answer.err.text);
+	*code = answer.code;
+	if (reply)
+		buf_append_span(reply, answer.reply);
+	return OK;
+}
 
 static enum status post(
 	const struct http_client_options *options, const char *url, int *code, struct buf *reply, struct error *err)
@@ -14,7 +39,7 @@ static enum status post(
 	AUTO(http_client) client = NULL;
 
 	TRY(http_client_new(&client, options, err));
-	return http_client_post(client, url, headers, 2, SPAN("{\"a\":1}"), code, reply, err);
+	return run(client, url, headers, 2, SPAN("{\"a\":1}"), code, reply, err);
 }
 
 static const char *url_of(const struct toy_server *server, char url[64])
@@ -134,8 +159,8 @@ TEST(headers_hold_no_line_ends)
 	int code;
 
 	CHECK_OK(http_client_new(&client, &open_options, &err));
-	CHECK_FAILS(http_client_post(client, "http://127.0.0.1:1/", &header, 1, SPAN(""), &code, NULL, &err),
-		ERR_INVALID, "line end");
+	CHECK_FAILS(
+		run(client, "http://127.0.0.1:1/", &header, 1, SPAN(""), &code, NULL, &err), ERR_INVALID, "line end");
 }
 
 static void *cancel_when_asked(void *context)
@@ -143,6 +168,7 @@ static void *cancel_when_asked(void *context)
 	void **both = context;
 
 	toy_server_wait(both[0], 1);
+	atomic_store(&is_cut_off, true);
 	http_client_cancel(both[1]);
 	return NULL;
 }
@@ -160,9 +186,11 @@ TEST(a_post_is_cut_off_at_once)
 	CHECK_OK(http_client_new(&client, &open_options, &err));
 	void *both[] = {server, client};
 	CHECK(pthread_create(&thread, NULL, cancel_when_asked, both) == 0);
-	CHECK_FAILS(http_client_post(client, url_of(server, url), NULL, 0, SPAN("x"), &code, NULL, &err),
-		ERR_UNAVAILABLE, "cut off");
+	CHECK_FAILS(
+		run(client, url_of(server, url), NULL, 0, SPAN("x"), &code, NULL, &err), ERR_UNAVAILABLE, "cut off");
 	pthread_join(thread, NULL);
+	CHECK(http_client_drop(client) == NULL);
+	atomic_store(&is_cut_off, false);
 	http_client_free(client);
 	client = NULL;
 	toy_server_stop(server);

@@ -1,18 +1,23 @@
 /* Every verb is called once; then each statement that the connections have prepared must use an index. */
 #include "harness.h"
 
+#include "store/fleet_rows.h"
+
 #include "store/faults.h"
 #include "store/run.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {
-	"SCAN CONSTANT ROW", "SCAN webhooks", "SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
+	"SCAN CONSTANT ROW", "SCAN f USING INDEX fleet_jobs_", /* those that live alone */ "SCAN webhooks",
+	"SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
 	"SCAN deliveries USING INDEX deliveries_settled", /* LIMIT 1, in its order */
 	"SCAN pushes USING COVERING INDEX pushes_by_time", /* LIMIT 1, in its order */
 	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
 	"SCAN incidents USING INDEX incidents_open", /* the open ones alone */
+	"SCAN fleet_totals", /* some rows an instance type, as: */
+	"SCAN quotas", "SCAN CONSTANT ROW", "SCAN f USING INDEX fleet_jobs_", /* those that live alone */
 };
 
 static bool is_allowed(const char *detail)
@@ -94,6 +99,11 @@ static void call_writers(struct harness *h)
 	struct run_link *links;
 	CHECK_OK(store_read_run(store_tx_reader(h->tx), h->arena, job.name, &links, &count, &(size_t){0}, &err));
 	CHECK_INT(count, 1);
+	CHECK_OK(store_put_pool_job(
+		h->tx, &(struct pool_job_row){.job_id = 1, .pool_id = 1, .is_last = true, .state = 2}, &err));
+	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0}, 3, &err));
+	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), 1}, &err));
+	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), -1}, &err));
 	bool has_pools;
 	CHECK_OK(store_has_pools(store_tx_reader(h->tx), 1, &has_pools, &err));
 	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
@@ -133,6 +143,16 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_summaries(
 		on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));
 	CHECK_OK(store_count_jobs(on, &a, &b, &err));
+	CHECK_OK(store_read_fleet_totals(on, arena, (struct fleet_total **)&rows, &count, &err));
+	CHECK_OK(store_read_quotas(on, arena, (struct quota_row **)&rows, &count, &err));
+	CHECK_OK(store_read_fleet_now(on, 1, &(struct fleet_now){0}, &err));
+	CHECK_OK(store_read_uncounted_jobs(on, 1, &ms, 1, &count, &err));
+	CHECK_OK(store_read_pool_group(on, arena, 1, 1, 1, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pool_donors(
+		on, arena, &(struct pool_window){.shape = 1}, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pool_told(on, 1, SPAN("j"), &ms, &err));
+	CHECK_OK(store_read_pool_changes(on, arena, 1, 1, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_last_pool_change(on, &ms, &err));
 	CHECK_OK(store_oldest_push(on, 1, &ms, &ms, &err));
 	uint32_t incident;
 	CHECK_OK(store_read_node_faults(on, arena, SPAN(""), 0, 9, (struct node_fault_row **)&rows, &count, &err));
@@ -170,8 +190,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK(store_read_incident(on, arena, 1, 1, &(struct incident_row){0}, NULL) == ERR_NOT_FOUND);
 	CHECK_OK(store_read_webhooks(on, arena, (struct webhook_row **)&rows, &count, &err));
 	CHECK(store_read_webhook(on, arena, 1, &(struct webhook_row){0}, NULL) == ERR_NOT_FOUND);
-	CHECK_OK(store_read_due_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
-	CHECK_OK(store_next_delivery_ms(on, &ms, &err));
+	CHECK_OK(store_read_due_deliveries(on, arena, 1, 1, 5, (struct delivery_row **)&rows, &count, &err));
+	CHECK_OK(store_next_delivery_ms(on, 1, &ms, &err));
 	CHECK_OK(store_oldest_settled_ms(on, &ms, &err));
 	CHECK_OK(store_read_doomed(on, arena, 1, 0, 5, (struct doomed_block **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));

@@ -7,13 +7,14 @@ export type Route =
   | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
   | { view: "pools" }
+  | { view: "compare" }
   | { view: "unknown"; path: string };
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
-  if (parts.length === 1 && parts[0] === "incidents") return { view: "incidents" };
-  if (parts.length === 1 && parts[0] === "pools") return { view: "pools" };
+  const [only] = parts;
+  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare")) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;

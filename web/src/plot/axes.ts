@@ -1,7 +1,8 @@
 // Scales and tick texts of a chart.
-import type uPlot from "uplot";
+import uPlot from "uplot";
 import { formatDuration, formatTime, formatValue } from "../lib/format";
 import type { Axis } from "../lib/url";
+import type { PlotColors } from "./colors";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -109,4 +110,25 @@ export function formatTicks(splits: number[]): string[] {
   const plain = largest < 1e4 && (largest >= 1e-3 || largest === 0) && step >= 1e-4;
   const digits = plain ? Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) : 0;
   return splits.map((split) => (plain ? split.toFixed(digits).replace("-", "−") : formatValue(split)));
+}
+
+const AXIS_FONT = "11px system-ui, sans-serif";
+
+export function axisLook(colors: PlotColors): Partial<uPlot.Axis> {
+  return {
+    stroke: colors.text,
+    font: AXIS_FONT,
+    gap: 4,
+    grid: { stroke: colors.grid, width: 1 },
+    ticks: { stroke: colors.grid, width: 1, size: 4 },
+  };
+}
+
+export function yTicks(logScale: boolean): Partial<uPlot.Axis> {
+  if (!logScale) return { values: (_, splits) => formatTicks(splits) };
+  return {
+    splits: (u, _, min, max) => logSplits(min, max, u.bbox.height / uPlot.pxRatio),
+    filter: (_, splits) => splits,
+    values: (_, splits) => splits.map(formatLogTick),
+  };
 }

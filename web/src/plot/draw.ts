@@ -12,7 +12,7 @@ export interface IncidentLine {
   severity: Severity;
 }
 
-function clipped(u: uPlot, draw: (context: CanvasRenderingContext2D) => void): void {
+export function clipped(u: uPlot, draw: (context: CanvasRenderingContext2D) => void): void {
   const { left, top, width, height } = u.bbox;
   u.ctx.save();
   u.ctx.beginPath();
@@ -45,7 +45,7 @@ export function drawNodes(u: uPlot, curves: Curve[], colors: string[]): void {
   });
 }
 
-function strokePath(u: uPlot, context: CanvasRenderingContext2D, ghost: Curve): void {
+export function strokePath(u: uPlot, context: CanvasRenderingContext2D, ghost: Curve): void {
   const isLog = u.scales["y"]?.distr === 3;
   let isDown = false;
   context.beginPath();

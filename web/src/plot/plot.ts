@@ -4,7 +4,7 @@ import type { Buckets } from "../lib/buckets";
 import { ema } from "../lib/ema";
 import type { Axis } from "../lib/url";
 import type { Ghost, NodeCurve } from "../state/chart";
-import { formatLogTick, formatTicks, logRange, logSplits, paddedRange, xAxis } from "./axes";
+import { axisLook, logRange, paddedRange, xAxis, yTicks } from "./axes";
 import type { PlotColors } from "./colors";
 import { drawGhosts, drawIncidentLines, drawNodes, drawNonFinite, type IncidentLine } from "./draw";
 
@@ -35,7 +35,6 @@ export interface PlotEvents {
 const CLICK_SLOP = 4;
 const DOUBLE_CLICK_MS = 250;
 const MEAN_SERIES = 3;
-const AXIS_FONT = "11px system-ui, sans-serif";
 
 export class Plot {
   private readonly uplot: uPlot;
@@ -148,7 +147,7 @@ export class Plot {
       },
       axes: [
         { ...axisLook(colors), size: 26, ...xAxis(axis) },
-        { ...axisLook(colors), size: 56, space: 32, ...this.yTicks() },
+        { ...axisLook(colors), size: 56, space: 32, ...yTicks(this.look.logScale) },
       ],
       series: [
         {},
@@ -171,15 +170,6 @@ export class Plot {
           () => this.events.onLayout(),
         ],
       },
-    };
-  }
-
-  private yTicks(): Partial<uPlot.Axis> {
-    if (!this.look.logScale) return { values: (_, splits) => formatTicks(splits) };
-    return {
-      splits: (u, _, min, max) => logSplits(min, max, u.bbox.height / uPlot.pxRatio),
-      filter: (_, splits) => splits,
-      values: (_, splits) => splits.map(formatLogTick),
     };
   }
 
@@ -210,14 +200,4 @@ export class Plot {
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     if (to > from) this.events.onZoom(from, to);
   }
-}
-
-function axisLook(colors: PlotColors): Partial<uPlot.Axis> {
-  return {
-    stroke: colors.text,
-    font: AXIS_FONT,
-    gap: 4,
-    grid: { stroke: colors.grid, width: 1 },
-    ticks: { stroke: colors.grid, width: 1, size: 4 },
-  };
 }

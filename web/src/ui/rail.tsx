@@ -62,6 +62,9 @@ export function Rail() {
       <Item href="/" view="jobs" label="Jobs">
         <path d="M3 5.5h2M8 5.5h9M3 10h2M8 10h9M3 14.5h2M8 14.5h9" />
       </Item>
+      <Item href="/compare" view="compare" label="Compare">
+        <path d="M3 15C6 4 9 4 17 5.5M3 8c4 6 8 7 14 7" />
+      </Item>
       <Item href="/pools" view="pools" label="Pools">
         <path d="M3 4.5h9v3H3zM7 9h10v3H7zM3 13.5h6v3H3z" />
       </Item>

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Axis, ChartState } from "../../lib/url";
 import { patchQuery } from "../../state/router";
@@ -7,10 +8,19 @@ const AXES: readonly Axis[] = ["step", "time", "relative"];
 const SLIDE_MS = 150;
 
 /** What holds for all charts of the page. */
-export function ChartToolbar({ state, streams, attempts }: { state: ChartState; streams: string[]; attempts: number }) {
+interface Props {
+  state: ChartState;
+  streams: string[];
+  attempts: number;
+  /** What a page has to choose before all else. */
+  children?: ComponentChildren;
+}
+
+export function ChartToolbar({ state, streams, attempts, children }: Props) {
   const isZoomed = state.from !== null;
   return (
     <div class="toolbar" role="toolbar" aria-label="Charts">
+      {children}
       <div class="segments" role="group" aria-label="Horizontal axis">
         {AXES.map((axis) => (
           <button

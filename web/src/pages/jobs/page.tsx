@@ -1,5 +1,8 @@
+import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
+import { joinNames } from "../../lib/compare";
 import { formatCount } from "../../lib/format";
+import { buildSearch } from "../../lib/url";
 import { patchQuery } from "../../state/router";
 import { JobList } from "../../state/jobs";
 import { lazy } from "../../ui/lazy";
@@ -30,14 +33,29 @@ export function JobsPage({ search, sort }: { search: string; sort: string }) {
 function Content({ list, search, sort }: { list: JobList; search: string; sort: string }) {
   const rows = list.rows.value;
   const problem = list.problem.value;
+  const marked = useSignal<ReadonlySet<string>>(new Set());
   return (
     <>
       {problem && <ProblemBox problem={problem} onRetry={() => void list.retry()} />}
       {!rows && !problem && <Skeleton rows={12} />}
-      {rows && rows.length > 0 && <JobsTable rows={rows} sort={sort} />}
+      {rows && rows.length > 0 && <JobsTable rows={rows} sort={sort} marked={marked} />}
+      {marked.value.size > 0 && <Marked names={[...marked.value]} onClear={() => (marked.value = new Set())} />}
       {rows?.length === 0 && !problem && (search === "" ? <FirstLine /> : <NothingFound search={search} />)}
       {rows && rows.length > 0 && <Footer list={list} shown={rows.length} />}
     </>
+  );
+}
+
+function Marked({ names, onClear }: { names: string[]; onClear: () => void }) {
+  return (
+    <div class="marked" role="status">
+      <a class="button" href={`/compare${buildSearch({}, { jobs: joinNames(names) })}`}>
+        Compare {formatCount(names.length)}
+      </a>
+      <button type="button" onClick={onClear}>
+        Clear
+      </button>
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JobRow } from "../../api/types";
 import { nextSort, parseSort } from "../../lib/sort";
@@ -28,8 +28,14 @@ function Head({ column, sort }: { column: Column; sort: string }) {
   );
 }
 
-/** One row has the focus at a time; j, k and the arrows move it, Enter opens. */
-export function JobsTable({ rows, sort }: { rows: JobRow[]; sort: string }) {
+function toggle(marked: Signal<ReadonlySet<string>>, name: string): void {
+  const next = new Set(marked.value);
+  if (!next.delete(name)) next.add(name);
+  marked.value = next;
+}
+
+/** One row has the focus at a time; j, k and the arrows move it, Enter opens, x marks it to be compared. */
+export function JobsTable({ rows, sort, marked }: { rows: JobRow[]; sort: string; marked: Signal<ReadonlySet<string>> }) {
   const body = useRef<HTMLTableSectionElement>(null);
   const chosen = useSignal<string | null>(null);
   const count = rows.length;
@@ -37,6 +43,7 @@ export function JobsTable({ rows, sort }: { rows: JobRow[]; sort: string }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "x" && chosen.value !== null) toggle(marked, chosen.value);
       const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
       if (step === undefined || count === 0) return;
       event.preventDefault();
@@ -47,13 +54,16 @@ export function JobsTable({ rows, sort }: { rows: JobRow[]; sort: string }) {
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
-  }, [count, chosen]);
+  }, [count, chosen, marked]);
 
   const isChosenHere = rows.some((row) => row.TrainingJobName === chosen.value);
   return (
     <table class="jobs">
       <thead>
         <tr>
+          <th scope="col">
+            <span class="hidden">Compare</span>
+          </th>
           {COLUMNS.map((column) => (
             <Head key={column.key} column={column} sort={sort} />
           ))}
@@ -73,6 +83,15 @@ export function JobsTable({ rows, sort }: { rows: JobRow[]; sort: string }) {
               onDblClick={() => navigate(jobHref(name))}
               onKeyDown={(event) => event.key === "Enter" && event.target === event.currentTarget && navigate(jobHref(name))}
             >
+              <td class="mark">
+                <input
+                  type="checkbox"
+                  tabIndex={-1}
+                  aria-label={`Compare ${name}`}
+                  checked={marked.value.has(name)}
+                  onChange={() => toggle(marked, name)}
+                />
+              </td>
               {COLUMNS.map((column) => (
                 <td key={column.key} class={column.class}>
                   {column.cell(row)}

@@ -1,0 +1,187 @@
+#include "cli/sender_state.h"
+
+#include "base/clock.h"
+#include "cli/line_body.h"
+
+enum {
+	BATCH_BYTES = 256 << 10,
+	BATCH_LINGER_MS = 200,
+	IDLE_WAIT_MS = 200,
+	MAX_FAILED_READS = 5,
+	REREAD_MS = 200,
+};
+
+static void count_sent(struct sender *sender, struct span text)
+{
+	uint64_t lines = 0;
+
+	for (ptrdiff_t at; (at = span_find_char(text, '\n')) >= 0; lines++)
+		text = span_skip(text, (size_t)at + 1);
+	atomic_fetch_add(&sender->sent_lines, lines);
+}
+
+/* The server has taken the batch, or the part of it before next. */
+static void accept_batch(struct sender *sender, struct stream_state *stream, uint64_t next)
+{
+	uint64_t base = stream->offset, total = sender->batch.text.len;
+	uint64_t taken = next > base && next < base + total ? next - base : total;
+
+	count_sent(sender, span_of(sender->batch.text.ptr, (size_t)taken));
+	spool_release(sender->options.spool, (size_t)taken);
+	stream->sent_bytes += taken;
+	stream->offset = next;
+	sender->has_batch = false;
+	sender->conflicts = 0;
+}
+
+static void note_batch(struct sender *sender, uint64_t offset)
+{
+	struct error err = {0};
+
+	if (!sender->options.ledger || sender->noted_offset == offset ||
+		sender->batch.stream >= sender->options.ledger_streams)
+		return;
+	if (ledger_note(sender->options.ledger, sender->batch.stream, sender->job, offset, &sender->batch, &err) == OK)
+		sender->noted_offset = offset;
+	else if (!sender->has_told_of_ledger)
+		client_say(sender->options.program, "%s", err.text); /* which matters only if we are killed */
+	sender->has_told_of_ledger |= sender->noted_offset != offset;
+}
+
+/* Plain lines cannot each bear the time at which they were read: an import's, and bytes that JSON does not take. */
+static bool is_plain(const struct sender *sender)
+{
+	return strcmp(sender->content_type, "text/plain") == 0;
+}
+
+static enum status send_batch(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+	const char *name = sender->options.streams[sender->batch.stream];
+	struct command_list commands;
+	uint64_t next = 0;
+	bool has_next = false;
+
+	if (!stream->has_session || !stream->is_known)
+		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
+	note_batch(sender, stream->offset);
+	struct job_lines lines = {.job = sender->job,
+		.stream = name,
+		.host = sender->options.identity->host,
+		.session = stream->session,
+		.offset = stream->offset,
+		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
+		.content_type = sender->content_type,
+		.body = buf_span(&sender->body)};
+	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, &commands, err);
+	if (status == ERR_NOT_FOUND)
+		return sender_lose_session(sender, stream, status);
+	if (status == ERR_CONFLICT && ++sender->conflicts <= SENDER_MAX_CONFLICTS) {
+		client_say(sender->options.program, "%s", err->text);
+		stream->is_known = has_next; /* else it is asked for, with the session */
+		stream->offset = has_next ? next : stream->offset;
+		return OK; /* the same batch again */
+	}
+	TRY(status);
+	accept_batch(sender, stream, has_next ? next : stream->offset + sender->batch.text.len);
+	if (sender_hears_orders(sender, sender->batch.stream))
+		sender->heard_ms = clock_mono_ms();
+	if (sender_hears_orders(sender, sender->batch.stream) || !sender->options.has_one_stream)
+		sender_carry_out(sender, &commands);
+	return OK;
+}
+
+/* An import that was cut off goes on where the server stands. */
+static enum status pass_over(struct sender *sender, bool *is_passed, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+
+	if (!stream->is_known) {
+		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
+		stream->passed_over = stream->offset;
+	}
+	uint64_t bytes = stream->passed_over < sender->batch.text.len ? stream->passed_over : sender->batch.text.len;
+	stream->passed_over -= bytes;
+	*is_passed = bytes > 0;
+	if (bytes)
+		spool_release(sender->options.spool, (size_t)bytes);
+	return OK;
+}
+
+/* Points bear no offset. What the server may have, because it was sent by another process or got no reply, it is asked. */
+static enum status send_points(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+	const char *name = sender->options.streams[sender->batch.stream];
+	struct job_points points = {.job = sender->job,
+		.stream = name,
+		.host = sender->options.identity->host,
+		.text = buf_span(&sender->batch.text)};
+
+	points.may_be_there = !stream->is_known;
+	stream->is_known = false;
+	TRY(job_send_points(sender->options.client, &points, err));
+	stream->is_known = true;
+	stream->sent_bytes += sender->batch.text.len;
+	count_sent(sender, buf_span(&sender->batch.text));
+	spool_release(sender->options.spool, sender->batch.text.len);
+	sender->has_batch = false;
+	return OK;
+}
+
+static bool holds_points(const struct sender *sender)
+{
+	return sender->options.is_points && sender->options.is_points[sender->batch.stream];
+}
+
+enum status sender_send_lines(struct sender *sender, struct error *err)
+{
+	sender_tell_of_loss(sender);
+	if (sender_is_beat_due(sender))
+		return sender_beat(sender, err);
+	if (sender->has_batch)
+		return holds_points(sender) ? send_points(sender, err) : send_batch(sender, err);
+	switch (spool_wait(sender->options.spool, BATCH_BYTES, BATCH_LINGER_MS, IDLE_WAIT_MS)) {
+	case SPOOL_IS_EMPTY:
+		return OK;
+	case SPOOL_HAS_ENDED:
+		sender->phase = PHASE_END;
+		return OK;
+	case SPOOL_HAS_BATCH:
+		break;
+	}
+	enum status status = spool_take(sender->options.spool, BATCH_BYTES, &sender->batch, err);
+	if (status == ERR_IO && ++sender->failed_reads < MAX_FAILED_READS) {
+		sender_pause(
+			sender, REREAD_MS); /* whoever watches the file may find the copy that was made before a cut */
+		return OK;
+	}
+	sender->failed_reads = 0;
+	if (status == ERR_IO) {
+		client_say(sender->options.program, "%s", err->text);
+		spool_lose_head(sender->options.spool);
+		return OK;
+	}
+	TRY(status);
+	if (sender->options.is_import) {
+		bool is_passed = false;
+		TRY(pass_over(sender, &is_passed, err));
+		if (is_passed)
+			return OK;
+	}
+	if (holds_points(sender)) { /* their body depends on what the server has */
+		sender->has_batch = true;
+		return OK;
+	}
+	buf_reset(&sender->body);
+	if (sender->options.is_import) { /* the server reads the times that the lines bear */
+		sender->content_type = "text/plain";
+		buf_append_span(&sender->body, buf_span(&sender->batch.text));
+		TRY(buf_status(&sender->body, err));
+	} else {
+		TRY(line_body_put(&sender->batch, &sender->body, &sender->content_type, err));
+	}
+	sender->has_batch = true;
+	sender->noted_offset = UINT64_MAX;
+	return OK;
+}

@@ -1,0 +1,118 @@
+/*
+ * Job: where the time of a job went: its wall clock cut into pieces, each in one bucket, so that the buckets add up to it.
+ *      A pure function of secondary statuses, of the times at which steps were printed, and of what was seen between them.
+ * Ownership: the caller's arrays; what is derived is in the caller's arena. Threads: any.
+ *
+ * Goodput is the share of the wall clock in which steps were made that nobody had to make again: as the effective training time
+ * ratio of Kokolis et al., "Revisiting Reliability in Large-Scale Machine Learning Research Clusters" (arXiv 2410.21680), and the
+ * effective training time of "The Llama 3 Herd of Models" (arXiv 2407.21783, 3.3.4). docs/goodput.md has the definitions.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The numbers are in the database. */
+enum goodput_bucket {
+	GOODPUT_CAPACITY, /* start-up: no machines to be had */
+	GOODPUT_UNHEALTHY, /* start-up: a machine was bad and was replaced */
+	GOODPUT_LAUNCH, /* start-up: all else before an image */
+	GOODPUT_IMAGE,
+	GOODPUT_DATA,
+	GOODPUT_FIRST_STEP, /* installing, compiling, setting up collectives: training, but no step yet */
+	GOODPUT_PRODUCTIVE,
+	GOODPUT_EVALUATION,
+	GOODPUT_CHECKPOINT,
+	GOODPUT_REDONE, /* steps that a restart made once more: the first time */
+	GOODPUT_STALLED,
+	GOODPUT_RESTART, /* from the last step before it to the first one after it, without the latter */
+	GOODPUT_IDLE, /* the machines are held, and nothing is left to train, or not yet */
+	GOODPUT_UNMEASURED, /* training, by a job that prints no steps */
+	GOODPUT_BUCKETS
+};
+/* "capacity", "first_step" … */
+const char *goodput_bucket_name(enum goodput_bucket bucket);
+
+/* One stretch of one secondary status; they follow on each other without gaps. */
+struct goodput_phase {
+	int64_t from_ms, to_ms;
+	bool is_training; /* the steps decide */
+	enum goodput_bucket bucket; /* if not */
+	struct span cause; /* of a restart, where it says so: "spot interruption"; "" */
+};
+
+/* Times and steps beyond this are cut: what is added and taken from each other stays in range. */
+#define GOODPUT_LIMIT (1LL << 50)
+
+/* A step was printed; in order of time. A pyramid's bucket is its first and its last. */
+struct goodput_point {
+	int64_t ts_ms;
+	int64_t step;
+	uint32_t attempt;
+};
+
+/* An evaluation or a checkpoint was printed; in order of time. */
+struct goodput_mark {
+	int64_t ts_ms;
+	enum goodput_bucket bucket;
+	int64_t step; /* of a checkpoint; -1: not known */
+};
+
+enum goodput_end { GOODPUT_RUNS, GOODPUT_COMPLETED, GOODPUT_FAILED, GOODPUT_STOPPED };
+
+struct goodput_facts {
+	const struct goodput_phase *phases;
+	size_t phase_count;
+	const struct goodput_point *points;
+	size_t point_count;
+	const struct goodput_mark *marks;
+	size_t mark_count;
+	int64_t stride; /* steps between two that are printed; 0: that of the points */
+	enum goodput_end end;
+	struct span end_cause; /* of a failure */
+	int64_t next_from_step; /* the job that goes on with it goes on from this step; INT64_MAX: none does */
+};
+
+struct goodput_segment {
+	int64_t from_ms, to_ms;
+	enum goodput_bucket bucket;
+};
+
+/* What broke the work off, and what that took. */
+struct goodput_break {
+	int64_t from_ms; /* the last step before it, or the status that says so */
+	int64_t to_ms; /* the first step after it; 0: there is none yet */
+	struct span cause; /* "": nobody said */
+	int64_t step; /* the last one that was printed; -1: none */
+	int64_t from_step; /* work went on from here: the checkpoint; -1: not known */
+	int64_t lost_steps;
+	int64_t redone_ms; /* these steps took, the first time */
+	int64_t restart_ms;
+};
+
+struct goodput {
+	int64_t ms[GOODPUT_BUCKETS];
+	int64_t total_ms; /* their sum */
+	struct goodput_segment *segments; /* in order of time, without gaps */
+	size_t segment_count;
+	struct goodput_break *breaks; /* in order of time */
+	size_t break_count;
+	double step_ms; /* the median of undisturbed steps, by their number; 0: not known */
+	int64_t stride; /* 0: not known */
+	bool has_steps;
+	int64_t first_from_step; /* the first step that was printed followed on this one */
+	int64_t last_step; /* the highest of the newest attempt */
+	int64_t steps; /* made and kept */
+	int64_t lost_steps; /* made, and made again */
+};
+
+enum status goodput_derive(
+	const struct goodput_facts *facts, struct arena *arena, struct goodput *out, struct error *err) MUST_CHECK;
+
+/* What a secondary status is as a phase: has_trained says whether Training came before it. */
+struct goodput_phase goodput_phase_of(struct span secondary, struct span message, bool has_trained);

@@ -1,0 +1,78 @@
+/* What secondary statuses and their messages mean. */
+#include "fleet/goodput.h"
+
+static bool has_text(struct span text, const char *needle)
+{
+	struct span wanted = span_from(needle);
+
+	for (size_t i = 0; i + wanted.len <= text.len; i++)
+		if (span_equal_fold(span_of(text.ptr + i, wanted.len), wanted))
+			return true;
+	return false;
+}
+
+static bool is_one_of(struct span status, const char *names)
+{
+	struct span rest = span_from(names), name;
+
+	while (span_next(&rest, ' ', &name))
+		if (span_equal(status, name))
+			return true;
+	return false;
+}
+
+/* The messages are those of API_SecondaryStatusTransition.html; a message that nobody knows goes by its status. */
+static const struct {
+	const char *text;
+	enum goodput_bucket bucket;
+	const char *cause;
+} messages[] = {
+	{"insufficient capacity", GOODPUT_CAPACITY, "capacity"},
+	{"capacityerror", GOODPUT_CAPACITY, "capacity"},
+	{"unhealthy", GOODPUT_UNHEALTHY, "unhealthy instance"},
+	{"hardware failure", GOODPUT_UNHEALTHY, "hardware failure"},
+	{"training image", GOODPUT_IMAGE, ""},
+	{"input data", GOODPUT_DATA, ""},
+};
+
+static enum goodput_bucket bucket_of(struct span status)
+{
+	if (span_equal(status, SPAN("DownloadingTrainingImage")))
+		return GOODPUT_IMAGE;
+	return span_equal(status, SPAN("Downloading")) ? GOODPUT_DATA : GOODPUT_LAUNCH;
+}
+
+struct goodput_phase goodput_phase_of(struct span status, struct span message, bool has_trained)
+{
+	struct goodput_phase phase = {.bucket = bucket_of(status), .cause = SPAN("")};
+
+	if (span_equal(status, SPAN("Training"))) {
+		phase.is_training = true;
+		return phase;
+	}
+	if (is_one_of(status,
+		    "Uploading Stopping Updating Completed Failed Stopped MaxRuntimeExceeded MaxWaitTimeExceeded")) {
+		phase.bucket = GOODPUT_IDLE;
+		return phase;
+	}
+	for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
+		if (has_text(message, messages[i].text)) {
+			phase.bucket = messages[i].bucket;
+			phase.cause = span_from(messages[i].cause);
+			break;
+		}
+	if (is_one_of(status, "Interrupted Restarting") || has_trained)
+		phase.bucket = GOODPUT_RESTART;
+	if (span_equal(status, SPAN("Interrupted")))
+		phase.cause = SPAN("spot interruption");
+	return phase;
+}
+
+const char *goodput_bucket_name(enum goodput_bucket bucket)
+{
+	static const char *const names[GOODPUT_BUCKETS] = {"capacity", "unhealthy_replaced", "launch", "image", "data",
+		"first_step", "productive", "evaluation", "checkpoint", "redone", "stalled", "restart", "idle",
+		"unmeasured"};
+
+	return names[bucket];
+}

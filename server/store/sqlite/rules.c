@@ -1,0 +1,102 @@
+#include "store/sqlite/sqlite_store.h"
+
+static enum status put(struct store_tx *tx, const struct rule_row *row, int64_t id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		row->rule_id
+			? "UPDATE rules SET team = ?, name = ?, document = ?, since_seq = ?, modified_ms = ? WHERE rule_id = ?"
+			: "INSERT INTO rules (team, name, document, since_seq, modified_ms, rule_id) VALUES (?,?,?,?,?,?)",
+		err));
+	bind_text(&s, row->team);
+	bind_text(&s, row->name);
+	bind_text(&s, row->document);
+	bind_u64(&s, row->since_seq);
+	bind_i64(&s, row->modified_ms);
+	bind_i64(&s, id);
+	return statement_run(&s, err);
+}
+
+static enum status check_name(struct store_tx *tx, const struct rule_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM rules WHERE team = ? AND name = ? AND rule_id <> ?", err));
+	bind_text(&s, row->team);
+	bind_text(&s, row->name);
+	bind_i64(&s, row->rule_id);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? error_set_field(
+				 err, ERR_CONFLICT, "name", "there is a rule '%.*s' already", SPAN_ARGS(row->name))
+		       : OK;
+}
+
+enum status store_put_rule(struct store_tx *tx, struct rule_row *row, struct error *err)
+{
+	int64_t id = row->rule_id;
+
+	TRY(check_name(tx, row, err));
+	if (!id)
+		TRY(next_id(tx, "rule", &id, err));
+	TRY(put(tx, row, id, err));
+	if (sqlite3_changes(tx_on(tx)->db) == 0)
+		return error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)id);
+	row->rule_id = id;
+	return OK;
+}
+
+enum status store_read_rules(
+	struct store_reader *reader, struct arena *arena, struct rule_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct rule_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT rule_id, team, name, document, since_seq, modified_ms FROM rules ORDER BY rule_id", err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].rule_id = column_i64(&s);
+		rows[used].team = column_span(&s, arena);
+		rows[used].name = column_span(&s, arena);
+		rows[used].document = column_span(&s, arena);
+		rows[used].since_seq = column_u64(&s);
+		rows[used].modified_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_end_rule_incidents(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	/* by incidents_open: the open ones are few */
+	TRY(statement_open(
+		&s, tx_on(tx), "UPDATE incidents SET state = 1, closed_ms = ?1 WHERE state = 0 AND rule_id = ?2", err));
+	bind_i64(&s, now_ms);
+	bind_i64(&s, rule_id);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_rule(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(store_end_rule_incidents(tx, rule_id, now_ms, err));
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM rules WHERE rule_id = ?", err));
+	bind_i64(&s, rule_id);
+	TRY(statement_run(&s, err));
+	return sqlite3_changes(tx_on(tx)->db)
+		       ? OK
+		       : error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)rule_id);
+}

@@ -1,0 +1,195 @@
+// A uPlot chart of one metric of many jobs: each curve with its band of extremes, so that no spike of any job is lost.
+import uPlot from "uplot";
+import { nearestBucket, type Buckets } from "../lib/buckets";
+import type { Pen } from "../lib/compare";
+import { ema } from "../lib/ema";
+import type { Axis } from "../lib/url";
+import { axisLook, logRange, paddedRange, xAxis, yTicks } from "./axes";
+import type { PlotColors } from "./colors";
+import { clipped, drawNonFinite, strokePath } from "./draw";
+
+export interface OverlayCurve {
+  name: string;
+  pen: Pen;
+  buckets: Buckets;
+}
+
+export interface OverlayLook {
+  axis: Axis;
+  logScale: boolean;
+  smooth: number;
+  colors: PlotColors;
+}
+
+export interface OverlayEvents {
+  /** The x under the cursor, and the curve nearest to it. */
+  onHover(x: number | null, name: string | null): void;
+  onPick(name: string): void;
+  onZoom(from: number, to: number): void;
+  onReset(): void;
+}
+
+const CLICK_SLOP = 4;
+const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+
+export class Overlay {
+  private readonly uplot: uPlot;
+  private curves: OverlayCurve[] = [];
+  private window: [number, number] | null = null;
+  private chosen: string | null = null;
+  private nearest: string | null = null;
+
+  constructor(
+    host: HTMLElement,
+    size: { width: number; height: number },
+    private readonly look: OverlayLook,
+    private readonly events: OverlayEvents,
+  ) {
+    this.uplot = new uPlot(this.options(size), [[], []], host);
+    this.uplot.over.addEventListener("click", () => this.nearest !== null && this.uplot.select.width < CLICK_SLOP && this.events.onPick(this.nearest));
+  }
+
+  destroy(): void {
+    this.uplot.destroy();
+  }
+
+  resize(width: number, height: number): void {
+    this.uplot.setSize({ width, height });
+  }
+
+  update(curves: OverlayCurve[], window: [number, number] | null): void {
+    this.curves = curves;
+    this.window = window;
+    const xs = curves.flatMap(({ buckets: { x } }) => (x.length > 0 ? [x[0] ?? 0, x[x.length - 1] ?? 0] : []));
+    const ends = xs.length > 0 ? [xs.reduce((a, b) => Math.min(a, b)), xs.reduce((a, b) => Math.max(a, b))] : [];
+    this.uplot.setData([ends, ends.map(() => null)]);
+  }
+
+  /** Others are dimmed; null: none is. */
+  choose(name: string | null): void {
+    if (this.chosen === name) return;
+    this.chosen = name;
+    this.uplot.redraw(false);
+  }
+
+  private options({ width, height }: { width: number; height: number }): uPlot.Options {
+    const { axis, colors, logScale } = this.look;
+    return {
+      width,
+      height,
+      ms: 1,
+      legend: { show: false },
+      padding: [14, 22, 0, 0],
+      cursor: {
+        drag: { x: true, y: false, setScale: false },
+        points: { show: false },
+        bind: {
+          dblclick: () => () => {
+            this.events.onReset();
+            return null;
+          },
+        },
+      },
+      scales: {
+        x: { time: axis === "time", range: () => this.rangeX() },
+        y: { distr: logScale ? 3 : 1, range: () => this.rangeY() },
+      },
+      axes: [
+        { ...axisLook(colors), size: 26, ...xAxis(axis) },
+        { ...axisLook(colors), size: 56, space: 32, ...yTicks(logScale) },
+      ],
+      series: [{}, { points: { show: false } }],
+      hooks: {
+        setCursor: [(u) => this.moved(u)],
+        setSelect: [(u) => this.selected(u)],
+        draw: [(u) => this.draw(u)],
+      },
+    };
+  }
+
+  private draw(u: uPlot): void {
+    const { colors, smooth } = this.look;
+    clipped(u, (context) => {
+      // The chosen one lies on top of all.
+      const order = [...this.curves].sort((a, b) => Number(a.name === this.chosen) - Number(b.name === this.chosen));
+      for (const { name, pen, buckets } of order) {
+        const isDim = this.chosen !== null && this.chosen !== name;
+        const { x, min, max, mean } = buckets;
+        context.strokeStyle = colors.series[pen.color] ?? "";
+        context.lineWidth = uPlot.pxRatio;
+        context.setLineDash([]);
+        context.globalAlpha = isDim ? 0.08 : 0.3;
+        strokeExtremes(u, context, x, min, max);
+        context.globalAlpha = isDim ? 0.2 : 1;
+        context.lineWidth = (name === this.chosen ? 2 : 1.4) * uPlot.pxRatio;
+        context.setLineDash((DASHES[pen.dash % DASHES.length] ?? []).map((length) => length * uPlot.pxRatio));
+        strokePath(u, context, { x, y: ema(mean, smooth) });
+      }
+      context.globalAlpha = 1;
+    });
+    for (const { pen, buckets } of this.curves) drawNonFinite(u, buckets, colors.series[pen.color] ?? "");
+  }
+
+  private rangeX(): [number, number] {
+    if (this.window) return this.window;
+    const [first, last] = this.uplot ? [this.uplot.data[0][0], this.uplot.data[0][1]] : [];
+    if (first === undefined || last === undefined) return [0, 1];
+    return last > first ? [first, last] : [first - 1, first + 1];
+  }
+
+  private rangeY(): [number, number] {
+    const { logScale } = this.look;
+    let low = Infinity;
+    let high = -Infinity;
+    for (const { buckets } of this.curves)
+      for (const column of [buckets.min, buckets.max])
+        for (const y of column) {
+          if (y === null || (logScale && y <= 0)) continue;
+          low = Math.min(low, y);
+          high = Math.max(high, y);
+        }
+    return logScale ? logRange(low, high) : paddedRange(low, high);
+  }
+
+  private moved(u: uPlot): void {
+    const { left = -1, top = -1 } = u.cursor;
+    if (left < 0) {
+      this.nearest = null;
+      this.events.onHover(null, null);
+      return;
+    }
+    const x = u.posToVal(left, "x");
+    let closest = Infinity;
+    this.nearest = null;
+    for (const { name, buckets } of this.curves) {
+      const y = buckets.mean[nearestBucket(buckets.x, x)] ?? null;
+      if (y === null || (this.look.logScale && y <= 0)) continue;
+      const distance = Math.abs(u.valToPos(y, "y") - top);
+      if (distance < closest) [closest, this.nearest] = [distance, name];
+    }
+    this.events.onHover(x, this.nearest);
+  }
+
+  private selected(u: uPlot): void {
+    if (u.select.width < CLICK_SLOP) return;
+    const from = u.posToVal(u.select.left, "x");
+    const to = u.posToVal(u.select.left + u.select.width, "x");
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    if (to > from) this.events.onZoom(from, to);
+  }
+}
+
+/** A stroke from the lowest to the highest value of each bucket. */
+function strokeExtremes(u: uPlot, context: CanvasRenderingContext2D, x: number[], min: (number | null)[], max: (number | null)[]): void {
+  const isLog = u.scales["y"]?.distr === 3;
+  context.beginPath();
+  x.forEach((at, i) => {
+    const low = min[i] ?? null;
+    const high = max[i] ?? null;
+    if (low === null || high === null || high === low || (isLog && high <= 0)) return;
+    const px = u.valToPos(at, "x", true);
+    context.moveTo(px, u.valToPos(isLog ? Math.max(low, Number.MIN_VALUE) : low, "y", true));
+    context.lineTo(px, u.valToPos(high, "y", true));
+  });
+  context.stroke();
+}
