@@ -4,6 +4,8 @@
 #include "alert/rule.h"
 #include "base/crypto.h"
 #include "base/log.h"
+#include "pipeline/emergency.h"
+#include "store/faults.h"
 
 #include <stdio.h>
 
@@ -43,6 +45,29 @@ static enum status add_delivery(const struct pipeline *pipeline, const struct in
 	return store_put_delivery(tx, &delivery, err);
 }
 
+/* From where a run that goes wrong can go on. What a failed commit had here is found anew. */
+static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, struct incident_row *row,
+	struct incident_told *told, struct error *err)
+{
+	enum incident_kind kind = row->incident.kind;
+	struct checkpoint_row *last;
+	size_t count;
+
+	if (row->facts.len ||
+		(kind != INCIDENT_LOSS_SPIKE && kind != INCIDENT_DIVERGENCE && kind != INCIDENT_NON_FINITE))
+		return OK;
+	TRY(store_read_checkpoints(
+		store_tx_reader(tx), arena, row->job_id, row->incident.opened_ms, 1, &last, &count, err));
+	if (!count)
+		return OK;
+	snprintf(told->facts, sizeof told->facts,
+		"\"last_checkpoint\":{\"step\":%lld,\"attempt\":%u,\"ts_ms\":%lld},\"action\":\"resume from the checkpoint of "
+		"step %lld, and skip some batches\"",
+		(long long)last->step, (unsigned)last->attempt, (long long)last->ts_ms, (long long)last->step);
+	row->facts = span_from(told->facts);
+	return OK;
+}
+
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err)
 {
@@ -51,13 +76,18 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	struct incident_news news;
 	size_t count;
 
+	if (row->facts.ptr == told->facts)
+		row->facts = SPAN("");
 	*told = (struct incident_told){0};
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(add_checkpoint(tx, arena, row, told, err));
 	TRY(store_put_incident(tx, row, &news, err));
 	told->has_news = news.is_new || news.has_ended || news.is_raised;
 	if (!told->has_news)
 		return OK;
+	if (news.is_new || news.is_raised)
+		TRY(emergency_look(pipeline, tx, arena, row, told, err));
 	TRY(store_read_webhooks(store_tx_reader(tx), arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		if (!rule_wants(&webhooks[i], row, &news, team))
@@ -74,6 +104,8 @@ void incidents_say(struct pipeline *pipeline, const struct incident_row *row, co
 		atomic_fetch_add(&pipeline->figures.incidents, 1);
 		publish_incident(pipeline, row);
 	}
+	if (told->command.command_id && pipeline->options.command_given)
+		pipeline->options.command_given(pipeline->options.context, &told->command);
 	if (told->has_deliveries && pipeline->options.deliveries_due)
 		pipeline->options.deliveries_due(pipeline->options.context);
 }
