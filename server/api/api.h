@@ -69,6 +69,10 @@ void api_set_stopping(struct api *api);
 const struct http_route *api_routes(size_t *count);
 struct http_hooks api_hooks(struct api *api);
 
+/* A command that is on disk: the sessions of its job are told. Any thread. */
+struct command_row;
+void api_command_given(struct api *api, const struct command_row *command);
+
 /* Each 50 ms: hands slices that have waited long enough to the writer. */
 void api_tick(void *api);
 

@@ -90,6 +90,8 @@ static const struct http_route routes[] = {
 		.summary = "Tell those who send the job: checkpoint, or stop"},
 	{HTTP_GET, "/api/v1/jobs/{job}/commands", SCOPE_READ, ROUTE_WORKER, .handler = api_commands_list, .query = "",
 		.summary = "Commands, and what became of each on each stream"},
+	{HTTP_GET, "/api/v1/jobs/{job}/checkpoints", SCOPE_READ, ROUTE_WORKER, .handler = api_job_checkpoints,
+		.query = "limit", .summary = "Checkpoints that its log tells of, the newest first"},
 	{HTTP_GET, "/api/v1/jobs/{job}/run", SCOPE_READ, ROUTE_WORKER, .handler = api_job_run, .query = "",
 		.summary = "The chain of jobs that it is a link of, and what only looks like one"},
 	{HTTP_GET, "/api/v1/jobs/{job}/goodput", SCOPE_READ, ROUTE_WORKER, .handler = api_job_goodput, .query = "",

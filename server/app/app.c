@@ -96,6 +96,15 @@ static void deliveries_due(void *context)
 	pthread_mutex_unlock(&app->sender_mutex);
 }
 
+static void command_given(void *context, const struct command_row *command)
+{
+	struct app *app = context;
+	struct api *api = app->api;
+
+	if (api)
+		api_command_given(api, command);
+}
+
 static void tick(void *context)
 {
 	struct app *app = context;
@@ -178,6 +187,9 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_series_a_stream = bytes(o, "max-series"),
 		.max_sources_a_stream = bytes(o, "max-sources"),
 		.stall_ms = options_i64(o, "stall-after"),
+		.on_non_finite = span_from(options_text(o, "on-non-finite") ? options_text(o, "on-non-finite") : ""),
+		.emergency_grace_ms = options_i64(o, "emergency-grace"),
+		.command_given = command_given,
 		.deliveries_due = deliveries_due,
 		.tick = tick,
 		.context = app,

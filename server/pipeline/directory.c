@@ -1,6 +1,6 @@
 #include "pipeline/directory.h"
-#include "pipeline/stragglers.h"
 #include "pipeline/signs.h"
+#include "pipeline/stragglers.h"
 
 #include <stdio.h>
 
