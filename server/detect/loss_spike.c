@@ -164,7 +164,8 @@ static double small_spike(const struct loss_spike *state)
 
 	if (rho < 0.25)
 		return 0;
-	best = ((double)newest[-1] - rho * (double)newest[0]) / sqrt(1 + rho * rho);
+	if (newest[-1] > 3) /* a fall alone is none */
+		best = ((double)newest[-1] - rho * (double)newest[0]) / sqrt(1 + rho * rho);
 	for (int i = 0; i < NEWS - 1; i++) {
 		sum += (1 - rho) * (double)newest[-i];
 		if (i == 2 || i == NEWS - 2)
@@ -377,7 +378,7 @@ static void feed_watch(
 	else if (cause != CAUSE_NONE)
 		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
 	else if (new > mark_bar(state) || small > mark_bar(state) + small_margin)
-		open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
+		open_alarm(state, SEVERITY_INFO, ordinal, point, fmax(z, small), to);
 	if (cause != CAUSE_NONE || (is_young && z > 0))
 		return;
 	count_tail(state, z);
