@@ -8,11 +8,15 @@
  *     so that an excursion does not call itself usual); or
  *   - the cumulative sum of z (clipped to +-4, less 1) passes 14, which finds ramps and small shifts; the bar rises with
  *     the correlation of neighbouring points, as the variance of their sums does.
- * Where a line stands for five steps or more, one point beyond z = 8 may be the whole spike and trips it too (16 where the
+ * Where a line stands for five steps or more, one point beyond z = 8 may be the whole spike and trips it too (12 where the
  * tail is heavy: a public log of a mixture of experts has both, every fifth step printed).
  * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone,
  * which bad data often causes, is a mark of severity info and no more. For a mark, z is less what the last point's z
- * lets expect of a correlated curve, and the bar is 4.25; 8 where such marks are more frequent than one in 2000 points.
+ * lets expect of a correlated curve, in spreads of some hundred points, and the bar is 3.8; half a spread more for each mark
+ * beyond four that were there of late, up to 8: about one in 2000 points. What is left of a correlated curve is also matched
+ * with what a small spike leaves there (small_spike).
+ * Of a training that is joined beyond step 1000, a restart or a stretch of steps that nothing is known of, little is wanted: from
+ * two values on, one is odd that lies beyond the largest by half the level, and by three times what lies between them.
  * After an alarm the window is frozen until the points are normal again. The incident becomes a divergence, critical,
  * when 8 points in a row lie above half the way back to where training started (the median of its first 16 points), or
  * when 256 points later the loss still stands a fifth above its old level. A spike that lingers for 256 points below
