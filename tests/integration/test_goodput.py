@@ -393,3 +393,23 @@ def test_the_example_in_the_docs_comes_out_as_it_says(quick):
     assert (broken["step"], broken["from_step"], broken["lost_steps"], round(broken["node_hours"], 3)) == (6, 4, 2, 0.061)
     assert reply["cost"]["total"] == 4.2 and reply["cost"]["lost"] == 2.2 and reply["cost"]["currency"] == "EUR"
     assert reply["checkpoint"] == {"step": 4, "steps_since": 3, "seconds_since": 30}
+
+
+def test_a_long_series_is_read_by_its_pyramid_and_comes_out_the_same(quick):
+    run = Script("long", DAY0_S, 16)
+    run.begin()
+    run.train(90_000)
+    run.evaluate(700)
+    run.train(30_000)
+    run.spend("stalled", 40_000)
+    run.train(40_000)
+    run.lose(3_330, 900)
+    run.train(60_000)
+    run.end()
+    run.tell(quick)
+    whole = goodput(quick, "long")
+    quick.restart()  # a stop seals everything; beyond 16,384 sealed points buckets are read
+    check(quick, run)
+    wait_until(lambda: quick.get("/api/v1/jobs/long/metrics").body["series"], what="the series")
+    again = goodput(quick, "long")
+    assert again["steps"] == whole["steps"] and again["breaks"] == whole["breaks"] and again["cost"] == whole["cost"]
