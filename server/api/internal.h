@@ -27,6 +27,7 @@ struct api {
 	struct upload *uploads;
 	struct session_table *sessions;
 	struct ingest_labels *labels;
+	struct advice *advice;
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
 	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
@@ -52,12 +53,16 @@ http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
+http_handler api_job_advice;
+http_handler api_startup, api_job_warm_pool;
+http_handler api_fleet, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
-http_handler api_incidents, api_incident_acknowledge;
-http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
+http_handler api_incidents, api_incident_acknowledge, api_incident_mute;
+http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete;
+http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete, api_deliveries, api_delivery_retry;
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_assets, api_download;
 http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;

@@ -1,4 +1,6 @@
+#include "api/advice.h"
 #include "api/internal.h"
+#include "api/quotas.h"
 #include "pipeline/pools.h"
 #include "pipeline/search_jobs.h"
 #include "query/query.h"
@@ -138,6 +140,24 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	return write_page(own, arena, &search, response, err);
 }
 
+static enum status write_dry_run(struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct json *document, struct json_writer *w, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+
+	int64_t now_ms = http_request_arrival_ms(request);
+	AUTO_DONE(buf) text = BUF_INIT(8 << 20);
+	struct job_row row = {.name = json_string_of(json_get(document, "TrainingJobName"))};
+
+	TRY(api_arena(&arena, err));
+	json_print(document, &text);
+	TRY(buf_status(&text, err));
+	row.document = buf_span(&text);
+	json_put_bool(w, "dry_run", true);
+	TRY(quotas_write_check(api, worker->reader, arena, document, now_ms, w, err));
+	return api_write_advice(api, worker->reader, arena, &row, document, now_ms, w, err);
+}
+
 enum status api_jobs_create(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -158,7 +178,7 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", json_string_of(json_get(body, "TrainingJobName")));
 	if (is_dry)
-		json_put_bool(&w, "dry_run", true);
+		TRY(write_dry_run(api, own, request, body, &w, err));
 	json_object_end(&w);
 	return OK;
 }

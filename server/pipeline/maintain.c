@@ -7,6 +7,8 @@
 #include "pipeline/pyramids.h"
 #include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
+#include "pipeline/signs.h"
+#include "pipeline/notices.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watch.h"
 
@@ -588,9 +590,11 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		flush_summaries(m);
 		watch_run(m->pipeline, m->reader);
 		stragglers_run(m->pipeline, m->reader);
+		faults_run(m->pipeline, m->reader);
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}
+	notices_run(m->pipeline, m->reader);
 	seal(m, is_debt_high(m), INT64_MAX);
 	build_pyramids(m, now_ms);
 	build_filters(m);
