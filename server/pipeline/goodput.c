@@ -12,7 +12,7 @@ enum {
 	SWEEP = 500,
 	PATIENCE = 16, /* what was silent for long is looked at more rarely */
 	RETRY_MS = 60 * 60 * 1000, /* of a job whose data is damaged */
-	SIGNATURES_MAX = 10000,
+	SAID_SIGNATURES_A_JOB = 10000,
 	PRICES_MAX_BYTES = 4 << 20
 };
 
@@ -94,7 +94,7 @@ static enum status name_causes(
 
 	if (!derived->break_count)
 		return OK;
-	TRY(store_read_said_signatures(reader, arena, job->job.job_id, SIGNATURES_MAX, &said, &count, err));
+	TRY(store_read_said_signatures(reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &said, &count, err));
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
 		bool is_class = span_equal(broken->cause, job->facts.facts.end_cause);
