@@ -210,6 +210,15 @@ static enum status work_out(struct pipeline *pipeline, struct store_reader *read
 	return OK;
 }
 
+/* Subscribers have an old row. */
+static void show_row(struct pipeline *pipeline, struct span name)
+{
+	AUTO(job_state) job = directory_find(pipeline->directory, name);
+
+	if (job)
+		atomic_store(&job->is_row_dirty, true);
+}
+
 static enum status run_due(struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -229,7 +238,10 @@ static enum status run_due(struct pipeline *pipeline, struct store_reader *reade
 		TRY(work_out(
 			pipeline, reader, arena, &due[batch->count], &prices, now_ms, &batch->jobs[batch->count], err));
 	*has_more = count == BATCH || batch->count < count;
-	return pipeline_execute(pipeline, write_batch, batch, err);
+	TRY(pipeline_execute(pipeline, write_batch, batch, err));
+	for (size_t i = 0; i < batch->count; i++)
+		show_row(pipeline, due[i].name);
+	return OK;
 }
 
 /* ---- all jobs anew ---- */
