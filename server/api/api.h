@@ -13,6 +13,7 @@
 
 struct api;
 
+struct webhook_formats;
 struct api_options {
 	struct pipeline *pipeline;
 	struct store *store;
@@ -34,6 +35,9 @@ struct api_options {
 	int64_t silent_ms; /* as the pipeline's */
 	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	uint64_t max_views; /* saved, of one owner */
+	size_t max_rules;
+	int64_t rule_preview_ms; /* a rule is tried on what is stored for so long */
+	const struct webhook_formats *webhook_formats;
 	size_t max_events; /* of EventBridge's, in one request */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */

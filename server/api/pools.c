@@ -3,8 +3,10 @@
 #include "api/pool_near.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
+#include "pipeline/goodput.h"
 #include "pipeline/pools.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, SHAPES_MAX = 10000 };
@@ -14,7 +16,25 @@ enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, SHAPES_MAX = 10000 };
 struct worth {
 	int64_t idle_ms;
 	int64_t saved_ms;
+	double idle_cost; /* NaN: there is no price of the type then */
 };
+
+/* What idle time is priced by. */
+struct pool_prices {
+	struct price_list list;
+	struct span instance;
+	int64_t nodes;
+};
+
+static double idle_cost(const struct pool_prices *prices, int64_t ended_ms, int64_t idle_ms)
+{
+	const struct price *price =
+		idle_ms ? price_find(&prices->list, prices->instance, ended_ms / (24LL * 3600 * 1000)) : NULL;
+
+	if (!idle_ms)
+		return 0;
+	return price ? price->per_hour * (double)prices->nodes * (double)idle_ms / 3600000 : NAN;
+}
 
 static int64_t idle_ms(const struct pool_job_row *row, int64_t now_ms)
 {
@@ -23,14 +43,31 @@ static int64_t idle_ms(const struct pool_job_row *row, int64_t now_ms)
 	return now_ms > row->ended_ms ? now_ms - row->ended_ms : 0;
 }
 
-static void add_worth(struct worth *worth, const struct pool_job_row *row, int64_t cold_ms, int64_t now_ms)
+static void add_worth(struct worth *worth, const struct pool_job_row *row, const struct pool_prices *prices,
+	int64_t cold_ms, int64_t now_ms)
 {
-	worth->idle_ms += idle_ms(row, now_ms);
+	int64_t waited_ms = idle_ms(row, now_ms);
+
+	worth->idle_ms += waited_ms;
+	worth->idle_cost += idle_cost(prices, row->ended_ms, waited_ms);
 	if (row->position && row->startup_ms >= 0 && cold_ms > row->startup_ms)
 		worth->saved_ms += cold_ms - row->startup_ms;
 }
 
 /* ---- writing ---- */
+
+static void find_pool_type(struct span fields, struct pool_prices *prices)
+{
+	struct pool_shape shape;
+
+	prices->nodes = 1;
+	prices->instance = SPAN("");
+	if (!pool_shape_parse(&shape, fields))
+		return;
+	prices->instance = shape.fields[0];
+	if (!span_parse_i64(shape.fields[1], &prices->nodes))
+		prices->nodes = 1;
+}
 
 static void write_shape(struct json_writer *w, struct span fields)
 {
@@ -58,7 +95,7 @@ static void write_turn(struct json_writer *w, const struct pool_job_row *row)
 }
 
 static enum status write_pool(struct api_worker *worker, struct arena *arena, int64_t pool_id, bool has_turns,
-	int64_t now_ms, struct json_writer *w, struct error *err)
+	struct pool_prices *prices, int64_t now_ms, struct json_writer *w, struct error *err)
 {
 	struct pool_job_row *rows;
 	struct worth worth = {0};
@@ -72,6 +109,7 @@ static enum status write_pool(struct api_worker *worker, struct arena *arena, in
 			err, ERR_NOT_FOUND, "id", "there is no warm pool with number %lld", (long long)pool_id);
 	TRY(pool_cold_startup_ms(worker->reader, rows[0].shape, &cold_ms, err));
 	TRY(store_read_pool_shape(worker->reader, arena, rows[0].shape, &fields, err));
+	find_pool_type(fields, prices);
 	struct pool_job_row *last = &rows[count - 1];
 	pools_age(last, now_ms);
 	json_object(w);
@@ -81,7 +119,7 @@ static enum status write_pool(struct api_worker *worker, struct arena *arena, in
 	json_key(w, "jobs");
 	json_array(w);
 	for (size_t i = 0; i < count; i++) {
-		add_worth(&worth, &rows[i], cold_ms, now_ms);
+		add_worth(&worth, &rows[i], prices, cold_ms, now_ms);
 		if (has_turns)
 			write_turn(w, &rows[i]);
 		else
@@ -95,6 +133,10 @@ static enum status write_pool(struct api_worker *worker, struct arena *arena, in
 	}
 	json_put_i64(w, "idle_seconds", worth.idle_ms / 1000);
 	json_put_i64(w, "saved_seconds", worth.saved_ms / 1000);
+	if (!isnan(worth.idle_cost)) {
+		json_put_double(w, "idle_cost", worth.idle_cost);
+		json_put_span(w, "currency", prices->list.currency);
+	}
 	if (cold_ms >= 0)
 		json_put_i64(w, "cold_startup_seconds", cold_ms / 1000);
 	json_object_end(w);
@@ -120,15 +162,17 @@ static enum status write_list(struct api_worker *worker, struct arena *arena, in
 	size_t limit, struct json_writer *w, struct error *err)
 {
 	int64_t now_ms = clock_wall_ms();
+	struct pool_prices prices = {.nodes = 1};
 	struct pool_job_row *rows;
 	size_t count;
 
+	TRY(goodput_read_prices(worker->api->options.pipeline, worker->reader, arena, &prices.list, err));
 	TRY(store_read_pools(worker->reader, arena, state, before_id, limit + 1, &rows, &count, err));
 	json_object(w);
 	json_key(w, "pools");
 	json_array(w);
 	for (size_t i = 0; i < count && i < limit; i++)
-		TRY(write_pool(worker, arena, rows[i].pool_id, false, now_ms, w, err));
+		TRY(write_pool(worker, arena, rows[i].pool_id, false, &prices, now_ms, w, err));
 	json_array_end(w);
 	if (count > limit) {
 		char cursor[24];
@@ -171,15 +215,17 @@ enum status api_pool_get(void *context, void *worker, const struct http_request 
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
 	struct span text = http_request_segment(request, 0);
+	struct pool_prices prices = {.nodes = 1};
 	int64_t pool_id;
 
 	(void)context;
 	TRY(api_arena(&arena, err));
+	TRY(goodput_read_prices(own->api->options.pipeline, own->reader, arena, &prices.list, err));
 	if (!span_parse_i64(text, &pool_id))
 		return error_set_field(
 			err, ERR_NOT_FOUND, "id", "there is no warm pool '%.*s': pools have numbers", SPAN_ARGS(text));
 	TRY(store_reader_begin(own->reader, err));
-	enum status status = write_pool(own, arena, pool_id, true, clock_wall_ms(), &w, err);
+	enum status status = write_pool(own, arena, pool_id, true, &prices, clock_wall_ms(), &w, err);
 	store_reader_end(own->reader);
 	TRY(status);
 	return buf_status(&response->body, err);

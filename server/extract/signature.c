@@ -167,12 +167,12 @@ const struct signature *signature_at(const struct signature_set *set, size_t ind
 	return &set->items[index].shown;
 }
 
-const struct signature *signature_by_name(const struct signature_set *set, struct span name)
+size_t signature_index(const struct signature_set *set, struct span name)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->items[i].shown.about != SIGNATURE_CHECKPOINT && span_equal(set->items[i].shown.name, name))
-			return &set->items[i].shown;
-	return NULL;
+			return i;
+	return SIZE_MAX;
 }
 
 static int64_t step_of(const struct compiled *item, const struct span *groups)

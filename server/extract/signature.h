@@ -42,7 +42,8 @@ enum status signature_set_new(struct signature_set **out, struct span json, stru
 void signature_set_free(struct signature_set *set);
 size_t signature_count(const struct signature_set *set);
 const struct signature *signature_at(const struct signature_set *set, size_t index);
-const struct signature *signature_by_name(const struct signature_set *set, struct span name); /* NULL: none */
+/* Of a signature, not of a checkpoint's form. SIZE_MAX: there is none. */
+size_t signature_index(const struct signature_set *set, struct span name);
 
 struct signature_found {
 	size_t index;

@@ -7,6 +7,7 @@
 #include "model/stream_name.h"
 #include "pipeline/log_status.h"
 #include "pipeline/stragglers.h"
+#include "pipeline/signs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,6 +307,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 				stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)
 			TRY(take_found(pipeline, stream, definitions, attempt, found, slice->arrival_ms, err));
+		if (!stream->said && pipeline->signatures)
+			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
 		if (!stream->first_ms || ts_ms < stream->first_ms)
 			stream->first_ms = ts_ms;
 		if (ts_ms > stream->last_ms)
@@ -317,7 +320,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	}
 	if (newest_ms != NO_TIME)
 		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
-	return OK;
+	return signs_hand_over(pipeline, stream, err);
 }
 
 static enum status consume_locked(struct pipeline *pipeline, struct stream_state *stream,

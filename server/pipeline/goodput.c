@@ -60,13 +60,13 @@ enum status goodput_put_prices(struct pipeline *pipeline, const struct json *doc
 
 /* ---- one job ---- */
 
-enum status goodput_read_tokens(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, double *out, struct error *err)
+enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct job_scale *out, struct error *err)
 {
 	struct inputs *inputs;
 
 	TRY(pipeline_read_inputs(pipeline, reader, arena, row, &inputs, err));
-	*out = inputs->items[INPUT_TOKENS_PER_STEP].value;
+	*out = (struct job_scale){inputs->items[INPUT_TOKENS_PER_STEP].value, inputs->items[INPUT_DEVICES].value};
 	return OK;
 }
 

@@ -26,6 +26,7 @@ struct pipeline_options {
 	struct span presets; /* presets.json */
 	struct span devices; /* devices.json */
 	struct span prices; /* prices.json */
+	struct span signatures; /* signatures.json; "": nothing is looked for */
 	size_t queue_items; /* batches that may wait for the writer */
 	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
@@ -364,6 +365,16 @@ enum status pipeline_write_derived(const struct pipeline *pipeline, struct store
 enum status pipeline_try_definitions(const struct pipeline *pipeline, const struct json *definitions,
 	const struct span *lines, size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
 
+/* ---- rules (worker threads) ---- */
+struct rule;
+/* rule_id 0: a new one, else in its place: its expression begins anew. ERR_CONFLICT: the name; ERR_TOO_LARGE: there are `most`. */
+enum status pipeline_put_rule(
+	struct pipeline *pipeline, struct rule *rule, size_t most, struct error *err) MUST_CHECK;
+enum status pipeline_delete_rule(struct pipeline *pipeline, int64_t rule_id, struct error *err) MUST_CHECK;
+/* A message that says no more than that it is one. *delivery_id: of the webhook's log. */
+enum status pipeline_test_webhook(
+	struct pipeline *pipeline, int64_t webhook_id, int64_t *delivery_id, struct error *err) MUST_CHECK;
+
 struct pipeline_figures {
 	atomic_uint_fast64_t lines;
 	atomic_uint_fast64_t bytes;
@@ -380,6 +391,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t journal_bytes;
 	atomic_uint_fast64_t committed_seq;
 	atomic_uint_fast64_t extracted_seq;
+	atomic_uint_fast64_t indexed_seq; /* what searches know of logs (summaries, settings) is of all commits up to it */
 	atomic_uint_fast64_t sealed_lines;
 	atomic_uint_fast64_t sealed_points;
 	atomic_uint_fast64_t open_bytes; /* of batches that are being filled */

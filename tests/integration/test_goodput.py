@@ -3,11 +3,14 @@
 import collections
 import concurrent.futures
 import datetime
+import pathlib
 import random
+import re
+import subprocess
 
 import pytest
 
-from smserver import wait_until
+from smserver import PATIENCE_S, ROOT, wait_until
 
 DAY0_S = int(datetime.datetime(2026, 3, 2, tzinfo=datetime.timezone.utc).timestamp())
 DEFINITIONS = [
@@ -353,5 +356,40 @@ def test_the_totals_of_a_day_of_200_jobs_are_the_sums_that_the_script_kept(quick
     rows = quick.get("/api/v1/jobs?limit=1000").body["jobs"]
     assert sum(job["cost"] for job in rows) == pytest.approx(books["cost"], abs=1e-4)
     failed = sum(job["TrainingJobStatus"] == "Failed" for job in rows)
+    [groups] = quick.get("/api/v1/aggregate?of=sum:cost,sum:lost_cost,mean:goodput").body["groups"]
+    assert groups["sum:cost"] == pytest.approx(books["cost"], abs=1e-4)
+    assert groups["sum:lost_cost"] == pytest.approx(books["lost_cost"], abs=1e-4)
+    assert groups["mean:goodput"] == pytest.approx(sum(job["goodput"] for job in rows) / 200)
     [cause] = reply["causes"]
     assert (cause["cause"], cause["count"]) == ("AlgorithmError", failed) and failed > 10
+
+
+def test_throughput_a_node_against_the_number_of_nodes(quick):
+    definitions = [{"Name": "tps", "Regex": r"tps=([0-9.]+)", "Role": "throughput", "Unit": "tokens/s"}]
+    for name, nodes, rates in (("one", 1, (90, 110)), ("again", 1, (104, 104)), ("four", 4, (300, 320)), ("eight", 8, (400, 416))):
+        assert quick.post("/api/v1/jobs", json={"TrainingJobName": name, "HyperParameters": {"model": "a"},
+            "AlgorithmSpecification": {"MetricDefinitions": definitions},
+            "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": nodes, "VolumeSizeInGB": 1}}).status == 201
+        quick.send(name, [f"step {step} tps={rate}" for step, rate in enumerate(rates)])
+    def scaling():
+        reply = quick.get("/api/v1/scaling?q=hp.model=a").body
+        return [(row["nodes"], row["jobs"], row["throughput"], row["throughput_per_node"], row["throughput_per_device"],
+            row["percent_of_linear"], row["unit"], row["instance"]) for row in reply["scaling"]]
+    want = [(1, 2, 102, 102, 12.75, 100), (4, 1, 310, 77.5, 9.6875, 100 * 77.5 / 102), (8, 1, 408, 51, 6.375, 50)]
+    wait_until(lambda: scaling() == [(*row, "tokens/s", "ml.p4d.24xlarge") for row in want], what=f"{want}")
+    assert quick.get("/api/v1/scaling?q=hp.model=b").body == {"scaling": [], "jobs": 0, "partial": False}
+    assert quick.get("/api/v1/scaling?q=hp.model%3E").status == 422 and quick.get("/api/v1/scaling?by=x").status == 400
+
+
+def test_the_example_in_the_docs_comes_out_as_it_says(quick):
+    [commands] = re.findall(r"^```sh\n(.*?)^```", pathlib.Path(ROOT, "docs/goodput.md").read_text(), re.M | re.S)
+    subprocess.run(["bash", "-ec", commands.replace(":8080", f":{quick.port}").replace("curl ", "curl -sS -f ")],
+        stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True)
+    wait_until(lambda: goodput(quick, "demo")["steps"].get("made") == 7, what="the steps")
+    reply = goodput(quick, "demo")
+    assert seconds(reply) == {"launch": 10, "capacity": 50, "first_step": 20, "productive": 70, "redone": 20, "restart": 90, "idle": 10}
+    assert round(reply["goodput"], 2) == 25.93 and reply["wall_seconds"] == 270
+    [broken] = reply["breaks"]
+    assert (broken["step"], broken["from_step"], broken["lost_steps"], round(broken["node_hours"], 3)) == (6, 4, 2, 0.061)
+    assert reply["cost"]["total"] == 4.2 and reply["cost"]["lost"] == 2.2 and reply["cost"]["currency"] == "EUR"
+    assert reply["checkpoint"] == {"step": 4, "steps_since": 3, "seconds_since": 30}
