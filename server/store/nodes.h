@@ -21,7 +21,7 @@ struct node_stream {
 	int64_t job_ended_ms; /* 0: it runs */
 	int64_t job_heard_ms;
 };
-/* Streams of a host, the one that wrote last first; of jobs that are there. */
+/* Streams of a host, the one that began last first; of jobs that are there. */
 enum status store_read_node_streams(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
 	struct node_stream **out, size_t *count, struct error *err) MUST_CHECK;
 

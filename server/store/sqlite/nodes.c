@@ -46,8 +46,8 @@ enum status store_read_node_streams(struct store_reader *reader, struct arena *a
 	*count = 0;
 	TRY(statement_open(&s, reader,
 		"SELECT j.name, s.name, j.status, j.job_id, s.created_ms, s.last_ms, j.ended_ms, coalesce(c.last_heard_ms, 0)"
-		" FROM streams AS s INDEXED BY streams_by_host CROSS JOIN jobs AS j ON j.job_id = s.job_id LEFT JOIN job_counts AS c ON c.job_id = s.job_id"
-		" WHERE s.host = ? AND s.host <> '' ORDER BY s.last_ms DESC LIMIT ?",
+		" FROM streams AS s CROSS JOIN jobs AS j ON j.job_id = s.job_id LEFT JOIN job_counts AS c ON c.job_id = s.job_id"
+		" WHERE s.host = ? AND s.host <> '' ORDER BY s.created_ms DESC LIMIT ?",
 		err));
 	bind_text(&s, host);
 	bind_i64(&s, (int64_t)limit);
@@ -99,8 +99,8 @@ enum status store_read_node_figures(struct store_reader *reader, struct arena *a
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT e.metric, e.sum, e.count FROM (SELECT job_id, stream_id FROM streams INDEXED BY streams_by_host WHERE host = ?1 AND host <> ''"
-		" AND name = 'system/' || ?1 ORDER BY last_ms DESC LIMIT ?2) AS s JOIN series AS e ON e.job_id = s.job_id"
+		"SELECT e.metric, e.sum, e.count FROM (SELECT job_id, stream_id FROM streams WHERE host = ?1 AND host <> ''"
+		" AND name = 'system/' || ?1 ORDER BY created_ms DESC LIMIT ?2) AS s JOIN series AS e ON e.job_id = s.job_id"
 		" AND e.stream_id = s.stream_id WHERE e.count > 0 AND e.sum_kind = 0",
 		err));
 	bind_text(&s, host);
