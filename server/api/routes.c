@@ -116,6 +116,14 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
 
+	{HTTP_GET, "/api/v1/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_nodes, .query = "q limit cursor",
+		.summary =
+			"Machines over all jobs: faults, what they broke off, slow steps, utilisation; which to drain"},
+	{HTTP_GET, "/api/v1/nodes/{host}", SCOPE_READ, ROUTE_WORKER, .handler = api_node, .query = "",
+		.summary = "One machine: its faults with their lines, its jobs"},
+	{HTTP_GET, "/api/v1/jobs/{job}/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_job_nodes, .query = "",
+		.summary =
+			"The job's machines: last lines, what they measured, and the command that opens a session on each"},
 	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 		.summary =
 			"The whole fleet: jobs by status, open incidents, node-hours, pools, quotas, health of ingest"},
