@@ -1,4 +1,6 @@
 #include "pipeline/directory.h"
+
+#include "pipeline/watchers.h"
 #include "pipeline/stragglers.h"
 
 #include <stdio.h>
@@ -38,6 +40,7 @@ void series_state_free(struct series_state *series)
 	mem_free(series->tail);
 	mem_free(series->paces);
 	detector_set_free(series->detectors);
+	watchers_free(series);
 	mem_free(series);
 }
 

@@ -81,6 +81,7 @@ struct pipeline {
 	struct devices *devices;
 	pthread_mutex_t rules_mutex; /* over the pointer; the set is immutable */
 	struct rule_set *rules;
+	uint64_t rules_version; /* writer */
 	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */

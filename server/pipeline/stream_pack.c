@@ -3,7 +3,7 @@
  * consumers need (extractor, detectors, reader of settings, derived metrics). Format number 3; 2 had no reason for the preset,
  * no base of the series' numbers, no settings and nothing derived, 1 no number of points sent either.
  */
-#include "pipeline/internal.h"
+#include "pipeline/watchers.h"
 
 enum {
 	FORMAT = 3,
@@ -114,6 +114,7 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	if (stream->settings)
 		settings_pack(stream->settings, out);
 	derive_pack(stream->derive, out);
+	watchers_pack(stream, out); /* the last: states of before have none */
 }
 
 static enum role unpack_role(struct unpacker *in)
@@ -273,5 +274,6 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 		TRY(restore_settings(stream, &in, err));
 	if (format > FORMAT_BEFORE)
 		TRY(restore_derive(stream, &in, err));
+	TRY(watchers_unpack(stream, &in, err));
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }
