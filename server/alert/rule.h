@@ -98,6 +98,10 @@ void rule_write_digest(const struct incident_row *rows, size_t count, size_t sho
 /* {"type","timestamp","data":{"summary","url"}}: about no incident. */
 void rule_write_plain(const char *type, const char *summary, struct span public_url, int64_t now_ms, struct buf *out);
 
+/* EventBridge's "SageMaker Training Job State Change"; rows: the job's history. */
+enum status rule_write_state_change(const struct job_row *job, const struct transition_row *rows, size_t count,
+	const char *id, int64_t now_ms, struct buf *out, struct error *err) MUST_CHECK;
+
 /* "whsec_" + base64 -> key bytes. */
 bool webhook_secret_parse(struct span text, struct buf *key);
 
