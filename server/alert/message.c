@@ -2,6 +2,7 @@
 
 #include "base/iso8601.h"
 #include "base/json_write.h"
+#include "store/faults.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,8 +41,31 @@ static void put_group(struct json_writer *w, const struct incident_row *row)
 	json_array_end(w);
 }
 
-static void put_evidence(struct json_writer *w, const struct incident *incident)
+/* What lines of the log said, of all streams. */
+static void put_said(struct json_writer *w, const struct incident_said *said)
 {
+	json_put_i64(w, "count", (int64_t)said->count);
+	json_put_i64(w, "stream_count", (int64_t)said->stream_count);
+	json_key(w, "streams");
+	json_array(w);
+	for (size_t i = 0; i < said->named; i++)
+		json_span(w, said->streams[i]);
+	json_array_end(w);
+	json_key(w, "signatures");
+	json_array(w);
+	for (size_t i = 0; i < said->signature_count; i++)
+		json_span(w, said->signatures[i]);
+	json_array_end(w);
+	json_put_i64(w, "last_ms", said->last_ms);
+	json_put_span(w, "last_stream", said->last_stream);
+	json_put_i64(w, "last_line", (int64_t)said->last_line);
+	json_put_span(w, "last_text", said->last_text);
+}
+
+static void put_evidence(struct json_writer *w, const struct incident_row *row)
+{
+	const struct incident *incident = &row->incident;
+
 	json_key(w, "evidence");
 	json_object(w);
 	json_put_double(w, "value", incident->value);
@@ -54,6 +78,9 @@ static void put_evidence(struct json_writer *w, const struct incident *incident)
 		json_key(w, "line");
 		json_u64(w, incident->line);
 	}
+	json_members(w, row->facts);
+	if (row->said)
+		put_said(w, row->said);
 	json_object_end(w);
 }
 
@@ -79,7 +106,7 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 		json_put_i64(w, "acknowledged_ms", row->acknowledged_ms);
 	put_group(w, row);
 	json_put_bool(w, "is_historic", incident->is_historic);
-	put_evidence(w, incident);
+	put_evidence(w, row);
 }
 
 void incident_write_json(const struct incident_row *row, struct json_writer *w)
@@ -93,6 +120,16 @@ void incident_write_json(const struct incident_row *row, struct json_writer *w)
 static void append_figure(struct buf *out, double value)
 {
 	buf_printf(out, "%.4g", value);
+}
+
+static void append_detail(struct buf *out, struct span detail)
+{
+	size_t len = detail.len < DETAIL_MAX_BYTES ? detail.len : DETAIL_MAX_BYTES;
+
+	while (len < detail.len && len && (detail.ptr[len] & 0xc0) == 0x80)
+		len--; /* not within a character */
+	if (len)
+		buf_append_span(out, span_of(detail.ptr, len));
 }
 
 /* "the log text of llama-7b (12.3 MB) will be deleted on 2026-12-01T…: pin the job to keep it" */
@@ -128,17 +165,54 @@ static void append_stall(struct buf *out, const struct incident_row *row)
 	buf_printf(out, " s), last step %" PRId64, incident->opened_step);
 }
 
+/* "llama-7b: GPU has fallen off the bus on gpu017: NVRM: Xid …" */
+static void append_said(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN) {
+		buf_append_text(out, ": ");
+		append_detail(out, row->detail);
+	} else {
+		buf_append_text(out, row->incident.kind == INCIDENT_NODE_SUSPECT
+					     ? " does not run any more on the machine that was at fault"
+					     : ": what its log said was not said again");
+	}
+}
+
+/* "llama-7b will need 130 h, and is stopped after 120 h" */
+static void append_deadline(struct buf *out, const struct incident_row *row)
+{
+	const double hour_s = 3600;
+
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN)
+		buf_printf(out, " will need %.4g h, and is stopped after %.4g h", row->incident.value / hour_s,
+			row->incident.expected / hour_s);
+	else
+		buf_append_text(out, " will be done in time, or is over");
+}
+
+/* "llama-7b has written no checkpoint for 2100 steps (usual: 1000)" */
+static void append_overdue(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN) {
+		buf_printf(out, " has written no checkpoint for %.4g ", row->incident.value);
+		append_detail(out, row->detail);
+		buf_printf(out, " (usual: %.4g)", row->incident.expected);
+	} else {
+		buf_append_text(out, " has written a checkpoint again, or is over");
+	}
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
 	buf_append_span(out, row->job);
 	buf_append_text(out, row->incident.state == INCIDENT_OPEN ? " failed" : " goes on after its failure");
-	size_t len = row->detail.len < DETAIL_MAX_BYTES ? row->detail.len : DETAIL_MAX_BYTES;
-	while (len < row->detail.len && len && (row->detail.ptr[len] & 0xc0) == 0x80)
-		len--; /* not within a character */
-	if (len && row->incident.state == INCIDENT_OPEN) {
+	if (row->detail.len && row->incident.state == INCIDENT_OPEN) {
 		buf_append_text(out, ": ");
-		buf_append_span(out, span_of(row->detail.ptr, len));
+		append_detail(out, row->detail);
 	}
 }
 
@@ -154,12 +228,22 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_GRAD_SPIKE] = " jumped to ",
 		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
 		[INCIDENT_STRAGGLER] = ", a stream slower than the others: ",
-		[INCIDENT_RULE] = " is as a rule describes: ",
 		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
+		[INCIDENT_RULE] = " is as a rule describes: ",
 	};
 	const struct incident *incident = &row->incident;
 
 	switch (incident->kind) {
+	case INCIDENT_DEADLINE:
+		append_deadline(out, row);
+		return;
+	case INCIDENT_CHECKPOINT_OVERDUE:
+		append_overdue(out, row);
+		return;
+	case INCIDENT_LOG_SIGNATURE:
+	case INCIDENT_NODE_SUSPECT:
+		append_said(out, row);
+		return;
 	case INCIDENT_RETENTION_DUE:
 		append_retention(out, row);
 		return;

@@ -1,5 +1,6 @@
 #include "api/internal.h"
 #include "api/session_table.h"
+#include "fleet/advice.h"
 
 enum { REPLY_MAX_BYTES = 256 << 20 };
 
@@ -14,6 +15,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	pthread_rwlock_init(&api->tokens_lock, NULL);
 	pthread_mutex_init(&api->uploads_mutex, NULL);
 	TRY(ingest_labels_new(&api->labels, options->labels, err));
+	TRY(advice_new(&api->advice, options->advice, err));
 	TRY(tokens_load(api, err));
 	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
 	if (!api->sessions)
@@ -29,6 +31,7 @@ void api_free(struct api *api)
 		return;
 	arena_free(api->tokens_arena);
 	ingest_labels_free(api->labels);
+	advice_free(api->advice);
 	session_table_free(api->sessions);
 	pthread_rwlock_destroy(&api->tokens_lock);
 	pthread_mutex_destroy(&api->uploads_mutex);
@@ -99,6 +102,23 @@ enum status api_arena(struct arena **out, struct error *err)
 {
 	*out = arena_new();
 	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status api_decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
+{
+	char *room = arena_alloc(arena, text.len);
+	size_t len = 0;
+
+	if (!room)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < text.len; i++) {
+		int high = i + 2 < text.len && text.ptr[i] == '%' ? span_hex_digit(text.ptr[i + 1]) : -1;
+		int low = high >= 0 ? span_hex_digit(text.ptr[i + 2]) : -1;
+		room[len++] = (char)(low >= 0 ? high << 4 | low : text.ptr[i]);
+		i += low >= 0 ? 2 : 0;
+	}
+	*out = span_of(room, len);
+	return OK;
 }
 
 enum status api_limit(

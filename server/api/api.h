@@ -21,6 +21,7 @@ struct api_options {
 	struct filters *filters; /* of the hub's lines */
 	struct assets *assets;
 	const struct embedded_file *downloads; /* NAME.gz, and SHA256SUMS */
+	struct span advice; /* advice.json */
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
 	bool is_open; /* --insecure: nobody ever does */
 	bool is_tls; /* the session's cookie is for TLS alone */
@@ -28,6 +29,7 @@ struct api_options {
 	size_t max_line_bytes;
 	size_t max_points_bytes;
 	size_t max_push_bytes; /* of a body of Loki's or OTLP's */
+	size_t max_record_bytes; /* of a line of an import */
 	const char *labels[LABEL_ROLES]; /* of shippers: lists of names */
 	size_t slice_bytes;
 	int64_t silent_ms; /* as the pipeline's */
@@ -42,6 +44,9 @@ struct api_options {
 	int64_t lease_ms; /* of a session */
 	size_t max_sessions;
 	size_t max_commands; /* of one job */
+	size_t max_compare_jobs;
+	uint64_t max_groups; /* of an aggregation */
+	uint64_t max_group_values; /* kept for medians and percentiles of all of them */
 	int64_t search_ms; /* a search of logs ends then, with what it has */
 	size_t max_reply_bytes; /* of a page of lines */
 	/* A changed webhook may make deliveries due. */

@@ -1,6 +1,7 @@
 #include "alert/rule.h"
 #include "api/internal.h"
 #include "query/query.h"
+#include "store/faults.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, MUTE_MAX_S = 366 * 86400 };
 
@@ -57,6 +58,20 @@ static enum status read_filter(struct api_worker *worker, const struct http_requ
 	return OK;
 }
 
+/* What lines said of those that are made of lines, or have some beneath them. */
+static enum status read_said(
+	struct api_worker *worker, struct arena *arena, struct incident_row *rows, size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct incident_said *said = arena_alloc(arena, sizeof *said);
+		if (!said)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		TRY(store_read_said(worker->reader, arena, rows[i].job_id, rows[i].incident_id, said, err));
+		rows[i].said = said->count ? said : NULL;
+	}
+	return OK;
+}
+
 /* With the streams that are shown in it. */
 static enum status write_row(struct store_reader *reader, struct arena *arena, struct incident_row *row,
 	struct json_writer *w, struct error *err)
@@ -82,6 +97,7 @@ enum status api_incidents(void *context, void *worker, const struct http_request
 	TRY(api_arena(&arena, err));
 	TRY(read_filter(own, request, arena, &filter, err));
 	TRY(store_read_incidents(own->reader, arena, &filter, &rows, &count, &next_cursor, err));
+	TRY(read_said(own, arena, rows, count, err));
 	json_object(&w);
 	json_key(&w, "incidents");
 	json_array(&w);

@@ -27,6 +27,7 @@ struct api {
 	struct upload *uploads;
 	struct session_table *sessions;
 	struct ingest_labels *labels;
+	struct advice *advice;
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
 	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
@@ -48,9 +49,14 @@ http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
 http_handler api_events_take, api_search, api_job_run;
+http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
+http_handler api_job_advice;
+http_handler api_startup, api_job_warm_pool;
+http_handler api_fleet, api_quotas_get, api_quotas_put;
+http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
@@ -61,8 +67,9 @@ http_handler api_sessions_create, api_session_beat, api_commands_create, api_com
 http_handler api_assets, api_download;
 http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;
 http_handler api_loki_ready;
+http_handler api_export;
 extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upload_loki, api_upload_otlp_logs,
-	api_upload_otlp_metrics;
+	api_upload_otlp_metrics, api_import;
 extern const struct http_stream_ops api_live;
 
 /* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */
@@ -86,9 +93,20 @@ enum status api_limit_job(struct api *api, const struct http_request *request, c
 enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
+/* ---- jobs.c: a page of a search, through logs where the query asks of them; no view of the database may be open ---- */
+enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
+	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
+/* As of which commit searches know what came of logs; read before the search. */
+void api_print_index_seq(const struct api *api, char out[24]);
+
 /* ---- run.c: continues and continued_by, into an object that is open ---- */
 enum status api_write_run(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
 	struct error *err) MUST_CHECK;
+
+/* ---- goodput.c: of a run, into an object that is open ---- */
+struct run_link;
+enum status api_write_run_goodput(struct store_reader *reader, struct arena *arena, const struct run_link *links,
+	size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,
@@ -122,6 +140,8 @@ enum status api_own_team(const struct http_request *request, struct span *team, 
 enum status api_arena(struct arena **out, struct error *err) MUST_CHECK;
 enum status api_limit(
 	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err) MUST_CHECK;
+/* A name inside a list may hold a comma: it is then %2C, beneath the encoding of the query itself. */
+enum status api_decode_name(struct arena *arena, struct span text, struct span *out, struct error *err) MUST_CHECK;
 struct json_writer api_reply(struct http_response *response);
 /* The body as a JSON object. */
 enum status api_body_object(const struct http_request *request, struct json **out, struct error *err) MUST_CHECK;

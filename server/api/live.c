@@ -16,10 +16,10 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 		const char *name;
 		unsigned kind;
 	} names[] = {{"points", HUB_POINTS}, {"lines", HUB_LINES}, {"job", HUB_JOB}, {"incident", HUB_INCIDENT},
-		{"backfill", HUB_BACKFILL}};
+		{"backfill", HUB_BACKFILL}, {"pool", HUB_POOL}};
 	struct span rest, part;
 
-	*kinds = HUB_POINTS | HUB_JOB | HUB_INCIDENT | HUB_BACKFILL;
+	*kinds = HUB_POINTS | HUB_JOB | HUB_INCIDENT | HUB_BACKFILL | HUB_POOL;
 	if (!http_request_query(request, "kinds", &rest))
 		return OK;
 	*kinds = 0;
@@ -31,29 +31,11 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 		*kinds |= kind;
 		if (!kind)
 			return error_set_field(err, ERR_INVALID, "kinds",
-				"kind '%.*s' is none of points, lines, job, incident, backfill", SPAN_ARGS(part));
+				"kind '%.*s' is none of points, lines, job, incident, backfill, pool", SPAN_ARGS(part));
 	}
 	if ((*kinds & HUB_LINES) && !has_jobs)
 		return error_set_field(
 			err, ERR_INVALID, "kinds", "lines of all jobs are too many for one stream: name them in jobs=");
-	return OK;
-}
-
-/* A name inside the list may hold a comma: it is then %2C, beneath the encoding of the query itself. */
-static enum status decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
-{
-	char *room = arena_alloc(arena, text.len);
-	size_t len = 0;
-
-	if (!room)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < text.len; i++) {
-		int high = i + 2 < text.len && text.ptr[i] == '%' ? span_hex_digit(text.ptr[i + 1]) : -1;
-		int low = high >= 0 ? span_hex_digit(text.ptr[i + 2]) : -1;
-		room[len++] = (char)(low >= 0 ? high << 4 | low : text.ptr[i]);
-		i += low >= 0 ? 2 : 0;
-	}
-	*out = span_of(room, len);
 	return OK;
 }
 
@@ -71,7 +53,7 @@ static enum status read_jobs(
 		if (*count == JOBS_MAX)
 			return error_set_field(
 				err, ERR_TOO_LARGE, "jobs", "one stream takes at most %d jobs", JOBS_MAX);
-		TRY(decode_name(arena, part, &jobs[(*count)++], err));
+		TRY(api_decode_name(arena, part, &jobs[(*count)++], err));
 	}
 	return OK;
 }

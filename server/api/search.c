@@ -118,8 +118,8 @@ enum status api_search(void *context, void *worker, const struct http_request *r
 	TRY(read_page(body, &search, err));
 	if (is_ours) {
 		TRY(read_order(body, arena, &search.sort, err));
-		TRY(expression_parse(&query, json_get(body, "SearchExpression"), json_get(body, "VisibilityConditions"),
-			arena, err));
+		TRY(search_expression_parse(&query, json_get(body, "SearchExpression"),
+			json_get(body, "VisibilityConditions"), arena, err));
 	}
 	struct json_writer w = api_reply(response);
 	json_object(&w);

@@ -140,9 +140,12 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.heartbeat_ms = HEARTBEAT_MS};
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
+	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
+	const struct embedded_file *signatures = embedded_find(embedded_data, SPAN("signatures.json"));
 
-	if (!presets || !devices)
-		return error_set(err, ERR_INTERNAL, "this server was built without presets.json or devices.json");
+	if (!presets || !devices || !prices || !signatures)
+		return error_set(err, ERR_INTERNAL,
+			"this server was built without presets.json, devices.json, prices.json or signatures.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(start_filters(app, err));
@@ -150,6 +153,9 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.hub = app->hub,
 		.presets = embedded_span(presets),
 		.devices = embedded_span(devices),
+		.prices = embedded_span(prices),
+		.goodput_every_ms = options_i64(o, "goodput-every"),
+		.signatures = embedded_span(signatures),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),
@@ -184,12 +190,17 @@ static enum status make_api(struct app *app, struct error *err)
 
 	TRY(read_formats(app, err));
 	TRY(assets_new(&app->assets, embedded_web, options_text(o, "web-root"), err));
+	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
+
+	if (!advice)
+		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
 	struct api_options options = {.pipeline = app->pipeline,
 		.store = app->store,
 		.hub = app->hub,
 		.filters = app->filters,
 		.assets = app->assets,
 		.downloads = embedded_downloads,
+		.advice = embedded_span(advice),
 		.seal_key = app->seal_key,
 		.is_open = options_flag(o, "insecure"),
 		.is_tls = options_text(o, "tls-cert") != NULL,
@@ -197,6 +208,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_line_bytes = bytes(o, "max-line-bytes"),
 		.max_points_bytes = bytes(o, "max-points-bytes"),
 		.max_push_bytes = bytes(o, "max-push-bytes"),
+		.max_record_bytes = bytes(o, "max-record-bytes"),
 		.labels = {[LABEL_JOB] = options_text(o, "job-labels"),
 			[LABEL_STREAM] = options_text(o, "stream-labels"),
 			[LABEL_HOST] = options_text(o, "host-labels"),
@@ -211,6 +223,9 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
+		.max_groups = (uint64_t)options_i64(o, "max-groups"),
+		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_sessions = bytes(o, "max-sessions"),

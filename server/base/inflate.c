@@ -230,3 +230,66 @@ enum status deflate_gzip(struct span plain, int level, struct buf *out, struct e
 	deflateEnd(&zlib);
 	return buf_status(out, err);
 }
+
+/* ---- as it is made ---- */
+
+struct deflater {
+	int level;
+	struct zstd *zstd; /* NULL: gzip */
+	z_stream zlib;
+	bool has_zlib;
+};
+
+enum status deflater_new(struct deflater **out, enum encoding encoding, int level, struct error *err)
+{
+	AUTO(deflater) deflater = mem_zeroed(sizeof *deflater);
+
+	if (!deflater)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	deflater->level = level;
+	if (encoding == ENCODING_ZSTD) {
+		deflater->zstd = zstd_new();
+	} else {
+		deflater->zlib = (z_stream){.zalloc = allocate, .zfree = release};
+		deflater->has_zlib =
+			deflateInit2(&deflater->zlib, level, Z_DEFLATED, GZIP_BITS, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+	}
+	if (!deflater->zstd && !deflater->has_zlib)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*out = deflater;
+	deflater = NULL;
+	return OK;
+}
+
+void deflater_free(struct deflater *deflater)
+{
+	if (!deflater)
+		return;
+	if (deflater->has_zlib)
+		deflateEnd(&deflater->zlib);
+	zstd_free(deflater->zstd);
+	mem_free(deflater);
+}
+
+enum status deflater_step(
+	struct deflater *deflater, struct span plain, bool is_last, struct buf *out, struct error *err)
+{
+	z_stream *zlib = &deflater->zlib;
+
+	if (deflater->zstd) /* frames behind each other are one body */
+		return plain.len ? zstd_pack(deflater->zstd, plain, deflater->level, out, err) : OK;
+	if (plain.len > UINT_MAX)
+		return error_set(err, ERR_TOO_LARGE, "%zu bytes are packed at once", plain.len);
+	zlib->next_in = (unsigned char *)plain.ptr;
+	zlib->avail_in = (unsigned)plain.len;
+	do {
+		char *room = buf_reserve(out, WINDOW_BYTES);
+		if (!room)
+			return buf_status(out, err);
+		zlib->next_out = (unsigned char *)room;
+		zlib->avail_out = WINDOW_BYTES;
+		deflate(zlib, is_last ? Z_FINISH : Z_SYNC_FLUSH);
+		buf_advance(out, WINDOW_BYTES - zlib->avail_out);
+	} while (!zlib->avail_out);
+	return buf_status(out, err);
+}

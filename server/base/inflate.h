@@ -29,4 +29,13 @@ enum status inflater_end(struct inflater *inflater, struct error *err) MUST_CHEC
 /* A whole gzip member, for replies. */
 enum status deflate_gzip(struct span plain, int level, struct buf *out, struct error *err) MUST_CHECK;
 
+/* A body that is packed as it is made: gzip or zstd. */
+struct deflater;
+enum status deflater_new(struct deflater **out, enum encoding encoding, int level, struct error *err) MUST_CHECK;
+void deflater_free(struct deflater *deflater);
+/* Appends what comes of plain, all of it, so that a reader sees it at once; is_last: and the end. */
+enum status deflater_step(
+	struct deflater *deflater, struct span plain, bool is_last, struct buf *out, struct error *err) MUST_CHECK;
+
 AUTO_TYPE(inflater)
+AUTO_TYPE(deflater)

@@ -7,6 +7,7 @@
 #include "cli/completion.h"
 #include "cli/job_field.h"
 #include "cli/search_document.h"
+#include "cli/search_groups.h"
 #include "cli/search_logs.h"
 #include "cli/table.h"
 #include "cli/url.h"
@@ -343,7 +344,8 @@ static void tell_error(const struct search *search, const struct error *err)
 	AUTO_DONE(buf) text = BUF_INIT(MAX_PATH_BYTES);
 
 	client_say(search_program.name, "%s", err->text);
-	if (err->column < 1 || search->query.len == 0 || (size_t)err->column > search->query.len + 1)
+	if (err->column < 1 || (err->field[0] && strcmp(err->field, "q") != 0) || search->query.len == 0 ||
+		(size_t)err->column > search->query.len + 1)
 		return;
 	struct span before = span_of(search->query.ptr, (size_t)err->column - 1);
 	text_put_safe(&text, buf_span(&search->query));
@@ -496,6 +498,29 @@ static int complete(struct search *search)
 	return exit_code(status);
 }
 
+static int print_groups(struct search *search, char *const *environment)
+{
+	static const enum groups_format formats[FORMAT_COUNT] = {[FORMAT_TABLE] = GROUPS_TABLE,
+		[FORMAT_CSV] = GROUPS_CSV,
+		[FORMAT_JSON] = GROUPS_JSON,
+		[FORMAT_NDJSON] = GROUPS_NDJSON};
+	struct search_groups groups = {.client = search->client,
+		.options = search->options,
+		.query = buf_span(&search->query),
+		.format = formats[search->format],
+		.has_colours = has_colours(environment),
+		.width = terminal_width(environment)};
+	struct error err = {0};
+	size_t found = 0;
+
+	enum status status = search_groups_print(&groups, &found, &err);
+	if (status != OK) {
+		tell_error(search, &err);
+		return exit_code(status);
+	}
+	return found ? EXIT_DONE : EXIT_NOTHING_MATCHED;
+}
+
 int search_run(const struct options *options, char *const *environment)
 {
 	AUTO_DONE(search)
@@ -508,10 +533,13 @@ int search_run(const struct options *options, char *const *environment)
 	table_init(&search.table);
 	if (options_text(options, "completion") || options_text(options, "suggest"))
 		return complete(&search);
-	if (prepare(&search, &err) != OK) {
+	bool wants_groups;
+	if (search_groups_wanted(options, &wants_groups, &err) != OK || prepare(&search, &err) != OK) {
 		client_say(search_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
+	if (wants_groups)
+		return print_groups(&search, environment);
 	enum status status =
 		options_flag(options, "watch") ? watch(&search, environment, &err) : run(&search, environment, &err);
 	if (status != OK) {

@@ -42,6 +42,11 @@ static int64_t end_of(const struct pool_job *job)
 	return job->ended_ms > job->begun_ms ? job->ended_ms : job->begun_ms;
 }
 
+bool pool_job_reaches(const struct pool_job *job, int64_t at_ms)
+{
+	return waits(job) && (job->reused_by || end_of(job) + job->keep_alive_ms > at_ms);
+}
+
 static int64_t wait_ends(const struct machine *m, size_t i)
 {
 	const struct pool_job *job = &m->jobs[i];
@@ -143,10 +148,24 @@ static size_t take_waiting(struct machine *m, int64_t at_ms)
 	return NO_JOB;
 }
 
+static void settle(struct machine *m, size_t i)
+{
+	const struct pool_job *job = &m->jobs[i];
+
+	m->chain_begun_ms[i] = job->settled_begun_ms;
+	m->places[i] = (struct pool_place){
+		.is_last = true, .pool_id = job->settled_pool_id, .position = job->settled_position};
+}
+
 static void begin(struct machine *m, size_t i, size_t *ended)
 {
 	const struct pool_job *job = &m->jobs[i];
 	size_t donor = m->donor[i];
+
+	if (job->settled_pool_id) {
+		settle(m, i);
+		return;
+	}
 
 	/* A job that begins later in this list has not ended before this one begins. */
 	while (*ended < m->end_count && end_of(&m->jobs[m->by_end[*ended]]) <= job->begun_ms && m->by_end[*ended] < i)

@@ -16,6 +16,9 @@
 /* A cluster is not kept longer than that after its first job began. */
 #define POOL_CHAIN_MAX_MS (28LL * 24 * 3600 * 1000)
 
+/* SageMaker keeps no cluster longer than that for a next job. */
+#define POOL_KEEP_ALIVE_MAX_MS (3600LL * 1000)
+
 /* Of jobs that ask for the same cluster (fleet/pool_shape.h) and got one. */
 struct pool_job {
 	int64_t job_id;
@@ -25,6 +28,10 @@ struct pool_job {
 	int64_t released_ms; /* its keep-alive was taken back while the cluster waited; 0: it was not */
 	int64_t reused_by; /* the job of this list that is known to have got the cluster; 0: not known */
 	bool is_retained; /* it ended in a way that leaves the cluster usable */
+	/* How it got its cluster was worked out before and is not again: 0, else its pool, and: */
+	int64_t settled_pool_id;
+	uint32_t settled_position;
+	int64_t settled_begun_ms; /* when the first job of the pool began */
 };
 
 enum pool_state { POOL_NONE, POOL_IN_USE, POOL_AVAILABLE, POOL_REUSED, POOL_TERMINATED };
@@ -39,9 +46,16 @@ struct pool_place {
 	int64_t until_ms; /* AVAILABLE: it goes then; TERMINATED: it went then; else 0 */
 };
 
-/* jobs: by begun_ms, then by job_id. places[i] is of jobs[i]. ERR_MEMORY. */
+/*
+ * jobs: by begun_ms, then by job_id. places[i] is of jobs[i]. ERR_MEMORY.
+ * Not all of a shape's jobs are needed: those from some moment on, and of the earlier ones, as settled, those whose cluster one of
+ * them may get (pool_job_reaches), and those that are known to have left theirs to one of them.
+ */
 enum status pool_derive(const struct pool_job *jobs, size_t count, int64_t now_ms, struct pool_place *places,
 	struct error *err) MUST_CHECK;
+
+/* May a job that begins at at_ms or later get its cluster, as far as the job itself says? */
+bool pool_job_reaches(const struct pool_job *job, int64_t at_ms);
 
 /* "Available", "InUse", "Reused", "Terminated"; NONE: NULL. */
 const char *pool_state_name(enum pool_state state);

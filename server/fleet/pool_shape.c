@@ -1,8 +1,10 @@
 #include "fleet/pool_shape.h"
 
+#include "fleet/pool.h"
+
 #include <stdlib.h>
 
-enum { LIST_MAX = 64, TEXT_MAX_BYTES = 8192, KEEP_ALIVE_MAX_S = 3600 };
+enum { LIST_MAX = 64, TEXT_MAX_BYTES = 8192 };
 
 /* Session chaining makes the tags count as well, which nobody sets by hand: that job is matched without them. */
 static const char *const names[POOL_SHAPE_FIELDS] = {
@@ -80,7 +82,7 @@ static int64_t read_keep_alive_ms(const struct json *document)
 		return 0;
 	if (!(seconds > 0))
 		return 0;
-	return (int64_t)((seconds < KEEP_ALIVE_MAX_S ? seconds : KEEP_ALIVE_MAX_S) * 1000);
+	return seconds * 1000 < POOL_KEEP_ALIVE_MAX_MS ? (int64_t)(seconds * 1000) : POOL_KEEP_ALIVE_MAX_MS;
 }
 
 static void hash_fields(struct pool_shape *shape)

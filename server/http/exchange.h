@@ -69,6 +69,7 @@ struct exchange {
 
 	const struct http_producer_ops *producer; /* of a long reply */
 	void *producer_state;
+	struct deflater *deflater; /* NULL: it goes as it is */
 	struct buf batch;
 	size_t batch_at; /* so much of it was sent */
 	bool is_produced; /* it is the last one */

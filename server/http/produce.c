@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "http/server.h"
 
-enum { BATCH_MAX_BYTES = 64 << 20 };
+enum { BATCH_MAX_BYTES = 64 << 20, LEVEL = 1 };
 
 void http_response_produce(struct http_response *response, const struct http_producer_ops *ops, void *state)
 {
@@ -12,9 +12,36 @@ void http_response_produce(struct http_response *response, const struct http_pro
 	response->producer_state = state;
 }
 
+/* The batch becomes what is sent of it. */
+static enum status pack(struct exchange *exchange, struct error *err)
+{
+	AUTO_DONE(buf) packed = BUF_INIT(BATCH_MAX_BYTES);
+
+	if (!exchange->deflater)
+		return OK;
+	TRY(deflater_step(exchange->deflater, buf_span(&exchange->batch), exchange->is_produced, &packed, err));
+	struct buf plain = exchange->batch;
+	exchange->batch = packed;
+	packed = plain;
+	return OK;
+}
+
+static enum status begin_packing(struct exchange *exchange, struct error *err)
+{
+	enum encoding encoding =
+		response_choose_encoding(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
+
+	if (encoding == ENCODING_IDENTITY)
+		return OK;
+	TRY(deflater_new(&exchange->deflater, encoding, LEVEL, err));
+	http_response_header(exchange->reply, "Content-Encoding", encoding == ENCODING_ZSTD ? "zstd" : "gzip");
+	return pack(exchange, err);
+}
+
 void produce_begin(struct exchange *exchange)
 {
 	struct http_response *reply = exchange->reply;
+	struct error err = {0};
 
 	exchange->producer = reply->producer;
 	exchange->producer_state = reply->producer_state;
@@ -22,6 +49,7 @@ void produce_begin(struct exchange *exchange)
 	exchange->batch = reply->body;
 	reply->body = BUF_INIT(BATCH_MAX_BYTES);
 	exchange->batch.max_bytes = BATCH_MAX_BYTES;
+	exchange->has_failed = begin_packing(exchange, &err) != OK;
 }
 
 void produce_end(struct exchange *exchange)
@@ -30,6 +58,8 @@ void produce_end(struct exchange *exchange)
 		return;
 	exchange->producer->free(exchange->producer_state);
 	exchange->producer = NULL;
+	deflater_free(exchange->deflater);
+	exchange->deflater = NULL;
 	buf_done(&exchange->batch);
 }
 
@@ -45,6 +75,8 @@ static void produce_in_worker(struct work *work, void *worker, bool is_dropped)
 						  &exchange->is_produced, &err);
 	if (status == OK)
 		status = buf_status(&exchange->batch, &err);
+	if (status == OK)
+		status = pack(exchange, &err);
 	exchange->has_failed = status != OK;
 	if (exchange->has_failed)
 		log_line(LOG_WARNING, "reply_cut", "path=\"%.*s\" error=\"%s\"", SPAN_ARGS(exchange->target), err.text);

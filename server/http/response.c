@@ -1,5 +1,4 @@
 #include "http/response.h"
-#include "base/inflate.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -175,7 +174,7 @@ void response_settle(struct http_response *response, enum status status, struct 
 }
 
 /* One element of Accept-Encoding: "gzip;q=0.5". */
-static bool element_accepts_gzip(struct span element)
+static bool element_accepts(struct span element, struct span encoding)
 {
 	struct span name, parameter;
 	double quality = 1;
@@ -183,7 +182,7 @@ static bool element_accepts_gzip(struct span element)
 	if (!span_next(&element, ';', &name))
 		return false;
 	name = span_trim(name);
-	if (!span_equal_fold(name, SPAN("gzip")) && !span_equal(name, SPAN("*")))
+	if (!span_equal_fold(name, encoding) && !span_equal(name, SPAN("*")))
 		return false;
 	while (span_next(&element, ';', &parameter)) {
 		parameter = span_trim(parameter);
@@ -193,14 +192,19 @@ static bool element_accepts_gzip(struct span element)
 	return quality > 0;
 }
 
-bool response_accepts_gzip(struct span accept_encoding)
+static bool accepts(struct span accept_encoding, struct span encoding)
 {
 	struct span element;
 
 	while (span_next(&accept_encoding, ',', &element))
-		if (element_accepts_gzip(element))
+		if (element_accepts(element, encoding))
 			return true;
 	return false;
+}
+
+bool response_accepts_gzip(struct span accept_encoding)
+{
+	return accepts(accept_encoding, SPAN("gzip"));
 }
 
 static bool is_text(const char *content_type)
@@ -209,6 +213,19 @@ static bool is_text(const char *content_type)
 
 	return span_starts_with(type, SPAN("text/")) || span_find(type, SPAN("json")) >= 0 ||
 	       span_find(type, SPAN("xml")) >= 0 || span_find(type, SPAN("javascript")) >= 0;
+}
+
+enum encoding response_choose_encoding(struct http_response *response, struct span accept_encoding)
+{
+	const unsigned room = sizeof response->headers / sizeof *response->headers;
+
+	if (!is_text(response->content_type) || find_header(response, "Content-Encoding") ||
+		response->header_count + 2 > room)
+		return ENCODING_IDENTITY;
+	http_response_header(response, "Vary", "Accept-Encoding");
+	if (response_accepts_gzip(accept_encoding))
+		return ENCODING_GZIP;
+	return accepts(accept_encoding, SPAN("zstd")) ? ENCODING_ZSTD : ENCODING_IDENTITY;
 }
 
 void response_compress(struct http_response *response, struct span accept_encoding)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/inflate.h"
 #include "http/http.h"
 
 void response_init(struct http_response *response);
@@ -15,6 +16,8 @@ void response_problem_as(struct http_response *response, int code, const struct 
 void response_settle(struct http_response *response, enum status status, struct error *err);
 
 bool response_accepts_gzip(struct span accept_encoding);
+/* How a long reply of a text type is packed while it is made: gzip, which everybody knows, else zstd; says Vary. */
+enum encoding response_choose_encoding(struct http_response *response, struct span accept_encoding);
 /* Larger than 1 KiB, of a text type, not encoded yet: becomes gzip when that is accepted. Costs CPU: a worker's task. */
 void response_compress(struct http_response *response, struct span accept_encoding);
 

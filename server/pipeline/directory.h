@@ -24,7 +24,8 @@
 #include <stdatomic.h>
 
 struct rule_set;
-struct watcher;
+struct watcher; /* watchers.h */
+struct signs; /* signs.h */
 
 struct definitions { /* immutable, counted */
 	atomic_uint refs;
@@ -102,6 +103,7 @@ struct stream_state {
 	const struct rule_set *rules; /* during a slice: those with conditions, and its number */
 	uint64_t rules_seq;
 	struct extractor *extractor;
+	struct signs *signs; /* NULL: no line had any */
 	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
 	size_t series_count, series_cap;

@@ -8,6 +8,7 @@
 #include "alert/rule.h"
 #include "base/clock.h"
 #include "base/queue.h"
+#include "extract/signature.h"
 #include "pipeline/directory.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/search_pool.h"
@@ -79,6 +80,7 @@ struct pipeline {
 	struct directory *directory;
 	struct definition_set *presets;
 	struct devices *devices;
+	struct signature_set *signatures; /* NULL: nothing is looked for */
 	pthread_mutex_t rules_mutex; /* over the pointer; the set is immutable */
 	struct rule_set *rules;
 	uint64_t rules_version; /* writer */
@@ -107,6 +109,7 @@ struct pipeline {
 	bool has_backfill;
 	atomic_bool backfill_due; /* look for one now */
 	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
+	atomic_bool goodput_sweeps; /* all jobs are to be worked out again: look where that stands */
 	atomic_bool retention_changed; /* limits or pins: look again now */
 	int64_t drain_ms; /* how long the last seal may take */
 };

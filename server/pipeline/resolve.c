@@ -1,5 +1,6 @@
 /* States of jobs and streams on the writer thread: from RAM, else from the store, else new. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
 
 #include <stdio.h>
 
@@ -53,7 +54,7 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 		.modified_ms = now_ms,
 		.generation = 1,
 		.is_implicit = true};
-	TRY(store_put_job(tx, &row, err));
+	TRY(pools_put_job(tx, &row, err));
 	TRY(definitions_put_default(tx, row.job_id, row.generation, err));
 	TRY(store_add_transition(tx, row.job_id,
 		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0, SOURCE_ASSUMED},

@@ -4,8 +4,8 @@
 
 /* Short names; a SageMaker property begins with a capital letter and is taken as it is. */
 static const char *const properties[] = {"name", "status", "secondary", "instance", "instances", "image", "role",
-	"created", "started", "ended", "modified", "duration", "billable", "cost", "pool", "run", "team", "owner",
-	"project", "incident", "label", "s3", "log", "attempts", "failure", "silent"};
+	"created", "started", "ended", "modified", "duration", "billable", "cost", "goodput", "pool", "run", "team",
+	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent"};
 
 static const struct {
 	const char *prefix;
@@ -109,4 +109,22 @@ enum status name_resolve_quoted(const struct lexer *lexer, size_t at, struct spa
 		return lexer_expected(
 			lexer, at, "an operator, or last, min, max, mean, count, step, best, best_step, final");
 	return OK;
+}
+
+enum status name_take(struct lexer *lexer, struct name *name)
+{
+	*name = (struct name){.at = lexer->at, .bare = lexer_take_bare(lexer)};
+	bool is_open = name->bare.len == 0 || name->bare.ptr[name->bare.len - 1] == '.';
+	if (lexer_peek(lexer) != '"' || !is_open)
+		return name->bare.len ? OK : lexer_expected(lexer, lexer->at, "a term");
+	TRY(lexer_take_quoted(lexer, &name->quoted));
+	name->suffix = lexer_take_bare(lexer);
+	return OK;
+}
+
+enum status name_resolve_any(const struct lexer *lexer, const struct name *name, struct query_term *term)
+{
+	if (name->quoted.ptr)
+		return name_resolve_quoted(lexer, name->at, name->bare, name->quoted, name->suffix, term);
+	return name_resolve(lexer, name->at, name->bare, term);
 }

@@ -6,6 +6,17 @@
 
 #include "query/lexer.h"
 
+struct name {
+	size_t at;
+	struct span bare; /* all of it, or what is before the quotes */
+	struct span quoted; /* ptr NULL: none */
+	struct span suffix; /* behind the quotes */
+};
+/* A name as it is written, whether or not somebody knows it. */
+enum status name_take(struct lexer *lexer, struct name *name) MUST_CHECK;
+/* name_resolve or name_resolve_quoted, as it is written. */
+enum status name_resolve_any(const struct lexer *lexer, const struct name *name, struct query_term *term) MUST_CHECK;
+
 /* family, key, is_role and aggregate of *term from a name without quotes. ERR_SEMANTIC: nobody's name. */
 enum status name_resolve(const struct lexer *lexer, size_t at, struct span name, struct query_term *term) MUST_CHECK;
 /* The same of FAMILY."key" and what follows the quotes, ".min" or nothing. family is "" for a metric. */

@@ -111,31 +111,6 @@ static bool take_comparison(struct lexer *lexer, enum query_compare *compare)
 	return false;
 }
 
-struct name {
-	size_t at;
-	struct span bare; /* all of it, or what is before the quotes */
-	struct span quoted; /* ptr NULL: none */
-	struct span suffix; /* behind the quotes */
-};
-
-static enum status take_name(struct lexer *lexer, struct name *name)
-{
-	*name = (struct name){.at = lexer->at, .bare = lexer_take_bare(lexer)};
-	bool is_open = name->bare.len == 0 || name->bare.ptr[name->bare.len - 1] == '.';
-	if (lexer_peek(lexer) != '"' || !is_open)
-		return name->bare.len ? OK : lexer_expected(lexer, lexer->at, "a term");
-	TRY(lexer_take_quoted(lexer, &name->quoted));
-	name->suffix = lexer_take_bare(lexer);
-	return OK;
-}
-
-static enum status resolve(const struct lexer *lexer, const struct name *name, struct query_term *term)
-{
-	if (name->quoted.ptr)
-		return name_resolve_quoted(lexer, name->at, name->bare, name->quoted, name->suffix, term);
-	return name_resolve(lexer, name->at, name->bare, term);
-}
-
 static enum status parse_text(struct parser *parser, const struct name *name, struct query_term *term)
 {
 	bool is_quoted = name->quoted.ptr;
@@ -157,7 +132,7 @@ static enum status parse_term(struct parser *parser, struct query_node **out)
 	struct lexed_text lexed;
 	struct name name;
 
-	TRY(take_name(lexer, &name));
+	TRY(name_take(lexer, &name));
 	if (++parser->term_count > QUERY_MAX_TERMS)
 		return lexer_expected(lexer, name.at, "at most 64 terms");
 	TRY(new_node(parser, QUERY_TERM, &node));
@@ -166,7 +141,7 @@ static enum status parse_term(struct parser *parser, struct query_node **out)
 	*out = node;
 	if (!take_comparison(lexer, &term->compare))
 		return parse_text(parser, &name, term);
-	TRY(resolve(lexer, &name, term));
+	TRY(name_resolve_any(lexer, &name, term));
 	TRY(value_check_operator(lexer, name.at, term));
 	if (term->compare == QUERY_EXISTS)
 		return OK;

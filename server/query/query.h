@@ -6,9 +6,16 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "model/query.h"
+#include "model/aggregate.h"
 
-enum { QUERY_MAX_BYTES = 8192, QUERY_MAX_TERMS = 64, QUERY_MAX_DEPTH = 32, QUERY_MAX_VALUES = 256 };
+enum {
+	QUERY_MAX_BYTES = 8192,
+	QUERY_MAX_TERMS = 64,
+	QUERY_MAX_DEPTH = 32,
+	QUERY_MAX_VALUES = 256,
+	QUERY_MAX_NAMES = 8,
+	QUERY_MAX_FIGURES = 32
+};
 
 /* now_ms: what "-7d" and "today" are relative to. *out is NULL for an empty text. ERR_SEMANTIC with column: what was
  * expected there. */
@@ -16,3 +23,9 @@ enum status query_parse(
 	struct query_node **out, struct span text, int64_t now_ms, struct arena *arena, struct error *err) MUST_CHECK;
 /* Canonical text: parses to an equal tree. */
 void query_print(const struct query_node *node, struct buf *out);
+
+/* Lists of an aggregation, parted by commas. ERR_SEMANTIC with column. */
+enum status query_parse_names(struct aggregate_name out[QUERY_MAX_NAMES], size_t *count, struct span text,
+	struct arena *arena, struct error *err) MUST_CHECK;
+enum status query_parse_figures(struct aggregate_figure out[QUERY_MAX_FIGURES], size_t *count, struct span text,
+	struct arena *arena, struct error *err) MUST_CHECK;

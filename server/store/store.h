@@ -10,6 +10,8 @@
 #include "base/hash128.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/zone.h"
+#include "model/aggregate.h"
 #include "model/incident.h"
 #include "model/metric.h"
 #include "model/point.h"
@@ -24,6 +26,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
+	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 256 MiB */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -152,6 +155,8 @@ struct pool_job_row {
 	struct span heir; /* its name; read only */
 	int64_t retained_ms;
 	int64_t until_ms;
+	int64_t pool_begun_ms; /* of the pool's first job; read only, as is: */
+	int64_t change; /* grows with each row that is written */
 };
 enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *row, struct error *err) MUST_CHECK;
 enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
@@ -164,9 +169,32 @@ enum status store_read_pool_job(struct store_reader *reader, struct arena *arena
 	struct pool_job_row *out, struct error *err) MUST_CHECK;
 /* Whether any job of the shape keeps its cluster. */
 enum status store_has_pools(struct store_reader *reader, uint64_t shape, bool *has, struct error *err) MUST_CHECK;
-/* By begun_ms, then job_id. */
-enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
+/* By begun_ms, then job_id: the first `limit` that began at from_ms or later. */
+enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape, int64_t from_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* In no order: those that began before from_ms and whose cluster jobs that began in from_ms..to_ms, or job_id, may have got. */
+struct pool_window {
+	uint64_t shape;
+	int64_t from_ms, to_ms;
+	int64_t ended_after_ms; /* a cluster that was free before then is gone, unless it is known who got it */
+	int64_t job_id; /* 0: none */
+};
+enum status store_read_pool_donors(struct store_reader *reader, struct arena *arena, const struct pool_window *window,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* Clusters that were left behind by jobs that ended in from_ms..at_ms, the newest first, of any shape. */
+enum status store_read_pools_left(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t at_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* By begun_ms, of any shape: those that began in from_ms..to_ms and after the last one of the page before (job_id 0: none). */
+enum status store_read_pool_jobs(struct store_reader *reader, struct arena *arena, const struct pool_job_row *after,
+	int64_t from_ms, int64_t to_ms, size_t limit, struct pool_job_row **rows, size_t *count,
+	struct error *err) MUST_CHECK;
+/* When the first job of the shape began whose report says that `name` got its cluster; INT64_MAX: none says so. */
+enum status store_read_pool_told(
+	struct store_reader *reader, uint64_t shape, struct span name, int64_t *begun_ms, struct error *err) MUST_CHECK;
+/* The last jobs of pools that changed after a change, in that order; and the newest change. */
+enum status store_read_pool_changes(struct store_reader *reader, struct arena *arena, int64_t after, size_t limit,
+	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+enum status store_last_pool_change(struct store_reader *reader, int64_t *change, struct error *err) MUST_CHECK;
 /* The chain of a pool, its first job first; none: there is no such pool. */
 enum status store_read_pool(struct store_reader *reader, struct arena *arena, int64_t pool_id,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
@@ -266,6 +294,7 @@ struct summary_row {
 	struct span metric;
 	struct span unit;
 	enum role role;
+	enum role main_role; /* read only: of the job's metrics this one answers for the role; ROLE_OTHER: for none */
 	struct summary summary;
 };
 /* Replaces the job's rows, and its counts. */
@@ -294,21 +323,77 @@ enum status store_put_ranking(
 enum status store_read_ranked_points(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points,
 	struct error *err) MUST_CHECK; /* 0: none */
 
+enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct ranking_row **out, size_t *count, struct error *err) MUST_CHECK; /* by metric */
+
+/* A leaf of the job's document, or a setting out of its log, as search knows it: "hp.lr", "ResourceConfig.InstanceCount". */
+struct attribute_row {
+	struct span key; /* of several elements of a list the same */
+	struct span text;
+	bool is_number;
+	double number;
+};
+enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct attribute_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
+
+/* What a query asks of logs no row answers: who searches looks (pipeline/search_jobs.h), as far as it must be known. */
+enum log_answer { LOG_NOT_LOOKED, LOG_NO, LOG_YES };
+struct log_answers {
+	enum log_answer (*look)(void *context, const struct query_term *term, int64_t job_id);
+	void *context;
+	bool assumes; /* what was not looked up is as it must be for the job to match; else as it must not be */
+};
+
 struct job_search {
 	const struct query_node *query; /* NULL: all */
 	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
 	struct span cursor; /* "" or a next_cursor */
 	size_t limit;
 	bool wants_total;
+	bool wants_cursors;
+	const struct log_answers *logs; /* NULL: ERR_SEMANTIC for a query that asks of logs */
+	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
 };
 struct job_search_result {
 	struct job_row *rows;
+	struct span *cursors; /* behind each row, when wanted */
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
 	uint64_t total; /* when wanted */
+	bool is_partial; /* out of time: there may be more than what was found */
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;
+/* Which of these jobs satisfy the query. */
+enum status store_match_jobs(struct store_reader *reader, struct arena *arena, const struct query_node *query,
+	const struct log_answers *logs, const struct job_row *rows, size_t count, bool *matches,
+	struct error *err) MUST_CHECK;
+/* ---- aggregation: what groups of jobs come to ---- */
+struct job_aggregation {
+	const struct query_node *query; /* NULL: all */
+	const struct aggregate_name *names; /* of the groups' keys */
+	size_t name_count;
+	const struct aggregate_figure *figures;
+	size_t figure_count;
+	const struct zone *zone; /* whose months and days; NULL: UTC */
+	int64_t now_ms; /* until when jobs that run are counted */
+	uint64_t max_groups;
+	uint64_t max_values; /* kept for medians and percentiles */
+	int64_t time_ms; /* longer it must not take */
+	const struct log_answers *logs; /* as in job_search */
+};
+struct job_group {
+	struct span *keys; /* ptr NULL: jobs without one */
+	size_t key_count;
+	double *figures; /* NAN: no job of the group has a value */
+};
+/*
+ * Over all jobs that match. By month or day a job is in each in which it ran; what adds up over time (duration, billable,
+ * node_hours) is shared among them. ERR_SEMANTIC with the column: nobody groups by that, or there is no such quantity.
+ */
+enum status store_aggregate_jobs(struct store_reader *reader, struct arena *arena,
+	const struct job_aggregation *aggregation, struct job_group **out, size_t *count, struct error *err) MUST_CHECK;
+
 /* All jobs whose status is InProgress or Stopping, and all jobs. */
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
 
@@ -571,6 +656,7 @@ enum status store_find_lagging_series(struct store_reader *reader, int64_t *job_
 	size_t look_at, uint64_t *sealed_points, bool *is_found, struct error *err) MUST_CHECK;
 
 /* ---- incidents ---- */
+struct incident_said;
 struct incident_row {
 	int64_t job_id;
 	uint32_t incident_id; /* numbered within the job from 1 */
@@ -581,6 +667,7 @@ struct incident_row {
 	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
 	struct incident incident;
 	int64_t acknowledged_ms; /* 0: not */
+	const struct incident_said *said; /* store/faults.h; NULL: not asked */
 	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
 	int64_t muted_until_ms;
 	uint32_t cause_id; /* the incident of the same job that came first; 0: itself */

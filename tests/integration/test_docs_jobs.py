@@ -31,7 +31,7 @@ def test_the_commands_of_jobs(server):
 def test_the_commands_of_sm_search(server, tmp_path):
     assert server.post("/api/v1/jobs", json={"TrainingJobName": "llama", "Tags": [{"Key": "team", "Value": "nlp"}]}).status == 201
     commands = blocks(SEARCH)[0].splitlines()
-    assert len(commands) == 6
+    assert len(commands) == 7
     for command in commands:
         if "--watch" in command or "--sagemaker-json" in command:
             continue # one never ends, the other has its own test

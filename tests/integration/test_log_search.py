@@ -23,10 +23,17 @@ def found(server, job, q, **parameters):
     while True:
         reply = search(server, job, q, **parameters, **({"cursor": cursor} if cursor else {}))
         assert reply.status == 200, reply
+        if is_cut_short(reply.body):
+            continue
         hits += reply.body["hits"]
         cursor = reply.body.get("next_cursor")
         if not cursor:
             return hits
+
+
+def is_cut_short(body):
+    """Among unsealed lines there is no place to go on from: the same is asked again, as people would."""
+    return body.get("partial", False) and "next_cursor" not in body
 
 
 def places(hits):
@@ -162,6 +169,8 @@ def test_a_search_out_of_time_goes_on_by_its_cursor(make_server):
     while True:
         reply = search(server, "j", r"9[0-4]\b", regex="true", limit=1000, histogram="false", **({"cursor": cursor} if cursor else {}))
         partial += reply.body.get("partial", False)
+        if is_cut_short(reply.body):
+            continue
         hits += [hit["n"] for hit in reply.body["hits"]]
         cursor = reply.body.get("next_cursor")
         if not cursor:

@@ -179,6 +179,13 @@ def test_examples_of_the_documentation(jobs):
         assert reply.status == 200 and reply.body["TotalHits"]["Value"] == 0, reply
 
 
+def test_aggregates_of_the_documentation(jobs):
+    text = (Path(__file__).parents[2] / "docs/search.md").read_text()
+    for line in re.search(r"```aggregate\n(.*?)```", text, re.S)[1].splitlines():
+        query = dict(part.split("=", 1) for part in line.split("&"))
+        assert jobs.get(f"/api/v1/aggregate?{urlencode(query)}").status == 200, line
+
+
 MINUTE_MS = 60_000
 
 

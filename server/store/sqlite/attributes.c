@@ -221,3 +221,32 @@ enum status attributes_put_failure(struct store_tx *tx, int64_t job_id, struct s
 	buf_done(&f.folded);
 	return status;
 }
+
+enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct attribute_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct attribute_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT key, text, number IS NOT NULL, number FROM attributes WHERE job_id = ? ORDER BY key, position",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].key = column_span(&s, arena);
+		rows[used].text = column_span(&s, arena);
+		rows[used].is_number = column_bool(&s);
+		rows[used].number = sqlite3_column_double(s.prepared, s.column);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}

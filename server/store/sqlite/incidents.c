@@ -1,3 +1,4 @@
+#include "store/carry.h"
 #include "store/sqlite/sqlite_store.h"
 
 struct known {
@@ -137,6 +138,11 @@ enum status store_put_incident(
 	row->cause_id = known.is_there ? known.cause_id : 0;
 	row->fold_id = known.is_there ? known.fold_id : 0;
 	return OK;
+}
+
+enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
+{
+	return insert(tx, row, row->incident_id, err);
 }
 
 enum status store_acknowledge_incident(

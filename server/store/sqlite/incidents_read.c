@@ -64,6 +64,8 @@ static enum status read_row(struct statement *s, struct arena *arena, struct inc
 	read_figures(s, &row->incident);
 	row->acknowledged_ms = column_i64(s);
 	row->facts = column_span(s, arena);
+	row->detail = SPAN("");
+	row->said = NULL;
 	row->muted_until_ms = column_i64(s);
 	row->cause_id = column_u32(s);
 	row->fold_id = column_u32(s);

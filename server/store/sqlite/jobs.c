@@ -1,6 +1,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "store/fold.h"
+#include "store/sqlite/search_cache.h"
 
 enum { NAME_FOLDED_MAX_BYTES = 4096 };
 
@@ -46,6 +47,7 @@ static enum status insert(
 	bind_job(&s, row, folded);
 	bind_i64(&s, job_id);
 	TRY(run_put(&s, row, err));
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
 	TRY(attributes_put(tx, job_id, row->document, err));
 	return attributes_put_failure(tx, job_id, row->failure_reason, err);
 }
@@ -76,6 +78,8 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 	TRY(run_put(&s, row, err));
 	if (sqlite3_changes(tx_on(tx)->db) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s' any more", SPAN_ARGS(row->name));
+	/* FailureClass is an attribute of every job that failed. */
+	TRY(tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
 	/* Most updates are of the status: the document, with its forty rows or so, is as it was. */
 	if (!is_same)
 		TRY(attributes_put(tx, row->job_id, row->document, err));
@@ -95,6 +99,15 @@ enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error
 	TRY(insert(tx, row, job_id, buf_span(&folded), err));
 	row->job_id = job_id;
 	return OK;
+}
+
+enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	AUTO_DONE(buf) folded = BUF_INIT(NAME_FOLDED_MAX_BYTES);
+
+	fold_append(&folded, row->name);
+	TRY(buf_status(&folded, err));
+	return insert(tx, row, row->job_id, buf_span(&folded), err);
 }
 
 static enum status read_row(struct statement *s, struct arena *arena, struct job_row *out, struct error *err)
@@ -167,6 +180,10 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM definitions WHERE job_id = ?",
 		"DELETE FROM transitions WHERE job_id = ?",
 		"DELETE FROM job_events WHERE job_id = ?",
+		"DELETE FROM status_messages WHERE job_id = ?",
+		"DELETE FROM goodput WHERE job_id = ?",
+		"DELETE FROM goodput_days WHERE job_id = ?",
+		"DELETE FROM goodput_breaks WHERE job_id = ?",
 		"DELETE FROM attributes WHERE job_id = ?",
 		"DELETE FROM job_settings WHERE job_id = ?",
 		"DELETE FROM job_progress WHERE job_id = ?",
@@ -180,6 +197,8 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM jobs WHERE job_id = ?",
 	};
 
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT | SEARCH_CHANGED_METRICS, err));
+	TRY(fleet_forget_job(tx, job_id, err));
 	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
 		TRY(run_for_job(tx, deletes[i], job_id, err));
 	if (!sqlite3_changes(tx_on(tx)->db))

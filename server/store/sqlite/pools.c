@@ -1,13 +1,84 @@
+#include "store/fleet_rows.h"
 #include "store/sqlite/sqlite_store.h"
+
+#include <stdio.h>
+
+/* ---- sums: of pools by state, and of what waits in them ---- */
+
+/* The state of a pool is that of its last job; 0: the job is not the last of one. */
+static int state_of_pool(const struct pool_job_row *row)
+{
+	return row->pool_id && row->is_last ? row->state : 0;
+}
+
+static enum status count_nodes(struct store_tx *tx, uint64_t shape, int sign, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct span fields, type, text;
+	int64_t nodes;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(store_read_pool_shape(tx_on(tx), arena, shape, &fields, err));
+	/* as pool_shape_print wrote them */
+	if (!span_next(&fields, '\n', &type) || !span_next(&fields, '\n', &text) || !span_parse_i64(text, &nodes))
+		return OK;
+	if (nodes < 1 || nodes > INT32_MAX)
+		return OK;
+	TRY(store_add_fleet_total(tx, "pool_nodes", SPAN(""), sign * nodes, err));
+	TRY(store_add_fleet_total(tx, "pool_nodes", type, sign * nodes, err));
+	TRY(store_add_fleet_total(tx, "held_nodes", SPAN(""), sign * nodes, err));
+	return store_add_fleet_total(tx, "held_nodes", type, sign * nodes, err);
+}
+
+static enum status count_pool(struct store_tx *tx, uint64_t shape, int state, int sign, struct error *err)
+{
+	enum { AVAILABLE = 2 };
+	char name[8];
+
+	if (!state)
+		return OK;
+	snprintf(name, sizeof name, "%d", state);
+	TRY(store_add_fleet_total(tx, "pools", span_from(name), sign, err));
+	return state == AVAILABLE ? count_nodes(tx, shape, sign, err) : OK;
+}
+
+/* row NULL: it goes. */
+static enum status recount(struct store_tx *tx, int64_t job_id, const struct pool_job_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct pool_job_row old = {0};
+	bool has_row;
+
+	TRY(statement_open(
+		&s, tx_on(tx), "SELECT shape, pool_id, is_last, state FROM pool_jobs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row) {
+		old.shape = column_u64(&s);
+		old.pool_id = column_i64(&s);
+		old.is_last = column_bool(&s);
+		old.state = (int)column_i64(&s);
+	}
+	if (row && old.shape == row->shape && state_of_pool(&old) == state_of_pool(row))
+		return OK;
+	TRY(count_pool(tx, old.shape, state_of_pool(&old), -1, err));
+	return row ? count_pool(tx, row->shape, state_of_pool(row), 1, err) : OK;
+}
+
+/* ---- rows ---- */
 
 enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	int64_t change;
 
+	TRY(recount(tx, row->job_id, row, err));
+	TRY(next_id(tx, "pool_change", &change, err));
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT OR REPLACE INTO pool_jobs (job_id, shape, begun_ms, ended_ms, keep_alive_ms, released_ms, is_retained,"
-		" startup_ms, told_heir, pool_id, position, is_last, state, heir_id, retained_ms, until_ms)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" startup_ms, told_heir, pool_id, position, is_last, state, heir_id, retained_ms, until_ms, change)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, (int64_t)row->shape);
@@ -25,6 +96,7 @@ enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *r
 	bind_i64(&s, row->heir_id);
 	bind_i64(&s, row->retained_ms);
 	bind_i64(&s, row->until_ms);
+	bind_i64(&s, change);
 	return statement_run(&s, err);
 }
 
@@ -32,6 +104,7 @@ enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct er
 {
 	AUTO_DONE(statement) s = {0};
 
+	TRY(recount(tx, job_id, NULL, err));
 	TRY(statement_open(&s, tx_on(tx), "DELETE FROM pool_jobs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
@@ -60,12 +133,16 @@ enum status store_read_pool_shape(
 	return statement_check(&s, err);
 }
 
-#define POOL_JOBS                                                                                                             \
-	"SELECT p.job_id, p.shape, p.begun_ms, p.ended_ms, p.keep_alive_ms, p.released_ms, p.is_retained, p.startup_ms,"      \
-	" p.told_heir, coalesce(told.job_id, 0), coalesce(j.name, ''), p.pool_id, p.position, p.is_last, p.state, p.heir_id," \
-	" coalesce(heir.name, ''), p.retained_ms, p.until_ms FROM pool_jobs AS p LEFT JOIN jobs AS j ON j.job_id = p.job_id"  \
-	" LEFT JOIN jobs AS told ON p.told_heir != '' AND told.name = p.told_heir"                                            \
-	" LEFT JOIN jobs AS heir ON p.heir_id != 0 AND heir.job_id = p.heir_id"
+/* Who got the cluster of a job that was deleted stays who was told to get it, also after that one was deleted. */
+#define POOL_JOBS                                                                                                              \
+	"SELECT p.job_id, p.shape, p.begun_ms, p.ended_ms, p.keep_alive_ms, p.released_ms, p.is_retained, p.startup_ms,"       \
+	" p.told_heir, coalesce(told.job_id, iif(p.told_heir != '' AND heir.job_id IS NULL, p.heir_id, 0)),"                   \
+	" coalesce(j.name, ''), p.pool_id, p.position, p.is_last, p.state, p.heir_id, coalesce(heir.name, ''), p.retained_ms," \
+	" p.until_ms, coalesce(first.begun_ms, p.begun_ms), p.change FROM pool_jobs AS p"                                      \
+	" LEFT JOIN jobs AS j ON j.job_id = p.job_id"                                                                          \
+	" LEFT JOIN jobs AS told ON p.told_heir != '' AND told.name = p.told_heir"                                             \
+	" LEFT JOIN jobs AS heir ON p.heir_id != 0 AND heir.job_id = p.heir_id"                                                \
+	" LEFT JOIN pool_jobs AS first ON first.job_id = p.pool_id"
 
 static void read_columns(struct statement *s, struct arena *arena, struct pool_job_row *row)
 {
@@ -88,6 +165,8 @@ static void read_columns(struct statement *s, struct arena *arena, struct pool_j
 	row->heir = column_span(s, arena);
 	row->retained_ms = column_i64(s);
 	row->until_ms = column_i64(s);
+	row->pool_begun_ms = column_i64(s);
+	row->change = column_i64(s);
 }
 
 static enum status read_one(struct statement *s, struct arena *arena, struct pool_job_row *out, struct error *err)
@@ -140,14 +219,116 @@ enum status store_has_pools(struct store_reader *reader, uint64_t shape, bool *h
 	return statement_step(&s, has, err);
 }
 
-enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape,
+enum status store_read_pool_group(struct store_reader *reader, struct arena *arena, uint64_t shape, int64_t from_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		POOL_JOBS " WHERE p.shape = ? AND p.begun_ms >= ? ORDER BY p.begun_ms, p.job_id LIMIT ?", err));
+	bind_i64(&s, (int64_t)shape);
+	bind_i64(&s, from_ms);
+	bind_i64(&s, (int64_t)limit);
+	return read_all(&s, arena, rows, count, err);
+}
+
+/* In four parts, each by an index of its own: clusters that nobody got; that one of those who began since got, or was told to get;
+ * and that the job got which changed, and may now be another's. */
+enum status store_read_pool_donors(struct store_reader *reader, struct arena *arena, const struct pool_window *window,
 	struct pool_job_row **rows, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, reader, POOL_JOBS " WHERE p.shape = ? ORDER BY p.begun_ms, p.job_id", err));
-	bind_i64(&s, (int64_t)shape);
+	TRY(statement_open(&s, reader,
+		POOL_JOBS
+		" WHERE p.job_id IN (SELECT o.job_id FROM pool_jobs AS o WHERE o.shape = ?1 AND max(o.ended_ms, o.begun_ms) > ?4"
+		" AND o.keep_alive_ms > 0 AND o.ended_ms > 0 AND o.heir_id = 0"
+		" UNION ALL SELECT d.job_id FROM pool_jobs AS w JOIN pool_jobs AS d ON d.heir_id = w.job_id AND d.heir_id != 0"
+		" WHERE w.shape = ?1 AND w.begun_ms >= ?2 AND w.begun_ms <= ?3"
+		" UNION ALL SELECT d.job_id FROM pool_jobs AS w JOIN jobs AS n ON n.job_id = w.job_id"
+		" JOIN pool_jobs AS d ON d.told_heir = n.name AND d.told_heir != ''"
+		" WHERE w.shape = ?1 AND w.begun_ms >= ?2 AND w.begun_ms <= ?3"
+		" UNION ALL SELECT d.job_id FROM pool_jobs AS d WHERE d.heir_id = ?5 AND d.heir_id != 0)"
+		" AND p.shape = ?1 AND p.begun_ms < ?2 AND p.pool_id != 0 AND NOT EXISTS (SELECT 1 FROM pool_jobs AS h"
+		" WHERE h.job_id = p.heir_id AND h.shape = ?1 AND h.begun_ms < ?2)",
+		err));
+	bind_i64(&s, (int64_t)window->shape);
+	bind_i64(&s, window->from_ms);
+	bind_i64(&s, window->to_ms);
+	bind_i64(&s, window->ended_after_ms);
+	bind_i64(&s, window->job_id);
 	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_pools_left(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t at_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		POOL_JOBS
+		" WHERE p.keep_alive_ms > 0 AND p.ended_ms > 0 AND max(p.ended_ms, p.begun_ms) >= ?"
+		" AND max(p.ended_ms, p.begun_ms) <= ? AND p.pool_id != 0 ORDER BY max(p.ended_ms, p.begun_ms) DESC LIMIT ?",
+		err));
+	bind_i64(&s, from_ms);
+	bind_i64(&s, at_ms);
+	bind_i64(&s, (int64_t)limit);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_pool_jobs(struct store_reader *reader, struct arena *arena, const struct pool_job_row *after,
+	int64_t from_ms, int64_t to_ms, size_t limit, struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		POOL_JOBS
+		" WHERE (p.begun_ms, p.job_id) > (?, ?) AND p.begun_ms <= ? ORDER BY p.begun_ms, p.job_id LIMIT ?",
+		err));
+	bind_i64(&s, after->job_id ? after->begun_ms : from_ms - 1);
+	bind_i64(&s, after->job_id ? after->job_id : INT64_MAX);
+	bind_i64(&s, to_ms);
+	bind_i64(&s, (int64_t)limit);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_pool_told(
+	struct store_reader *reader, uint64_t shape, struct span name, int64_t *begun_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT min(begun_ms) FROM pool_jobs WHERE told_heir = ? AND told_heir != '' AND shape = ? HAVING count(*) > 0",
+		err));
+	bind_text(&s, name);
+	bind_i64(&s, (int64_t)shape);
+	TRY(statement_step(&s, &has_row, err));
+	*begun_ms = has_row ? column_i64(&s) : INT64_MAX;
+	return OK;
+}
+
+enum status store_read_pool_changes(struct store_reader *reader, struct arena *arena, int64_t after, size_t limit,
+	struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		POOL_JOBS " WHERE p.is_last = 1 AND p.pool_id != 0 AND p.change > ? ORDER BY p.change LIMIT ?", err));
+	bind_i64(&s, after);
+	bind_i64(&s, (int64_t)limit);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_last_pool_change(struct store_reader *reader, int64_t *change, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT last FROM counters WHERE name = 'pool_change'", err));
+	TRY(statement_step(&s, &has_row, err));
+	*change = has_row ? column_i64(&s) : 0;
+	return OK;
 }
 
 enum status store_read_pool(struct store_reader *reader, struct arena *arena, int64_t pool_id,

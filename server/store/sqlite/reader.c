@@ -4,7 +4,9 @@
 
 enum status store_reader_new(struct store_reader **out, struct store *store, struct error *err)
 {
-	return connection_open_reader(out, store->path, store->reader_cache_bytes, err);
+	TRY(connection_open_reader(out, store->path, store->reader_cache_bytes, err));
+	(*out)->search = store->search;
+	return OK;
 }
 
 enum status store_reader_begin(struct store_reader *reader, struct error *err)

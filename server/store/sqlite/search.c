@@ -1,72 +1,65 @@
 /*
- * Pages of jobs: the condition of search_compile.c, in one order, from a cursor on. A row's place is (rank, value, job_id); rank
- * puts numbers before NaN before what is missing, whichever way the values go.
+ * Pages of jobs in one order, from a cursor on: out of columns in memory, where all that the query and the order ask for lies there,
+ * else by SQL, with the condition of search_compile.c.
  */
 #include "store/sqlite/search.h"
 #include "store/sqlite/search_derived.h"
+#include "store/sqlite/search_order.h"
+
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum sort_kind { SORT_TEXT, SORT_I64, SORT_MISSING_I64, SORT_MISSING_TEXT, SORT_METRIC, SORT_ATTRIBUTE };
-
-/* RANK_OTHER: a metric's NaN, an attribute that is a text; missing comes last, in either direction. */
-enum { RANK_VALUE, RANK_OTHER, RANK_MISSING, CURSOR_TEXT_BYTES = 16384 };
-
-struct sort {
-	enum sort_kind kind;
-	bool is_descending;
-	const char *column; /* of jobs AS j */
-	struct search_figure figure; /* else of the summaries */
-	enum role role;
-	struct span metric; /* when it is no role; of SORT_ATTRIBUTE its key */
-};
-
-/* What a cursor holds: the last row's place. */
-struct place {
-	int64_t rank;
-	int64_t job_id;
-	int64_t number;
-	double real;
-	struct span text;
-};
+enum { CURSOR_TEXT_BYTES = 16384 };
 
 /* ---- what to sort by ---- */
 
 #define ENDED_MS "(CASE WHEN j.started_ms > 0 AND j.ended_ms > 0 THEN j.ended_ms - j.started_ms ELSE 0 END)"
 
-static bool find_column(struct span name, struct sort *sort)
+static void add_source(struct search_sort *sort, const char *column)
+{
+	sort->sources[sort->source_count++] =
+		(struct search_source){.kind = sort->kind == SEARCH_SORT_TEXT ? SEARCH_JOB_TEXT : SEARCH_JOB_NUMBER,
+			.column = column,
+			.key = SPAN("")};
+}
+
+static bool find_column(struct span name, struct search_sort *sort)
 {
 	static const struct {
 		const char *name;
-		enum sort_kind kind;
-		const char *column;
+		enum search_sort_kind kind;
+		const char *sql;
+		const char *columns[2];
 	} columns[] = {
-		{"name", SORT_TEXT, "j.folded"},
-		{"status", SORT_TEXT, "j.status"},
-		{"created", SORT_I64, "j.created_ms"},
-		{"modified", SORT_I64, "j.modified_ms"},
-		{"started", SORT_MISSING_I64, "j.started_ms"},
-		{"ended", SORT_MISSING_I64, "j.ended_ms"},
-		{"team", SORT_TEXT, "j.team"},
-		{"secondary", SORT_TEXT, "j.secondary"},
-		{"FailureReason", SORT_TEXT, "j.failure_reason"},
+		{"name", SEARCH_SORT_TEXT, "j.folded", {"name"}},
+		{"status", SEARCH_SORT_TEXT, "j.status", {"status"}},
+		{"created", SEARCH_SORT_I64, "j.created_ms", {"created_ms"}},
+		{"modified", SEARCH_SORT_I64, "j.modified_ms", {"modified_ms"}},
+		{"started", SEARCH_SORT_MISSING_I64, "j.started_ms", {"started_ms"}},
+		{"ended", SEARCH_SORT_MISSING_I64, "j.ended_ms", {"ended_ms"}},
+		{"team", SEARCH_SORT_TEXT, "j.team", {"team"}},
+		{"secondary", SEARCH_SORT_TEXT, "j.secondary", {"secondary"}},
+		{"FailureReason", SEARCH_SORT_TEXT, "j.failure_reason", {"failure_reason"}},
 		/* What still runs has no time of its own yet: its place would move from page to page. */
-		{"duration", SORT_MISSING_I64, ENDED_MS},
-		{"billable", SORT_MISSING_I64, ENDED_MS},
-		{"TrainingTimeInSeconds", SORT_MISSING_I64, ENDED_MS},
-		{"BillableTimeInSeconds", SORT_MISSING_I64, ENDED_MS},
+		{"duration", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
+		{"billable", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
+		{"TrainingTimeInSeconds", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
+		{"BillableTimeInSeconds", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
 	};
 
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
 		if (span_equal(name, span_from(columns[i].name))) {
 			sort->kind = columns[i].kind;
-			sort->column = columns[i].column;
+			sort->column = columns[i].sql;
+			for (size_t k = 0; k < 2 && columns[i].columns[k]; k++)
+				add_source(sort, columns[i].columns[k]);
 			return true;
 		}
 	bool is_text;
 	sort->column = search_derived_order(name, &is_text);
-	sort->kind = is_text ? SORT_MISSING_TEXT : SORT_MISSING_I64;
+	sort->kind = is_text ? SEARCH_SORT_MISSING_TEXT : SEARCH_SORT_MISSING_I64;
 	return sort->column != NULL;
 }
 
@@ -77,30 +70,40 @@ static struct span unquoted(struct span name)
 	return is_quoted ? span_of(name.ptr + 1, name.len - 2) : name;
 }
 
-static enum status parse_sort(struct sort *out, struct span text, struct error *err)
+static bool find_figure(struct span name, struct search_sort *sort)
 {
-	struct sort sort = {.is_descending = text.ptr[0] == '-'};
-	enum query_aggregate aggregate = AGGREGATE_LAST;
+	struct search_source source = {.kind = SEARCH_FIGURE, .aggregate = AGGREGATE_LAST};
+	bool is_metric = span_starts_with(name, SPAN("metric."));
+	struct span metric = span_skip(name, is_metric ? 7 : 0);
 
+	bool has_aggregate = query_take_aggregate(&metric, &source.aggregate);
+	metric = unquoted(metric);
+	bool is_role = !is_metric && role_parse(metric, &source.role) && source.role != ROLE_OTHER;
+	source.role = is_role ? source.role : ROLE_OTHER;
+	source.key = is_role ? SPAN("") : metric;
+	sort->kind = SEARCH_SORT_FIGURE;
+	sort->sources[sort->source_count++] = source;
+	return metric.len && (is_metric || is_role || has_aggregate);
+}
+
+static enum status parse_sort(struct search_sort *out, struct span text, struct error *err)
+{
+	struct search_sort sort = {.is_descending = text.ptr[0] == '-'};
+	struct search_source attribute = {.kind = SEARCH_ATTRIBUTE};
 	struct span name = span_skip(text, sort.is_descending);
-	bool is_column = find_column(name, &sort);
-	if (!is_column && search_attribute_key(name, &sort.metric)) {
-		sort.kind = SORT_ATTRIBUTE;
-	} else if (!is_column) {
-		bool is_metric = span_starts_with(name, SPAN("metric."));
-		struct span metric = span_skip(name, is_metric ? 7 : 0);
-		bool has_aggregate = query_take_aggregate(&metric, &aggregate);
-		metric = unquoted(metric);
-		bool is_role = !is_metric && role_parse(metric, &sort.role) && sort.role != ROLE_OTHER;
-		if (metric.len == 0 || (!is_metric && !is_role && !has_aggregate))
-			return error_set_field(err, ERR_SEMANTIC, "sort",
-				"jobs are not sorted by '%.*s' but by name, status, created, started, ended, modified, a role or "
-				"metric.NAME.AGG, hp.KEY, tag.KEY, env.KEY or a property as ResourceConfig.InstanceCount",
-				(int)(text.len < 200 ? text.len : 200), text.ptr);
-		sort.kind = SORT_METRIC;
-		sort.role = is_role ? sort.role : ROLE_OTHER;
-		sort.metric = metric;
-		sort.figure = search_figure_of(aggregate);
+
+	if (find_column(name, &sort)) {
+		*out = sort;
+		return OK;
+	}
+	if (search_attribute_key(name, &attribute.key)) {
+		sort.kind = SEARCH_SORT_ATTRIBUTE;
+		sort.sources[sort.source_count++] = attribute;
+	} else if (!find_figure(name, &sort)) {
+		return error_set_field(err, ERR_SEMANTIC, "sort",
+			"jobs are not sorted by '%.*s' but by name, status, created, started, ended, modified, a role or "
+			"metric.NAME.AGG, hp.KEY, tag.KEY, env.KEY or a property as ResourceConfig.InstanceCount",
+			(int)(text.len < 200 ? text.len : 200), text.ptr);
 	}
 	*out = sort;
 	return OK;
@@ -109,7 +112,7 @@ static enum status parse_sort(struct sort *out, struct span text, struct error *
 /* ---- cursors: hex of "SORT NUL rank job_id number bits NUL text" ---- */
 
 static enum status print_cursor(
-	struct span sort, const struct place *place, struct arena *arena, struct span *out, struct error *err)
+	struct span sort, const struct search_place *place, struct arena *arena, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) plain = BUF_INIT(CURSOR_TEXT_BYTES);
 	uint64_t bits;
@@ -147,7 +150,7 @@ static bool decode_hex(struct span cursor, struct arena *arena, struct span *out
 	return true;
 }
 
-static bool parse_figures(struct span text, struct place *place)
+static bool parse_figures(struct span text, struct search_place *place)
 {
 	struct span rest = text, parts[4] = {{0}};
 	uint64_t bits;
@@ -159,14 +162,15 @@ static bool parse_figures(struct span text, struct place *place)
 		!span_parse_i64(parts[2], &place->number) || !span_parse_u64(parts[3], &bits))
 		return false;
 	memcpy(&place->real, &bits, sizeof bits);
-	return !rest.ptr && !isnan(place->real) && place->rank >= RANK_VALUE && place->rank <= RANK_MISSING;
+	return !rest.ptr && !isnan(place->real) && place->rank >= SEARCH_RANK_VALUE &&
+	       place->rank <= SEARCH_RANK_MISSING;
 }
 
 static enum status parse_cursor(
-	struct span cursor, struct span sort, struct arena *arena, struct place *out, struct error *err)
+	struct span cursor, struct span sort, struct arena *arena, struct search_place *out, struct error *err)
 {
 	struct span rest, found_sort, figures;
-	struct place place = {0};
+	struct search_place place = {0};
 
 	if (!decode_hex(cursor, arena, &rest) || !span_next(&rest, 0, &found_sort) || !span_next(&rest, 0, &figures) ||
 		!rest.ptr || !parse_figures(figures, &place) || !span_is_utf8(rest))
@@ -184,40 +188,44 @@ static enum status parse_cursor(
 /* ---- SQL ---- */
 
 /* Of the inner SELECT: job_id, rank and value of every job. */
-static void add_keys(struct search_sql *sql, const struct sort *sort)
+static void add_keys(struct search_sql *sql, const struct search_sort *sort)
 {
 	search_add(sql, "SELECT j.job_id AS job_id, ");
-	if (sort->kind == SORT_METRIC) {
+	const struct search_source *source = &sort->sources[0];
+	if (sort->kind == SEARCH_SORT_FIGURE) {
+		struct search_figure figure = search_figure_of(source->aggregate);
 		search_add(sql, "CASE WHEN s.job_id IS NULL OR NOT (");
-		search_add(sql, sort->figure.is_there);
+		search_add(sql, figure.is_there);
 		search_add(sql, ") THEN 2 WHEN ");
-		search_add(sql, sort->figure.is_nan);
+		search_add(sql, figure.is_nan);
 		search_add(sql, " THEN 1 ELSE 0 END AS rank, CAST(");
-		search_add(sql, sort->figure.column);
+		search_add(sql, figure.column);
 		search_add(
 			sql, " AS REAL) AS value FROM jobs AS j LEFT JOIN summaries AS s ON s.job_id = j.job_id AND ");
-		if (sort->role != ROLE_OTHER)
-			search_add_i64(sql, "s.main_role = ?", sort->role);
+		if (source->role != ROLE_OTHER)
+			search_add_i64(sql, "s.main_role > 0 AND s.main_role = ?", source->role);
 		else
-			search_add_text(sql, "s.metric = ?", sort->metric);
+			search_add_text(sql, "s.metric = ?", source->key);
+		search_add(sql, source->aggregate >= AGGREGATE_BEST ? SEARCH_RANKINGS : "");
 		return;
 	}
-	if (sort->kind == SORT_ATTRIBUTE) {
+	if (sort->kind == SEARCH_SORT_ATTRIBUTE) {
 		/* Of several elements the first one. */
 		search_add(sql,
 			"CASE WHEN a.job_id IS NULL THEN 2 WHEN a.number IS NULL THEN 1 ELSE 0 END AS rank,"
 			" ifnull(a.number, a.folded) AS value FROM jobs AS j LEFT JOIN attributes AS a ON a.job_id = j.job_id");
-		search_add_text(sql, " AND a.key = ?", sort->metric);
+		search_add_text(sql, " AND a.key = ?", source->key);
 		search_add_text(sql,
 			" AND a.position = (SELECT min(b.position) FROM attributes AS b WHERE b.job_id = j.job_id"
 			" AND b.key = ?)",
-			sort->metric);
+			source->key);
 		return;
 	}
-	if (sort->kind == SORT_MISSING_I64 || sort->kind == SORT_MISSING_TEXT) {
+	if (sort->kind == SEARCH_SORT_MISSING_I64 || sort->kind == SEARCH_SORT_MISSING_TEXT) {
 		search_add(sql, "CASE WHEN ");
 		search_add(sql, sort->column);
-		search_add(sql, sort->kind == SORT_MISSING_I64 ? " > 0 THEN 0 ELSE 2 END" : " <> '' THEN 0 ELSE 2 END");
+		search_add(sql,
+			sort->kind == SEARCH_SORT_MISSING_I64 ? " > 0 THEN 0 ELSE 2 END" : " <> '' THEN 0 ELSE 2 END");
 	} else {
 		search_add(sql, "0");
 	}
@@ -226,28 +234,22 @@ static void add_keys(struct search_sql *sql, const struct sort *sort)
 	search_add(sql, " AS value FROM jobs AS j");
 }
 
-static void add_place_value(struct search_sql *sql, const struct sort *sort, const struct place *place)
+static void add_place_value(struct search_sql *sql, const struct search_sort *sort, const struct search_place *place)
 {
-	if (sort->kind == SORT_TEXT || sort->kind == SORT_MISSING_TEXT)
+	if (sort->kind == SEARCH_SORT_TEXT || sort->kind == SEARCH_SORT_MISSING_TEXT)
 		search_add_text(sql, "?", place->text);
-	else if (sort->kind == SORT_ATTRIBUTE && place->rank == RANK_OTHER)
+	else if (sort->kind == SEARCH_SORT_ATTRIBUTE && place->rank == SEARCH_RANK_OTHER)
 		search_add_text(sql, "?", place->text);
-	else if (sort->kind == SORT_METRIC || sort->kind == SORT_ATTRIBUTE)
+	else if (sort->kind == SEARCH_SORT_FIGURE || sort->kind == SEARCH_SORT_ATTRIBUTE)
 		search_add_double(sql, "?", place->real);
 	else
 		search_add_i64(sql, "?", place->number);
 }
 
-/* Are rows of the rank ordered by what they have? */
-static bool has_value(const struct sort *sort, int64_t rank)
-{
-	return rank == RANK_VALUE || (rank == RANK_OTHER && sort->kind == SORT_ATTRIBUTE);
-}
-
 /* Rows behind the place. Without ranks a row value does, which SQLite looks up in the index. */
-static void add_from(struct search_sql *sql, const struct sort *sort, const struct place *place)
+static void add_from(struct search_sql *sql, const struct search_sort *sort, const struct search_place *place)
 {
-	bool has_ranks = sort->kind != SORT_TEXT && sort->kind != SORT_I64;
+	bool has_ranks = sort->kind != SEARCH_SORT_TEXT && sort->kind != SEARCH_SORT_I64;
 
 	if (!has_ranks) {
 		search_add(sql, " AND (");
@@ -259,7 +261,7 @@ static void add_from(struct search_sql *sql, const struct sort *sort, const stru
 	}
 	search_add_i64(sql, " WHERE (rank > ?", place->rank);
 	search_add_i64(sql, " OR rank = ?", place->rank);
-	if (has_value(sort, place->rank)) {
+	if (search_has_value(sort, place->rank)) {
 		search_add(sql, sort->is_descending ? " AND (value, job_id) < (" : " AND (value, job_id) > (");
 		add_place_value(sql, sort, place);
 		search_add_i64(sql, ", ?))", place->job_id);
@@ -269,28 +271,28 @@ static void add_from(struct search_sql *sql, const struct sort *sort, const stru
 }
 
 /* Values behind rank 0 are no values: they must not order the rows, because the cursor does not hold them. */
-static const char *order_of(const struct sort *sort)
+static const char *order_of(const struct search_sort *sort)
 {
 	switch (sort->kind) {
-	case SORT_TEXT:
-	case SORT_I64:
+	case SEARCH_SORT_TEXT:
+	case SEARCH_SORT_I64:
 		return sort->is_descending ? " ORDER BY value DESC, job_id DESC" : " ORDER BY value, job_id";
-	case SORT_ATTRIBUTE:
+	case SEARCH_SORT_ATTRIBUTE:
 		return sort->is_descending ? " ORDER BY rank, iif(rank < 2, value, 0) DESC, job_id DESC"
 					   : " ORDER BY rank, iif(rank < 2, value, 0), job_id";
-	case SORT_MISSING_I64:
-	case SORT_MISSING_TEXT:
-	case SORT_METRIC:
+	case SEARCH_SORT_MISSING_I64:
+	case SEARCH_SORT_MISSING_TEXT:
+	case SEARCH_SORT_FIGURE:
 		break;
 	}
 	return sort->is_descending ? " ORDER BY rank, iif(rank = 0, value, 0) DESC, job_id DESC"
 				   : " ORDER BY rank, iif(rank = 0, value, 0), job_id";
 }
 
-static enum status add_page(struct search_sql *sql, const struct job_search *search, const struct sort *sort,
-	const struct place *from, struct error *err)
+static enum status add_page(struct search_sql *sql, const struct job_search *search, const struct search_sort *sort,
+	const struct search_place *from, struct error *err)
 {
-	bool has_ranks = sort->kind != SORT_TEXT && sort->kind != SORT_I64;
+	bool has_ranks = sort->kind != SEARCH_SORT_TEXT && sort->kind != SEARCH_SORT_I64;
 
 	search_add(sql, has_ranks ? "SELECT job_id, rank, value FROM (" : "");
 	add_keys(sql, sort);
@@ -307,38 +309,32 @@ static enum status add_page(struct search_sql *sql, const struct job_search *sea
 
 /* ---- reading ---- */
 
-static void read_place(struct statement *s, const struct sort *sort, struct arena *arena, struct place *place)
+static void read_place(
+	struct statement *s, const struct search_sort *sort, struct arena *arena, struct search_place *place)
 {
-	*place = (struct place){.text = SPAN("")};
+	*place = (struct search_place){.text = SPAN("")};
 	place->job_id = column_i64(s);
 	place->rank = column_i64(s);
-	if (!has_value(sort, place->rank))
+	if (!search_has_value(sort, place->rank))
 		return;
-	if (sort->kind == SORT_TEXT || sort->kind == SORT_MISSING_TEXT ||
-		(sort->kind == SORT_ATTRIBUTE && place->rank == RANK_OTHER))
+	if (sort->kind == SEARCH_SORT_TEXT || sort->kind == SEARCH_SORT_MISSING_TEXT ||
+		(sort->kind == SEARCH_SORT_ATTRIBUTE && place->rank == SEARCH_RANK_OTHER))
 		place->text = column_span(s, arena);
-	else if (sort->kind == SORT_METRIC || sort->kind == SORT_ATTRIBUTE)
+	else if (sort->kind == SEARCH_SORT_FIGURE || sort->kind == SEARCH_SORT_ATTRIBUTE)
 		place->real = sqlite3_column_double(s->prepared, 2);
 	else
 		place->number = column_i64(s);
 }
 
-struct page {
-	struct place *places;
-	size_t count;
-	bool has_more;
-};
-
-static enum status read_places(struct store_reader *reader, struct arena *arena, const struct job_search *search,
-	const struct sort *sort, const struct place *from, struct page *page, struct error *err)
+static enum status read_places(struct search_sql *sql, const struct job_search *search, const struct search_sort *sort,
+	struct search_page *page, struct error *err)
 {
-	AUTO_DONE(search_sql) sql = search_sql_on(reader, arena);
 	AUTO_DONE(statement) s = {0};
+	struct arena *arena = sql->arena;
 	size_t cap = 0;
 	bool has_row;
 
-	TRY(add_page(&sql, search, sort, from, err));
-	TRY(search_sql_open(&s, reader, &sql, err));
+	TRY(search_sql_open(&s, sql->reader, sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row && page->count < search->limit) {
 		page->places = rows_grow(arena, page->places, page->count, &cap, sizeof *page->places);
@@ -349,35 +345,110 @@ static enum status read_places(struct store_reader *reader, struct arena *arena,
 		TRY(statement_step(&s, &has_row, err));
 	}
 	page->has_more = has_row && page->count;
-	return search_sql_check(&sql, err);
+	return search_sql_check(sql, err);
 }
 
-static enum status count_all(struct store_reader *reader, struct arena *arena, const struct job_search *search,
-	uint64_t *total, struct error *err)
+static enum status count_all(struct search_sql *sql, uint64_t *total, struct error *err)
 {
-	AUTO_DONE(search_sql) sql = search_sql_on(reader, arena);
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	sql.wants_all = true;
-	search_add(&sql, "SELECT count(*) FROM jobs AS j WHERE ");
-	TRY(search_compile(&sql, search->query, err));
-	TRY(search_sql_open(&s, reader, &sql, err));
+	TRY(search_sql_open(&s, sql->reader, sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	*total = column_u64(&s);
-	return search_sql_check(&sql, err);
+	return search_sql_check(sql, err);
 }
 
-static enum status read_rows(struct store_reader *reader, struct arena *arena, const struct page *page,
-	struct job_row **out, struct error *err)
+/* A step that ran out of time leaves what was found. */
+static enum status cut(struct store_reader *reader, enum status status, bool *is_partial, struct error *err)
 {
-	struct job_row *rows = arena_alloc(arena, (page->count + 1) * sizeof *rows);
+	if (status != ERR_UNAVAILABLE || !connection_is_late(reader))
+		return status;
+	*is_partial = true;
+	if (err)
+		*err = (struct error){0};
+	return OK;
+}
 
-	if (!rows)
+static enum status run_sql(struct store_reader *reader, struct arena *arena, const struct job_search *search,
+	const struct search_sort *sort, const struct search_place *from, struct search_page *page,
+	struct job_search_result *result, struct error *err)
+{
+	AUTO_DONE(search_sql) page_sql = search_sql_on(reader, arena);
+	AUTO_DONE(search_sql) count_sql = search_sql_on(reader, arena);
+
+	page_sql.logs = count_sql.logs = search->logs;
+	TRY(add_page(&page_sql, search, sort, from, err));
+	TRY(cut(reader, read_places(&page_sql, search, sort, page, err), &result->is_partial, err));
+	page->has_more |= result->is_partial && page->count; /* the next page goes on behind what was found */
+	result->is_partial |= page_sql.is_partial;
+	if (!search->wants_total)
+		return OK;
+	search_add(&count_sql, "SELECT count(*) FROM jobs AS j WHERE ");
+	TRY(search_compile(&count_sql, search->query, err));
+	return cut(reader, count_all(&count_sql, &result->total, err), &result->is_partial, err);
+}
+
+static enum status search_by_sql(struct store_reader *reader, struct arena *arena, const struct job_search *search,
+	const struct search_sort *sort, const struct search_place *from, struct search_page *page,
+	struct job_search_result *result, struct error *err)
+{
+	int64_t deadline = reader->deadline_ms, limit = clock_mono_ms() + search->limit_ms;
+
+	if (search->limit_ms && (!deadline || limit < deadline))
+		reader->deadline_ms = limit;
+	enum status status = run_sql(reader, arena, search, sort, from, page, result, err);
+	reader->deadline_ms = deadline; /* the rows are still to be read */
+	return status;
+}
+
+/* ---- in memory ---- */
+
+static enum status want_all(struct search_memory *memory, const struct job_search *search,
+	const struct search_sort *sort, struct error *err)
+{
+	for (size_t i = 0; i < sort->source_count; i++)
+		TRY(search_memory_want(memory, &sort->sources[i], err));
+	return search->query ? search_memory_want_query(memory, search->query, err) : OK;
+}
+
+static enum status search_by_columns(struct store_reader *reader, struct arena *arena, const struct job_search *search,
+	const struct search_sort *sort, const struct search_place *from, struct search_page *page,
+	struct job_search_result *result, struct error *err)
+{
+	AUTO_DONE(search_memory) memory = search_memory_on(reader, arena);
+
+	TRY(want_all(&memory, search, sort, err));
+	TRY(search_memory_enter(&memory, err));
+	memory.deadline_ms = search->limit_ms ? clock_mono_ms() + search->limit_ms : 0;
+	struct bits found = memory.all;
+	if (search->query)
+		TRY(search_memory_find(&memory, search->query, &memory.all, &found, err));
+	TRY(search_pick(&memory, sort, &found, from, search->limit, page, err));
+	result->total = bits_size(&found);
+	result->is_partial = memory.is_partial;
+	return OK;
+}
+
+/* A column may be newer than the view, and hold a job that is not there yet. order "": no cursors are wanted. */
+static enum status read_rows(struct store_reader *reader, struct arena *arena, const struct search_page *page,
+	struct span order, struct job_search_result *out, struct error *err)
+{
+	struct error missing = {0};
+
+	out->rows = arena_alloc(arena, (page->count + 1) * sizeof *out->rows);
+	out->cursors = arena_alloc(arena, (page->count + 1) * sizeof *out->cursors);
+	if (!out->rows || !out->cursors)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < page->count; i++)
-		TRY(store_read_job_by_id(reader, arena, page->places[i].job_id, &rows[i], err));
-	*out = rows;
+	for (size_t i = 0; i < page->count; i++) {
+		enum status status =
+			store_read_job_by_id(reader, arena, page->places[i].job_id, &out->rows[out->count], &missing);
+		if (status != OK && status != ERR_NOT_FOUND)
+			return error_set(err, status, "%s", missing.text);
+		if (order.len)
+			TRY(print_cursor(order, &page->places[i], arena, &out->cursors[out->count], err));
+		out->count += status == OK;
+	}
 	return OK;
 }
 
@@ -386,20 +457,24 @@ static enum status search_in_view(struct store_reader *reader, struct arena *are
 {
 	struct job_search_result result = {.next_cursor = SPAN("")};
 	struct span order = search->sort.len ? search->sort : SPAN("-created");
-	struct page page = {0};
-	struct place from;
-	struct sort sort = {0};
+	const struct search_place *behind = NULL;
+	struct search_page page = {0};
+	struct search_place from;
+	struct search_sort sort = {0};
 
 	TRY(parse_sort(&sort, order, err));
-	if (search->cursor.len)
+	if (search->cursor.len) {
 		TRY(parse_cursor(search->cursor, order, arena, &from, err));
-	TRY(read_places(reader, arena, search, &sort, search->cursor.len ? &from : NULL, &page, err));
-	TRY(read_rows(reader, arena, &page, &result.rows, err));
-	result.count = page.count;
+		behind = &from;
+	}
+	bool is_in_memory = sort.source_count && (!search->query || search_is_in_memory(search->query, arena));
+	if (is_in_memory)
+		TRY(search_by_columns(reader, arena, search, &sort, behind, &page, &result, err));
+	else
+		TRY(search_by_sql(reader, arena, search, &sort, behind, &page, &result, err));
+	TRY(read_rows(reader, arena, &page, search->wants_cursors ? order : SPAN(""), &result, err));
 	if (page.has_more)
 		TRY(print_cursor(order, &page.places[page.count - 1], arena, &result.next_cursor, err));
-	if (search->wants_total)
-		TRY(count_all(reader, arena, search, &result.total, err));
 	*out = result;
 	return OK;
 }

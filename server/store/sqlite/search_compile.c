@@ -5,10 +5,7 @@
 #include "store/sqlite/search_compile.h"
 #include "store/sqlite/search_derived.h"
 
-#include "base/clock.h"
 #include "store/fold.h"
-
-#include <float.h>
 
 /* ---- texts ---- */
 
@@ -101,74 +98,6 @@ enum status search_add_comparisons(
 	return OK;
 }
 
-/* ---- columns of jobs ---- */
-
-static const struct column {
-	const char *names[2];
-	struct search_operand operand;
-	const char *is_there;
-	bool is_number;
-} columns[] = {
-	{{"name", "TrainingJobName"}, {.text = "j.name", .folded = "j.folded"}, "1", false},
-	{{"status", "TrainingJobStatus"}, {.text = "j.status", .ignores_case = true}, "1", false},
-	{{"secondary", "SecondaryStatus"}, {.text = "j.secondary", .ignores_case = true}, "j.secondary <> ''", false},
-	{{"team", "team"}, {.text = "j.team"}, "j.team <> ''", false},
-	{{"FailureReason", "FailureReason"}, {.text = "j.failure_reason"}, "j.failure_reason <> ''", false},
-	{{"created", "CreationTime"}, {.number = "j.created_ms"}, "1", true},
-	{{"started", "TrainingStartTime"}, {.number = "j.started_ms"}, "j.started_ms > 0", true},
-	{{"ended", "TrainingEndTime"}, {.number = "j.ended_ms"}, "j.ended_ms > 0", true},
-	{{"modified", "LastModifiedTime"}, {.number = "j.modified_ms"}, "1", true},
-};
-
-static const struct column *find_column(struct span key)
-{
-	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
-		if (span_equal(key, span_from(columns[i].names[0])) || span_equal(key, span_from(columns[i].names[1])))
-			return &columns[i];
-	return NULL;
-}
-
-static enum status add_column(
-	struct search_sql *sql, const struct column *column, const struct query_term *term, struct error *err)
-{
-	search_add(sql, search_is_negated(term) ? "NOT (" : "(");
-	search_add(sql, column->is_there);
-	if (term->compare != QUERY_EXISTS) {
-		search_add(sql, " AND ");
-		TRY(search_add_comparisons(sql, &column->operand, term, err));
-	}
-	search_add(sql, ")");
-	return OK;
-}
-
-static bool is_duration(struct span key)
-{
-	static const char *const names[] = {"duration", "billable", "TrainingTimeInSeconds", "BillableTimeInSeconds"};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_equal(key, span_from(names[i])))
-			return true;
-	return false;
-}
-
-/* In seconds; of a job that runs: so far. */
-static enum status add_duration(struct search_sql *sql, const struct query_term *term, struct error *err)
-{
-	static const struct search_operand operand = {.number = "(d.ms / 1000.0)"};
-
-	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
-	search_add_i64(sql,
-		"SELECT 1 FROM (SELECT CASE WHEN j.ended_ms > 0 THEN j.ended_ms ELSE ? END - j.started_ms AS ms)",
-		clock_wall_ms());
-	search_add(sql, " AS d WHERE j.started_ms > 0");
-	if (term->compare != QUERY_EXISTS) {
-		search_add(sql, " AND ");
-		TRY(search_add_comparisons(sql, &operand, term, err));
-	}
-	search_add(sql, ")");
-	return OK;
-}
-
 /* ---- incidents: by kind, state or severity ---- */
 
 static enum status add_incident(struct search_sql *sql, const struct query_term *term, struct error *err)
@@ -198,213 +127,58 @@ static enum status add_incident(struct search_sql *sql, const struct query_term 
 	return search_mistake(err, term, "incident takes ':', '=', '!=', in and exists");
 }
 
-/* ---- the document's leaves ---- */
-
-static const struct alias {
-	const char *name;
-	const char *keys[5];
-} aliases[] = {
-	{"instance", {"ResourceConfig.InstanceType", "ResourceConfig.InstanceGroups.InstanceType"}},
-	{"instances", {"ResourceConfig.InstanceCount", "ResourceConfig.InstanceGroups.InstanceCount"}},
-	{"image", {"AlgorithmSpecification.TrainingImage"}},
-	{"role", {"RoleArn"}},
-	{"owner", {"tag.owner"}},
-	{"project", {"tag.project"}},
-	{"label", {"Labels"}},
-	{"failure", {"FailureClass"}},
-	{"s3", {"InputDataConfig.DataSource.S3DataSource.S3Uri", "OutputDataConfig.S3OutputPath",
-		       "CheckpointConfig.S3Uri", "ModelArtifacts.S3ModelArtifacts", "hp.sagemaker_submit_directory"}},
-};
-
-bool search_attribute_key(struct span name, struct span *key)
-{
-	*key = name;
-	if (span_starts_with(name, SPAN("hp.")) || span_starts_with(name, SPAN("tag.")) ||
-		span_starts_with(name, SPAN("env.")))
-		return true;
-	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-		if (span_equal(name, span_from(aliases[i].name))) {
-			*key = span_from(aliases[i].keys[0]);
-			return true;
-		}
-	return name.len && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z';
-}
-
-static const struct alias *find_alias(struct span name)
-{
-	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-		if (span_equal(name, span_from(aliases[i].name)))
-			return &aliases[i];
-	return NULL;
-}
+/* ---- the tree ---- */
 
 bool search_keys_of(struct search_sql *sql, const struct query_term *term, struct search_keys *out)
 {
-	bool is_path = term->key.len && term->key.ptr[0] >= 'A' && term->key.ptr[0] <= 'Z';
+	struct search_leaf leaf;
 
 	*out = (struct search_keys){0};
-	if (term->family == QUERY_PROPERTY) {
-		const struct alias *alias = find_alias(term->key);
-		for (size_t i = 0; alias && i < 5 && alias->keys[i]; i++)
-			out->keys[out->count++] = span_from(alias->keys[i]);
-		if (!alias && is_path)
-			out->keys[out->count++] = term->key;
-		return out->count > 0;
-	}
-	if (term->family != QUERY_HP && term->family != QUERY_TAG && term->family != QUERY_ENV)
+	if (!search_leaf_of(term, sql->arena, &leaf) || leaf.kind != SEARCH_LEAF_TEXTS)
 		return false;
-	AUTO_DONE(buf) key = BUF_INIT(SEARCH_MAX_SQL_BYTES);
-	buf_append_text(&key, term->family == QUERY_HP ? "hp." : term->family == QUERY_TAG ? "tag." : "env.");
-	buf_append_span(&key, term->key);
-	out->keys[out->count++] = key.failure ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&key));
+	for (size_t i = 0; i < leaf.count; i++)
+		out->keys[out->count++] = leaf.sources[i].key;
 	return true;
 }
 
-/* s3:"s3://b/p" is p itself and what is below p/; with a '*' at the end it is any text that begins so. */
-static void add_s3(struct search_sql *sql, struct span value)
+/* Few jobs are a list, with which SQLite begins; of more it asks job by job. */
+static enum status add_found(struct search_sql *sql, const struct query_node *node, struct error *err)
 {
-	bool is_prefix = value.len && value.ptr[value.len - 1] == '*';
-	AUTO_DONE(buf) below = BUF_INIT(SEARCH_MAX_SQL_BYTES);
+	enum { FEW = 200 };
+	struct bits *found = arena_alloc(sql->arena, sizeof *found);
 
-	value.len -= is_prefix || (value.len && value.ptr[value.len - 1] == '/');
-	buf_append_span(&below, value);
-	if (!is_prefix) {
-		search_add_text(sql, "+a.text = ? OR ", value);
-		buf_append_char(&below, '/');
-	}
-	search_add_text(sql, "instr(a.text, ?) = 1",
-		below.failure ? span_of(NULL, 0) : arena_copy(sql->arena, buf_span(&below)));
-}
-
-static enum status add_attribute(struct search_sql *sql, const struct query_term *term, struct error *err)
-{
-	/* The '+' keeps SQLite at the primary key: a range of attributes_by_number, walked once a job, would take minutes. */
-	static const struct search_operand operand = {.text = "+a.text", .folded = "+a.folded", .number = "+a.number"};
-	struct search_keys keys;
-	bool is_set;
-
-	if (!search_keys_of(sql, term, &keys))
-		return search_mistake(err, term, "'%.*s' is not searchable yet", SPAN_ARGS(term->key));
-	search_add(sql, search_is_negated(term) ? "NOT " : "");
-	TRY(search_add_set(sql, &keys, term, &is_set, err));
-	if (is_set)
+	if (!found)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(search_memory_find(sql->memory, node, &sql->memory->all, found, err));
+	sql->is_partial |= sql->memory->is_partial;
+	if (bits_size(found) > FEW) {
+		search_add_set(sql, found);
 		return OK;
-	search_add(sql, "EXISTS (SELECT 1 FROM attributes AS a WHERE a.job_id = j.job_id AND a.key IN (");
-	for (size_t i = 0; i < keys.count; i++)
-		search_add_text(sql, i ? ", ?" : "?", keys.keys[i]);
-	search_add(sql, ")");
-	if (term->compare != QUERY_EXISTS) {
-		search_add(sql, " AND (");
-		if (term->family == QUERY_PROPERTY && term->compare == QUERY_CONTAINS &&
-			span_equal(term->key, SPAN("s3")))
-			add_s3(sql, term->values[0].text);
-		else
-			TRY(search_add_comparisons(sql, &operand, term, err));
-		search_add(sql, ")");
 	}
+	search_add(sql, "j.job_id IN (0"); /* nobody's: a list has a first element */
+	for (size_t i = 0; i < found->count; i++)
+		for (uint64_t left = found->words[i]; left; left &= left - 1)
+			search_add_i64(sql, ", ?", (int64_t)(64 * i + bits_first(left)));
 	search_add(sql, ")");
 	return OK;
-}
-
-/* ---- metrics ---- */
-
-#define RANKED(column) "(SELECT " column " FROM rankings AS r WHERE r.job_id = s.job_id AND r.metric = s.metric)"
-
-struct search_figure search_figure_of(enum query_aggregate aggregate)
-{
-	/* '+': as above, the row is found by its key, not by its value. */
-	static const struct search_figure figures[AGGREGATE_NUMBER] = {
-		[AGGREGATE_LAST] = {"+s.last", "s.last_kind = 1", "s.count > 0"},
-		[AGGREGATE_MIN] = {"+s.min", "0", "s.count > s.nan_count + s.inf_count"},
-		[AGGREGATE_MAX] = {"+s.max", "0", "s.count > s.nan_count + s.inf_count"},
-		[AGGREGATE_MEAN] = {"+s.mean", "s.mean_kind = 1", "s.count > s.nan_count + s.inf_count"},
-		[AGGREGATE_COUNT] = {"+s.count", "0", "1"},
-		[AGGREGATE_STEP] = {"+s.last_step", "0", "s.count > 0"},
-		[AGGREGATE_BEST] = {RANKED("best"), RANKED("best_kind") " = 1", "EXISTS " RANKED("1")},
-		[AGGREGATE_BEST_STEP] = {RANKED("best_step"), "0", RANKED("best_kind") " <> 1"},
-		[AGGREGATE_FINAL] = {RANKED("final"), RANKED("final_kind") " = 1", "EXISTS " RANKED("1")},
-	};
-
-	return figures[aggregate];
-}
-
-/* Infinities are stored as the largest doubles (see 0001_init.sql), and so are compared as such. */
-static double stored_form(double value)
-{
-	return value > DBL_MAX ? DBL_MAX : value < -DBL_MAX ? -DBL_MAX : value;
-}
-
-static void add_figure(struct search_sql *sql, const struct search_figure *figure, const struct query_term *term)
-{
-	bool is_order = term->compare >= QUERY_LESS && term->compare <= QUERY_AT_LEAST;
-
-	for (size_t i = 0; i < term->value_count; i++) {
-		double number = term->values[i].number;
-		search_add(sql, i ? " OR " : " AND (");
-		if (isnan(number)) {
-			search_add(sql, is_order ? "0" : figure->is_nan);
-			continue;
-		}
-		search_add(sql, "NOT (");
-		search_add(sql, figure->is_nan);
-		search_add(sql, ") AND ");
-		search_add(sql, figure->column);
-		search_add(sql, order_sign(term->compare));
-		search_add_double(sql, "?", stored_form(number));
-	}
-	search_add(sql, term->value_count ? ")" : "");
-}
-
-static void add_metric(struct search_sql *sql, const struct query_term *term)
-{
-	struct search_figure figure = search_figure_of(term->aggregate);
-	enum role role = ROLE_OTHER;
-
-	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
-	search_add(sql, "SELECT 1 FROM summaries AS s WHERE s.job_id = j.job_id AND ");
-	if (term->is_role && role_parse(term->key, &role))
-		search_add_i64(sql, "s.main_role = ? AND ", role);
-	else
-		search_add_text(sql, "s.metric = ? AND ", term->key);
-	search_add(sql, figure.is_there);
-	add_figure(sql, &figure, term);
-	search_add(sql, ")");
-}
-
-/* ---- the tree ---- */
-
-/* A bare word: the name, tags, notes. '/' is the character behind '.': the range is all tags. */
-static void add_text(struct search_sql *sql, const struct query_value *word)
-{
-	search_add(sql, "(");
-	add_like(sql, "j.folded", word);
-	search_add(sql, " OR EXISTS (SELECT 1 FROM attributes AS a WHERE a.job_id = j.job_id AND"
-			" (a.key >= 'tag.' AND a.key < 'tag/' OR a.key = 'Notes') AND ");
-	add_like(sql, "+a.folded", word);
-	search_add(sql, "))");
 }
 
 enum status search_add_term(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
-	const struct column *column = term->family == QUERY_PROPERTY ? find_column(term->key) : NULL;
+	const struct query_node node = {.kind = QUERY_TERM, .term = *term};
+	struct search_leaf leaf;
 
-	if (term->family == QUERY_TEXT)
-		add_text(sql, &term->values[0]);
-	else if (term->family == QUERY_METRIC)
-		add_metric(sql, term);
-	else if (column)
-		return add_column(sql, column, term, err);
-	else if (term->family == QUERY_PROPERTY && is_duration(term->key))
-		return add_duration(sql, term, err);
-	else if (search_is_derived(term))
+	if (search_leaf_of(term, sql->arena, &leaf))
+		return add_found(sql, &node, err);
+	if (search_is_log(term))
+		return search_add_log(sql, term, err);
+	if (search_is_derived(term))
 		return search_add_derived(sql, term, err);
-	else if (search_is_row_list(term))
+	if (search_is_row_list(term))
 		return search_add_row_term(sql, term, err);
-	else if (term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("incident")))
+	if (term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("incident")))
 		return add_incident(sql, term, err);
-	else
-		return add_attribute(sql, term, err);
-	return OK;
+	return search_mistake(err, term, "'%.*s' is not searchable yet", SPAN_ARGS(term->key));
 }
 
 static size_t height(const struct query_node *node)
@@ -425,6 +199,8 @@ static enum status add_node(
 	const struct query_node *first = node->left, *second = node->right;
 	bool is_open = (node->kind == QUERY_OR && above != QUERY_OR) || (node->kind == QUERY_AND && above == QUERY_NOT);
 
+	if (search_is_in_memory(node, sql->arena))
+		return add_found(sql, node, err);
 	if (node->kind == QUERY_TERM)
 		return search_add_term(sql, &node->term, err);
 	if (node->kind == QUERY_ONE)
@@ -434,7 +210,9 @@ static enum status add_node(
 		second = node->left;
 	}
 	search_add(sql, node->kind == QUERY_NOT ? "NOT " : is_open ? "(" : "");
+	sql->is_negated ^= node->kind == QUERY_NOT;
 	TRY(add_node(sql, first, node->kind, err));
+	sql->is_negated ^= node->kind == QUERY_NOT;
 	if (second) {
 		search_add(sql, node->kind == QUERY_AND ? " AND " : " OR ");
 		TRY(add_node(sql, second, node->kind, err));
@@ -443,12 +221,31 @@ static enum status add_node(
 	return OK;
 }
 
+/* Also of the terms in a QUERY_ONE, whose jobs are looked for among those that have them at all. */
+static enum status want_parts(struct search_memory *memory, const struct query_node *node, struct error *err)
+{
+	struct search_leaf leaf;
+
+	if (node->kind == QUERY_TERM)
+		return search_leaf_of(&node->term, memory->arena, &leaf) ? search_memory_want_query(memory, node, err)
+									 : OK;
+	TRY(want_parts(memory, node->left, err));
+	return node->right ? want_parts(memory, node->right, err) : OK;
+}
+
 enum status search_compile(struct search_sql *sql, const struct query_node *query, struct error *err)
 {
-	if (query)
-		TRY(search_find_driver(sql, query, err));
-	if (query)
-		return add_node(sql, query, QUERY_AND, err);
-	search_add(sql, "1");
-	return OK;
+	AUTO_DONE(search_memory) memory = search_memory_on(sql->reader, sql->arena);
+
+	if (!query) {
+		search_add(sql, "1");
+		return OK;
+	}
+	TRY(want_parts(&memory, query, err));
+	TRY(search_memory_enter(&memory, err));
+	memory.deadline_ms = sql->reader->deadline_ms;
+	sql->memory = &memory;
+	enum status status = add_node(sql, query, QUERY_AND, err);
+	sql->memory = NULL;
+	return status;
 }

@@ -29,15 +29,9 @@ enum status search_add_one(struct search_sql *sql, const struct query_node *node
 bool search_is_row_list(const struct query_term *term);
 enum status search_add_row_term(struct search_sql *sql, const struct query_term *term, struct error *err) MUST_CHECK;
 
-/* ---- search_sets.c: terms that an index of the attributes answers as a set of jobs ---- */
+/* ---- the attributes that a term is of; false: of none ---- */
 struct search_keys {
-	struct span keys[5];
+	struct span keys[SEARCH_LEAF_SOURCES];
 	size_t count;
 };
-/* search_compile.c: the attributes that the term is of; false: of none. */
 bool search_keys_of(struct search_sql *sql, const struct query_term *term, struct search_keys *out);
-/* *is_set: the condition, positive, was appended; else the caller looks job by job. */
-enum status search_add_set(struct search_sql *sql, const struct search_keys *keys, const struct query_term *term,
-	bool *is_set, struct error *err) MUST_CHECK;
-/* Sets has_driver. */
-enum status search_find_driver(struct search_sql *sql, const struct query_node *query, struct error *err) MUST_CHECK;

@@ -9,6 +9,7 @@
 /* The type of the pointers that are bound: SQLite hands a pointer on only to a function that names its type. */
 #define MATCH_TYPE "smfleet regex"
 #define ONE_TYPE "smfleet one"
+#define SET_TYPE "smfleet set"
 
 enum { MATCH_STEPS = 1000000 };
 
@@ -40,7 +41,7 @@ void search_add(struct search_sql *sql, const char *piece)
 	buf_append_text(&sql->text, piece);
 }
 
-static void add_value(struct search_sql *sql, const char *piece, struct search_value value)
+void search_add_value(struct search_sql *sql, const char *piece, struct search_value value)
 {
 	struct search_value *values = rows_grow(sql->arena, sql->values, sql->count, &sql->cap, sizeof *values);
 
@@ -55,25 +56,31 @@ static void add_value(struct search_sql *sql, const char *piece, struct search_v
 
 void search_add_i64(struct search_sql *sql, const char *piece, int64_t value)
 {
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_I64, .number = value});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_I64, .number = value});
 }
 
 void search_add_double(struct search_sql *sql, const char *piece, double value)
 {
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_DOUBLE, .real = value});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_DOUBLE, .real = value});
 }
 
 void search_add_text(struct search_sql *sql, const char *piece, struct span value)
 {
 	if (!value.ptr)
 		sql->is_out_of_memory = true;
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
 }
 
 void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one)
 {
 	sql->needs_functions = true;
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_ONE, .one = one});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_ONE, .one = one});
+}
+
+void search_add_set(struct search_sql *sql, const struct bits *set)
+{
+	sql->needs_functions = true;
+	search_add_value(sql, "job_in(?, j.job_id)", (struct search_value){.kind = SEARCH_SET, .set = set});
 }
 
 enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
@@ -90,26 +97,42 @@ enum status search_mistake(struct error *err, const struct query_term *term, con
 	return ERR_SEMANTIC;
 }
 
+enum status search_pattern_new(
+	struct regex **regex, struct regex_scratch **scratch, const struct query_term *term, struct error *err)
+{
+	unsigned flags = REGEX_UTF | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
+	struct error reason = {0};
+
+	if (regex_new(regex, term->values[0].text, flags, &reason))
+		return reason.status == ERR_SEMANTIC ? search_mistake(err, term, "%s", reason.text)
+						     : error_set(err, reason.status, "%s", reason.text);
+	*scratch = regex_scratch_new();
+	if (!*scratch)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	regex_scratch_limit(*scratch, MATCH_STEPS);
+	return OK;
+}
+
+enum status search_pattern_gave_up(const struct query_term *term, struct error *err)
+{
+	struct span pattern = term->values[0].text;
+
+	return search_mistake(err, term, "the pattern '%.*s' needs too many steps",
+		(int)(pattern.len < 200 ? pattern.len : 200), pattern.ptr);
+}
+
 enum status search_add_match(
 	struct search_sql *sql, const char *piece, const struct query_term *term, struct error *err)
 {
-	unsigned flags = REGEX_UTF | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
 	struct search_match *match = arena_alloc(sql->arena, sizeof *match);
-	struct error reason = {0};
 
 	if (!match)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	sql->needs_functions = true;
 	*match = (struct search_match){.next = sql->matches, .term = term};
 	sql->matches = match;
-	if (regex_new(&match->regex, term->values[0].text, flags, &reason))
-		return reason.status == ERR_SEMANTIC ? search_mistake(err, term, "%s", reason.text)
-						     : error_set(err, reason.status, "%s", reason.text);
-	match->scratch = regex_scratch_new();
-	if (!match->scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	regex_scratch_limit(match->scratch, MATCH_STEPS);
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_MATCH, .match = match});
+	TRY(search_pattern_new(&match->regex, &match->scratch, term, err));
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_MATCH, .match = match});
 	return OK;
 }
 
@@ -145,6 +168,15 @@ static void job_one(sqlite3_context *context, int count, sqlite3_value **argumen
 	sqlite3_result_int(context, one && search_document_has(document, one));
 }
 
+static void job_in(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+	const struct bits *set = sqlite3_value_pointer(arguments[0], SET_TYPE);
+	sqlite3_int64 job = sqlite3_value_int64(arguments[1]);
+
+	(void)count;
+	sqlite3_result_int(context, set && job >= 0 && bits_has(set, (size_t)job));
+}
+
 static int add_function(struct store_reader *on, const char *name, int arguments,
 	void (*call)(sqlite3_context *, int, sqlite3_value **))
 {
@@ -164,6 +196,10 @@ enum status search_register(struct store_reader *on)
 	code = add_function(on, "job_matches", 2, job_matches);
 	if (code == SQLITE_OK)
 		code = add_function(on, "job_one", 2, job_one);
+	if (code == SQLITE_OK)
+		code = add_function(on, "job_in", 2, job_in);
+	if (code == SQLITE_OK)
+		code = add_function(on, "job_log", 2, search_job_log);
 	return code == SQLITE_OK ? OK : ERR_MEMORY;
 }
 
@@ -182,6 +218,10 @@ static int bind(struct statement *s, const struct search_value *value)
 	case SEARCH_ONE:
 		/* SQLite takes no const; job_one only reads. */
 		return sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)value->one, ONE_TYPE, NULL);
+	case SEARCH_SET:
+		return sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)value->set, SET_TYPE, NULL);
+	case SEARCH_LOG:
+		return search_bind_log(s->prepared, ++s->parameter, value->log);
 	case SEARCH_MATCH:
 		return sqlite3_bind_pointer(s->prepared, ++s->parameter, value->match, MATCH_TYPE, NULL);
 	}
@@ -206,8 +246,6 @@ enum status search_sql_check(const struct search_sql *sql, struct error *err)
 {
 	for (const struct search_match *match = sql->matches; match; match = match->next)
 		if (match->gave_up)
-			return search_mistake(err, match->term, "the pattern '%.*s' needs too many steps",
-				(int)(match->term->values[0].text.len < 200 ? match->term->values[0].text.len : 200),
-				match->term->values[0].text.ptr);
+			return search_pattern_gave_up(match->term, err);
 	return OK;
 }

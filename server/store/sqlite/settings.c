@@ -1,3 +1,4 @@
+#include "store/sqlite/search_cache.h"
 #include "store/sqlite/sqlite_store.h"
 
 static enum status add(struct store_tx *tx, int64_t job_id, const struct setting_row *row, struct error *err)
@@ -16,7 +17,10 @@ static enum status add(struct store_tx *tx, int64_t job_id, const struct setting
 	TRY(statement_run(&s, err));
 	bool is_new = sqlite3_changes(tx_on(tx)->db) == 1;
 	statement_done(&s);
-	return is_new ? attributes_put_found(tx, job_id, row, err) : OK;
+	if (!is_new)
+		return OK;
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_DOCUMENT, err));
+	return attributes_put_found(tx, job_id, row, err);
 }
 
 enum status store_add_settings(

@@ -21,6 +21,7 @@ struct statement_slot {
 struct store_reader {
 	sqlite3 *db;
 	char *path;
+	struct search_cache *search; /* the store's; NULL: what a search needs is read for it alone */
 	bool is_writer;
 	bool is_in_snapshot; /* between begin and end; of the writer: within a transaction */
 	bool has_deadline; /* stated by store_reader_deadline */
@@ -35,6 +36,7 @@ struct store_reader {
 struct store_tx {
 	struct store *store;
 	int savepoints;
+	int64_t search_version; /* 0: nothing that a search may find has changed yet */
 };
 
 struct store {
@@ -42,6 +44,7 @@ struct store {
 	int lock_fd;
 	uint64_t wal_frames; /* beyond these the WAL is moved into the file at once */
 	size_t reader_cache_bytes;
+	struct search_cache *search;
 	struct store_reader *writer;
 	struct store_tx tx; /* at most one */
 	bool has_tx;
@@ -131,8 +134,18 @@ void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size
 /* A number that was never given before. */
 enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err) MUST_CHECK;
 
+/* ---- tx.c ---- */
+/* What searches keep of the job (enum search_change) is out of date with this transaction. Before or after the change itself. */
+enum status tx_note_change(struct store_tx *tx, int64_t job_id, unsigned changes, struct error *err) MUST_CHECK;
+/* ---- jobs.c: with the number that the row has ---- */
+enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err) MUST_CHECK;
+
 /* ---- log_filters.c ---- */
 enum status log_filter_put(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
+
+/* ---- fleet.c ---- */
+/* The job is about to be deleted: it counts no more. */
+enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 
 static inline struct store_reader *tx_on(struct store_tx *tx)
 {

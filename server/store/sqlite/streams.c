@@ -1,3 +1,4 @@
+#include "store/carry.h"
 #include "store/sqlite/sqlite_store.h"
 
 static enum status next_stream_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
@@ -109,4 +110,18 @@ enum status store_read_streams(struct store_reader *reader, struct arena *arena,
 	*out = rows;
 	*count = used;
 	return OK;
+}
+
+enum status store_read_stream_after(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t after,
+	struct stream_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = (struct stream_row){0};
+	TRY(statement_open(&s, reader, STREAMS " AND stream_id > ? ORDER BY stream_id LIMIT 1", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, after);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? read_stream(&s, arena, out, err) : OK;
 }

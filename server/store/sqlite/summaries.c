@@ -1,3 +1,4 @@
+#include "store/sqlite/search_cache.h"
 #include "store/sqlite/sqlite_store.h"
 
 static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct job_counts *counts, struct error *err)
@@ -110,6 +111,7 @@ enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struc
 {
 	size_t stored;
 
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
 	TRY(put_counts(tx, job_id, counts, err));
 	TRY(put_rows(tx, job_id, rows, count, err));
 	TRY(count_rows(tx, job_id, &stored, err));
@@ -152,7 +154,9 @@ enum status store_read_summaries(struct store_reader *reader, struct arena *aren
 
 	TRY(read_counts(reader, job_id, &found, err));
 	TRY(statement_open(&s, reader,
-		"SELECT metric, unit, role, " SUMMARY_COLUMNS " FROM summaries WHERE job_id = ? ORDER BY metric", err));
+		"SELECT metric, unit, role, main_role, " SUMMARY_COLUMNS
+		" FROM summaries WHERE job_id = ? ORDER BY metric",
+		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
@@ -162,6 +166,7 @@ enum status store_read_summaries(struct store_reader *reader, struct arena *aren
 		rows[used].metric = column_span(&s, arena);
 		rows[used].unit = column_span(&s, arena);
 		rows[used].role = (enum role)column_i64(&s);
+		rows[used].main_role = (enum role)column_i64(&s);
 		column_summary(&s, &rows[used].summary);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));

@@ -1,5 +1,7 @@
 #include "store/sqlite/sqlite_store.h"
 
+#include "store/sqlite/search_cache.h"
+
 #include <sys/stat.h>
 
 enum { WAL_FRAME_HEADER_BYTES = 24 };
@@ -8,6 +10,7 @@ enum {
 	DEFAULT_WAL_BYTES = 64 << 20,
 	DEFAULT_WRITER_CACHE_BYTES = 16 << 20,
 	DEFAULT_READER_CACHE_BYTES = 2 << 20,
+	DEFAULT_SEARCH_BYTES = 256 << 20,
 };
 
 enum status store_open(struct store **out, const struct store_options *options, struct error *err)
@@ -23,7 +26,8 @@ enum status store_open(struct store **out, const struct store_options *options, 
 	store->lock_fd = -1;
 	store->reader_cache_bytes = all.reader_cache_bytes ? all.reader_cache_bytes : DEFAULT_READER_CACHE_BYTES;
 	store->path = mem_copy_string(all.path);
-	if (!store->path)
+	store->search = search_cache_new(all.search_bytes ? all.search_bytes : DEFAULT_SEARCH_BYTES);
+	if (!store->path || !store->search)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(lock_take(&store->lock_fd, store->path, err));
 	TRY(connection_open_writer(&store->writer, &all, err));
@@ -41,6 +45,7 @@ void store_free(struct store *store)
 		return;
 	store_reader_free(store->writer); /* the last connection: SQLite moves the WAL into the file */
 	lock_release(store->lock_fd);
+	search_cache_free(store->search);
 	mem_free(store->path);
 	mem_free(store);
 }
@@ -102,6 +107,14 @@ struct store_reader *store_tx_reader(struct store_tx *tx)
 	return tx_on(tx);
 }
 
+enum status tx_note_change(struct store_tx *tx, int64_t job_id, unsigned changes, struct error *err)
+{
+	if (!tx->search_version)
+		TRY(next_id(tx, "search", &tx->search_version, err));
+	search_cache_note(tx->store->search, tx->search_version, job_id, changes);
+	return OK;
+}
+
 /* All have one name: SQLite means the newest of it. */
 enum status store_tx_savepoint(struct store_tx *tx, struct error *err)
 {
@@ -132,6 +145,7 @@ void store_tx_undo(struct store_tx *tx)
 	if (!tx->savepoints)
 		return;
 	tx->savepoints--;
+	tx->search_version = 0; /* it may be undone, too */
 	/* Fails only where the whole transaction is gone, which commit reports. */
 	if (!sqlite3_get_autocommit(on->db))
 		sqlite3_exec(on->db, "ROLLBACK TO slice; RELEASE slice", NULL, NULL, NULL);

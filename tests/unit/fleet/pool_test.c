@@ -24,7 +24,8 @@ static void derive(const struct pool_job *jobs, size_t count, int64_t now_ms, st
 
 static struct pool_job job_of(int64_t id, int64_t begun_min, int64_t ended_min, int64_t keep_min)
 {
-	return (struct pool_job){id, begun_min * MINUTE_MS, ended_min * MINUTE_MS, keep_min * MINUTE_MS, 0, 0, true};
+	return (struct pool_job){
+		id, begun_min * MINUTE_MS, ended_min * MINUTE_MS, keep_min * MINUTE_MS, 0, 0, true, 0, 0, 0};
 }
 
 TEST(a_chain_is_one_pool)

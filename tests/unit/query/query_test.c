@@ -213,3 +213,63 @@ TEST(limits)
 	CHECK_FAILS(query_parse(&node, SPAN("a\xff"), NOW_MS, arena, &err), ERR_INVALID, "UTF-8");
 	CHECK_FAILS(query_parse(&node, SPAN("a\0b"), NOW_MS, arena, &err), ERR_INVALID, "NUL");
 }
+
+static void check_names(const char *text, size_t column)
+{
+	struct aggregate_name names[QUERY_MAX_NAMES];
+	struct aggregate_figure figures[QUERY_MAX_FIGURES];
+	AUTO(arena) arena = arena_new();
+	struct error err = {0};
+	size_t count;
+	bool is_figure = text[0] == '+';
+
+	enum status status = is_figure ? query_parse_figures(figures, &count, span_from(text + 1), arena, &err)
+				       : query_parse_names(names, &count, span_from(text), arena, &err);
+	if (column ? status != ERR_SEMANTIC || err.column != (int64_t)column : status != OK)
+		test_fail(__FILE__, __LINE__, "'%s' gave %d at %d: %s", text, (int)status, (int)err.column, err.text);
+}
+
+TEST(lists_of_names_and_figures)
+{
+	struct aggregate_name names[QUERY_MAX_NAMES];
+	struct aggregate_figure figures[QUERY_MAX_FIGURES];
+	AUTO(arena) arena = arena_new();
+	size_t count;
+
+	CHECK_OK(query_parse_names(names, &count, SPAN("tag.\"a, b\" ,month, hp.lr"), arena, &err));
+	CHECK_INT(count, 3);
+	CHECK(names[0].term.family == QUERY_TAG && names[1].term.family == QUERY_PROPERTY);
+	CHECK_SPAN(names[0].term.key, SPAN("a, b"));
+	CHECK_SPAN(names[0].text, SPAN("tag.\"a, b\""));
+	CHECK_SPAN(names[1].term.key, SPAN("month"));
+	CHECK_INT(names[2].term.column, 20);
+	CHECK_OK(query_parse_figures(figures, &count,
+		SPAN("sum:node_hours,count, p95:metric.\"train:loss\".min, mean:loss.final"), arena, &err));
+	CHECK_INT(count, 4);
+	CHECK(figures[0].fold == FOLD_SUM && figures[1].counts_jobs && figures[2].fold == FOLD_P95);
+	CHECK_SPAN(figures[2].quantity.term.key, SPAN("train:loss"));
+	CHECK(figures[2].quantity.term.aggregate == AGGREGATE_MIN && figures[3].quantity.term.is_role);
+	CHECK_SPAN(figures[2].text, SPAN("p95:metric.\"train:loss\".min"));
+	CHECK_OK(query_parse_names(names, &count, SPAN(""), arena, &err));
+	CHECK_INT(count, 0);
+}
+
+TEST(mistakes_in_lists_have_columns)
+{
+	check_names("a,b,c,d,e,f,g,h", 0);
+	check_names("a,b,c,d,e,f,g,h,i", 17);
+	check_names("team,", 6);
+	check_names("team month", 6);
+	check_names("foo.bar", 1);
+	check_names("team,,a", 6);
+	check_names("+avg:loss", 1);
+	check_names("+count,sum", 10);
+	check_names("+sum:", 5);
+	check_names("+mean:tag.", 6);
+	char figures[QUERY_MAX_FIGURES * 6 + 8] = "+count";
+	for (size_t i = 1; i < QUERY_MAX_FIGURES; i++)
+		strcat(figures, ",count");
+	check_names(figures, 0);
+	strcat(figures, ",count");
+	check_names(figures, QUERY_MAX_FIGURES * 6 + 1);
+}

@@ -1,9 +1,20 @@
 #include "harness.h"
 
-enum { NEWEST = 19 /* migrations/sqlite */ };
+#include "base/embedded.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+
+extern const struct embedded_file embedded_migrations[];
+
+static long newest(void)
+{
+	long number = 0;
+
+	for (const struct embedded_file *file = embedded_migrations; file->name; file++)
+		number = strtol(file->name, NULL, 10);
+	return number;
+}
 
 TEST(open_makes_private_files_in_the_shape_that_cannot_change)
 {
@@ -20,7 +31,7 @@ TEST(open_makes_private_files_in_the_shape_that_cannot_change)
 	CHECK_INT(info.st_mode & 0777, 0600);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA page_size"), 8192);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA auto_vacuum"), 2);
-	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), NEWEST);
+	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), newest());
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA synchronous"), 2);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA wal_autocheckpoint"), 0);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA secure_delete"), 0);
@@ -78,23 +89,30 @@ TEST(a_newer_database_that_only_added_is_used)
 	harness_done(&h);
 }
 
-/* What 0007 did, undone: the way in which a database of before it is opened. */
-static const char before_0007[] =
-	"DROP TABLE views; DROP TABLE rankings; DROP TABLE pool_jobs; DROP TABLE pool_shapes; DROP TABLE job_events; ALTER TABLE transitions DROP COLUMN source; ALTER TABLE job_counts DROP COLUMN last_heard_ms; ALTER TABLE job_counts DROP COLUMN attempts;"
-	"DROP TABLE run_names; DROP TABLE sources; DROP TABLE exits; DROP TABLE commands; DROP TABLE command_acks;"
-	"DROP TABLE pushes; DROP TABLE backfills; DROP TABLE backfill_streams; DROP TABLE dead_series; DROP INDEX series_by_name;"
-	"DROP INDEX incidents_by_step;"
-	"DROP TABLE signature_hits; DROP TABLE node_faults; DROP TABLE job_checkpoints; DROP TABLE emergencies;"
-	"DROP INDEX streams_by_host; ALTER TABLE incidents DROP COLUMN facts;"
-	"DROP TABLE rules; DELETE FROM counters WHERE name = 'rule'; DROP TABLE notices; DROP INDEX incidents_by_key; DROP INDEX incidents_by_cause; DROP INDEX incidents_first; DROP INDEX incidents_by_fold; ALTER TABLE incidents DROP COLUMN fold_id; DROP INDEX incidents_muted;"
-	"ALTER TABLE incidents DROP COLUMN rule_id; ALTER TABLE incidents DROP COLUMN cause_id;"
-	"ALTER TABLE incidents DROP COLUMN muted_until_ms; ALTER TABLE webhooks DROP COLUMN events;"
-	"ALTER TABLE webhooks DROP COLUMN heartbeat_ms; ALTER TABLE webhooks DROP COLUMN beat_ms;"
-	"ALTER TABLE webhooks DROP COLUMN per_minute; DROP INDEX deliveries_next; DROP INDEX deliveries_by_time;"
-	"CREATE UNIQUE INDEX incidents_by_key ON incidents (job_id, series_id, kind, opened_ordinal);"
-	"CREATE INDEX deliveries_due ON deliveries (next_ms, delivery_id) WHERE state = 0;"
-	"CREATE UNIQUE INDEX series_by_name ON series (job_id, stream_id, metric, labels);"
-	"UPDATE settings SET value = CAST('1' AS BLOB) WHERE key = 'min_reader'; PRAGMA user_version=6";
+/* A database as programs of that version left it, with one job. */
+static void make_old(struct harness *h, long version)
+{
+	char text[64];
+	sqlite3 *db = NULL;
+
+	harness_close(h);
+	CHECK(unlink(h->path) == 0);
+	CHECK_INT(sqlite3_open(h->path, &db), SQLITE_OK);
+	CHECK_INT(
+		sqlite3_exec(db, "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL", NULL, NULL, NULL), SQLITE_OK);
+	for (const struct embedded_file *file = embedded_migrations; file->name; file++)
+		if (strtol(file->name, NULL, 10) <= version)
+			CHECK_INT(sqlite3_exec(db, file->bytes, NULL, NULL, NULL), SQLITE_OK);
+	snprintf(text, sizeof text, "PRAGMA user_version=%ld", version);
+	CHECK_INT(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT(
+		sqlite3_exec(db,
+			"INSERT INTO jobs VALUES (1, 'kept', 'kept', '', 'InProgress', 'Training', '', 1, 0, 0, 1, 1, 0, '{}')",
+			NULL, NULL, NULL),
+		SQLITE_OK);
+	CHECK_INT(sqlite3_close(db), SQLITE_OK);
+	harness_open(h);
+}
 
 TEST(before_older_programs_are_shut_out_a_copy_is_made)
 {
@@ -104,12 +122,8 @@ TEST(before_older_programs_are_shut_out_a_copy_is_made)
 	struct stat info;
 	char path[256];
 
-	harness_begin(&h);
-	harness_job(&h, "kept");
-	harness_commit(&h);
-	CHECK_OK(connection_run(h.store->writer, before_0007, &err));
-	harness_reopen(&h);
-	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), NEWEST);
+	make_old(&h, 6);
+	CHECK_INT(harness_number(h.store->writer, "PRAGMA user_version"), newest());
 	snprintf(path, sizeof path, "%s.before-0007", h.path);
 	CHECK(stat(path, &info) == 0);
 	CHECK_INT(info.st_mode & 0777, 0600);

@@ -1,5 +1,7 @@
 #include "harness.h"
+#include "store/goodput.h"
 #include "store/faults.h"
+#include "store/fleet_rows.h"
 #include "store/sessions.h"
 
 #include "store/fold.h"
@@ -283,6 +285,18 @@ static void put_faults(struct harness *h, int64_t job, uint32_t stream)
 	CHECK_OK(store_put_emergency(h->tx, &(struct emergency_row){.job_id = job}, &err));
 }
 
+static void fill_goodput(struct harness *h, int64_t job)
+{
+	struct goodput_row row = {.job_id = job, .instance = SPAN(""), .currency = SPAN("USD"), .cost = 5};
+	struct goodput_day day = {.day = 20000, .cost = 5};
+	struct goodput_incident incident = {.from_ms = 1, .cause = SPAN("")};
+
+	CHECK_OK(store_touch_goodput(h->tx, job, 0, &err));
+	CHECK_OK(store_put_goodput(h->tx, &row, &day, 1, &incident, 1, &err));
+	CHECK_OK(store_put_status_message(
+		h->tx, job, &(struct status_message){1, SPAN("Starting"), SPAN("Launching")}, &err));
+}
+
 static void fill_job(struct harness *h, int64_t job)
 {
 	uint32_t stream = harness_stream(h, job, "algo-1");
@@ -313,6 +327,7 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_bury_series(h->tx, &(struct dead_series){job, 1000, 2000, INT64_MAX}, &err));
 	CHECK_OK(store_add_settings(h->tx, job, &(struct setting_row){SPAN("lr"), SPAN("1"), 1, 0, SPAN("")}, 1, &err));
 	CHECK_OK(store_put_push(h->tx, &(struct push_row){.job_id = job}, &err));
+	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){job, SPAN("Completed"), SPAN("t"), 4, 1, 2}, 3, &err));
 	CHECK_OK(store_put_progress(h->tx, job, &(struct job_progress){7, SPAN("max_steps"), 9}, &err));
 	CHECK_OK(store_put_source(
 		h->tx, &(struct source_row){.job_id = job, .stream_id = stream, .source = SPAN("a")}, &err));
@@ -327,6 +342,7 @@ static void fill_job(struct harness *h, int64_t job)
 	put_faults(h, job, stream);
 	CHECK_OK(store_put_notice(h->tx, &(struct notice_row){.webhook_id = 1, .job_id = job, .group_id = 1}, &err));
 	expire_a_line(h, job, stream);
+	fill_goodput(h, job);
 }
 
 TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
@@ -335,7 +351,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 	 * warm pool's, whose chain and cost would not add up any more, and has no name of the job. */
 	static const char *const tables =
 		"SELECT group_concat('SELECT count(*) AS n FROM ' || m.name || ' WHERE job_id = ',"
-		" '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT IN ('dead_jobs', 'pool_jobs', 'node_faults') AND EXISTS"
+		" '#') FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT IN ('dead_jobs', 'imports', 'pool_jobs', 'node_faults') AND EXISTS"
 		" (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'job_id')";
 	struct harness h = harness_new();
 	AUTO_DONE(statement) s = {0};
@@ -374,7 +390,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 33);
+	CHECK_INT(checked, 38);
 	statement_done(&s);
 	harness_done(&h);
 }

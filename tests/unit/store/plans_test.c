@@ -1,18 +1,23 @@
 /* Every verb is called once; then each statement that the connections have prepared must use an index. */
 #include "harness.h"
 
+#include "store/fleet_rows.h"
+
 #include "store/faults.h"
 #include "store/run.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {
-	"SCAN CONSTANT ROW", "SCAN webhooks", "SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
+	"SCAN CONSTANT ROW", "SCAN f USING INDEX fleet_jobs_", /* those that live alone */ "SCAN webhooks",
+	"SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
 	"SCAN deliveries USING INDEX deliveries_settled", /* LIMIT 1, in its order */
 	"SCAN pushes USING COVERING INDEX pushes_by_time", /* LIMIT 1, in its order */
 	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
 	"SCAN incidents USING INDEX incidents_open", /* the open ones alone */
+	"SCAN fleet_totals", /* some rows an instance type, as: */
+	"SCAN quotas", "SCAN CONSTANT ROW", "SCAN f USING INDEX fleet_jobs_", /* those that live alone */
 };
 
 static bool is_allowed(const char *detail)
@@ -87,13 +92,19 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_put_checkpoint(h->tx, &(struct checkpoint_row){.job_id = 1}, &err));
 		CHECK_OK(store_put_emergency(h->tx, &(struct emergency_row){.job_id = 1}, &err));
 	}
-	CHECK_OK(store_move_signature_hits(h->tx, 1, 2, 3, &err));
+	CHECK_OK(store_fold_incident(h->tx, 1, 2, 3, &err));
 	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
 	CHECK_OK(store_put_transitions(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, 1, &err));
 	CHECK_OK(store_put_newest_event(h->tx, 1, 7, &err));
 	struct run_link *links;
 	CHECK_OK(store_read_run(store_tx_reader(h->tx), h->arena, job.name, &links, &count, &(size_t){0}, &err));
 	CHECK_INT(count, 1);
+	CHECK_OK(store_put_pool_job(
+		h->tx, &(struct pool_job_row){.job_id = 1, .pool_id = 1, .is_last = true, .state = 2}, &err));
+	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0}, 3, &err));
+	CHECK_OK(store_settle_fleet_totals(h->tx, 3, &err));
+	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), 1}, &err));
+	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), -1}, &err));
 	bool has_pools;
 	CHECK_OK(store_has_pools(store_tx_reader(h->tx), 1, &has_pools, &err));
 	CHECK_OK(store_trim_journal(h->tx, 2, 10, &err));
@@ -133,6 +144,19 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_summaries(
 		on, arena, 1, &(struct job_counts){0}, (struct summary_row **)&rows, &count, &err));
 	CHECK_OK(store_count_jobs(on, &a, &b, &err));
+	CHECK_OK(store_read_fleet_totals(on, arena, (struct fleet_total **)&rows, &count, &err));
+	CHECK_OK(store_read_quotas(on, arena, (struct quota_row **)&rows, &count, &err));
+	CHECK_OK(store_read_fleet_now(on, 1, &(struct fleet_now){0}, &err));
+	CHECK_OK(store_read_uncounted_jobs(on, 1, &ms, 1, &count, &err));
+	CHECK_OK(store_read_pool_group(on, arena, 1, 1, 1, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pool_donors(
+		on, arena, &(struct pool_window){.shape = 1}, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pools_left(on, arena, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pool_jobs(
+		on, arena, &(struct pool_job_row){0}, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pool_told(on, 1, SPAN("j"), &ms, &err));
+	CHECK_OK(store_read_pool_changes(on, arena, 1, 1, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_last_pool_change(on, &ms, &err));
 	CHECK_OK(store_oldest_push(on, 1, &ms, &ms, &err));
 	uint32_t incident;
 	CHECK_OK(store_read_node_faults(on, arena, SPAN(""), 0, 9, (struct node_fault_row **)&rows, &count, &err));
@@ -142,6 +166,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_said(on, arena, 1, 1, &(struct incident_said){0}, &err));
 	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, 1, 9, (struct quiet_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
+	CHECK_OK(store_read_near(on, arena, 1, 1, 0, 9, (struct near_incident **)&rows, &count, &err));
+	CHECK_OK(store_read_jobs_on_host(on, arena, SPAN("h"), 1, 9, (int64_t **)&rows, &count, &err));
 	CHECK_OK(store_read_emergency(on, 1, &(struct emergency_row){0}, &err));
 	CHECK_OK(store_read_emergencies(on, arena, 9, (struct emergency_row **)&rows, &count, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN(""), (struct stream_row **)&rows, &count, &err));

@@ -1,0 +1,79 @@
+/*
+ * Job: the records that a whole job is carried in, one a line of NDJSON (docs/carry.md): job, then each stream with its lines
+ *      and points, then incidents, then end. Pure: bytes in, rows out, and back.
+ * Ownership: what is read lives in the caller's arena. Threads: values.
+ */
+#pragma once
+
+#include "base/json_write.h"
+#include "model/batch.h"
+#include "store/carry.h"
+
+enum { CARRY_FORMAT = 1 };
+
+enum carry_kind { CARRY_JOB, CARRY_STREAM, CARRY_LINES, CARRY_POINTS, CARRY_INCIDENT, CARRY_END, CARRY_KIND_COUNT };
+
+struct carry_job {
+	struct job_row row; /* without its number */
+	struct span definitions; /* those in force; "": none of its own */
+	struct transition_row *transitions;
+	size_t transition_count;
+	struct setting_row *settings; /* by the name of the stream */
+	size_t setting_count;
+	struct retention retention;
+	int64_t newest_event_ms;
+};
+
+struct carry_stream {
+	struct stream_row row; /* state: of exactly these lines and points */
+	struct expired_text expired; /* first_kept_line 0: nothing was deleted */
+	struct source_row *sources;
+	size_t source_count;
+	struct exit_row exit;
+	bool has_exit;
+};
+
+struct carry_lines {
+	struct span stream;
+	uint64_t first;
+	struct line *lines;
+	size_t count;
+};
+
+struct carry_points {
+	struct span stream;
+	struct span metric;
+	uint64_t first;
+	struct point *points;
+	size_t count;
+};
+
+struct carry_counts {
+	uint64_t streams;
+	uint64_t lines; /* that are here: what a limit deleted is not */
+	uint64_t points;
+	uint64_t incidents;
+};
+
+struct carry_end {
+	struct span name;
+	struct carry_counts counts;
+};
+
+struct carry_record {
+	enum carry_kind kind;
+	union {
+		struct carry_job job;
+		struct carry_stream stream;
+		struct carry_lines lines;
+		struct carry_points points;
+		struct incident_row incident;
+		struct carry_end end;
+	};
+};
+
+const char *carry_kind_name(enum carry_kind kind);
+/* One record, and a newline. */
+void carry_write(const struct carry_record *record, struct buf *out);
+/* ERR_INVALID: no JSON; ERR_SEMANTIC with the field. */
+enum status carry_read(struct span text, struct arena *arena, struct carry_record *out, struct error *err) MUST_CHECK;

@@ -1,0 +1,127 @@
+#include "store/carry.h"
+
+#include "store/sqlite/sqlite_store.h"
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status store_read_sources(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct source_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct source_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT source, next_byte FROM sources WHERE job_id = ? AND stream_id = ? ORDER BY source", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return out_of_memory(err);
+		rows[used] = (struct source_row){.job_id = job_id, .stream_id = stream_id};
+		rows[used].source = column_span(&s, arena);
+		rows[used].next_byte = column_u64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- importing ---- */
+
+static enum status check_name(struct store_tx *tx, struct span name, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM jobs WHERE name = ?", err));
+	bind_text(&s, name);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? error_set(err, ERR_CONFLICT, "there is a job '%.*s' already", SPAN_ARGS(name)) : OK;
+}
+
+enum status store_begin_import(
+	struct store_tx *tx, struct span name, int64_t now_ms, int64_t *job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(check_name(tx, name, err));
+	TRY(next_id(tx, "job", job_id, err));
+	TRY(statement_open(&s, tx_on(tx), "INSERT INTO imports (job_id, name, begun_ms) VALUES (?,?,?)", err));
+	bind_i64(&s, *job_id);
+	bind_text(&s, name);
+	bind_i64(&s, now_ms);
+	return statement_run(&s, err);
+}
+
+static enum status forget(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM imports WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+enum status store_end_import(struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	TRY(store_insert_job(tx, row, err));
+	return forget(tx, row->job_id, err);
+}
+
+/* Its rows that no sweep of a deleted job takes away, because a deletion has done so at once. */
+#define EACH_IMPORT " WHERE job_id IN (SELECT job_id FROM imports WHERE ?1 = 0 OR job_id = ?1)"
+
+static enum status drop(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	static const char *const steps[] = {
+		"DELETE FROM incidents" EACH_IMPORT,
+		"DELETE FROM expired_text" EACH_IMPORT,
+		"INSERT INTO dead_jobs (job_id) SELECT job_id FROM imports WHERE ?1 = 0 OR job_id = ?1",
+		"DELETE FROM imports WHERE ?1 = 0 OR job_id = ?1",
+	};
+
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, tx_on(tx), steps[i], err));
+		bind_i64(&s, job_id);
+		TRY(statement_run(&s, err));
+	}
+	return OK;
+}
+
+enum status store_drop_import(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	return drop(tx, job_id, err);
+}
+
+enum status store_drop_imports(struct store_tx *tx, struct error *err)
+{
+	return drop(tx, 0, err);
+}
+
+enum status store_import_expired(struct store_tx *tx, int64_t job_id, const struct expired_text *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO expired_text (job_id, stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason)"
+		" VALUES (?,?,?,?,?,?,?,?)",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, row->stream_id);
+	bind_u64(&s, row->first_kept_line);
+	bind_u64(&s, row->bytes);
+	bind_i64(&s, row->first_ms);
+	bind_i64(&s, row->last_ms);
+	bind_i64(&s, row->deleted_ms);
+	bind_text(&s, row->reason);
+	return statement_run(&s, err);
+}

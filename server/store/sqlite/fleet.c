@@ -1,0 +1,273 @@
+/* Sums over all jobs and pools, kept by each change of one; quotas. */
+#include "store/fleet_rows.h"
+#include "store/sqlite/sqlite_store.h"
+
+enum status store_add_fleet_total(
+	struct store_tx *tx, const char *name, struct span instance_type, int64_t delta, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	if (!delta)
+		return OK;
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,?2,?3,0,0)"
+		" ON CONFLICT (name, instance_type) DO UPDATE SET value = value + ?3",
+		err));
+	bind_text(&s, span_from(name));
+	bind_text(&s, instance_type);
+	bind_i64(&s, delta);
+	return statement_run(&s, err);
+}
+
+enum status store_settle_fleet_totals(struct store_tx *tx, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, tx_on(tx), "UPDATE fleet_totals SET highest = value, highest_ms = ? WHERE value > highest", err));
+	bind_i64(&s, now_ms);
+	return statement_run(&s, err);
+}
+
+/* A value that is no sum: only its highest counts. */
+static enum status raise_total(struct store_tx *tx, const char *name, int64_t value, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,'',0,?2,?3)"
+		" ON CONFLICT (name, instance_type) DO UPDATE SET highest = ?2, highest_ms = ?3 WHERE ?2 > highest",
+		err));
+	bind_text(&s, span_from(name));
+	bind_i64(&s, value);
+	bind_i64(&s, now_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_read_fleet_totals(
+	struct store_reader *reader, struct arena *arena, struct fleet_total **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*rows = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT name, instance_type, value, highest, highest_ms FROM fleet_totals ORDER BY name, instance_type",
+		err));
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
+		if (!*rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct fleet_total *row = &(*rows)[(*count)++];
+		row->name = column_span(&s, arena);
+		row->instance_type = column_span(&s, arena);
+		row->value = column_i64(&s);
+		row->highest = column_i64(&s);
+		row->highest_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+	}
+}
+
+/* ---- jobs ---- */
+
+/* As often as `sign` says, for all and for its type. */
+static enum status add_both(
+	struct store_tx *tx, const char *name, const struct fleet_job *job, int64_t value, struct error *err)
+{
+	TRY(store_add_fleet_total(tx, name, SPAN(""), value, err));
+	return job->instance_type.len ? store_add_fleet_total(tx, name, job->instance_type, value, err) : OK;
+}
+
+static enum status count_job(struct store_tx *tx, const struct fleet_job *job, int sign, struct error *err)
+{
+	int64_t ran_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
+
+	TRY(store_add_fleet_total(tx, "jobs", job->status, sign, err));
+	if (job->ended_ms)
+		return add_both(tx, "node_ms", job, sign * job->nodes * ran_ms, err);
+	TRY(add_both(tx, "nodes", job, sign * job->nodes, err));
+	TRY(add_both(tx, "held_nodes", job, sign * job->nodes, err));
+	if (!job->started_ms)
+		return OK;
+	TRY(store_add_fleet_total(tx, "started_nodes", SPAN(""), sign * job->nodes, err));
+	return store_add_fleet_total(tx, "started_node_ms", SPAN(""), sign * job->nodes * job->started_ms, err);
+}
+
+static enum status read_fleet_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct fleet_job *out, bool *is_there, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT status, instance_type, nodes, started_ms, ended_ms FROM fleet_jobs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, is_there, err));
+	if (!*is_there)
+		return OK;
+	out->job_id = job_id;
+	out->status = column_span(&s, arena);
+	out->instance_type = column_span(&s, arena);
+	out->nodes = column_i64(&s);
+	out->started_ms = column_i64(&s);
+	out->ended_ms = column_i64(&s);
+	return statement_check(&s, err);
+}
+
+static bool is_same(const struct fleet_job *a, const struct fleet_job *b)
+{
+	return span_equal(a->status, b->status) && span_equal(a->instance_type, b->instance_type) &&
+	       a->nodes == b->nodes && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms;
+}
+
+static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *job, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms)"
+		" VALUES (?,?,?,?,?,?)",
+		err));
+	bind_i64(&s, job->job_id);
+	bind_text(&s, job->status);
+	bind_text(&s, job->instance_type);
+	bind_i64(&s, job->nodes);
+	bind_i64(&s, job->started_ms);
+	bind_i64(&s, job->ended_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_put_fleet_job(struct store_tx *tx, const struct fleet_job *job, int64_t now_ms, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct fleet_job old;
+	bool is_there;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(read_fleet_job(tx_on(tx), arena, job->job_id, &old, &is_there, err));
+	if (is_there && is_same(&old, job))
+		return OK;
+	if (is_there)
+		TRY(count_job(tx, &old, -1, err));
+	TRY(count_job(tx, job, 1, err));
+	TRY(raise_total(tx, "nodes_of_a_job", job->nodes, now_ms, err));
+	if (job->started_ms && job->ended_ms > job->started_ms)
+		TRY(raise_total(tx, "run_ms", job->ended_ms - job->started_ms, now_ms, err));
+	return write_fleet_job(tx, job, err);
+}
+
+enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(statement) s = {0};
+	struct fleet_job old;
+	bool is_there;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(read_fleet_job(tx_on(tx), arena, job_id, &old, &is_there, err));
+	if (!is_there)
+		return OK;
+	TRY(count_job(tx, &old, -1, err));
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM fleet_jobs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+enum status store_read_uncounted_jobs(
+	struct store_reader *reader, int64_t after_id, int64_t *ids, size_t limit, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT j.job_id FROM jobs AS j WHERE j.job_id > ? AND NOT EXISTS"
+		" (SELECT 1 FROM fleet_jobs AS f WHERE f.job_id = j.job_id) ORDER BY j.job_id LIMIT ?",
+		err));
+	bind_i64(&s, after_id);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		ids[(*count)++] = column_i64(&s);
+	}
+}
+
+/* Four numbers, each by an index of what lives alone. */
+enum status store_read_fleet_now(
+	struct store_reader *reader, int64_t heard_before_ms, struct fleet_now *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = (struct fleet_now){0};
+	TRY(statement_open(&s, reader,
+		"SELECT (SELECT coalesce(min(started_ms), 0) FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0),"
+		" (SELECT coalesce(max(nodes), 0) FROM fleet_jobs WHERE ended_ms = 0),"
+		" (SELECT count(*) FROM fleet_jobs AS f JOIN job_counts AS c ON c.job_id = f.job_id WHERE f.ended_ms = 0"
+		" AND c.last_heard_ms > 0 AND c.last_heard_ms < ?),"
+		" (SELECT count(*) FROM incidents WHERE state = 0 AND severity = 0),"
+		" (SELECT count(*) FROM incidents WHERE state = 0 AND severity = 1),"
+		" (SELECT count(*) FROM incidents WHERE state = 0 AND severity = 2)",
+		err));
+	bind_i64(&s, heard_before_ms);
+	TRY(statement_step(&s, &has_row, err));
+	out->oldest_started_ms = column_i64(&s);
+	out->most_nodes = column_i64(&s);
+	out->silent = column_i64(&s);
+	for (size_t i = 0; i < sizeof out->open_incidents / sizeof *out->open_incidents; i++)
+		out->open_incidents[i] = column_i64(&s);
+	return OK;
+}
+
+/* ---- quotas ---- */
+
+enum status store_put_quota(struct store_tx *tx, const struct quota_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	if (row->configured < 0) {
+		TRY(statement_open(&s, tx_on(tx), "DELETE FROM quotas WHERE name = ? AND instance_type = ?", err));
+	} else {
+		TRY(statement_open(&s, tx_on(tx),
+			"INSERT OR REPLACE INTO quotas (name, instance_type, configured) VALUES (?,?,?)", err));
+	}
+	bind_text(&s, row->name);
+	bind_text(&s, row->instance_type);
+	if (row->configured >= 0)
+		bind_i64(&s, row->configured);
+	return statement_run(&s, err);
+}
+
+enum status store_read_quotas(
+	struct store_reader *reader, struct arena *arena, struct quota_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*rows = NULL;
+	*count = 0;
+	TRY(statement_open(
+		&s, reader, "SELECT name, instance_type, configured FROM quotas ORDER BY name, instance_type", err));
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
+		if (!*rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct quota_row *row = &(*rows)[(*count)++];
+		row->name = column_span(&s, arena);
+		row->instance_type = column_span(&s, arena);
+		row->configured = column_i64(&s);
+		TRY(statement_check(&s, err));
+	}
+}

@@ -1,0 +1,348 @@
+"""Whole jobs out of one server and into another: what comes out again is the same, byte for byte."""
+
+import contextlib
+import gzip
+import http.client
+import json
+import pathlib
+import random
+import re
+import sqlite3
+import subprocess
+
+import pytest
+
+from smserver import PATIENCE_S, ROOT, quote, wait_until
+
+ODD = "team/π 🚀 مرحبا"
+EXPORT, IMPORT = "/api/v1/export", "/api/v1/import"
+NOW_MS = 1_767_225_600_000
+
+
+def export(server, query=""):
+    reply = server.get(EXPORT + (f"?q={quote(query)}" if query else ""))
+    assert reply.status == 200, reply
+    assert reply.headers["Content-Type"] == "application/x-ndjson"
+    return reply.raw
+
+
+def take(server, data, expected=200, **options):
+    reply = server.post(IMPORT, data, content_type="application/x-ndjson", **options)
+    assert reply.status == expected, reply
+    return reply.body
+
+
+def records(data, kind=None):
+    rows = [json.loads(line) for line in data.splitlines()]
+    return [row for row in rows if kind is None or row["record"] == kind]
+
+
+def make_document_job(server):
+    """All that a document says, with text that no pattern of SageMaker's allows in a name."""
+    document = {"TrainingJobName": ODD, "RoleArn": "arn:aws:iam::123456789012:role/a", "HyperParameters": {"lr": "1e-4", "naïve": "é", "🚀": "x" * 2500},
+        "Tags": [{"Key": "team", "Value": "nlp"}, {"Key": "é", "Value": "مرحبا"}], "Unknown": {"kept": [1, 2.5, None, True]},
+        "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1},
+        "AlgorithmSpecification": {"TrainingInputMode": "File", "MetricDefinitions": [
+            {"Name": "loss", "Regex": r"step (?<step>-?\d+) loss[=:] ?(?<value>\S+)"}, {"Name": "odd:näme", "Regex": r"odd=(\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    assert server.patch(f"/api/v1/jobs/{quote(ODD)}", json={"notes": "a note\nof two lines", "labels": ["gold", "é"]}).status == 200
+    server.send(ODD, [f"step {i} loss={1 + 1 / (i + 1):.6f}" for i in range(1500)])
+    body = "step 1500 loss=nan\r\nstep 1501 loss=inf\nstep 1502 loss=-inf\n\n\r\nstep 1503 loss=-0.0\n 10%\r 50%\r100%\n" + "odd=1e400\nodd=0x10\n"
+    raw = body.encode() + b"\xff\xfe not utf-8 \x00 \x1b[31mred\x1b[0m\n" + "é 🚀 مرحبا e\u0301\n".encode() + b"no newline at the end"
+    assert server.post(f"/api/v1/logs?job={quote(ODD)}&stream={quote('algo/2 é')}&host=node-7&offset=0&source=file-1", raw).status == 200
+    long = b"x" * 5000 + b"\nnext\n"
+    assert server.post(f"/api/v1/logs?job={quote(ODD)}&stream=long", long).status == 200
+    points = [{"metric": "sent{gpu=\"3\"}", "step": 2**53 - 9 + i, "ts_ms": NOW_MS + i, "value": value} for i, value in enumerate((0.1, 1e-320, 5e-324, -0.0))]
+    reply = server.post(f"/api/v1/points?job={quote(ODD)}&stream=algo-1", json={"points": [*points, {"metric": "sent", "step": 9, "ts_ms": NOW_MS, "value": "NaN"}]})
+    assert reply.status == 200, reply
+    for status, ms in (("Training", NOW_MS), ("Interrupted", NOW_MS + 5000), ("Training", NOW_MS + 9000), ("Failed", NOW_MS + 60000)):
+        reply = server.post(f"/api/v1/jobs/{quote(ODD)}/transitions", json={"SecondaryStatus": status, "time_ms": ms, "StatusMessage": "m é",
+            **({"FailureReason": "AlgorithmError: CUDA out of memory"} if status == "Failed" else {})})
+        assert reply.status < 300, reply
+    assert server.post(f"/api/v1/jobs/{quote(ODD)}/pin", json={"pinned": True}).status == 200
+
+
+def make_restarted_job(server):
+    """Goes back to an earlier step: the points of the first attempt are superseded, and stay."""
+    definitions = [{"Name": "loss", "Regex": r"step: (?<step>\d+) loss: (?<value>\S+)"}]
+    for job in ("restarted", "runs-on"):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": definitions}}).status == 201
+    lines = [json.dumps({"line": f"step: {i} loss: {3 - i / 1000:.5f}", "ts": NOW_MS + i * 1000}) for i in [*range(0, 300), *range(200, 400)]]
+    reply = server.post("/api/v1/logs?job=restarted&stream=algo-1", "\n".join(lines), content_type="application/x-ndjson")
+    assert reply.status == 200, reply
+    spikes = [json.dumps({"line": f"step: {400 + i} loss: {90.0 if i % 50 == 49 else 2.0 + i % 7 / 100}", "ts": NOW_MS + (600 + i) * 1000}) for i in range(200)]
+    assert server.post("/api/v1/logs?job=restarted&stream=algo-1", "\n".join(spikes), content_type="application/x-ndjson").status == 200
+
+
+def fill(server):
+    make_document_job(server)
+    make_restarted_job(server)
+    server.send("runs-on", ["lr: 0.1", "max_steps: 1000", *[f"step: {i} loss: {2 - i / 100}" for i in range(50)]])
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "document only"}).status == 201
+
+
+def settle(server):
+    """What follows from the lines is there, too, as far as it comes by itself."""
+    server.wait_for_points(ODD, "loss", 1500)
+    server.wait_for_points("restarted", "loss", 1)
+    server.wait_for_points("runs-on", "loss", 50)
+
+
+def settled_export(server):
+    """Two exports in a row that are equal: statuses and settings that lines imply are written a moment after the lines."""
+    seen = []
+    wait_until(lambda: seen.append(export(server)) or (len(seen) > 1 and seen[-1] == seen[-2]), what="an export that stays")
+    return seen[-1]
+
+
+@pytest.fixture
+def filled(make_server):
+    server = make_server("--max-line-bytes", "4096", "--seal-age", "1h")
+    fill(server)
+    settle(server)
+    return server
+
+
+def test_a_second_export_is_the_first_byte_for_byte(filled, make_server):
+    first = settled_export(filled)
+    empty = make_server()
+    assert take(empty, first) == {"imported": 4, "skipped": 0, "exist_already": []}
+    assert export(empty) == first
+    empty.restart()
+    assert export(empty) == first
+
+    filled.restart()
+    assert settled_export(filled) == first
+    for job in ("restarted", ODD):
+        for path in ("", "/metrics", "/streams", "/definitions", "/points?metric=loss&raw=true", "/points?metric=loss&attempts=all&buckets=50"):
+            one, other = (server.get(f"/api/v1/jobs/{quote(job)}{path}") for server in (filled, empty))
+            assert one.status == other.status == 200 and strip(one) == strip(other), path
+    for stream in ("algo-1", "algo/2 é", "long"):
+        path = f"/api/v1/jobs/{quote(ODD)}/logs/raw?stream={quote(stream)}"
+        assert filled.get(path).raw == empty.get(path).raw
+
+
+def strip(reply):
+    """Without numbers that count commits, and what is told of a server rather than of its job."""
+    return re.sub(r'"(seq|as_of_seq|silent_ms|ResourceRetained\w*)":"?[\d]+"?,?', "", reply.raw.decode())
+
+
+def test_what_is_there_is_left_alone_and_said(filled, make_server):
+    data, empty = settled_export(filled), make_server()
+    empty.send("runs-on", ["mine"])
+    assert take(empty, data) == {"imported": 3, "skipped": 1, "exist_already": ["runs-on"]}
+    assert take(empty, data) == {"imported": 0, "skipped": 4, "exist_already": sorted([ODD, "document only", "restarted", "runs-on"])}
+    assert [line["text"] for line in empty.lines("runs-on")] == ["mine"]
+    assert records(export(empty, "name=restarted"), "end")[0]["points"] > 500
+
+
+def test_a_job_that_runs_goes_on_where_it_was(filled, make_server):
+    settled_export(filled)
+    other = make_server()
+    take(other, export(filled, f'name="{ODD}" or name=runs-on'))
+    reply = other.post(f"/api/v1/logs?job={quote(ODD)}&stream={quote('algo/2 é')}&offset=0&source=file-1", "x" * 10)
+    assert reply.body["accepted"] == 0 and reply.body["next_offset"] > 100, "the sender's offset came along"
+    for server in (filled, other):
+        server.send("runs-on", [f"step: {i} loss: {2 - i / 100}" for i in range(50, 80)])
+        server.wait_for_points("runs-on", "loss", 80)
+    one, two = (server.series("runs-on", "loss") for server in (filled, other))
+    assert without(one, "last_ts_ms") == without(two, "last_ts_ms"), "but for the time of arrival"
+    assert [line["text"] for line in filled.lines("runs-on")] == [line["text"] for line in other.lines("runs-on")]
+
+
+def test_what_is_imported_is_found_and_nobody_is_paged(filled, make_server):
+    incidents = wait_until(lambda: filled.get("/api/v1/incidents").body["incidents"], what="incidents")
+    acked = incidents[0]["id"]
+    assert filled.post(f"/api/v1/incidents/{quote(acked)}/ack", json={}).status == 204
+    data, other = settled_export(filled), make_server("--stall-after", "200ms")
+    assert other.post("/api/v1/webhooks", json={"url": "http://127.0.0.1:9/"}).status == 201
+    take(other, data)
+
+    def same_search(query, sort="name"):
+        rows = [server.get(f"/api/v1/jobs?q={quote(query)}&sort={sort}").body["jobs"] for server in (filled, other)]
+        return rows[0] and [row["TrainingJobName"] for row in rows[0]] == [row["TrainingJobName"] for row in rows[1]]
+
+    for query in ('loss.last<5', 'hp.lr<=1e-4', 'tag.team=nlp', 'label:gold', '"of two lines"', 'status:failed', 'loss.final<2.9', 'env.x!=1', "incident:loss_spike"):
+        wait_until(lambda: same_search(query), what=f"the same jobs for {query}")
+    wait_until(lambda: same_search("", "-loss.best"), what="the same order")
+    one, two = ([without(row, "id") for row in server.get("/api/v1/incidents").body["incidents"]] for server in (filled, other))
+    assert one == two and any(row["acknowledged_ms"] for row in one)
+    webhook = other.get("/api/v1/webhooks").body["webhooks"][0]["id"]
+    assert other.get(f"/api/v1/webhooks/{webhook}/deliveries").body["deliveries"] == []
+
+
+def sealed_lines(server):
+    return int(re.search(r"^smfleet_sealed_lines_total (\d+)$", server.get("/metrics").body, re.M).group(1))
+
+
+def test_text_that_a_limit_deleted_stays_deleted(make_server):
+    server, other = make_server("--seal-age", "100ms", "--log-bytes", "0"), make_server()
+    lines = [f"step {i} {i * 7919 % 1000003:x} " + "y" * 200 for i in range(12000)]
+    server.send("old", lines)
+    assert server.post("/api/v1/jobs/old/transitions", json={"SecondaryStatus": "Completed", "time_ms": NOW_MS}).status < 300
+    wait_until(lambda: server.get("/api/v1/retention").body["forecast"]["next"], what="the sealer to have the job")
+    wait_until(lambda: sealed_lines(server) == 12000, what="the sealer to have all of it")
+    assert server.patch("/api/v1/jobs/old", json={"retention": {"max_bytes": 1_300_000}}).status == 200
+    wait_until(lambda: server.get("/api/v1/jobs/old/logs?from=0&limit=1").status == 410, what="the deletion")
+    data = settled_export(server)
+    stream, first = records(data, "stream")[0], records(data, "lines")[0]
+    assert stream["expired"]["first_kept_line"] == first["first"] > 0 and stream["lines"] == 12000
+    assert records(data, "end")[0]["lines"] == 12000 - first["first"]
+    take(other, data)
+    assert export(other) == data
+    one, two = (each.get("/api/v1/jobs/old/logs?from=0&limit=1") for each in (server, other))
+    assert two.status == 410 and one.raw == two.raw
+
+
+BEGIN = {"record": "job", "format": 1, "name": "j", "team": "", "status": "Completed", "secondary": "Completed", "failure_reason": "", "created_ms": 1,
+    "started_ms": 1, "ended_ms": 2, "modified_ms": 2, "newest_event_ms": 0, "is_implicit": False, "is_pinned": False, "log_max_age_ms": 0,
+    "log_max_bytes": 0, "generation": 1, "definitions": None, "document": {"TrainingJobName": "j"}, "transitions": [], "settings": []}
+STREAM = {"record": "stream", "name": "algo-1", "host": "", "created_ms": 1, "lines": 2, "bytes": 4, "first_ms": 1, "last_ms": 2, "expired": None,
+    "sources": [], "exit": None, "state": ""}
+LINES = {"record": "lines", "stream": "algo-1", "first": 0, "ts_ms": [1, 2], "text": ["a", "b"]}
+END = {"record": "end", "name": "j", "streams": 1, "lines": 2, "points": 0, "incidents": 0}
+WHOLE = [BEGIN, STREAM, LINES, END]
+INCIDENT = {"record": "incident", "id": 1, "series": 0, "kind": "stall", "severity": "info", "state": "open", "opened_ordinal": 0, "first_step": 0,
+    "last_step": 0, "opened_step": 0, "opened_ms": 1, "closed_ms": 0, "acknowledged_ms": 0, "line": -1, "is_historic": True, "value": 0, "expected": 0,
+    "spread": 0, "score": 0, "worst": "NaN", "worst_step": 0}
+
+
+def without(record, key):
+    return {name: value for name, value in record.items() if name != key}
+
+
+MISTAKES = {
+    "no JSON": (["{"], 400, 1, ""),
+    "an array": ([[]], 422, 1, "record"),
+    "another kind": ([{"record": "jobs"}], 422, 1, "record"),
+    "a newer format": ([{**BEGIN, "format": 2}], 422, 1, "format"),
+    "no name": ([without(BEGIN, "name")], 422, 1, "name"),
+    "a name too long": ([{**BEGIN, "name": "x" * 256}], 422, 1, "name"),
+    "a control character": ([{**BEGIN, "name": "a\nb"}], 422, 1, "name"),
+    "a number for a name": ([{**BEGIN, "name": 5}], 422, 1, "name"),
+    "another status": ([{**BEGIN, "status": "Done"}], 422, 1, "status"),
+    "a fraction": ([{**BEGIN, "created_ms": 1.5}], 422, 1, "created_ms"),
+    "1e400": ([json.dumps(BEGIN).replace('"created_ms": 1,', '"created_ms": 1e400,')], 422, 1, "created_ms"),
+    "0x10": ([json.dumps(BEGIN).replace('"created_ms": 1,', '"created_ms": 0x10,')], 400, 1, ""),
+    "no document": ([without(BEGIN, "document")], 422, 1, "document"),
+    "definitions that are none": ([{**BEGIN, "definitions": [{"Name": "a", "Regex": "("}]}], 422, 1, "MetricDefinitions[0].Regex"),
+    "a source that is none": ([{**BEGIN, "transitions": [{"status": "a", "message": "", "start_ms": 1, "end_ms": 1, "source": "me"}]}], 422, 1, "transitions.source"),
+    "lines before a stream": ([BEGIN, LINES], 422, 2, "stream"),
+    "a gap": ([BEGIN, STREAM, {**LINES, "first": 1}], 422, 3, "first"),
+    "more lines than said": ([BEGIN, {**STREAM, "lines": 1}, LINES], 422, 3, "text"),
+    "fewer lines than said": ([BEGIN, {**STREAM, "lines": 3}, LINES, END], 422, 4, "lines"),
+    "times for other lines": ([BEGIN, STREAM, {**LINES, "ts_ms": [1]}], 422, 3, "ts_ms"),
+    "two lines in one": ([BEGIN, STREAM, {**LINES, "text": ["a\nb", "c"]}], 422, 3, "text[0]"),
+    "text that is none": ([BEGIN, STREAM, {**LINES, "text": ["a", {"base64": 5}]}], 422, 3, "text[1]"),
+    "base64 that is none": ([BEGIN, STREAM, {**LINES, "text": ["a", {"base64": "%%"}]}], 422, 3, "text"),
+    "a flag of no line": ([BEGIN, STREAM, {**LINES, "cut": [2]}], 422, 3, "cut[0]"),
+    "a state that is none": ([BEGIN, {**STREAM, "state": "AAAA"}], 422, 2, "state"),
+    "a stream twice": ([BEGIN, {**STREAM, "lines": 0}, STREAM], 422, 3, "name"),
+    "a metric of nobody": ([BEGIN, STREAM, {"record": "points", "stream": "algo-1", "metric": "loss", "first": 0, "step": [1], "ts_ms": [1], "value": [1], "attempt": [1], "line": [-1]}],
+        422, 3, "metric"),
+    "an incident of no kind": ([*WHOLE[:3], {**INCIDENT, "kind": "boredom"}], 422, 4, "kind"),
+    "the same incident twice": ([*WHOLE[:3], INCIDENT, INCIDENT, {**END, "incidents": 2}], 409, 0, ""),
+    "a stream behind incidents": ([BEGIN, INCIDENT, STREAM], 422, 3, "record"),
+    "another end": ([*WHOLE[:3], {**END, "name": "k"}], 422, 4, "name"),
+    "other counts": ([*WHOLE[:3], {**END, "lines": 3}], 422, 4, "lines"),
+    "no end": (WHOLE[:3], 400, 0, ""),
+    "a job in a job": ([BEGIN, BEGIN], 422, 2, "record"),
+    "a setting of no stream": ([{**BEGIN, "settings": [{"key": "a", "value": "b", "stream": "x", "line": 0}]}, {**END, "streams": 0, "lines": 0}], 422, 2, "settings"),
+}
+
+
+def body(rows):
+    return "\n".join(row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows) + "\n"
+
+
+def test_a_mistake_is_named_and_leaves_nothing_of_its_job(server):
+    good = body(WHOLE).replace('"j"', '"good {}"')
+    for number, (what, (rows, status, line, field)) in enumerate(MISTAKES.items()):
+        reply = server.post(IMPORT, good.replace("{}", str(number)) + body(rows))
+        told = reply.body
+        assert (reply.status, told.get("line", 0) - 4 * bool(line), told.get("field", "")) == (status, line, field), f"{what}: {reply}"
+        assert server.get("/api/v1/jobs/j").status == 404, what
+    wait_until(lambda: server.get("/api/v1/jobs?q=name:good&total=true").body["total"] >= len(MISTAKES) - 1, what="the jobs before the mistakes")
+    assert server.post(IMPORT, body(WHOLE)).body["imported"] == 1
+    assert [row["text"] for row in server.lines("j")] == ["a", "b"]
+
+
+def test_a_record_that_is_too_long_names_the_option(make_server):
+    server = make_server("--max-record-bytes", "1KiB")
+    first = json.dumps({**BEGIN, "failure_reason": ""})
+    fits = json.dumps({**BEGIN, "failure_reason": "x" * (1024 - len(first))})
+    end = body([{**END, "streams": 0, "lines": 0}])
+    assert len(fits) == 1024 and server.post(IMPORT, fits + "\n" + end).status == 200
+    reply = server.post(IMPORT, "\n" + fits.replace("xx", "xxx") + "\n" + end)
+    assert reply.status == 413 and "--max-record-bytes" in reply.body["detail"] and reply.body["line"] == 2
+
+
+def test_an_import_that_is_cut_off_leaves_nothing_and_comes_again(make_server):
+    server = make_server()
+    text = [random.Random(i).randbytes(450).hex() for i in range(1000)]
+    rows = [BEGIN, {**STREAM, "lines": 6000, "bytes": 6000}]
+    rows += [{**LINES, "first": first, "ts_ms": [1] * 1000, "text": text} for first in range(0, 6000, 1000)]
+    half, whole = body(rows[:-1]), body([*rows, {**END, "lines": 6000}])
+    assert server.post(IMPORT, half).status == 400
+    assert server.get("/api/v1/jobs/j").status == 404
+    connection = send_half(server, half)  # a server that dies in the middle of one
+    wait_until(lambda: staged(server) == 1, what="the first blocks")
+    server.kill()
+    connection.close()
+    server.start()
+    wait_until(lambda: staged(server) == 0 and count(server, "blocks") == 0, what="what was left to be taken away")
+    assert server.post(IMPORT, whole).body["imported"] == 1
+    assert len(server.lines("j")) == 6000
+
+
+def send_half(server, data):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.putrequest("POST", IMPORT)
+    connection.putheader("Content-Length", str(len(data) + 10))
+    connection.endheaders()
+    connection.send(data.encode())
+    return connection
+
+
+def count(server, table):
+    with contextlib.closing(sqlite3.connect(f"file:{server.database}?mode=ro", uri=True)) as database:
+        return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+
+def staged(server):
+    return count(server, "imports")
+
+
+def test_bodies_are_packed_both_ways(filled, make_server):
+    plain, other = settled_export(filled), make_server()
+    reply = filled.get(EXPORT, headers={"Accept-Encoding": "gzip, deflate, br, zstd"})
+    assert reply.headers["Content-Encoding"] == "gzip" and gzip.decompress(reply.raw) == plain
+    assert take(other, reply.raw, headers={"Content-Encoding": "gzip"})["imported"] == 4
+    assert export(other) == plain
+
+
+def test_the_commands_of_the_docs(filled, make_server, tmp_path):
+    text = pathlib.Path(ROOT, "docs/carry.md").read_text()
+    commands = [line for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()]
+    assert len(commands) == 4
+    for out, into in (commands[:2], commands[2:]):
+        plain, other = settled_export(filled), make_server()
+        for command in (out.replace("?q=tag.team=nlp", ""), into):
+            command = command.replace("localhost:8080", f"127.0.0.1:{filled.port}").replace("localhost:8081", f"127.0.0.1:{other.port}")
+            done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+        assert json.loads(done.stdout)["imported"] == 4 and export(other) == plain
+
+
+def test_a_team_brings_its_own_and_needs_the_right(make_server):
+    server, tokens = make_server("--insecure"), {}
+    for name, scope, team in (("admin", "admin", ""), ("nlp", "write", "nlp"), ("reader", "read", "")):
+        reply = server.post("/api/v1/tokens", json={"name": name, "scope": scope, **({"team": team} if team else {})}, token=tokens.get("admin"))
+        assert reply.status == 201, reply
+        tokens[name] = reply.body["token"]
+    assert server.post(IMPORT, body(WHOLE), token=tokens["reader"]).status == 403
+    assert server.post(IMPORT, body(WHOLE).replace('"team": ""', '"team": "vision"'), token=tokens["nlp"]).body["imported"] == 1
+    assert server.get("/api/v1/jobs/j", token=tokens["reader"]).body["team"] == "nlp"
+    assert server.get(EXPORT, token=tokens["nlp"]).status == 403
+    reply = server.get(EXPORT + "?q=name~%28", token=tokens["reader"])
+    assert reply.status in (400, 422) and reply.body["column"]
+    assert server.get(EXPORT + "?format=csv", token=tokens["reader"]).status == 400
