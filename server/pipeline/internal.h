@@ -83,6 +83,7 @@ struct pipeline {
 	struct signature_set *signatures; /* NULL: nothing is looked for */
 	pthread_mutex_t rules_mutex; /* over the pointer; the set is immutable */
 	struct rule_set *rules;
+	uint64_t rules_version; /* writer */
 	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
