@@ -34,7 +34,7 @@ CREATE TABLE node_faults (
 	PRIMARY KEY (host, ts_ms, job_id, stream_id, line)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX node_faults_by_time ON node_faults (ts_ms);
-CREATE INDEX IF NOT EXISTS streams_by_host ON streams (host, last_ms) WHERE host <> '';
+CREATE INDEX IF NOT EXISTS streams_by_host ON streams (host, created_ms) WHERE host <> '';
 
 -- Checkpoints that a job's log tells of. Of many ranks that say so the stream that came first.
 CREATE TABLE job_checkpoints (

@@ -2,6 +2,7 @@
 
 #include "base/iso8601.h"
 #include "base/json_write.h"
+#include "store/faults.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,8 +17,55 @@ static void put_id(struct json_writer *w, const struct incident_row *row)
 	json_put_text(w, "id", id);
 }
 
-static void put_evidence(struct json_writer *w, const struct incident *incident)
+/* What else it is one with. */
+static void put_group(struct json_writer *w, const struct incident_row *row)
 {
+	char id[ID_BYTES];
+
+	if (row->muted_until_ms)
+		json_put_i64(w, "muted_until_ms", row->muted_until_ms);
+	if (row->incident.rule_id)
+		json_put_i64(w, "rule", row->incident.rule_id);
+	if (row->cause_id) {
+		snprintf(id, sizeof id, "%" PRId64 "-%" PRIu32, row->job_id, row->cause_id);
+		json_put_text(w, "cause_id", id);
+	}
+	if (row->folded)
+		json_put_i64(w, "stream_count", (int64_t)row->folded + 1);
+	if (!row->stream_count)
+		return;
+	json_key(w, "streams");
+	json_array(w);
+	for (size_t i = 0; i < row->stream_count; i++)
+		json_span(w, row->streams[i]);
+	json_array_end(w);
+}
+
+/* What lines of the log said, of all streams. */
+static void put_said(struct json_writer *w, const struct incident_said *said)
+{
+	json_put_i64(w, "count", (int64_t)said->count);
+	json_put_i64(w, "stream_count", (int64_t)said->stream_count);
+	json_key(w, "streams");
+	json_array(w);
+	for (size_t i = 0; i < said->named; i++)
+		json_span(w, said->streams[i]);
+	json_array_end(w);
+	json_key(w, "signatures");
+	json_array(w);
+	for (size_t i = 0; i < said->signature_count; i++)
+		json_span(w, said->signatures[i]);
+	json_array_end(w);
+	json_put_i64(w, "last_ms", said->last_ms);
+	json_put_span(w, "last_stream", said->last_stream);
+	json_put_i64(w, "last_line", (int64_t)said->last_line);
+	json_put_span(w, "last_text", said->last_text);
+}
+
+static void put_evidence(struct json_writer *w, const struct incident_row *row)
+{
+	const struct incident *incident = &row->incident;
+
 	json_key(w, "evidence");
 	json_object(w);
 	json_put_double(w, "value", incident->value);
@@ -30,6 +78,9 @@ static void put_evidence(struct json_writer *w, const struct incident *incident)
 		json_key(w, "line");
 		json_u64(w, incident->line);
 	}
+	json_members(w, row->facts);
+	if (row->said)
+		put_said(w, row->said);
 	json_object_end(w);
 }
 
@@ -41,7 +92,7 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 	put_id(w, row);
 	json_put_text(w, "kind", incident_kind_name(incident->kind));
 	json_put_text(w, "severity", severity_name(incident->severity));
-	json_put_text(w, "state", incident_state_name(incident->state));
+	json_put_text(w, "state", incident_state_name(row->has_open_fold ? INCIDENT_OPEN : incident->state));
 	json_put_span(w, "job", row->job);
 	json_put_span(w, "metric", row->metric);
 	json_put_span(w, "stream", row->stream);
@@ -49,12 +100,13 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 	json_put_i64(w, "last_step", incident->last_step);
 	json_put_i64(w, "opened_step", incident->opened_step);
 	json_put_i64(w, "opened_ms", incident->opened_ms);
-	if (incident->closed_ms)
+	if (incident->closed_ms && !row->has_open_fold)
 		json_put_i64(w, "closed_ms", incident->closed_ms);
 	if (row->acknowledged_ms)
 		json_put_i64(w, "acknowledged_ms", row->acknowledged_ms);
+	put_group(w, row);
 	json_put_bool(w, "is_historic", incident->is_historic);
-	put_evidence(w, incident);
+	put_evidence(w, row);
 }
 
 void incident_write_json(const struct incident_row *row, struct json_writer *w)
@@ -68,6 +120,16 @@ void incident_write_json(const struct incident_row *row, struct json_writer *w)
 static void append_figure(struct buf *out, double value)
 {
 	buf_printf(out, "%.4g", value);
+}
+
+static void append_detail(struct buf *out, struct span detail)
+{
+	size_t len = detail.len < DETAIL_MAX_BYTES ? detail.len : DETAIL_MAX_BYTES;
+
+	while (len < detail.len && len && (detail.ptr[len] & 0xc0) == 0x80)
+		len--; /* not within a character */
+	if (len)
+		buf_append_span(out, span_of(detail.ptr, len));
 }
 
 /* "the log text of llama-7b (12.3 MB) will be deleted on 2026-12-01T…: pin the job to keep it" */
@@ -103,17 +165,54 @@ static void append_stall(struct buf *out, const struct incident_row *row)
 	buf_printf(out, " s), last step %" PRId64, incident->opened_step);
 }
 
+/* "llama-7b: GPU has fallen off the bus on gpu017: NVRM: Xid …" */
+static void append_said(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN) {
+		buf_append_text(out, ": ");
+		append_detail(out, row->detail);
+	} else {
+		buf_append_text(out, row->incident.kind == INCIDENT_NODE_SUSPECT
+					     ? " does not run any more on the machine that was at fault"
+					     : ": what its log said was not said again");
+	}
+}
+
+/* "llama-7b will need 130 h, and is stopped after 120 h" */
+static void append_deadline(struct buf *out, const struct incident_row *row)
+{
+	const double hour_s = 3600;
+
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN)
+		buf_printf(out, " will need %.4g h, and is stopped after %.4g h", row->incident.value / hour_s,
+			row->incident.expected / hour_s);
+	else
+		buf_append_text(out, " will be done in time, or is over");
+}
+
+/* "llama-7b has written no checkpoint for 2100 steps (usual: 1000)" */
+static void append_overdue(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN) {
+		buf_printf(out, " has written no checkpoint for %.4g ", row->incident.value);
+		append_detail(out, row->detail);
+		buf_printf(out, " (usual: %.4g)", row->incident.expected);
+	} else {
+		buf_append_text(out, " has written a checkpoint again, or is over");
+	}
+}
+
 /* "llama-7b failed: CUDA out of memory" */
 static void append_failure(struct buf *out, const struct incident_row *row)
 {
 	buf_append_span(out, row->job);
 	buf_append_text(out, row->incident.state == INCIDENT_OPEN ? " failed" : " goes on after its failure");
-	size_t len = row->detail.len < DETAIL_MAX_BYTES ? row->detail.len : DETAIL_MAX_BYTES;
-	while (len < row->detail.len && len && (row->detail.ptr[len] & 0xc0) == 0x80)
-		len--; /* not within a character */
-	if (len && row->incident.state == INCIDENT_OPEN) {
+	if (row->detail.len && row->incident.state == INCIDENT_OPEN) {
 		buf_append_text(out, ": ");
-		buf_append_span(out, span_of(row->detail.ptr, len));
+		append_detail(out, row->detail);
 	}
 }
 
@@ -130,10 +229,21 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
 		[INCIDENT_STRAGGLER] = ", a stream slower than the others: ",
 		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
+		[INCIDENT_RULE] = " is as a rule describes: ",
 	};
 	const struct incident *incident = &row->incident;
 
 	switch (incident->kind) {
+	case INCIDENT_DEADLINE:
+		append_deadline(out, row);
+		return;
+	case INCIDENT_CHECKPOINT_OVERDUE:
+		append_overdue(out, row);
+		return;
+	case INCIDENT_LOG_SIGNATURE:
+	case INCIDENT_NODE_SUSPECT:
+		append_said(out, row);
+		return;
 	case INCIDENT_RETENTION_DUE:
 		append_retention(out, row);
 		return;
@@ -194,6 +304,125 @@ void rule_write_message(const struct incident_row *incident, struct span public_
 	json_object(&w);
 	put_incident(&w, incident);
 	json_put_span(&w, "summary", buf_span(&sentence));
+	json_put_span(&w, "url", buf_span(&url));
+	json_object_end(&w);
+	json_object_end(&w);
+}
+
+/* ---- many at once ---- */
+
+struct tally {
+	size_t open, jobs;
+	size_t kinds[INCIDENT_KIND_COUNT];
+	enum severity severity;
+};
+
+static struct tally tally_of(const struct incident_row *rows, size_t count)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		tally.open += rows[i].incident.state == INCIDENT_OPEN;
+		tally.kinds[rows[i].incident.kind]++;
+		if (rows[i].incident.severity > tally.severity)
+			tally.severity = rows[i].incident.severity;
+		bool is_new = true; /* they come ordered by time, then job: those of a job are mostly together */
+		for (size_t j = i; is_new && j-- > 0 && i - j < 64;)
+			is_new = rows[j].job_id != rows[i].job_id;
+		tally.jobs += is_new;
+	}
+	return tally;
+}
+
+/* "64 incidents in 64 jobs, 60 of them still open: 64 non_finite" */
+static void append_digest(struct buf *out, const struct tally *tally, size_t count)
+{
+	const char *separator = ": ";
+
+	buf_printf(out, "%zu incidents in %zu job%s, %zu of them still open", count, tally->jobs,
+		tally->jobs == 1 ? "" : "s", tally->open);
+	for (unsigned kind = 0; kind < INCIDENT_KIND_COUNT; kind++)
+		if (tally->kinds[kind]) {
+			buf_printf(out, "%s%zu %s", separator, tally->kinds[kind], incident_kind_name(kind));
+			separator = ", ";
+		}
+}
+
+static void put_tally(struct json_writer *w, const struct tally *tally, size_t count)
+{
+	json_put_i64(w, "count", (int64_t)count);
+	json_put_i64(w, "open", (int64_t)tally->open);
+	json_put_i64(w, "jobs", (int64_t)tally->jobs);
+	json_put_text(w, "severity", severity_name(tally->severity));
+	json_put_text(w, "state", tally->open ? "open" : "recovered");
+	json_key(w, "kinds");
+	json_object(w);
+	for (unsigned kind = 0; kind < INCIDENT_KIND_COUNT; kind++)
+		if (tally->kinds[kind])
+			json_put_i64(w, incident_kind_name(kind), (int64_t)tally->kinds[kind]);
+	json_object_end(w);
+}
+
+static void put_shown(struct json_writer *w, const struct incident_row *rows, size_t count, struct span public_url)
+{
+	json_key(w, "incidents");
+	json_array(w);
+	for (size_t i = 0; i < count; i++) {
+		AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
+		AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+		append_summary(&sentence, &rows[i]);
+		append_url(&url, &rows[i], public_url);
+		json_object(w);
+		put_incident(w, &rows[i]);
+		json_put_span(w, "summary", buf_span(&sentence));
+		json_put_span(w, "url", buf_span(&url));
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+void rule_write_digest(const struct incident_row *rows, size_t count, size_t shown, struct span public_url,
+	int64_t now_ms, struct buf *out)
+{
+	AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
+	AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+	struct json_writer w = json_writer_on(out);
+	struct tally tally = tally_of(rows, count);
+	char now[ISO8601_BYTES];
+
+	iso8601_format(now_ms, now);
+	append_digest(&sentence, &tally, count);
+	buf_append_span(&url, public_url);
+	buf_append_char(&url, '/');
+	json_object(&w);
+	json_put_text(&w, "type", "incidents.digest");
+	json_put_text(&w, "timestamp", now);
+	json_key(&w, "data");
+	json_object(&w);
+	put_tally(&w, &tally, count);
+	put_shown(&w, rows, count < shown ? count : shown, public_url);
+	json_put_span(&w, "summary", buf_span(&sentence));
+	json_put_span(&w, "url", buf_span(&url));
+	json_object_end(&w);
+	json_object_end(&w);
+}
+
+void rule_write_plain(const char *type, const char *summary, struct span public_url, int64_t now_ms, struct buf *out)
+{
+	AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+	struct json_writer w = json_writer_on(out);
+	char now[ISO8601_BYTES];
+
+	iso8601_format(now_ms, now);
+	buf_append_span(&url, public_url);
+	buf_append_char(&url, '/');
+	json_object(&w);
+	json_put_text(&w, "type", type);
+	json_put_text(&w, "timestamp", now);
+	json_key(&w, "data");
+	json_object(&w);
+	json_put_text(&w, "severity", severity_name(SEVERITY_INFO));
+	json_put_text(&w, "summary", summary);
 	json_put_span(&w, "url", buf_span(&url));
 	json_object_end(&w);
 	json_object_end(&w);

@@ -27,6 +27,7 @@ struct api {
 	struct upload *uploads;
 	struct session_table *sessions;
 	struct ingest_labels *labels;
+	struct advice *advice;
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
 	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
@@ -52,11 +53,17 @@ http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
+http_handler api_job_advice;
+http_handler api_startup, api_job_warm_pool;
+http_handler api_fleet, api_quotas_get, api_quotas_put;
+http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
-http_handler api_incidents, api_incident_acknowledge;
-http_handler api_webhooks_list, api_webhooks_create, api_webhook_delete, api_deliveries, api_delivery_retry;
+http_handler api_incidents, api_incident_acknowledge, api_incident_mute;
+http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete;
+http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete,
+	api_deliveries, api_delivery_retry;
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_assets, api_download;
 http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;
@@ -84,14 +91,24 @@ enum status api_limit_job(struct api *api, const struct http_request *request, c
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
-/* A view that lasts as long as the search may, and as reading its rows takes. */
-enum status api_begin_search(struct api_worker *worker, struct job_search *search, struct error *err) MUST_CHECK;
+enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to read what it found */
 enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- jobs.c: a page of a search, through logs where the query asks of them; no view of the database may be open ---- */
+enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
+	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
+/* As of which commit searches know what came of logs; read before the search. */
+void api_print_index_seq(const struct api *api, char out[24]);
 
 /* ---- run.c: continues and continued_by, into an object that is open ---- */
 enum status api_write_run(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
 	struct error *err) MUST_CHECK;
+
+/* ---- goodput.c: of a run, into an object that is open ---- */
+struct run_link;
+enum status api_write_run_goodput(struct store_reader *reader, struct arena *arena, const struct run_link *links,
+	size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,

@@ -1,18 +1,59 @@
+#include "api/advice.h"
 #include "api/internal.h"
+#include "api/quotas.h"
 #include "pipeline/pools.h"
+#include "pipeline/search_jobs.h"
 #include "query/query.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
 
-enum status api_begin_search(struct api_worker *worker, struct job_search *search, struct error *err)
+enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
+	struct job_search_result *out, bool *is_partial, struct error *err)
 {
-	enum { ROWS_MS = 5000 }; /* beyond the search: to read what it found */
+	const struct job_log_search_options options = {.pipeline = worker->api->options.pipeline,
+		.reader = worker->reader,
+		.query = search->query,
+		.time_ms = worker->api->options.search_ms};
+	AUTO(job_log_search) logs = NULL;
+	uint64_t total = 0;
 
-	search->limit_ms = worker->api->options.job_search_ms;
-	store_reader_deadline(worker->reader, search->limit_ms + ROWS_MS);
-	return store_reader_begin(worker->reader, err);
+	if (!job_log_search_is_needed(search->query)) {
+		if (search->limit_ms)
+			store_reader_deadline(worker->reader, search->limit_ms + SEARCH_ROWS_MS);
+		TRY(store_search_jobs(worker->reader, arena, search, out, err));
+		*is_partial = out->is_partial;
+		return OK;
+	}
+	TRY(job_log_search_new(&logs, &options, err));
+	TRY(job_log_search_page(logs, arena, search, out, is_partial, err));
+	if (search->wants_total) {
+		bool is_total_partial;
+		TRY(job_log_search_all(logs, &total, &is_total_partial, err));
+		*is_partial |= is_total_partial;
+	}
+	out->total = total;
+	return OK;
+}
+
+void api_print_index_seq(const struct api *api, char out[24])
+{
+	snprintf(out, 24, "%llu",
+		(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->indexed_seq));
+}
+
+static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
+	struct json_writer *w, struct error *err)
+{
+	TRY(store_reader_begin(worker->reader, err));
+	enum status status = OK;
+	for (size_t i = 0; i < result->count && status == OK; i++)
+		status = pipeline_write_job_row(
+			worker->api->options.pipeline, worker->reader, arena, &result->rows[i], w, err);
+	store_reader_end(worker->reader);
+	return status;
 }
 
 static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
@@ -20,20 +61,22 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 {
 	struct json_writer w = api_reply(response);
 	struct job_search_result result;
+	char seq[24];
+	bool is_partial;
 
-	TRY(store_search_jobs(worker->reader, arena, search, &result, err));
+	api_print_index_seq(worker->api, seq);
+	TRY(api_search_page(worker, arena, search, &result, &is_partial, err));
 	json_object(&w);
+	json_put_text(&w, "as_of_seq", seq);
 	json_key(&w, "jobs");
 	json_array(&w);
-	for (size_t i = 0; i < result.count; i++)
-		TRY(pipeline_write_job_row(
-			worker->api->options.pipeline, worker->reader, arena, &result.rows[i], &w, err));
+	TRY(write_rows(worker, arena, &result, &w, err));
 	json_array_end(&w);
 	if (result.next_cursor.len)
 		json_put_span(&w, "next_cursor", result.next_cursor);
 	if (search->wants_total)
 		json_put_i64(&w, "total", (int64_t)result.total);
-	if (result.is_partial)
+	if (is_partial)
 		json_put_bool(&w, "partial", true);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
@@ -71,7 +114,10 @@ static enum status write_explanation(struct api_worker *worker, struct arena *ar
 	if (search->query)
 		query_print(search->query, &text);
 	TRY(buf_status(&text, err));
-	TRY(store_explain_jobs(worker->reader, arena, search, &steps, &count, err));
+	TRY(store_reader_begin(worker->reader, err));
+	enum status status = store_explain_jobs(worker->reader, arena, search, &steps, &count, err);
+	store_reader_end(worker->reader);
+	TRY(status);
 	json_object(&w);
 	json_key(&w, "jobs");
 	json_array(&w);
@@ -109,7 +155,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	AUTO(arena) arena = NULL;
 	struct span text = SPAN(""), format = SPAN("json");
 	struct query_node *query = NULL;
-	struct job_search search = {.sort = SPAN(""), .cursor = SPAN("")};
+	struct job_search search = {.sort = SPAN(""), .cursor = SPAN(""), .limit_ms = own->api->options.job_search_ms};
 
 	if (http_request_query(request, "format", &format) && span_equal(format, SPAN("csv")))
 		return api_jobs_csv(context, request, own, response, err);
@@ -124,11 +170,27 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	search.query = query;
 	bool explains = false;
 	TRY(http_query_bool(request, "explain", &explains, err));
-	TRY(api_begin_search(own, &search, err));
-	enum status status = explains ? write_explanation(own, arena, &search, response, err)
-				      : write_page(own, arena, &search, response, err);
-	store_reader_end(own->reader);
-	return status;
+	if (explains)
+		return write_explanation(own, arena, &search, response, err);
+	return write_page(own, arena, &search, response, err);
+}
+
+static enum status write_dry_run(struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct json *document, struct json_writer *w, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+
+	int64_t now_ms = http_request_arrival_ms(request);
+	AUTO_DONE(buf) text = BUF_INIT(8 << 20);
+	struct job_row row = {.name = json_string_of(json_get(document, "TrainingJobName"))};
+
+	TRY(api_arena(&arena, err));
+	json_print(document, &text);
+	TRY(buf_status(&text, err));
+	row.document = buf_span(&text);
+	json_put_bool(w, "dry_run", true);
+	TRY(quotas_write_check(api, worker->reader, arena, document, now_ms, w, err));
+	return api_write_advice(api, worker->reader, arena, &row, document, now_ms, w, err);
 }
 
 enum status api_jobs_create(void *context, void *worker, const struct http_request *request,
@@ -151,7 +213,7 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", json_string_of(json_get(body, "TrainingJobName")));
 	if (is_dry)
-		json_put_bool(&w, "dry_run", true);
+		TRY(write_dry_run(api, own, request, body, &w, err));
 	json_object_end(&w);
 	return OK;
 }
@@ -163,7 +225,7 @@ static bool is_derived(struct span key)
 		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
 		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues",
 		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
-		"total_steps_from", "eta_ms"};
+		"total_steps_from", "eta_ms", "goodput", "cost", "currency"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))

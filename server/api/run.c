@@ -58,6 +58,7 @@ enum status api_job_run(void *context, void *worker, const struct http_request *
 	json_object(&w);
 	json_put_span(&w, "run", links[0].job);
 	write_links(&w, links, count);
+	TRY(api_write_run_goodput(reader, arena, links, count, &w, err));
 	TRY(write_proposals(reader, arena, links, 1, &w, err)); /* the others state what they go on with */
 	json_object_end(&w);
 	return buf_status(&response->body, err);

@@ -120,14 +120,16 @@ enum status api_search(void *context, void *worker, const struct http_request *r
 	TRY(read_page(body, &search, err));
 	if (is_ours) {
 		TRY(read_order(body, arena, &search.sort, err));
-		TRY(expression_parse(&query, json_get(body, "SearchExpression"), json_get(body, "VisibilityConditions"),
-			arena, err));
+		TRY(search_expression_parse(&query, json_get(body, "SearchExpression"),
+			json_get(body, "VisibilityConditions"), arena, err));
 	}
 	struct json_writer w = api_reply(response);
 	json_object(&w);
 	search.query = query;
 	if (is_ours) {
-		TRY(api_begin_search(own, &search, err));
+		search.limit_ms = own->api->options.job_search_ms;
+		store_reader_deadline(own->reader, search.limit_ms + SEARCH_ROWS_MS);
+		TRY(store_reader_begin(own->reader, err));
 		enum status status = write_results(own, arena, &search, &w, err);
 		store_reader_end(own->reader);
 		TRY(status);

@@ -1,4 +1,5 @@
 #include "app/app.h"
+#include "alert/format.h"
 #include "alert/webhook.h"
 #include "app/commands.h"
 #include "app/control.h"
@@ -34,6 +35,7 @@ struct app {
 	struct http_hooks hooks; /* outlive the server */
 	pthread_mutex_t sender_mutex;
 	struct webhook_sender *sender;
+	struct webhook_formats *formats;
 	struct buf public_url;
 	struct buf socket_path;
 	int control_fd;
@@ -111,6 +113,14 @@ static unsigned search_threads(void)
 	return cores > 1 ? (unsigned)cores - 1 : 0;
 }
 
+static enum status read_formats(struct app *app, struct error *err)
+{
+	const struct embedded_file *file = embedded_find(embedded_data, SPAN("webhooks.json"));
+
+	return file ? webhook_formats_new(&app->formats, embedded_span(file), err)
+		    : error_set(err, ERR_INTERNAL, "this server was built without webhooks.json");
+}
+
 static enum status start_filters(struct app *app, struct error *err)
 {
 	struct filters_options options = {.hub = app->hub,
@@ -131,9 +141,12 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.heartbeat_ms = HEARTBEAT_MS};
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
+	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
+	const struct embedded_file *signatures = embedded_find(embedded_data, SPAN("signatures.json"));
 
-	if (!presets || !devices)
-		return error_set(err, ERR_INTERNAL, "this server was built without presets.json or devices.json");
+	if (!presets || !devices || !prices || !signatures)
+		return error_set(err, ERR_INTERNAL,
+			"this server was built without presets.json, devices.json, prices.json or signatures.json");
 	if (!(app->hub = hub_new(&hub)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(start_filters(app, err));
@@ -141,6 +154,9 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.hub = app->hub,
 		.presets = embedded_span(presets),
 		.devices = embedded_span(devices),
+		.prices = embedded_span(prices),
+		.goodput_every_ms = options_i64(o, "goodput-every"),
+		.signatures = embedded_span(signatures),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),
@@ -173,13 +189,19 @@ static enum status make_api(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
 
+	TRY(read_formats(app, err));
 	TRY(assets_new(&app->assets, embedded_web, options_text(o, "web-root"), err));
+	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
+
+	if (!advice)
+		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
 	struct api_options options = {.pipeline = app->pipeline,
 		.store = app->store,
 		.hub = app->hub,
 		.filters = app->filters,
 		.assets = app->assets,
 		.downloads = embedded_downloads,
+		.advice = embedded_span(advice),
 		.seal_key = app->seal_key,
 		.is_open = options_flag(o, "insecure"),
 		.is_tls = options_text(o, "tls-cert") != NULL,
@@ -196,6 +218,9 @@ static enum status make_api(struct app *app, struct error *err)
 		.skew_ms = options_i64(o, "skew-warning"),
 		.silent_ms = options_i64(o, "silent-after"),
 		.max_views = (uint64_t)options_i64(o, "max-views"),
+		.max_rules = bytes(o, "max-rules"),
+		.rule_preview_ms = options_i64(o, "rule-preview-ms"),
+		.webhook_formats = app->formats,
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
@@ -257,6 +282,8 @@ static enum status start_sender(struct app *app, struct error *err)
 		.limits = {.first_retry_ms = options_i64(app->options, "webhook-retry"),
 			.longest_retry_ms = options_i64(app->options, "webhook-retry-longest"),
 			.give_up_ms = options_i64(app->options, "webhook-give-up")},
+		.formats = app->formats,
+		.public_url = buf_span(&app->public_url),
 		.report = report_delivery,
 		.context = app};
 
@@ -460,6 +487,7 @@ void app_free(struct app *app)
 	pipeline_free(app->pipeline);
 	api_free(app->api);
 	assets_free(app->assets);
+	webhook_formats_free(app->formats);
 	filters_free(app->filters);
 	hub_free(app->hub);
 	store_free(app->store);

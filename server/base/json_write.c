@@ -296,6 +296,14 @@ void json_raw(struct json_writer *w, struct span json)
 	buf_append_span(w->out, json);
 }
 
+void json_members(struct json_writer *w, struct span members)
+{
+	if (!members.len)
+		return;
+	begin_value(w);
+	buf_append_span(w->out, members);
+}
+
 void json_seconds(struct json_writer *w, int64_t ms)
 {
 	uint64_t magnitude = ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms;

@@ -33,6 +33,8 @@ void json_double(struct json_writer *w, double value); /* shortest text that rea
 void json_bool(struct json_writer *w, bool value);
 void json_null(struct json_writer *w);
 void json_raw(struct json_writer *w, struct span json); /* one finished value */
+void json_members(
+	struct json_writer *w, struct span members); /* finished ones, into an object that is open; "": none */
 /* Unix milliseconds as SageMaker writes times: seconds with a fraction. */
 void json_seconds(struct json_writer *w, int64_t ms);
 

@@ -1,13 +1,15 @@
 #include "detect/kind.h"
+#include "detect/unmean.h"
 
 /* In the order of their states; the first OLD_COUNT are those of states that say no format. */
 static const struct detector_kind *const kinds[] = {&non_finite_kind, &loss_spike_kind, &loss_drop_kind, &plateau_kind,
 	&grad_spike_kind, &throughput_kind, &step_time_kind};
-enum { OLD_COUNT = 2, FORMAT = 1, FORMAT_SHIFT = 8 };
+enum { OLD_COUNT = 2, FORMAT_PLAIN = 1, FORMAT = 2, FORMAT_SHIFT = 8 }; /* 1 knew no running means */
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 struct detector_set {
 	enum role role;
+	struct unmean unmean; /* of a loss */
 	void *states[KIND_COUNT]; /* NULL: the kind means nothing for the role */
 };
 
@@ -42,10 +44,12 @@ void detector_set_feed(
 	struct detector_set *set, uint64_t ordinal, const struct point *point, detector_report *report, void *context)
 {
 	struct report_to to = {report, context};
+	struct point own = *point;
+	bool is_seen = set->role != ROLE_LOSS || !isfinite(point->value) || unmean_point(&set->unmean, &own);
 
 	for (size_t i = 0; i < KIND_COUNT; i++)
-		if (set->states[i])
-			kinds[i]->feed(set->states[i], ordinal, point, &to);
+		if (set->states[i] && (is_seen || kinds[i] == &non_finite_kind))
+			kinds[i]->feed(set->states[i], ordinal, kinds[i] == &non_finite_kind ? point : &own, &to);
 }
 
 uint32_t detector_set_pace(const struct detector_set *set, double *rate)
@@ -59,6 +63,8 @@ uint32_t detector_set_pace(const struct detector_set *set, double *rate)
 void detector_set_pack(const struct detector_set *set, struct buf *out)
 {
 	pack_u64(out, set->role | FORMAT << FORMAT_SHIFT);
+	if (set->role == ROLE_LOSS)
+		unmean_pack(&set->unmean, out);
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (set->states[i])
 			kinds[i]->pack(set->states[i], out);
@@ -74,6 +80,8 @@ enum status detector_set_unpack(struct detector_set **out, enum role role, struc
 	if ((head & ((1u << FORMAT_SHIFT) - 1)) != role || format > FORMAT)
 		return error_set(
 			err, ERR_INVALID, "the state of a detector is damaged: it is not of role %s", role_name(role));
+	if (format > FORMAT_PLAIN && role == ROLE_LOSS)
+		unmean_unpack(&set->unmean, in);
 	for (size_t i = 0; i < (format ? (size_t)KIND_COUNT : OLD_COUNT); i++)
 		if (set->states[i])
 			kinds[i]->unpack(set->states[i], (unsigned)format, in);

@@ -4,8 +4,8 @@
  *
  * The loss is looked at in medians of eight points. Two in a row below 0.7 of the best level so far, and below the last four's
  * median by 8 spreads and by four times what the curve fell a block before, open it, a warning; 128 points are wanted before that.
- * What is no drop: an epoch's staircase (in public fine-tuning logs 0.41 -> 0.30, a ratio of 0.73, is the steepest),
- * stages of the learning rate (5 to 20 %), the fall at the start,
+ * What is no drop: an epoch's staircase (in a public fine-tuning log 0.41 -> 0.32 -> 0.28 -> 0.18: the third step would be one,
+ * but comes at twice the step of the first, as epochs do: a fall by a tenth and 4 spreads is remembered for that); stages of the learning rate (5 to 20 %), the fall at the start,
  * the way back from a divergence. Losses about zero or below it have no share to fall by.
  * Ends with two medians back above half the way, or as the new level after 512 points.
  */
@@ -20,7 +20,9 @@ struct loss_drop {
 	struct blocks blocks;
 	uint32_t attempt;
 	uint32_t low_run, calm_run;
-	int64_t run_step;
+	uint32_t stair_run;
+	int64_t run_step, fall_step;
+	int64_t stair_step; /* where it last fell at once, but not as far as for a drop; 0: nowhere */
 	double best; /* the lowest level so far, once there is a history */
 	bool is_open;
 	uint32_t open_blocks;
@@ -50,6 +52,25 @@ static void open_drop(struct loss_drop *state, uint64_t ordinal, const struct po
 	to->report(to->context, INCIDENT_OPENED, incident);
 }
 
+/* A fall at a multiple of the step of an earlier one: an epoch ends there, and its data come again. */
+static bool is_stair(const struct loss_drop *state, const struct point *point)
+{
+	double stair = (double)state->stair_step, at = (double)state->run_step;
+	double times = stair > 0 ? round(at / stair) : 0;
+	double near = (double)(point->step - state->blocks.first_step) + 0.01 * stair;
+
+	return times >= 2 && near < 0.05 * stair && fabs(at - times * stair) <= near;
+}
+
+static void note_stair(struct loss_drop *state, bool is_fall, int64_t step)
+{
+	if (is_fall && state->stair_run == 0)
+		state->fall_step = step;
+	state->stair_run = is_fall ? state->stair_run + 1 : 0;
+	if (state->stair_run == RUN)
+		state->stair_step = state->fall_step;
+}
+
 static void watch(
 	struct loss_drop *state, uint64_t ordinal, const struct point *point, double median, const struct report_to *to)
 {
@@ -65,13 +86,19 @@ static void watch(
 	state->best = state->best > 0 ? fmin(state->best, usual) : usual;
 	bool is_low = state->best > 0 && median < share * state->best && median < usual - 8 * spread - 4 * fall;
 
+	note_stair(state, !is_low && median < 0.9 * usual && median < usual - 4 * spread, blocks->first_step);
 	if (!is_low)
 		blocks_keep(&state->blocks, median);
 	else if (state->low_run == 0)
 		state->run_step = blocks->first_step;
 	state->low_run = is_low ? state->low_run + 1 : 0;
-	if (state->low_run >= RUN)
+	if (state->low_run >= RUN && is_stair(state, point)) {
+		blocks_clear(&state->blocks);
+		state->best = 0;
+		state->low_run = 0;
+	} else if (state->low_run >= RUN) {
 		open_drop(state, ordinal, point, median, usual, spread, to);
+	}
 }
 
 static void follow(struct loss_drop *state, const struct point *point, double median, const struct report_to *to)
@@ -123,6 +150,9 @@ static void pack(const void *of, struct buf *out)
 	pack_u64(out, state->low_run);
 	pack_i64(out, state->run_step);
 	pack_double(out, state->best);
+	pack_u64(out, state->stair_run);
+	pack_i64(out, state->fall_step);
+	pack_i64(out, state->stair_step);
 	pack_u64(out, state->is_open);
 	if (!state->is_open)
 		return;
@@ -134,13 +164,17 @@ static void pack(const void *of, struct buf *out)
 static void unpack(void *of, unsigned format, struct unpacker *in)
 {
 	struct loss_drop *state = of;
-	(void)format;
 
 	blocks_unpack(&state->blocks, in);
 	state->attempt = (uint32_t)unpack_u64(in);
 	state->low_run = (uint32_t)unpack_u64(in);
 	state->run_step = unpack_i64(in);
 	state->best = unpack_double(in);
+	if (format > 1) {
+		state->stair_run = (uint32_t)unpack_u64(in);
+		state->fall_step = unpack_i64(in);
+		state->stair_step = unpack_i64(in);
+	}
 	uint64_t is_open = unpack_u64(in);
 	in->has_failed |= is_open > 1 || state->low_run > RUN;
 	state->is_open = is_open;

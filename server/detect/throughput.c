@@ -3,15 +3,20 @@
  *
  * The rate is looked at in medians of eight points: the one or two slow steps of a checkpoint or an evaluation do not
  * reach them. What is usual is the median of the last 32 of these; their spread is told by neighbouring ones, and is at
- * least half a per cent. Two in a row below that by 6 spreads and by 5 per cent open throughput_drop, a warning; it ends
- * with two back within half of that, or becomes what is usual after 2048 points. Two in a row above by 6 spreads and by
- * a tenth are a throughput_change, a mark (info) that is over at once, and what is usual starts afresh: so a slow
+ * least half a per cent. Three in a row below that by 6 spreads and by 5 per cent open throughput_drop, a warning, once they
+ * have lasted 20 s of log time (a progress bar prints an average, in which one slow step lasts a dozen; where times stand
+ * still, eight in a row); it ends with three back within half of that, or becomes what is usual after 2048 points. As many above by
+ * 6 spreads and by a tenth are a throughput_change, a mark (info) that is over at once, and what is usual starts afresh: so a slow
  * beginning (compilation, caches that fill) is no reference for long. 48 points are wanted before anything is said.
+ *
+ * A restart begins afresh; but where its first 48 points are slower by a fifth than what was usual before, that is a drop too.
  */
 #include "detect/blocks.h"
 #include "detect/kind.h"
 
-enum { HISTORY_MIN = 6, RUN = 2, GIVE_UP = 256, PACE_BLOCKS = 4 };
+enum { HISTORY_MIN = 6, RUN = 3, TIMELESS_RUN = 8, RUN_MS = 20 * 1000, GIVE_UP = 256, PACE_BLOCKS = 4 };
+
+static const double restart_share = 0.8;
 
 struct throughput {
 	struct blocks blocks;
@@ -19,7 +24,8 @@ struct throughput {
 	uint32_t seen; /* medians */
 	uint32_t attempt;
 	uint32_t low_run, high_run, calm_run;
-	int64_t run_step; /* where the run of low or high ones began */
+	int64_t run_step, run_ms; /* where the run of low or high ones began */
+	double before; /* what was usual before the restart; 0: not known, or compared */
 	bool is_open;
 	uint32_t open_blocks;
 	double usual; /* frozen at the opening */
@@ -30,9 +36,13 @@ struct throughput {
 
 static void restart(struct throughput *state, const struct point *point, const struct report_to *to)
 {
+	double before = state->is_open                       ? state->usual
+			: state->blocks.count >= HISTORY_MIN ? blocks_level(&state->blocks, 0, state->blocks.count)
+							     : state->before;
+
 	if (state->is_open)
 		incident_close(&state->incident, point, to);
-	*state = (struct throughput){.attempt = point->attempt};
+	*state = (struct throughput){.attempt = point->attempt, .before = before};
 }
 
 static struct incident change_at(
@@ -74,11 +84,32 @@ static void mark_rise(struct throughput *state, uint64_t ordinal, const struct p
 	state->high_run = 0;
 }
 
+static bool has_lasted(const struct throughput *state, uint32_t run, const struct point *point)
+{
+	return run >= TIMELESS_RUN || (run >= RUN && point->ts_ms - state->run_ms >= RUN_MS);
+}
+
+/* The first figures after a restart. */
+static void compare_restart(
+	struct throughput *state, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	double level = blocks_level(&state->blocks, 0, HISTORY_MIN), usual = state->before;
+
+	state->before = 0;
+	if (!(usual > 0) || level > restart_share * usual)
+		return;
+	state->run_step = point->step;
+	state->gap = (1 - restart_share) * usual;
+	open_drop(state, ordinal, point, level, usual, fmax(blocks_spread(&state->blocks), 0.005 * usual), to);
+}
+
 static void watch(struct throughput *state, uint64_t ordinal, const struct point *point, double median,
 	int64_t first_step, const struct report_to *to)
 {
 	if (state->blocks.count < HISTORY_MIN) {
 		blocks_keep(&state->blocks, median);
+		if (state->blocks.count == HISTORY_MIN && state->before != 0)
+			compare_restart(state, ordinal, point, to);
 		return;
 	}
 	double usual = blocks_level(&state->blocks, 0, state->blocks.count), floor = 0.005 * fabs(usual);
@@ -88,14 +119,16 @@ static void watch(struct throughput *state, uint64_t ordinal, const struct point
 
 	if (!(spread > 0))
 		is_low = is_high = false; /* nothing but zeros so far */
-	if (state->low_run + state->high_run == 0)
+	if (state->low_run + state->high_run == 0) {
 		state->run_step = first_step;
+		state->run_ms = point->ts_ms;
+	}
 	state->low_run = is_low ? state->low_run + 1 : 0;
 	state->high_run = is_high ? state->high_run + 1 : 0;
 	state->gap = gap;
-	if (state->low_run >= RUN)
+	if (has_lasted(state, state->low_run, point))
 		open_drop(state, ordinal, point, median, usual, spread, to);
-	else if (state->high_run >= RUN)
+	else if (has_lasted(state, state->high_run, point))
 		mark_rise(state, ordinal, point, median, usual, spread, to);
 	else if (!is_low && !is_high)
 		blocks_keep(&state->blocks, median);
@@ -205,6 +238,8 @@ static void pack(const void *of, struct buf *out)
 	pack_u64(out, state->low_run);
 	pack_u64(out, state->high_run);
 	pack_i64(out, state->run_step);
+	pack_i64(out, state->run_ms);
+	pack_double(out, state->before);
 	pack_u64(out, state->is_open);
 	if (!state->is_open)
 		return;
@@ -219,7 +254,6 @@ static void pack(const void *of, struct buf *out)
 static void unpack(void *of, unsigned format, struct unpacker *in)
 {
 	struct throughput *state = of;
-	(void)format;
 
 	blocks_unpack(&state->blocks, in);
 	state->seen = (uint32_t)unpack_u64(in);
@@ -229,8 +263,10 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	state->low_run = (uint32_t)unpack_u64(in);
 	state->high_run = (uint32_t)unpack_u64(in);
 	state->run_step = unpack_i64(in);
+	state->run_ms = format > 1 ? unpack_i64(in) : 0;
+	state->before = format > 1 ? unpack_double(in) : 0;
 	uint64_t is_open = unpack_u64(in);
-	in->has_failed |= is_open > 1 || state->low_run > RUN || state->high_run > RUN;
+	in->has_failed |= is_open > 1 || state->low_run > TIMELESS_RUN || state->high_run > TIMELESS_RUN;
 	state->is_open = is_open;
 	if (in->has_failed || !is_open)
 		return;

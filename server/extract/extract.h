@@ -113,6 +113,7 @@ bool extractor_is_undecided(const struct extractor *extractor); /* an attempt is
 uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
 /* Steps at which the attempts opened: attempt i + 1 at starts[i]. */
 size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts);
+int64_t extractor_last_step(const struct extractor *extractor); /* the last one seen; -1: none */
 bool extractor_has_steps(const struct extractor *extractor); /* a line has said one */
 /* The last one of a run, as said beside a step ("12/500"): of the loss, or of a progress bar. 0: not said since the start. */
 int64_t extractor_total(const struct extractor *extractor);

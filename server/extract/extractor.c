@@ -252,6 +252,11 @@ size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t
 	return extractor->attempts.start_count;
 }
 
+int64_t extractor_last_step(const struct extractor *extractor)
+{
+	return extractor->attempts.has_step ? extractor->last_step : -1;
+}
+
 bool extractor_has_steps(const struct extractor *extractor)
 {
 	return extractor->attempts.has_step;

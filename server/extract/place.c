@@ -174,6 +174,8 @@ static bool give_point(struct run *run, const struct found *found)
 
 	if (!found->has_step)
 		inherit(run, &point, track->count);
+	else if (found->step >= 0 && found->step < UINT32_MAX - 1)
+		point.in_epoch = (uint32_t)found->step + 1;
 	track->count++;
 	point.attempt = extractor_attempt(extractor);
 	return definition_of(run, found)->is_step_only || give(run, found, &point);

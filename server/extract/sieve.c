@@ -2,7 +2,16 @@
 
 #include "base/regex_literals.h"
 
-enum { KEY_BYTES = 3, STRIDE_MAX = 4, SLOT_BITS_MIN = 10, SLOT_BITS_MAX = 12, ENTRIES_MAX = UINT16_MAX - 1 };
+enum {
+	KEY_BYTES = 3,
+	STRIDE_MAX = 4,
+	LONG_KEY_BYTES = 4, /* where all literals are long enough for the stride above */
+	LONG_STRIDE_MAX = 8,
+	SLOT_BITS_MIN = 10,
+	SLOT_BITS_MAX = 12,
+	LONG_SLOT_BITS = 14,
+	ENTRIES_MAX = UINT16_MAX - 1
+};
 
 /* A literal, found by the key at `offset` in it. */
 struct entry {
@@ -13,7 +22,8 @@ struct entry {
 };
 
 struct sieve {
-	unsigned stride, slot_shift;
+	unsigned key_bytes, stride, slot_shift;
+	uint32_t key_mask;
 	uint64_t always[SIEVE_WORDS]; /* patterns that require no text */
 	uint16_t *slots; /* by the key's hash; 0: none, else of entries, from 1 */
 	struct entry *entries;
@@ -28,16 +38,19 @@ static unsigned char fold(char c)
 
 static uint32_t slot_of_key(const struct sieve *sieve, uint32_t key)
 {
-	return ((key & 0xffffff) | 0x202020) * UINT32_C(0x9e3779b1) >> sieve->slot_shift;
+	return ((key | 0x20202020) & sieve->key_mask) * UINT32_C(0x9e3779b1) >> sieve->slot_shift;
 }
 
 static uint32_t slot_of(const struct sieve *sieve, const char *at)
 {
-	return slot_of_key(sieve,
-		(unsigned char)at[0] | (uint32_t)(unsigned char)at[1] << 8 | (uint32_t)(unsigned char)at[2] << 16);
+	uint32_t key = 0;
+
+	for (unsigned i = 0; i < sieve->key_bytes; i++)
+		key |= (uint32_t)(unsigned char)at[i] << 8 * i;
+	return slot_of_key(sieve, key);
 }
 
-/* The same, of text with a byte more, which costs one load where bytes lie in this order. */
+/* The same, of text with a byte more than a short key, which costs one load where bytes lie in this order. */
 static uint32_t slot_within(const struct sieve *sieve, const char *at)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -92,12 +105,12 @@ static bool is_there(const struct entry *entry, struct span text, size_t at)
 }
 
 /* How telling a key is: what is everywhere in logs says little. */
-static unsigned rarity(const char *key)
+static unsigned rarity(const char *key, unsigned bytes)
 {
 	static const char *const common[] = {" :.,=_-/0123456789eaionrts", "ldcumpg", "fhbywvk()[]"};
 	unsigned sum = 0;
 
-	for (size_t i = 0; i < KEY_BYTES; i++) {
+	for (size_t i = 0; i < bytes; i++) {
 		unsigned class = 0;
 		while (class < sizeof common / sizeof common[0] && !strchr(common[class], key[i]))
 			class ++;
@@ -107,15 +120,15 @@ static unsigned rarity(const char *key)
 }
 
 /* Where the neighbouring keys start that tell most. */
-static size_t offset_of(struct span text, unsigned stride)
+static size_t offset_of(const struct sieve *sieve, struct span text)
 {
 	size_t best = 0;
 	unsigned best_sum = 0;
 
-	for (size_t first = 0; first + stride + KEY_BYTES - 1 <= text.len; first++) {
+	for (size_t first = 0; first + sieve->stride + sieve->key_bytes - 1 <= text.len; first++) {
 		unsigned sum = 0;
-		for (size_t i = 0; i < stride; i++)
-			sum += rarity(text.ptr + first + i);
+		for (size_t i = 0; i < sieve->stride; i++)
+			sum += rarity(text.ptr + first + i, sieve->key_bytes);
 		if (sum > best_sum) {
 			best_sum = sum;
 			best = first;
@@ -150,7 +163,7 @@ static bool add_literal(struct sieve *sieve, struct arena *arena, struct span li
 	for (size_t i = 0; i < literal.len; i++)
 		folded[i] = (char)fold(literal.ptr[i]);
 	struct span text = span_of(folded, literal.len);
-	size_t offset = offset_of(text, sieve->stride);
+	size_t offset = offset_of(sieve, text);
 	for (size_t i = 0; i < sieve->stride; i++)
 		add_entry(sieve, text, offset + i, pattern);
 	return true;
@@ -159,17 +172,20 @@ static bool add_literal(struct sieve *sieve, struct arena *arena, struct span li
 /* The stride is what the shortest literal allows; room for each literal's keys. */
 static bool alloc_tables(struct sieve *sieve, struct arena *arena, const struct regex_clause *clauses, size_t count)
 {
-	size_t shortest = KEY_BYTES + STRIDE_MAX - 1, literals = 0;
-	unsigned bits = SLOT_BITS_MIN;
+	size_t shortest = LONG_KEY_BYTES + LONG_STRIDE_MAX - 1, literals = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		size_t bytes = clauses[i].count ? shortest_of(&clauses[i]) : SIZE_MAX;
 		shortest = bytes < shortest ? bytes : shortest;
 		literals += clauses[i].count;
 	}
-	sieve->stride = (unsigned)(shortest - KEY_BYTES + 1);
+	bool is_long = shortest > KEY_BYTES + STRIDE_MAX - 1;
+	unsigned bits = SLOT_BITS_MIN, most = is_long ? LONG_SLOT_BITS : SLOT_BITS_MAX;
+	sieve->key_bytes = is_long ? LONG_KEY_BYTES : KEY_BYTES;
+	sieve->key_mask = is_long ? UINT32_MAX : 0xffffff;
+	sieve->stride = (unsigned)(shortest - sieve->key_bytes + 1);
 	sieve->entry_cap = literals * sieve->stride;
-	while (bits < SLOT_BITS_MAX && (size_t)1 << bits < sieve->entry_cap * 64)
+	while (bits < most && (size_t)1 << bits < sieve->entry_cap * 64)
 		bits++;
 	sieve->slot_shift = 32 - bits;
 	size_t slot_bytes = ((size_t)1 << bits) * sizeof *sieve->slots;
@@ -191,7 +207,7 @@ static enum status fill(
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < count; i++) {
 		TRY(find_clause(&clauses[i], scratch, patterns[i], err));
-		if ((literals + clauses[i].count) * STRIDE_MAX > ENTRIES_MAX)
+		if ((literals + clauses[i].count) * LONG_STRIDE_MAX > ENTRIES_MAX)
 			clauses[i].count = 0;
 		literals += clauses[i].count;
 		if (patterns[i].len && clauses[i].count == 0)
@@ -247,6 +263,6 @@ void sieve_find(const struct sieve *sieve, struct span text, uint64_t found[SIEV
 		if (__builtin_expect(first != 0, 0))
 			look(sieve, first, text, at, found);
 	}
-	if (at + KEY_BYTES == text.len)
+	if (sieve->key_bytes == KEY_BYTES && at + KEY_BYTES == text.len)
 		look(sieve, sieve->slots[slot_of(sieve, text.ptr + at)], text, at, found);
 }

@@ -147,7 +147,8 @@ static enum status find_pace(struct deriving *d, struct error *err)
 			const struct goodput_point *a = &facts->points[i], *b = a + 1;
 			bool is_disturbed = is_crossed(facts, &phase, a->ts_ms, b->ts_ms) |
 					    has_mark(facts, &mark, a->ts_ms, b->ts_ms);
-			if (is_same_attempt(a, b) && b->step > a->step && !(is_strict && is_disturbed))
+			if (is_same_attempt(a, b) && b->step > a->step && b->ts_ms > a->ts_ms &&
+				!(is_strict && is_disturbed))
 				paces[count++] =
 					(struct pace){(double)(b->ts_ms - a->ts_ms) / (double)(b->step - a->step),
 						least(b->step - a->step, WEIGHT_MAX)};

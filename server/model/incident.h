@@ -19,6 +19,10 @@ enum incident_kind {
 	INCIDENT_JOB_FAILED, /* of a job, no series */
 	INCIDENT_STRAGGLER,
 	INCIDENT_RULE, /* the expression of a user's rule is true */
+	INCIDENT_LOG_SIGNATURE, /* of a job: what lines of its log say outright */
+	INCIDENT_NODE_SUSPECT, /* of a job: one of its machines is at fault */
+	INCIDENT_DEADLINE, /* of a job: it will not be done in time */
+	INCIDENT_CHECKPOINT_OVERDUE, /* of a job */
 	INCIDENT_KIND_COUNT
 };
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };

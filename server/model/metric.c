@@ -108,6 +108,14 @@ enum role role_guess(struct span metric)
 	return ROLE_OTHER;
 }
 
+bool metric_is_score(struct span metric)
+{
+	char text[WORDS_MAX_BYTES];
+	struct span name = words_of(metric, text);
+
+	return has_any(name, "acc_ accuracy _auc_") && !has_any(name, "loss");
+}
+
 bool metric_matches(struct span metric, struct span asked)
 {
 	if (metric.len <= asked.len)

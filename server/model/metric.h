@@ -24,6 +24,8 @@ const char *role_name(enum role role); /* "loss", "eval_loss", … "other" */
 bool role_parse(struct span name, enum role *out);
 /* From the metric's name alone: "val_loss" is eval_loss, "train:loss" is loss, "lr" is learning_rate; else OTHER. */
 enum role role_guess(struct span metric);
+/* Names an accuracy or the like: higher is better, and it is no loss wherever it is printed. */
+bool metric_is_score(struct span metric);
 
 /* Is it the metric that is asked for: of that very name, or with labels (name{rank="3"}) where the name is asked without? */
 bool metric_matches(struct span metric, struct span asked);

@@ -361,29 +361,39 @@ static enum status write_incidents(
 	return OK;
 }
 
-static enum status write_end(
-	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+static void write_end(struct carry_export *export, struct buf *out)
 {
-	(void)reader;
-	(void)err;
 	carry_write(&(struct carry_record){.kind = CARRY_END, .end = {export->row.name, export->counts}}, out);
 	export->phase = EXPORT_DONE;
+}
+
+static enum status step(struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	switch (export->phase) {
+	case EXPORT_JOB:
+		return write_job(export, reader, out, err);
+	case EXPORT_STREAM:
+		return write_stream(export, reader, out, err);
+	case EXPORT_LINES:
+		return write_lines(export, reader, out, err);
+	case EXPORT_POINTS:
+		return write_points(export, reader, out, err);
+	case EXPORT_INCIDENTS:
+		return write_incidents(export, reader, out, err);
+	case EXPORT_END:
+		write_end(export, out);
+		break;
+	case EXPORT_DONE:
+		break;
+	}
 	return OK;
 }
 
 enum status carry_export_more(
 	struct carry_export *export, struct store_reader *reader, struct buf *out, bool *is_done, struct error *err)
 {
-	static enum status (*const steps[])(
-		struct carry_export *, struct store_reader *, struct buf *, struct error *) = {[EXPORT_JOB] = write_job,
-		[EXPORT_STREAM] = write_stream,
-		[EXPORT_LINES] = write_lines,
-		[EXPORT_POINTS] = write_points,
-		[EXPORT_INCIDENTS] = write_incidents,
-		[EXPORT_END] = write_end};
-
 	while (export->phase != EXPORT_DONE && out->len < BATCH_BYTES)
-		TRY(steps[export->phase](export, reader, out, err));
+		TRY(step(export, reader, out, err));
 	*is_done = export->phase == EXPORT_DONE;
 	return buf_status(out, err);
 }

@@ -7,6 +7,7 @@
 #include "model/stream_name.h"
 #include "pipeline/log_status.h"
 #include "pipeline/stragglers.h"
+#include "pipeline/signs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static enum role role_of(const struct metric_definition *definition, const struc
 {
 	if (of->rank >= 0)
 		return ROLE_OTHER;
+	if (definition->role == ROLE_LOSS && of->name.len && metric_is_score(of->name))
+		return ROLE_OTHER; /* among the losses of a line */
 	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
 }
 
@@ -190,7 +193,8 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 		return out_of_memory(err);
 	widen_range(series, point);
 	uint64_t ordinal = series->sealed_points + series->tail_count;
-	series->tail[series->tail_count++] = *point;
+	series->tail[series->tail_count] = *point;
+	series->tail[series->tail_count++].in_epoch = 0;
 	summary_add(&series->summary, point);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)
@@ -303,6 +307,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 				stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
 		if (found->count || extractor_attempt(stream->extractor) != attempt)
 			TRY(take_found(pipeline, stream, definitions, attempt, found, slice->arrival_ms, err));
+		if (!stream->said && pipeline->signatures)
+			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
 		if (!stream->first_ms || ts_ms < stream->first_ms)
 			stream->first_ms = ts_ms;
 		if (ts_ms > stream->last_ms)
@@ -314,7 +320,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	}
 	if (newest_ms != NO_TIME)
 		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
-	return OK;
+	return signs_hand_over(pipeline, stream, err);
 }
 
 static enum status consume_locked(struct pipeline *pipeline, struct stream_state *stream,

@@ -1,5 +1,6 @@
 #include "pipeline/directory.h"
 #include "pipeline/stragglers.h"
+#include "pipeline/signs.h"
 
 #include <stdio.h>
 
@@ -53,6 +54,7 @@ void stream_state_free(struct stream_state *stream)
 	extractor_free(stream->extractor);
 	definitions_unref(stream->own_definitions);
 	said_list_free(stream->said);
+	signs_free(stream->signs);
 	settings_free(stream->settings);
 	derive_free(stream->derive);
 	buf_done(&stream->live_lines);

@@ -23,6 +23,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct signs; /* signs.h */
+
 struct definitions { /* immutable, counted */
 	atomic_uint refs;
 	uint32_t generation;
@@ -94,6 +96,7 @@ struct stream_state {
 	struct definitions *own_definitions;
 	struct said_list *said;
 	struct extractor *extractor;
+	struct signs *signs; /* NULL: no line had any */
 	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
 	size_t series_count, series_cap;

@@ -5,8 +5,10 @@
  */
 #pragma once
 
+#include "alert/rule.h"
 #include "base/clock.h"
 #include "base/queue.h"
+#include "extract/signature.h"
 #include "pipeline/directory.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/search_pool.h"
@@ -78,6 +80,9 @@ struct pipeline {
 	struct directory *directory;
 	struct definition_set *presets;
 	struct devices *devices;
+	struct signature_set *signatures; /* NULL: nothing is looked for */
+	pthread_mutex_t rules_mutex; /* over the pointer; the set is immutable */
+	struct rule_set *rules;
 	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
@@ -103,6 +108,7 @@ struct pipeline {
 	bool has_backfill;
 	atomic_bool backfill_due; /* look for one now */
 	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
+	atomic_bool goodput_sweeps; /* all jobs are to be worked out again: look where that stands */
 	atomic_bool retention_changed; /* limits or pins: look again now */
 	int64_t drain_ms; /* how long the last seal may take */
 };
@@ -200,6 +206,11 @@ uint64_t pipeline_extracted_seq(struct pipeline *pipeline);
 
 /* ---- derivation.c: total_from lives as long as the job ---- */
 void pipeline_find_progress(struct job_state *job, struct job_progress *out);
+
+/* ---- rules.c ---- */
+/* As of now, counted. */
+struct rule_set *pipeline_rules(struct pipeline *pipeline);
+enum status rules_load(struct pipeline *pipeline, struct error *err) MUST_CHECK; /* at the start */
 
 /* ---- incidents.c: hand-over of what detectors said to the writer; under the stream's lock ---- */
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "model/json_form.h"
 #include "model/training_job.h"
 #include "pipeline/history.h"
 #include "pipeline/watch.h"
@@ -201,6 +202,7 @@ static enum status check_document(const struct pipeline *pipeline, const struct 
 		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
 	TRY(json_want_string(document, "TrainingJobName", name, err));
 	TRY(check_name(*name, err));
+	TRY(json_check_form(document, err));
 	TRY(training_job_check(document, err));
 	return check_definitions(
 		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), definitions, err);

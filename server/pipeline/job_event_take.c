@@ -4,6 +4,7 @@
 #include "pipeline/job_event.h"
 #include "pipeline/pools.h"
 #include "pipeline/watch.h"
+#include "store/goodput.h"
 
 struct taking {
 	struct pipeline *pipeline;
@@ -65,6 +66,18 @@ static bool is_row_same(const struct job_row *a, const struct job_row *b)
 	       a->started_ms == b->started_ms && a->ended_ms == b->ended_ms && a->is_implicit == b->is_implicit;
 }
 
+/* An event says what the present status is about now: its message began then, or with the status. */
+static enum status keep_message(const struct job_event *event, struct store_tx *tx, const struct history *merged,
+	int64_t job_id, struct error *err)
+{
+	const struct transition_row *last = merged->count ? &merged->rows[merged->count - 1] : NULL;
+
+	if (!last)
+		return OK;
+	int64_t at_ms = event->newest_ms > last->start_ms ? event->newest_ms : last->start_ms;
+	return store_put_status_message(tx, job_id, &(struct status_message){at_ms, last->status, last->message}, err);
+}
+
 static enum status merge_history(
 	struct taking *taking, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
 {
@@ -77,6 +90,7 @@ static enum status merge_history(
 	if (!has_changed)
 		return OK;
 	taking->has_changed = true;
+	TRY(keep_message(taking->event, tx, &merged, row->job_id, err));
 	return store_put_transitions(tx, row->job_id, merged.rows, merged.count, err);
 }
 

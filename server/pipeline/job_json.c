@@ -1,10 +1,13 @@
 /* A job as JSON: what the document says and what was derived. */
 #include "pipeline/internal.h"
 #include "pipeline/pools.h"
+#include "store/goodput.h"
 
 #include "base/clock.h"
 
 #include "model/failure.h"
+
+#include <math.h>
 
 static void put_time(struct json_writer *w, const char *key, int64_t ms)
 {
@@ -14,7 +17,22 @@ static void put_time(struct json_writer *w, const char *key, int64_t ms)
 	json_seconds(w, ms);
 }
 
-static void write_metric(const struct summary_row *row, struct json_writer *w)
+/* What jobs are ranked by; not there before it is known. */
+static void write_ranking(struct span metric, const struct ranking_row *rankings, size_t count, struct json_writer *w)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!span_equal(rankings[i].metric, metric))
+			continue;
+		if (!isnan(rankings[i].best)) {
+			json_put_double(w, "best", rankings[i].best);
+			json_put_i64(w, "best_step", rankings[i].best_step);
+		}
+		json_put_double(w, "final", rankings[i].final);
+	}
+}
+
+static void write_metric(
+	const struct summary_row *row, const struct ranking_row *rankings, size_t count, struct json_writer *w)
 {
 	const struct summary *summary = &row->summary;
 
@@ -30,7 +48,24 @@ static void write_metric(const struct summary_row *row, struct json_writer *w)
 		json_put_double(w, "mean", summary_mean(summary));
 	}
 	json_put_i64(w, "last_step", summary->last_step);
+	write_ranking(row->metric, rankings, count, w);
 	json_object_end(w);
+}
+
+/* As it was worked out last. */
+static enum status write_goodput(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+	struct json_writer *w, struct error *err)
+{
+	struct goodput_row goodput;
+
+	TRY(store_read_goodput(reader, arena, row->job_id, &goodput, err));
+	if (isfinite(goodput.goodput))
+		json_put_double(w, "goodput", goodput.goodput);
+	if (goodput.cost != STORE_NO_COST) {
+		json_put_double(w, "cost", (double)goodput.cost / 1e6);
+		json_put_span(w, "currency", goodput.currency);
+	}
+	return OK;
 }
 
 /* eta_ms: Unix time of the last step, at the pace of the last ones. A job that has ended has none. */
@@ -47,6 +82,13 @@ static enum status write_progress(struct store_reader *reader, struct arena *are
 	if (progress.eta_ms && !row->ended_ms)
 		json_put_i64(w, "eta_ms", progress.eta_ms);
 	return OK;
+}
+
+int64_t pipeline_silent_before(const struct pipeline *pipeline, int64_t now_ms)
+{
+	int64_t before_ms = now_ms - pipeline->options.silent_ms;
+
+	return before_ms > pipeline->started_ms ? before_ms : 0;
 }
 
 int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms)
@@ -76,20 +118,23 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 {
 	struct job_counts counts;
 	struct summary_row *rows;
+	struct ranking_row *rankings;
 	uint64_t open;
-	size_t count;
+	size_t count, ranking_count;
 
 	TRY(store_read_summaries(reader, arena, row->job_id, &counts, &rows, &count, err));
+	TRY(store_read_rankings(reader, arena, row->job_id, &rankings, &ranking_count, err));
 	TRY(store_count_open_incidents(reader, row->job_id, &open, err));
 	json_put_i64(w, "streams", (int64_t)counts.streams);
 	json_put_i64(w, "lines", (int64_t)counts.lines);
 	write_heard(pipeline, row, &counts, w);
 	json_put_i64(w, "open_incidents", (int64_t)open);
 	TRY(write_progress(reader, arena, row, w, err));
+	TRY(write_goodput(reader, arena, row, w, err));
 	json_key(w, "metrics");
 	json_array(w);
 	for (size_t i = 0; i < count; i++)
-		write_metric(&rows[i], w);
+		write_metric(&rows[i], rankings, ranking_count, w);
 	json_array_end(w);
 	return OK;
 }

@@ -5,6 +5,7 @@
 #include "pipeline/history.h"
 #include "pipeline/pools.h"
 #include "pipeline/watch.h"
+#include "store/goodput.h"
 
 enum { MESSAGE_MAX_BYTES = 1024 };
 
@@ -70,6 +71,8 @@ static enum status write_transition(struct heard *heard, struct store_tx *tx, st
 	row->failure_reason = span_equal(row->secondary, SPAN("Failed")) ? line->message : SPAN("");
 	row->modified_ms = clock_wall_ms();
 	TRY(store_put_transitions(tx, row->job_id, merged.rows, merged.count, err));
+	TRY(store_put_status_message(
+		tx, row->job_id, &(struct status_message){told.start_ms, told.status, told.message}, err));
 	TRY(pools_put_job(tx, row, err));
 	TRY(watch_put_status(heard->pipeline, tx, row, &heard->failed, err));
 	heard->failed.row.job = span_from(heard->stream->job->name); /* outlives the row */

@@ -1,10 +1,14 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
 #include "model/stream_name.h"
 #include "pipeline/filter_sweep.h"
+#include "pipeline/goodput.h"
+#include "store/goodput.h"
 #include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
 #include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
+#include "pipeline/signs.h"
+#include "pipeline/notices.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watch.h"
 
@@ -139,6 +143,8 @@ static enum status write_flushes(void *context, struct store_tx *tx, struct erro
 			continue;
 		TRY(store_put_summaries(tx, flush->job->job_id, &flush->counts, flush->rows, flush->count, err));
 		TRY(store_add_settings(tx, flush->job->job_id, flush->settings, flush->setting_count, err));
+		TRY(store_touch_goodput(tx, flush->job->job_id,
+			flush->has_ended ? 0 : flushes->pipeline->options.goodput_every_ms, err));
 		if (flush->progress.total_steps)
 			TRY(store_put_progress(tx, flush->job->job_id, &flush->progress, err));
 	}
@@ -169,8 +175,8 @@ static void say_flush_failed(const struct job_state *job, const struct error *er
 		log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", job->name, err->text);
 }
 
-/* One transaction for many jobs: a commit each would keep this thread from sealing. */
-static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, size_t count)
+/* One transaction for many jobs: a commit each would keep this thread from sealing. False: some have to be tried again. */
+static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, size_t count)
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = m->pipeline};
@@ -203,6 +209,7 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 	}
 	for (size_t i = 0; i < flushes.count; i++)
 		mem_free(flushes.items[i].rows);
+	return flushes.count == count && (is_written || !count);
 }
 
 static void flush_summaries(struct maintenance *m)
@@ -211,6 +218,8 @@ static void flush_summaries(struct maintenance *m)
 	struct job_state *due[FLUSH_JOBS];
 	struct error err;
 	size_t count, due_count = 0;
+	uint64_t seq = atomic_load(&m->pipeline->figures.extracted_seq);
+	bool is_whole = true;
 
 	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
 		return; /* out of memory: the next round tries again */
@@ -218,10 +227,12 @@ static void flush_summaries(struct maintenance *m)
 		if (!atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false))
 			due[due_count++] = jobs[i];
 		if (due_count == FLUSH_JOBS || i + 1 == count) {
-			flush_jobs(m, due, due_count);
+			is_whole &= flush_jobs(m, due, due_count);
 			due_count = 0;
 		}
 	}
+	if (is_whole)
+		atomic_store(&m->pipeline->figures.indexed_seq, seq);
 	for (size_t i = 0; i < count; i++)
 		job_unref(jobs[i]);
 }
@@ -556,6 +567,20 @@ static bool end_pools(struct maintenance *m)
 	return (status == OK && has_more) || m->counted_id != INT64_MAX;
 }
 
+/* Not while lines wait to be sealed. */
+static bool account(struct maintenance *m)
+{
+	struct error err;
+	bool has_more = false;
+
+	if (is_debt_high(m))
+		return false;
+	enum status status = goodput_run(m->pipeline, m->reader, &has_more, &err);
+	if (status != OK && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "goodput_failed", "error=\"%s\"", err.text);
+	return status == OK && has_more;
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -565,16 +590,18 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		flush_summaries(m);
 		watch_run(m->pipeline, m->reader);
 		stragglers_run(m->pipeline, m->reader);
+		faults_run(m->pipeline, m->reader);
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}
+	notices_run(m->pipeline, m->reader);
 	seal(m, is_debt_high(m), INT64_MAX);
 	build_pyramids(m, now_ms);
 	build_filters(m);
 	if (has_idle)
 		ask_to_forget(m->pipeline);
-	bool has_pools = end_pools(m);
-	return retain(m) || has_pools;
+	bool has_pools = end_pools(m), has_jobs = account(m);
+	return retain(m) || has_pools || has_jobs;
 }
 
 void *maintenance_run(void *context)

@@ -41,7 +41,9 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_condattr_destroy(&attributes);
 	pthread_mutex_init(&pipeline->tick_mutex, NULL);
 	pthread_mutex_init(&pipeline->packers_mutex, NULL);
+	pthread_mutex_init(&pipeline->rules_mutex, NULL);
 	pthread_mutex_init(&pipeline->seal_mutex, NULL);
+	atomic_init(&pipeline->goodput_sweeps, true);
 	atomic_init(&pipeline->backfill_due, true); /* one may have been left by a stop */
 	pipeline->directory = directory_new();
 	pipeline->queue = queue_new(pipeline->options.queue_items, pipeline->options.queue_bytes);
@@ -49,6 +51,8 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(devices_new(&pipeline->devices, pipeline->options.devices, err));
+	if (pipeline->options.signatures.len)
+		TRY(signature_set_new(&pipeline->signatures, pipeline->options.signatures, err));
 	return definition_presets_new(&pipeline->presets, pipeline->options.presets, err);
 }
 
@@ -117,6 +121,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	pipeline->started_ms = clock_wall_ms();
 	TRY(make(pipeline, err));
 	TRY(drop_imports(pipeline, err));
+	TRY(rules_load(pipeline, err));
 	TRY(recover_journal(pipeline, err));
 	TRY(start_threads(pipeline, err));
 	*out = pipeline;
@@ -187,6 +192,9 @@ void pipeline_free(struct pipeline *pipeline)
 	directory_free(pipeline->directory);
 	definition_set_free(pipeline->presets);
 	devices_free(pipeline->devices);
+	signature_set_free(pipeline->signatures);
+	rule_set_unref(pipeline->rules);
+	pthread_mutex_destroy(&pipeline->rules_mutex);
 	zstd_free(pipeline->zstd);
 	while (pipeline->packer_count)
 		zstd_free(pipeline->packers[--pipeline->packer_count]);

@@ -4,6 +4,7 @@
  * no base of the series' numbers, no settings and nothing derived, 1 no number of points sent either.
  */
 #include "pipeline/internal.h"
+#include "pipeline/signs.h"
 
 enum {
 	FORMAT = 3,
@@ -114,6 +115,8 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	if (stream->settings)
 		settings_pack(stream->settings, out);
 	derive_pack(stream->derive, out);
+	if (stream->signs)
+		signs_pack(stream->signs, out);
 }
 
 static enum role unpack_role(struct unpacker *in)
@@ -245,6 +248,13 @@ static enum status restore_derive(struct stream_state *stream, struct unpacker *
 	return derive_unpack(&stream->derive, in, err);
 }
 
+static enum status restore_signs(struct stream_state *stream, struct unpacker *in, struct error *err)
+{
+	signs_free(stream->signs);
+	stream->signs = NULL;
+	return signs_unpack(&stream->signs, in, err);
+}
+
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err)
 {
 	struct unpacker in = unpacker_on(state);
@@ -273,5 +283,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 		TRY(restore_settings(stream, &in, err));
 	if (format > FORMAT_BEFORE)
 		TRY(restore_derive(stream, &in, err));
+	if (in.rest.len && !in.has_failed)
+		TRY(restore_signs(stream, &in, err));
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

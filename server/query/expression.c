@@ -425,8 +425,8 @@ static enum status parse_visibility(struct reading *reading, const struct json *
 	return OK;
 }
 
-enum status expression_parse(struct query_node **out, const struct json *expression, const struct json *visibility,
-	struct arena *arena, struct error *err)
+enum status search_expression_parse(struct query_node **out, const struct json *expression,
+	const struct json *visibility, struct arena *arena, struct error *err)
 {
 	struct reading reading = {.arena = arena, .err = err};
 	struct query_node *tree = NULL;

@@ -17,8 +17,8 @@ enum {
 };
 
 /* expression, visibility: NULL where the request has none; *out is NULL then. ERR_INVALID with SageMaker's words. */
-enum status expression_parse(struct query_node **out, const struct json *expression, const struct json *visibility,
-	struct arena *arena, struct error *err) MUST_CHECK;
+enum status search_expression_parse(struct query_node **out, const struct json *expression,
+	const struct json *visibility, struct arena *arena, struct error *err) MUST_CHECK;
 /* "-created" of CreationTime, "metric.X.last" of Metrics.X … */
 enum status expression_sort(
 	struct span *out, struct span sort_by, bool is_descending, struct arena *arena, struct error *err) MUST_CHECK;

@@ -4,8 +4,8 @@
 
 /* Short names; a SageMaker property begins with a capital letter and is taken as it is. */
 static const char *const properties[] = {"name", "status", "secondary", "instance", "instances", "image", "role",
-	"created", "started", "ended", "modified", "duration", "billable", "cost", "pool", "run", "team", "owner",
-	"project", "incident", "label", "s3", "log", "attempts", "failure", "silent"};
+	"created", "started", "ended", "modified", "duration", "billable", "cost", "goodput", "pool", "run", "team",
+	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent"};
 
 static const struct {
 	const char *prefix;

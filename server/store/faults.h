@@ -46,9 +46,21 @@ enum status store_find_signature_hit(struct store_reader *reader, const struct s
 /* The incident of any stream of the job with this signature that was said within the two times. 0: none was. */
 enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
 	int64_t from_ms, int64_t to_ms, uint32_t *incident_id, struct error *err) MUST_CHECK;
-/* They belong to another incident from now on. */
-enum status store_move_signature_hits(
+/* What was said belongs to another incident from now on, and its own says so: "part_of". */
+enum status store_fold_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err) MUST_CHECK;
+
+/* Incidents of the job of these kinds (bits) that opened within the two times, the oldest first. */
+struct near_incident {
+	uint32_t incident_id;
+	enum incident_kind kind;
+	uint64_t opened_ordinal;
+};
+enum status store_read_near(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t kinds,
+	int64_t from_ms, int64_t to_ms, struct near_incident **out, size_t *count, struct error *err) MUST_CHECK;
+/* Jobs with a stream of the host that were there at that time and had not ended, the newest first. */
+enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, struct span host, int64_t at_ms,
+	size_t limit, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
 
 enum { SAID_STREAMS_MAX = 16, SAID_SIGNATURES_MAX = 16 };
 struct incident_said { /* of all stretches of one incident */

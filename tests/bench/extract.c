@@ -5,11 +5,13 @@
  *   bench_extract [6 | 40] [FILE ...]      the corpus, or these files; MB/s and the ratio to bare
  *   bench_extract presets PRESETS [FILE ...]       choice and extraction by presets.json: the corpus' first 1000 lines, or
  *                                                  these files
+ *   bench_extract signatures SIGNATURES [FILE ...]  what looking for signatures.json costs beside that; which were found
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "corpus.h"
 #include "extract/extract.h"
+#include "extract/signature.h"
 #include "model/batch.h"
 
 #include <pcre2.h>
@@ -183,6 +185,45 @@ static void run_presets(struct bench *bench, const char *path)
 	free(file.text);
 }
 
+static uint64_t look_for(const struct bench *bench, const struct signature_set *set, uint64_t *counts)
+{
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span rest = span_of(bench->text, bench->bytes), line;
+	struct signature_found found;
+	uint64_t lines = 0;
+
+	for (; span_next(&rest, '\n', &line); lines++)
+		if (signature_find(set, scratch, line, false, &found))
+			counts[found.index]++;
+	return lines;
+}
+
+static void run_signatures(const struct bench *bench, const char *path)
+{
+	struct bench file = {0};
+	AUTO(signature_set) set = NULL;
+	uint64_t counts[SIGNATURES_MAX], lines = 0;
+	struct error err;
+	double best = 1e9;
+
+	append_file(&file, path);
+	if (signature_set_new(&set, span_of(file.text, file.bytes), &err) != OK)
+		fail(err.text);
+	for (int i = 0; i < RUNS; i++) {
+		double start = cpu_s();
+		memset(counts, 0, sizeof counts);
+		lines = look_for(bench, set, counts);
+		best = cpu_s() - start < best ? cpu_s() - start : best;
+	}
+	printf("{\"how\":\"signatures\",\"bytes\":%zu,\"lines\":%llu,\"ns_a_line\":%.1f", bench->bytes,
+		(unsigned long long)lines, best * 1e9 / (double)lines);
+	for (size_t i = 0; i < signature_count(set); i++)
+		if (counts[i])
+			printf(",\"%.*s\":%llu", SPAN_ARGS(signature_at(set, i)->name), (unsigned long long)counts[i]);
+	printf("}\n");
+	free(file.text);
+}
+
 static size_t bytes_of_lines(const struct corpus *corpus, size_t lines)
 {
 	struct span rest = span_of(corpus->text, corpus->bytes), line;
@@ -196,13 +237,14 @@ int main(int argc, char **argv)
 {
 	struct bench bench = {.pattern_count = argc > 1 && strcmp(argv[1], "40") == 0 ? PATTERNS_MAX : CORPUS_PATTERNS};
 	bool is_presets = argc > 2 && strcmp(argv[1], "presets") == 0;
+	bool is_signatures = argc > 2 && strcmp(argv[1], "signatures") == 0;
 	struct corpus corpus = {0};
 
 	for (size_t i = 0; i < PATTERNS_MAX; i++) {
 		bench.patterns[i] = i < CORPUS_PATTERNS ? corpus_patterns[i].regex : more[i - CORPUS_PATTERNS];
 		bench.names[i] = i < CORPUS_PATTERNS ? corpus_patterns[i].name : "metric";
 	}
-	for (int i = is_presets ? 3 : 2; i < argc; i++)
+	for (int i = is_presets || is_signatures ? 3 : 2; i < argc; i++)
 		append_file(&bench, argv[i]);
 	if (!bench.bytes) {
 		corpus_init(&corpus, CORPUS_BYTES, 1);
@@ -211,6 +253,8 @@ int main(int argc, char **argv)
 	}
 	if (is_presets)
 		run_presets(&bench, argv[2]);
+	else if (is_signatures)
+		run_signatures(&bench, argv[2]);
 	else
 		run_definitions(&bench);
 	if (corpus.text)

@@ -4,6 +4,7 @@
  */
 #include "store/sqlite/search_compile.h"
 #include "store/sqlite/search_derived.h"
+#include "store/sqlite/search_source.h"
 
 #include "base/clock.h"
 #include "base/iso8601.h"
@@ -36,6 +37,8 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 	" ('ResourceConfig.InstanceCount', 'ResourceConfig.InstanceGroups.InstanceCount')), nullif(" HOSTS ", 0), 1)"
 #define HOSTS "(SELECT count(DISTINCT h.host) FROM streams AS h WHERE h.job_id = j.job_id AND h.host <> '')"
 
+#define GOODPUT(figure) "(SELECT g." figure " FROM goodput AS g WHERE g.job_id = j.job_id)"
+
 static const struct quantity {
 	const char *name;
 	const char *sql; /* of `jobs AS j`; NULL: the job has none */
@@ -46,6 +49,11 @@ static const struct quantity {
 	{"billable", BILLABLE_S, true, false},
 	{"node_hours", NODES " * " TIME_MS " / 3600000.0", true, true},
 	{"nodes", NODES, false, true},
+	/* As they were worked out last (server/fleet/goodput.h). */
+	{"cost", GOODPUT("cost / 1000000.0"), true, true},
+	{"lost_cost", GOODPUT("lost_cost / 1000000.0"), true, true},
+	{"lost_steps", GOODPUT("lost_steps"), true, false},
+	{"goodput", GOODPUT("goodput"), false, false},
 };
 
 static const struct quantity *find_quantity(struct span name)
@@ -63,7 +71,7 @@ enum dimension_kind { BY_COLUMN, BY_ATTRIBUTE, BY_HOST, BY_MONTH, BY_DAY };
 struct dimension {
 	enum dimension_kind kind;
 	const char *column; /* SQL of the text of `jobs AS j`; '' : none */
-	struct search_keys keys;
+	struct search_leaf keys;
 };
 
 struct aggregating {
@@ -114,6 +122,12 @@ static enum status in_field(enum status status, const char *field, struct error 
 	return status;
 }
 
+/* Of the document, by one or several keys of its attributes. */
+static bool is_of_attributes(struct search_sql *sql, const struct query_term *term, struct search_leaf *keys)
+{
+	return search_leaf_of(term, sql->arena, keys) && keys->kind == SEARCH_LEAF_TEXTS;
+}
+
 static enum status resolve_name(
 	struct search_sql *sql, const struct query_term *term, struct dimension *out, struct error *err)
 {
@@ -126,7 +140,7 @@ static enum status resolve_name(
 	if (out->column)
 		return OK;
 	out->kind = BY_ATTRIBUTE;
-	if (search_keys_of(sql, term, &out->keys))
+	if (is_of_attributes(sql, term, &out->keys))
 		return OK;
 	return search_mistake(err, term,
 		"jobs are not grouped by '%.*s' but by month, day, node, team, owner, project, status, secondary, name, "
@@ -137,10 +151,10 @@ static enum status resolve_name(
 
 /* ---- SQL ---- */
 
-static void add_key_list(struct search_sql *sql, const struct search_keys *keys)
+static void add_key_list(struct search_sql *sql, const struct search_leaf *keys)
 {
 	for (size_t i = 0; i < keys->count; i++)
-		search_add_text(sql, i ? ", ?" : "?", keys->keys[i]);
+		search_add_text(sql, i ? ", ?" : "?", keys->sources[i].key);
 	search_add(sql, ")");
 }
 
@@ -206,7 +220,7 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 	const struct quantity **quantity, struct error *err)
 {
 	const struct query_term *term = &figure->quantity.term;
-	struct search_keys keys;
+	struct search_leaf keys;
 
 	*quantity = NULL;
 	if (figure->counts_jobs) {
@@ -224,9 +238,10 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 		search_add(sql, *quantity ? (*quantity)->sql : search_derived_order(term->key, &is_text));
 		return OK;
 	}
-	if (!search_keys_of(sql, term, &keys))
+	if (!is_of_attributes(sql, term, &keys))
 		return search_mistake(err, term,
-			"'%.*s' is no quantity of a job; there are duration, billable, node_hours, nodes, attempts, metrics as "
+			"'%.*s' is no quantity of a job; there are duration, billable, node_hours, nodes, cost, lost_cost, lost_steps, goodput, attempts, "
+			"metrics as "
 			"loss.final or metric.NAME.max, hp.KEY, tag.KEY, env.KEY and properties as ResourceConfig.InstanceCount",
 			(int)(term->key.len < 80 ? term->key.len : 80), term->key.ptr);
 	search_add(sql,
@@ -361,7 +376,10 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 
 	if (!row)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	sql.logs = a->ask->logs;
 	TRY(add_rows(&sql, a, err));
+	if (sql.is_partial)
+		return error_set(err, ERR_UNAVAILABLE, "the search takes too long to be added up: ask for less");
 	TRY(search_sql_open(&s, reader, &sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {

@@ -137,8 +137,7 @@ enum status store_find_signature_incident(struct store_reader *reader, int64_t j
 	return OK;
 }
 
-enum status store_move_signature_hits(
-	struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err)
+static enum status move_hits(struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
@@ -148,6 +147,89 @@ enum status store_move_signature_hits(
 	bind_i64(&s, job_id);
 	bind_i64(&s, from_id);
 	return statement_run(&s, err);
+}
+
+enum status store_fold_incident(
+	struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(move_hits(tx, job_id, from_id, to_id, err));
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET facts = facts || ',\"part_of\":\"' || ?2 || '-' || ?1 || '\"' WHERE job_id = ?2 AND"
+		" incident_id = ?3",
+		err));
+	bind_i64(&s, to_id);
+	bind_i64(&s, job_id);
+	bind_i64(&s, from_id);
+	return statement_run(&s, err);
+}
+
+enum status store_read_near(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t kinds,
+	int64_t from_ms, int64_t to_ms, struct near_incident **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct near_incident *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT incident_id, kind, opened_ordinal FROM incidents WHERE job_id = ? AND opened_ms BETWEEN ? AND ?"
+		" AND (? >> kind) & 1 ORDER BY opened_ms",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, from_ms);
+	bind_i64(&s, to_ms);
+	bind_i64(&s, kinds);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].incident_id = column_u32(&s);
+		rows[used].kind = (enum incident_kind)column_i64(&s);
+		rows[used].opened_ordinal = column_u64(&s);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+static bool is_in(const int64_t *jobs, size_t count, int64_t job_id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (jobs[i] == job_id)
+			return true;
+	return false;
+}
+
+/* A job's streams may be thousands, those of one host of it are few. */
+enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, struct span host, int64_t at_ms,
+	size_t limit, int64_t **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	int64_t *jobs = arena_alloc(arena, limit * sizeof *jobs);
+	size_t used = 0;
+	bool has_row;
+
+	if (!jobs)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(statement_open(&s, reader,
+		"SELECT r.job_id FROM streams AS r JOIN jobs AS j ON j.job_id = r.job_id WHERE r.host = ?1 AND r.host <> '' AND"
+		" j.created_ms <= ?2 AND (j.ended_ms = 0 OR j.ended_ms >= ?2) ORDER BY r.created_ms DESC",
+		err));
+	bind_text(&s, host);
+	bind_i64(&s, at_ms);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row && used < limit) {
+		int64_t job_id = column_i64(&s);
+		if (!is_in(jobs, used, job_id))
+			jobs[used++] = job_id;
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = jobs;
+	*count = used;
+	return OK;
 }
 
 static void add_signature(struct incident_said *said, struct span signature)

@@ -204,6 +204,7 @@ static enum status run_sql(struct store_reader *reader, struct arena *arena, con
 	AUTO_DONE(search_sql) page_sql = search_sql_on(reader, arena);
 	AUTO_DONE(search_sql) count_sql = search_sql_on(reader, arena);
 
+	page_sql.logs = count_sql.logs = search->logs;
 	TRY(add_page(&page_sql, search, sort, from, err));
 	TRY(cut(reader, search->limit_ms, read_places(&page_sql, search, sort, page, err), &result->is_partial, err));
 	page->has_more |= result->is_partial && page->count; /* the next page goes on behind what was found */
@@ -260,20 +261,23 @@ static enum status search_by_columns(struct store_reader *reader, struct arena *
 	return OK;
 }
 
-/* A column may be newer than the view, and hold a job that is not there yet. */
+/* A column may be newer than the view, and hold a job that is not there yet. order "": no cursors are wanted. */
 static enum status read_rows(struct store_reader *reader, struct arena *arena, const struct search_page *page,
-	struct job_search_result *out, struct error *err)
+	struct span order, struct job_search_result *out, struct error *err)
 {
 	struct error missing = {0};
 
 	out->rows = arena_alloc(arena, (page->count + 1) * sizeof *out->rows);
-	if (!out->rows)
+	out->cursors = arena_alloc(arena, (page->count + 1) * sizeof *out->cursors);
+	if (!out->rows || !out->cursors)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < page->count; i++) {
 		enum status status =
 			store_read_job_by_id(reader, arena, page->places[i].job_id, &out->rows[out->count], &missing);
 		if (status != OK && status != ERR_NOT_FOUND)
 			return error_set(err, status, "%s", missing.text);
+		if (order.len)
+			TRY(search_cursor_print(order, &page->places[i], arena, &out->cursors[out->count], err));
 		out->count += status == OK;
 	}
 	return OK;
@@ -299,7 +303,7 @@ static enum status search_in_view(struct store_reader *reader, struct arena *are
 		TRY(search_by_columns(reader, arena, search, &sort, behind, &page, &result, err));
 	else
 		TRY(search_by_sql(reader, arena, search, &sort, behind, &page, &result, err));
-	TRY(read_rows(reader, arena, &page, &result, err));
+	TRY(read_rows(reader, arena, &page, search->wants_cursors ? order : SPAN(""), &result, err));
 	if (page.has_more)
 		TRY(search_cursor_print(order, &page.places[page.count - 1], arena, &result.next_cursor, err));
 	*out = result;

@@ -170,6 +170,8 @@ enum status search_add_term(struct search_sql *sql, const struct query_term *ter
 
 	if (search_leaf_of(term, sql->arena, &leaf))
 		return add_found(sql, &node, err);
+	if (search_is_log(term))
+		return search_add_log(sql, term, err);
 	if (search_is_derived(term))
 		return search_add_derived(sql, term, err);
 	if (search_is_row_list(term))
@@ -208,7 +210,9 @@ static enum status add_node(
 		second = node->left;
 	}
 	search_add(sql, node->kind == QUERY_NOT ? "NOT " : is_open ? "(" : "");
+	sql->is_negated ^= node->kind == QUERY_NOT;
 	TRY(add_node(sql, first, node->kind, err));
+	sql->is_negated ^= node->kind == QUERY_NOT;
 	if (second) {
 		search_add(sql, node->kind == QUERY_AND ? " AND " : " OR ");
 		TRY(add_node(sql, second, node->kind, err));

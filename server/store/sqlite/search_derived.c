@@ -170,6 +170,43 @@ static enum status add_attempts(struct search_sql *sql, const struct query_term 
 	return OK;
 }
 
+/* ---- goodput in percent, cost in the currency: as they were worked out last ---- */
+
+static const struct goodput_property {
+	const char *name;
+	const char *is_there;
+	struct search_operand operand;
+	const char *order; /* 0: none; so a cost of nothing has its place before a cent */
+} goodput_properties[] = {
+	{"goodput", "g.goodput IS NOT NULL", {.number = "g.goodput"},
+		"ifnull((SELECT 1 + CAST(g.goodput * 1000000 AS INTEGER) FROM goodput AS g WHERE g.job_id = j.job_id), 0)"},
+	{"cost", "g.cost IS NOT NULL", {.number = "(g.cost / 1000000.0)"},
+		"ifnull((SELECT 1 + g.cost FROM goodput AS g WHERE g.job_id = j.job_id), 0)"},
+};
+
+static const struct goodput_property *find_goodput(struct span name)
+{
+	for (size_t i = 0; i < sizeof goodput_properties / sizeof *goodput_properties; i++)
+		if (span_equal(name, span_from(goodput_properties[i].name)))
+			return &goodput_properties[i];
+	return NULL;
+}
+
+static enum status add_goodput(struct search_sql *sql, const struct query_term *term, struct error *err)
+{
+	const struct goodput_property *property = find_goodput(term->key);
+
+	search_add(sql, search_is_negated(term) ? "j.job_id NOT IN (" : "j.job_id IN (");
+	search_add(sql, "SELECT g.job_id FROM goodput AS g WHERE ");
+	search_add(sql, property->is_there);
+	if (term->compare != QUERY_EXISTS) {
+		search_add(sql, " AND ");
+		TRY(search_add_comparisons(sql, &property->operand, term, err));
+	}
+	search_add(sql, ")");
+	return OK;
+}
+
 /* ---- all of them ---- */
 
 static bool is_silent(struct span name)
@@ -189,14 +226,16 @@ static bool is_attempts(struct span name)
 
 bool search_is_derived(const struct query_term *term)
 {
-	return term->family == QUERY_PROPERTY &&
-	       (find_pool(term->key) || is_run(term->key) || is_silent(term->key) || is_attempts(term->key));
+	return term->family == QUERY_PROPERTY && (find_pool(term->key) || is_run(term->key) || is_silent(term->key) ||
+							 is_attempts(term->key) || find_goodput(term->key));
 }
 
 enum status search_add_derived(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	if (is_run(term->key))
 		return add_run(sql, term, err);
+	if (find_goodput(term->key))
+		return add_goodput(sql, term, err);
 	if (is_attempts(term->key))
 		return add_attempts(sql, term, err);
 	return is_silent(term->key) ? add_silent(sql, term, err) : add_pool(sql, term, err);
@@ -211,6 +250,8 @@ const char *search_derived_order(struct span name, bool *is_text)
 		return pool->order;
 	if (is_attempts(name))
 		return ATTEMPTS;
+	if (find_goodput(name))
+		return find_goodput(name)->order;
 	/* By when it was heard of: its silence grows from page to page. 2^53 is behind all times. */
 	return is_silent(name) ? "ifnull((SELECT 9007199254740992 - " HEARD_MS
 				 " FROM job_counts AS c WHERE c.job_id = j.job_id"

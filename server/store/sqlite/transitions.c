@@ -1,4 +1,5 @@
 /* A job's history: its secondary statuses, and the generations of its metric definitions. */
+#include "store/goodput.h"
 #include "store/sqlite/sqlite_store.h"
 
 struct newest {
@@ -113,6 +114,8 @@ enum status store_add_transition(
 {
 	struct newest newest;
 
+	TRY(store_put_status_message(
+		tx, job_id, &(struct status_message){row->start_ms, row->status, row->message}, err));
 	TRY(read_newest(tx, job_id, row->status, &newest, err));
 	if (newest.is_same)
 		return update_message(tx, job_id, newest.position, row, err);

@@ -19,6 +19,8 @@ struct series {
 	int64_t gap; /* of steps */
 	uint32_t attempt;
 	uint64_t noise;
+	bool is_timeless;
+	double sum;
 	struct report reports[REPORTS_MAX];
 	size_t count;
 };
@@ -51,9 +53,11 @@ static void remember(void *context, enum incident_change change, const struct in
 static void feed(struct series *series, double value)
 {
 	struct point point = {
-		.step = series->step, .ts_ms = 1000 + series->step, .value = value, .attempt = series->attempt};
+		.step = series->step, .ts_ms = 1000 * (1 + series->step), .value = value, .attempt = series->attempt};
 
 	point.line = 7 * series->ordinal;
+	if (series->is_timeless)
+		point.ts_ms = 1000;
 	detector_set_feed(series->set, series->ordinal++, &point, remember, series);
 	series->step += series->gap;
 }
@@ -117,8 +121,8 @@ TEST(a_spike_opens_within_two_points_and_recovers)
 	CHECK_INT(closed->opened_ordinal, 64);
 	CHECK_INT(closed->last_step, 68);
 	CHECK_INT(closed->line, 64 * 7);
-	CHECK_INT(closed->opened_ms, 1064);
-	CHECK(closed->closed_ms > 1068 && closed->closed_ms < 1085);
+	CHECK_INT(closed->opened_ms, 1000 * 65);
+	CHECK(closed->closed_ms > 1000 * 69 && closed->closed_ms < 1000 * 86);
 	CHECK(closed->worst >= closed->value && closed->worst < 6.3);
 	CHECK(closed->expected > 2.9 && closed->expected < 3.1);
 	CHECK(closed->score > 8);
@@ -158,7 +162,7 @@ TEST(one_odd_point_is_a_mark)
 	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, SEVERITY_INFO);
 	check_report(&s, 1, INCIDENT_CLOSED, INCIDENT_LOSS_SPIKE, SEVERITY_INFO);
 	CHECK_INT(report_at(&s, 1)->incident.first_step, 200);
-	CHECK_INT(report_at(&s, 1)->incident.closed_ms, 1000 + 201);
+	CHECK_INT(report_at(&s, 1)->incident.closed_ms, 1000 * 202);
 }
 
 TEST(healthy_curves_are_silent)
@@ -368,6 +372,29 @@ TEST(a_loss_that_falls_too_far_at_once_is_told)
 	check_marks_only(&stairs, 1);
 }
 
+static size_t count_drops(struct series *series)
+{
+	size_t drops = 0;
+
+	for (size_t i = 0; i < series->count; i++)
+		drops += report_at(series, i)->incident.kind == INCIDENT_LOSS_DROP;
+	return drops;
+}
+
+TEST(epochs_of_fine_tuning_may_step_down_far)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	s.gap = 10;
+	feed_level(&s, 0.42, 0.02, 217);
+	feed_level(&s, 0.32, 0.02, 217);
+	feed_level(&s, 0.19, 0.02, 217);
+	feed_level(&s, 0.12, 0.02, 317);
+	CHECK_INT(count_drops(&s), 0);
+	feed_level(&s, 0.06, 0.02, 50); /* and again, but not where an epoch ends */
+	CHECK_INT(count_drops(&s), 1);
+}
+
 TEST(a_curve_that_stops_falling_early_is_a_plateau)
 {
 	AUTO_DONE(series) s = series_of(ROLE_LOSS);
@@ -445,6 +472,38 @@ TEST(throughput_that_falls_and_stays_is_told_and_checkpoints_are_not)
 	CHECK_INT(s.count, before + 2);
 	check_report(&s, before, INCIDENT_OPENED, INCIDENT_THROUGHPUT_CHANGE, SEVERITY_INFO);
 	check_report(&s, before + 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_CHANGE, SEVERITY_INFO);
+}
+
+TEST(a_short_slow_stretch_is_no_drop_and_where_time_stands_still_it_must_be_long)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_rate(&s, 1750, 1000);
+	feed_rate(&s, 1750 * 0.7, 16);
+	feed_rate(&s, 1750, 1000);
+	CHECK_INT(s.count, 0);
+	s.is_timeless = true; /* an old log without times */
+	feed_rate(&s, 1750 * 0.7, 48);
+	CHECK_INT(s.count, 0);
+	feed_rate(&s, 1750 * 0.7, 24);
+	CHECK_INT(s.count, 1);
+}
+
+TEST(a_restart_that_comes_back_slow_is_a_drop)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_rate(&s, 1750, 1000);
+	s.attempt++;
+	feed_rate(&s, 1700, 1000); /* nearly as fast */
+	CHECK_INT(s.count, 0);
+	s.attempt++;
+	feed_rate(&s, 850, 64);
+	CHECK_INT(s.count, 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
+	CHECK(report_at(&s, 0)->incident.expected > 1650);
+	feed_rate(&s, 850, 3000);
+	check_report(&s, s.count - 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_DROP, SEVERITY_WARNING);
 }
 
 TEST(step_time_that_rises_is_a_drop_in_its_own_unit)
@@ -532,11 +591,37 @@ static void feed_eventful_loss(struct series *series, int from, int to)
 	}
 }
 
+/* A curve that is printed as the mean since the start of its epoch of 100 points, with a batch in it that is not like the others. */
+static void feed_eventful_mean(struct series *series, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		double value = (i >= 1150 && i < 1155 ? 4 : 2) * (1 + 0.03 * noise(series));
+		series->sum = i % 100 ? series->sum + value : value;
+		feed(series, series->sum / (i % 100 + 1));
+	}
+}
+
+TEST(means_since_the_start_of_the_epoch_are_seen_through)
+{
+	AUTO_DONE(series) s = series_of(ROLE_LOSS);
+
+	feed_eventful_mean(&s, 0, 1150);
+	for (size_t i = 0; i < s.count; i++)
+		CHECK_INT(report_at(&s, i)->incident.severity, SEVERITY_INFO);
+	size_t before = s.count;
+	feed_eventful_mean(&s, 1150, 3000);
+	CHECK(s.count > before);
+	check_report(&s, before, INCIDENT_OPENED, INCIDENT_LOSS_SPIKE, report_at(&s, before)->incident.severity);
+	CHECK(report_at(&s, before)->incident.opened_step <= 1156);
+	check_report(&s, before + 1, INCIDENT_UPDATED, INCIDENT_LOSS_SPIKE, SEVERITY_WARNING);
+	CHECK(report_at(&s, before + 1)->incident.worst > 3.5); /* of the batches, not of the mean */
+}
+
 static const struct eventful {
 	void (*feed)(struct series *series, int from, int to);
 	enum role role;
 	size_t least; /* reports */
-} eventful[] = {{feed_eventful, ROLE_LOSS, 8}, {feed_eventful_loss, ROLE_LOSS, 4},
+} eventful[] = {{feed_eventful, ROLE_LOSS, 8}, {feed_eventful_loss, ROLE_LOSS, 4}, {feed_eventful_mean, ROLE_LOSS, 1},
 	{feed_eventful_rate, ROLE_THROUGHPUT, 5}, {feed_eventful_rate, ROLE_STEP_TIME, 5},
 	{feed_eventful_rate, ROLE_GRAD_NORM, 4}};
 

@@ -275,7 +275,7 @@ static double reference_pace(const struct goodput_facts *f, bool is_strict)
 	for (size_t i = 0; i + 1 < f->point_count; i++) {
 		const struct goodput_point *a = &f->points[i], *b = a + 1;
 		bool is_disturbed = is_any_mark(f, a->ts_ms, b->ts_ms) || is_any_other_phase(f, a->ts_ms, b->ts_ms);
-		if (b->attempt > a->attempt || (is_strict && is_disturbed))
+		if (b->attempt > a->attempt || b->ts_ms == a->ts_ms || (is_strict && is_disturbed))
 			continue;
 		for (int64_t step = a->step; step < b->step; step++)
 			all[count++] = (double)(b->ts_ms - a->ts_ms) / (double)(b->step - a->step);

@@ -75,3 +75,11 @@ TEST(roles_are_guessed_from_names)
 				role_name(cases[i].role));
 	}
 }
+
+TEST(what_is_printed_among_losses_may_be_a_score)
+{
+	CHECK(metric_is_score(SPAN("RCNNAcc")) && metric_is_score(SPAN("train_accuracy")) &&
+		metric_is_score(SPAN("val/auc")));
+	CHECK(!metric_is_score(SPAN("RCNNL1Loss")) && !metric_is_score(SPAN("accumulated")) &&
+		!metric_is_score(SPAN("acc_loss")));
+}

@@ -28,6 +28,8 @@ static void rig_open(struct rig *rig)
 	struct pipeline_options options = {.presets = SPAN("{\"presets\":[{\"name\":\"x\",\"detect\":\"^x\","
 							   "\"definitions\":[{\"Name\":\"x\",\"Regex\":\"(x)\"}]}]}"),
 		.devices = SPAN("{}"),
+		.prices = SPAN("{\"currency\": \"USD\", \"prices\": []}"),
+		.goodput_every_ms = 1000,
 		.queue_items = 1000,
 		.queue_bytes = 64 << 20,
 		.group_bytes = 1 << 20,

@@ -30,6 +30,8 @@ static void rig_open(struct rig *rig)
 	struct hub_options hub = {1 << 20, 60000, 10, 1 << 20, 15000};
 	struct pipeline_options options = {.presets = span_of(presets, sizeof presets - 1),
 		.devices = SPAN("{}"),
+		.prices = SPAN("{\"currency\": \"USD\", \"prices\": []}"),
+		.goodput_every_ms = 1000,
 		.queue_items = 1000,
 		.queue_bytes = 64 << 20,
 		.group_bytes = 1 << 20,

@@ -36,7 +36,6 @@ static size_t round_trip(const struct point *points, size_t count)
 		CHECK_INT(got[i].ts_ms, points[i].ts_ms);
 		CHECK(got[i].line == points[i].line);
 		CHECK_INT(got[i].attempt, points[i].attempt);
-		CHECK_INT(got[i].flags, points[i].flags);
 	}
 	return data.len;
 }

@@ -100,7 +100,7 @@ TEST(stretches_of_an_incident_are_told_together)
 	CHECK_OK(store_find_signature_incident(
 		store_tx_reader(h.tx), job, SPAN("nccl_timeout"), 0, 999, &incident, &err));
 	CHECK_INT(incident, 0);
-	CHECK_OK(store_move_signature_hits(h.tx, job, 4, 5, &err));
+	CHECK_OK(store_fold_incident(h.tx, job, 4, 5, &err));
 	harness_commit(&h);
 	CHECK_OK(store_read_said(h.reader, h.arena, job, 4, &said, &err));
 	CHECK(said.count == 0 && said.stream_count == 0 && said.last_stream.len == 0);

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "store/goodput.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
 #include "store/sessions.h"
@@ -284,6 +285,18 @@ static void put_faults(struct harness *h, int64_t job, uint32_t stream)
 	CHECK_OK(store_put_emergency(h->tx, &(struct emergency_row){.job_id = job}, &err));
 }
 
+static void fill_goodput(struct harness *h, int64_t job)
+{
+	struct goodput_row row = {.job_id = job, .instance = SPAN(""), .currency = SPAN("USD"), .cost = 5};
+	struct goodput_day day = {.day = 20000, .cost = 5};
+	struct goodput_incident incident = {.from_ms = 1, .cause = SPAN("")};
+
+	CHECK_OK(store_touch_goodput(h->tx, job, 0, &err));
+	CHECK_OK(store_put_goodput(h->tx, &row, &day, 1, &incident, 1, &err));
+	CHECK_OK(store_put_status_message(
+		h->tx, job, &(struct status_message){1, SPAN("Starting"), SPAN("Launching")}, &err));
+}
+
 static void fill_job(struct harness *h, int64_t job)
 {
 	uint32_t stream = harness_stream(h, job, "algo-1");
@@ -329,6 +342,7 @@ static void fill_job(struct harness *h, int64_t job)
 	put_faults(h, job, stream);
 	CHECK_OK(store_put_notice(h->tx, &(struct notice_row){.webhook_id = 1, .job_id = job, .group_id = 1}, &err));
 	expire_a_line(h, job, stream);
+	fill_goodput(h, job);
 }
 
 TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
@@ -376,7 +390,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 34);
+	CHECK_INT(checked, 38);
 	statement_done(&s);
 	harness_done(&h);
 }

@@ -92,7 +92,7 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_put_checkpoint(h->tx, &(struct checkpoint_row){.job_id = 1}, &err));
 		CHECK_OK(store_put_emergency(h->tx, &(struct emergency_row){.job_id = 1}, &err));
 	}
-	CHECK_OK(store_move_signature_hits(h->tx, 1, 2, 3, &err));
+	CHECK_OK(store_fold_incident(h->tx, 1, 2, 3, &err));
 	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
 	CHECK_OK(store_put_transitions(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, 1, &err));
 	CHECK_OK(store_put_newest_event(h->tx, 1, 7, &err));
@@ -102,6 +102,7 @@ static void call_writers(struct harness *h)
 	CHECK_OK(store_put_pool_job(
 		h->tx, &(struct pool_job_row){.job_id = 1, .pool_id = 1, .is_last = true, .state = 2}, &err));
 	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0}, 3, &err));
+	CHECK_OK(store_settle_fleet_totals(h->tx, 3, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), 1}, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), -1}, &err));
 	bool has_pools;
@@ -150,6 +151,9 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_pool_group(on, arena, 1, 1, 1, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_donors(
 		on, arena, &(struct pool_window){.shape = 1}, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pools_left(on, arena, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_pool_jobs(
+		on, arena, &(struct pool_job_row){0}, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_told(on, 1, SPAN("j"), &ms, &err));
 	CHECK_OK(store_read_pool_changes(on, arena, 1, 1, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_last_pool_change(on, &ms, &err));
@@ -162,6 +166,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_said(on, arena, 1, 1, &(struct incident_said){0}, &err));
 	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, 1, 9, (struct quiet_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
+	CHECK_OK(store_read_near(on, arena, 1, 1, 0, 9, (struct near_incident **)&rows, &count, &err));
+	CHECK_OK(store_read_jobs_on_host(on, arena, SPAN("h"), 1, 9, (int64_t **)&rows, &count, &err));
 	CHECK_OK(store_read_emergency(on, 1, &(struct emergency_row){0}, &err));
 	CHECK_OK(store_read_emergencies(on, arena, 9, (struct emergency_row **)&rows, &count, &err));
 	CHECK_OK(store_read_streams(on, arena, 1, SPAN(""), (struct stream_row **)&rows, &count, &err));

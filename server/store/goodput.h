@@ -1,0 +1,96 @@
+/*
+ * Job: what jobs' time came to: one row a job, its share of each day, the days' totals, and what broke jobs off. Which job is to
+ *      be worked out again is a column of its row. Buckets are by number; what they mean: server/fleet/goodput.h.
+ * Ownership: spans in the arena that the caller gives. Threads: as store_reader and store_tx.
+ */
+#pragma once
+
+#include "store/store.h"
+
+enum { STORE_GOODPUT_BUCKETS = 14 };
+
+/* In millionths of the currency. */
+#define STORE_NO_COST INT64_MIN
+
+struct goodput_row {
+	int64_t job_id;
+	int64_t due_ms; /* to be worked out again then; 0: when something changes */
+	int64_t changes; /* when read: how often something did; when put: up to which all was seen */
+	int64_t as_of_ms; /* 0: never yet */
+	int64_t nodes;
+	bool is_measured;
+	struct span instance;
+	double goodput; /* percent; NaN: nothing was measured */
+	int64_t steps;
+	int64_t lost_steps;
+	double step_ms;
+	int64_t first_from_step;
+	int64_t last_step;
+	int64_t billable_ms; /* of one node */
+	struct span currency;
+	int64_t cost, lost_cost, spot_saving; /* STORE_NO_COST: no price is known */
+};
+
+struct goodput_day {
+	int64_t day; /* from 1970-01-01 on, UTC */
+	int64_t node_ms[STORE_GOODPUT_BUCKETS];
+	int64_t measured_ms; /* of all nodes, as above */
+	int64_t cost, lost_cost; /* 0 without a price */
+};
+
+struct goodput_incident {
+	int64_t from_ms;
+	int64_t to_ms; /* 0: nothing came after it */
+	struct span cause;
+	int64_t nodes;
+	int64_t lost_steps;
+	int64_t redone_ms, restart_ms; /* of one node */
+};
+
+/* Something of the job changed: it is due wait_ms after it was worked out last, and not later than it was; 0: at once. */
+enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wait_ms, struct error *err) MUST_CHECK;
+/* Makes the next `limit` jobs behind *after due, whether they have a row or not; *after: the last one, INT64_MAX at the end. */
+enum status store_touch_all_goodput(struct store_tx *tx, int64_t *after, size_t limit, struct error *err) MUST_CHECK;
+struct goodput_due {
+	int64_t job_id;
+	int64_t changes;
+	struct span name;
+};
+enum status store_read_goodput_due(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct goodput_due **out, size_t *count, struct error *err) MUST_CHECK;
+/* All of the job anew, and the totals with it. What changed meanwhile leaves it due. */
+enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row, const struct goodput_day *days,
+	size_t day_count, const struct goodput_incident *incidents, size_t incident_count,
+	struct error *err) MUST_CHECK;
+/* It could not be worked out: what is known stays, until it is tried again. */
+enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t due_ms, struct error *err) MUST_CHECK;
+/* as_of_ms 0: there is none yet. */
+enum status store_read_goodput(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct goodput_row *out, struct error *err) MUST_CHECK;
+/* By day. job_id 0: the totals of the days first..last. */
+enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
+	int64_t last, struct goodput_day **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct goodput_cause {
+	struct span cause;
+	uint64_t count;
+	uint64_t ended; /* of these: work went on */
+	int64_t repair_ms; /* until it did, summed up */
+	int64_t lost_steps;
+	int64_t redone_node_ms, restart_node_ms;
+};
+/* Of what broke off in [from_ms, to_ms), the most frequent first. */
+enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
+	struct goodput_cause **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* What was said beside a status, and when. The same again is nothing new. */
+struct status_message {
+	int64_t at_ms;
+	struct span status;
+	struct span message;
+};
+enum status store_put_status_message(
+	struct store_tx *tx, int64_t job_id, const struct status_message *row, struct error *err) MUST_CHECK;
+/* By time. */
+enum status store_read_status_messages(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct status_message **out, size_t *count, struct error *err) MUST_CHECK;

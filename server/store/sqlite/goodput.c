@@ -1,0 +1,459 @@
+#include "store/goodput.h"
+
+#include "store/sqlite/sqlite_store.h"
+
+#include <math.h>
+
+enum { MESSAGES_MAX = 10000 };
+
+#define BUCKETS                                                                                                        \
+	"capacity, unhealthy_replaced, launch, image, data, first_step, productive, evaluation, checkpoint, redone,"   \
+	" stalled, restart, idle, unmeasured, measured, cost, lost_cost"
+
+/* ---- which are due ---- */
+
+enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wait_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO goodput (job_id, due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, step_ms,"
+		" first_from_step, last_step, billable_ms, currency) VALUES (?1, 1, 1, 0, 0, 0, '', 0, 0, 0, 0, 0, 0, '')"
+		" ON CONFLICT (job_id) DO UPDATE SET changes = changes + 1,"
+		" due_ms = min(iif(due_ms, due_ms, 9223372036854775807), iif(?2, as_of_ms + ?2, 1))",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, wait_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_touch_all_goodput(struct store_tx *tx, int64_t *after, size_t limit, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+	size_t count = 0;
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT job_id FROM jobs WHERE job_id > ? ORDER BY job_id LIMIT ?", err));
+	bind_i64(&s, *after);
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; count++) {
+		*after = column_i64(&s);
+		TRY(store_touch_goodput(tx, *after, 0, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	if (count < limit)
+		*after = INT64_MAX;
+	return OK;
+}
+
+enum status store_read_goodput_due(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct goodput_due **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct goodput_due *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT g.job_id, g.changes, ifnull((SELECT j.name FROM jobs AS j WHERE j.job_id = g.job_id), '')"
+		" FROM goodput AS g WHERE g.due_ms > 0 AND g.due_ms <= ? ORDER BY g.due_ms LIMIT ?",
+		err));
+	bind_i64(&s, now_ms);
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].job_id = column_i64(&s);
+		rows[used].changes = column_i64(&s);
+		rows[used].name = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- a job's days, and the totals ---- */
+
+static void column_day(struct statement *s, struct goodput_day *day)
+{
+	day->day = column_i64(s);
+	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++)
+		day->node_ms[i] = column_i64(s);
+	day->measured_ms = column_i64(s);
+	day->cost = column_i64(s);
+	day->lost_cost = column_i64(s);
+}
+
+static void bind_day(struct statement *s, const struct goodput_day *day)
+{
+	bind_i64(s, day->day);
+	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++)
+		bind_i64(s, day->node_ms[i]);
+	bind_i64(s, day->measured_ms);
+	bind_i64(s, day->cost);
+	bind_i64(s, day->lost_cost);
+}
+
+/* a - b; false: they are the same. */
+static bool subtract(struct goodput_day *out, const struct goodput_day *a, const struct goodput_day *b)
+{
+	bool differs = a->measured_ms != b->measured_ms || a->cost != b->cost || a->lost_cost != b->lost_cost;
+
+	*out = (struct goodput_day){.day = a->day};
+	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++) {
+		out->node_ms[i] = a->node_ms[i] - b->node_ms[i];
+		differs |= out->node_ms[i] != 0;
+	}
+	out->measured_ms = a->measured_ms - b->measured_ms;
+	out->cost = a->cost - b->cost;
+	out->lost_cost = a->lost_cost - b->lost_cost;
+	return differs;
+}
+
+static enum status add_to_total(struct store_tx *tx, const struct goodput_day *more, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (day) DO UPDATE SET capacity = capacity + excluded.capacity,"
+		" unhealthy_replaced = unhealthy_replaced + excluded.unhealthy_replaced, launch = launch + excluded.launch,"
+		" image = image + excluded.image, data = data + excluded.data, first_step = first_step + excluded.first_step,"
+		" productive = productive + excluded.productive, evaluation = evaluation + excluded.evaluation,"
+		" checkpoint = checkpoint + excluded.checkpoint, redone = redone + excluded.redone,"
+		" stalled = stalled + excluded.stalled, restart = restart + excluded.restart, idle = idle + excluded.idle,"
+		" unmeasured = unmeasured + excluded.unmeasured, measured = measured + excluded.measured,"
+		" cost = cost + excluded.cost, lost_cost = lost_cost + excluded.lost_cost",
+		err));
+	bind_day(&s, more);
+	return statement_run(&s, err);
+}
+
+static enum status put_day(struct store_tx *tx, int64_t job_id, const struct goodput_day *day, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT OR REPLACE INTO goodput_days (job_id, day, " BUCKETS
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		err));
+	bind_i64(&s, job_id);
+	bind_day(&s, day);
+	return statement_run(&s, err);
+}
+
+static enum status delete_day(struct store_tx *tx, int64_t job_id, int64_t day, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM goodput_days WHERE job_id = ? AND day = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, day);
+	return statement_run(&s, err);
+}
+
+/* Both in order of days: what differs is written, and the totals by the difference. */
+static enum status put_days(struct store_tx *tx, int64_t job_id, const struct goodput_day *old, size_t old_count,
+	const struct goodput_day *new, size_t new_count, struct error *err)
+{
+	for (size_t i = 0, j = 0; i < old_count || j < new_count;) {
+		struct goodput_day nothing, difference;
+		bool has_old = i < old_count && (j == new_count || old[i].day <= new[j].day);
+		bool has_new = j < new_count && (i == old_count || new[j].day <= old[i].day);
+		nothing = (struct goodput_day){.day = has_new ? new[j].day : old[i].day};
+		if (subtract(&difference, has_new ? &new[j] : &nothing, has_old ? &old[i] : &nothing)) {
+			TRY(add_to_total(tx, &difference, err));
+			TRY(has_new ? put_day(tx, job_id, &new[j], err) : delete_day(tx, job_id, old[i].day, err));
+		}
+		i += has_old;
+		j += has_new;
+	}
+	return OK;
+}
+
+enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
+	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct goodput_day *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	if (job_id) {
+		TRY(statement_open(&s, reader,
+			"SELECT day, " BUCKETS
+			" FROM goodput_days WHERE job_id = ? AND day BETWEEN ? AND ? ORDER BY day",
+			err));
+		bind_i64(&s, job_id);
+	} else {
+		TRY(statement_open(&s, reader,
+			"SELECT day, " BUCKETS " FROM goodput_totals WHERE day BETWEEN ? AND ? ORDER BY day", err));
+	}
+	bind_i64(&s, first);
+	bind_i64(&s, last);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		column_day(&s, &rows[used]);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- what broke off ---- */
+
+static enum status put_incidents(
+	struct store_tx *tx, int64_t job_id, const struct goodput_incident *rows, size_t count, struct error *err)
+{
+	AUTO_DONE(statement) all = {0};
+
+	TRY(statement_open(&all, tx_on(tx), "DELETE FROM goodput_breaks WHERE job_id = ?", err));
+	bind_i64(&all, job_id);
+	TRY(statement_run(&all, err));
+	for (size_t i = 0; i < count; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, tx_on(tx),
+			"INSERT INTO goodput_breaks (job_id, position, from_ms, to_ms, cause, nodes, lost_steps, redone_ms, restart_ms)"
+			" VALUES (?,?,?,?,?,?,?,?,?)",
+			err));
+		bind_i64(&s, job_id);
+		bind_i64(&s, (int64_t)i);
+		bind_i64(&s, rows[i].from_ms);
+		bind_i64(&s, rows[i].to_ms);
+		bind_text(&s, rows[i].cause);
+		bind_i64(&s, rows[i].nodes);
+		bind_i64(&s, rows[i].lost_steps);
+		bind_i64(&s, rows[i].redone_ms);
+		bind_i64(&s, rows[i].restart_ms);
+		TRY(statement_run(&s, err));
+	}
+	return OK;
+}
+
+enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
+	struct goodput_cause **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct goodput_cause *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT cause, count(*) AS n, sum(to_ms > 0), sum(iif(to_ms > 0, to_ms - from_ms, 0)), sum(lost_steps),"
+		" sum(redone_ms * nodes), sum(restart_ms * nodes) FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
+		" GROUP BY cause ORDER BY n DESC, cause",
+		err));
+	bind_i64(&s, from_ms);
+	bind_i64(&s, to_ms);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].cause = column_span(&s, arena);
+		rows[used].count = column_u64(&s);
+		rows[used].ended = column_u64(&s);
+		rows[used].repair_ms = column_i64(&s);
+		rows[used].lost_steps = column_i64(&s);
+		rows[used].redone_node_ms = column_i64(&s);
+		rows[used].restart_node_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- the row ---- */
+
+static void bind_cost(struct statement *s, int64_t cost)
+{
+	if (cost == STORE_NO_COST)
+		bind_null(s);
+	else
+		bind_i64(s, cost);
+}
+
+static enum status put_row(struct store_tx *tx, const struct goodput_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE goodput SET due_ms = iif(changes = ?2, ?3, 1), as_of_ms = ?4, nodes = ?5, is_measured = ?6,"
+		" instance = ?7, goodput = ?8, steps = ?9, lost_steps = ?10, step_ms = ?11, first_from_step = ?12,"
+		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18"
+		" WHERE job_id = ?1",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->changes);
+	bind_i64(&s, row->due_ms);
+	bind_i64(&s, row->as_of_ms);
+	bind_i64(&s, row->nodes);
+	bind_i64(&s, row->is_measured);
+	bind_text(&s, row->instance);
+	if (isfinite(row->goodput))
+		bind_finite(&s, row->goodput);
+	else
+		bind_null(&s);
+	bind_i64(&s, row->steps);
+	bind_i64(&s, row->lost_steps);
+	bind_finite(&s, row->step_ms);
+	bind_i64(&s, row->first_from_step);
+	bind_i64(&s, row->last_step);
+	bind_i64(&s, row->billable_ms);
+	bind_text(&s, row->currency);
+	bind_cost(&s, row->cost);
+	bind_cost(&s, row->lost_cost);
+	bind_cost(&s, row->spot_saving);
+	return statement_run(&s, err);
+}
+
+static enum status is_known(struct store_tx *tx, int64_t job_id, bool *is_there, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM goodput WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_step(&s, is_there, err);
+}
+
+enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row, const struct goodput_day *days,
+	size_t day_count, const struct goodput_incident *incidents, size_t incident_count, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct goodput_day *old;
+	size_t old_count;
+
+	bool is_there;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(is_known(tx, row->job_id, &is_there, err));
+	if (!is_there)
+		return OK; /* deleted since: the totals have it as it was */
+	TRY(store_read_goodput_days(
+		store_tx_reader(tx), arena, row->job_id, INT64_MIN, INT64_MAX, &old, &old_count, err));
+	TRY(put_days(tx, row->job_id, old, old_count, days, day_count, err));
+	TRY(put_incidents(tx, row->job_id, incidents, incident_count, err));
+	return put_row(tx, row, err);
+}
+
+enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t due_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "UPDATE goodput SET due_ms = ? WHERE job_id = ?", err));
+	bind_i64(&s, due_ms);
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+static int64_t column_cost(struct statement *s)
+{
+	bool is_null = sqlite3_column_type(s->prepared, s->column) == SQLITE_NULL;
+	int64_t cost = column_i64(s);
+
+	return is_null ? STORE_NO_COST : cost;
+}
+
+enum status store_read_goodput(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct goodput_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = (struct goodput_row){.job_id = job_id,
+		.instance = SPAN(""),
+		.currency = SPAN(""),
+		.goodput = NAN,
+		.cost = STORE_NO_COST,
+		.lost_cost = STORE_NO_COST,
+		.spot_saving = STORE_NO_COST};
+	TRY(statement_open(&s, reader,
+		"SELECT due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, first_from_step,"
+		" last_step, billable_ms, currency, cost, lost_cost, spot_saving, step_ms, goodput FROM goodput"
+		" WHERE job_id = ?",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return OK;
+	out->due_ms = column_i64(&s);
+	out->changes = column_i64(&s);
+	out->as_of_ms = column_i64(&s);
+	out->nodes = column_i64(&s);
+	out->is_measured = column_bool(&s);
+	out->instance = column_span(&s, arena);
+	out->steps = column_i64(&s);
+	out->lost_steps = column_i64(&s);
+	out->first_from_step = column_i64(&s);
+	out->last_step = column_i64(&s);
+	out->billable_ms = column_i64(&s);
+	out->currency = column_span(&s, arena);
+	out->cost = column_cost(&s);
+	out->lost_cost = column_cost(&s);
+	out->spot_saving = column_cost(&s);
+	out->step_ms = sqlite3_column_double(s.prepared, s.column++);
+	if (sqlite3_column_type(s.prepared, s.column) != SQLITE_NULL)
+		out->goodput = sqlite3_column_double(s.prepared, s.column);
+	return statement_check(&s, err);
+}
+
+/* ---- messages ---- */
+
+enum status store_put_status_message(
+	struct store_tx *tx, int64_t job_id, const struct status_message *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	if (!row->message.len)
+		return OK;
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO status_messages (job_id, at_ms, status, message) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1"
+		" FROM (SELECT status, message FROM status_messages WHERE job_id = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC LIMIT 1)"
+		" WHERE status = ?3 AND message = ?4) ON CONFLICT DO UPDATE SET message = excluded.message",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, row->at_ms);
+	bind_text(&s, row->status);
+	bind_text(&s, row->message);
+	return statement_run(&s, err);
+}
+
+enum status store_read_status_messages(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct status_message **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct status_message *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT at_ms, status, message FROM status_messages WHERE job_id = ? ORDER BY at_ms LIMIT ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, MESSAGES_MAX);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].at_ms = column_i64(&s);
+		rows[used].status = column_span(&s, arena);
+		rows[used].message = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}

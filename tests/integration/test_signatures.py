@@ -1,0 +1,102 @@
+"""What lines say outright: log_signature, node_suspect, and the checkpoints of a job."""
+
+import json
+import time
+
+from smserver import wait_until
+
+OOM = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has a total capacity of 6.00 GiB"
+XID = "kernel: NVRM: Xid (PCI:0000:02:00): 79, pid=1, GPU has fallen off the bus."
+TIMEOUT = "[rank{}]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, Timeout(ms)=600000) ran for 600061 milliseconds"
+MINUTE = 60_000
+
+
+def incidents(server, job, kind=None):
+    kind = f"&kind={kind}" if kind else ""
+    return server.get(f'/api/v1/incidents?q=name="{job}"{kind}').body["incidents"]
+
+
+def said(server, job, kind, count):
+    """Of the one incident of that kind, once it is of so many lines."""
+
+    def look():
+        found = incidents(server, job, kind)
+        return len(found) == 1 and found[0]["evidence"].get("count") == count
+
+    wait_until(look, what=f"{kind} of {count} lines of {job}")
+    return incidents(server, job, kind)[0]
+
+
+def send(server, job, stream, *lines, at_ms=None):
+    at_ms = at_ms or int(time.time() * 1000)
+    body = "".join(json.dumps({"line": line, "ts": at_ms + i}) + "\n" for i, line in enumerate(lines))
+    assert server.post(f"/api/v1/logs?job={job}&stream={stream}", body.encode(),
+        content_type="application/x-ndjson").status == 200
+
+
+def host_stream(server, job, stream, host):
+    reply = server.post("/api/v1/sessions", json.dumps({"job": job, "stream": stream, "host": host, "run_key": "r"}).encode(), content_type="application/json")
+    assert reply.status in (200, 201), reply
+
+
+def test_one_incident_for_all_streams_and_over_a_kill(make_server):
+    server = make_server()
+    for rank in range(3):
+        send(server, "j", f"algo-{rank}", "step 1 loss 2.5", OOM, "Traceback (most recent call last):", OOM)
+    incident = said(server, "j", "log_signature", 6)
+    assert (incident["severity"], incident["state"], incident["is_historic"]) == ("critical", "open", False)
+    evidence = incident["evidence"]
+    assert evidence["signature"] == "cuda_oom" and evidence["signatures"] == ["cuda_oom"]
+    assert sorted(evidence["streams"]) == ["algo-0", "algo-1", "algo-2"] and evidence["stream_count"] == 3
+    assert evidence["text"] == evidence["last_text"] == OOM and evidence["line"] == 1 and evidence["last_line"] == 3
+    assert "micro-batch" in evidence["action"] and evidence["cause"]
+    server.kill()
+    server.start()  # the journal is replayed, and says the same
+    assert said(server, "j", "log_signature", 6)["id"] == incident["id"]
+    send(server, "j", "algo-1", OOM)
+    assert said(server, "j", "log_signature", 7)["id"] == incident["id"]
+
+
+def test_a_flood_is_one_stretch_and_a_quiet_quarter_of_an_hour_ends_it(server):
+    now = int(time.time() * 1000)
+    send(server, "j", "algo-1", *["An error occurred (SlowDown): Please reduce your request rate."] * 5000, at_ms=now - 40 * MINUTE)
+    send(server, "j", "algo-1", "Please reduce your request rate", at_ms=now - 24 * MINUTE)
+    send(server, "j", "algo-1", "Please reduce your request rate", at_ms=now - 5 * MINUTE)
+
+    def counts():
+        return [(i["evidence"]["count"], i["is_historic"], i["state"]) for i in incidents(server, "j", "log_signature")]
+
+    wait_until(lambda: counts() == [(1, False, "open"), (1, True, "recovered"), (5000, True, "recovered")],
+        what="three stretches, the newest open", timeout=20)
+
+
+def test_a_machines_fault_is_charged_to_it_and_what_others_saw_lies_beneath(make_server):
+    server = make_server()
+    host_stream(server, "j", "algo-7", "gpu007")
+    host_stream(server, "k", "algo-1", "gpu007")
+    now = int(time.time() * 1000)
+    send(server, "j", "algo-1", TIMEOUT.format(1), at_ms=now)  # before the kernel's line has come
+    said(server, "j", "log_signature", 1)
+    send(server, "j", "system/gpu007", XID, at_ms=now)
+    suspect = said(server, "j", "node_suspect", 2)
+    for rank in range(2, 6):
+        send(server, "j", f"algo-{rank}", TIMEOUT.format(rank), at_ms=now)
+    suspect = said(server, "j", "node_suspect", 6)
+    evidence = suspect["evidence"]
+    assert (evidence["host"], evidence["fault"], evidence["drain"], evidence["stream"]) == ("gpu007", "xid_79", True, "system/gpu007")
+    assert sorted(evidence["signatures"]) == ["nccl_timeout", "xid_79"] and evidence["stream_count"] == 6
+    folded = incidents(server, "j", "log_signature")
+    assert [(i["state"], i["evidence"]["part_of"]) for i in folded] == [("recovered", suspect["id"])]
+    other = incidents(server, "k", "node_suspect")  # the other job on that host
+    assert [(i["evidence"]["host"], i["evidence"]["told_by"]) for i in other] == [("gpu007", "j")]
+    before = incidents(server, "j")
+    server.kill()
+    server.start()
+    assert incidents(server, "j") == before
+
+
+def test_what_is_healthy_says_nothing(server):
+    send(server, "j", "algo-1", *[f"iteration {i} | lm loss: 2.1 | loss scale: 4096 | grad norm: nan" for i in range(50)],
+        "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0", OOM)
+    said(server, "j", "log_signature", 1)
+    assert [i["evidence"]["signature"] for i in incidents(server, "j", "log_signature")] == ["cuda_oom"]

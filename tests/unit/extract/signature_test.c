@@ -1,0 +1,302 @@
+#include "helper.h"
+
+#include "base/regex_literals.h"
+#include "extract/signature.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct signature_set *real_set(void)
+{
+	size_t len;
+	AUTO_MEM char *text = read_whole("../../../server/data/signatures.json", &len);
+	struct signature_set *set;
+
+	CHECK_OK(signature_set_new(&set, span_of(text, len), &err));
+	return set;
+}
+
+static const char *name_of(const struct signature_set *set, const char *line, bool is_system)
+{
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct signature_found found;
+	static char name[64];
+
+	if (!signature_find(set, scratch, span_from(line), is_system, &found))
+		return "";
+	snprintf(name, sizeof name, "%.*s", SPAN_ARGS(found.signature->name));
+	return name;
+}
+
+TEST(each_signature_requires_a_text_that_is_rare)
+{
+	AUTO(signature_set) set = real_set();
+	AUTO(arena) arena = arena_new();
+
+	for (size_t i = 0; i < signature_count(set); i++) {
+		struct span pattern = signature_at(set, i)->pattern;
+		struct regex_clause *clauses;
+		size_t count, best = 0;
+		CHECK_OK(regex_literals(pattern, arena, &clauses, &count, &err));
+		for (size_t j = 0; j < count; j++) {
+			size_t shortest = SIZE_MAX;
+			for (size_t k = 0; k < clauses[j].count; k++)
+				shortest =
+					clauses[j].any[k].text.len < shortest ? clauses[j].any[k].text.len : shortest;
+			best = shortest > best ? shortest : best;
+		}
+		if (best < (signature_at(set, i)->is_kernel ? 7 : 11))
+			test_fail(__FILE__, __LINE__, "%.*s: shortest text %zu: %.*s",
+				SPAN_ARGS(signature_at(set, i)->name), best, SPAN_ARGS(pattern));
+		for (size_t j = 0; j < i; j++)
+			CHECK(signature_at(set, j)->about == SIGNATURE_CHECKPOINT ||
+				!span_equal(signature_at(set, j)->name, signature_at(set, i)->name));
+	}
+}
+
+TEST(each_real_message_has_its_signature)
+{
+	static const struct {
+		const char *line, *name;
+	} cases[] = {
+		{"[74889.644138] NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus.", "xid_79"},
+		{"kernel: NVRM: Xid (PCI:0000:3b:00): 48, pid=123, name=python, Uncorrectable DBE", "xid_48"},
+		{"kernel: NVRM: Xid (PCI:0000:3b:00): 137, pid=123", "xid"},
+		{"NVRM: Xid (0000:02:00): 13, Graphics Exception", "xid_13"},
+		{"NVRM: The NVIDIA GPU 0000:b3:00.0 … fallen off the bus and is not responding to commands.",
+			"gpu_fallen_off"},
+		{"RuntimeError: CUDA error: uncorrectable ECC error encountered", "ecc_uncorrectable"},
+		{"[E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated with exception: CUDA error: "
+		 "uncorrectable ECC error encountered",
+			"ecc_uncorrectable"},
+		{"[rank0]:[E1206 18:44:12.715298746 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
+		 "timeout: WorkNCCL(SeqNum=7753, OpType=_REDUCE_SCATTER_BASE, Timeout(ms)=600000) ran for 600061 "
+		 "milliseconds before timing out.",
+			"nccl_timeout"},
+		{"[PG 1 Rank 0] Exception (either an error or timeout) detected by watchdog at work: 7753, last enqueued NCCL "
+		 "work: 7755, last completed NCCL work: 7752.",
+			"nccl_watchdog"},
+		{"algo-1:85:90 [0] NCCL WARN socketProgress: Connection closed by remote peer 10.0.0.2<3>",
+			"nccl_peer_gone"},
+		{"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has a total capacty of "
+		 "6.00 GiB",
+			"cuda_oom"},
+		{"RuntimeError: CUDA out of memory. Tried to allocate 2.87 GiB (GPU 0; 14.76 GiB total capacity)",
+			"cuda_oom"},
+		{"An error occurred (SlowDown) when calling the GetObject operation (reached max retries: 2): Please reduce "
+		 "your request rate.",
+			"s3_slow_down"},
+		{"StatusCode: 503, RequestID: x, api error SlowDown: Please reduce your request rate.", "s3_slow_down"},
+		{"CapacityError: Unable to provision requested ML compute capacity. Please retry", "capacity"},
+		{"Insufficient capacity error from EC2 while launching instances, retrying!", "capacity"},
+		{"InternalServerError: We encountered an internal error. Please try again.", "internal_error"},
+		{"ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+			"shared_memory"},
+		{"RuntimeError: DataLoader worker (pid 7579) is killed by signal: Bus error. It is possible that "
+		 "dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
+			"shared_memory"},
+		{"RuntimeError: DataLoader worker (pid 108439) is killed by signal: Killed.", "dataloader_killed"},
+		{"DataLoader worker (pid(s) 3216) exited unexpectedly", "dataloader_killed"},
+		{"2020-03-03 23:14:04,658 sagemaker-containers ERROR    ExecuteUserScriptError:", "script_error"},
+		{"algo-1:249:249 [0] ofi_init:1288 NCCL WARN NET/OFI Only EFA provider is supported", "efa_failed"},
+		{"libfabric:85:1747438790::core:core:fi_getinfo_():1392<warn> fi_getinfo: provider efa output empty list",
+			"efa_failed"},
+		{"algo-1:1:1 [0] NCCL INFO Using network Socket", "nccl_socket"},
+		{"Rank 3, node gpu007, device 2, iteration #150: Possible persistent error!",
+			"megatron_persistent_error"},
+		{"Saving a checkpoint and exiting now. Please resume the job from the checkpoint to rerun the last iteration",
+			"megatron_exit_16"},
+		{"Exiting now. A checkpoint at the last iteration already exists if further examination is needed",
+			"megatron_exit_17"},
+		{"  exitcode  : 17 (pid: 1234)", "megatron_exit_17"},
+		{"Unexpected result tensor(nan) on rank 0 at iteration #150 invocation #1 (message='loss is NaN')",
+			"megatron_unexpected_result"},
+		{"FloatingPointError: Loss became infinite or NaN at iteration=12!", "nan_said"},
+		{"RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.", "nan_said"},
+		{"Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
+			"loss_scale_floor"},
+		{"OSError: [Errno 28] No space left on device", "disk_full"},
+		{"botocore.exceptions.ClientError: An error occurred (ThrottlingException) when calling the X operation: Rate "
+		 "exceeded",
+			"throttled"},
+		{"RuntimeError: CUDA error: an illegal memory access was encountered", "illegal_address"},
+		{"RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "cudnn"},
+		{"kernel: Out of memory: Killed process 4711 (python) total-vm:1kB", "oom_killer"},
+		{"slurmstepd: error: Detected 1 oom_kill event in StepId=1.0", "oom_killer"},
+		{"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "worker_failed"},
+		{"slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2024-01-01T00:00:00 DUE TO TIME LIMIT ***",
+			"slurm_time_limit"},
+		{"  successfully saved checkpoint at iteration   33241 to /ckpt", "megatron"},
+		{"Successfully saved checkpoint from iteration      99 to /ckpt", "megatron"},
+		{"Saving model checkpoint to out/checkpoint-500", "hf-trainer"},
+		{"[INFO] [torch_checkpoint_engine.py:33:commit] [Torch] Checkpoint global_step40 is ready now!",
+			"deepspeed"},
+		{"Epoch 0, global step 500: 'val_loss' reached 0.1 (best 0.1), saving model to '/c/epoch=0-step=500.ckpt' as "
+		 "top 1",
+			"lightning"},
+		{"saving checkpoint to out-kirin", "nanogpt"},
+		{"Finished saving the checkpoint (or staging if async is enabled)in 5.53 seconds.", "torchtitan"},
+	};
+	AUTO(signature_set) set = real_set();
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *name = name_of(set, cases[i].line, false);
+		if (strcmp(name, cases[i].name))
+			test_fail(__FILE__, __LINE__, "'%s' is '%s', not '%s'", cases[i].line, name, cases[i].name);
+	}
+}
+
+TEST(chatter_has_no_signature)
+{
+	static const char *const lines[] = {
+		"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
+		"OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
+		"  check_for_nan_in_loss_and_grad ....... True", "grad_norm: nan | loss: 2.5", "nan_mask=0",
+		"number of nan iterations:   0 |", "iteration 100 | lm loss: 2.1E+00 | loss scale: 4096.0 |",
+		"NCCL INFO Using network AWS Libfabric", "NCCL INFO NET/OFI Selected Provider is efa",
+		"NCCL version 2.18.1", "Loading checkpoint from /ckpt/step500",
+		"saving checkpoint at iteration  33241 to /ckpt", "PYTORCH_CUDA_ALLOC_CONF to avoid fragmentation",
+		"link down the page", "memory budget: 80 GB",
+		"kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.104.05"};
+	AUTO(signature_set) set = real_set();
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		if (*name_of(set, lines[i], false))
+			test_fail(__FILE__, __LINE__, "'%s' is '%s'", lines[i], name_of(set, lines[i], false));
+}
+
+TEST(kernel_messages_count_in_the_kernels_stream)
+{
+	static const char *const lines[] = {"kernel: mlx5_core 0000:86:00.0 eth2: Link down",
+		"kernel: ena eth0: NIC Link is Down",
+		"kernel: INFO: task python:123 blocked for more than 120 seconds.",
+		"kernel: {1}[Hardware Error]: event severity: fatal", "kernel: EDAC MC0: 1 UE on DIMM1",
+		"kernel: pcieport 0000:00:01.0: PCIe Bus Error: severity=Uncorrected (Fatal)",
+		"kernel: watchdog: BUG: soft lockup - CPU#3 stuck for 22s!",
+		"kernel: blk_update_request: I/O error, dev sda, sector 1"};
+	AUTO(signature_set) set = real_set();
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		CHECK(!*name_of(set, lines[i], false));
+		if (!*name_of(set, lines[i], true))
+			test_fail(__FILE__, __LINE__, "'%s' is nothing", lines[i]);
+	}
+}
+
+TEST(a_line_names_the_machine_and_the_step)
+{
+	AUTO(signature_set) set = real_set();
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct signature_found found;
+
+	CHECK(signature_find(set, scratch,
+		SPAN("Rank 3, node gpu007, device 2, iteration #150: Possible persistent error!"), false, &found));
+	CHECK_SPAN(found.host, SPAN("gpu007"));
+	CHECK(found.signature->is_drain && found.signature->about == SIGNATURE_NODE);
+	CHECK(signature_find(set, scratch,
+		SPAN("Saving model checkpoint: /c/global_step33241/mp_rank_00_model_states.pt"), false, &found));
+	CHECK(found.step == 33241 && found.signature->about == SIGNATURE_CHECKPOINT && found.host.len == 0);
+	CHECK(signature_find(
+		set, scratch, SPAN("INFO Checkpoint saved to /c/OLMo-1B-tied/step0-unsharded"), false, &found));
+	CHECK_INT(found.step, 0);
+	CHECK(signature_find(set, scratch, SPAN("saving checkpoint to out"), false, &found));
+	CHECK_INT(found.step, -1);
+	CHECK(signature_at(set, signature_index(set, SPAN("nccl_timeout")))->beneath ==
+		UINT32_C(1) << INCIDENT_NODE_SUSPECT);
+	CHECK(signature_index(set, SPAN("megatron")) == SIZE_MAX);
+}
+
+TEST(a_file_that_is_wrong_says_where)
+{
+	static const struct {
+		const char *json, *text;
+	} cases[] = {
+		{"{}", "0 patterns"},
+		{"{\"signatures\":[{}]}", "signatures[0].name"},
+		{"{\"signatures\":[{\"name\":\"a\",\"pattern\":\"x(\",\"title\":\"t\",\"cause\":\"c\",\"action\":\"a\",\"about\":\"run\","
+		 "\"severity\":\"info\"}]}",
+			"signatures[0].pattern is no regular expression"},
+		{"{\"signatures\":[{\"name\":\"a\",\"pattern\":\"x\",\"title\":\"t\",\"cause\":\"c\",\"action\":\"a\",\"about\":\"x\"}]}",
+			"signatures[0].about"},
+		{"{\"signatures\":[{\"name\":\"a\",\"pattern\":\"x\",\"title\":\"t\",\"cause\":\"c\",\"action\":\"a\",\"about\":\"run\"}]}",
+			"signatures[0].severity"},
+		{"{\"signatures\":[{\"name\":\"a\",\"pattern\":\"x\",\"title\":\"t\",\"cause\":\"c\",\"action\":\"a\",\"about\":\"run\","
+		 "\"beneath\":[\"x\"]}]}",
+			"signatures[0].beneath"},
+		{"{\"checkpoints\":[{\"name\":\"a\"}]}", "checkpoints[0].pattern"},
+	};
+	struct signature_set *set;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		CHECK_FAILS(signature_set_new(&set, span_from(cases[i].json), &err), ERR_SEMANTIC, cases[i].text);
+	CHECK_FAILS(signature_set_new(&set, SPAN("{"), &err), ERR_INVALID, "");
+}
+
+/* Which file of the real logs gives which; what is not named here gives none. Each was judged by reading its lines. */
+static const struct {
+	const char *file, *said;
+} real_logs[] = {
+	{"crash/olmo_tied_crash.log", "cuda_oom 17, sigterm 8, olmo 1"},
+	{"megatron-chronicle/tr1_13b_chronicles.log", "ecc_uncorrectable 2, megatron 1, deepspeed 1"},
+	{"megatron-lm/perf_n16_nccl.log", "slurm_time_limit 2"},
+	{"mmdet/mask_rcnn_sockets.log", "mmengine 12"},
+	{"nanogpt/termux_char_nan.log", "nanogpt 4"},
+	{"olmo/provenance_out0.1.log", "olmo 4"},
+	{"olmo/tied_1b.log", "olmo 6"},
+	{"olmo/tied_low_seq.log", "olmo 7"},
+	{"olmo/training.log", "sigterm 9, olmo 2"},
+};
+
+static const char *said_of(const char *file)
+{
+	for (size_t i = 0; i < sizeof real_logs / sizeof *real_logs; i++)
+		if (strcmp(real_logs[i].file, file) == 0)
+			return real_logs[i].said;
+	return "";
+}
+
+static void count_signatures(const struct signature_set *set, struct span text, struct buf *out)
+{
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	uint64_t counts[SIGNATURES_MAX] = {0};
+	struct signature_found found;
+	struct span line;
+
+	while (span_next(&text, '\n', &line))
+		if (signature_find(set, scratch, line, false, &found))
+			counts[found.index]++;
+	for (size_t i = 0; i < signature_count(set); i++)
+		if (counts[i])
+			buf_printf(out, "%s%.*s %llu", out->len ? ", " : "", SPAN_ARGS(signature_at(set, i)->name),
+				(unsigned long long)counts[i]);
+}
+
+TEST(real_logs_say_what_they_say_and_healthy_ones_nothing)
+{
+	const char *folder = getenv("SM_CORPUS") ? getenv("SM_CORPUS") : "../../../../shared/logs";
+	AUTO(signature_set) set = real_set();
+	char path[4096];
+	size_t len;
+
+	snprintf(path, sizeof path, "%s/SOURCES.tsv", folder);
+	AUTO_MEM char *list = read_whole(path, &len);
+	if (!list) {
+		printf("skipped: %s is not there\n", path);
+		return;
+	}
+	struct span rest = span_of(list, len), row, file;
+	while (span_next(&rest, '\n', &row)) {
+		AUTO_DONE(buf) said = BUF_INIT(10000);
+		(void)!span_next(&row, '\t', &file);
+		char name[512];
+		snprintf(name, sizeof name, "%.*s", SPAN_ARGS(file));
+		snprintf(path, sizeof path, "%s/%s", folder, name);
+		AUTO_MEM char *text = read_whole(path, &len);
+		if (!text)
+			continue;
+		count_signatures(set, span_of(text, len), &said);
+		if (!span_equal(buf_span(&said), span_from(said_of(name))))
+			test_fail(__FILE__, __LINE__, "%s: '%.*s', not '%s'", name, SPAN_ARGS(buf_span(&said)),
+				said_of(name));
+	}
+}
