@@ -47,6 +47,7 @@ struct api_options {
 	size_t max_compare_jobs;
 	uint64_t max_groups; /* of an aggregation */
 	uint64_t max_group_values; /* kept for medians and percentiles of all of them */
+	int64_t job_search_ms; /* a search of jobs ends then, with what it has */
 	int64_t search_ms; /* a search of logs ends then, with what it has */
 	size_t max_reply_bytes; /* of a page of lines */
 	/* A changed webhook may make deliveries due. */

@@ -5,9 +5,19 @@
 #include "pipeline/search_jobs.h"
 #include "query/query.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
+
+enum status api_begin_search(struct api_worker *worker, struct job_search *search, struct error *err)
+{
+	enum { ROWS_MS = 5000 }; /* beyond the search: to read what it found */
+
+	search->limit_ms = worker->api->options.job_search_ms;
+	store_reader_deadline(worker->reader, search->limit_ms + ROWS_MS);
+	return store_reader_begin(worker->reader, err);
+}
 
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err)
@@ -20,9 +30,12 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 	uint64_t total = 0;
 
 	if (!job_log_search_is_needed(search->query)) {
-		TRY(store_search_jobs(worker->reader, arena, search, out, err));
+		struct job_search limited = *search;
+		TRY(api_begin_search(worker, &limited, err));
+		enum status status = store_search_jobs(worker->reader, arena, &limited, out, err);
+		store_reader_end(worker->reader);
 		*is_partial = out->is_partial;
-		return OK;
+		return status;
 	}
 	TRY(job_log_search_new(&logs, &options, err));
 	TRY(job_log_search_page(logs, arena, search, out, is_partial, err));
@@ -79,15 +92,39 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	return buf_status(&response->body, err);
 }
 
-/* How the query was understood; nothing is searched. */
-static enum status write_explanation(const struct job_search *search, struct http_response *response, struct error *err)
+/* A line a term: hp.lr<=1e-4: 660123 jobs, by hp.lr in memory. */
+static enum status write_step(const struct job_search_step *step, struct json_writer *w, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
+
+	if (step->term)
+		query_print(step->term, &text);
+	else
+		buf_append_text(&text, "order");
+	buf_append_text(&text, ": ");
+	if (step->term && step->columns.len)
+		buf_printf(&text, "%" PRIu64 " job%s, ", step->jobs, step->jobs == 1 ? "" : "s");
+	buf_append_text(&text, step->columns.len ? "by " : "by SQL, job by job");
+	buf_append_span(&text, step->columns);
+	buf_append_text(&text, step->columns.len ? " in memory" : "");
+	TRY(buf_status(&text, err));
+	json_span(w, buf_span(&text));
+	return OK;
+}
+
+/* How the query was understood, and how it is answered; no job is read. */
+static enum status write_explanation(struct api_worker *worker, struct arena *arena, const struct job_search *search,
+	struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
+	struct job_search_step *steps;
+	size_t count;
 
 	if (search->query)
 		query_print(search->query, &text);
 	TRY(buf_status(&text, err));
+	TRY(store_explain_jobs(worker->reader, arena, search, &steps, &count, err));
 	json_object(&w);
 	json_key(&w, "jobs");
 	json_array(&w);
@@ -96,6 +133,11 @@ static enum status write_explanation(const struct job_search *search, struct htt
 	json_object(&w);
 	json_put_span(&w, "query", buf_span(&text));
 	json_put_span(&w, "sort", search->sort.len ? search->sort : SPAN("-created"));
+	json_key(&w, "plan");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++)
+		TRY(write_step(&steps[i], &w, err));
+	json_array_end(&w);
 	json_object_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
@@ -135,8 +177,12 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	search.query = query;
 	bool explains = false;
 	TRY(http_query_bool(request, "explain", &explains, err));
-	if (explains)
-		return write_explanation(&search, response, err);
+	if (explains) {
+		TRY(api_begin_search(own, &search, err));
+		enum status status = write_explanation(own, arena, &search, response, err);
+		store_reader_end(own->reader);
+		return status;
+	}
 	return write_page(own, arena, &search, response, err);
 }
 

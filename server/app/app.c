@@ -78,6 +78,7 @@ static enum status open_store(struct app *app, struct error *err)
 		.wal_bytes = bytes(app->options, "wal-bytes"),
 		.writer_cache_bytes = 16 << 20,
 		.reader_cache_bytes = 2 << 20,
+		.search_bytes = bytes(app->options, "search-memory"),
 		.skips_backup = options_flag(app->options, "no-backup")};
 
 	TRY(store_open(&app->store, &options, err));
@@ -227,6 +228,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_groups = (uint64_t)options_i64(o, "max-groups"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
+		.job_search_ms = options_i64(o, "job-search-ms"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_sessions = bytes(o, "max-sessions"),
 		.max_commands = bytes(o, "max-commands"),

@@ -258,6 +258,11 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 		buf_append_text(&search->out, ": ");
 		text_put_safe(&search->out, json_string_of(at));
 		buf_append_char(&search->out, '\n');
+		for (const struct json *step = json_first(at); step; step = json_next(step)) {
+			buf_append_text(&search->out, "  ");
+			text_put_safe(&search->out, json_string_of(step));
+			buf_append_char(&search->out, '\n');
+		}
 		search->row_count++;
 	}
 	for (const struct json *at = first_row(page); at && search->rest && search->format != FORMAT_COUNT;
