@@ -29,7 +29,7 @@ ALIASES = {"name": "TrainingJobName", "status": "TrainingJobStatus", "secondary"
            "billable": "BillableTimeInSeconds", "incidents": "open_incidents", "lines": "lines", "streams": "streams"}
 TIMES = ("created", "started", "ended", "modified")
 ROLES = ("loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time")
-FIGURES = ("last", "min", "max", "mean", "count", "step")
+FIGURES = ("last", "min", "max", "mean", "count", "step", "best", "best_step", "final")
 NUMBERS = ("instances", "billable", "incidents", "lines", "streams", "step", "age", "duration") + ROLES
 
 

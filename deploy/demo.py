@@ -145,6 +145,10 @@ def key_value(job, tick, v, when):
 
 
 # ---- the fleet ----
+NCCL_TIMEOUT = ("[rank5]:[E ProcessGroupNCCL.cpp:629] [Rank 5] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE)",
+    "Traceback (most recent call last):", '  File "scripts/train.py", line 417, in <module>', "torch.distributed.DistBackendError: NCCL timeout")
+
+
 class Job:
     """One entry of the fleet: what it is, and where it stands."""
 
@@ -153,7 +157,8 @@ class Job:
     crash_tick = resume_tick = None # restarts from a checkpoint: at crash_tick it goes on as if it were resume_tick
     ends_after = None # ticks; None: long enough for any demonstration
     final, reason = "Completed", None
-    pool = None # (KeepAlivePeriodInSeconds, WarmPoolStatus)
+    last_words = () # of the log
+    pool = None # (KeepAlivePeriodInSeconds, WarmPoolStatus or None: the server works it out)
 
     def __init__(self, base, trainer, nodes, instance, ago_min, interval, **rest):
         self.base = self.name = base
@@ -184,11 +189,11 @@ class Job:
         values = curve(self, self.position(tick))
         for node, text in self.trainer(self, tick, values, when):
             yield when, node, text
+        for text in self.last_words if tick + 1 == self.ends_after else ():
+            yield when, 0, text
 
     def crash(self, when):
-        for text in ("[rank5]:[E ProcessGroupNCCL.cpp:629] [Rank 5] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE)",
-                "Traceback (most recent call last):", '  File "scripts/train.py", line 417, in <module>',
-                "torch.distributed.DistBackendError: NCCL timeout", "restarting all ranks (1 of 3)"):
+        for text in (*NCCL_TIMEOUT, "restarting all ranks (1 of 3)"):
             yield when - 20, 0, text
 
     def document(self):
@@ -210,7 +215,9 @@ class Job:
             "Tags": [{"Key": key, "Value": value} for key, value in self.tags.items()],
         }
         if self.pool:
-            resource["KeepAlivePeriodInSeconds"], document["WarmPoolStatus"] = self.pool
+            resource["KeepAlivePeriodInSeconds"], status = self.pool
+            if status:
+                document["WarmPoolStatus"] = status
         return document
 
 
@@ -222,6 +229,12 @@ def make_fleet():
             tags=research, data="openwebtext", hyper={"n_layer": 12, "n_head": 12, "batch_size": 12}),
         Job("llama-7b-pretrain-0412", megatron, 8, "ml.p5.48xlarge", 20, 2.4, stride=1, lr=3e-4, top=11.2, floor=2.05, total_steps=95_000,
             story=story_spike, tags=nlp, data="redpajama", hyper={"num_layers": 32, "hidden_size": 4096, "global_batch_size": 512}),
+        Job("llama-13b-sft-lr8e-5", megatron, 4, "ml.p4d.24xlarge", 19, 2.4, stride=1, lr=8e-5, top=11.2, floor=2.1, total_steps=20_000,
+            ends_after=170, final="Failed", reason="AlgorithmError: ExecuteUserScriptError: NCCL timeout, exit code 1", last_words=NCCL_TIMEOUT,
+            tags=nlp, data="redpajama/sft", hyper={"num_layers": 40, "hidden_size": 5120, "global_batch_size": 256}),
+        Job("llama-13b-sft-lr5e-5", megatron, 4, "ml.p4d.24xlarge", 18, 2.4, stride=1, lr=5e-5, top=11.2, floor=1.9, total_steps=300,
+            ends_after=300, pool=(3600, None),
+            tags=nlp, data="redpajama/sft", hyper={"num_layers": 40, "hidden_size": 5120, "global_batch_size": 256}),
         Job("moe-16x1b-lr-sweep-7", llmc, 2, "ml.p4de.24xlarge", 18, 2.0, stride=5, lr=3e-3, top=10.8, floor=3.2, total_steps=40_000,
             story=story_divergence, ends_after=480, final="Failed", reason="AlgorithmError: loss is NaN for 40 steps, giving up. exit code 1",
             tags=research, data="fineweb-10b", hyper={"experts": 16, "top_k": 2, "optimizer": "adamw"}),
@@ -284,7 +297,7 @@ def begin(api, job, now):
     """A job that is not there yet: created in the past, as far as its history goes."""
     job.start, job.next_tick = now - job.ago_min * 60 + 40, 0
     api.post("/api/v1/jobs", job.document())
-    is_warm = job.pool and job.pool[1]["Status"] == "InUse"
+    is_warm = job.pool and job.pool[1] and job.pool[1]["Status"] == "InUse"
     api.transition(job, "Starting", job.start - (12 if is_warm else 40), "Launched from a warm pool" if is_warm else "Launching requested ML instances")
     api.transition(job, "Downloading", job.start - (8 if is_warm else 15), "Downloading input data")
     api.transition(job, "Training", job.start - 2, "Training in progress")

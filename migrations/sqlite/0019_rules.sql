@@ -9,6 +9,9 @@ CREATE TABLE rules (
 	modified_ms INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX rules_by_name ON rules (team, name);
+-- What holds with no configuration: everything that a detector says goes to every webhook that wants its severity.
+INSERT INTO rules (rule_id, team, name, document, since_seq, modified_ms) VALUES (1, '', 'default', '{"name":"default"}', 0, 0);
+INSERT INTO counters (name, last) VALUES ('rule', 1);
 
 ALTER TABLE incidents ADD COLUMN rule_id INTEGER NOT NULL DEFAULT 0; -- whose expression it is; 0: a detector's
 ALTER TABLE incidents ADD COLUMN cause_id INTEGER NOT NULL DEFAULT 0; -- the incident of the same job that came first; 0: itself

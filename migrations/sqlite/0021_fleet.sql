@@ -4,6 +4,7 @@ INSERT OR IGNORE INTO counters (name, last) VALUES ('pool_change', 0);
 CREATE INDEX pool_jobs_changed ON pool_jobs (change) WHERE is_last = 1 AND pool_id != 0;
 CREATE INDEX pool_jobs_open ON pool_jobs (shape, max(ended_ms, begun_ms)) WHERE keep_alive_ms > 0 AND ended_ms > 0 AND heir_id = 0;
 CREATE INDEX pool_jobs_ended ON pool_jobs (max(ended_ms, begun_ms)) WHERE keep_alive_ms > 0 AND ended_ms > 0;
+CREATE INDEX pool_jobs_by_time ON pool_jobs (begun_ms);
 CREATE INDEX pool_jobs_by_heir ON pool_jobs (heir_id) WHERE heir_id != 0;
 CREATE INDEX pool_jobs_told ON pool_jobs (told_heir) WHERE told_heir != '';
 
@@ -35,3 +36,6 @@ CREATE TABLE quotas (
 	configured INTEGER NOT NULL,
 	PRIMARY KEY (name, instance_type)
 ) STRICT, WITHOUT ROWID;
+
+-- Of all jobs the incidents that one stream was slower than the others: few, and wanted by host.
+CREATE INDEX incidents_stragglers ON incidents (job_id, series_id) WHERE kind = 11;

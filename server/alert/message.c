@@ -17,6 +17,30 @@ static void put_id(struct json_writer *w, const struct incident_row *row)
 	json_put_text(w, "id", id);
 }
 
+/* What else it is one with. */
+static void put_group(struct json_writer *w, const struct incident_row *row)
+{
+	char id[ID_BYTES];
+
+	if (row->muted_until_ms)
+		json_put_i64(w, "muted_until_ms", row->muted_until_ms);
+	if (row->incident.rule_id)
+		json_put_i64(w, "rule", row->incident.rule_id);
+	if (row->cause_id) {
+		snprintf(id, sizeof id, "%" PRId64 "-%" PRIu32, row->job_id, row->cause_id);
+		json_put_text(w, "cause_id", id);
+	}
+	if (row->folded)
+		json_put_i64(w, "stream_count", (int64_t)row->folded + 1);
+	if (!row->stream_count)
+		return;
+	json_key(w, "streams");
+	json_array(w);
+	for (size_t i = 0; i < row->stream_count; i++)
+		json_span(w, row->streams[i]);
+	json_array_end(w);
+}
+
 /* What lines of the log said, of all streams. */
 static void put_said(struct json_writer *w, const struct incident_said *said)
 {
@@ -68,7 +92,7 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 	put_id(w, row);
 	json_put_text(w, "kind", incident_kind_name(incident->kind));
 	json_put_text(w, "severity", severity_name(incident->severity));
-	json_put_text(w, "state", incident_state_name(incident->state));
+	json_put_text(w, "state", incident_state_name(row->has_open_fold ? INCIDENT_OPEN : incident->state));
 	json_put_span(w, "job", row->job);
 	json_put_span(w, "metric", row->metric);
 	json_put_span(w, "stream", row->stream);
@@ -76,10 +100,11 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 	json_put_i64(w, "last_step", incident->last_step);
 	json_put_i64(w, "opened_step", incident->opened_step);
 	json_put_i64(w, "opened_ms", incident->opened_ms);
-	if (incident->closed_ms)
+	if (incident->closed_ms && !row->has_open_fold)
 		json_put_i64(w, "closed_ms", incident->closed_ms);
 	if (row->acknowledged_ms)
 		json_put_i64(w, "acknowledged_ms", row->acknowledged_ms);
+	put_group(w, row);
 	json_put_bool(w, "is_historic", incident->is_historic);
 	put_evidence(w, row);
 }
@@ -279,6 +304,125 @@ void rule_write_message(const struct incident_row *incident, struct span public_
 	json_object(&w);
 	put_incident(&w, incident);
 	json_put_span(&w, "summary", buf_span(&sentence));
+	json_put_span(&w, "url", buf_span(&url));
+	json_object_end(&w);
+	json_object_end(&w);
+}
+
+/* ---- many at once ---- */
+
+struct tally {
+	size_t open, jobs;
+	size_t kinds[INCIDENT_KIND_COUNT];
+	enum severity severity;
+};
+
+static struct tally tally_of(const struct incident_row *rows, size_t count)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		tally.open += rows[i].incident.state == INCIDENT_OPEN;
+		tally.kinds[rows[i].incident.kind]++;
+		if (rows[i].incident.severity > tally.severity)
+			tally.severity = rows[i].incident.severity;
+		bool is_new = true; /* they come ordered by time, then job: those of a job are mostly together */
+		for (size_t j = i; is_new && j-- > 0 && i - j < 64;)
+			is_new = rows[j].job_id != rows[i].job_id;
+		tally.jobs += is_new;
+	}
+	return tally;
+}
+
+/* "64 incidents in 64 jobs, 60 of them still open: 64 non_finite" */
+static void append_digest(struct buf *out, const struct tally *tally, size_t count)
+{
+	const char *separator = ": ";
+
+	buf_printf(out, "%zu incidents in %zu job%s, %zu of them still open", count, tally->jobs,
+		tally->jobs == 1 ? "" : "s", tally->open);
+	for (unsigned kind = 0; kind < INCIDENT_KIND_COUNT; kind++)
+		if (tally->kinds[kind]) {
+			buf_printf(out, "%s%zu %s", separator, tally->kinds[kind], incident_kind_name(kind));
+			separator = ", ";
+		}
+}
+
+static void put_tally(struct json_writer *w, const struct tally *tally, size_t count)
+{
+	json_put_i64(w, "count", (int64_t)count);
+	json_put_i64(w, "open", (int64_t)tally->open);
+	json_put_i64(w, "jobs", (int64_t)tally->jobs);
+	json_put_text(w, "severity", severity_name(tally->severity));
+	json_put_text(w, "state", tally->open ? "open" : "recovered");
+	json_key(w, "kinds");
+	json_object(w);
+	for (unsigned kind = 0; kind < INCIDENT_KIND_COUNT; kind++)
+		if (tally->kinds[kind])
+			json_put_i64(w, incident_kind_name(kind), (int64_t)tally->kinds[kind]);
+	json_object_end(w);
+}
+
+static void put_shown(struct json_writer *w, const struct incident_row *rows, size_t count, struct span public_url)
+{
+	json_key(w, "incidents");
+	json_array(w);
+	for (size_t i = 0; i < count; i++) {
+		AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
+		AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+		append_summary(&sentence, &rows[i]);
+		append_url(&url, &rows[i], public_url);
+		json_object(w);
+		put_incident(w, &rows[i]);
+		json_put_span(w, "summary", buf_span(&sentence));
+		json_put_span(w, "url", buf_span(&url));
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+void rule_write_digest(const struct incident_row *rows, size_t count, size_t shown, struct span public_url,
+	int64_t now_ms, struct buf *out)
+{
+	AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
+	AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+	struct json_writer w = json_writer_on(out);
+	struct tally tally = tally_of(rows, count);
+	char now[ISO8601_BYTES];
+
+	iso8601_format(now_ms, now);
+	append_digest(&sentence, &tally, count);
+	buf_append_span(&url, public_url);
+	buf_append_char(&url, '/');
+	json_object(&w);
+	json_put_text(&w, "type", "incidents.digest");
+	json_put_text(&w, "timestamp", now);
+	json_key(&w, "data");
+	json_object(&w);
+	put_tally(&w, &tally, count);
+	put_shown(&w, rows, count < shown ? count : shown, public_url);
+	json_put_span(&w, "summary", buf_span(&sentence));
+	json_put_span(&w, "url", buf_span(&url));
+	json_object_end(&w);
+	json_object_end(&w);
+}
+
+void rule_write_plain(const char *type, const char *summary, struct span public_url, int64_t now_ms, struct buf *out)
+{
+	AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
+	struct json_writer w = json_writer_on(out);
+	char now[ISO8601_BYTES];
+
+	iso8601_format(now_ms, now);
+	buf_append_span(&url, public_url);
+	buf_append_char(&url, '/');
+	json_object(&w);
+	json_put_text(&w, "type", type);
+	json_put_text(&w, "timestamp", now);
+	json_key(&w, "data");
+	json_object(&w);
+	json_put_text(&w, "severity", severity_name(SEVERITY_INFO));
+	json_put_text(&w, "summary", summary);
 	json_put_span(&w, "url", buf_span(&url));
 	json_object_end(&w);
 	json_object_end(&w);

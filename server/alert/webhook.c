@@ -2,7 +2,7 @@
  * The thread of the outbox. It reads, lets go of the database, posts, and reports: no snapshot is held during a post. A webhook
  * that gives no answer is left alone for a while, so that its other messages do not cost a timeout each.
  */
-#include "alert/rule.h"
+#include "alert/format.h"
 #include "alert/webhook.h"
 
 #include "base/clock.h"
@@ -18,7 +18,9 @@ enum {
 	LONGEST_WAIT_MS = 60000,
 	LONGEST_PAUSE_MS = 5 * 60000,
 	AFTER_FAILURE_MS = 1000,
-	SECRET_MAX_BYTES = 1024
+	SECRET_MAX_BYTES = 1024,
+	BODY_MAX_BYTES = 1 << 20,
+	REFUSED = 503 /* as which an answer counts that says so in its body alone */
 };
 
 /* What is known of a webhook since the start. */
@@ -34,6 +36,7 @@ struct attempt {
 	struct endpoint *endpoint;
 	struct arena *arena;
 	struct delivery_row row;
+	struct span format;
 };
 
 struct webhook_sender {
@@ -75,49 +78,77 @@ static struct endpoint *find_endpoint(struct webhook_sender *sender, int64_t web
 
 /* ---- out ---- */
 
-/* The key, and then the signature; nothing for a webhook without a secret. */
-static enum status sign(const struct webhook_sender *sender, const struct webhook_row *webhook,
-	const struct delivery_row *row, int64_t timestamp_s, struct buf *signature, struct error *err)
-{
-	AUTO_DONE(buf) secret = BUF_INIT(SECRET_MAX_BYTES);
-	AUTO_DONE(buf) key = BUF_INIT(SECRET_MAX_BYTES);
+/* What a message is sent with; libcurl wants texts that end by NUL. */
+struct outgoing {
+	struct buf url, id, secret, signature, body;
+	const char *content_type;
+	char timestamp[24];
+};
 
-	if (webhook->sealed_secret.len == 0)
+static void outgoing_done(struct outgoing *o)
+{
+	struct buf *const bufs[] = {&o->url, &o->id, &o->secret, &o->signature, &o->body};
+
+	for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+		buf_done(bufs[i]);
+}
+AUTO_DONE_TYPE(outgoing)
+
+/* The key, and then the signature; nothing for a webhook without a secret, or whose secret is the receiver's own. */
+static enum status sign(const struct webhook_sender *sender, const struct webhook_row *webhook,
+	const struct delivery_row *row, int64_t timestamp_s, struct outgoing *o, struct error *err)
+{
+	AUTO_DONE(buf) key = BUF_INIT(SECRET_MAX_BYTES);
+	enum webhook_secret kind = webhook_format_secret(sender->options.formats, webhook->format);
+
+	if (!o->secret.len || kind == WEBHOOK_SECRET_TEXT || kind == WEBHOOK_SECRET_REQUIRED)
 		return OK;
-	TRY(crypto_unseal(sender->options.seal_key, webhook->sealed_secret, &secret, err));
 	/* Sealed is the text as it was given or shown ("whsec_…"), or the bare key. */
-	bool is_text = webhook_secret_parse(buf_span(&secret), &key);
-	webhook_sign(
-		is_text ? buf_span(&key) : buf_span(&secret), row->message_id, timestamp_s, row->payload, signature);
-	return buf_status(signature, err);
+	bool is_text = webhook_secret_parse(buf_span(&o->secret), &key);
+	webhook_sign(is_text ? buf_span(&key) : buf_span(&o->secret), row->message_id, timestamp_s, buf_span(&o->body),
+		&o->signature);
+	buf_append_char(&o->signature, 0);
+	return buf_status(&o->signature, err);
+}
+
+static enum status compose(const struct webhook_sender *sender, const struct webhook_row *webhook,
+	const struct delivery_row *row, struct outgoing *o, struct error *err)
+{
+	AUTO_DONE(buf) suffix = BUF_INIT(SECRET_MAX_BYTES);
+	int64_t now_ms = clock_wall_ms();
+
+	*o = (struct outgoing){.url = BUF_INIT(1 << 14), .id = BUF_INIT(1 << 12), .secret = BUF_INIT(SECRET_MAX_BYTES)};
+	o->signature = BUF_INIT(SECRET_MAX_BYTES);
+	o->body = BUF_INIT(BODY_MAX_BYTES);
+	snprintf(o->timestamp, sizeof o->timestamp, "%" PRId64, now_ms / 1000);
+	if (webhook->sealed_secret.len)
+		TRY(crypto_unseal(sender->options.seal_key, webhook->sealed_secret, &o->secret, err));
+	struct webhook_shape shape = {webhook->format, row->payload, row->message_id, buf_span(&o->secret),
+		sender->options.public_url, now_ms};
+	TRY(webhook_render(sender->options.formats, &shape, &o->body, &o->content_type, &suffix, err));
+	TRY(sign(sender, webhook, row, now_ms / 1000, o, err));
+	buf_append_span(&o->url, webhook->url);
+	if (suffix.len && span_find_char(webhook->url, '?') < 0)
+		suffix.ptr[0] = '?';
+	buf_append_span(&o->url, buf_span(&suffix));
+	buf_append_char(&o->url, 0);
+	buf_append_span(&o->id, row->message_id);
+	buf_append_char(&o->id, 0);
+	TRY(buf_status(&o->url, err));
+	return buf_status(&o->id, err);
 }
 
 static enum status post(
 	struct webhook_sender *sender, const struct webhook_row *webhook, struct attempt *attempt, struct error *err)
 {
-	AUTO_DONE(buf) signature = BUF_INIT(SECRET_MAX_BYTES);
-	struct http_client_header headers[4] = {{"Content-Type", "application/json"}};
-	int64_t timestamp_s = clock_wall_ms() / 1000;
-	AUTO_DONE(buf) texts = BUF_INIT(1 << 16);
-	char timestamp[24];
-	size_t count = 3;
+	AUTO_DONE(outgoing) o = {0};
 
-	TRY(sign(sender, webhook, &attempt->row, timestamp_s, &signature, err));
-	snprintf(timestamp, sizeof timestamp, "%" PRId64, timestamp_s);
-	/* libcurl wants texts that end by NUL: both in one buffer, url first. */
-	buf_append_span(&texts, webhook->url);
-	buf_append_char(&texts, 0);
-	buf_append_span(&texts, attempt->row.message_id);
-	buf_append_char(&texts, 0);
-	TRY(buf_status(&texts, err));
-	headers[1] = (struct http_client_header){"webhook-id", texts.ptr + webhook->url.len + 1};
-	headers[2] = (struct http_client_header){"webhook-timestamp", timestamp};
-	if (signature.len) {
-		buf_append_char(&signature, 0);
-		TRY(buf_status(&signature, err));
-		headers[count++] = (struct http_client_header){"webhook-signature", signature.ptr};
-	}
-	struct http_client_request request = {texts.ptr, headers, count, attempt->row.payload};
+	TRY(compose(sender, webhook, &attempt->row, &o, err));
+	attempt->format = arena_copy(attempt->arena, webhook->format);
+	struct http_client_header headers[] = {{"Content-Type", o.content_type}, {"webhook-id", o.id.ptr},
+		{"webhook-timestamp", o.timestamp}, {"webhook-signature", o.signature.ptr}};
+	size_t count = sizeof headers / sizeof *headers - !o.signature.len;
+	struct http_client_request request = {o.url.ptr, headers, count, buf_span(&o.body)};
 	return http_client_start(sender->client, &request, attempt, err);
 }
 
@@ -167,10 +198,13 @@ static enum status take_answer(
 	sender->under_way--;
 	if (answer->status == ERR_MEMORY) /* nothing was sent: the row stays as it was */
 		return error_set(err, ERR_MEMORY, "%s", failure.text);
-	if (answer->status == OK && (answer->code < 200 || answer->code >= 300))
-		error_set(&failure, ERR_IO, "the answer was %d", answer->code);
-	return settle(sender, attempt, answer->status == OK ? answer->code : 0, answer->retry_after_s,
-		span_from(failure.text), err);
+	int code = answer->status == OK ? answer->code : 0;
+	if (code && (code < 200 || code >= 300))
+		error_set(&failure, ERR_IO, "the answer was %d%s", code,
+			code >= 300 && code < 400 ? ", and redirects are not followed" : "");
+	else if (code && webhook_is_refused(sender->options.formats, attempt->format, answer->reply, &failure))
+		code = REFUSED;
+	return settle(sender, attempt, code, answer->retry_after_s, span_from(failure.text), err);
 }
 
 /* ---- round ---- */

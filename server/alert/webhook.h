@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 struct webhook_sender;
+struct webhook_formats;
 
 struct delivery_limits {
 	int64_t first_retry_ms, longest_retry_ms; /* 5 s, doubling to 1 h */
@@ -21,6 +22,8 @@ struct webhook_sender_options {
 	struct store *store; /* for its own reader */
 	struct http_client_options http;
 	struct delivery_limits limits;
+	const struct webhook_formats *formats; /* outlive it */
+	struct span public_url;
 	unsigned char seal_key[SEAL_KEY_BYTES];
 	/* Stores the outcome durably through the writer; blocks until it is. Must be thread-safe. */
 	enum status (*report)(void *context, const struct delivery_row *row, struct error *err);

@@ -1,5 +1,6 @@
 /* What groups of jobs come to: GET /api/v1/aggregate?q=&by=tag.team,month&of=sum:node_hours,count. */
 #include "api/internal.h"
+#include "pipeline/search_jobs.h"
 #include "query/query.h"
 
 #include <math.h>
@@ -11,7 +12,18 @@ struct asking {
 	struct aggregate_figure figures[QUERY_MAX_FIGURES];
 	struct job_group *groups;
 	size_t count;
+	bool is_partial;
+	char seq[24];
+	struct zone *own_zone; /* that the request names */
 };
+
+static void asking_free(struct asking *a)
+{
+	if (a)
+		zone_free(a->own_zone);
+	mem_free(a);
+}
+AUTO_TYPE(asking)
 
 static enum status in_field(enum status status, const char *field, struct error *err)
 {
@@ -44,16 +56,16 @@ static enum status check_twice(const struct asking *a, struct error *err)
 	return OK;
 }
 
-static enum status read_ask(
-	struct asking *a, const struct http_request *request, struct arena *arena, struct error *err)
+static enum status read_ask(struct asking *a, const struct api *api, const struct http_request *request,
+	struct arena *arena, struct error *err)
 {
-	struct span text = SPAN(""), by = SPAN(""), of = SPAN("count");
+	struct span by = SPAN(""), of = SPAN("count");
 	struct query_node *query = NULL;
 
-	http_request_query(request, "q", &text);
 	http_request_query(request, "by", &by);
 	http_request_query(request, "of", &of);
-	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
+	TRY(api_zone(api, request, &a->own_zone, &a->ask.zone, err));
+	TRY(api_parse_query(api, request, arena, &query, err));
 	TRY(in_field(query_parse_names(a->names, &a->ask.name_count, by, arena, err), "by", err));
 	TRY(in_field(query_parse_figures(a->figures, &a->ask.figure_count, of, arena, err), "of", err));
 	if (!a->ask.figure_count)
@@ -69,6 +81,7 @@ static enum status read_ask(
 static void write_json(const struct asking *a, struct json_writer *w)
 {
 	json_object(w);
+	json_put_text(w, "as_of_seq", a->seq);
 	json_key(w, "groups");
 	json_array(w);
 	for (size_t i = 0; i < a->count; i++) {
@@ -117,13 +130,30 @@ static void write_csv(const struct asking *a, struct buf *out)
 	}
 }
 
+static enum status answer(struct asking *a, struct api_worker *worker, struct arena *arena, struct error *err)
+{
+	const struct job_log_search_options options = {.pipeline = worker->api->options.pipeline,
+		.reader = worker->reader,
+		.query = a->ask.query,
+		.time_ms = worker->api->options.search_ms};
+	AUTO(job_log_search) logs = NULL;
+	uint64_t total;
+
+	if (job_log_search_is_needed(a->ask.query)) {
+		TRY(job_log_search_new(&logs, &options, err));
+		TRY(job_log_search_all(logs, &total, &a->is_partial, err));
+		a->ask.logs = job_log_search_answers(logs);
+	}
+	return store_aggregate_jobs(worker->reader, arena, &a->ask, &a->groups, &a->count, err);
+}
+
 enum status api_aggregate(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	const struct api *api = context;
 	struct span format = SPAN("json");
 	AUTO(arena) arena = NULL;
-	AUTO_MEM struct asking *a = mem_zeroed(sizeof *a);
+	AUTO(asking) a = mem_zeroed(sizeof *a);
 
 	TRY(api_arena(&arena, err));
 	if (!a)
@@ -133,11 +163,16 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 	if (!is_csv && !span_equal(format, SPAN("json")))
 		return error_set_field(
 			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
-	TRY(read_ask(a, request, arena, err));
+	TRY(read_ask(a, api, request, arena, err));
 	a->ask.max_groups = api->options.max_groups;
 	a->ask.max_values = api->options.max_group_values;
 	a->ask.time_ms = api->options.search_ms;
-	TRY(store_aggregate_jobs(((struct api_worker *)worker)->reader, arena, &a->ask, &a->groups, &a->count, err));
+	api_print_index_seq(api, a->seq);
+	TRY(answer(a, worker, arena, err));
+	if (a->is_partial)
+		return error_set_field(err, ERR_UNAVAILABLE, "q",
+			"to look through the logs of all these jobs takes longer than %lld ms (--search-ms): ask for fewer",
+			(long long)api->options.search_ms);
 	struct json_writer w = api_reply(response);
 	if (is_csv) {
 		response->content_type = "text/csv; charset=utf-8";

@@ -13,6 +13,7 @@
 
 struct api;
 
+struct webhook_formats;
 struct api_options {
 	struct pipeline *pipeline;
 	struct store *store;
@@ -20,6 +21,7 @@ struct api_options {
 	struct filters *filters; /* of the hub's lines */
 	struct assets *assets;
 	const struct embedded_file *downloads; /* NAME.gz, and SHA256SUMS */
+	struct span advice; /* advice.json */
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
 	bool is_open; /* --insecure: nobody ever does */
 	bool is_tls; /* the session's cookie is for TLS alone */
@@ -33,15 +35,20 @@ struct api_options {
 	int64_t silent_ms; /* as the pipeline's */
 	int64_t skew_ms; /* a clock that is off by so much is warned of */
 	uint64_t max_views; /* saved, of one owner */
+	size_t max_rules;
+	int64_t rule_preview_ms; /* a rule is tried on what is stored for so long */
+	const struct webhook_formats *webhook_formats;
 	size_t max_events; /* of EventBridge's, in one request */
 	size_t max_chart_queries; /* in one request */
 	size_t max_chart_buckets; /* of all of them */
 	int64_t lease_ms; /* of a session */
 	size_t max_sessions;
 	size_t max_commands; /* of one job */
+	const char *timezone; /* of times in queries that name none */
 	size_t max_compare_jobs;
 	uint64_t max_groups; /* of an aggregation */
 	uint64_t max_group_values; /* kept for medians and percentiles of all of them */
+	int64_t job_search_ms; /* a search of jobs ends then, with what it has */
 	int64_t search_ms; /* a search of logs ends then, with what it has */
 	size_t max_reply_bytes; /* of a page of lines */
 	/* A changed webhook may make deliveries due. */

@@ -218,9 +218,9 @@ static enum status write_cost(struct api *api, struct store_reader *reader, stru
 	const struct job_goodput *job, struct error *err)
 {
 	const struct goodput_row *row = &job->row;
-	double tokens_per_step;
+	struct job_scale scale;
 
-	TRY(goodput_read_tokens(api->options.pipeline, reader, arena, &job->job, &tokens_per_step, err));
+	TRY(goodput_read_scale(api->options.pipeline, reader, arena, &job->job, &scale, err));
 	json_key(w, "cost");
 	json_object(w);
 	json_put_span(w, "currency", row->currency);
@@ -235,7 +235,7 @@ static enum status write_cost(struct api *api, struct store_reader *reader, stru
 	if (job->facts.is_spot)
 		put_cost(w, "spot_saving", row->spot_saving);
 	put_each(w, "per_step", row->cost, (double)row->steps);
-	put_each(w, "per_million_tokens", row->cost, tokens_per_step * (double)row->steps / 1e6);
+	put_each(w, "per_million_tokens", row->cost, scale.tokens_per_step * (double)row->steps / 1e6);
 	json_object_end(w);
 	return OK;
 }

@@ -3,7 +3,7 @@
 #include "query/query.h"
 #include "store/faults.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000 };
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, MUTE_MAX_S = 366 * 86400 };
 
 /* Which job: the whole language over jobs comes with its own index; one job by its name is what a job's page asks. */
 static enum status read_job_query(struct api_worker *worker, const struct http_request *request, struct arena *arena,
@@ -37,6 +37,12 @@ static enum status read_filter(struct api_worker *worker, const struct http_requ
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &filter->limit, err));
 	http_request_query(request, "cursor", &filter->cursor);
 	TRY(read_job_query(worker, request, arena, &filter->job_id, err));
+	if (http_request_query(request, "all", &text)) {
+		filter->has_all = span_equal(text, SPAN("true"));
+		if (!filter->has_all && !span_equal(text, SPAN("false")))
+			return error_set_field(
+				err, ERR_INVALID, "all", "all is true or false, not '%.*s'", SPAN_ARGS(text));
+	}
 	if (http_request_query(request, "state", &text)) {
 		if (!incident_state_parse(text, &state))
 			return error_set_field(
@@ -66,6 +72,16 @@ static enum status read_said(
 	return OK;
 }
 
+/* With the streams that are shown in it. */
+static enum status write_row(struct store_reader *reader, struct arena *arena, struct incident_row *row,
+	struct json_writer *w, struct error *err)
+{
+	if (row->folded)
+		TRY(store_read_fold_streams(reader, arena, row, STREAMS_SHOWN, &row->streams, &row->stream_count, err));
+	incident_write_json(row, w);
+	return OK;
+}
+
 enum status api_incidents(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -86,7 +102,7 @@ enum status api_incidents(void *context, void *worker, const struct http_request
 	json_key(&w, "incidents");
 	json_array(&w);
 	for (size_t i = 0; i < count; i++)
-		incident_write_json(&rows[i], &w);
+		TRY(write_row(own->reader, arena, &rows[i], &w, err));
 	json_array_end(&w);
 	if (next_cursor.len)
 		json_put_span(&w, "next_cursor", next_cursor);
@@ -145,6 +161,35 @@ enum status api_incident_acknowledge(void *context, void *worker, const struct h
 	TRY(parse_id(http_request_segment(request, 0), &ack, err));
 	TRY(check_owner(worker, &ack, api_team(request), err));
 	TRY(pipeline_execute(api->options.pipeline, write_acknowledgement, &ack, err));
+	response->status = 204;
+	return OK;
+}
+
+static enum status write_mute(void *context, struct store_tx *tx, struct error *err)
+{
+	struct acknowledgement *mute = context;
+
+	return store_mute_incident(tx, mute->job_id, mute->incident_id, mute->at_ms, err);
+}
+
+enum status api_incident_mute(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct acknowledgement mute = {.at_ms = INT64_MAX};
+	AUTO(json) body = NULL;
+	int64_t for_s = 0;
+
+	TRY(parse_id(http_request_segment(request, 0), &mute, err));
+	TRY(check_owner(worker, &mute, api_team(request), err));
+	TRY(api_body_object(request, &body, err));
+	TRY(json_want_i64(body, "for_s", &for_s, err));
+	if (for_s < 0 || for_s > MUTE_MAX_S)
+		return error_set_field(err, ERR_SEMANTIC, "for_s", "for_s is 1 to %d seconds, or 0 for good; not %lld",
+			MUTE_MAX_S, (long long)for_s);
+	if (for_s)
+		mute.at_ms = http_request_arrival_ms(request) + for_s * 1000;
+	TRY(pipeline_execute(api->options.pipeline, write_mute, &mute, err));
 	response->status = 204;
 	return OK;
 }

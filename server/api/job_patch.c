@@ -1,4 +1,5 @@
 /* PATCH of a job: what its document may still have changed, or its own limits on log text. */
+#include "api/advice.h"
 #include "api/internal.h"
 
 enum status api_job_patch(void *context, void *worker, const struct http_request *request,
@@ -14,9 +15,10 @@ enum status api_job_patch(void *context, void *worker, const struct http_request
 	const struct json *retention = json_get(body, "retention");
 	if (!json_count(body))
 		return error_set_field(err, ERR_SEMANTIC, "tags",
-			"the body says nothing to change: tags, Tags, notes, labels, ResourceConfig, or retention");
+			"the body says nothing to change: tags, Tags, notes, labels, muted_advice, ResourceConfig, or retention");
 	if (retention && json_count(body) != 1) /* two transactions: one could fail alone */
 		return error_set_field(err, ERR_SEMANTIC, "retention", "retention is changed by a request of its own");
+	TRY(api_check_muted(api, json_get(body, "muted_advice"), err));
 	json_object(&w);
 	json_put_span(&w, "job", job);
 	if (retention)

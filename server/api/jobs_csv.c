@@ -11,7 +11,8 @@ static const char *const plain_fields[] = {"TrainingJobName", "TrainingJobStatus
 	"total_steps"};
 enum { PLAIN_FIELDS = sizeof plain_fields / sizeof *plain_fields };
 /* What a metric's summary has. */
-static const char *const measures[] = {"last", "min", "max", "mean", "count", "last_step"};
+static const char *const measures[] = {
+	"last", "min", "max", "mean", "count", "last_step", "best", "best_step", "final"};
 
 struct listing {
 	const struct pipeline *pipeline;
@@ -74,7 +75,7 @@ static enum status read_fields(struct listing *listing, struct span text, struct
 		if (!is_plain(part) && !is_setting(part) && !split_metric(part, &metric, &measure))
 			return error_set_field(err, ERR_INVALID, "fields",
 				"'%.*s' is no column: fields are those without fields=, hp.NAME, and of a metric NAME.last, "
-				"min, max, mean, count, last_step",
+				"min, max, mean, count, last_step, best, best_step, final",
 				SPAN_ARGS(part));
 		listing->fields[listing->field_count++] = part;
 	}
@@ -160,17 +161,19 @@ static enum status write_page(struct listing *listing, struct api_worker *worker
 		.cursor = listing->page.next_cursor};
 
 	TRY(api_arena(&arena, err));
-	TRY(store_search_jobs(worker->reader, arena, &search, &listing->page, err));
+	bool is_partial; /* the next page goes on where time ended this one */
+	TRY(api_search_page(worker, arena, &search, &listing->page, &is_partial, err));
 	arena_free(listing->page_arena);
 	listing->page_arena = arena;
 	arena = NULL;
-	for (size_t i = 0; i < listing->page.count; i++)
-		TRY(write_job(listing, worker, &listing->page.rows[i], out, err));
+	enum status status = OK;
+	for (size_t i = 0; i < listing->page.count && status == OK; i++)
+		status = write_job(listing, worker, &listing->page.rows[i], out, err);
+	store_reader_end(worker->reader);
 	listing->is_done = !listing->page.next_cursor.len;
-	return OK;
+	return status;
 }
 
-/* A page is of one moment, its jobs and their summaries. */
 static enum status listing_more(void *state, void *context, struct buf *out, bool *is_done, struct error *err)
 {
 	struct listing *listing = state;
@@ -180,11 +183,10 @@ static enum status listing_more(void *state, void *context, struct buf *out, boo
 		*is_done = true;
 		return OK;
 	}
-	TRY(store_reader_begin(worker->reader, err));
-	enum status status = write_page(listing, worker, out, err);
-	store_reader_end(worker->reader);
-	*is_done = status == OK && listing->is_done && !out->len;
-	return status;
+	while (!out->len && !listing->is_done) /* a page that ran out of time may be empty */
+		TRY(write_page(listing, worker, out, err));
+	*is_done = listing->is_done && !out->len;
+	return OK;
 }
 
 static const struct http_producer_ops listing_ops = {listing_more, listing_free};
@@ -192,22 +194,25 @@ static const struct http_producer_ops listing_ops = {listing_more, listing_free}
 static enum status open_listing(
 	struct listing *listing, const struct http_request *request, struct api_worker *worker, struct error *err)
 {
-	struct span text = SPAN(""), fields = SPAN("");
+	struct span fields = SPAN("");
 
-	http_request_query(request, "q", &text);
 	http_request_query(request, "sort", &listing->sort);
 	http_request_query(request, "fields", &fields);
-	text = arena_copy(listing->arena, text);
 	fields = arena_copy(listing->arena, fields);
 	listing->sort = arena_copy(listing->arena, listing->sort);
-	if (!text.ptr || !fields.ptr || !listing->sort.ptr)
+	if (!fields.ptr || !listing->sort.ptr)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(read_fields(listing, fields, err));
-	TRY(query_parse(&listing->terms, text, http_request_arrival_ms(request), listing->arena, err));
+	TRY(api_parse_query(worker->api, request, listing->arena, &listing->terms, err));
+	bool are_runs = false;
+	TRY(api_want_runs(request, listing->arena, &listing->terms, &are_runs, err));
 	/* what is wrong with the search is a refusal, not a cut */
 	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;
-	return store_search_jobs(worker->reader, listing->arena, &search, &result, err);
+	bool is_partial;
+	TRY(api_search_page(worker, listing->arena, &search, &result, &is_partial, err));
+	store_reader_end(worker->reader);
+	return OK;
 }
 
 enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,

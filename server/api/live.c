@@ -16,10 +16,10 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 		const char *name;
 		unsigned kind;
 	} names[] = {{"points", HUB_POINTS}, {"lines", HUB_LINES}, {"job", HUB_JOB}, {"incident", HUB_INCIDENT},
-		{"backfill", HUB_BACKFILL}};
+		{"backfill", HUB_BACKFILL}, {"pool", HUB_POOL}};
 	struct span rest, part;
 
-	*kinds = HUB_POINTS | HUB_JOB | HUB_INCIDENT | HUB_BACKFILL;
+	*kinds = HUB_POINTS | HUB_JOB | HUB_INCIDENT | HUB_BACKFILL | HUB_POOL;
 	if (!http_request_query(request, "kinds", &rest))
 		return OK;
 	*kinds = 0;
@@ -31,7 +31,7 @@ static enum status read_kinds(const struct http_request *request, bool has_jobs,
 		*kinds |= kind;
 		if (!kind)
 			return error_set_field(err, ERR_INVALID, "kinds",
-				"kind '%.*s' is none of points, lines, job, incident, backfill", SPAN_ARGS(part));
+				"kind '%.*s' is none of points, lines, job, incident, backfill, pool", SPAN_ARGS(part));
 	}
 	if ((*kinds & HUB_LINES) && !has_jobs)
 		return error_set_field(

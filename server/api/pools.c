@@ -1,30 +1,40 @@
 /* Warm pools: which there are, each job's turn, and which one a job would get. */
 #include "api/internal.h"
+#include "api/pool_near.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
+#include "pipeline/goodput.h"
 #include "pipeline/pools.h"
 
+#include <math.h>
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, COLD_JOBS = 101, SHAPES_MAX = 10000, NEAR_MAX = 10 };
+enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, SHAPES_MAX = 10000 };
 
 /* ---- what a pool is worth ---- */
-
-/* Seconds until training began on a cluster that had to be started; -1: none is known. */
-static enum status cold_startup_ms(struct store_reader *reader, uint64_t shape, int64_t *out_ms, struct error *err)
-{
-	int64_t starts_ms[COLD_JOBS];
-	size_t count;
-
-	TRY(store_read_cold_startups(reader, shape, starts_ms, COLD_JOBS, &count, err));
-	*out_ms = count ? starts_ms[count / 2] : -1;
-	return OK;
-}
 
 struct worth {
 	int64_t idle_ms;
 	int64_t saved_ms;
+	double idle_cost; /* NaN: there is no price of the type then */
 };
+
+/* What idle time is priced by. */
+struct pool_prices {
+	struct price_list list;
+	struct span instance;
+	int64_t nodes;
+};
+
+static double idle_cost(const struct pool_prices *prices, int64_t ended_ms, int64_t idle_ms)
+{
+	const struct price *price =
+		idle_ms ? price_find(&prices->list, prices->instance, ended_ms / (24LL * 3600 * 1000)) : NULL;
+
+	if (!idle_ms)
+		return 0;
+	return price ? price->per_hour * (double)prices->nodes * (double)idle_ms / 3600000 : NAN;
+}
 
 static int64_t idle_ms(const struct pool_job_row *row, int64_t now_ms)
 {
@@ -33,14 +43,31 @@ static int64_t idle_ms(const struct pool_job_row *row, int64_t now_ms)
 	return now_ms > row->ended_ms ? now_ms - row->ended_ms : 0;
 }
 
-static void add_worth(struct worth *worth, const struct pool_job_row *row, int64_t cold_ms, int64_t now_ms)
+static void add_worth(struct worth *worth, const struct pool_job_row *row, const struct pool_prices *prices,
+	int64_t cold_ms, int64_t now_ms)
 {
-	worth->idle_ms += idle_ms(row, now_ms);
+	int64_t waited_ms = idle_ms(row, now_ms);
+
+	worth->idle_ms += waited_ms;
+	worth->idle_cost += idle_cost(prices, row->ended_ms, waited_ms);
 	if (row->position && row->startup_ms >= 0 && cold_ms > row->startup_ms)
 		worth->saved_ms += cold_ms - row->startup_ms;
 }
 
 /* ---- writing ---- */
+
+static void find_pool_type(struct span fields, struct pool_prices *prices)
+{
+	struct pool_shape shape;
+
+	prices->nodes = 1;
+	prices->instance = SPAN("");
+	if (!pool_shape_parse(&shape, fields))
+		return;
+	prices->instance = shape.fields[0];
+	if (!span_parse_i64(shape.fields[1], &prices->nodes))
+		prices->nodes = 1;
+}
 
 static void write_shape(struct json_writer *w, struct span fields)
 {
@@ -68,7 +95,7 @@ static void write_turn(struct json_writer *w, const struct pool_job_row *row)
 }
 
 static enum status write_pool(struct api_worker *worker, struct arena *arena, int64_t pool_id, bool has_turns,
-	int64_t now_ms, struct json_writer *w, struct error *err)
+	struct pool_prices *prices, int64_t now_ms, struct json_writer *w, struct error *err)
 {
 	struct pool_job_row *rows;
 	struct worth worth = {0};
@@ -80,8 +107,9 @@ static enum status write_pool(struct api_worker *worker, struct arena *arena, in
 	if (!count)
 		return error_set_field(
 			err, ERR_NOT_FOUND, "id", "there is no warm pool with number %lld", (long long)pool_id);
-	TRY(cold_startup_ms(worker->reader, rows[0].shape, &cold_ms, err));
+	TRY(pool_cold_startup_ms(worker->reader, rows[0].shape, &cold_ms, err));
 	TRY(store_read_pool_shape(worker->reader, arena, rows[0].shape, &fields, err));
+	find_pool_type(fields, prices);
 	struct pool_job_row *last = &rows[count - 1];
 	pools_age(last, now_ms);
 	json_object(w);
@@ -91,7 +119,7 @@ static enum status write_pool(struct api_worker *worker, struct arena *arena, in
 	json_key(w, "jobs");
 	json_array(w);
 	for (size_t i = 0; i < count; i++) {
-		add_worth(&worth, &rows[i], cold_ms, now_ms);
+		add_worth(&worth, &rows[i], prices, cold_ms, now_ms);
 		if (has_turns)
 			write_turn(w, &rows[i]);
 		else
@@ -105,6 +133,10 @@ static enum status write_pool(struct api_worker *worker, struct arena *arena, in
 	}
 	json_put_i64(w, "idle_seconds", worth.idle_ms / 1000);
 	json_put_i64(w, "saved_seconds", worth.saved_ms / 1000);
+	if (!isnan(worth.idle_cost)) {
+		json_put_double(w, "idle_cost", worth.idle_cost);
+		json_put_span(w, "currency", prices->list.currency);
+	}
 	if (cold_ms >= 0)
 		json_put_i64(w, "cold_startup_seconds", cold_ms / 1000);
 	json_object_end(w);
@@ -130,15 +162,17 @@ static enum status write_list(struct api_worker *worker, struct arena *arena, in
 	size_t limit, struct json_writer *w, struct error *err)
 {
 	int64_t now_ms = clock_wall_ms();
+	struct pool_prices prices = {.nodes = 1};
 	struct pool_job_row *rows;
 	size_t count;
 
+	TRY(goodput_read_prices(worker->api->options.pipeline, worker->reader, arena, &prices.list, err));
 	TRY(store_read_pools(worker->reader, arena, state, before_id, limit + 1, &rows, &count, err));
 	json_object(w);
 	json_key(w, "pools");
 	json_array(w);
 	for (size_t i = 0; i < count && i < limit; i++)
-		TRY(write_pool(worker, arena, rows[i].pool_id, false, now_ms, w, err));
+		TRY(write_pool(worker, arena, rows[i].pool_id, false, &prices, now_ms, w, err));
 	json_array_end(w);
 	if (count > limit) {
 		char cursor[24];
@@ -181,15 +215,17 @@ enum status api_pool_get(void *context, void *worker, const struct http_request 
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
 	struct span text = http_request_segment(request, 0);
+	struct pool_prices prices = {.nodes = 1};
 	int64_t pool_id;
 
 	(void)context;
 	TRY(api_arena(&arena, err));
+	TRY(goodput_read_prices(own->api->options.pipeline, own->reader, arena, &prices.list, err));
 	if (!span_parse_i64(text, &pool_id))
 		return error_set_field(
 			err, ERR_NOT_FOUND, "id", "there is no warm pool '%.*s': pools have numbers", SPAN_ARGS(text));
 	TRY(store_reader_begin(own->reader, err));
-	enum status status = write_pool(own, arena, pool_id, true, clock_wall_ms(), &w, err);
+	enum status status = write_pool(own, arena, pool_id, true, &prices, clock_wall_ms(), &w, err);
 	store_reader_end(own->reader);
 	TRY(status);
 	return buf_status(&response->body, err);
@@ -197,56 +233,58 @@ enum status api_pool_get(void *context, void *worker, const struct http_request 
 
 /* ---- which pool would a job get ---- */
 
-struct near {
-	const struct pool_waiting *pool;
-	struct pool_shape shape;
-	size_t differences;
-};
-
-/* Keeps the nearest, in order. */
-static void keep_near(struct near nearest[NEAR_MAX], size_t *count, const struct near *candidate)
+/* What else a job runs: SageMaker gives it the cluster all the same. */
+static struct span image_of(const struct json *document)
 {
-	size_t at = *count < NEAR_MAX ? (*count)++ : NEAR_MAX;
+	struct span image = json_string_of(json_get_path(document, "AlgorithmSpecification.TrainingImage"));
 
-	for (; at > 0 && nearest[at - 1].differences > candidate->differences; at--)
-		if (at < NEAR_MAX)
-			nearest[at] = nearest[at - 1];
-	if (at < NEAR_MAX)
-		nearest[at] = *candidate;
+	return image.len ? image : json_string_of(json_get_path(document, "AlgorithmSpecification.AlgorithmName"));
 }
 
-static void write_near(struct json_writer *w, const struct near *near, const struct pool_shape *wanted)
+static enum status write_differences(struct api_worker *worker, struct arena *arena, struct span job,
+	const struct json *wanted, struct json_writer *w, struct error *err)
 {
-	for (size_t i = 0; i < POOL_SHAPE_FIELDS; i++) {
-		if (span_equal(near->shape.fields[i], wanted->fields[i]))
-			continue;
-		json_object(w);
-		json_put_i64(w, "pool", near->pool->pool_id);
-		json_put_span(w, "job", near->pool->job);
-		json_put_text(w, "field", pool_shape_field(i));
-		json_put_span(w, "wanted", wanted->fields[i]);
-		json_put_span(w, "has", near->shape.fields[i]);
-		json_put_i64(w, "expires_ms", near->pool->until_ms);
-		json_object_end(w);
-	}
+	AUTO(json) document = NULL;
+	struct job_row row;
+
+	enum status status = store_read_job(worker->reader, arena, job, &row, err);
+	if (status == ERR_NOT_FOUND) /* it was deleted since */
+		return OK;
+	TRY(status);
+	TRY(json_parse(&document, row.document, err));
+	if (span_equal(image_of(document), image_of(wanted)))
+		return OK;
+	json_key(w, "differs");
+	json_array(w);
+	json_object(w);
+	json_put_text(w, "field", "AlgorithmSpecification.TrainingImage");
+	json_put_span(w, "wanted", image_of(wanted));
+	json_put_span(w, "has", image_of(document));
+	json_put_bool(w, "blocking", false);
+	json_put_text(w, "text", "differs, not blocking");
+	json_object_end(w);
+	json_array_end(w);
+	return OK;
 }
 
-static void write_match(
-	struct json_writer *w, const struct pool_waiting *pools, size_t count, const struct pool_shape *wanted)
+static enum status write_match(struct api_worker *worker, struct arena *arena, const struct json *document,
+	struct json_writer *w, const struct pool_waiting *pools, size_t count, const struct pool_shape *wanted,
+	struct error *err)
 {
-	struct near nearest[NEAR_MAX];
+	struct pool_near nearest[POOL_NEAR_MAX];
 	const struct pool_waiting *match = NULL;
 	size_t near_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct near near = {.pool = &pools[i]};
+		struct pool_near near = {
+			.pool_id = pools[i].pool_id, .job = pools[i].job, .until_ms = pools[i].until_ms};
 		if (!pool_shape_parse(&near.shape, pools[i].fields))
 			continue;
 		near.differences = pool_shape_count_differences(&near.shape, wanted);
 		if (!near.differences)
 			match = &pools[i];
 		else
-			keep_near(nearest, &near_count, &near);
+			pool_near_keep(nearest, &near_count, &near);
 	}
 	json_key(w, "match");
 	if (match) {
@@ -254,6 +292,7 @@ static void write_match(
 		json_put_i64(w, "pool", match->pool_id);
 		json_put_span(w, "job", match->job);
 		json_put_i64(w, "expires_ms", match->until_ms);
+		TRY(write_differences(worker, arena, match->job, document, w, err));
 		json_object_end(w);
 	} else {
 		json_null(w);
@@ -261,8 +300,9 @@ static void write_match(
 	json_key(w, "near");
 	json_array(w);
 	for (size_t i = 0; !match && i < near_count; i++)
-		write_near(w, &nearest[i], wanted);
+		pool_near_write(w, &nearest[i], wanted);
 	json_array_end(w);
+	return OK;
 }
 
 enum status api_pool_match(void *context, void *worker, const struct http_request *request,
@@ -286,7 +326,7 @@ enum status api_pool_match(void *context, void *worker, const struct http_reques
 			" instances (EnableManagedSpotTraining) have no warm pools");
 	TRY(store_read_pools_waiting(own->reader, arena, clock_wall_ms(), SHAPES_MAX, &pools, &count, err));
 	json_object(&w);
-	write_match(&w, pools, count, &wanted);
+	TRY(write_match(own, arena, document, &w, pools, count, &wanted, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -3,7 +3,28 @@
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, SECRET_BYTES = 24, URL_MAX_BYTES = 2000 };
+enum {
+	LIMIT_DEFAULT = 50,
+	LIMIT_MAX = 1000,
+	SECRET_BYTES = 24,
+	URL_MAX_BYTES = 2000,
+	PER_MINUTE = 20, /* what WeCom's and DingTalk's robots take */
+	PER_MINUTE_MAX = 100000,
+	HEARTBEAT_MAX_S = 7 * 86400
+};
+
+static void write_events(struct json_writer *w, struct span events)
+{
+	struct span rest = events, name;
+
+	json_key(w, "events");
+	json_array(w);
+	while (rest.len && span_next(&rest, ' ', &name))
+		json_span(w, name);
+	if (rest.len)
+		json_span(w, rest);
+	json_array_end(w);
+}
 
 static void write_webhook(struct json_writer *w, const struct webhook_row *row)
 {
@@ -14,6 +35,10 @@ static void write_webhook(struct json_writer *w, const struct webhook_row *row)
 	json_put_text(w, "minimum_severity", severity_name(row->minimum_severity));
 	json_put_bool(w, "enabled", row->is_enabled);
 	json_put_span(w, "team", row->team);
+	json_put_bool(w, "has_secret", row->sealed_secret.len != 0);
+	write_events(w, row->events);
+	json_put_i64(w, "heartbeat_s", row->heartbeat_ms / 1000);
+	json_put_i64(w, "per_minute", row->per_minute);
 	json_put_i64(w, "created_ms", row->created_ms);
 	json_object_end(w);
 }
@@ -40,53 +65,135 @@ enum status api_webhooks_list(void *context, void *worker, const struct http_req
 	return buf_status(&response->body, err);
 }
 
-static enum status read_webhook(
-	const struct json *body, struct webhook_row *row, struct span *secret, struct error *err)
+static enum status check_url(struct span url, struct error *err)
 {
-	struct span severity = SPAN("warning");
+	if (!span_starts_with(url, SPAN("http://")) && !span_starts_with(url, SPAN("https://")))
+		return error_set_field(
+			err, ERR_SEMANTIC, "url", "a webhook needs a url that begins with http:// or https://");
+	if (url.len > URL_MAX_BYTES || memchr(url.ptr, 0, url.len))
+		return error_set_field(err, ERR_SEMANTIC, "url", "a url has at most %d bytes", URL_MAX_BYTES);
+	return OK;
+}
 
-	row->is_enabled = true;
-	row->format = SPAN("json");
-	row->url = row->team = *secret = SPAN("");
+static enum status check_format(const struct api *api, struct span format, struct error *err)
+{
+	AUTO_DONE(buf) names = BUF_INIT(512);
+
+	if (webhook_format_is_known(api->options.webhook_formats, format))
+		return OK;
+	webhook_format_names(api->options.webhook_formats, &names);
+	return error_set_field(err, ERR_SEMANTIC, "format", "format '%.*s' is not known; there is %.*s",
+		(int)(format.len < 80 ? format.len : 80), format.ptr, SPAN_ARGS(buf_span(&names)));
+}
+
+/* *events is one of four constant texts. */
+static enum status read_events(const struct json *events, struct span *out, struct error *err)
+{
+	bool has_incident = false, has_state = false;
+
+	if (!events || json_kind(events) == JSON_NULL)
+		return OK;
+	if (json_kind(events) != JSON_ARRAY)
+		return error_set_field(err, ERR_SEMANTIC, "events", "events is an array of incident and job_state");
+	for (const struct json *at = json_first(events); at; at = json_next(at)) {
+		bool is_incident = span_equal(json_string_of(at), SPAN("incident"));
+		bool is_state = span_equal(json_string_of(at), SPAN("job_state"));
+		if (!is_incident && !is_state)
+			return error_set_field(err, ERR_SEMANTIC, "events", "events holds incident and job_state");
+		has_incident = has_incident || is_incident;
+		has_state = has_state || is_state;
+	}
+	*out = has_incident && has_state ? SPAN("incident job_state")
+	       : has_incident            ? SPAN("incident")
+	       : has_state               ? SPAN("job_state")
+					 : SPAN("");
+	return OK;
+}
+
+static enum status read_limits(const struct json *body, struct webhook_row *row, struct error *err)
+{
+	int64_t heartbeat_s = row->heartbeat_ms / 1000;
+
+	TRY(json_want_i64(body, "heartbeat_s", &heartbeat_s, err));
+	TRY(json_want_i64(body, "per_minute", &row->per_minute, err));
+	if (heartbeat_s < 0 || heartbeat_s > HEARTBEAT_MAX_S)
+		return error_set_field(err, ERR_SEMANTIC, "heartbeat_s", "heartbeat_s is 0 (none) to %d, not %lld",
+			HEARTBEAT_MAX_S, (long long)heartbeat_s);
+	if (row->per_minute < 0 || row->per_minute > PER_MINUTE_MAX)
+		return error_set_field(err, ERR_SEMANTIC, "per_minute", "per_minute is 0 (no limit) to %d, not %lld",
+			PER_MINUTE_MAX, (long long)row->per_minute);
+	row->heartbeat_ms = heartbeat_s * 1000;
+	return OK;
+}
+
+/* Into what the row is so far: what the body does not say stays. */
+static enum status read_webhook(
+	const struct api *api, const struct json *body, struct webhook_row *row, struct span *secret, struct error *err)
+{
+	struct span severity = span_from(severity_name(row->minimum_severity));
+
+	*secret = SPAN("");
 	TRY(json_want_string(body, "url", &row->url, err));
 	TRY(json_want_string(body, "format", &row->format, err));
 	TRY(json_want_string(body, "team", &row->team, err));
 	TRY(json_want_string(body, "secret", secret, err));
 	TRY(json_want_string(body, "minimum_severity", &severity, err));
 	TRY(json_want_bool(body, "enabled", &row->is_enabled, err));
-	if (!span_starts_with(row->url, SPAN("http://")) && !span_starts_with(row->url, SPAN("https://")))
-		return error_set_field(
-			err, ERR_SEMANTIC, "url", "a webhook needs a url that begins with http:// or https://");
-	if (row->url.len > URL_MAX_BYTES || memchr(row->url.ptr, 0, row->url.len))
-		return error_set_field(err, ERR_SEMANTIC, "url", "a url has at most %d bytes", URL_MAX_BYTES);
-	if (!span_equal(row->format, SPAN("json")))
-		return error_set_field(err, ERR_SEMANTIC, "format", "format '%.*s' is not known; there is json",
-			SPAN_ARGS(row->format));
+	TRY(check_url(row->url, err));
+	TRY(check_format(api, row->format, err));
 	if (!severity_parse(severity, &row->minimum_severity))
 		return error_set_field(err, ERR_SEMANTIC, "minimum_severity",
 			"severity '%.*s' is none of info, warning, critical", SPAN_ARGS(severity));
-	return OK;
+	TRY(read_events(json_get(body, "events"), &row->events, err));
+	return read_limits(body, row, err);
 }
 
-/* The one given, or a new one; either way it is stored sealed and shown this once. */
-static enum status take_secret(
-	struct api *api, struct span given, struct buf *text, struct buf *sealed, struct error *err)
+static struct webhook_row new_webhook(int64_t now_ms)
+{
+	return (struct webhook_row){.url = SPAN(""),
+		.format = SPAN("json"),
+		.sealed_secret = SPAN(""),
+		.minimum_severity = SEVERITY_WARNING,
+		.is_enabled = true,
+		.team = SPAN(""),
+		.events = SPAN("incident"),
+		.per_minute = PER_MINUTE,
+		.created_ms = now_ms};
+}
+
+static enum status seal_whsec(struct api *api, struct buf *text, struct buf *sealed, struct error *err)
 {
 	AUTO_DONE(buf) key = BUF_INIT(256);
-	unsigned char random[SECRET_BYTES];
 
-	if (given.len) {
-		buf_append_span(text, given);
-	} else {
-		crypto_random(random, sizeof random);
-		buf_append_text(text, "whsec_");
-		crypto_base64(span_of((const char *)random, sizeof random), text);
-	}
 	TRY(buf_status(text, err));
 	if (!webhook_secret_parse(buf_span(text), &key))
 		return error_set_field(
 			err, ERR_SEMANTIC, "secret", "a secret is whsec_ and base64 (Standard Webhooks)");
 	return crypto_seal(api->options.seal_key, buf_span(&key), sealed, err);
+}
+
+/* The one given, or a new one where the format has one of ours; either way it is stored sealed and shown this once. */
+static enum status take_secret(
+	struct api *api, struct span format, struct span given, struct buf *text, struct buf *sealed, struct error *err)
+{
+	enum webhook_secret kind = webhook_format_secret(api->options.webhook_formats, format);
+	unsigned char random[SECRET_BYTES];
+
+	buf_append_span(text, given);
+	if (!given.len && kind == WEBHOOK_SECRET_MADE) {
+		crypto_random(random, sizeof random);
+		buf_append_text(text, "whsec_");
+		crypto_base64(span_of((const char *)random, sizeof random), text);
+	}
+	if (!text->len && kind == WEBHOOK_SECRET_REQUIRED)
+		return error_set_field(err, ERR_SEMANTIC, "secret",
+			"format %.*s needs the receiver's key as its secret", SPAN_ARGS(format));
+	if (!text->len)
+		return OK;
+	if (kind != WEBHOOK_SECRET_TEXT && kind != WEBHOOK_SECRET_REQUIRED)
+		return seal_whsec(api, text, sealed, err);
+	TRY(buf_status(text, err));
+	return crypto_seal(api->options.seal_key, buf_span(text), sealed, err);
 }
 
 static enum status write_row(void *context, struct store_tx *tx, struct error *err)
@@ -104,14 +211,14 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 	AUTO(json) body = NULL;
 	AUTO_DONE(buf) secret = BUF_INIT(512);
 	AUTO_DONE(buf) sealed = BUF_INIT(1024);
-	struct webhook_row row = {.created_ms = http_request_arrival_ms(request)};
+	struct webhook_row row = new_webhook(http_request_arrival_ms(request));
 	struct span given;
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
-	TRY(read_webhook(body, &row, &given, err));
+	TRY(read_webhook(api, body, &row, &given, err));
 	TRY(api_own_team(request, &row.team, err));
-	TRY(take_secret(api, given, &secret, &sealed, err));
+	TRY(take_secret(api, row.format, given, &secret, &sealed, err));
 	row.sealed_secret = buf_span(&sealed);
 	TRY(pipeline_execute(api->options.pipeline, write_row, &row, err));
 	struct json_writer w = api_reply(response);
@@ -119,7 +226,8 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 	json_object(&w);
 	json_put_i64(&w, "id", row.webhook_id);
 	json_put_span(&w, "url", row.url);
-	json_put_span(&w, "secret", buf_span(&secret));
+	if (secret.len)
+		json_put_span(&w, "secret", buf_span(&secret));
 	json_object_end(&w);
 	return OK;
 }
@@ -147,6 +255,71 @@ static enum status check_webhook(
 	if (own.len && !span_equal(own, row.team))
 		return error_set(err, ERR_FORBIDDEN, "webhook %lld belongs to %s%.*s", (long long)id,
 			row.team.len ? "team " : "no team", SPAN_ARGS(row.team));
+	return OK;
+}
+
+/* *secret: the new one, or it keeps its own; of another kind of format it cannot. */
+static enum status change_webhook(struct api *api, const struct http_request *request, struct arena *arena,
+	struct store_reader *reader, const struct json *body, struct webhook_row *row, struct buf *sealed,
+	struct error *err)
+{
+	AUTO_DONE(buf) secret = BUF_INIT(512);
+	struct span given;
+
+	TRY(store_read_webhook(reader, arena, row->webhook_id, row, err));
+	enum webhook_secret kind = webhook_format_secret(api->options.webhook_formats, row->format);
+	TRY(read_webhook(api, body, row, &given, err));
+	TRY(api_own_team(request, &row->team, err));
+	bool is_same = kind == webhook_format_secret(api->options.webhook_formats, row->format);
+	if (!given.len && is_same)
+		return OK;
+	TRY(take_secret(api, row->format, given, &secret, sealed, err));
+	row->sealed_secret = buf_span(sealed);
+	return OK;
+}
+
+static enum status update_row(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_put_webhook(tx, context, err);
+}
+
+enum status api_webhook_put(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	AUTO(json) body = NULL;
+	AUTO_DONE(buf) sealed = BUF_INIT(1024);
+	struct webhook_row row = {0};
+
+	TRY(api_arena(&arena, err));
+	TRY(parse_number(request, 0, "webhook", &row.webhook_id, err));
+	TRY(check_webhook(reader, row.webhook_id, request, err));
+	TRY(api_body_object(request, &body, err));
+	TRY(change_webhook(api, request, arena, reader, body, &row, &sealed, err));
+	TRY(pipeline_execute(api->options.pipeline, update_row, &row, err));
+	if (api->options.deliveries_due) /* it may have been off */
+		api->options.deliveries_due(api->options.context);
+	struct json_writer w = api_reply(response);
+	write_webhook(&w, &row);
+	return buf_status(&response->body, err);
+}
+
+enum status api_webhook_test(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	int64_t id, delivery_id = 0;
+
+	TRY(parse_number(request, 0, "webhook", &id, err));
+	TRY(check_webhook(((struct api_worker *)worker)->reader, id, request, err));
+	TRY(pipeline_test_webhook(api->options.pipeline, id, &delivery_id, err));
+	struct json_writer w = api_reply(response);
+	response->status = 202;
+	json_object(&w);
+	json_put_i64(&w, "n", delivery_id);
+	json_object_end(&w);
 	return OK;
 }
 

@@ -1,4 +1,5 @@
 #include "app/app.h"
+#include "alert/format.h"
 #include "alert/webhook.h"
 #include "app/commands.h"
 #include "app/control.h"
@@ -34,6 +35,7 @@ struct app {
 	struct http_hooks hooks; /* outlive the server */
 	pthread_mutex_t sender_mutex;
 	struct webhook_sender *sender;
+	struct webhook_formats *formats;
 	struct buf public_url;
 	struct buf socket_path;
 	int control_fd;
@@ -76,6 +78,7 @@ static enum status open_store(struct app *app, struct error *err)
 		.wal_bytes = bytes(app->options, "wal-bytes"),
 		.writer_cache_bytes = 16 << 20,
 		.reader_cache_bytes = 2 << 20,
+		.search_bytes = bytes(app->options, "search-memory"),
 		.skips_backup = options_flag(app->options, "no-backup")};
 
 	TRY(store_open(&app->store, &options, err));
@@ -119,6 +122,14 @@ static unsigned search_threads(void)
 	return cores > 1 ? (unsigned)cores - 1 : 0;
 }
 
+static enum status read_formats(struct app *app, struct error *err)
+{
+	const struct embedded_file *file = embedded_find(embedded_data, SPAN("webhooks.json"));
+
+	return file ? webhook_formats_new(&app->formats, embedded_span(file), err)
+		    : error_set(err, ERR_INTERNAL, "this server was built without webhooks.json");
+}
+
 static enum status start_filters(struct app *app, struct error *err)
 {
 	struct filters_options options = {.hub = app->hub,
@@ -152,9 +163,9 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.hub = app->hub,
 		.presets = embedded_span(presets),
 		.devices = embedded_span(devices),
-		.signatures = embedded_span(signatures),
 		.prices = embedded_span(prices),
 		.goodput_every_ms = options_i64(o, "goodput-every"),
+		.signatures = embedded_span(signatures),
 		.queue_items = bytes(o, "queue-items"),
 		.queue_bytes = bytes(o, "queue-bytes"),
 		.group_bytes = bytes(o, "group-bytes"),
@@ -190,13 +201,19 @@ static enum status make_api(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
 
+	TRY(read_formats(app, err));
 	TRY(assets_new(&app->assets, embedded_web, options_text(o, "web-root"), err));
+	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
+
+	if (!advice)
+		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
 	struct api_options options = {.pipeline = app->pipeline,
 		.store = app->store,
 		.hub = app->hub,
 		.filters = app->filters,
 		.assets = app->assets,
 		.downloads = embedded_downloads,
+		.advice = embedded_span(advice),
 		.seal_key = app->seal_key,
 		.is_open = options_flag(o, "insecure"),
 		.is_tls = options_text(o, "tls-cert") != NULL,
@@ -213,13 +230,18 @@ static enum status make_api(struct app *app, struct error *err)
 		.skew_ms = options_i64(o, "skew-warning"),
 		.silent_ms = options_i64(o, "silent-after"),
 		.max_views = (uint64_t)options_i64(o, "max-views"),
+		.max_rules = bytes(o, "max-rules"),
+		.rule_preview_ms = options_i64(o, "rule-preview-ms"),
+		.webhook_formats = app->formats,
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.timezone = options_text(o, "timezone"),
 		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
 		.max_groups = (uint64_t)options_i64(o, "max-groups"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
+		.job_search_ms = options_i64(o, "job-search-ms"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_sessions = bytes(o, "max-sessions"),
 		.max_commands = bytes(o, "max-commands"),
@@ -273,6 +295,8 @@ static enum status start_sender(struct app *app, struct error *err)
 		.limits = {.first_retry_ms = options_i64(app->options, "webhook-retry"),
 			.longest_retry_ms = options_i64(app->options, "webhook-retry-longest"),
 			.give_up_ms = options_i64(app->options, "webhook-give-up")},
+		.formats = app->formats,
+		.public_url = buf_span(&app->public_url),
 		.report = report_delivery,
 		.context = app};
 
@@ -476,6 +500,7 @@ void app_free(struct app *app)
 	pipeline_free(app->pipeline);
 	api_free(app->api);
 	assets_free(app->assets);
+	webhook_formats_free(app->formats);
 	filters_free(app->filters);
 	hub_free(app->hub);
 	store_free(app->store);

@@ -80,6 +80,8 @@ static enum status parse_number(struct parser *p, struct json *node)
 	size_t start = p->at;
 
 	p->at += peek(p) == '-';
+	if (peek(p) == '0' && p->at + 1 < p->text.len && p->text.ptr[p->at + 1] >= '0' && p->text.ptr[p->at + 1] <= '9')
+		return fail_at(p, start, "a number has no leading zero");
 	if (!skip_digits(p))
 		return fail_here(p);
 	if (peek(p) == '.') {

@@ -34,7 +34,7 @@ static const struct alias aliases[] = {
 
 static const char *const roles[] = {
 	"loss", "eval_loss", "throughput", "grad_norm", "learning_rate", "mfu", "step_time"};
-static const char *const figures[] = {"last", "min", "max", "mean", "count", "step"};
+static const char *const figures[] = {"last", "min", "max", "mean", "count", "step", "best", "best_step", "final"};
 
 static const struct alias *find_alias(struct span field)
 {

@@ -1,5 +1,7 @@
 #include "cli/table.h"
 
+#include "cli/char_columns.h"
+
 enum { MAX_TEXT_BYTES = 256 << 20, GAP_COLUMNS = 2, MIN_COLUMNS = 8 };
 
 void table_init(struct table *table)
@@ -53,27 +55,13 @@ void text_put_safe(struct buf *out, struct span text)
 	}
 }
 
-/* East Asian wide and emoji take two columns, combining marks none: enough of UAX 11 for names. */
-static size_t columns_of(uint32_t code)
-{
-	if ((code >= 0x300 && code <= 0x36f) || (code >= 0x200b && code <= 0x200d) ||
-		(code >= 0xfe00 && code <= 0xfe0f))
-		return 0;
-	if ((code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
-		(code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
-		(code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
-		(code >= 0x1f300 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd))
-		return 2;
-	return 1;
-}
-
 size_t text_columns(struct span text)
 {
 	size_t columns = 0;
 
 	while (text.len) {
 		size_t len = span_utf8_length(text);
-		columns += len ? columns_of(decode(text, len)) : 1;
+		columns += len ? char_columns(decode(text, len)) : 1;
 		text = span_skip(text, len ? len : 1);
 	}
 	return columns;
@@ -142,7 +130,7 @@ static void put_cell(struct buf *out, struct span text, size_t width, bool is_nu
 	}
 	while (text.len) {
 		size_t len = span_utf8_length(text);
-		size_t next = len ? columns_of(decode(text, len)) : 1;
+		size_t next = len ? char_columns(decode(text, len)) : 1;
 		if (used + next + 1 > width)
 			break;
 		buf_append(out, text.ptr, len ? len : 1);

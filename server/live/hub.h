@@ -13,7 +13,15 @@
 struct hub;
 struct subscriber;
 
-enum hub_kind { HUB_POINTS = 1, HUB_LINES = 2, HUB_JOB = 4, HUB_INCIDENT = 8, HUB_BACKFILL = 16, HUB_ALL = 31 };
+enum hub_kind {
+	HUB_POINTS = 1,
+	HUB_LINES = 2,
+	HUB_JOB = 4,
+	HUB_INCIDENT = 8,
+	HUB_BACKFILL = 16,
+	HUB_POOL = 32,
+	HUB_ALL = 63
+};
 
 struct hub_options {
 	size_t ring_bytes; /* frames kept for replay: 8 MiB */

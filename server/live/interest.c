@@ -1,7 +1,7 @@
 #include "live/interest.h"
 #include "base/map.h"
 
-enum { KIND_COUNT = 5, LINGER_MS = 60000, SWEEP_AT = 256 };
+enum { KIND_COUNT = 6, LINGER_MS = 60000, SWEEP_AT = 256 };
 
 struct listeners {
 	unsigned counts[KIND_COUNT];

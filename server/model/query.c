@@ -33,3 +33,18 @@ bool query_take_aggregate(struct span *name, enum query_aggregate *aggregate)
 		}
 	return false;
 }
+
+size_t query_log_terms(const struct query_node *node, const struct query_term **out, size_t cap)
+{
+	if (!node)
+		return 0;
+	if (node->kind == QUERY_TERM) {
+		bool is_log = node->term.family == QUERY_PROPERTY && node->term.compare != QUERY_EXISTS &&
+			      span_equal(node->term.key, SPAN("log"));
+		if (is_log && cap)
+			*out = &node->term;
+		return is_log;
+	}
+	size_t left = query_log_terms(node->left, out, cap), put = left < cap ? left : cap;
+	return left + query_log_terms(node->right, out + put, cap - put);
+}

@@ -22,6 +22,7 @@ enum query_family {
 	QUERY_HP,
 	QUERY_TAG,
 	QUERY_ENV,
+	QUERY_LABEL, /* of labels that are KEY=VALUE */
 };
 
 enum query_compare {
@@ -81,3 +82,5 @@ struct query_node {
 const char *query_aggregate_name(enum query_aggregate aggregate);
 /* Cuts ".min" off the end; false and unchanged when no aggregate is the last dotted part, or nothing is in front of it. */
 bool query_take_aggregate(struct span *name, enum query_aggregate *aggregate);
+/* Terms that ask what a job's log holds (log:…), in the order of the text; at most `cap` of them are put. How many there are. */
+size_t query_log_terms(const struct query_node *node, const struct query_term **out, size_t cap);

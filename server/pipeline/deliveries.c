@@ -11,6 +11,7 @@ static enum status write_settled(void *context, struct store_tx *tx, struct erro
 {
 	const struct settled *settled = context;
 
+	TRY(store_delete_notices(tx, settled->before_ms, SLICE_ROWS, err));
 	return store_delete_settled(tx, settled->before_ms, SLICE_ROWS, err);
 }
 

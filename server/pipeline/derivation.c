@@ -34,6 +34,26 @@ enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader 
 	return OK;
 }
 
+double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document)
+{
+	char from[INPUT_FROM_BYTES];
+	struct input_machines machines = {0};
+
+	devices_find(pipeline->devices, json_get(document, "ResourceConfig"), from, &machines);
+	return machines.devices_each > 0 ? machines.devices_each : NAN;
+}
+
+enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *parameters, struct error *err)
+{
+	struct inputs *inputs;
+
+	TRY(pipeline_read_inputs(pipeline, reader, arena, row, &inputs, err));
+	double value = inputs->items[INPUT_PARAMETERS].value;
+	*parameters = value > 0 ? value : NAN;
+	return OK;
+}
+
 void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w)
 {
 	enum input wanted[INPUT_COUNT];

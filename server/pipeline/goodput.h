@@ -51,9 +51,13 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 enum status goodput_account(
 	struct job_goodput *job, const struct price_list *prices, struct arena *arena, struct error *err) MUST_CHECK;
 
-/* Of one step over all devices; 0: not known. */
-enum status goodput_read_tokens(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, double *out, struct error *err) MUST_CHECK;
+/* As its settings say; 0: not known. */
+struct job_scale {
+	double tokens_per_step; /* over all devices */
+	double devices;
+};
+enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct job_scale *out, struct error *err) MUST_CHECK;
 
 /* The list in force: as it was put, else the one that the server was built with. */
 enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -424,10 +424,12 @@ static enum status read_phases(const struct pipeline *pipeline, struct store_rea
 		begin_ms = first_ms;
 	begin_ms = within(begin_ms);
 	end_ms = within(end_ms);
-	bool is_told = count && rows[0].source != SOURCE_ASSUMED;
-	if (!count || (is_told && rows[0].start_ms > begin_ms))
-		add_phase(&p, count ? SPAN("Starting") : row->secondary, SPAN(""), begin_ms,
-			count ? within(rows[0].start_ms) : end_ms);
+	/* It was asked for before it trained, whether anybody said so or not. */
+	bool begins_training = count && span_equal(rows[0].status, SPAN("Training"));
+	if (!count)
+		add_phase(&p, row->secondary, SPAN(""), begin_ms, end_ms);
+	else if (begins_training && rows[0].source != SOURCE_ASSUMED && rows[0].start_ms > begin_ms)
+		add_phase(&p, SPAN("Starting"), SPAN(""), begin_ms, within(rows[0].start_ms));
 	else
 		rows[0].start_ms = begin_ms;
 	for (size_t i = 0; i < count; i++)

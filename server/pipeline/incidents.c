@@ -2,14 +2,14 @@
 #include "pipeline/internal.h"
 
 #include "alert/rule.h"
-#include "base/crypto.h"
 #include "base/log.h"
 #include "pipeline/emergency.h"
+#include "pipeline/notices.h"
 #include "store/faults.h"
 
 #include <stdio.h>
 
-enum { MESSAGE_MAX_BYTES = 64 * 1024, WEBHOOKS_MAX = 1000 };
+enum { FIRST_LOOKED_AT = 32 };
 
 struct said {
 	struct control control;
@@ -21,28 +21,42 @@ struct said {
 	struct incident_told told;
 };
 
-static enum status add_delivery(const struct pipeline *pipeline, const struct incident_row *row,
-	const struct webhook_row *webhook, struct store_tx *tx, struct error *err)
+/* One cause, one incident: the newest group that it belongs to, and in it the one of its kind and metric, of another stream. */
+static enum status find_cause(struct store_tx *tx, struct arena *arena, struct incident_row *row, struct error *err)
 {
-	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
-	unsigned char random[16];
-	char id[5 + 2 * sizeof random] = "msg_";
-	int64_t now_ms = clock_wall_ms();
+	struct store_reader *reader = store_tx_reader(tx);
+	struct incident_row *first;
+	uint32_t fold_id = 0;
+	bool is_taken;
+	size_t count;
 
-	crypto_random(random, sizeof random);
-	crypto_hex(random, sizeof random, id + 4);
-	rule_write_message(row, pipeline->options.public_url, now_ms, &message);
-	TRY(buf_status(&message, err));
-	struct delivery_row delivery = {.webhook_id = webhook->webhook_id,
-		.job_id = row->job_id,
-		.incident_id = row->incident_id,
-		.message_id = span_from(id),
-		.payload = buf_span(&message),
-		.state = DELIVERY_PENDING,
-		.created_ms = now_ms,
-		.next_ms = now_ms,
-		.last_error = SPAN("")};
-	return store_put_delivery(tx, &delivery, err);
+	TRY(store_read_first_incidents(reader, arena, row->job_id, FIRST_LOOKED_AT, &first, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (first[i].incident_id == row->incident_id || !incident_joins(&first[i], row))
+			continue;
+		TRY(store_look_in_group(reader, first[i].incident_id, row, &fold_id, &is_taken, err));
+		if (is_taken)
+			continue;
+		row->cause_id = first[i].incident_id;
+		row->fold_id = fold_id;
+		return store_set_cause(tx, row, err);
+	}
+	return OK;
+}
+
+/* A rule's incident is of the jobs of its query alone, and of nobody once the rule is gone. */
+static enum status is_wanted(
+	struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *row, bool *out, struct error *err)
+{
+	struct rule_set *set = pipeline_rules(pipeline);
+	const struct rule *rule = rule_set_find(set, row->incident.rule_id);
+	enum status status = OK;
+
+	*out = rule != NULL && rule->expression && rule->is_enabled;
+	if (*out && row->incident.state == INCIDENT_OPEN)
+		status = rule_matches_job(rule, store_tx_reader(tx), row->job, clock_wall_ms(), out, err);
+	rule_set_unref(set);
+	return status;
 }
 
 /* From where a run that goes wrong can go on. What a failed commit had here is found anew. */
@@ -72,37 +86,36 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	struct incident_told *told, struct error *err)
 {
 	AUTO(arena) arena = arena_new(); /* its own: a full disk has this run again and again */
-	struct webhook_row *webhooks;
 	struct incident_news news;
-	size_t count;
+	bool wants_it = true;
 
 	if (row->facts.ptr == told->facts)
 		row->facts = SPAN("");
 	*told = (struct incident_told){0};
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	if (row->incident.rule_id)
+		TRY(is_wanted(pipeline, tx, row, &wants_it, err));
+	if (!wants_it)
+		return OK;
 	TRY(add_checkpoint(tx, arena, row, told, err));
 	TRY(store_put_incident(tx, row, &news, err));
 	told->has_news = news.is_new || news.has_ended || news.is_raised;
-	if (!told->has_news)
+	if (news.is_new && row->series_id)
+		TRY(find_cause(tx, arena, row, err));
+	if (!told->has_news || row->incident.is_historic)
 		return OK;
 	if (news.is_new || news.is_raised)
 		TRY(emergency_look(pipeline, tx, arena, row, told, err));
-	TRY(store_read_webhooks(store_tx_reader(tx), arena, &webhooks, &count, err));
-	for (size_t i = 0; i < count; i++) {
-		if (!rule_wants(&webhooks[i], row, &news, team))
-			continue;
-		TRY(add_delivery(pipeline, row, &webhooks[i], tx, err));
-		told->has_deliveries = true;
-	}
-	return OK;
+	return notices_hear(pipeline, tx, arena, row, &news, team, &told->has_deliveries, err);
 }
 
 void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told)
 {
 	if (told->has_news) {
 		atomic_fetch_add(&pipeline->figures.incidents, 1);
-		publish_incident(pipeline, row);
+		if (!row->fold_id) /* a page that shows sixty-four of them shows one */
+			publish_incident(pipeline, row);
 	}
 	if (told->command.command_id && pipeline->options.command_given)
 		pipeline->options.command_given(pipeline->options.context, &told->command);

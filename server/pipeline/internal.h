@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "alert/rule.h"
 #include "base/clock.h"
 #include "base/queue.h"
 #include "extract/signature.h"
@@ -80,6 +81,9 @@ struct pipeline {
 	struct definition_set *presets;
 	struct devices *devices;
 	struct signature_set *signatures; /* NULL: nothing is looked for */
+	pthread_mutex_t rules_mutex; /* over the pointer; the set is immutable */
+	struct rule_set *rules;
+	uint64_t rules_version; /* writer */
 	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
@@ -203,6 +207,11 @@ uint64_t pipeline_extracted_seq(struct pipeline *pipeline);
 
 /* ---- derivation.c: total_from lives as long as the job ---- */
 void pipeline_find_progress(struct job_state *job, struct job_progress *out);
+
+/* ---- rules.c ---- */
+/* As of now, counted. */
+struct rule_set *pipeline_rules(struct pipeline *pipeline);
+enum status rules_load(struct pipeline *pipeline, struct error *err) MUST_CHECK; /* at the start */
 
 /* ---- incidents.c: hand-over of what detectors said to the writer; under the stream's lock ---- */
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "model/json_form.h"
 #include "model/training_job.h"
 #include "pipeline/history.h"
 #include "pipeline/watch.h"
@@ -201,6 +202,7 @@ static enum status check_document(const struct pipeline *pipeline, const struct 
 		return error_set(err, ERR_SEMANTIC, "a job document is a JSON object");
 	TRY(json_want_string(document, "TrainingJobName", name, err));
 	TRY(check_name(*name, err));
+	TRY(json_check_form(document, err));
 	TRY(training_job_check(document, err));
 	return check_definitions(
 		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), definitions, err);
@@ -309,12 +311,13 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	change->job_id = row.job_id;
 	TRY(pools_put_job(tx, &row, err));
 	TRY(history_forget_log_end(tx, arena, row.job_id, err));
-	TRY(watch_put_status(change->pipeline, tx, &row, &change->failed, err));
-	change->failed.row.job = change->job; /* outlives the row */
-	return store_add_transition(tx, row.job_id,
+	TRY(store_add_transition(tx, row.job_id,
 		&(struct transition_row){
 			transition->secondary, transition->message, transition->time_ms, 0, SOURCE_STATED},
-		err);
+		err));
+	TRY(watch_put_status(change->pipeline, tx, &row, &change->failed, err));
+	change->failed.row.job = change->job; /* outlives the row */
+	return OK;
 }
 
 static void apply_transition(void *context)

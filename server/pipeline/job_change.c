@@ -153,11 +153,13 @@ static enum status change_one(struct json *document, const struct json *change, 
 		return replace(document, "Notes", change, err);
 	if (span_equal(key, SPAN("labels")))
 		return replace(document, "Labels", change, err);
+	if (span_equal(key, SPAN("muted_advice")))
+		return replace(document, "MutedAdvice", change, err);
 	if (span_equal(key, SPAN("ResourceConfig")))
 		return change_resources(document, change, err);
 	snprintf(field, sizeof field, "%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
-		"'%s' of a job cannot be changed; tags, Tags, notes, labels, ResourceConfig.KeepAlivePeriodInSeconds and"
+		"'%s' of a job cannot be changed; tags, Tags, notes, labels, muted_advice, ResourceConfig.KeepAlivePeriodInSeconds and"
 		" retention can",
 		field);
 }
@@ -176,7 +178,7 @@ enum status job_change_document(struct span old, const struct json *changes, str
 
 enum status job_keep_changes(struct span old, struct span new, struct buf *out, struct error *err)
 {
-	static const char *const kept[] = {"Tags", "Notes", "Labels"};
+	static const char *const kept[] = {"Tags", "Notes", "Labels", "MutedAdvice"};
 	AUTO(json) before = NULL;
 	AUTO(json) document = NULL;
 

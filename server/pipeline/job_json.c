@@ -17,7 +17,22 @@ static void put_time(struct json_writer *w, const char *key, int64_t ms)
 	json_seconds(w, ms);
 }
 
-static void write_metric(const struct summary_row *row, struct json_writer *w)
+/* What jobs are ranked by; not there before it is known. */
+static void write_ranking(struct span metric, const struct ranking_row *rankings, size_t count, struct json_writer *w)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!span_equal(rankings[i].metric, metric))
+			continue;
+		if (!isnan(rankings[i].best)) {
+			json_put_double(w, "best", rankings[i].best);
+			json_put_i64(w, "best_step", rankings[i].best_step);
+		}
+		json_put_double(w, "final", rankings[i].final);
+	}
+}
+
+static void write_metric(
+	const struct summary_row *row, const struct ranking_row *rankings, size_t count, struct json_writer *w)
 {
 	const struct summary *summary = &row->summary;
 
@@ -33,6 +48,7 @@ static void write_metric(const struct summary_row *row, struct json_writer *w)
 		json_put_double(w, "mean", summary_mean(summary));
 	}
 	json_put_i64(w, "last_step", summary->last_step);
+	write_ranking(row->metric, rankings, count, w);
 	json_object_end(w);
 }
 
@@ -68,6 +84,13 @@ static enum status write_progress(struct store_reader *reader, struct arena *are
 	return OK;
 }
 
+int64_t pipeline_silent_before(const struct pipeline *pipeline, int64_t now_ms)
+{
+	int64_t before_ms = now_ms - pipeline->options.silent_ms;
+
+	return before_ms > pipeline->started_ms ? before_ms : 0;
+}
+
 int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms)
 {
 	int64_t known_ms = heard_ms > pipeline->started_ms ? heard_ms : pipeline->started_ms;
@@ -95,10 +118,12 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 {
 	struct job_counts counts;
 	struct summary_row *rows;
+	struct ranking_row *rankings;
 	uint64_t open;
-	size_t count;
+	size_t count, ranking_count;
 
 	TRY(store_read_summaries(reader, arena, row->job_id, &counts, &rows, &count, err));
+	TRY(store_read_rankings(reader, arena, row->job_id, &rankings, &ranking_count, err));
 	TRY(store_count_open_incidents(reader, row->job_id, &open, err));
 	json_put_i64(w, "streams", (int64_t)counts.streams);
 	json_put_i64(w, "lines", (int64_t)counts.lines);
@@ -109,7 +134,7 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 	json_key(w, "metrics");
 	json_array(w);
 	for (size_t i = 0; i < count; i++)
-		write_metric(&rows[i], w);
+		write_metric(&rows[i], rankings, ranking_count, w);
 	json_array_end(w);
 	return OK;
 }

@@ -10,6 +10,7 @@
 #include "pipeline/rank_jobs.h"
 #include "pipeline/retention.h"
 #include "pipeline/signs.h"
+#include "pipeline/notices.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watch.h"
 
@@ -176,8 +177,8 @@ static void say_flush_failed(const struct job_state *job, const struct error *er
 		log_line(LOG_WARNING, "summary_failed", "job=\"%s\" error=\"%s\"", job->name, err->text);
 }
 
-/* One transaction for many jobs: a commit each would keep this thread from sealing. */
-static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, size_t count)
+/* One transaction for many jobs: a commit each would keep this thread from sealing. False: some have to be tried again. */
+static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, size_t count)
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = m->pipeline};
@@ -210,6 +211,7 @@ static void flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 	}
 	for (size_t i = 0; i < flushes.count; i++)
 		mem_free(flushes.items[i].rows);
+	return flushes.count == count && (is_written || !count);
 }
 
 static void flush_summaries(struct maintenance *m)
@@ -218,6 +220,8 @@ static void flush_summaries(struct maintenance *m)
 	struct job_state *due[FLUSH_JOBS];
 	struct error err;
 	size_t count, due_count = 0;
+	uint64_t seq = atomic_load(&m->pipeline->figures.extracted_seq);
+	bool is_whole = true;
 
 	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
 		return; /* out of memory: the next round tries again */
@@ -225,10 +229,12 @@ static void flush_summaries(struct maintenance *m)
 		if (!atomic_load(&jobs[i]->is_deleted) && atomic_exchange(&jobs[i]->is_summary_dirty, false))
 			due[due_count++] = jobs[i];
 		if (due_count == FLUSH_JOBS || i + 1 == count) {
-			flush_jobs(m, due, due_count);
+			is_whole &= flush_jobs(m, due, due_count);
 			due_count = 0;
 		}
 	}
+	if (is_whole)
+		atomic_store(&m->pipeline->figures.indexed_seq, seq);
 	for (size_t i = 0; i < count; i++)
 		job_unref(jobs[i]);
 }
@@ -592,6 +598,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}
+	notices_run(m->pipeline, m->reader);
 	seal(m, is_debt_high(m), INT64_MAX);
 	build_pyramids(m, now_ms);
 	build_filters(m);

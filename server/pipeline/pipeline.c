@@ -42,6 +42,7 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_condattr_destroy(&attributes);
 	pthread_mutex_init(&pipeline->tick_mutex, NULL);
 	pthread_mutex_init(&pipeline->packers_mutex, NULL);
+	pthread_mutex_init(&pipeline->rules_mutex, NULL);
 	pthread_mutex_init(&pipeline->seal_mutex, NULL);
 	atomic_init(&pipeline->goodput_sweeps, true);
 	atomic_init(&pipeline->backfill_due, true); /* one may have been left by a stop */
@@ -126,6 +127,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	pipeline->started_ms = clock_wall_ms();
 	TRY(make(pipeline, err));
 	TRY(drop_imports(pipeline, err));
+	TRY(rules_load(pipeline, err));
 	TRY(recover_journal(pipeline, err));
 	TRY(start_threads(pipeline, err));
 	*out = pipeline;
@@ -197,6 +199,8 @@ void pipeline_free(struct pipeline *pipeline)
 	definition_set_free(pipeline->presets);
 	devices_free(pipeline->devices);
 	signature_set_free(pipeline->signatures);
+	rule_set_unref(pipeline->rules);
+	pthread_mutex_destroy(&pipeline->rules_mutex);
 	zstd_free(pipeline->zstd);
 	while (pipeline->packer_count)
 		zstd_free(pipeline->packers[--pipeline->packer_count]);

@@ -26,8 +26,8 @@ struct pipeline_options {
 	struct hub *hub;
 	struct span presets; /* presets.json */
 	struct span devices; /* devices.json */
-	struct span signatures; /* signatures.json; "": nothing is looked for */
 	struct span prices; /* prices.json */
+	struct span signatures; /* signatures.json; "": nothing is looked for */
 	size_t queue_items; /* batches that may wait for the writer */
 	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
 	size_t group_bytes; /* a commit takes at most this much text: 4 MiB */
@@ -342,10 +342,17 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 struct inputs;
 enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
+/* Of the instance type in ResourceConfig; NaN: it is not known. */
+double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document);
+/* Of the model, as the job's settings say; NaN: they do not. */
+enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;
 void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
 
 /* heard_ms, when it has been too long ago for a job that runs, else 0: heard of so and so long, not more. While the server was
  * down nobody could be heard. */
+int64_t pipeline_silent_before(
+	const struct pipeline *pipeline, int64_t now_ms); /* who was heard of last before that is */
 int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms);
 
 /* A row of the jobs list, as the API and the live events show it. */
@@ -363,6 +370,16 @@ enum status pipeline_write_derived(const struct pipeline *pipeline, struct store
 enum status pipeline_try_definitions(const struct pipeline *pipeline, const struct json *definitions,
 	const struct span *lines, size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
 
+/* ---- rules (worker threads) ---- */
+struct rule;
+/* rule_id 0: a new one, else in its place: its expression begins anew. ERR_CONFLICT: the name; ERR_TOO_LARGE: there are `most`. */
+enum status pipeline_put_rule(
+	struct pipeline *pipeline, struct rule *rule, size_t most, struct error *err) MUST_CHECK;
+enum status pipeline_delete_rule(struct pipeline *pipeline, int64_t rule_id, struct error *err) MUST_CHECK;
+/* A message that says no more than that it is one. *delivery_id: of the webhook's log. */
+enum status pipeline_test_webhook(
+	struct pipeline *pipeline, int64_t webhook_id, int64_t *delivery_id, struct error *err) MUST_CHECK;
+
 struct pipeline_figures {
 	atomic_uint_fast64_t lines;
 	atomic_uint_fast64_t bytes;
@@ -379,6 +396,7 @@ struct pipeline_figures {
 	atomic_uint_fast64_t journal_bytes;
 	atomic_uint_fast64_t committed_seq;
 	atomic_uint_fast64_t extracted_seq;
+	atomic_uint_fast64_t indexed_seq; /* what searches know of logs (summaries, settings) is of all commits up to it */
 	atomic_uint_fast64_t sealed_lines;
 	atomic_uint_fast64_t sealed_points;
 	atomic_uint_fast64_t open_bytes; /* of batches that are being filled */

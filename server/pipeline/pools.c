@@ -313,9 +313,12 @@ static enum status follow(struct store_tx *tx, const struct job_row *job, int64_
 
 enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err)
 {
+	int64_t now_ms = clock_wall_ms();
+
 	TRY(store_put_job(tx, job, err));
 	TRY(store_touch_goodput(tx, job->job_id, 0, err));
-	return follow(tx, job, clock_wall_ms(), err);
+	TRY(follow(tx, job, now_ms, err));
+	return store_settle_fleet_totals(tx, now_ms, err);
 }
 
 enum status pools_leave(struct store_tx *tx, int64_t job_id, struct error *err)
@@ -425,6 +428,7 @@ static void write_status(const struct pool_job_row *row, struct json_writer *w)
 		json_put_i64(w, "ResourceRetainedBillableTimeInSeconds", row->retained_ms / 1000);
 	if (row->heir.len)
 		json_put_span(w, "ReusedByJob", row->heir);
+	json_put_i64(w, "PoolId", row->pool_id); /* of ours: /api/v1/warm-pools/{id} */
 	json_object_end(w);
 }
 

@@ -1,5 +1,6 @@
 /* The publisher: at most each 50 ms one event a job with what is new, rendered only for somebody who listens. */
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
 
 #include "alert/rule.h"
 #include "base/log.h"
@@ -219,6 +220,7 @@ void *publisher_run(void *context)
 	struct rows rows = {0};
 	int64_t measured_ms = 0;
 	uint64_t lines_before = 0;
+	int64_t pool_change = -1;
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "publisher");
@@ -235,6 +237,7 @@ void *publisher_run(void *context)
 			publish_stream(pipeline, stream, &points, &lines);
 			job_unref(stream->job);
 		}
+		pools_publish(pipeline, reader, &pool_change);
 		publish_rows(pipeline, reader, &rows, clock_mono_ms(), &points);
 		if (now_ms - measured_ms >= ROW_EVENT_MS) {
 			measure_rate(pipeline, &lines_before);

@@ -26,7 +26,7 @@ enum status store_read_uncounted_jobs(struct store_reader *reader, int64_t after
 /*
  * jobs (by status in place of the type), nodes (of jobs that have not ended; of all and by type), node_ms (of those that have),
  * started_nodes and started_node_ms (of those that run: the sum of nodes times their start), pools (by state in place of the
- * type), pool_nodes (that wait; of all and by type); and of no sums: nodes_of_a_job and run_ms, of which only the highest counts.
+ * type), pool_nodes (that wait; of all and by type), held_nodes (nodes and pool_nodes); and of no sums: nodes_of_a_job and run_ms, of which only the highest counts.
  */
 struct fleet_total {
 	struct span name;
@@ -35,8 +35,10 @@ struct fleet_total {
 	int64_t highest;
 	int64_t highest_ms;
 };
-enum status store_add_fleet_total(struct store_tx *tx, const char *name, struct span instance_type, int64_t delta,
-	int64_t now_ms, struct error *err) MUST_CHECK;
+enum status store_add_fleet_total(
+	struct store_tx *tx, const char *name, struct span instance_type, int64_t delta, struct error *err) MUST_CHECK;
+/* After all that belongs together was added: a value in between is not the highest. */
+enum status store_settle_fleet_totals(struct store_tx *tx, int64_t now_ms, struct error *err) MUST_CHECK;
 enum status store_read_fleet_totals(struct store_reader *reader, struct arena *arena, struct fleet_total **rows,
 	size_t *count, struct error *err) MUST_CHECK;
 

@@ -26,7 +26,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
-	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 256 MiB */
+	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 512 MiB */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -181,6 +181,13 @@ struct pool_window {
 };
 enum status store_read_pool_donors(struct store_reader *reader, struct arena *arena, const struct pool_window *window,
 	struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* Clusters that were left behind by jobs that ended in from_ms..at_ms, the newest first, of any shape. */
+enum status store_read_pools_left(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t at_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err) MUST_CHECK;
+/* By begun_ms, of any shape: those that began in from_ms..to_ms and after the last one of the page before (job_id 0: none). */
+enum status store_read_pool_jobs(struct store_reader *reader, struct arena *arena, const struct pool_job_row *after,
+	int64_t from_ms, int64_t to_ms, size_t limit, struct pool_job_row **rows, size_t *count,
+	struct error *err) MUST_CHECK;
 /* When the first job of the shape began whose report says that `name` got its cluster; INT64_MAX: none says so. */
 enum status store_read_pool_told(
 	struct store_reader *reader, uint64_t shape, struct span name, int64_t *begun_ms, struct error *err) MUST_CHECK;
@@ -329,16 +336,27 @@ struct attribute_row {
 enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct attribute_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
 
+/* What a query asks of logs no row answers: who searches looks (pipeline/search_jobs.h), as far as it must be known. */
+enum log_answer { LOG_NOT_LOOKED, LOG_NO, LOG_YES };
+struct log_answers {
+	enum log_answer (*look)(void *context, const struct query_term *term, int64_t job_id);
+	void *context;
+	bool assumes; /* what was not looked up is as it must be for the job to match; else as it must not be */
+};
+
 struct job_search {
 	const struct query_node *query; /* NULL: all */
 	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
 	struct span cursor; /* "" or a next_cursor */
 	size_t limit;
 	bool wants_total;
-	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
+	bool wants_cursors;
+	const struct log_answers *logs; /* NULL: ERR_SEMANTIC for a query that asks of logs */
+	int64_t limit_ms; /* it ends after so long, with what it has; 0: ERR_UNAVAILABLE at the reader's deadline */
 };
 struct job_search_result {
 	struct job_row *rows;
+	struct span *cursors; /* behind each row, when wanted */
 	size_t count;
 	struct span next_cursor; /* empty on the last page */
 	uint64_t total; /* when wanted */
@@ -346,6 +364,10 @@ struct job_search_result {
 };
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err) MUST_CHECK;
+/* Which of these jobs satisfy the query. */
+enum status store_match_jobs(struct store_reader *reader, struct arena *arena, const struct query_node *query,
+	const struct log_answers *logs, const struct job_row *rows, size_t count, bool *matches,
+	struct error *err) MUST_CHECK;
 /* ---- aggregation: what groups of jobs come to ---- */
 struct job_aggregation {
 	const struct query_node *query; /* NULL: all */
@@ -358,6 +380,7 @@ struct job_aggregation {
 	uint64_t max_groups;
 	uint64_t max_values; /* kept for medians and percentiles */
 	int64_t time_ms; /* longer it must not take */
+	const struct log_answers *logs; /* as in job_search */
 };
 struct job_group {
 	struct span *keys; /* ptr NULL: jobs without one */
@@ -371,6 +394,14 @@ struct job_group {
 enum status store_aggregate_jobs(struct store_reader *reader, struct arena *arena,
 	const struct job_aggregation *aggregation, struct job_group **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* How a search is answered: its terms one by one, and the order. */
+struct job_search_step {
+	const struct query_node *term; /* NULL: the order */
+	struct span columns; /* in memory that are looked at; "": SQL looks job by job */
+	uint64_t jobs; /* that satisfy it; of the order, and without columns: 0 */
+};
+enum status store_explain_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
+	struct job_search_step **steps, size_t *count, struct error *err) MUST_CHECK;
 /* All jobs whose status is InProgress or Stopping, and all jobs. */
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
 
@@ -646,7 +677,19 @@ struct incident_row {
 	int64_t acknowledged_ms; /* 0: not */
 	const struct incident_said *said; /* store/faults.h; NULL: not asked */
 	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
+	int64_t muted_until_ms;
+	uint32_t cause_id; /* the incident of the same job that came first; 0: itself */
+	uint32_t fold_id; /* of these, the one that it is shown in; 0: itself */
+	/* When a list is read, of those that are shown in it: how many, and is one of them open. */
+	uint64_t folded;
+	bool has_open_fold;
+	struct span *streams; /* whoever shows it fills them in; NULL: its own alone */
+	size_t stream_count;
 };
+static inline uint32_t incident_group(const struct incident_row *row)
+{
+	return row->cause_id ? row->cause_id : row->incident_id;
+}
 /* What a put said that was not known before. */
 struct incident_news {
 	bool is_new;
@@ -665,7 +708,27 @@ enum status store_put_incident(
 enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, uint32_t stream_id,
 	struct incident_row *row, struct error *err) MUST_CHECK;
 enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err) MUST_CHECK;
+/* Those that came first in the job of late, newest opened first: what a new one may belong to. */
+enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct incident_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* What the group has of the metric and kind of `row`: *fold_id the one that others are shown in (0: none), *is_taken whether it has
+ * one of the same series. */
+enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	uint32_t *fold_id, bool *is_taken, struct error *err) MUST_CHECK;
+enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err) MUST_CHECK;
+enum status store_is_group_open(
+	struct store_reader *reader, int64_t job_id, uint32_t group_id, bool *is_open, struct error *err) MUST_CHECK;
+/* until_ms INT64_MAX: for good. ERR_NOT_FOUND */
+enum status store_mute_incident(
+	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err) MUST_CHECK;
+/* One of its group, or of the same kind and metric in its job, is muted at that moment. */
+enum status store_is_muted(struct store_reader *reader, const struct incident_row *row, int64_t now_ms, bool *is_muted,
+	struct error *err) MUST_CHECK;
+/* The streams of those that are shown in it, its own first, by number. */
+enum status store_read_fold_streams(struct store_reader *reader, struct arena *arena, const struct incident_row *row,
+	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
 struct incident_filter {
+	bool has_all; /* also those that are shown in others */
 	int64_t job_id; /* 0: all jobs */
 	int state; /* enum incident_state, -1: any */
 	int kind; /* enum incident_kind, -1: any */
@@ -734,12 +797,16 @@ enum status store_count_deliveries(struct store_reader *reader, int64_t webhook_
 struct webhook_row {
 	int64_t webhook_id; /* 0: new */
 	struct span url;
-	struct span format; /* "json" */
+	struct span format; /* "json", "cloudevents", or a template's name (alert/format.h) */
 	struct span sealed_secret; /* by base/crypto.h with the server's key */
 	enum severity minimum_severity;
 	bool is_enabled;
 	struct span team; /* "" or the only team whose jobs it hears of */
 	int64_t created_ms;
+	struct span events; /* "incident", "job_state": names with spaces between */
+	int64_t heartbeat_ms; /* a message so often; 0: none */
+	int64_t beat_ms; /* when the last one was written */
+	int64_t per_minute; /* more messages than that are held, and told in one; 0: no limit */
 };
 enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err) MUST_CHECK;
 enum status store_read_webhooks(struct store_reader *reader, struct arena *arena, struct webhook_row **out,
@@ -748,6 +815,9 @@ enum status store_read_webhook(struct store_reader *reader, struct arena *arena,
 	struct webhook_row *out, struct error *err) MUST_CHECK;
 enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK;
 
+/* Of a heartbeat's delivery, whose job_id is 0. */
+#define HEARTBEAT_INCIDENT UINT32_MAX
+enum status store_delete_heartbeats(struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK; /* pending */
 enum delivery_state { DELIVERY_PENDING, DELIVERY_DONE, DELIVERY_DEAD };
 struct delivery_row {
 	int64_t delivery_id; /* 0: new */

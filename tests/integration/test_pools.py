@@ -52,14 +52,14 @@ def test_a_chain(server):
     run_job(server, "first", t, 480, 20, keep_alive=1800)
     assert status(server, "first")["Status"] == "Terminated"  # half an hour is over
     run_job(server, "second", t + 25 * MINUTE_MS, 30, 15, keep_alive=3600)
-    assert status(server, "first") == {"Status": "Reused", "ResourceRetainedBillableTimeInSeconds": 300, "ReusedByJob": "second"}
-    assert status(server, "second") == {"Status": "Available"}
+    assert status(server, "first") == {"Status": "Reused", "ResourceRetainedBillableTimeInSeconds": 300, "ReusedByJob": "second", "PoolId": 1}
+    assert status(server, "second") == {"Status": "Available", "PoolId": 1}
     [pool] = pools(server, state="available")
     assert pool["jobs"] == ["first", "second"] and pool["state"] == "Available" and pool["InstanceType"] == "ml.p4d.24xlarge"
     assert pool["expires_ms"] == t + 40 * MINUTE_MS + 3_600_000 and pool["saved_seconds"] == 450 and pool["cold_startup_seconds"] == 480
     assert 300 + 20 * 60 <= pool["idle_seconds"] < 300 + 21 * 60
     run_job(server, "third", t + 50 * MINUTE_MS, 20, None)
-    assert status(server, "third") == {"Status": "InUse"}
+    assert status(server, "third") == {"Status": "InUse", "PoolId": 1}
     one = server.get(f"/api/v1/warm-pools/{pool['id']}").body
     assert [(turn["job"], turn["state"], turn["retained_seconds"]) for turn in one["jobs"]] == [
         ("first", "Reused", 300), ("second", "Reused", 600), ("third", "InUse", 0)]
@@ -85,7 +85,7 @@ def test_a_job_that_never_had_a_cluster_leaves_none(server):
 
 def test_keep_alive_of_a_hyperparameter(server):
     run_job(server, "hp", now_ms() - 10 * MINUTE_MS, 60, 9, HyperParameters={"keep_alive_period_in_seconds": "1200"})
-    assert status(server, "hp") == {"Status": "Available"}
+    assert status(server, "hp") == {"Status": "Available", "PoolId": 1}
 
 
 def test_expiry_comes_on_time_also_over_a_kill(server):
@@ -201,9 +201,9 @@ def test_what_the_page_about_them_shows(server):
 
 def test_a_keep_alive_taken_back_lets_the_cluster_go(server):
     run_job(server, "j", now_ms() - 10 * MINUTE_MS, 60, 9, keep_alive=3600)
-    assert status(server, "j") == {"Status": "Available"}
+    assert status(server, "j") == {"Status": "Available", "PoolId": 1}
     assert server.patch("/api/v1/jobs/j", json={"ResourceConfig": {"KeepAlivePeriodInSeconds": 1800}}).status < 300
-    assert status(server, "j") == {"Status": "Available"} and pools(server)[0]["left_seconds"] <= 1800 - 60
+    assert status(server, "j") == {"Status": "Available", "PoolId": 1} and pools(server)[0]["left_seconds"] <= 1800 - 60
     assert server.patch("/api/v1/jobs/j", json={"ResourceConfig": {"KeepAlivePeriodInSeconds": 0}}).status < 300
     gone = status(server, "j")
     assert gone["Status"] == "Terminated" and 55 <= gone["ResourceRetainedBillableTimeInSeconds"] < 180

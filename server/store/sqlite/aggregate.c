@@ -37,6 +37,8 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 	" ('ResourceConfig.InstanceCount', 'ResourceConfig.InstanceGroups.InstanceCount')), nullif(" HOSTS ", 0), 1)"
 #define HOSTS "(SELECT count(DISTINCT h.host) FROM streams AS h WHERE h.job_id = j.job_id AND h.host <> '')"
 
+#define GOODPUT(figure) "(SELECT g." figure " FROM goodput AS g WHERE g.job_id = j.job_id)"
+
 static const struct quantity {
 	const char *name;
 	const char *sql; /* of `jobs AS j`; NULL: the job has none */
@@ -47,6 +49,11 @@ static const struct quantity {
 	{"billable", BILLABLE_S, true, false},
 	{"node_hours", NODES " * " TIME_MS " / 3600000.0", true, true},
 	{"nodes", NODES, false, true},
+	/* As they were worked out last (server/fleet/goodput.h). */
+	{"cost", GOODPUT("cost / 1000000.0"), true, true},
+	{"lost_cost", GOODPUT("lost_cost / 1000000.0"), true, true},
+	{"lost_steps", GOODPUT("lost_steps"), true, false},
+	{"goodput", GOODPUT("goodput"), false, false},
 };
 
 static const struct quantity *find_quantity(struct span name)
@@ -233,7 +240,8 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 	}
 	if (!is_of_attributes(sql, term, &keys))
 		return search_mistake(err, term,
-			"'%.*s' is no quantity of a job; there are duration, billable, node_hours, nodes, attempts, metrics as "
+			"'%.*s' is no quantity of a job; there are duration, billable, node_hours, nodes, cost, lost_cost, lost_steps, goodput, attempts, "
+			"metrics as "
 			"loss.final or metric.NAME.max, hp.KEY, tag.KEY, env.KEY and properties as ResourceConfig.InstanceCount",
 			(int)(term->key.len < 80 ? term->key.len : 80), term->key.ptr);
 	search_add(sql,
@@ -368,7 +376,10 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 
 	if (!row)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	sql.logs = a->ask->logs;
 	TRY(add_rows(&sql, a, err));
+	if (sql.is_partial)
+		return error_set(err, ERR_UNAVAILABLE, "the search takes too long to be added up: ask for less");
 	TRY(search_sql_open(&s, reader, &sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {

@@ -194,7 +194,7 @@ static enum status move_incident(struct store_tx *tx, const struct dead_series *
 		"UPDATE incidents SET series_id = ?1, opened_ordinal = ?2 WHERE (job_id, incident_id) IN (SELECT i.job_id,"
 		" i.incident_id FROM incidents AS i WHERE i.job_id = ?3 AND i.series_id = (SELECT s.series_id FROM series AS s"
 		" WHERE s.job_id = ?3 AND s.stream_id = ?9 AND s.metric = ?8 AND s.series_id BETWEEN ?4 AND ?5 LIMIT 1)"
-		" AND i.kind = ?6 AND i.opened_step = ?7 LIMIT 1)",
+		" AND i.kind = ?6 AND i.opened_step = ?7 AND i.rule_id = 0 LIMIT 1)",
 		err));
 	bind_i64(&s, row->series_id);
 	bind_u64(&s, row->incident.opened_ordinal);
@@ -217,13 +217,47 @@ enum status store_replace_incident(struct store_tx *tx, const struct dead_series
 	return store_put_incident(tx, row, &news, err);
 }
 
-enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err)
+/* A rule's expression saw the points as they were: what it said stays, of the series in their place, and is over. */
+static enum status keep_rule_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM incidents WHERE job_id = ? AND series_id BETWEEN ? AND ?", err));
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE OR REPLACE incidents SET state = 1, closed_ms = max(closed_ms, opened_ms), series_id = coalesce((SELECT"
+		" n.series_id FROM series AS n, series AS o WHERE o.job_id = ?1 AND o.series_id = incidents.series_id"
+		" AND n.job_id = ?1 AND n.stream_id = o.stream_id AND n.metric = o.metric"
+		" AND n.series_id NOT BETWEEN ?2 AND ?3), series_id)"
+		" WHERE job_id = ?1 AND series_id BETWEEN ?2 AND ?3 AND rule_id <> 0",
+		err));
 	bind_i64(&s, old->job_id);
 	bind_i64(&s, old->first_id);
 	bind_i64(&s, old->last_id);
 	return statement_run(&s, err);
+}
+
+/* Whose first one is gone stands for itself. */
+static enum status forget_causes(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET cause_id = 0, fold_id = 0 WHERE job_id = ?1 AND cause_id <> 0 AND (NOT EXISTS (SELECT 1"
+		" FROM incidents AS h WHERE h.job_id = ?1 AND h.incident_id = incidents.cause_id) OR (fold_id <> 0 AND"
+		" NOT EXISTS (SELECT 1 FROM incidents AS h WHERE h.job_id = ?1 AND h.incident_id = incidents.fold_id)))",
+		err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(keep_rule_incidents(tx, old, err));
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM incidents WHERE job_id = ? AND series_id BETWEEN ? AND ?", err));
+	bind_i64(&s, old->job_id);
+	bind_i64(&s, old->first_id);
+	bind_i64(&s, old->last_id);
+	TRY(statement_run(&s, err));
+	return forget_causes(tx, old->job_id, err);
 }

@@ -169,3 +169,14 @@ enum status store_read_deliveries(struct store_reader *reader, struct arena *are
 	bind_u64(&s, limit);
 	return read_all(&s, arena, out, count, err);
 }
+
+enum status store_delete_heartbeats(struct store_tx *tx, int64_t webhook_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"DELETE FROM deliveries WHERE state = 0 AND webhook_id = ? AND job_id = 0 AND incident_id = ?", err));
+	bind_i64(&s, webhook_id);
+	bind_i64(&s, HEARTBEAT_INCIDENT);
+	return statement_run(&s, err);
+}

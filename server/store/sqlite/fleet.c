@@ -2,21 +2,29 @@
 #include "store/fleet_rows.h"
 #include "store/sqlite/sqlite_store.h"
 
-enum status store_add_fleet_total(struct store_tx *tx, const char *name, struct span instance_type, int64_t delta,
-	int64_t now_ms, struct error *err)
+enum status store_add_fleet_total(
+	struct store_tx *tx, const char *name, struct span instance_type, int64_t delta, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	if (!delta)
 		return OK;
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,?2,?3,max(?3, 0),?4)"
-		" ON CONFLICT (name, instance_type) DO UPDATE SET value = value + ?3,"
-		" highest_ms = iif(value + ?3 > highest, ?4, highest_ms), highest = max(highest, value + ?3)",
+		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,?2,?3,0,0)"
+		" ON CONFLICT (name, instance_type) DO UPDATE SET value = value + ?3",
 		err));
 	bind_text(&s, span_from(name));
 	bind_text(&s, instance_type);
 	bind_i64(&s, delta);
+	return statement_run(&s, err);
+}
+
+enum status store_settle_fleet_totals(struct store_tx *tx, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, tx_on(tx), "UPDATE fleet_totals SET highest = value, highest_ms = ? WHERE value > highest", err));
 	bind_i64(&s, now_ms);
 	return statement_run(&s, err);
 }
@@ -68,26 +76,26 @@ enum status store_read_fleet_totals(
 /* ---- jobs ---- */
 
 /* As often as `sign` says, for all and for its type. */
-static enum status add_both(struct store_tx *tx, const char *name, const struct fleet_job *job, int64_t value,
-	int64_t now_ms, struct error *err)
+static enum status add_both(
+	struct store_tx *tx, const char *name, const struct fleet_job *job, int64_t value, struct error *err)
 {
-	TRY(store_add_fleet_total(tx, name, SPAN(""), value, now_ms, err));
-	return job->instance_type.len ? store_add_fleet_total(tx, name, job->instance_type, value, now_ms, err) : OK;
+	TRY(store_add_fleet_total(tx, name, SPAN(""), value, err));
+	return job->instance_type.len ? store_add_fleet_total(tx, name, job->instance_type, value, err) : OK;
 }
 
-static enum status count_job(
-	struct store_tx *tx, const struct fleet_job *job, int sign, int64_t now_ms, struct error *err)
+static enum status count_job(struct store_tx *tx, const struct fleet_job *job, int sign, struct error *err)
 {
 	int64_t ran_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
 
-	TRY(store_add_fleet_total(tx, "jobs", job->status, sign, now_ms, err));
+	TRY(store_add_fleet_total(tx, "jobs", job->status, sign, err));
 	if (job->ended_ms)
-		return add_both(tx, "node_ms", job, sign * job->nodes * ran_ms, now_ms, err);
-	TRY(add_both(tx, "nodes", job, sign * job->nodes, now_ms, err));
+		return add_both(tx, "node_ms", job, sign * job->nodes * ran_ms, err);
+	TRY(add_both(tx, "nodes", job, sign * job->nodes, err));
+	TRY(add_both(tx, "held_nodes", job, sign * job->nodes, err));
 	if (!job->started_ms)
 		return OK;
-	TRY(store_add_fleet_total(tx, "started_nodes", SPAN(""), sign * job->nodes, now_ms, err));
-	return store_add_fleet_total(tx, "started_node_ms", SPAN(""), sign * job->nodes * job->started_ms, now_ms, err);
+	TRY(store_add_fleet_total(tx, "started_nodes", SPAN(""), sign * job->nodes, err));
+	return store_add_fleet_total(tx, "started_node_ms", SPAN(""), sign * job->nodes * job->started_ms, err);
 }
 
 static enum status read_fleet_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
@@ -144,10 +152,9 @@ enum status store_put_fleet_job(struct store_tx *tx, const struct fleet_job *job
 	TRY(read_fleet_job(tx_on(tx), arena, job->job_id, &old, &is_there, err));
 	if (is_there && is_same(&old, job))
 		return OK;
-	/* first what goes: the highest value is never above what there was at a time */
 	if (is_there)
-		TRY(count_job(tx, &old, -1, now_ms, err));
-	TRY(count_job(tx, job, 1, now_ms, err));
+		TRY(count_job(tx, &old, -1, err));
+	TRY(count_job(tx, job, 1, err));
 	TRY(raise_total(tx, "nodes_of_a_job", job->nodes, now_ms, err));
 	if (job->started_ms && job->ended_ms > job->started_ms)
 		TRY(raise_total(tx, "run_ms", job->ended_ms - job->started_ms, now_ms, err));
@@ -166,7 +173,7 @@ enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *
 	TRY(read_fleet_job(tx_on(tx), arena, job_id, &old, &is_there, err));
 	if (!is_there)
 		return OK;
-	TRY(count_job(tx, &old, -1, 0, err));
+	TRY(count_job(tx, &old, -1, err));
 	TRY(statement_open(&s, tx_on(tx), "DELETE FROM fleet_jobs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);

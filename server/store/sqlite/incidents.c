@@ -7,6 +7,7 @@ struct known {
 	enum severity severity;
 	enum incident_state state;
 	int64_t last_step;
+	uint32_t cause_id, fold_id;
 };
 
 static enum status find(struct store_tx *tx, const struct incident_row *row, struct known *out, struct error *err)
@@ -14,19 +15,22 @@ static enum status find(struct store_tx *tx, const struct incident_row *row, str
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"SELECT incident_id, severity, state, last_step FROM incidents"
-		" WHERE job_id = ? AND series_id = ? AND kind = ? AND opened_ordinal = ?",
+		"SELECT incident_id, severity, state, last_step, cause_id, fold_id FROM incidents"
+		" WHERE job_id = ? AND series_id = ? AND kind = ? AND opened_ordinal = ? AND rule_id = ?",
 		err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->series_id);
 	bind_i64(&s, row->incident.kind);
 	bind_u64(&s, row->incident.opened_ordinal);
+	bind_i64(&s, row->incident.rule_id);
 	TRY(statement_step(&s, &out->is_there, err));
 	if (out->is_there) {
 		out->incident_id = column_i64(&s);
 		out->severity = (enum severity)column_i64(&s);
 		out->state = (enum incident_state)column_i64(&s);
 		out->last_step = column_i64(&s);
+		out->cause_id = column_u32(&s);
+		out->fold_id = column_u32(&s);
 	}
 	return OK;
 }
@@ -76,8 +80,8 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT INTO incidents (severity, state, last_step, closed_ms, worst, worst_kind, worst_step, kind,"
 		" opened_ordinal, first_step, opened_step, opened_ms, line, is_historic, value, value_kind, expected,"
-		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts, rule_id)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_figures(&s, &row->incident);
 	bind_opening(&s, &row->incident);
@@ -86,6 +90,7 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	bind_i64(&s, row->series_id);
 	bind_i64(&s, row->acknowledged_ms);
 	bind_text(&s, row->facts);
+	bind_i64(&s, row->incident.rule_id);
 	return statement_run(&s, err);
 }
 
@@ -115,7 +120,7 @@ static bool is_news(const struct known *known, const struct incident *incident)
 enum status store_put_incident(
 	struct store_tx *tx, struct incident_row *row, struct incident_news *news, struct error *err)
 {
-	struct known known;
+	struct known known = {0};
 
 	TRY(find(tx, row, &known, err));
 	int64_t id = known.incident_id;
@@ -130,12 +135,27 @@ enum status store_put_incident(
 	news->is_raised = known.is_there && row->incident.severity > known.severity;
 	news->has_ended = known.is_there && known.state == INCIDENT_OPEN && row->incident.state != INCIDENT_OPEN;
 	row->incident_id = (uint32_t)id;
+	row->cause_id = known.is_there ? known.cause_id : 0;
+	row->fold_id = known.is_there ? known.fold_id : 0;
 	return OK;
 }
 
 enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
 {
-	return insert(tx, row, row->incident_id, err);
+	AUTO_DONE(statement) s = {0};
+
+	TRY(insert(tx, row, row->incident_id, err));
+	if (!row->muted_until_ms && !row->cause_id && !row->fold_id)
+		return OK;
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET muted_until_ms = ?, cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?",
+		err));
+	bind_i64(&s, row->muted_until_ms);
+	bind_i64(&s, row->cause_id);
+	bind_i64(&s, row->fold_id);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->incident_id);
+	return statement_run(&s, err);
 }
 
 enum status store_acknowledge_incident(

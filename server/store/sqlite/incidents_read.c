@@ -4,17 +4,25 @@
 
 enum { CURSOR_BYTES = 80 };
 
-#define INCIDENTS                                                                                                      \
-	"SELECT i.job_id, i.incident_id, i.series_id, j.name, coalesce(e.metric, ''), coalesce(r.name, ''), i.kind,"   \
-	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms,"  \
-	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"         \
-	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts FROM incidents AS i"  \
-	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                       \
-	" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"                                  \
+#define HAS_OPEN_FOLD                                                                                                     \
+	"EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0" \
+	" AND f.state = 0)"
+
+#define INCIDENTS                                                                                                            \
+	"SELECT i.job_id, i.incident_id, i.series_id, j.name, coalesce(e.metric, ''), coalesce(r.name, ''), i.kind,"         \
+	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms,"        \
+	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"               \
+	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                           \
+	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id,"                                                               \
+	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0)," \
+	" " HAS_OPEN_FOLD " FROM incidents AS i"                                                                             \
+	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                             \
+	" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"                                        \
 	" LEFT JOIN streams AS r ON r.job_id = e.job_id AND r.stream_id = e.stream_id"
 
 #define MATCHES                                                                                                        \
-	" AND (?4 < 0 OR i.state = ?4) AND (?5 < 0 OR i.kind = ?5)"                                                    \
+	" AND (?4 < 0 OR ?4 = (i.state = 1 AND NOT " HAS_OPEN_FOLD ")) AND (?5 < 0 OR i.kind = ?5)"                    \
+	" AND (?8 OR i.fold_id = 0)"                                                                                   \
 	" ORDER BY i.opened_ms DESC, i.job_id DESC, i.incident_id DESC LIMIT ?6"
 
 /* The place behind the last row of a page. */
@@ -47,7 +55,7 @@ static void read_figures(struct statement *s, struct incident *incident)
 
 static enum status read_row(struct statement *s, struct arena *arena, struct incident_row *row, struct error *err)
 {
-	row->job_id = column_i64(s);
+	*row = (struct incident_row){.job_id = column_i64(s)};
 	row->incident_id = column_u32(s);
 	row->series_id = column_u32(s);
 	row->job = column_span(s, arena);
@@ -58,6 +66,12 @@ static enum status read_row(struct statement *s, struct arena *arena, struct inc
 	row->facts = column_span(s, arena);
 	row->detail = SPAN("");
 	row->said = NULL;
+	row->muted_until_ms = column_i64(s);
+	row->cause_id = column_u32(s);
+	row->fold_id = column_u32(s);
+	row->incident.rule_id = column_i64(s);
+	row->folded = column_u64(s);
+	row->has_open_fold = column_bool(s);
 	return statement_check(s, err);
 }
 
@@ -102,7 +116,8 @@ static enum status open_list(
 	TRY(statement_open(s, reader,
 		filter->job_id ? INCIDENTS
 			" WHERE i.job_id = ?7 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES
-			       : INCIDENTS " WHERE (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES,
+			       : INCIDENTS
+			" WHERE ?7 = 0 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES,
 		err));
 	bind_i64(s, place.opened_ms);
 	bind_i64(s, place.job_id);
@@ -111,8 +126,8 @@ static enum status open_list(
 	bind_i64(s, filter->kind);
 	bind_u64(s,
 		filter->limit < INT64_MAX ? filter->limit + 1 : INT64_MAX); /* one more tells whether a page follows */
-	if (filter->job_id)
-		bind_i64(s, filter->job_id);
+	bind_i64(s, filter->job_id); /* ?7 of the one, ?8 behind it in both */
+	bind_i64(s, filter->has_all);
 	return OK;
 }
 
@@ -166,8 +181,8 @@ enum status store_count_open_incidents(struct store_reader *reader, int64_t job_
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		job_id ? "SELECT count(*) FROM incidents WHERE state = 0 AND job_id = ?"
-		       : "SELECT count(*) FROM incidents WHERE state = 0",
+		job_id ? "SELECT count(*) FROM incidents WHERE state = 0 AND fold_id = 0 AND job_id = ?"
+		       : "SELECT count(*) FROM incidents WHERE state = 0 AND fold_id = 0",
 		err));
 	if (job_id)
 		bind_i64(&s, job_id);

@@ -1,8 +1,6 @@
 #include "store/fleet_rows.h"
 #include "store/sqlite/sqlite_store.h"
 
-#include "base/clock.h"
-
 #include <stdio.h>
 
 /* ---- sums: of pools by state, and of what waits in them ---- */
@@ -13,7 +11,7 @@ static int state_of_pool(const struct pool_job_row *row)
 	return row->pool_id && row->is_last ? row->state : 0;
 }
 
-static enum status count_nodes(struct store_tx *tx, uint64_t shape, int sign, int64_t now_ms, struct error *err)
+static enum status count_nodes(struct store_tx *tx, uint64_t shape, int sign, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct span fields, type, text;
@@ -27,12 +25,13 @@ static enum status count_nodes(struct store_tx *tx, uint64_t shape, int sign, in
 		return OK;
 	if (nodes < 1 || nodes > INT32_MAX)
 		return OK;
-	TRY(store_add_fleet_total(tx, "pool_nodes", SPAN(""), sign * nodes, now_ms, err));
-	return store_add_fleet_total(tx, "pool_nodes", type, sign * nodes, now_ms, err);
+	TRY(store_add_fleet_total(tx, "pool_nodes", SPAN(""), sign * nodes, err));
+	TRY(store_add_fleet_total(tx, "pool_nodes", type, sign * nodes, err));
+	TRY(store_add_fleet_total(tx, "held_nodes", SPAN(""), sign * nodes, err));
+	return store_add_fleet_total(tx, "held_nodes", type, sign * nodes, err);
 }
 
-static enum status count_pool(
-	struct store_tx *tx, uint64_t shape, int state, int sign, int64_t now_ms, struct error *err)
+static enum status count_pool(struct store_tx *tx, uint64_t shape, int state, int sign, struct error *err)
 {
 	enum { AVAILABLE = 2 };
 	char name[8];
@@ -40,15 +39,14 @@ static enum status count_pool(
 	if (!state)
 		return OK;
 	snprintf(name, sizeof name, "%d", state);
-	TRY(store_add_fleet_total(tx, "pools", span_from(name), sign, now_ms, err));
-	return state == AVAILABLE ? count_nodes(tx, shape, sign, now_ms, err) : OK;
+	TRY(store_add_fleet_total(tx, "pools", span_from(name), sign, err));
+	return state == AVAILABLE ? count_nodes(tx, shape, sign, err) : OK;
 }
 
 /* row NULL: it goes. */
 static enum status recount(struct store_tx *tx, int64_t job_id, const struct pool_job_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	int64_t now_ms = clock_wall_ms();
 	struct pool_job_row old = {0};
 	bool has_row;
 
@@ -64,8 +62,8 @@ static enum status recount(struct store_tx *tx, int64_t job_id, const struct poo
 	}
 	if (row && old.shape == row->shape && state_of_pool(&old) == state_of_pool(row))
 		return OK;
-	TRY(count_pool(tx, old.shape, state_of_pool(&old), -1, now_ms, err));
-	return row ? count_pool(tx, row->shape, state_of_pool(row), 1, now_ms, err) : OK;
+	TRY(count_pool(tx, old.shape, state_of_pool(&old), -1, err));
+	return row ? count_pool(tx, row->shape, state_of_pool(row), 1, err) : OK;
 }
 
 /* ---- rows ---- */
@@ -259,6 +257,38 @@ enum status store_read_pool_donors(struct store_reader *reader, struct arena *ar
 	bind_i64(&s, window->to_ms);
 	bind_i64(&s, window->ended_after_ms);
 	bind_i64(&s, window->job_id);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_pools_left(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t at_ms,
+	size_t limit, struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		POOL_JOBS
+		" WHERE p.keep_alive_ms > 0 AND p.ended_ms > 0 AND max(p.ended_ms, p.begun_ms) >= ?"
+		" AND max(p.ended_ms, p.begun_ms) <= ? AND p.pool_id != 0 ORDER BY max(p.ended_ms, p.begun_ms) DESC LIMIT ?",
+		err));
+	bind_i64(&s, from_ms);
+	bind_i64(&s, at_ms);
+	bind_i64(&s, (int64_t)limit);
+	return read_all(&s, arena, rows, count, err);
+}
+
+enum status store_read_pool_jobs(struct store_reader *reader, struct arena *arena, const struct pool_job_row *after,
+	int64_t from_ms, int64_t to_ms, size_t limit, struct pool_job_row **rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		POOL_JOBS
+		" WHERE (p.begun_ms, p.job_id) > (?, ?) AND p.begun_ms <= ? ORDER BY p.begun_ms, p.job_id LIMIT ?",
+		err));
+	bind_i64(&s, after->job_id ? after->begun_ms : from_ms - 1);
+	bind_i64(&s, after->job_id ? after->job_id : INT64_MAX);
+	bind_i64(&s, to_ms);
+	bind_i64(&s, (int64_t)limit);
 	return read_all(&s, arena, rows, count, err);
 }
 

@@ -12,7 +12,9 @@ struct regex;
 struct regex_scratch;
 struct search_match; /* one compiled pattern */
 
-enum search_value_kind { SEARCH_I64, SEARCH_DOUBLE, SEARCH_TEXT, SEARCH_MATCH, SEARCH_ONE, SEARCH_SET };
+enum search_value_kind { SEARCH_I64, SEARCH_DOUBLE, SEARCH_TEXT, SEARCH_MATCH, SEARCH_ONE, SEARCH_SET, SEARCH_LOG };
+
+struct search_log; /* a term that asks of logs, with who answers it */
 
 struct search_value {
 	enum search_value_kind kind;
@@ -22,6 +24,7 @@ struct search_value {
 	struct search_match *match;
 	const struct query_node *one;
 	const struct bits *set;
+	struct search_log *log;
 };
 
 struct search_sql {
@@ -36,6 +39,8 @@ struct search_sql {
 	bool needs_functions; /* of ours */
 	bool is_partial; /* a set that it holds was cut off by time */
 	size_t run_jobs; /* bound so far */
+	const struct log_answers *logs; /* NULL: nobody looks */
+	bool is_negated; /* what is being compiled is behind an odd number of negations */
 	struct search_memory *memory; /* while search_compile runs */
 };
 
@@ -45,6 +50,7 @@ AUTO_DONE_TYPE(search_sql)
 
 /* Failures are kept and told by search_sql_open. */
 void search_add(struct search_sql *sql, const char *piece); /* a literal of ours */
+void search_add_value(struct search_sql *sql, const char *piece, struct search_value value);
 void search_add_i64(struct search_sql *sql, const char *piece, int64_t value);
 void search_add_double(struct search_sql *sql, const char *piece, double value);
 void search_add_text(struct search_sql *sql, const char *piece, struct span value); /* value: not copied */
@@ -55,6 +61,11 @@ enum status search_add_match(
 void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one);
 /* Is the job in the set? */
 void search_add_set(struct search_sql *sql, const struct bits *set);
+/* Appends job_log(?, j.job_id): log_answers say whether the job's log has what the term asks. */
+enum status search_add_log(struct search_sql *sql, const struct query_term *term, struct error *err) MUST_CHECK;
+int search_bind_log(sqlite3_stmt *statement, int parameter, struct search_log *log);
+void search_job_log(sqlite3_context *context, int count, sqlite3_value **arguments);
+bool search_is_log(const struct query_term *term);
 /* Prepares and binds. */
 enum status search_sql_open(
 	struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err) MUST_CHECK;

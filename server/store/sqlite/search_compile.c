@@ -129,6 +129,18 @@ static enum status add_incident(struct search_sql *sql, const struct query_term 
 
 /* ---- the tree ---- */
 
+bool search_keys_of(struct search_sql *sql, const struct query_term *term, struct search_keys *out)
+{
+	struct search_leaf leaf;
+
+	*out = (struct search_keys){0};
+	if (!search_leaf_of(term, sql->arena, &leaf) || leaf.kind != SEARCH_LEAF_TEXTS)
+		return false;
+	for (size_t i = 0; i < leaf.count; i++)
+		out->keys[out->count++] = leaf.sources[i].key;
+	return true;
+}
+
 /* Few jobs are a list, with which SQLite begins; of more it asks job by job. */
 static enum status add_found(struct search_sql *sql, const struct query_node *node, struct error *err)
 {
@@ -158,6 +170,8 @@ enum status search_add_term(struct search_sql *sql, const struct query_term *ter
 
 	if (search_leaf_of(term, sql->arena, &leaf))
 		return add_found(sql, &node, err);
+	if (search_is_log(term))
+		return search_add_log(sql, term, err);
 	if (search_is_derived(term))
 		return search_add_derived(sql, term, err);
 	if (search_is_row_list(term))
@@ -196,25 +210,15 @@ static enum status add_node(
 		second = node->left;
 	}
 	search_add(sql, node->kind == QUERY_NOT ? "NOT " : is_open ? "(" : "");
+	sql->is_negated ^= node->kind == QUERY_NOT;
 	TRY(add_node(sql, first, node->kind, err));
+	sql->is_negated ^= node->kind == QUERY_NOT;
 	if (second) {
 		search_add(sql, node->kind == QUERY_AND ? " AND " : " OR ");
 		TRY(add_node(sql, second, node->kind, err));
 	}
 	search_add(sql, is_open ? ")" : "");
 	return OK;
-}
-
-/* Also of the terms in a QUERY_ONE, whose jobs are looked for among those that have them at all. */
-static enum status want_parts(struct search_memory *memory, const struct query_node *node, struct error *err)
-{
-	struct search_leaf leaf;
-
-	if (node->kind == QUERY_TERM)
-		return search_leaf_of(&node->term, memory->arena, &leaf) ? search_memory_want_query(memory, node, err)
-									 : OK;
-	TRY(want_parts(memory, node->left, err));
-	return node->right ? want_parts(memory, node->right, err) : OK;
 }
 
 enum status search_compile(struct search_sql *sql, const struct query_node *query, struct error *err)
@@ -225,7 +229,7 @@ enum status search_compile(struct search_sql *sql, const struct query_node *quer
 		search_add(sql, "1");
 		return OK;
 	}
-	TRY(want_parts(&memory, query, err));
+	TRY(search_memory_want_parts(&memory, query, err));
 	TRY(search_memory_enter(&memory, err));
 	memory.deadline_ms = sql->reader->deadline_ms;
 	sql->memory = &memory;

@@ -41,7 +41,7 @@ void search_add(struct search_sql *sql, const char *piece)
 	buf_append_text(&sql->text, piece);
 }
 
-static void add_value(struct search_sql *sql, const char *piece, struct search_value value)
+void search_add_value(struct search_sql *sql, const char *piece, struct search_value value)
 {
 	struct search_value *values = rows_grow(sql->arena, sql->values, sql->count, &sql->cap, sizeof *values);
 
@@ -56,31 +56,31 @@ static void add_value(struct search_sql *sql, const char *piece, struct search_v
 
 void search_add_i64(struct search_sql *sql, const char *piece, int64_t value)
 {
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_I64, .number = value});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_I64, .number = value});
 }
 
 void search_add_double(struct search_sql *sql, const char *piece, double value)
 {
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_DOUBLE, .real = value});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_DOUBLE, .real = value});
 }
 
 void search_add_text(struct search_sql *sql, const char *piece, struct span value)
 {
 	if (!value.ptr)
 		sql->is_out_of_memory = true;
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_TEXT, .text = value});
 }
 
 void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one)
 {
 	sql->needs_functions = true;
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_ONE, .one = one});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_ONE, .one = one});
 }
 
 void search_add_set(struct search_sql *sql, const struct bits *set)
 {
 	sql->needs_functions = true;
-	add_value(sql, "job_in(?, j.job_id)", (struct search_value){.kind = SEARCH_SET, .set = set});
+	search_add_value(sql, "job_in(?, j.job_id)", (struct search_value){.kind = SEARCH_SET, .set = set});
 }
 
 enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
@@ -132,7 +132,7 @@ enum status search_add_match(
 	*match = (struct search_match){.next = sql->matches, .term = term};
 	sql->matches = match;
 	TRY(search_pattern_new(&match->regex, &match->scratch, term, err));
-	add_value(sql, piece, (struct search_value){.kind = SEARCH_MATCH, .match = match});
+	search_add_value(sql, piece, (struct search_value){.kind = SEARCH_MATCH, .match = match});
 	return OK;
 }
 
@@ -198,6 +198,8 @@ enum status search_register(struct store_reader *on)
 		code = add_function(on, "job_one", 2, job_one);
 	if (code == SQLITE_OK)
 		code = add_function(on, "job_in", 2, job_in);
+	if (code == SQLITE_OK)
+		code = add_function(on, "job_log", 2, search_job_log);
 	return code == SQLITE_OK ? OK : ERR_MEMORY;
 }
 
@@ -218,6 +220,8 @@ static int bind(struct statement *s, const struct search_value *value)
 		return sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)value->one, ONE_TYPE, NULL);
 	case SEARCH_SET:
 		return sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)value->set, SET_TYPE, NULL);
+	case SEARCH_LOG:
+		return search_bind_log(s->prepared, ++s->parameter, value->log);
 	case SEARCH_MATCH:
 		return sqlite3_bind_pointer(s->prepared, ++s->parameter, value->match, MATCH_TYPE, NULL);
 	}

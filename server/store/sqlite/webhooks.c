@@ -1,6 +1,8 @@
 #include "store/sqlite/sqlite_store.h"
 
-#define WEBHOOK_COLUMNS "webhook_id, url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms"
+#define WEBHOOK_COLUMNS                                                                                                \
+	"webhook_id, url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms,"                      \
+	" events, heartbeat_ms, beat_ms, per_minute"
 
 enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err)
 {
@@ -12,9 +14,10 @@ enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, stru
 	TRY(statement_open(&s, tx_on(tx),
 		row->webhook_id
 			? "UPDATE webhooks SET url = ?, format = ?, sealed_secret = ?, minimum_severity = ?, is_enabled = ?,"
-			  " team = ?, created_ms = ? WHERE webhook_id = ?"
+			  " team = ?, created_ms = ?, events = ?, heartbeat_ms = ?, beat_ms = ?, per_minute = ?"
+			  " WHERE webhook_id = ?"
 			: "INSERT INTO webhooks (url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms,"
-			  " webhook_id) VALUES (?,?,?,?,?,?,?,?)",
+			  " events, heartbeat_ms, beat_ms, per_minute, webhook_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_text(&s, row->url);
 	bind_text(&s, row->format);
@@ -23,6 +26,10 @@ enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, stru
 	bind_i64(&s, row->is_enabled);
 	bind_text(&s, row->team);
 	bind_i64(&s, row->created_ms);
+	bind_text(&s, row->events);
+	bind_i64(&s, row->heartbeat_ms);
+	bind_i64(&s, row->beat_ms);
+	bind_i64(&s, row->per_minute);
 	bind_i64(&s, id);
 	TRY(statement_run(&s, err));
 	if (sqlite3_changes(tx_on(tx)->db) == 0)
@@ -41,6 +48,10 @@ static enum status read_row(struct statement *s, struct arena *arena, struct web
 	row->is_enabled = column_bool(s);
 	row->team = column_span(s, arena);
 	row->created_ms = column_i64(s);
+	row->events = column_span(s, arena);
+	row->heartbeat_ms = column_i64(s);
+	row->beat_ms = column_i64(s);
+	row->per_minute = column_i64(s);
 	return statement_check(s, err);
 }
 

@@ -79,39 +79,6 @@ TEST(incident_as_the_api_shows_it)
 	CHECK(json_get(document, "summary") == NULL);
 }
 
-TEST(which_webhooks_hear_of_it)
-{
-	struct webhook_row webhook = {.is_enabled = true, .minimum_severity = SEVERITY_WARNING};
-	struct incident_row row = incident_row();
-
-	struct incident_news news = {.is_new = true};
-	CHECK(rule_wants(&webhook, &row, &news, SPAN("")));
-	row.incident.severity = SEVERITY_WARNING;
-	CHECK(rule_wants(&webhook, &row, &news, SPAN("nlp")));
-	row.incident.severity = SEVERITY_INFO;
-	CHECK(!rule_wants(&webhook, &row, &news, SPAN("")));
-	row.incident.severity = SEVERITY_CRITICAL;
-	webhook.team = SPAN("nlp");
-	CHECK(rule_wants(&webhook, &row, &news, SPAN("nlp")));
-	CHECK(!rule_wants(&webhook, &row, &news, SPAN("vision")));
-	CHECK(!rule_wants(&webhook, &row, &news, SPAN("")));
-	webhook.team = SPAN("");
-	row.incident.is_historic = true;
-	CHECK(!rule_wants(&webhook, &row, &news, SPAN("")));
-	row.incident.is_historic = false;
-	webhook.is_enabled = false;
-	CHECK(!rule_wants(&webhook, &row, &news, SPAN("")));
-	webhook.is_enabled = true;
-	news = (struct incident_news){.is_raised = true, .before = SEVERITY_INFO};
-	CHECK(rule_wants(&webhook, &row, &news, SPAN("")));
-	news.before = SEVERITY_WARNING; /* it was told then */
-	CHECK(!rule_wants(&webhook, &row, &news, SPAN("")));
-	news = (struct incident_news){.has_ended = true, .before = SEVERITY_CRITICAL};
-	CHECK(rule_wants(&webhook, &row, &news, SPAN("")));
-	news = (struct incident_news){0};
-	CHECK(!rule_wants(&webhook, &row, &news, SPAN("")));
-}
-
 static void check_summary(const struct incident_row *row, struct span wanted)
 {
 	AUTO_DONE(buf) out = BUF_INIT(1 << 16);

@@ -1,6 +1,6 @@
 #include "toy_server.h"
 
-#include "alert/rule.h"
+#include "alert/format.h"
 #include "alert/webhook.h"
 #include "base/clock.h"
 
@@ -14,6 +14,7 @@ struct outbox {
 	size_t reports;
 	struct delivery_row last; /* without its spans */
 	char last_error[256];
+	struct webhook_formats *formats;
 };
 
 static void outbox_open(struct outbox *o)
@@ -33,6 +34,7 @@ static void outbox_done(struct outbox *o)
 	char name[128];
 
 	store_free(o->store);
+	webhook_formats_free(o->formats);
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
 		snprintf(name, sizeof name, "%s%s", o->path, suffixes[i]);
 		unlink(name);
@@ -118,11 +120,14 @@ static void put_delivery(struct outbox *o, int64_t webhook_id, uint32_t incident
 
 static struct webhook_sender *start_sender(struct outbox *o, bool allows_private)
 {
+	CHECK_OK(webhook_formats_new(&o->formats, SPAN("{\"formats\":[{\"name\":\"x\"}]}"), &err));
 	struct webhook_sender_options options = {.store = o->store,
 		.http = {.connect_ms = 2000,
 			.total_ms = 5000,
 			.allows_private = allows_private,
 			.user_agent = "smfleet/" SM_VERSION},
+		.formats = o->formats,
+		.public_url = SPAN("http://here"),
 		.limits = {5000, 3600000, 86400000},
 		.report = report,
 		.context = o};

@@ -32,6 +32,9 @@ struct job {
 	const char *reason;
 	unsigned trainings; /* attempts that the transitions tell of */
 	uint32_t attempts; /* that the streams do */
+	int64_t job_id;
+	const char *log; /* its one line */
+	bool is_looked; /* through it */
 };
 
 struct world {
@@ -130,6 +133,7 @@ static void make_derived(struct world *w, struct job *job)
 	job->is_over = roll(w, 2);
 	job->is_first = roll(w, 2);
 	job->pool_id = 1 + (int)roll(w, 3);
+	job->log = PICK(w, texts);
 }
 
 static void make_job(struct world *w, size_t n)
@@ -194,9 +198,11 @@ static void put_jobs(struct world *w)
 			.created_ms = (int64_t)i,
 			.modified_ms = 1};
 		CHECK_OK(store_put_job(w->h.tx, &job, &err));
+		w->jobs[i].job_id = job.job_id;
 		row.summary = w->jobs[i].loss;
-		CHECK_OK(store_put_summaries(w->h.tx, job.job_id, &(struct job_counts){.attempts = w->jobs[i].attempts},
-			&row, row.summary.count > 0, &err));
+		CHECK_OK(store_put_summaries(w->h.tx, job.job_id,
+			&(struct job_counts){.lines = 1, .attempts = w->jobs[i].attempts}, &row, row.summary.count > 0,
+			&err));
 		put_derived(w, &w->jobs[i], job.job_id);
 	}
 	harness_commit(&w->h);
@@ -361,16 +367,29 @@ static const char *class_of(const struct job *job)
 	return job->reason == reasons[1] ? "CapacityError" : job->reason == reasons[2] ? "AlgorithmError" : "Unknown";
 }
 
+static bool has_pair(const struct job *job)
+{
+	for (size_t i = 0; i < job->leaf_count; i++)
+		if (strcmp(job->leaves[i].key, "Labels") == 0 && strcmp(job->leaves[i].text, "k=v") == 0)
+			return true;
+	return false;
+}
+
 static bool has_any(const struct job *job, const struct query_term *term, int element)
 {
-	static const char *const prefixes[] = {
-		[QUERY_PROPERTY] = "", [QUERY_HP] = "hp.", [QUERY_TAG] = "tag.", [QUERY_ENV] = "env."};
+	static const char *const prefixes[] = {[QUERY_PROPERTY] = "",
+		[QUERY_HP] = "hp.",
+		[QUERY_TAG] = "tag.",
+		[QUERY_ENV] = "env.",
+		[QUERY_LABEL] = ""};
 	bool is_uri = term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("s3"));
 	char key[128];
 
 	if (term->family == QUERY_METRIC)
 		return loss_satisfies(&job->loss, term);
 	snprintf(key, sizeof key, "%s%.*s", prefixes[term->family], SPAN_ARGS(term->key));
+	if (term->family == QUERY_LABEL) /* of the test's labels one is k=v */
+		return strcmp(key, "k") == 0 && has_pair(job) && satisfies("v", term, false);
 	if (strcmp(key, "name") == 0 || strcmp(key, "TrainingJobName") == 0)
 		return satisfies(job->name, term, true);
 	if (strcmp(key, "status") == 0) {
@@ -382,6 +401,8 @@ static bool has_any(const struct job *job, const struct query_term *term, int el
 			term->compare >= QUERY_MATCHES && term->compare <= QUERY_MATCHES_NOT ? job->status : status,
 			&folded, true);
 	}
+	if (strcmp(key, "log") == 0)
+		return satisfies(job->log, term, true);
 	if (strcmp(key, "pool") == 0)
 		return pool_satisfies(job, term);
 	if (strcmp(key, "attempts") == 0)
@@ -452,12 +473,13 @@ static bool holds(const struct job *job, const struct query_node *node, int elem
 static void print_term(struct world *w, struct buf *out)
 {
 	static const char *const names[] = {"name", "status", "hp.lr", "hp.opt", "env.X", "tag.team", "instances", "s3",
-		"pool", "attempts", "failure", "label", "InputDataConfig.ChannelName", "loss", "loss.min", "loss.mean",
-		"metric.\"train:loss\".count"};
+		"pool", "attempts", "failure", "label", "log", "log", "label.k", "InputDataConfig.ChannelName", "loss",
+		"loss.min", "loss.mean", "metric.\"train:loss\".count"};
 	static const char *const operators[] = {":", "=", "!=", "<", "<=", ">", ">=", "~", "!~", "~*"};
 	static const char *const values[] = {"adam", "Adam", "1", "\"1\"", "0.5", "1e-4", "a*m", "\"a b\"", "10%",
 		"x_y", "nan", "\"s3://b/p\"", "\"s3://b/p*\"", "train", "failed", "llama", "-3", "2", "\xc3\x89T",
-		"inf", "l+a", "xz?y", "available", "terminated", "inuse", "AlgorithmError", "3", "paper", "\"k=v\""};
+		"inf", "l+a", "xz?y", "available", "terminated", "inuse", "AlgorithmError", "3", "paper", "\"k=v\"",
+		"v"};
 
 	switch (roll(w, 8)) {
 	case 0:
@@ -535,10 +557,68 @@ static void print_expression(struct world *w, struct buf *out, unsigned depth)
 
 /* ---- both ---- */
 
+/* The logs of jobs that were looked through; the term is a positive one for whoever answers. */
+static enum log_answer look(void *context, const struct query_term *term, int64_t job_id)
+{
+	struct query_term positive = *term;
+	struct world *w = context;
+
+	if (term->compare == QUERY_NOT_EQUAL || term->compare == QUERY_MATCHES_NOT)
+		positive.compare = term->compare == QUERY_NOT_EQUAL ? QUERY_EQUAL : QUERY_MATCHES;
+	for (size_t i = 0; i < JOBS; i++)
+		if (w->jobs[i].job_id == job_id)
+			return !w->jobs[i].is_looked                        ? LOG_NOT_LOOKED
+			       : satisfies(w->jobs[i].log, &positive, true) ? LOG_YES
+									    : LOG_NO;
+	return LOG_NOT_LOOKED;
+}
+
+/* What is not known of some logs: the jobs that must match all do, and all that do may. */
+static void compare_some_logs(struct world *w, struct arena *arena, const struct query_node *query, const char *text)
+{
+	const struct log_answers may = {look, w, true}, must = {look, w, false};
+	struct job_row rows[JOBS];
+	bool mays[JOBS], musts[JOBS];
+
+	for (size_t i = 0; i < JOBS; i++) {
+		rows[i].job_id = w->jobs[i].job_id;
+		w->jobs[i].is_looked = roll(w, 2);
+	}
+	CHECK_OK(store_match_jobs(w->h.reader, arena, query, &may, rows, JOBS, mays, &err));
+	CHECK_OK(store_match_jobs(w->h.reader, arena, query, &must, rows, JOBS, musts, &err));
+	for (size_t i = 0; i < JOBS; i++) {
+		bool is_so = holds(&w->jobs[i], query, -1);
+		if ((musts[i] && !is_so) || (is_so && !mays[i]) || (w->jobs[i].is_looked && mays[i] != musts[i]))
+			test_fail(__FILE__, __LINE__, "%s: job '%s' %s match", text, w->jobs[i].name,
+				musts[i]  ? "must"
+				: mays[i] ? "may"
+					  : "cannot");
+	}
+	for (size_t i = 0; i < JOBS; i++)
+		w->jobs[i].is_looked = true;
+}
+
+/* log<x: the store refuses it. */
+static bool orders_logs(const struct query_node *query)
+{
+	const struct query_term *terms[QUERY_MAX_TERMS];
+	size_t count = query_log_terms(query, terms, QUERY_MAX_TERMS);
+
+	for (size_t i = 0; i < count; i++)
+		if (terms[i]->compare >= QUERY_LESS && terms[i]->compare <= QUERY_AT_LEAST)
+			return true;
+	return false;
+}
+
 static void compare(struct world *w, struct arena *arena, const struct query_node *query, const char *text)
 {
-	struct job_search search = {
-		.query = query, .sort = SPAN("created"), .cursor = SPAN(""), .limit = 1000, .wants_total = true};
+	const struct log_answers logs = {look, w, true};
+	struct job_search search = {.query = query,
+		.sort = SPAN("created"),
+		.cursor = SPAN(""),
+		.limit = 1000,
+		.wants_total = true,
+		.logs = &logs};
 	struct job_search_result result;
 	size_t at = 0;
 
@@ -575,10 +655,12 @@ static bool try_text(struct world *w)
 	struct query_node *query;
 
 	print_query(w, &text, 3);
-	if (query_parse(&query, buf_span(&text), 0, arena, NULL))
+	if (query_parse(&query, buf_span(&text), 0, arena, NULL) || orders_logs(query))
 		return false; /* loss~x, say */
 	buf_append_char(&text, 0);
 	compare(w, arena, query, text.ptr);
+	if (query_log_terms(query, NULL, 0))
+		compare_some_logs(w, arena, query, text.ptr);
 	check_round_trip(arena, query, text.ptr);
 	return true;
 }
@@ -613,6 +695,8 @@ TEST(the_store_finds_what_looking_at_each_job_finds)
 
 	printf("SM_SEED=%llu\n", (unsigned long long)w.random);
 	put_jobs(&w);
+	for (size_t i = 0; i < JOBS; i++)
+		w.jobs[i].is_looked = true;
 	for (uint64_t i = 0; i < queries; i++) {
 		texts_tried += try_text(&w);
 		expressions_tried += try_expression(&w);

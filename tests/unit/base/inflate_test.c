@@ -243,3 +243,34 @@ TEST(inflate_out_of_memory)
 		CHECK(nth < 20);
 	}
 }
+
+static void check_packed_as_it_is_made(enum encoding encoding)
+{
+	AUTO(deflater) deflater = NULL;
+	AUTO_DONE(buf) packed = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) half = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) whole = BUF_INIT(1 << 20);
+	AUTO(inflater) inflater = NULL;
+	struct span input, output = SPAN("x");
+
+	CHECK_OK(deflater_new(&deflater, encoding, 1, &err));
+	CHECK_OK(deflater_step(deflater, SPAN("hello "), false, &packed, &err));
+	input = buf_span(&packed);
+	CHECK_OK(inflater_new(&inflater, encoding, 0, &err));
+	while (output.len) { /* what is there so far can be read */
+		CHECK_OK(inflater_step(inflater, &input, &output, &err));
+		buf_append_span(&half, output);
+	}
+	CHECK_SPAN(buf_span(&half), SPAN("hello "));
+	CHECK_OK(deflater_step(deflater, SPAN(""), false, &packed, &err));
+	CHECK_OK(deflater_step(deflater, SPAN("world"), false, &packed, &err));
+	CHECK_OK(deflater_step(deflater, SPAN(""), true, &packed, &err));
+	CHECK_OK(decode(encoding, 0, buf_span(&packed), 3, &whole, &err));
+	CHECK_SPAN(buf_span(&whole), SPAN("hello world"));
+}
+
+TEST(a_body_is_packed_as_it_is_made)
+{
+	check_packed_as_it_is_made(ENCODING_GZIP);
+	check_packed_as_it_is_made(ENCODING_ZSTD);
+}

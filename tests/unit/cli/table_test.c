@@ -46,6 +46,36 @@ TEST(text_is_safe_for_terminals)
 					"?\xc3\xa4"));
 }
 
+TEST(characters_take_as_many_columns_as_terminals_give_them)
+{
+	static const struct {
+		const char *text;
+		size_t columns;
+	} cases[] = {{"", 0}, {"abc", 3}, {"\xc3\xa9", 1}, {"e\xcc\x81", 1}, {"\xe6\x97\xa5\xe6\x9c\xac", 4},
+		{"\xed\x95\x9c\xea\xb5\xad", 4}, {"\xf0\x9f\x9a\x80", 2}, {"\xe2\x9c\x85", 2}, {"\xe2\x9a\xa1", 2},
+		{"\xe2\x98\x83", 1}, /* a snowman is text, a check mark button is not */
+		{"\xe0\xb8\xab\xe0\xb8\x99\xe0\xb8\xb1\xe0\xb8\x87", 3}, /* Thai: a vowel above */
+		{"\xd7\xa2\xd7\x91", 2}, {"\xd9\x85\xd9\x8e", 1}, /* Arabic with a vowel mark */
+		{"\xe2\x80\x8b", 0}, {"\xef\xbc\xa1", 2}, {"\xef\xbd\xb1", 1}, {"\xf0\xa0\x80\x80", 2}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		CHECK_INT(text_columns(span_from(cases[i].text)), cases[i].columns);
+}
+
+TEST(a_wide_character_is_cut_as_a_whole)
+{
+	AUTO_DONE(table) table;
+	AUTO_DONE(buf) out = BUF_INIT(1000);
+	table_init(&table);
+	table.column_count = 2;
+	table.columns[0] = (struct table_column){SPAN("name"), false};
+	table.columns[1] = (struct table_column){SPAN("n"), true};
+	CHECK(table_add_cell(&table, SPAN("\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5")));
+	CHECK(table_add_cell(&table, SPAN("1")));
+	table_print(&table, 11, false, &out); /* the column gets 8: three of them, the ellipsis, and one that is left */
+	CHECK_SPAN(buf_span(&out), SPAN("name      n\n\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5…   1\n"));
+}
+
 TEST(csv_quotes_where_needed)
 {
 	AUTO_DONE(buf) out = BUF_INIT(1000);

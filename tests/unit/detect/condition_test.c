@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "detect/expression.h"
+#include "detect/condition.h"
 
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static void note(void *context, enum incident_change change, const struct incide
 	said->last = *incident;
 }
 
-static void feed(struct watch *watch, const struct expression *e, int64_t from, const double *values, size_t count,
+static void feed(struct watch *watch, const struct condition *e, int64_t from, const double *values, size_t count,
 	struct said *said)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -34,11 +34,11 @@ static void feed(struct watch *watch, const struct expression *e, int64_t from, 
 
 static void check(const char *text, const double *values, size_t count, const char *want)
 {
-	AUTO(expression) e = NULL;
+	AUTO(condition) e = NULL;
 	AUTO(watch) watch = NULL;
 	struct said said = {0};
 
-	CHECK_OK(expression_parse(&e, span_from(text), &err));
+	CHECK_OK(condition_parse(&e, span_from(text), &err));
 	watch = watch_new(e);
 	feed(watch, e, 0, values, count, &said);
 	CHECK_TEXT(said.text, want);
@@ -109,9 +109,9 @@ TEST(mistakes_are_told_with_their_column)
 		{"loss > median(2)+median(3)+median(4)+median(5)+median(6)", "at most 4 windows", 55}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct expression *e = NULL;
+		struct condition *e = NULL;
 		struct error why = {0};
-		CHECK(expression_parse(&e, span_from(cases[i].text), &why) == ERR_SEMANTIC);
+		CHECK(condition_parse(&e, span_from(cases[i].text), &why) == ERR_SEMANTIC);
 		if (!strstr(why.text, cases[i].want) || why.column != cases[i].column)
 			test_fail(__FILE__, __LINE__, "%s: %s (column %d)", cases[i].text, why.text, (int)why.column);
 		CHECK_TEXT(why.field, "expression");
@@ -120,22 +120,22 @@ TEST(mistakes_are_told_with_their_column)
 
 TEST(what_is_too_long_or_too_deep_is_refused)
 {
-	char deep[64] = "", text[EXPRESSION_MAX_BYTES + 16];
-	struct expression *e = NULL;
+	char deep[64] = "", text[CONDITION_MAX_BYTES + 16];
+	struct condition *e = NULL;
 
-	for (int i = 0; i < EXPRESSION_DEPTH_MAX; i++)
+	for (int i = 0; i < CONDITION_DEPTH_MAX; i++)
 		strcat(deep, "(");
 	snprintf(text, sizeof text, "%sloss > 1", deep);
-	CHECK_FAILS(expression_parse(&e, span_from(text), &err), ERR_SEMANTIC, "16 deep");
+	CHECK_FAILS(condition_parse(&e, span_from(text), &err), ERR_SEMANTIC, "16 deep");
 	snprintf(text, sizeof text, "%s", "loss > 1");
-	while (strlen(text) < EXPRESSION_MAX_BYTES - 8)
+	while (strlen(text) < CONDITION_MAX_BYTES - 8)
 		strcat(text, "+1");
-	CHECK_FAILS(expression_parse(&e, span_from(text), &err), ERR_SEMANTIC, "too long");
-	memset(text, ' ', EXPRESSION_MAX_BYTES + 1);
-	CHECK_FAILS(expression_parse(&e, span_of(text, EXPRESSION_MAX_BYTES + 1), &err), ERR_SEMANTIC, "1 to 1000");
+	CHECK_FAILS(condition_parse(&e, span_from(text), &err), ERR_SEMANTIC, "too long");
+	memset(text, ' ', CONDITION_MAX_BYTES + 1);
+	CHECK_FAILS(condition_parse(&e, span_of(text, CONDITION_MAX_BYTES + 1), &err), ERR_SEMANTIC, "1 to 1000");
 	memcpy(text, "loss > 1", 8);
-	CHECK_OK(expression_parse(&e, span_of(text, EXPRESSION_MAX_BYTES), &err));
-	expression_free(e);
+	CHECK_OK(condition_parse(&e, span_of(text, CONDITION_MAX_BYTES), &err));
+	condition_free(e);
 }
 
 /* Whatever the place at which it was packed, what follows is said alike. */
@@ -149,13 +149,13 @@ TEST(a_state_goes_on_where_it_was_packed)
 		values[i] = (double)((i * 7919) % 101) / 10 + (i % 50 > 44 ? 30 : 0);
 	for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
 		for (size_t cut = 0; cut < 200; cut += 13) {
-			AUTO(expression) e = NULL;
+			AUTO(condition) e = NULL;
 			AUTO(watch) whole = NULL;
 			AUTO(watch) first = NULL;
 			AUTO(watch) second = NULL;
 			AUTO_DONE(buf) state = BUF_INIT(1 << 20), again = BUF_INIT(1 << 20);
 			struct said want = {0}, got = {0};
-			CHECK_OK(expression_parse(&e, span_from(texts[t]), &err));
+			CHECK_OK(condition_parse(&e, span_from(texts[t]), &err));
 			whole = watch_new(e);
 			first = watch_new(e);
 			feed(whole, e, 0, values, 200, &want);
@@ -174,12 +174,12 @@ TEST(a_state_goes_on_where_it_was_packed)
 
 TEST(a_restart_begins_with_empty_windows)
 {
-	AUTO(expression) e = NULL;
+	AUTO(condition) e = NULL;
 	AUTO(watch) watch = NULL;
 	struct said said = {0};
 	double values[] = {1, 1, 1, 1};
 
-	CHECK_OK(expression_parse(&e, SPAN("v > 2 * median(4)"), &err));
+	CHECK_OK(condition_parse(&e, SPAN("v > 2 * median(4)"), &err));
 	watch = watch_new(e);
 	feed(watch, e, 0, values, 4, &said);
 	struct point back = {.step = 2, .value = 9, .attempt = 1};
@@ -189,13 +189,13 @@ TEST(a_restart_begins_with_empty_windows)
 
 TEST(the_incident_has_its_evidence)
 {
-	AUTO(expression) e = NULL;
+	AUTO(condition) e = NULL;
 	AUTO(watch) watch = NULL;
 	struct said said = {0};
 	double values[] = {1, 5, 9, 6, 1};
 
-	CHECK_OK(expression_parse(&e, SPAN("loss > 2 + 2 for 2 points"), &err));
-	CHECK_SPAN(expression_metric(e), SPAN("loss"));
+	CHECK_OK(condition_parse(&e, SPAN("loss > 2 + 2 for 2 points"), &err));
+	CHECK_SPAN(condition_metric(e), SPAN("loss"));
 	watch = watch_new(e);
 	feed(watch, e, 0, values, 5, &said);
 	CHECK_TEXT(said.text, "+2 -3 ");

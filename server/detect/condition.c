@@ -1,4 +1,4 @@
-#include "detect/expression_program.h"
+#include "detect/condition_program.h"
 
 #include "detect/kind.h"
 
@@ -26,7 +26,7 @@ struct watch {
 	uint64_t count; /* of all finite points */
 	double min, max, sum;
 	struct incident incident;
-	struct window windows[EXPRESSION_WINDOWS];
+	struct window windows[CONDITION_WINDOWS];
 	size_t window_count;
 };
 
@@ -81,16 +81,16 @@ static void window_add(struct window *w, double value)
 		w->sum += w->ring[i];
 }
 
-static double window_figure(const struct window *w, enum expression_op op)
+static double window_figure(const struct window *w, enum condition_op op)
 {
 	if (w->count < WARM_POINTS)
 		return NAN; /* which satisfies no comparison */
 	switch (op) {
-	case EXPRESSION_WINDOW_MEAN:
+	case CONDITION_WINDOW_MEAN:
 		return w->sum / w->count;
-	case EXPRESSION_WINDOW_MIN:
+	case CONDITION_WINDOW_MIN:
 		return w->sorted[0];
-	case EXPRESSION_WINDOW_MAX_OP:
+	case CONDITION_WINDOW_MAX_OP:
 		return w->sorted[w->count - 1];
 	default:
 		return (w->sorted[(w->count - 1) / 2] + w->sorted[w->count / 2]) / 2;
@@ -99,50 +99,50 @@ static double window_figure(const struct window *w, enum expression_op op)
 
 /* ---- the program ---- */
 
-static double figure_of(const struct watch *watch, const struct expression_step *step, double value)
+static double figure_of(const struct watch *watch, const struct condition_step *step, double value)
 {
 	switch (step->op) {
-	case EXPRESSION_NUMBER:
+	case CONDITION_NUMBER:
 		return step->number;
-	case EXPRESSION_LAST:
+	case CONDITION_LAST:
 		return value;
-	case EXPRESSION_MIN:
+	case CONDITION_MIN:
 		return watch->count ? watch->min : NAN;
-	case EXPRESSION_MAX:
+	case CONDITION_MAX:
 		return watch->count ? watch->max : NAN;
-	case EXPRESSION_MEAN:
+	case CONDITION_MEAN:
 		return watch->count ? watch->sum / (double)watch->count : NAN;
-	case EXPRESSION_COUNT:
+	case CONDITION_COUNT:
 		return (double)watch->count;
 	default:
 		return window_figure(&watch->windows[step->window], step->op);
 	}
 }
 
-static double join(enum expression_op op, double a, double b)
+static double join(enum condition_op op, double a, double b)
 {
 	switch (op) {
-	case EXPRESSION_ADD:
+	case CONDITION_ADD:
 		return a + b;
-	case EXPRESSION_SUBTRACT:
+	case CONDITION_SUBTRACT:
 		return a - b;
-	case EXPRESSION_MULTIPLY:
+	case CONDITION_MULTIPLY:
 		return a * b;
-	case EXPRESSION_DIVIDE:
+	case CONDITION_DIVIDE:
 		return a / b;
-	case EXPRESSION_LESS:
+	case CONDITION_LESS:
 		return a < b;
-	case EXPRESSION_AT_MOST:
+	case CONDITION_AT_MOST:
 		return a <= b;
-	case EXPRESSION_MORE:
+	case CONDITION_MORE:
 		return a > b;
-	case EXPRESSION_AT_LEAST:
+	case CONDITION_AT_LEAST:
 		return a >= b;
-	case EXPRESSION_EQUAL:
+	case CONDITION_EQUAL:
 		return a == b;
-	case EXPRESSION_NOT_EQUAL:
+	case CONDITION_NOT_EQUAL:
 		return a < b || a > b;
-	case EXPRESSION_AND:
+	case CONDITION_AND:
 		return a != 0 && b != 0;
 	default:
 		return a != 0 || b != 0;
@@ -155,24 +155,24 @@ struct outcome {
 	bool has_expected;
 };
 
-static struct outcome evaluate(const struct watch *watch, const struct expression *expression, double value)
+static struct outcome evaluate(const struct watch *watch, const struct condition *expression, double value)
 {
-	double stack[EXPRESSION_STEPS_MAX];
+	double stack[CONDITION_STEPS_MAX];
 	struct outcome outcome = {0};
 	size_t top = 0;
 
 	for (size_t i = 0; i < expression->step_count; i++) {
-		const struct expression_step *step = &expression->steps[i];
-		if (step->op < EXPRESSION_ADD) {
+		const struct condition_step *step = &expression->steps[i];
+		if (step->op < CONDITION_ADD) {
 			stack[top++] = figure_of(watch, step, value);
-		} else if (step->op == EXPRESSION_NEGATE) {
+		} else if (step->op == CONDITION_NEGATE) {
 			stack[top - 1] = -stack[top - 1];
-		} else if (step->op == EXPRESSION_NOT) {
+		} else if (step->op == CONDITION_NOT) {
 			stack[top - 1] = stack[top - 1] == 0;
 		} else {
 			double left = stack[top - 2], right = stack[top - 1];
 			stack[--top - 1] = join(step->op, left, right);
-			if (step->op >= EXPRESSION_LESS && step->op <= EXPRESSION_NOT_EQUAL && stack[top - 1] != 0 &&
+			if (step->op >= CONDITION_LESS && step->op <= CONDITION_NOT_EQUAL && stack[top - 1] != 0 &&
 				!outcome.has_expected) {
 				outcome.has_expected = true;
 				outcome.expected = right;
@@ -214,12 +214,12 @@ static void forget(struct watch *watch)
 	watch->is_true = watch->is_open;
 }
 
-static bool lasts(const struct watch *watch, const struct expression *expression, const struct point *point)
+static bool lasts(const struct watch *watch, const struct condition *expression, const struct point *point)
 {
 	switch (expression->unit) {
-	case EXPRESSION_STEPS:
+	case CONDITION_STEPS:
 		return point->step - watch->since_step >= expression->lasting;
-	case EXPRESSION_MS:
+	case CONDITION_MS:
 		return point->ts_ms - watch->since_ms >= expression->lasting;
 	default:
 		return watch->since_points >= (uint64_t)expression->lasting;
@@ -256,7 +256,7 @@ static void follow(struct watch *watch, const struct point *point)
 	incident->worst_step = point->step;
 }
 
-void watch_feed(struct watch *watch, const struct expression *expression, uint64_t ordinal, const struct point *point,
+void watch_feed(struct watch *watch, const struct condition *expression, uint64_t ordinal, const struct point *point,
 	detector_report *report, void *context)
 {
 	struct report_to to = {report, context};
@@ -285,7 +285,7 @@ void watch_feed(struct watch *watch, const struct expression *expression, uint64
 
 /* ---- its life ---- */
 
-struct watch *watch_new(const struct expression *expression)
+struct watch *watch_new(const struct condition *expression)
 {
 	AUTO(watch) watch = mem_zeroed(sizeof *watch);
 
@@ -394,8 +394,7 @@ static void unpack_figures(struct watch *watch, struct unpacker *in)
 	in->has_failed |= flags > 3 || (watch->is_open && watch->incident.kind != INCIDENT_RULE);
 }
 
-enum status watch_unpack(
-	struct watch **out, const struct expression *expression, struct unpacker *in, struct error *err)
+enum status watch_unpack(struct watch **out, const struct condition *expression, struct unpacker *in, struct error *err)
 {
 	AUTO(watch) watch = watch_new(expression);
 

@@ -1,5 +1,5 @@
 /* A line of expression, and behind it any bytes as a state of it: refused, or one that packs to itself and can go on. */
-#include "detect/expression.h"
+#include "detect/condition.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static void look(void *context, enum incident_change change, const struct incide
 		abort();
 }
 
-static void feed(struct watch *watch, const struct expression *expression)
+static void feed(struct watch *watch, const struct condition *expression)
 {
 	for (int i = 0; i < 60; i++) {
 		double value = i % 11 > 8 ? 90 : 3 + i % 7;
@@ -24,7 +24,7 @@ static void feed(struct watch *watch, const struct expression *expression)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	AUTO(expression) expression = NULL;
+	AUTO(condition) expression = NULL;
 	AUTO(watch) watch = NULL;
 	AUTO(watch) again = NULL;
 	AUTO_DONE(buf) first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
@@ -33,8 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!span_next(&rest, '\n', &line))
 		line = text;
-	if (expression_parse(&expression, line, &err) != OK) {
-		if (!err.text[0] || err.column < 0 || err.column > EXPRESSION_MAX_BYTES + 1)
+	if (condition_parse(&expression, line, &err) != OK) {
+		if (!err.text[0] || err.column < 0 || err.column > CONDITION_MAX_BYTES + 1)
 			abort();
 		return 0;
 	}

@@ -1,5 +1,5 @@
 /* Recursive descent, straight to the program of a stack machine; numbers and truths are told apart while parsing. */
-#include "detect/expression_program.h"
+#include "detect/condition_program.h"
 
 #include "model/query.h"
 
@@ -18,7 +18,7 @@ struct parser {
 	struct span text;
 	size_t at; /* behind the token */
 	struct token token;
-	struct expression *out;
+	struct condition *out;
 	unsigned depth;
 	struct error *err;
 };
@@ -132,11 +132,11 @@ static bool is_word(const struct parser *p, const char *text)
 	return p->token.kind == TOKEN_NAME && span_equal(p->token.text, span_from(text));
 }
 
-static enum status emit(struct parser *p, enum expression_op op, double number, unsigned window)
+static enum status emit(struct parser *p, enum condition_op op, double number, unsigned window)
 {
-	if (p->out->step_count == EXPRESSION_STEPS_MAX)
+	if (p->out->step_count == CONDITION_STEPS_MAX)
 		return fail(p, p->token.column, "the expression is too long", SPAN(""));
-	p->out->steps[p->out->step_count++] = (struct expression_step){op, number, window};
+	p->out->steps[p->out->step_count++] = (struct condition_step){op, number, window};
 	return OK;
 }
 
@@ -146,14 +146,14 @@ static enum status parse_any(struct parser *p, enum type *type);
 
 static enum status find_window(struct parser *p, double points, bool is_sorted, unsigned *out)
 {
-	struct expression *e = p->out;
+	struct condition *e = p->out;
 
-	if (!(points >= 2 && points <= EXPRESSION_WINDOW_MAX) || points != floor(points))
+	if (!(points >= 2 && points <= CONDITION_WINDOW_MAX) || points != floor(points))
 		return fail(p, p->token.column, "a window has 2 to 1000 points", p->token.text);
 	size_t i = 0;
 	while (i < e->window_count && e->windows[i] != (uint32_t)points)
 		i++;
-	if (i == EXPRESSION_WINDOWS)
+	if (i == CONDITION_WINDOWS)
 		return fail(p, p->token.column, "there are at most 4 windows of different sizes", SPAN(""));
 	if (i == e->window_count)
 		e->windows[e->window_count++] = (uint32_t)points;
@@ -162,27 +162,27 @@ static enum status find_window(struct parser *p, double points, bool is_sorted, 
 	return OK;
 }
 
-static bool window_op(struct span name, enum expression_op *op)
+static bool window_op(struct span name, enum condition_op *op)
 {
 	static const char *const names[] = {"median", "mean", "min", "max"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(name, span_from(names[i]))) {
-			*op = EXPRESSION_WINDOW_MEDIAN + i;
+			*op = CONDITION_WINDOW_MEDIAN + i;
 			return true;
 		}
 	return false;
 }
 
 /* The name was read; the token is its "(". */
-static enum status parse_window(struct parser *p, enum expression_op op)
+static enum status parse_window(struct parser *p, enum condition_op op)
 {
 	unsigned window = 0;
 
 	TRY(next(p));
 	if (p->token.kind != TOKEN_NUMBER)
 		return expected(p, "the number of points was expected");
-	TRY(find_window(p, p->token.number, op != EXPRESSION_WINDOW_MEAN, &window));
+	TRY(find_window(p, p->token.number, op != CONDITION_WINDOW_MEAN, &window));
 	TRY(next(p));
 	if (!is_sign(p, ")"))
 		return expected(p, "')' was expected");
@@ -192,7 +192,7 @@ static enum status parse_window(struct parser *p, enum expression_op op)
 
 static enum status take_metric(struct parser *p, struct span name, size_t column)
 {
-	struct expression *e = p->out;
+	struct condition *e = p->out;
 
 	if (!name.len)
 		return fail(p, column, "a metric was expected", SPAN(""));
@@ -204,23 +204,23 @@ static enum status take_metric(struct parser *p, struct span name, size_t column
 	return OK;
 }
 
-static enum status figure_op(struct parser *p, enum query_aggregate aggregate, size_t column, enum expression_op *op)
+static enum status figure_op(struct parser *p, enum query_aggregate aggregate, size_t column, enum condition_op *op)
 {
 	switch (aggregate) {
 	case AGGREGATE_LAST:
-		*op = EXPRESSION_LAST;
+		*op = CONDITION_LAST;
 		return OK;
 	case AGGREGATE_MIN:
-		*op = EXPRESSION_MIN;
+		*op = CONDITION_MIN;
 		return OK;
 	case AGGREGATE_MAX:
-		*op = EXPRESSION_MAX;
+		*op = CONDITION_MAX;
 		return OK;
 	case AGGREGATE_MEAN:
-		*op = EXPRESSION_MEAN;
+		*op = CONDITION_MEAN;
 		return OK;
 	case AGGREGATE_COUNT:
-		*op = EXPRESSION_COUNT;
+		*op = CONDITION_COUNT;
 		return OK;
 	default:
 		return fail(p, column, "last, min, max, mean or count was expected",
@@ -234,7 +234,7 @@ static enum status parse_metric(struct parser *p)
 	struct token token = p->token;
 	struct span name = token.text;
 	enum query_aggregate aggregate = AGGREGATE_LAST;
-	enum expression_op op = EXPRESSION_LAST;
+	enum condition_op op = CONDITION_LAST;
 
 	if (token.kind == TOKEN_NAME)
 		query_take_aggregate(&name, &aggregate);
@@ -258,11 +258,11 @@ static enum status parse_metric(struct parser *p)
 static enum status parse_primary(struct parser *p, enum type *type)
 {
 	struct parser before = *p;
-	enum expression_op op;
+	enum condition_op op;
 
 	*type = TYPE_NUMBER;
 	if (p->token.kind == TOKEN_NUMBER) {
-		TRY(emit(p, EXPRESSION_NUMBER, p->token.number, 0));
+		TRY(emit(p, CONDITION_NUMBER, p->token.number, 0));
 		return next(p);
 	}
 	if (p->token.kind == TOKEN_NAME && window_op(p->token.text, &op)) {
@@ -303,7 +303,7 @@ static enum status parse_unary(struct parser *p, enum type *type)
 	if (!minuses)
 		return OK;
 	TRY(want(p, *type, TYPE_NUMBER, column));
-	return minuses % 2 ? emit(p, EXPRESSION_NEGATE, 0, 0) : OK;
+	return minuses % 2 ? emit(p, CONDITION_NEGATE, 0, 0) : OK;
 }
 
 /* ---- what joins two: from the tightest to the loosest ---- */
@@ -311,20 +311,20 @@ static enum status parse_unary(struct parser *p, enum type *type)
 struct join {
 	const char *text;
 	unsigned level;
-	enum expression_op op;
+	enum condition_op op;
 };
 
 enum { LEVEL_OR, LEVEL_AND, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY };
 
-static bool find_join(const struct parser *p, unsigned level, enum expression_op *op)
+static bool find_join(const struct parser *p, unsigned level, enum condition_op *op)
 {
-	static const struct join joins[] = {{"or", LEVEL_OR, EXPRESSION_OR}, {"and", LEVEL_AND, EXPRESSION_AND},
-		{"<", LEVEL_COMPARE, EXPRESSION_LESS}, {"<=", LEVEL_COMPARE, EXPRESSION_AT_MOST},
-		{">", LEVEL_COMPARE, EXPRESSION_MORE}, {">=", LEVEL_COMPARE, EXPRESSION_AT_LEAST},
-		{"==", LEVEL_COMPARE, EXPRESSION_EQUAL}, {"=", LEVEL_COMPARE, EXPRESSION_EQUAL},
-		{"!=", LEVEL_COMPARE, EXPRESSION_NOT_EQUAL}, {"+", LEVEL_SUM, EXPRESSION_ADD},
-		{"-", LEVEL_SUM, EXPRESSION_SUBTRACT}, {"*", LEVEL_PRODUCT, EXPRESSION_MULTIPLY},
-		{"/", LEVEL_PRODUCT, EXPRESSION_DIVIDE}};
+	static const struct join joins[] = {{"or", LEVEL_OR, CONDITION_OR}, {"and", LEVEL_AND, CONDITION_AND},
+		{"<", LEVEL_COMPARE, CONDITION_LESS}, {"<=", LEVEL_COMPARE, CONDITION_AT_MOST},
+		{">", LEVEL_COMPARE, CONDITION_MORE}, {">=", LEVEL_COMPARE, CONDITION_AT_LEAST},
+		{"==", LEVEL_COMPARE, CONDITION_EQUAL}, {"=", LEVEL_COMPARE, CONDITION_EQUAL},
+		{"!=", LEVEL_COMPARE, CONDITION_NOT_EQUAL}, {"+", LEVEL_SUM, CONDITION_ADD},
+		{"-", LEVEL_SUM, CONDITION_SUBTRACT}, {"*", LEVEL_PRODUCT, CONDITION_MULTIPLY},
+		{"/", LEVEL_PRODUCT, CONDITION_DIVIDE}};
 
 	for (size_t i = 0; i < sizeof joins / sizeof *joins; i++)
 		if (joins[i].level == level &&
@@ -348,7 +348,7 @@ static enum status parse_not(struct parser *p, enum type *type)
 	if (!nots)
 		return OK;
 	TRY(want(p, *type, TYPE_TRUTH, column));
-	return nots % 2 ? emit(p, EXPRESSION_NOT, 0, 0) : OK;
+	return nots % 2 ? emit(p, CONDITION_NOT, 0, 0) : OK;
 }
 
 static enum status parse_tighter(struct parser *p, unsigned level, enum type *type)
@@ -362,7 +362,7 @@ static enum status parse_level(struct parser *p, unsigned level, enum type *type
 {
 	enum type wanted = level <= LEVEL_AND ? TYPE_TRUTH : TYPE_NUMBER, right;
 	size_t left_column = p->token.column;
-	enum expression_op op;
+	enum condition_op op;
 
 	TRY(parse_tighter(p, level, type));
 	while (find_join(p, level, &op)) {
@@ -381,7 +381,7 @@ static enum status parse_level(struct parser *p, unsigned level, enum type *type
 
 static enum status parse_any(struct parser *p, enum type *type)
 {
-	if (++p->depth > EXPRESSION_DEPTH_MAX)
+	if (++p->depth > CONDITION_DEPTH_MAX)
 		return fail(p, p->token.column, "parentheses are nested at most 16 deep", SPAN(""));
 	TRY(parse_level(p, LEVEL_OR, type));
 	p->depth--;
@@ -390,15 +390,15 @@ static enum status parse_any(struct parser *p, enum type *type)
 
 /* ---- for how long ---- */
 
-static bool find_unit(struct span name, enum expression_unit *unit, double *factor)
+static bool find_unit(struct span name, enum condition_unit *unit, double *factor)
 {
 	static const struct {
 		const char *name;
-		enum expression_unit unit;
+		enum condition_unit unit;
 		double factor;
-	} units[] = {{"step", EXPRESSION_STEPS, 1}, {"steps", EXPRESSION_STEPS, 1}, {"point", EXPRESSION_POINTS, 1},
-		{"points", EXPRESSION_POINTS, 1}, {"s", EXPRESSION_MS, 1e3}, {"m", EXPRESSION_MS, 6e4},
-		{"min", EXPRESSION_MS, 6e4}, {"h", EXPRESSION_MS, 36e5}, {"d", EXPRESSION_MS, 864e5}};
+	} units[] = {{"step", CONDITION_STEPS, 1}, {"steps", CONDITION_STEPS, 1}, {"point", CONDITION_POINTS, 1},
+		{"points", CONDITION_POINTS, 1}, {"s", CONDITION_MS, 1e3}, {"m", CONDITION_MS, 6e4},
+		{"min", CONDITION_MS, 6e4}, {"h", CONDITION_MS, 36e5}, {"d", CONDITION_MS, 864e5}};
 
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (span_equal(name, span_from(units[i].name))) {
@@ -439,28 +439,28 @@ static enum status parse_whole(struct parser *p)
 	return p->out->metric_len ? OK : fail(p, 1, "a metric must be named", SPAN(""));
 }
 
-enum status expression_parse(struct expression **out, struct span text, struct error *err)
+enum status condition_parse(struct condition **out, struct span text, struct error *err)
 {
-	AUTO(expression) expression = mem_zeroed(sizeof *expression);
+	AUTO(condition) expression = mem_zeroed(sizeof *expression);
 	struct parser p = {.text = text, .out = expression, .err = err};
 
 	if (!expression)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	if (text.len > EXPRESSION_MAX_BYTES || !text.len)
+	if (text.len > CONDITION_MAX_BYTES || !text.len)
 		return error_set_field(err, ERR_SEMANTIC, "expression", "an expression has 1 to %d bytes, not %zu",
-			EXPRESSION_MAX_BYTES, text.len);
+			CONDITION_MAX_BYTES, text.len);
 	TRY(parse_whole(&p));
 	*out = expression;
 	expression = NULL;
 	return OK;
 }
 
-void expression_free(struct expression *expression)
+void condition_free(struct condition *expression)
 {
 	mem_free(expression);
 }
 
-struct span expression_metric(const struct expression *expression)
+struct span condition_metric(const struct condition *expression)
 {
 	return span_of(expression->metric, expression->metric_len);
 }

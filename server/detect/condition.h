@@ -12,34 +12,34 @@
 #include "detect/detector.h"
 
 enum {
-	EXPRESSION_MAX_BYTES = 1000,
-	EXPRESSION_WINDOW_MAX = 1000,
-	EXPRESSION_WINDOWS = 4,
-	EXPRESSION_STEPS_MAX = 64, /* of the program */
-	EXPRESSION_DEPTH_MAX = 16
+	CONDITION_MAX_BYTES = 1000,
+	CONDITION_WINDOW_MAX = 1000,
+	CONDITION_WINDOWS = 4,
+	CONDITION_STEPS_MAX = 64, /* of the program */
+	CONDITION_DEPTH_MAX = 16
 };
 
-struct expression;
+struct condition;
 
 /* ERR_SEMANTIC with field "expression" and the column: what was expected there. */
-enum status expression_parse(struct expression **out, struct span text, struct error *err) MUST_CHECK;
-void expression_free(struct expression *expression);
+enum status condition_parse(struct condition **out, struct span text, struct error *err) MUST_CHECK;
+void condition_free(struct condition *expression);
 /* The metric that it is of, or the role that goes by that name. */
-struct span expression_metric(const struct expression *expression);
+struct span condition_metric(const struct condition *expression);
 
 struct watch; /* an expression over one series, so far */
-struct watch *watch_new(const struct expression *expression) __attribute__((warn_unused_result));
+struct watch *watch_new(const struct condition *expression) __attribute__((warn_unused_result));
 void watch_free(struct watch *watch);
 
 /* Says when it begins to be true and has been for as long as the expression wants, and when it is no more. The incident is of
  * kind INCIDENT_RULE; the severity and whose it is are the caller's to fill in. */
-void watch_feed(struct watch *watch, const struct expression *expression, uint64_t ordinal, const struct point *point,
+void watch_feed(struct watch *watch, const struct condition *expression, uint64_t ordinal, const struct point *point,
 	detector_report *report, void *context);
 
 void watch_pack(const struct watch *watch, struct buf *out);
 /* ERR_INVALID: damaged, or not of this expression. */
 enum status watch_unpack(
-	struct watch **out, const struct expression *expression, struct unpacker *in, struct error *err) MUST_CHECK;
+	struct watch **out, const struct condition *expression, struct unpacker *in, struct error *err) MUST_CHECK;
 
-AUTO_TYPE(expression)
+AUTO_TYPE(condition)
 AUTO_TYPE(watch)

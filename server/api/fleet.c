@@ -1,0 +1,160 @@
+/* The whole fleet on one page, and its quotas: sums that each change keeps (store/fleet_rows.h), so that nothing is counted here. */
+#include "api/internal.h"
+#include "api/quotas.h"
+#include "fleet/goodput.h"
+#include "fleet/pool.h"
+#include "store/goodput.h"
+
+static const double hour_ms = 3600.0 * 1000;
+
+static int64_t sum_of(const struct fleet_state *fleet, const char *name, struct span type)
+{
+	const struct fleet_total *total = fleet_total_find(fleet, name, type);
+
+	return total ? total->value : 0;
+}
+
+static void write_jobs(const struct fleet_state *fleet, struct json_writer *w)
+{
+	int64_t all = 0;
+
+	json_key(w, "jobs");
+	json_object(w);
+	for (size_t i = 0; i < fleet->count; i++) {
+		if (!span_equal(fleet->totals[i].name, SPAN("jobs")) || !fleet->totals[i].value)
+			continue;
+		json_key_span(w, fleet->totals[i].instance_type); /* a status is in its place */
+		json_i64(w, fleet->totals[i].value);
+		all += fleet->totals[i].value;
+	}
+	json_put_i64(w, "total", all);
+	json_put_i64(w, "silent", fleet->now.silent);
+	json_object_end(w);
+}
+
+static void write_incidents(const struct fleet_state *fleet, struct json_writer *w)
+{
+	json_key(w, "open_incidents");
+	json_object(w);
+	for (int i = 0; i < SEVERITY_COUNT; i++)
+		json_put_i64(w, severity_name((enum severity)i), fleet->now.open_incidents[i]);
+	json_object_end(w);
+}
+
+/* Node-hours are from the start of training to the end, or to now. */
+static void write_nodes(const struct fleet_state *fleet, int64_t now_ms, struct json_writer *w)
+{
+	int64_t running_ms =
+		sum_of(fleet, "started_nodes", SPAN("")) * now_ms - sum_of(fleet, "started_node_ms", SPAN(""));
+	int64_t ended_ms = sum_of(fleet, "node_ms", SPAN(""));
+
+	json_key(w, "nodes");
+	json_object(w);
+	json_put_i64(w, "in_jobs", sum_of(fleet, "nodes", SPAN("")));
+	json_put_i64(w, "in_waiting_pools", sum_of(fleet, "pool_nodes", SPAN("")));
+	json_key(w, "by_type");
+	json_array(w);
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct span type = fleet->totals[i].instance_type;
+		if (!span_equal(fleet->totals[i].name, SPAN("held_nodes")) || !type.len)
+			continue;
+		json_object(w);
+		json_put_span(w, "instance_type", type);
+		json_put_i64(w, "in_jobs", sum_of(fleet, "nodes", type));
+		json_put_i64(w, "in_waiting_pools", sum_of(fleet, "pool_nodes", type));
+		json_put_double(w, "ended_node_hours", (double)sum_of(fleet, "node_ms", type) / hour_ms);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_object_end(w);
+	json_put_double(w, "node_hours", (double)(ended_ms + (running_ms > 0 ? running_ms : 0)) / hour_ms);
+}
+
+static void write_pools(const struct fleet_state *fleet, struct json_writer *w)
+{
+	static const enum pool_state states[] = {POOL_AVAILABLE, POOL_IN_USE, POOL_TERMINATED};
+
+	json_key(w, "warm_pools");
+	json_object(w);
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+		const char digit[] = {(char)('0' + states[i]), 0};
+		json_put_i64(w, pool_state_name(states[i]), sum_of(fleet, "pools", span_from(digit)));
+	}
+	json_object_end(w);
+}
+
+/* Of the last 30 days: useful hours of all that were measured, and what they cost; null where nothing is known. */
+static enum status write_goodput(
+	struct store_reader *reader, struct arena *arena, int64_t now_ms, struct json_writer *w, struct error *err)
+{
+	static const int64_t day_ms = 24LL * 3600 * 1000;
+	struct goodput_day *days;
+	int64_t productive_ms = 0, measured_ms = 0, cost = 0, lost_cost = 0;
+	size_t count;
+
+	TRY(store_read_goodput_days(reader, arena, 0, now_ms / day_ms - 29, now_ms / day_ms, &days, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		productive_ms += days[i].node_ms[GOODPUT_PRODUCTIVE];
+		measured_ms += days[i].measured_ms;
+		cost += days[i].cost;
+		lost_cost += days[i].lost_cost;
+	}
+	json_key(w, "last_30_days");
+	json_object(w);
+	json_key(w, "goodput");
+	if (measured_ms > 0)
+		json_double(w, 100.0 * (double)productive_ms / (double)measured_ms);
+	else
+		json_null(w);
+	json_put_double(w, "measured_node_hours", (double)measured_ms / hour_ms);
+	json_put_double(w, "cost", (double)cost / 1e6);
+	json_put_double(w, "lost_cost", (double)lost_cost / 1e6);
+	json_object_end(w);
+	return OK;
+}
+
+static void write_ingest(const struct api *api, struct json_writer *w)
+{
+	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
+	uint64_t committed = atomic_load(&figures->committed_seq), extracted = atomic_load(&figures->extracted_seq);
+
+	json_key(w, "ingest");
+	json_object(w);
+	json_put_i64(w, "lines", (int64_t)atomic_load(&figures->lines));
+	json_put_i64(w, "lines_per_s", (int64_t)atomic_load(&figures->lines_per_s));
+	json_put_i64(w, "points", (int64_t)atomic_load(&figures->points));
+	json_put_i64(w, "commits_behind", committed > extracted ? (int64_t)(committed - extracted) : 0);
+	json_put_i64(w, "journal_bytes", (int64_t)atomic_load(&figures->journal_bytes));
+	json_put_i64(w, "refused_busy", (int64_t)atomic_load(&figures->refused_busy));
+	json_put_i64(w, "refused_points", (int64_t)atomic_load(&figures->refused_points));
+	json_put_i64(w, "lost_lines", (int64_t)atomic_load(&figures->lost_lines));
+	json_put_i64(w, "bad_times", (int64_t)atomic_load(&api->bad_times));
+	json_put_i64(w, "disk_free_bytes", (int64_t)atomic_load(&figures->disk_free_bytes));
+	json_put_bool(w, "disk_low", atomic_load(&figures->is_disk_low));
+	json_object_end(w);
+}
+
+enum status api_fleet(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
+{
+	struct api *api = context;
+	struct api_worker *own = worker;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	int64_t now_ms = http_request_arrival_ms(request);
+	struct fleet_state fleet;
+
+	TRY(api_arena(&arena, err));
+	TRY(fleet_state_read(api, own->reader, arena, now_ms, &fleet, err));
+	json_object(&w);
+	json_put_i64(&w, "as_of_ms", now_ms);
+	write_jobs(&fleet, &w);
+	write_incidents(&fleet, &w);
+	write_nodes(&fleet, now_ms, &w);
+	write_pools(&fleet, &w);
+	quotas_write(&fleet, now_ms, &w);
+	TRY(write_goodput(own->reader, arena, now_ms, &w, err));
+	write_ingest(api, &w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}

@@ -1,0 +1,10 @@
+/*
+ * Job: what JSON allows and a document must not have: a key twice in one object, of which only one could be kept, a number that
+ *      no double holds (1e400), and, though JSON does not allow it either, bytes that are no UTF-8. Pure.
+ */
+#pragma once
+
+#include "base/json_read.h"
+
+/* ERR_SEMANTIC with the field. */
+enum status json_check_form(const struct json *document, struct error *err) MUST_CHECK;

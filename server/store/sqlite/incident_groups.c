@@ -1,0 +1,176 @@
+/* Incidents of one cause, and those that somebody muted. */
+#include "store/sqlite/sqlite_store.h"
+
+enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct incident_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct incident_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT i.incident_id, i.series_id, coalesce(e.metric, ''), i.kind, i.state, i.first_step, i.last_step,"
+		" i.opened_step, i.opened_ms, i.is_historic, i.rule_id FROM incidents AS i"
+		" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		" WHERE i.job_id = ? AND i.cause_id = 0 ORDER BY i.opened_ms DESC LIMIT ?",
+		err));
+	bind_i64(&s, job_id);
+	bind_u64(&s, limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used] = (struct incident_row){.job_id = job_id, .incident_id = column_u32(&s)};
+		rows[used].series_id = column_u32(&s);
+		rows[used].metric = column_span(&s, arena);
+		rows[used].incident.kind = (enum incident_kind)column_i64(&s);
+		rows[used].incident.state = (enum incident_state)column_i64(&s);
+		rows[used].incident.first_step = column_i64(&s);
+		rows[used].incident.last_step = column_i64(&s);
+		rows[used].incident.opened_step = column_i64(&s);
+		rows[used].incident.opened_ms = column_i64(&s);
+		rows[used].incident.is_historic = column_bool(&s);
+		rows[used].incident.rule_id = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* The first of the metric and kind in the group, whatever its series. */
+static enum status find_fold(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	uint32_t *fold_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT i.incident_id FROM incidents AS i JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.kind = ?3"
+		" AND i.rule_id = ?4 AND i.incident_id <> ?5 AND e.metric = ?6 ORDER BY i.incident_id LIMIT 1",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, group_id);
+	bind_i64(&s, row->incident.kind);
+	bind_i64(&s, row->incident.rule_id);
+	bind_i64(&s, row->incident_id);
+	bind_text(&s, row->metric);
+	TRY(statement_step(&s, &has_row, err));
+	*fold_id = has_row ? column_u32(&s) : 0;
+	return OK;
+}
+
+enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	uint32_t *fold_id, bool *is_taken, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(find_fold(reader, group_id, row, fold_id, err));
+	TRY(statement_open(&s, reader,
+		"SELECT 1 FROM incidents WHERE job_id = ? AND series_id = ? AND kind = ? AND rule_id = ? AND cause_id = ?"
+		" AND incident_id <> ? LIMIT 1",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->series_id);
+	bind_i64(&s, row->incident.kind);
+	bind_i64(&s, row->incident.rule_id);
+	bind_i64(&s, group_id);
+	bind_i64(&s, row->incident_id);
+	return statement_step(&s, is_taken, err);
+}
+
+enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?", err));
+	bind_i64(&s, row->cause_id);
+	bind_i64(&s, row->fold_id);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->incident_id);
+	return statement_run(&s, err);
+}
+
+enum status store_is_group_open(
+	struct store_reader *reader, int64_t job_id, uint32_t group_id, bool *is_open, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND state = 0 LIMIT 1",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, group_id);
+	return statement_step(&s, is_open, err);
+}
+
+enum status store_mute_incident(
+	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, tx_on(tx), "UPDATE incidents SET muted_until_ms = ? WHERE job_id = ? AND incident_id = ?", err));
+	bind_i64(&s, until_ms);
+	bind_i64(&s, job_id);
+	bind_i64(&s, incident_id);
+	TRY(statement_run(&s, err));
+	return sqlite3_changes(tx_on(tx)->db)
+		       ? OK
+		       : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+}
+
+enum status store_is_muted(
+	struct store_reader *reader, const struct incident_row *row, int64_t now_ms, bool *is_muted, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT 1 FROM incidents AS i LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		" WHERE i.job_id = ?1 AND i.muted_until_ms <> 0 AND i.muted_until_ms > ?2 AND (i.incident_id = ?3"
+		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND coalesce(e.metric, '') = ?6)) LIMIT 1",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, now_ms);
+	bind_i64(&s, incident_group(row));
+	bind_i64(&s, row->incident.kind);
+	bind_i64(&s, row->incident.rule_id);
+	bind_text(&s, row->metric);
+	return statement_step(&s, is_muted, err);
+}
+
+enum status store_read_fold_streams(struct store_reader *reader, struct arena *arena, const struct incident_row *row,
+	size_t limit, struct span **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct span *names = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT r.name FROM incidents AS i JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		" JOIN streams AS r ON r.job_id = e.job_id AND r.stream_id = e.stream_id"
+		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR (i.fold_id = ?2 AND i.fold_id <> 0))"
+		" ORDER BY i.incident_id LIMIT ?3",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->incident_id);
+	bind_u64(&s, limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		names = rows_grow(arena, names, used, &cap, sizeof *names);
+		if (!names)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		names[used] = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = names;
+	*count = used;
+	return OK;
+}

@@ -1,0 +1,127 @@
+"""The whole fleet: sums that follow each change, quotas, how jobs got their clusters; and databases from before all that."""
+
+import sqlite3
+
+import pytest
+
+from smserver import wait_until
+from test_pools import MINUTE_MS, document, move, now_ms, pools, run_job, status
+
+
+def fleet(server):
+    return server.get("/api/v1/fleet").body
+
+
+def quota(server, name, kind=None):
+    [found] = [row for row in server.get("/api/v1/quotas").body["quotas"] if (row["quota"], row.get("instance_type")) == (name, kind)]
+    return found
+
+
+def test_the_sums_follow_each_change(server):
+    assert fleet(server)["jobs"] == {"total": 0, "silent": 0} and fleet(server)["node_hours"] == 0
+    t = now_ms() - 120 * MINUTE_MS
+    run_job(server, "a", t, 600, 60, keep_alive=3600)  # 50 minutes of 4
+    body = fleet(server)
+    assert body["jobs"] == {"Completed": 1, "total": 1, "silent": 0}
+    assert abs(body["node_hours"] - 4 * 50 / 60) < 1e-6
+    assert body["nodes"]["in_jobs"] == 0 and body["warm_pools"] == {"Available": 0, "InUse": 0, "Terminated": 1}
+    run_job(server, "b", t + 65 * MINUTE_MS, 30, 50, keep_alive=3600)
+    run_job(server, "c", now_ms() - 10 * MINUTE_MS, 30, None, count=8)
+    body = fleet(server)
+    assert body["jobs"]["InProgress"] == 1 and body["jobs"]["Completed"] == 2
+    assert body["warm_pools"]["Available"] == 1 and body["nodes"]["in_waiting_pools"] == 4 and body["nodes"]["in_jobs"] == 8
+    assert body["nodes"]["by_type"][0]["instance_type"] == "ml.p4d.24xlarge"
+    hours = (4 * 50 * 60 + 4 * (50 * 60 - 30) + 8 * (10 * 60 - 30)) / 3600
+    assert hours <= body["node_hours"] < hours + 8 * 120 / 3600
+    assert server.delete("/api/v1/jobs/a").status < 300
+    assert fleet(server)["jobs"] == {"Completed": 1, "InProgress": 1, "total": 2, "silent": 0}
+    assert body["ingest"]["disk_free_bytes"] >= 0 and body["open_incidents"] == {"info": 0, "warning": 0, "critical": 0}
+
+
+def test_quotas(server):
+    kind = "ml.p4d.24xlarge"
+    assert server.put("/api/v1/quotas", json={"quotas": [
+        {"quota": "instances_per_type", "instance_type": kind, "configured": 16}, {"quota": "instances", "configured": 100},
+        {"quota": "instances_per_job", "configured": 8}, {"quota": "longest_run_seconds", "configured": 3600},
+        {"quota": "warm_pool_instances", "instance_type": kind, "configured": 4}]}).status == 200
+    run_job(server, "w", now_ms() - 20 * MINUTE_MS, 30, 15, keep_alive=3600)
+    assert quota(server, "instances_per_type", kind)["used"] == 4 == quota(server, "warm_pool_instances", kind)["used"]
+    reply = server.post("/api/v1/jobs?dry_run=true", json=document("x", 600, count=16))
+    told = {row["quota"]: row for row in reply.body["quotas"]}
+    assert told["instances_per_type"]["text"] == "this job needs 16, 12 are left" and not told["instances_per_type"]["fits"]
+    assert told["instances"]["left"] == 96 and told["instances"]["fits"] and not told["instances_per_job"]["fits"]
+    assert not told["longest_run_seconds"]["fits"] and told["longest_run_seconds"]["needed"] == 86400
+    assert told["warm_pool_instances"]["needed"] == 16 and told["warm_pool_instances"]["left"] == 0
+    # what waits for the job is counted already
+    told = {row["quota"]: row for row in server.post("/api/v1/jobs?dry_run=true", json=document("x", count=4)).body["quotas"]}
+    assert told["instances_per_type"]["needed"] == 0
+    run_job(server, "x", now_ms() - 2 * MINUTE_MS, 1, None)
+    assert quota(server, "instances_per_type", kind) == {"quota": "instances_per_type", "instance_type": kind, "configured": 16, "used": 4,
+        "highest": 4, "highest_ms": quota(server, "instances_per_type", kind)["highest_ms"]}
+    assert 60 <= quota(server, "longest_run_seconds")["used"] and quota(server, "longest_run_seconds")["highest"] >= 14 * 60
+    assert quota(server, "instances_per_job")["used"] == 4
+    server.put("/api/v1/quotas", json={"quotas": [{"quota": "instances", "configured": None}]})
+    assert "configured" not in quota(server, "instances")
+
+
+@pytest.mark.parametrize("body, words", [
+    ({}, "quotas"), ({"quotas": []}, "quotas"), ({"quotas": [7]}, "quotas[0]"),
+    ({"quotas": [{"quota": "gpus", "configured": 1}]}, "gpus"),
+    ({"quotas": [{"quota": "instances", "configured": -1}]}, "configured"), ({"quotas": [{"quota": "instances"}]}, "configured"),
+    ({"quotas": [{"quota": "instances", "instance_type": "t", "configured": 1}]}, "all instance types"),
+    ({"quotas": [{"quota": "instances_per_type", "configured": 1}]}, "missing")])
+def test_quotas_that_are_none(server, body, words):
+    reply = server.put("/api/v1/quotas", json=body)
+    assert reply.status == 422 and words in reply.body["detail"] + reply.body.get("field", "")
+
+
+def test_why_a_job_started_cold(server):
+    t = now_ms() - 120 * MINUTE_MS
+    run_job(server, "short", t, 480, 20, keep_alive=600)
+    run_job(server, "other", t, 480, 25, keep_alive=3600, count=8)
+    run_job(server, "late", t + 35 * MINUTE_MS, 500, 10, keep_alive=3600)
+    why = server.get("/api/v1/jobs/late/warm-pool").body
+    assert why["start"] == "cold" and why["startup_seconds"] == 500 and why["status_seconds"]["Training"] == 100
+    [missed, near] = why["why"]
+    assert (missed["job"], missed["reason"], missed["too_late_seconds"]) == ("short", "gone", 300)
+    assert (near["job"], near["field"], near["wanted"], near["has"]) == ("other", "ResourceConfig.InstanceCount", "4", "8")
+    run_job(server, "warm", t + 50 * MINUTE_MS, 20, 5)
+    assert status(server, "warm")["PoolId"] == status(server, "late")["PoolId"]
+    warm = server.get("/api/v1/jobs/warm/warm-pool").body
+    assert (warm["start"], warm["saved_seconds"], warm["cold_startup_seconds"], warm["position"]) == ("warm", 480, 500, 1)
+    assert "why" not in warm
+    run_job(server, "spot", t, 1, 1, EnableManagedSpotTraining=True)
+    assert server.get("/api/v1/jobs/spot/warm-pool").body["start"] == "none"
+    assert server.get("/api/v1/jobs/nobody/warm-pool").status == 404
+    [row] = server.get("/api/v1/startup?by=type").body["rows"]
+    assert row["instance_type"] == "ml.p4d.24xlarge" and row["cold"]["jobs"] == 3 and row["warm"]["jobs"] == 1
+    assert row["saved_seconds"] == 480 and row["idle_seconds"] == 600 + 3600 + 300
+    assert [pool["warm"]["jobs"] for pool in server.get("/api/v1/startup?by=pool").body["rows"]].count(1) == 1
+    assert sum(day["cold"]["startup_seconds"] for day in server.get("/api/v1/startup").body["rows"]) == 480 + 480 + 500
+    assert server.get("/api/v1/startup?by=colour").status == 400 and server.get("/api/v1/startup?from_ms=x").status == 400
+    # an image may differ: it is said, and stops nothing
+    run_job(server, "keeps", now_ms() - 20 * MINUTE_MS, 10, 19, keep_alive=3600, AlgorithmSpecification={"TrainingImage": "one", "TrainingInputMode": "File"})
+    match = server.post("/api/v1/warm-pools/match", json=document("x", AlgorithmSpecification={"TrainingImage": "two"})).body["match"]
+    assert match["job"] == "keeps" and match["differs"] == [{"field": "AlgorithmSpecification.TrainingImage", "wanted": "two", "has": "one",
+        "blocking": False, "text": "differs, not blocking"}]
+
+
+def test_pools_are_told_live(server):
+    live = server.live("kinds=pool")
+    run_job(server, "j", now_ms() - 10 * MINUTE_MS, 60, 9, keep_alive=3600)
+    seen = live.next("pool", where=lambda event: event["json"]["state"] == "Available")["json"]
+    assert seen["job"] == "j" and seen["InstanceCount"] == "4" and seen["expires_ms"] > now_ms()
+
+
+def test_a_database_from_before_pools_gets_them(server):
+    run_job(server, "a", now_ms() - 30 * MINUTE_MS, 60, 10, keep_alive=3600)
+    run_job(server, "b", now_ms() - 15 * MINUTE_MS, 60, 10, keep_alive=3600)
+    before, sums = pools(server), fleet(server)["nodes"]
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        for table in ("pool_jobs", "pool_shapes", "fleet_jobs", "fleet_totals"):
+            database.execute(f"DELETE FROM {table}")
+    server.start()
+    wait_until(lambda: fleet(server)["jobs"]["total"] == 2, what="the jobs to be counted")
+    assert [pool["jobs"] for pool in pools(server)] == [pool["jobs"] for pool in before] == [["a", "b"]]
+    assert fleet(server)["nodes"] == sums
