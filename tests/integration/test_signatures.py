@@ -53,6 +53,8 @@ def test_one_incident_for_all_streams_and_over_a_kill(make_server):
     server.kill()
     server.start()  # the journal is replayed, and says the same
     assert said(server, "j", "log_signature", 6)["id"] == incident["id"]
+    server.stop()
+    server.start()  # now it goes on from the sealed state
     send(server, "j", "algo-1", OOM)
     assert said(server, "j", "log_signature", 7)["id"] == incident["id"]
 
