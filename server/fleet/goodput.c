@@ -145,8 +145,9 @@ static enum status find_pace(struct deriving *d, struct error *err)
 		size_t count = 0, phase = 0, mark = 0;
 		for (size_t i = 0; i + 1 < facts->point_count; i++) {
 			const struct goodput_point *a = &facts->points[i], *b = a + 1;
-			bool is_disturbed = is_crossed(facts, &phase, a->ts_ms, b->ts_ms) |
-					    has_mark(facts, &mark, a->ts_ms, b->ts_ms);
+			/* Both move on to where they looked. */
+			bool has_other = has_mark(facts, &mark, a->ts_ms, b->ts_ms);
+			bool is_disturbed = is_crossed(facts, &phase, a->ts_ms, b->ts_ms) || has_other;
 			if (is_same_attempt(a, b) && b->step > a->step && b->ts_ms > a->ts_ms &&
 				!(is_strict && is_disturbed))
 				paces[count++] =
