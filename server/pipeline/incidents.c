@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "pipeline/notices.h"
 
-enum { FIRST_LOOKED_AT = 32 };
+enum { FIRST_LOOKED_AT = 32, FACTS_MAX_BYTES = 16384 };
 
 struct said {
 	struct control control;
@@ -40,9 +40,25 @@ static enum status find_cause(struct store_tx *tx, struct arena *arena, struct i
 	return OK;
 }
 
+/* Whose it is, for those who read it later; the text for the message. */
+static enum status describe(const struct rule *rule, struct arena *arena, struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(buf) facts = BUF_INIT(FACTS_MAX_BYTES);
+	struct json_writer w = json_writer_on(&facts);
+
+	json_object(&w);
+	json_put_span(&w, "rule_name", rule->name);
+	json_put_span(&w, "expression", rule->expression_text);
+	json_object_end(&w);
+	TRY(buf_status(&facts, err));
+	row->facts = arena_copy(arena, span_of(facts.ptr + 1, facts.len - 2)); /* its members alone */
+	row->detail = arena_copy(arena, rule->name);
+	return row->facts.ptr && row->detail.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
 /* A rule's incident is of the jobs of its query alone, and of nobody once the rule is gone. */
-static enum status is_wanted(
-	struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *row, bool *out, struct error *err)
+static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	struct incident_row *row, bool *out, struct error *err)
 {
 	struct rule_set *set = pipeline_rules(pipeline);
 	const struct rule *rule = rule_set_find(set, row->incident.rule_id);
@@ -51,6 +67,8 @@ static enum status is_wanted(
 	*out = rule != NULL && rule->expression && rule->is_enabled;
 	if (*out && row->incident.state == INCIDENT_OPEN)
 		status = rule_matches_job(rule, store_tx_reader(tx), row->job, clock_wall_ms(), out, err);
+	if (*out && status == OK)
+		status = describe(rule, arena, row, err);
 	rule_set_unref(set);
 	return status;
 }
@@ -66,16 +84,19 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (row->incident.rule_id)
-		TRY(is_wanted(pipeline, tx, row, &wants_it, err));
+		TRY(is_wanted(pipeline, tx, arena, row, &wants_it, err));
 	if (!wants_it)
 		return OK;
 	TRY(store_put_incident(tx, row, &news, err));
 	told->has_news = news.is_new || news.has_ended || news.is_raised;
 	if (news.is_new && row->series_id)
 		TRY(find_cause(tx, arena, row, err));
-	if (!told->has_news || row->incident.is_historic)
-		return OK;
-	return notices_hear(pipeline, tx, arena, row, &news, team, &told->has_deliveries, err);
+	bool is_told = told->has_news && !row->incident.is_historic;
+	enum status status =
+		is_told ? notices_hear(pipeline, tx, arena, row, &news, team, &told->has_deliveries, err) : OK;
+	if (row->incident.rule_id) /* they go with the arena */
+		row->facts = row->detail = SPAN("");
+	return status;
 }
 
 void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told)

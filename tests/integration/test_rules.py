@@ -161,6 +161,7 @@ def test_a_condition_of_ones_own(server, receiver):
     (_, body, _), = receiver.wait_for(1)
     data = json.loads(body)["data"]
     assert (data["kind"], data["rule"], data["severity"], data["opened_step"], data["first_step"]) == ("rule", rule, "critical", 17, 15)
+    assert "rule too high" in data["summary"] and data["evidence"]["rule_name"] == "too high" and data["evidence"]["expression"].startswith("loss > 2")
     server.restart()
     server.send("j", ["step: 19 loss: 1.0"])
     receiver.wait_for(2)
