@@ -5,9 +5,19 @@
 #include "pipeline/search_jobs.h"
 #include "query/query.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
+
+enum status api_begin_search(struct api_worker *worker, struct job_search *search, struct error *err)
+{
+	enum { ROWS_MS = 5000 }; /* beyond the search: to read what it found */
+
+	search->limit_ms = worker->api->options.job_search_ms;
+	store_reader_deadline(worker->reader, search->limit_ms + ROWS_MS);
+	return store_reader_begin(worker->reader, err);
+}
 
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err)
@@ -20,9 +30,13 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 	uint64_t total = 0;
 
 	if (!job_log_search_is_needed(search->query)) {
-		TRY(store_search_jobs(worker->reader, arena, search, out, err));
-		*is_partial = out->is_partial;
-		return OK;
+		struct job_search limited = *search;
+		TRY(api_begin_search(worker, &limited, err));
+		enum status status = store_search_jobs(worker->reader, arena, &limited, out, err);
+		*is_partial = status == OK && out->is_partial;
+		if (status != OK)
+			store_reader_end(worker->reader);
+		return status;
 	}
 	TRY(job_log_search_new(&logs, &options, err));
 	TRY(job_log_search_page(logs, arena, search, out, is_partial, err));
@@ -32,7 +46,7 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 		*is_partial |= is_total_partial;
 	}
 	out->total = total;
-	return OK;
+	return store_reader_begin(worker->reader, err);
 }
 
 void api_print_index_seq(const struct api *api, char out[24])
@@ -41,20 +55,39 @@ void api_print_index_seq(const struct api *api, char out[24])
 		(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->indexed_seq));
 }
 
-static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
+/* Of a run, as the row of its last job. */
+static enum status write_run_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err)
 {
-	TRY(store_reader_begin(worker->reader, err));
+	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
+	struct json_writer inner = json_writer_on(&text);
+
+	TRY(pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena, row, &inner, err));
+	TRY(buf_status(&text, err));
+	text.len--; /* it ends with what the run is still to be put before */
+	buf_append_text(&text, ",\"run\":");
+	struct json_writer behind = json_writer_on(&text);
+	TRY(api_write_run_jobs(worker->reader, arena, row->name, &behind, err));
+	buf_append_char(&text, '}');
+	TRY(buf_status(&text, err));
+	json_raw(w, buf_span(&text));
+	return OK;
+}
+
+static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
+	bool are_runs, struct json_writer *w, struct error *err)
+{
 	enum status status = OK;
+
 	for (size_t i = 0; i < result->count && status == OK; i++)
-		status = pipeline_write_job_row(
-			worker->api->options.pipeline, worker->reader, arena, &result->rows[i], w, err);
-	store_reader_end(worker->reader);
+		status = are_runs ? write_run_row(worker, arena, &result->rows[i], w, err)
+				  : pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena,
+					    &result->rows[i], w, err);
 	return status;
 }
 
 static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
-	struct http_response *response, struct error *err)
+	bool are_runs, struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	struct job_search_result result;
@@ -67,7 +100,9 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	json_put_text(&w, "as_of_seq", seq);
 	json_key(&w, "jobs");
 	json_array(&w);
-	TRY(write_rows(worker, arena, &result, &w, err));
+	enum status status = write_rows(worker, arena, &result, are_runs, &w, err);
+	store_reader_end(worker->reader);
+	TRY(status);
 	json_array_end(&w);
 	if (result.next_cursor.len)
 		json_put_span(&w, "next_cursor", result.next_cursor);
@@ -79,15 +114,39 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	return buf_status(&response->body, err);
 }
 
-/* How the query was understood; nothing is searched. */
-static enum status write_explanation(const struct job_search *search, struct http_response *response, struct error *err)
+/* A line a term: hp.lr<=1e-4: 660123 jobs, by hp.lr in memory. */
+static enum status write_step(const struct job_search_step *step, struct json_writer *w, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
+
+	if (step->term)
+		query_print(step->term, &text);
+	else
+		buf_append_text(&text, "order");
+	buf_append_text(&text, ": ");
+	if (step->term && step->columns.len)
+		buf_printf(&text, "%" PRIu64 " job%s, ", step->jobs, step->jobs == 1 ? "" : "s");
+	buf_append_text(&text, step->columns.len ? "by " : "by SQL, job by job");
+	buf_append_span(&text, step->columns);
+	buf_append_text(&text, step->columns.len ? " in memory" : "");
+	TRY(buf_status(&text, err));
+	json_span(w, buf_span(&text));
+	return OK;
+}
+
+/* How the query was understood, and how it is answered; no job is read. */
+static enum status write_explanation(struct api_worker *worker, struct arena *arena, const struct job_search *search,
+	struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	AUTO_DONE(buf) text = BUF_INIT(64 << 10);
+	struct job_search_step *steps;
+	size_t count;
 
 	if (search->query)
 		query_print(search->query, &text);
 	TRY(buf_status(&text, err));
+	TRY(store_explain_jobs(worker->reader, arena, search, &steps, &count, err));
 	json_object(&w);
 	json_key(&w, "jobs");
 	json_array(&w);
@@ -96,6 +155,11 @@ static enum status write_explanation(const struct job_search *search, struct htt
 	json_object(&w);
 	json_put_span(&w, "query", buf_span(&text));
 	json_put_span(&w, "sort", search->sort.len ? search->sort : SPAN("-created"));
+	json_key(&w, "plan");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++)
+		TRY(write_step(&steps[i], &w, err));
+	json_array_end(&w);
 	json_object_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
@@ -118,7 +182,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 {
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
-	struct span text = SPAN(""), format = SPAN("json");
+	struct span format = SPAN("json");
 	struct query_node *query = NULL;
 	struct job_search search = {.sort = SPAN(""), .cursor = SPAN("")};
 
@@ -126,18 +190,22 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 		return api_jobs_csv(context, request, own, response, err);
 	TRY(refuse_other_format(request, format, err));
 	TRY(api_arena(&arena, err));
-	http_request_query(request, "q", &text);
 	http_request_query(request, "sort", &search.sort);
 	http_request_query(request, "cursor", &search.cursor);
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &search.limit, err));
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
-	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
+	TRY(api_parse_query(context, request, arena, &query, err));
+	bool are_runs = false, explains = false;
+	TRY(api_want_runs(request, arena, &query, &are_runs, err));
 	search.query = query;
-	bool explains = false;
 	TRY(http_query_bool(request, "explain", &explains, err));
-	if (explains)
-		return write_explanation(&search, response, err);
-	return write_page(own, arena, &search, response, err);
+	if (explains) {
+		TRY(api_begin_search(own, &search, err));
+		enum status status = write_explanation(own, arena, &search, response, err);
+		store_reader_end(own->reader);
+		return status;
+	}
+	return write_page(own, arena, &search, are_runs, response, err);
 }
 
 static enum status write_dry_run(struct api *api, struct api_worker *worker, const struct http_request *request,

@@ -96,8 +96,10 @@ static enum status write_results(struct api_worker *own, struct arena *arena, co
 	json_key(w, "TotalHits");
 	json_object(w);
 	json_put_i64(w, "Value", (int64_t)result.total);
-	json_put_text(w, "Relation", "EqualTo");
+	json_put_text(w, "Relation", result.is_partial ? "GreaterThanOrEqualTo" : "EqualTo");
 	json_object_end(w);
+	if (result.is_partial)
+		json_put_bool(w, "partial", true);
 	return OK;
 }
 
@@ -125,7 +127,7 @@ enum status api_search(void *context, void *worker, const struct http_request *r
 	json_object(&w);
 	search.query = query;
 	if (is_ours) {
-		TRY(store_reader_begin(own->reader, err));
+		TRY(api_begin_search(own, &search, err));
 		enum status status = write_results(own, arena, &search, &w, err);
 		store_reader_end(own->reader);
 		TRY(status);

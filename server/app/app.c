@@ -78,6 +78,7 @@ static enum status open_store(struct app *app, struct error *err)
 		.wal_bytes = bytes(app->options, "wal-bytes"),
 		.writer_cache_bytes = 16 << 20,
 		.reader_cache_bytes = 2 << 20,
+		.search_bytes = bytes(app->options, "search-memory"),
 		.skips_backup = options_flag(app->options, "no-backup")};
 
 	TRY(store_open(&app->store, &options, err));
@@ -93,6 +94,15 @@ static void deliveries_due(void *context)
 	if (app->sender)
 		webhook_sender_wake(app->sender);
 	pthread_mutex_unlock(&app->sender_mutex);
+}
+
+static void command_given(void *context, const struct command_row *command)
+{
+	struct app *app = context;
+	struct api *api = app->api;
+
+	if (api)
+		api_command_given(api, command);
 }
 
 static void tick(void *context)
@@ -177,6 +187,9 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_series_a_stream = bytes(o, "max-series"),
 		.max_sources_a_stream = bytes(o, "max-sources"),
 		.stall_ms = options_i64(o, "stall-after"),
+		.on_non_finite = span_from(options_text(o, "on-non-finite") ? options_text(o, "on-non-finite") : ""),
+		.emergency_grace_ms = options_i64(o, "emergency-grace"),
+		.command_given = command_given,
 		.deliveries_due = deliveries_due,
 		.tick = tick,
 		.context = app,
@@ -223,10 +236,12 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.timezone = options_text(o, "timezone"),
 		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
 		.max_groups = (uint64_t)options_i64(o, "max-groups"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
+		.job_search_ms = options_i64(o, "job-search-ms"),
 		.lease_ms = options_i64(o, "lease"),
 		.max_sessions = bytes(o, "max-sessions"),
 		.max_commands = bytes(o, "max-commands"),

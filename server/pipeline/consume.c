@@ -6,9 +6,9 @@
 #include "extract/status_line.h"
 #include "model/stream_name.h"
 #include "pipeline/log_status.h"
-#include "pipeline/watchers.h"
-#include "pipeline/stragglers.h"
 #include "pipeline/signs.h"
+#include "pipeline/stragglers.h"
+#include "pipeline/watchers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

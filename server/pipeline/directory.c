@@ -1,8 +1,8 @@
 #include "pipeline/directory.h"
 
-#include "pipeline/watchers.h"
-#include "pipeline/stragglers.h"
 #include "pipeline/signs.h"
+#include "pipeline/stragglers.h"
+#include "pipeline/watchers.h"
 
 #include <stdio.h>
 

@@ -25,6 +25,7 @@ void job_column_free(struct job_column *column)
 	mem_free(column->first);
 	mem_free(column->more);
 	mem_free(column->values);
+	mem_free(column->value_numbers);
 	mem_free(column->bytes);
 	mem_free(column->recent);
 	mem_free(column);
@@ -35,8 +36,8 @@ size_t job_column_bytes(const struct job_column *column)
 	size_t place = column->has_numbers ? sizeof *column->numbers : column->is_unordered ? 0 : sizeof *column->first;
 
 	return sizeof *column + column->job_cap * place + column->more_cap * sizeof *column->more +
-	       column->value_cap * sizeof *column->values + column->byte_cap +
-	       column->recent_cap * sizeof *column->recent;
+	       column->value_cap * sizeof *column->values + column->number_cap * sizeof *column->value_numbers +
+	       column->byte_cap + column->recent_cap * sizeof *column->recent;
 }
 
 /* ---- adding ---- */
@@ -111,20 +112,58 @@ static bool append_bytes(struct job_column *column, struct span bytes)
 	return true;
 }
 
-static bool append_value(struct job_column *column, struct span text)
+/* Most texts are; the rest is fold.h's. */
+static bool is_plainly_folded(struct span text)
+{
+	unsigned char others = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		others |= (unsigned char)(c | (c >= 'A' && c <= 'Z' ? 0x80 : 0));
+	}
+	return others < 0x80;
+}
+
+static bool append_folded(struct job_column *column, struct span text, struct job_value *value)
 {
 	AUTO_DONE(buf) folded = BUF_INIT(FOLDED_MAX_BYTES + 2 * text.len);
+
+	value->folded_len = JOB_VALUE_FOLDED;
+	if (is_plainly_folded(text))
+		return true;
+	fold_append(&folded, text);
+	if (folded.failure)
+		return false;
+	if (span_equal(buf_span(&folded), text))
+		return true;
+	value->folded_len = (uint32_t)folded.len;
+	return append_bytes(column, buf_span(&folded));
+}
+
+static bool append_number(struct job_column *column, struct span text)
+{
+	double number = NAN;
+	size_t had = column->number_cap;
+
+	/* "nan" and "inf" are no numbers here. */
+	if (text.len && (unsigned char)text.ptr[0] <= '9' && span_parse_double(text, &number) && !isfinite(number))
+		number = NAN;
+	if (isnan(number) && !column->value_numbers)
+		return true;
+	if (!reserve((void **)&column->value_numbers, &column->number_cap, column->value_count + 1, sizeof number))
+		return false;
+	for (size_t i = had; i < column->number_cap; i++)
+		column->value_numbers[i] = NAN;
+	column->value_numbers[column->value_count] = number;
+	return true;
+}
+
+static bool append_value(struct job_column *column, struct span text)
+{
 	struct job_value value = {.at = (uint32_t)column->byte_count, .len = (uint32_t)text.len};
 
-	fold_append(&folded, text);
-	if (folded.failure ||
-		!reserve((void **)&column->values, &column->value_cap, column->value_count + 1, sizeof value))
-		return false;
-	value.is_folded = span_equal(buf_span(&folded), text);
-	value.folded_len = (uint32_t)folded.len;
-	if (!span_parse_double(text, &value.number) || !isfinite(value.number))
-		value.number = NAN;
-	if (!append_bytes(column, text) || (!value.is_folded && !append_bytes(column, buf_span(&folded))))
+	if (!reserve((void **)&column->values, &column->value_cap, column->value_count + 1, sizeof value) ||
+		!append_bytes(column, text) || !append_folded(column, text, &value) || !append_number(column, text))
 		return false;
 	column->values[column->value_count++] = value;
 	return true;
@@ -214,7 +253,7 @@ bool job_column_add_values(const struct job_column *column, unsigned char *memo,
 	enum job_memo (*test)(void *context, const struct job_column *column, uint32_t value), void *context,
 	const struct bits *among, struct bits *out)
 {
-	memo[0] = JOB_MEMO_NO;
+	memo[0] = JOB_MEMO_NO; /* of jobs that have none */
 	for (size_t i = among->count; i-- > 0;) { /* the newest jobs first: a search that is cut has found these */
 		uint64_t found = 0;
 		for (uint64_t left = 64 * i < column->jobs ? among->words[i] : 0; left; left &= left - 1) {
@@ -241,9 +280,21 @@ bool job_column_add_values(const struct job_column *column, unsigned char *memo,
 
 void job_column_note_range(const struct job_column *column, double low, double high, unsigned char *memo)
 {
-	for (size_t i = 1; i < column->value_count; i++)
-		if (column->values[i].number >= low && column->values[i].number <= high)
-			memo[i] = JOB_MEMO_YES;
+	const double *numbers = column->value_numbers;
+
+	for (size_t i = 1; numbers && i < column->value_count; i++)
+		memo[i] = (unsigned char)(memo[i] | ((numbers[i] >= low) & (numbers[i] <= high) ? JOB_MEMO_YES : 0));
+}
+
+void job_column_note_text(
+	const struct job_column *column, struct span text, bool is_prefix, enum job_memo as, unsigned char *memo)
+{
+	for (size_t i = 1; i < column->value_count; i++) {
+		const struct job_value *value = &column->values[i];
+		if ((is_prefix ? value->len >= text.len : value->len == text.len) &&
+			(!text.len || memcmp(column->bytes + value->at, text.ptr, text.len) == 0))
+			memo[i] = (unsigned char)as;
+	}
 }
 
 /* The value whose bytes are around `at`: the last one that begins at or before it. */

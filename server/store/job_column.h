@@ -12,12 +12,12 @@
 /* Of columns of numbers, whose values are finite: nothing is there. NAN: what is there is not a number. */
 #define JOB_NUMBER_MISSING INFINITY
 
+enum { JOB_VALUE_FOLDED = UINT32_MAX }; /* the text is its own folded form */
+
 struct job_value {
 	uint32_t at; /* in bytes; the folded form is behind the text when it is another */
 	uint32_t len;
 	uint32_t folded_len;
-	bool is_folded; /* the text is its own folded form */
-	double number; /* NAN: it is none */
 };
 
 struct job_element {
@@ -36,6 +36,8 @@ struct job_column {
 	size_t more_count, more_cap;
 	struct job_value *values; /* [0] is not used */
 	size_t value_count, value_cap;
+	double *value_numbers; /* NAN: the text is no number; NULL while none is */
+	size_t number_cap;
 	char *bytes;
 	size_t byte_count, byte_cap;
 	uint32_t *recent; /* by hash: values that were added lately */
@@ -62,8 +64,14 @@ static inline struct span job_column_folded(const struct job_column *column, uin
 {
 	const struct job_value *v = &column->values[value];
 
-	return v->is_folded ? span_of(column->bytes + v->at, v->len)
-			    : span_of(column->bytes + v->at + v->len, v->folded_len);
+	return v->folded_len == JOB_VALUE_FOLDED ? span_of(column->bytes + v->at, v->len)
+						 : span_of(column->bytes + v->at + v->len, v->folded_len);
+}
+
+/* NAN: it is none. */
+static inline double job_column_text_number(const struct job_column *column, uint32_t value)
+{
+	return column->value_numbers ? column->value_numbers[value] : NAN;
 }
 
 static inline double job_column_number(const struct job_column *column, size_t job)
@@ -80,7 +88,7 @@ static inline uint32_t job_column_first(const struct job_column *column, size_t 
 /* ---- conditions: each adds to `out` those of `among` that satisfy it ---- */
 
 /* A memo has a byte a value. */
-enum job_memo { JOB_MEMO_UNKNOWN, JOB_MEMO_NO, JOB_MEMO_YES };
+enum job_memo { JOB_MEMO_UNKNOWN, JOB_MEMO_NO, JOB_MEMO_YES = 3 }; /* or-ed: yes wins */
 
 /* Numbers within low..high, both included and finite. */
 void job_column_add_range(
@@ -93,5 +101,8 @@ bool job_column_add_values(const struct job_column *column, unsigned char *memo,
 	const struct bits *among, struct bits *out);
 /* Fills the memo of a column of texts: numbers within low..high are a yes, all others stay as they are. */
 void job_column_note_range(const struct job_column *column, double low, double high, unsigned char *memo);
+/* The same for texts that are `text`, or begin with it. */
+void job_column_note_text(
+	const struct job_column *column, struct span text, bool is_prefix, enum job_memo as, unsigned char *memo);
 /* The same for folded forms that hold `part`, not empty: one search through all of them. */
 void job_column_note_part(const struct job_column *column, struct span part, unsigned char *memo);

@@ -26,7 +26,7 @@ struct store_options {
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
-	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 256 MiB */
+	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 512 MiB */
 	bool skips_backup; /* else FILE.before-NNNN is made before a migration that older programs cannot live with */
 };
 
@@ -352,7 +352,7 @@ struct job_search {
 	bool wants_total;
 	bool wants_cursors;
 	const struct log_answers *logs; /* NULL: ERR_SEMANTIC for a query that asks of logs */
-	int64_t limit_ms; /* it ends after so long, with what it has; 0: the reader's deadline alone */
+	int64_t limit_ms; /* it ends after so long, with what it has; 0: ERR_UNAVAILABLE at the reader's deadline */
 };
 struct job_search_result {
 	struct job_row *rows;
@@ -394,6 +394,14 @@ struct job_group {
 enum status store_aggregate_jobs(struct store_reader *reader, struct arena *arena,
 	const struct job_aggregation *aggregation, struct job_group **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* How a search is answered: its terms one by one, and the order. */
+struct job_search_step {
+	const struct query_node *term; /* NULL: the order */
+	struct span columns; /* in memory that are looked at; "": SQL looks job by job */
+	uint64_t jobs; /* that satisfy it; of the order, and without columns: 0 */
+};
+enum status store_explain_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
+	struct job_search_step **steps, size_t *count, struct error *err) MUST_CHECK;
 /* All jobs whose status is InProgress or Stopping, and all jobs. */
 enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err) MUST_CHECK;
 

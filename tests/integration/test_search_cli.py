@@ -148,7 +148,11 @@ def test_many_lines_come_page_by_page(server, sm_search):
 
 def test_explain(jobs, sm_search):
     result = sm_search("status=failed  AND (loss.last>3)", "--explain", "--sort", "-loss")
-    assert result.returncode == 0 and result.stdout.splitlines() == ["query: status=failed and loss.last>3", "sort: -loss"]
+    assert result.returncode == 0
+    assert result.stdout.splitlines()[:3] == ["query: status=failed and loss.last>3", "sort: -loss", "plan: "]
+    assert [line.split(": ")[0] for line in result.stdout.splitlines()[3:]] == ["  status=failed", "  loss.last>3", "  order"]
+    assert "by status in memory" in result.stdout and "order: by loss.last in memory" in result.stdout
+    assert "  attempts>1: by SQL" in sm_search("attempts>1", "--explain").stdout
     assert sm_search("status=(", "--explain").returncode == 2
 
 

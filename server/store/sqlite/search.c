@@ -11,180 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { CURSOR_TEXT_BYTES = 16384 };
-
-/* ---- what to sort by ---- */
-
-#define ENDED_MS "(CASE WHEN j.started_ms > 0 AND j.ended_ms > 0 THEN j.ended_ms - j.started_ms ELSE 0 END)"
-
-static void add_source(struct search_sort *sort, const char *column)
-{
-	sort->sources[sort->source_count++] =
-		(struct search_source){.kind = sort->kind == SEARCH_SORT_TEXT ? SEARCH_JOB_TEXT : SEARCH_JOB_NUMBER,
-			.column = column,
-			.key = SPAN("")};
-}
-
-static bool find_column(struct span name, struct search_sort *sort)
-{
-	static const struct {
-		const char *name;
-		enum search_sort_kind kind;
-		const char *sql;
-		const char *columns[2];
-	} columns[] = {
-		{"name", SEARCH_SORT_TEXT, "j.folded", {"name"}},
-		{"status", SEARCH_SORT_TEXT, "j.status", {"status"}},
-		{"created", SEARCH_SORT_I64, "j.created_ms", {"created_ms"}},
-		{"modified", SEARCH_SORT_I64, "j.modified_ms", {"modified_ms"}},
-		{"started", SEARCH_SORT_MISSING_I64, "j.started_ms", {"started_ms"}},
-		{"ended", SEARCH_SORT_MISSING_I64, "j.ended_ms", {"ended_ms"}},
-		{"team", SEARCH_SORT_TEXT, "j.team", {"team"}},
-		{"secondary", SEARCH_SORT_TEXT, "j.secondary", {"secondary"}},
-		{"FailureReason", SEARCH_SORT_TEXT, "j.failure_reason", {"failure_reason"}},
-		/* What still runs has no time of its own yet: its place would move from page to page. */
-		{"duration", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
-		{"billable", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
-		{"TrainingTimeInSeconds", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
-		{"BillableTimeInSeconds", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
-	};
-
-	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
-		if (span_equal(name, span_from(columns[i].name))) {
-			sort->kind = columns[i].kind;
-			sort->column = columns[i].sql;
-			for (size_t k = 0; k < 2 && columns[i].columns[k]; k++)
-				add_source(sort, columns[i].columns[k]);
-			return true;
-		}
-	bool is_text;
-	sort->column = search_derived_order(name, &is_text);
-	sort->kind = is_text ? SEARCH_SORT_MISSING_TEXT : SEARCH_SORT_MISSING_I64;
-	return sort->column != NULL;
-}
-
-static struct span unquoted(struct span name)
-{
-	bool is_quoted = name.len >= 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"';
-
-	return is_quoted ? span_of(name.ptr + 1, name.len - 2) : name;
-}
-
-static bool find_figure(struct span name, struct search_sort *sort)
-{
-	struct search_source source = {.kind = SEARCH_FIGURE, .aggregate = AGGREGATE_LAST};
-	bool is_metric = span_starts_with(name, SPAN("metric."));
-	struct span metric = span_skip(name, is_metric ? 7 : 0);
-
-	bool has_aggregate = query_take_aggregate(&metric, &source.aggregate);
-	metric = unquoted(metric);
-	bool is_role = !is_metric && role_parse(metric, &source.role) && source.role != ROLE_OTHER;
-	source.role = is_role ? source.role : ROLE_OTHER;
-	source.key = is_role ? SPAN("") : metric;
-	sort->kind = SEARCH_SORT_FIGURE;
-	sort->sources[sort->source_count++] = source;
-	return metric.len && (is_metric || is_role || has_aggregate);
-}
-
-static enum status parse_sort(struct search_sort *out, struct span text, struct error *err)
-{
-	struct search_sort sort = {.is_descending = text.ptr[0] == '-'};
-	struct search_source attribute = {.kind = SEARCH_ATTRIBUTE};
-	struct span name = span_skip(text, sort.is_descending);
-
-	if (find_column(name, &sort)) {
-		*out = sort;
-		return OK;
-	}
-	if (search_attribute_key(name, &attribute.key)) {
-		sort.kind = SEARCH_SORT_ATTRIBUTE;
-		sort.sources[sort.source_count++] = attribute;
-	} else if (!find_figure(name, &sort)) {
-		return error_set_field(err, ERR_SEMANTIC, "sort",
-			"jobs are not sorted by '%.*s' but by name, status, created, started, ended, modified, a role or "
-			"metric.NAME.AGG, hp.KEY, tag.KEY, env.KEY or a property as ResourceConfig.InstanceCount",
-			(int)(text.len < 200 ? text.len : 200), text.ptr);
-	}
-	*out = sort;
-	return OK;
-}
-
-/* ---- cursors: hex of "SORT NUL rank job_id number bits NUL text" ---- */
-
-static enum status print_cursor(
-	struct span sort, const struct search_place *place, struct arena *arena, struct span *out, struct error *err)
-{
-	AUTO_DONE(buf) plain = BUF_INIT(CURSOR_TEXT_BYTES);
-	uint64_t bits;
-
-	memcpy(&bits, &place->real, sizeof bits);
-	buf_append_span(&plain, sort);
-	buf_append_char(&plain, 0);
-	buf_printf(&plain, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64, place->rank, place->job_id, place->number,
-		bits);
-	buf_append_char(&plain, 0);
-	buf_append_span(&plain, place->text);
-	TRY(buf_status(&plain, err));
-	char *hex = arena_alloc(arena, 2 * plain.len + 1);
-	if (!hex)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < plain.len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)plain.ptr[i]);
-	*out = span_of(hex, 2 * plain.len);
-	return OK;
-}
-
-static bool decode_hex(struct span cursor, struct arena *arena, struct span *out)
-{
-	char *plain = cursor.len % 2 ? NULL : arena_alloc(arena, cursor.len / 2);
-
-	if (!plain)
-		return false;
-	for (size_t i = 0; i < cursor.len / 2; i++) {
-		int high = span_hex_digit(cursor.ptr[2 * i]), low = span_hex_digit(cursor.ptr[2 * i + 1]);
-		if (high < 0 || low < 0)
-			return false;
-		plain[i] = (char)(high << 4 | low);
-	}
-	*out = span_of(plain, cursor.len / 2);
-	return true;
-}
-
-static bool parse_figures(struct span text, struct search_place *place)
-{
-	struct span rest = text, parts[4] = {{0}};
-	uint64_t bits;
-
-	for (size_t i = 0; i < 4; i++)
-		if (!span_next(&rest, ' ', &parts[i]))
-			return false;
-	if (!span_parse_i64(parts[0], &place->rank) || !span_parse_i64(parts[1], &place->job_id) ||
-		!span_parse_i64(parts[2], &place->number) || !span_parse_u64(parts[3], &bits))
-		return false;
-	memcpy(&place->real, &bits, sizeof bits);
-	return !rest.ptr && !isnan(place->real) && place->rank >= SEARCH_RANK_VALUE &&
-	       place->rank <= SEARCH_RANK_MISSING;
-}
-
-static enum status parse_cursor(
-	struct span cursor, struct span sort, struct arena *arena, struct search_place *out, struct error *err)
-{
-	struct span rest, found_sort, figures;
-	struct search_place place = {0};
-
-	if (!decode_hex(cursor, arena, &rest) || !span_next(&rest, 0, &found_sort) || !span_next(&rest, 0, &figures) ||
-		!rest.ptr || !parse_figures(figures, &place) || !span_is_utf8(rest))
-		return error_set_field(err, ERR_INVALID, "cursor", "this is not a cursor of the job search");
-	if (!span_equal(found_sort, sort))
-		return error_set_field(err, ERR_INVALID, "cursor",
-			"the cursor is of a list sorted by '%.*s', not by '%.*s'",
-			(int)(found_sort.len < 100 ? found_sort.len : 100), found_sort.ptr,
-			(int)(sort.len < 100 ? sort.len : 100), sort.ptr);
-	place.text = rest;
-	*out = place;
-	return OK;
-}
-
 /* ---- SQL ---- */
 
 /* Of the inner SELECT: job_id, rank and value of every job. */
@@ -360,9 +186,10 @@ static enum status count_all(struct search_sql *sql, uint64_t *total, struct err
 }
 
 /* A step that ran out of time leaves what was found. */
-static enum status cut(struct store_reader *reader, enum status status, bool *is_partial, struct error *err)
+static enum status cut(
+	struct store_reader *reader, int64_t limit_ms, enum status status, bool *is_partial, struct error *err)
 {
-	if (status != ERR_UNAVAILABLE || !connection_is_late(reader))
+	if (status != ERR_UNAVAILABLE || !limit_ms || !connection_is_late(reader))
 		return status;
 	*is_partial = true;
 	if (err)
@@ -379,14 +206,16 @@ static enum status run_sql(struct store_reader *reader, struct arena *arena, con
 
 	page_sql.logs = count_sql.logs = search->logs;
 	TRY(add_page(&page_sql, search, sort, from, err));
-	TRY(cut(reader, read_places(&page_sql, search, sort, page, err), &result->is_partial, err));
+	TRY(cut(reader, search->limit_ms, read_places(&page_sql, search, sort, page, err), &result->is_partial, err));
 	page->has_more |= result->is_partial && page->count; /* the next page goes on behind what was found */
 	result->is_partial |= page_sql.is_partial;
 	if (!search->wants_total)
 		return OK;
 	search_add(&count_sql, "SELECT count(*) FROM jobs AS j WHERE ");
 	TRY(search_compile(&count_sql, search->query, err));
-	return cut(reader, count_all(&count_sql, &result->total, err), &result->is_partial, err);
+	TRY(cut(reader, search->limit_ms, count_all(&count_sql, &result->total, err), &result->is_partial, err));
+	result->total = result->total < page->count ? page->count : result->total; /* a count that was cut is none */
+	return OK;
 }
 
 static enum status search_by_sql(struct store_reader *reader, struct arena *arena, const struct job_search *search,
@@ -420,10 +249,12 @@ static enum status search_by_columns(struct store_reader *reader, struct arena *
 
 	TRY(want_all(&memory, search, sort, err));
 	TRY(search_memory_enter(&memory, err));
-	memory.deadline_ms = search->limit_ms ? clock_mono_ms() + search->limit_ms : 0;
+	memory.deadline_ms = search->limit_ms ? clock_mono_ms() + search->limit_ms : reader->deadline_ms;
 	struct bits found = memory.all;
 	if (search->query)
 		TRY(search_memory_find(&memory, search->query, &memory.all, &found, err));
+	if (memory.is_partial && !search->limit_ms)
+		return error_set(err, ERR_UNAVAILABLE, "the search took longer than it may");
 	TRY(search_pick(&memory, sort, &found, from, search->limit, page, err));
 	result->total = bits_size(&found);
 	result->is_partial = memory.is_partial;
@@ -446,7 +277,7 @@ static enum status read_rows(struct store_reader *reader, struct arena *arena, c
 		if (status != OK && status != ERR_NOT_FOUND)
 			return error_set(err, status, "%s", missing.text);
 		if (order.len)
-			TRY(print_cursor(order, &page->places[i], arena, &out->cursors[out->count], err));
+			TRY(search_cursor_print(order, &page->places[i], arena, &out->cursors[out->count], err));
 		out->count += status == OK;
 	}
 	return OK;
@@ -462,9 +293,9 @@ static enum status search_in_view(struct store_reader *reader, struct arena *are
 	struct search_place from;
 	struct search_sort sort = {0};
 
-	TRY(parse_sort(&sort, order, err));
+	TRY(search_sort_parse(&sort, order, err));
 	if (search->cursor.len) {
-		TRY(parse_cursor(search->cursor, order, arena, &from, err));
+		TRY(search_cursor_parse(search->cursor, order, arena, &from, err));
 		behind = &from;
 	}
 	bool is_in_memory = sort.source_count && (!search->query || search_is_in_memory(search->query, arena));
@@ -474,7 +305,7 @@ static enum status search_in_view(struct store_reader *reader, struct arena *are
 		TRY(search_by_sql(reader, arena, search, &sort, behind, &page, &result, err));
 	TRY(read_rows(reader, arena, &page, search->wants_cursors ? order : SPAN(""), &result, err));
 	if (page.has_more)
-		TRY(print_cursor(order, &page.places[page.count - 1], arena, &result.next_cursor, err));
+		TRY(search_cursor_print(order, &page.places[page.count - 1], arena, &result.next_cursor, err));
 	*out = result;
 	return OK;
 }

@@ -221,18 +221,6 @@ static enum status add_node(
 	return OK;
 }
 
-/* Also of the terms in a QUERY_ONE, whose jobs are looked for among those that have them at all. */
-static enum status want_parts(struct search_memory *memory, const struct query_node *node, struct error *err)
-{
-	struct search_leaf leaf;
-
-	if (node->kind == QUERY_TERM)
-		return search_leaf_of(&node->term, memory->arena, &leaf) ? search_memory_want_query(memory, node, err)
-									 : OK;
-	TRY(want_parts(memory, node->left, err));
-	return node->right ? want_parts(memory, node->right, err) : OK;
-}
-
 enum status search_compile(struct search_sql *sql, const struct query_node *query, struct error *err)
 {
 	AUTO_DONE(search_memory) memory = search_memory_on(sql->reader, sql->arena);
@@ -241,7 +229,7 @@ enum status search_compile(struct search_sql *sql, const struct query_node *quer
 		search_add(sql, "1");
 		return OK;
 	}
-	TRY(want_parts(&memory, query, err));
+	TRY(search_memory_want_parts(&memory, query, err));
 	TRY(search_memory_enter(&memory, err));
 	memory.deadline_ms = sql->reader->deadline_ms;
 	sql->memory = &memory;

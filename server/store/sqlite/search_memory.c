@@ -64,6 +64,17 @@ enum status search_memory_want_query(struct search_memory *memory, const struct 
 	return OK;
 }
 
+enum status search_memory_want_parts(struct search_memory *memory, const struct query_node *node, struct error *err)
+{
+	struct search_leaf leaf;
+
+	if (node->kind == QUERY_TERM)
+		return search_leaf_of(&node->term, memory->arena, &leaf) ? search_memory_want_query(memory, node, err)
+									 : OK;
+	TRY(search_memory_want_parts(memory, node->left, err));
+	return node->right ? search_memory_want_parts(memory, node->right, err) : OK;
+}
+
 const struct job_column *search_memory_column(const struct search_memory *memory, const struct search_source *source)
 {
 	for (size_t i = 0; i < memory->use_count; i++)
@@ -205,7 +216,7 @@ static bool satisfies(const struct text_test *test, const struct job_column *col
 	if (test->is_place)
 		return is_at_place(text, wanted->text);
 	if (wanted->is_number && test->has_numbers) {
-		double number = column->values[value].number;
+		double number = job_column_text_number(column, value);
 		return !isnan(number) && !isnan(wanted->number) &&
 		       is_order(test->term->compare, (number > wanted->number) - (number < wanted->number));
 	}
@@ -273,28 +284,53 @@ static void range_of(enum query_compare compare, double number, double *low, dou
 		*high = DBL_MAX;
 }
 
-/* What one pass over all values answers better than a look at each. */
-static bool note_all(const struct text_test *test, const struct job_column *column, unsigned char *memo)
+static bool are_all_numbers(const struct query_term *term)
+{
+	for (size_t i = 0; i < term->value_count; i++)
+		if (!term->values[i].is_number || isnan(term->values[i].number))
+			return false;
+	return true;
+}
+
+static bool are_no_numbers(const struct query_term *term)
+{
+	for (size_t i = 0; i < term->value_count; i++)
+		if (term->values[i].is_number)
+			return false;
+	return true;
+}
+
+/* What one pass over all values answers better than a look at each; else the memo stays empty. */
+static void note_all(const struct text_test *test, const struct job_column *column, unsigned char *memo)
 {
 	const struct query_term *term = test->term;
-	bool is_part = term->compare == QUERY_CONTAINS && term->value_count == 1 && !test->is_place &&
-		       !(term->values[0].is_number && test->has_numbers) && test->folded[0].len &&
-		       (term->values[0].is_literal || span_find_char(test->folded[0], '*') < 0);
-	bool is_range = test->has_numbers && term->value_count && !is_match(term) && !test->is_place;
+	bool is_text = !test->has_numbers || are_no_numbers(term);
+	bool is_part = term->compare == QUERY_CONTAINS && term->value_count == 1 && !test->is_place && is_text &&
+		       test->folded[0].len && (term->values[0].is_literal || span_find_char(test->folded[0], '*') < 0);
+	bool is_range = test->has_numbers && !is_match(term) && term->compare != QUERY_EXISTS && !test->is_place &&
+			are_all_numbers(term);
+	bool is_same =
+		(term->compare == QUERY_EQUAL || term->compare == QUERY_NOT_EQUAL || term->compare == QUERY_IN) &&
+		is_text && !test->ignores_case;
 	double low, high;
 
-	for (size_t i = 0; is_range && i < term->value_count; i++)
-		is_range = term->values[i].is_number && !isnan(term->values[i].number);
-	if (!is_part && !is_range)
-		return false;
+	if (!is_part && !is_range && !is_same && !test->is_place)
+		return;
 	memset(memo, JOB_MEMO_NO, column->value_count);
 	if (is_part)
 		job_column_note_part(column, test->folded[0], memo);
-	for (size_t i = 0; is_range && i < term->value_count; i++) {
-		range_of(term->compare, term->values[i].number, &low, &high);
-		job_column_note_range(column, low, high, memo);
+	for (size_t i = 0; i < term->value_count; i++) {
+		struct span text = term->values[i].text;
+		if (is_range) {
+			range_of(term->compare, term->values[i].number, &low, &high);
+			job_column_note_range(column, low, high, memo);
+		} else if (is_same) {
+			job_column_note_text(column, text, false, JOB_MEMO_YES, memo);
+		} else if (test->is_place) { /* may be, if it begins so */
+			text.len -= text.len && (text.ptr[text.len - 1] == '*' || text.ptr[text.len - 1] == '/');
+			job_column_note_text(column, text, true, JOB_MEMO_UNKNOWN, memo);
+		}
 	}
-	return true;
 }
 
 static enum status add_texts(struct text_test *test, const struct search_source *source, const struct bits *among,

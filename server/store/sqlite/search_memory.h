@@ -29,6 +29,9 @@ enum status search_memory_want(
 	struct search_memory *memory, const struct search_source *source, struct error *err) MUST_CHECK;
 enum status search_memory_want_query(
 	struct search_memory *memory, const struct query_node *node, struct error *err) MUST_CHECK;
+/* What of it lies in memory; also of the terms in a QUERY_ONE, whose jobs are looked for among those that have them at all. */
+enum status search_memory_want_parts(
+	struct search_memory *memory, const struct query_node *node, struct error *err) MUST_CHECK;
 enum status search_memory_enter(struct search_memory *memory, struct error *err) MUST_CHECK;
 void search_memory_done(struct search_memory *memory);
 AUTO_DONE_TYPE(search_memory)

@@ -50,8 +50,8 @@ static void find_text(const struct picking *p, size_t job, struct search_place *
 	}
 	if (!value) {
 		place->rank = SEARCH_RANK_MISSING;
-	} else if (!isnan(p->columns[0]->values[value].number)) {
-		place->real = p->columns[0]->values[value].number;
+	} else if (!isnan(job_column_text_number(p->columns[0], value))) {
+		place->real = job_column_text_number(p->columns[0], value);
 	} else {
 		place->rank = SEARCH_RANK_OTHER;
 		set_text(p, value, place);

@@ -47,6 +47,14 @@ static inline bool search_has_value(const struct search_sort *sort, int64_t rank
 	return rank == SEARCH_RANK_VALUE || (rank == SEARCH_RANK_OTHER && sort->kind == SEARCH_SORT_ATTRIBUTE);
 }
 
+/* ERR_SEMANTIC with field "sort". */
+enum status search_sort_parse(struct search_sort *out, struct span text, struct error *err) MUST_CHECK;
+/* A cursor belongs to its order: ERR_INVALID with field "cursor" else. */
+enum status search_cursor_print(struct span sort, const struct search_place *place, struct arena *arena,
+	struct span *out, struct error *err) MUST_CHECK;
+enum status search_cursor_parse(struct span cursor, struct span sort, struct arena *arena, struct search_place *out,
+	struct error *err) MUST_CHECK;
+
 /* The first `limit` places behind `from` (NULL: the beginning) of the jobs that are `among`. */
 enum status search_pick(struct search_memory *memory, const struct search_sort *sort, const struct bits *among,
 	const struct search_place *from, size_t limit, struct search_page *out, struct error *err) MUST_CHECK;

@@ -10,7 +10,7 @@ enum {
 	DEFAULT_WAL_BYTES = 64 << 20,
 	DEFAULT_WRITER_CACHE_BYTES = 16 << 20,
 	DEFAULT_READER_CACHE_BYTES = 2 << 20,
-	DEFAULT_SEARCH_BYTES = 256 << 20,
+	DEFAULT_SEARCH_BYTES = 512 << 20,
 };
 
 enum status store_open(struct store **out, const struct store_options *options, struct error *err)

@@ -12,7 +12,7 @@
 struct harness {
 	char folder[64];
 	char path[96];
-	size_t wal_bytes; /* from the next open on */
+	size_t wal_bytes, search_bytes; /* from the next open on */
 	struct arena *arena;
 	struct store *store;
 	struct store_reader *reader;
@@ -21,7 +21,7 @@ struct harness {
 
 static inline void harness_open(struct harness *h)
 {
-	struct store_options options = {.path = h->path, .wal_bytes = h->wal_bytes};
+	struct store_options options = {.path = h->path, .wal_bytes = h->wal_bytes, .search_bytes = h->search_bytes};
 
 	CHECK_OK(store_open(&h->store, &options, &err));
 	CHECK_OK(store_reader_new(&h->reader, h->store, &err));
