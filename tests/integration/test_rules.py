@@ -159,6 +159,7 @@ def test_a_condition_of_ones_own(server, receiver):
     server.start()
     server.send("j", ["step: 17 loss: 2.8", "step: 18 loss: 2.7"])
     (_, body, _), = receiver.wait_for(1)
+    wait_until(lambda: server.get("/api/v1/webhooks/1/deliveries").body["deliveries"][0]["state"] == "done", what="the delivery's result")
     data = json.loads(body)["data"]
     assert (data["kind"], data["rule"], data["severity"], data["opened_step"], data["first_step"]) == ("rule", rule, "critical", 17, 15)
     assert "rule too high" in data["summary"] and data["evidence"]["rule_name"] == "too high" and data["evidence"]["expression"].startswith("loss > 2")
