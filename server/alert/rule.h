@@ -58,9 +58,11 @@ void rule_write_fields(const struct rule *rule, struct json_writer *w);
 struct rule_set;
 struct rule_set *rule_set_ref(struct rule_set *set);
 void rule_set_unref(struct rule_set *set);
-/* A row that this program cannot read is left out, and told in the log. */
-enum status rule_set_new(
-	struct rule_set **out, const struct rule_row *rows, size_t count, struct error *err) MUST_CHECK;
+/* A row that this program cannot read is left out, and told in the log. version: tells one set from another. */
+enum status rule_set_new(struct rule_set **out, const struct rule_row *rows, size_t count, uint64_t version,
+	struct error *err) MUST_CHECK;
+uint64_t rule_set_version(const struct rule_set *set);
+bool rule_set_has_conditions(const struct rule_set *set); /* of rules with an expression */
 size_t rule_set_count(const struct rule_set *set);
 const struct rule *rule_set_get(const struct rule_set *set, size_t i); /* by number */
 const struct rule *rule_set_find(const struct rule_set *set, int64_t rule_id); /* NULL: there is none */
@@ -95,6 +97,10 @@ void rule_write_digest(const struct incident_row *rows, size_t count, size_t sho
 
 /* {"type","timestamp","data":{"summary","url"}}: about no incident. */
 void rule_write_plain(const char *type, const char *summary, struct span public_url, int64_t now_ms, struct buf *out);
+
+/* EventBridge's "SageMaker Training Job State Change"; rows: the job's history. */
+enum status rule_write_state_change(const struct job_row *job, const struct transition_row *rows, size_t count,
+	const char *id, int64_t now_ms, struct buf *out, struct error *err) MUST_CHECK;
 
 /* "whsec_" + base64 -> key bytes. */
 bool webhook_secret_parse(struct span text, struct buf *key);

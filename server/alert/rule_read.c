@@ -349,7 +349,19 @@ struct rule_set {
 	struct arena *arena;
 	struct rule *rules;
 	size_t count;
+	uint64_t version;
+	bool has_conditions;
 };
+
+uint64_t rule_set_version(const struct rule_set *set)
+{
+	return set->version;
+}
+
+bool rule_set_has_conditions(const struct rule_set *set)
+{
+	return set->has_conditions;
+}
 
 struct rule_set *rule_set_ref(struct rule_set *set)
 {
@@ -379,11 +391,13 @@ static enum status add(struct rule_set *set, const struct rule_row *row, struct 
 	rule->rule_id = row->rule_id;
 	rule->since_seq = row->since_seq;
 	rule->modified_ms = row->modified_ms;
+	set->has_conditions = set->has_conditions || rule->expression;
 	set->count++;
 	return OK;
 }
 
-enum status rule_set_new(struct rule_set **out, const struct rule_row *rows, size_t count, struct error *err)
+enum status rule_set_new(
+	struct rule_set **out, const struct rule_row *rows, size_t count, uint64_t version, struct error *err)
 {
 	struct rule_set *set = mem_zeroed(sizeof *set);
 	struct error why;
@@ -391,6 +405,7 @@ enum status rule_set_new(struct rule_set **out, const struct rule_row *rows, siz
 	if (!set)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	atomic_init(&set->refs, 1);
+	set->version = version;
 	set->arena = arena_new();
 	set->rules = mem_zeroed((count + 1) * sizeof *set->rules);
 	for (size_t i = 0; set->arena && set->rules && i < count; i++) {

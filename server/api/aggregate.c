@@ -14,7 +14,16 @@ struct asking {
 	size_t count;
 	bool is_partial;
 	char seq[24];
+	struct zone *own_zone; /* that the request names */
 };
+
+static void asking_free(struct asking *a)
+{
+	if (a)
+		zone_free(a->own_zone);
+	mem_free(a);
+}
+AUTO_TYPE(asking)
 
 static enum status in_field(enum status status, const char *field, struct error *err)
 {
@@ -47,16 +56,16 @@ static enum status check_twice(const struct asking *a, struct error *err)
 	return OK;
 }
 
-static enum status read_ask(
-	struct asking *a, const struct http_request *request, struct arena *arena, struct error *err)
+static enum status read_ask(struct asking *a, const struct api *api, const struct http_request *request,
+	struct arena *arena, struct error *err)
 {
-	struct span text = SPAN(""), by = SPAN(""), of = SPAN("count");
+	struct span by = SPAN(""), of = SPAN("count");
 	struct query_node *query = NULL;
 
-	http_request_query(request, "q", &text);
 	http_request_query(request, "by", &by);
 	http_request_query(request, "of", &of);
-	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
+	TRY(api_zone(api, request, &a->own_zone, &a->ask.zone, err));
+	TRY(api_parse_query(api, request, arena, &query, err));
 	TRY(in_field(query_parse_names(a->names, &a->ask.name_count, by, arena, err), "by", err));
 	TRY(in_field(query_parse_figures(a->figures, &a->ask.figure_count, of, arena, err), "of", err));
 	if (!a->ask.figure_count)
@@ -144,7 +153,7 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 	const struct api *api = context;
 	struct span format = SPAN("json");
 	AUTO(arena) arena = NULL;
-	AUTO_MEM struct asking *a = mem_zeroed(sizeof *a);
+	AUTO(asking) a = mem_zeroed(sizeof *a);
 
 	TRY(api_arena(&arena, err));
 	if (!a)
@@ -154,7 +163,7 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 	if (!is_csv && !span_equal(format, SPAN("json")))
 		return error_set_field(
 			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
-	TRY(read_ask(a, request, arena, err));
+	TRY(read_ask(a, api, request, arena, err));
 	a->ask.max_groups = api->options.max_groups;
 	a->ask.max_values = api->options.max_group_values;
 	a->ask.time_ms = api->options.search_ms;

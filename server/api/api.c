@@ -14,6 +14,10 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	api->started_ms = clock_wall_ms();
 	pthread_rwlock_init(&api->tokens_lock, NULL);
 	pthread_mutex_init(&api->uploads_mutex, NULL);
+	if (zone_new(&api->zone, span_from(options->timezone), err)) {
+		error_prefix(err, "--timezone");
+		return ERR_SEMANTIC;
+	}
 	TRY(ingest_labels_new(&api->labels, options->labels, err));
 	TRY(advice_new(&api->advice, options->advice, err));
 	TRY(tokens_load(api, err));
@@ -31,6 +35,7 @@ void api_free(struct api *api)
 		return;
 	arena_free(api->tokens_arena);
 	ingest_labels_free(api->labels);
+	zone_free(api->zone);
 	advice_free(api->advice);
 	session_table_free(api->sessions);
 	pthread_rwlock_destroy(&api->tokens_lock);

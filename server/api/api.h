@@ -44,6 +44,7 @@ struct api_options {
 	int64_t lease_ms; /* of a session */
 	size_t max_sessions;
 	size_t max_commands; /* of one job */
+	const char *timezone; /* of times in queries that name none */
 	size_t max_compare_jobs;
 	uint64_t max_groups; /* of an aggregation */
 	uint64_t max_group_values; /* kept for medians and percentiles of all of them */
@@ -67,6 +68,10 @@ void api_set_stopping(struct api *api);
 
 const struct http_route *api_routes(size_t *count);
 struct http_hooks api_hooks(struct api *api);
+
+/* A command that is on disk: the sessions of its job are told. Any thread. */
+struct command_row;
+void api_command_given(struct api *api, const struct command_row *command);
 
 /* Each 50 ms: hands slices that have waited long enough to the writer. */
 void api_tick(void *api);

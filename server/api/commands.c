@@ -1,6 +1,7 @@
 /* Commands to those who send a job: kept in the store, told in replies to their requests, answered by them. */
 #include "api/internal.h"
 #include "api/session_table.h"
+#include "base/log.h"
 
 struct telling {
 	struct json_writer *w;
@@ -117,6 +118,13 @@ static enum status begin_to_stop(struct api *api, const struct http_request *req
 	transition.unless = unless;
 	return pipeline_add_transition(
 		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, err);
+}
+
+void api_command_given(struct api *api, const struct command_row *command)
+{
+	if (!session_add_commands(api->sessions, command->job_id, command, 1))
+		log_line(LOG_ERROR, "command_failed",
+			"error=\"out of memory\""); /* told when the session is opened again */
 }
 
 enum status api_commands_create(void *context, void *worker, const struct http_request *request,

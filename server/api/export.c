@@ -88,7 +88,6 @@ enum status api_export(void *context, void *worker, const struct http_request *r
 {
 	const struct api *api = context;
 	AUTO(arena) arena = NULL;
-	struct span text = SPAN("");
 
 	TRY(api_arena(&arena, err));
 	struct exporting *exporting = arena_alloc(arena, sizeof *exporting);
@@ -96,11 +95,7 @@ enum status api_export(void *context, void *worker, const struct http_request *r
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*exporting = (struct exporting){
 		.pipeline = api->options.pipeline, .arena = arena, .page = {.next_cursor = SPAN("")}};
-	http_request_query(request, "q", &text);
-	text = arena_copy(arena, text);
-	if (!text.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(query_parse(&exporting->terms, text, http_request_arrival_ms(request), arena, err));
+	TRY(api_parse_query(api, request, arena, &exporting->terms, err));
 	/* what is wrong with the search is a refusal, not a cut */
 	TRY(read_page(exporting, worker, err));
 	arena = NULL; /* the reply's from here on */

@@ -1,7 +1,9 @@
 /* The whole fleet on one page, and its quotas: sums that each change keeps (store/fleet_rows.h), so that nothing is counted here. */
 #include "api/internal.h"
 #include "api/quotas.h"
+#include "fleet/goodput.h"
 #include "fleet/pool.h"
+#include "store/goodput.h"
 
 static const double hour_ms = 3600.0 * 1000;
 
@@ -81,6 +83,36 @@ static void write_pools(const struct fleet_state *fleet, struct json_writer *w)
 	json_object_end(w);
 }
 
+/* Of the last 30 days: useful hours of all that were measured, and what they cost; null where nothing is known. */
+static enum status write_goodput(
+	struct store_reader *reader, struct arena *arena, int64_t now_ms, struct json_writer *w, struct error *err)
+{
+	static const int64_t day_ms = 24LL * 3600 * 1000;
+	struct goodput_day *days;
+	int64_t productive_ms = 0, measured_ms = 0, cost = 0, lost_cost = 0;
+	size_t count;
+
+	TRY(store_read_goodput_days(reader, arena, 0, now_ms / day_ms - 29, now_ms / day_ms, &days, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		productive_ms += days[i].node_ms[GOODPUT_PRODUCTIVE];
+		measured_ms += days[i].measured_ms;
+		cost += days[i].cost;
+		lost_cost += days[i].lost_cost;
+	}
+	json_key(w, "last_30_days");
+	json_object(w);
+	json_key(w, "goodput");
+	if (measured_ms > 0)
+		json_double(w, 100.0 * (double)productive_ms / (double)measured_ms);
+	else
+		json_null(w);
+	json_put_double(w, "measured_node_hours", (double)measured_ms / hour_ms);
+	json_put_double(w, "cost", (double)cost / 1e6);
+	json_put_double(w, "lost_cost", (double)lost_cost / 1e6);
+	json_object_end(w);
+	return OK;
+}
+
 static void write_ingest(const struct api *api, struct json_writer *w)
 {
 	const struct pipeline_figures *figures = pipeline_figures(api->options.pipeline);
@@ -121,6 +153,7 @@ enum status api_fleet(void *context, void *worker, const struct http_request *re
 	write_nodes(&fleet, now_ms, &w);
 	write_pools(&fleet, &w);
 	quotas_write(&fleet, now_ms, &w);
+	TRY(write_goodput(own->reader, arena, now_ms, &w, err));
 	write_ingest(api, &w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);

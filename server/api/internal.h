@@ -19,6 +19,7 @@ struct api {
 	const struct http_server *_Atomic server; /* workers run before it is known */
 	atomic_bool is_stopping;
 	int64_t started_ms;
+	struct zone *zone; /* of times that name none; NULL: UTC */
 	pthread_rwlock_t tokens_lock;
 	struct arena *tokens_arena;
 	struct token_row *tokens;
@@ -48,12 +49,12 @@ http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
-http_handler api_events_take, api_search, api_job_run;
+http_handler api_events_take, api_search, api_job_run, api_job_checkpoints;
 http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
-http_handler api_job_advice;
+http_handler api_job_advice, api_nodes, api_node, api_job_nodes;
 http_handler api_startup, api_job_warm_pool;
 http_handler api_fleet, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
@@ -61,7 +62,7 @@ http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
 http_handler api_incidents, api_incident_acknowledge, api_incident_mute;
-http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete;
+http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete, api_rules_preview;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete,
 	api_deliveries, api_delivery_retry;
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
@@ -95,13 +96,29 @@ enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to re
 enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
-/* ---- jobs.c: a page of a search, through logs where the query asks of them; no view of the database may be open ---- */
+/* ---- ask.c ---- */
+/* tz=, else the server's zone. *own is the caller's to free. */
+enum status api_zone(const struct api *api, const struct http_request *request, struct zone **own,
+	const struct zone **out, struct error *err) MUST_CHECK;
+/* q=, with times in the zone of tz=. Spans are in the arena. */
+enum status api_parse_query(const struct api *api, const struct http_request *request, struct arena *arena,
+	struct query_node **out, struct error *err) MUST_CHECK;
+
+/* runs=true: only the last jobs of runs. */
+enum status api_want_runs(const struct http_request *request, struct arena *arena, struct query_node **query,
+	bool *wants_runs, struct error *err) MUST_CHECK;
+
+/* ---- jobs.c: a page of a search, through logs where the query asks of them. No view of the database may be open; after OK one
+ * is, of the same moment (of a later one than what is in logs): store_reader_end is the caller's ---- */
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
 /* As of which commit searches know what came of logs; read before the search. */
 void api_print_index_seq(const struct api *api, char out[24]);
 
 /* ---- run.c: continues and continued_by, into an object that is open ---- */
+/* The jobs of its run up to this one, oldest first: an array. */
+enum status api_write_run_jobs(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
+	struct error *err) MUST_CHECK;
 enum status api_write_run(struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w,
 	struct error *err) MUST_CHECK;
 

@@ -23,9 +23,12 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 	if (!job_log_search_is_needed(search->query)) {
 		if (search->limit_ms)
 			store_reader_deadline(worker->reader, search->limit_ms + SEARCH_ROWS_MS);
-		TRY(store_search_jobs(worker->reader, arena, search, out, err));
-		*is_partial = out->is_partial;
-		return OK;
+		TRY(store_reader_begin(worker->reader, err));
+		enum status status = store_search_jobs(worker->reader, arena, search, out, err);
+		*is_partial = status == OK && out->is_partial;
+		if (status != OK)
+			store_reader_end(worker->reader);
+		return status;
 	}
 	TRY(job_log_search_new(&logs, &options, err));
 	TRY(job_log_search_page(logs, arena, search, out, is_partial, err));
@@ -35,7 +38,7 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 		*is_partial |= is_total_partial;
 	}
 	out->total = total;
-	return OK;
+	return store_reader_begin(worker->reader, err);
 }
 
 void api_print_index_seq(const struct api *api, char out[24])
@@ -44,20 +47,39 @@ void api_print_index_seq(const struct api *api, char out[24])
 		(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->indexed_seq));
 }
 
-static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
+/* Of a run, as the row of its last job. */
+static enum status write_run_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err)
 {
-	TRY(store_reader_begin(worker->reader, err));
+	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
+	struct json_writer inner = json_writer_on(&text);
+
+	TRY(pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena, row, &inner, err));
+	TRY(buf_status(&text, err));
+	text.len--; /* it ends with what the run is still to be put before */
+	buf_append_text(&text, ",\"run\":");
+	struct json_writer behind = json_writer_on(&text);
+	TRY(api_write_run_jobs(worker->reader, arena, row->name, &behind, err));
+	buf_append_char(&text, '}');
+	TRY(buf_status(&text, err));
+	json_raw(w, buf_span(&text));
+	return OK;
+}
+
+static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
+	bool are_runs, struct json_writer *w, struct error *err)
+{
 	enum status status = OK;
+
 	for (size_t i = 0; i < result->count && status == OK; i++)
-		status = pipeline_write_job_row(
-			worker->api->options.pipeline, worker->reader, arena, &result->rows[i], w, err);
-	store_reader_end(worker->reader);
+		status = are_runs ? write_run_row(worker, arena, &result->rows[i], w, err)
+				  : pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena,
+					    &result->rows[i], w, err);
 	return status;
 }
 
 static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
-	struct http_response *response, struct error *err)
+	bool are_runs, struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	struct job_search_result result;
@@ -70,7 +92,9 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	json_put_text(&w, "as_of_seq", seq);
 	json_key(&w, "jobs");
 	json_array(&w);
-	TRY(write_rows(worker, arena, &result, &w, err));
+	enum status status = write_rows(worker, arena, &result, are_runs, &w, err);
+	store_reader_end(worker->reader);
+	TRY(status);
 	json_array_end(&w);
 	if (result.next_cursor.len)
 		json_put_span(&w, "next_cursor", result.next_cursor);
@@ -153,7 +177,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 {
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
-	struct span text = SPAN(""), format = SPAN("json");
+	struct span format = SPAN("json");
 	struct query_node *query = NULL;
 	struct job_search search = {.sort = SPAN(""), .cursor = SPAN(""), .limit_ms = own->api->options.job_search_ms};
 
@@ -161,18 +185,18 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 		return api_jobs_csv(context, request, own, response, err);
 	TRY(refuse_other_format(request, format, err));
 	TRY(api_arena(&arena, err));
-	http_request_query(request, "q", &text);
 	http_request_query(request, "sort", &search.sort);
 	http_request_query(request, "cursor", &search.cursor);
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &search.limit, err));
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
-	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
+	TRY(api_parse_query(context, request, arena, &query, err));
+	bool are_runs = false, explains = false;
+	TRY(api_want_runs(request, arena, &query, &are_runs, err));
 	search.query = query;
-	bool explains = false;
 	TRY(http_query_bool(request, "explain", &explains, err));
 	if (explains)
 		return write_explanation(own, arena, &search, response, err);
-	return write_page(own, arena, &search, response, err);
+	return write_page(own, arena, &search, are_runs, response, err);
 }
 
 static enum status write_dry_run(struct api *api, struct api_worker *worker, const struct http_request *request,

@@ -166,7 +166,6 @@ static enum status write_page(struct listing *listing, struct api_worker *worker
 	arena_free(listing->page_arena);
 	listing->page_arena = arena;
 	arena = NULL;
-	TRY(store_reader_begin(worker->reader, err));
 	enum status status = OK;
 	for (size_t i = 0; i < listing->page.count && status == OK; i++)
 		status = write_job(listing, worker, &listing->page.rows[i], out, err);
@@ -184,7 +183,8 @@ static enum status listing_more(void *state, void *context, struct buf *out, boo
 		*is_done = true;
 		return OK;
 	}
-	TRY(write_page(listing, worker, out, err));
+	while (!out->len && !listing->is_done) /* a page that ran out of time may be empty */
+		TRY(write_page(listing, worker, out, err));
 	*is_done = listing->is_done && !out->len;
 	return OK;
 }
@@ -194,23 +194,25 @@ static const struct http_producer_ops listing_ops = {listing_more, listing_free}
 static enum status open_listing(
 	struct listing *listing, const struct http_request *request, struct api_worker *worker, struct error *err)
 {
-	struct span text = SPAN(""), fields = SPAN("");
+	struct span fields = SPAN("");
 
-	http_request_query(request, "q", &text);
 	http_request_query(request, "sort", &listing->sort);
 	http_request_query(request, "fields", &fields);
-	text = arena_copy(listing->arena, text);
 	fields = arena_copy(listing->arena, fields);
 	listing->sort = arena_copy(listing->arena, listing->sort);
-	if (!text.ptr || !fields.ptr || !listing->sort.ptr)
+	if (!fields.ptr || !listing->sort.ptr)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(read_fields(listing, fields, err));
-	TRY(query_parse(&listing->terms, text, http_request_arrival_ms(request), listing->arena, err));
+	TRY(api_parse_query(worker->api, request, listing->arena, &listing->terms, err));
+	bool are_runs = false;
+	TRY(api_want_runs(request, listing->arena, &listing->terms, &are_runs, err));
 	/* what is wrong with the search is a refusal, not a cut */
 	struct job_search search = {.query = listing->terms, .sort = listing->sort, .limit = 1, .cursor = SPAN("")};
 	struct job_search_result result;
 	bool is_partial;
-	return api_search_page(worker, listing->arena, &search, &result, &is_partial, err);
+	TRY(api_search_page(worker, listing->arena, &search, &result, &is_partial, err));
+	store_reader_end(worker->reader);
+	return OK;
 }
 
 enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,

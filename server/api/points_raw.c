@@ -360,9 +360,8 @@ enum status api_points_search(void *context, void *worker, const struct http_req
 	struct http_response *response, struct error *err)
 {
 	AUTO(arena) arena = NULL;
-	struct span text = SPAN(""), format = SPAN("csv"), metric = SPAN("");
+	struct span format = SPAN("csv"), metric = SPAN("");
 
-	http_request_query(request, "q", &text);
 	http_request_query(request, "metric", &metric);
 	http_request_query(request, "format", &format);
 	if (!metric.len)
@@ -371,8 +370,7 @@ enum status api_points_search(void *context, void *worker, const struct http_req
 		return error_set_field(err, ERR_INVALID, "format", "format '%.*s' is not csv", SPAN_ARGS(format));
 	TRY(api_arena(&arena, err));
 	struct searched *searched = arena_alloc(arena, sizeof *searched);
-	struct span own = arena_copy(arena, text);
-	if (!searched || !own.ptr)
+	if (!searched)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*searched = (struct searched){.api = context,
 		.arena = arena,
@@ -384,7 +382,7 @@ enum status api_points_search(void *context, void *worker, const struct http_req
 		.page = {.next_cursor = SPAN("")}};
 	if (!searched->query.metric.ptr)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(query_parse(&searched->terms, own, http_request_arrival_ms(request), arena, err));
+	TRY(api_parse_query(context, request, arena, &searched->terms, err));
 	TRY(next_page(searched, worker, err)); /* what is wrong with the search is a refusal, not a cut */
 	arena = NULL;
 	response->content_type = "text/csv; charset=utf-8";

@@ -7,7 +7,7 @@ enum { TYPED_MAX_BYTES = 8192 };
 /* As query/names.c has them, without those that hold no word to suggest. */
 static const char *const properties[] = {"name", "status", "secondary", "instance", "instances", "image", "role",
 	"created", "started", "ended", "modified", "duration", "billable", "cost", "goodput", "pool", "run", "team",
-	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent", NULL};
+	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent", "continued", NULL};
 
 const char *const *query_property_names(void)
 {

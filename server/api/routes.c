@@ -57,10 +57,10 @@ static const struct http_route routes[] = {
 		.summary = "Server-sent events: points, lines, job, incident, backfill, pool"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
-		.query = "q sort limit cursor total explain format fields",
+		.query = "q tz runs sort limit cursor total explain format fields",
 		.summary =
 			"Search jobs; explain=true: how the query is understood and answered; format=csv: all of them, fields= names its columns"},
-	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q",
+	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
 		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
 		.summary = "Whole jobs, as an export has them; a job whose name is taken is left out"},
@@ -69,7 +69,8 @@ static const struct http_route routes[] = {
 		.summary = "A CreateTrainingJob document; dry_run=true: checked, not stored"},
 	{HTTP_POST, "/api/v1/search", SCOPE_READ, ROUTE_WORKER, .handler = api_search, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Search jobs as SageMaker's Search does"},
-	{HTTP_GET, "/api/v1/aggregate", SCOPE_READ, ROUTE_WORKER, .handler = api_aggregate, .query = "q by of format",
+	{HTTP_GET, "/api/v1/aggregate", SCOPE_READ, ROUTE_WORKER, .handler = api_aggregate,
+		.query = "q by of tz format",
 		.summary =
 			"What groups of jobs come to: sums, means, percentiles by team, month and what else jobs have"},
 	{HTTP_GET, "/api/v1/compare", SCOPE_READ, ROUTE_WORKER, .handler = api_compare, .query = "jobs equal metric",
@@ -89,6 +90,8 @@ static const struct http_route routes[] = {
 		.summary = "Tell those who send the job: checkpoint, or stop"},
 	{HTTP_GET, "/api/v1/jobs/{job}/commands", SCOPE_READ, ROUTE_WORKER, .handler = api_commands_list, .query = "",
 		.summary = "Commands, and what became of each on each stream"},
+	{HTTP_GET, "/api/v1/jobs/{job}/checkpoints", SCOPE_READ, ROUTE_WORKER, .handler = api_job_checkpoints,
+		.query = "limit", .summary = "Checkpoints that its log tells of, the newest first"},
 	{HTTP_GET, "/api/v1/jobs/{job}/run", SCOPE_READ, ROUTE_WORKER, .handler = api_job_run, .query = "",
 		.summary = "The chain of jobs that it is a link of, and what only looks like one"},
 	{HTTP_GET, "/api/v1/jobs/{job}/goodput", SCOPE_READ, ROUTE_WORKER, .handler = api_job_goodput, .query = "",
@@ -108,11 +111,19 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
 		.query = "metric stream x from to buckets attempts raw format chain",
 		.summary = "A chart: points folded into buckets; raw=true: every point"},
-	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search, .query = "q metric format",
-		.summary = "CSV of a metric's points in all jobs of a search"},
+	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search,
+		.query = "q tz metric format", .summary = "CSV of a metric's points in all jobs of a search"},
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
 
+	{HTTP_GET, "/api/v1/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_nodes, .query = "q limit cursor",
+		.summary =
+			"Machines over all jobs: faults, what they broke off, slow steps, utilisation; which to drain"},
+	{HTTP_GET, "/api/v1/nodes/{host}", SCOPE_READ, ROUTE_WORKER, .handler = api_node, .query = "",
+		.summary = "One machine: its faults with their lines, its jobs"},
+	{HTTP_GET, "/api/v1/jobs/{job}/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_job_nodes, .query = "",
+		.summary =
+			"The job's machines: last lines, what they measured, and the command that opens a session on each"},
 	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 		.summary =
 			"The whole fleet: jobs by status, open incidents, node-hours, pools, quotas, health of ingest"},
@@ -190,6 +201,9 @@ static const struct http_route routes[] = {
 		.summary = "Rules: which incidents are told to whom, and when"},
 	{HTTP_POST, "/api/v1/rules", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_rules_create, .query = "",
 		.max_body_bytes = SMALL_BYTES, .summary = "A new rule"},
+	{HTTP_POST, "/api/v1/rules/preview", SCOPE_READ, ROUTE_WORKER, .handler = api_rules_preview, .query = "",
+		.max_body_bytes = SMALL_BYTES,
+		.summary = "What a rule would have told in a window of the past; partial where time was up"},
 	{HTTP_PUT, "/api/v1/rules/{id}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_rule_put, .query = "",
 		.max_body_bytes = SMALL_BYTES, .summary = "A rule in its place"},
 	{HTTP_DELETE, "/api/v1/rules/{id}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_rule_delete, .query = "",

@@ -39,7 +39,7 @@ enum status api_rules_list(void *context, void *worker, const struct http_reques
 	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(store_read_rules(((struct api_worker *)worker)->reader, arena, &rows, &count, err));
-	TRY(rule_set_new(&set, rows, count, err));
+	TRY(rule_set_new(&set, rows, count, 0, err));
 	enum status status = write_list(set, api_team(request), response, err);
 	rule_set_unref(set);
 	return status;

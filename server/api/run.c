@@ -64,6 +64,20 @@ enum status api_job_run(void *context, void *worker, const struct http_request *
 	return buf_status(&response->body, err);
 }
 
+enum status api_write_run_jobs(
+	struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w, struct error *err)
+{
+	struct run_link *links;
+	size_t count, at;
+
+	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
+	json_array(w);
+	for (size_t i = 0; i <= at; i++)
+		json_span(w, links[i].job);
+	json_array_end(w);
+	return OK;
+}
+
 enum status api_write_run(
 	struct store_reader *reader, struct arena *arena, struct span job, struct json_writer *w, struct error *err)
 {

@@ -90,7 +90,8 @@ static enum status put_metrics(struct suggesting *s, struct span prefix, struct 
 /* "hp.l" asks for hyperparameters that begin with l; "l" for everything that does, in the families as well. */
 static enum status put_names(struct suggesting *s, struct error *err)
 {
-	static const char *const families[][2] = {{"hp.", "hyperparameter"}, {"tag.", "tag"}, {"env.", "environment"}};
+	static const char *const families[][2] = {
+		{"hp.", "hyperparameter"}, {"tag.", "tag"}, {"env.", "environment"}, {"label.", "label"}};
 	struct span typed = s->place.typed;
 
 	TRY(put_words(s, query_property_names(), "property", err));

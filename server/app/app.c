@@ -96,6 +96,15 @@ static void deliveries_due(void *context)
 	pthread_mutex_unlock(&app->sender_mutex);
 }
 
+static void command_given(void *context, const struct command_row *command)
+{
+	struct app *app = context;
+	struct api *api = app->api;
+
+	if (api)
+		api_command_given(api, command);
+}
+
 static void tick(void *context)
 {
 	struct app *app = context;
@@ -178,6 +187,9 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_series_a_stream = bytes(o, "max-series"),
 		.max_sources_a_stream = bytes(o, "max-sources"),
 		.stall_ms = options_i64(o, "stall-after"),
+		.on_non_finite = span_from(options_text(o, "on-non-finite") ? options_text(o, "on-non-finite") : ""),
+		.emergency_grace_ms = options_i64(o, "emergency-grace"),
+		.command_given = command_given,
 		.deliveries_due = deliveries_due,
 		.tick = tick,
 		.context = app,
@@ -224,6 +236,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_events = bytes(o, "max-events"),
 		.max_chart_queries = bytes(o, "max-chart-queries"),
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
+		.timezone = options_text(o, "timezone"),
 		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
 		.max_groups = (uint64_t)options_i64(o, "max-groups"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),

@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/completion.h"
 #include "cli/job_field.h"
+#include "cli/search_compare.h"
 #include "cli/search_document.h"
 #include "cli/search_groups.h"
 #include "cli/search_logs.h"
@@ -112,6 +113,8 @@ static enum status get_page(struct search *search, struct json **page, struct er
 	snprintf(limit, sizeof limit, "%" PRIu64, search->format == FORMAT_COUNT ? 1 : rows);
 	buf_append_text(&path, "/api/v1/jobs");
 	put_parameter(&path, "q", buf_span(&search->query));
+	put_parameter(&path, "runs", options_flag(search->options, "runs") ? SPAN("true") : SPAN(""));
+	put_parameter(&path, "tz", span_from(options_text(search->options, "timezone")));
 	put_parameter(&path, "explain", options_flag(search->options, "explain") ? SPAN("true") : SPAN(""));
 	put_parameter(&path, "sort", span_from(options_text(search->options, "sort")));
 	put_parameter(&path, "limit", span_from(limit));
@@ -526,6 +529,23 @@ static int print_groups(struct search *search, char *const *environment)
 	return found ? EXIT_DONE : EXIT_NOTHING_MATCHED;
 }
 
+static int print_comparison(struct search *search, char *const *environment)
+{
+	struct search_compare compare = {.client = search->client,
+		.options = search->options,
+		.is_json = search->format == FORMAT_JSON || search->format == FORMAT_NDJSON,
+		.is_csv = search->format == FORMAT_CSV,
+		.has_colours = has_colours(environment),
+		.width = terminal_width(environment)};
+	struct error err = {0};
+
+	enum status status = search_compare_print(&compare, &err);
+	if (status == OK)
+		return EXIT_DONE;
+	client_say(search_program.name, "%s", err.text);
+	return exit_code(status);
+}
+
 int search_run(const struct options *options, char *const *environment)
 {
 	AUTO_DONE(search)
@@ -545,6 +565,8 @@ int search_run(const struct options *options, char *const *environment)
 	}
 	if (wants_groups)
 		return print_groups(&search, environment);
+	if (options_flag(options, "compare"))
+		return print_comparison(&search, environment);
 	enum status status =
 		options_flag(options, "watch") ? watch(&search, environment, &err) : run(&search, environment, &err);
 	if (status != OK) {

@@ -13,7 +13,7 @@ enum { MAX_PATH_BYTES = 64 << 10, MAX_OUTPUT_BYTES = 256 << 20 };
 enum status search_groups_wanted(const struct options *options, bool *wanted, struct error *err)
 {
 	static const char *const texts[] = {"sort", "fields", "logs", "sagemaker-json"};
-	static const char *const flags[] = {"watch", "explain", "count"};
+	static const char *const flags[] = {"watch", "explain", "count", "runs", "compare"};
 	const char *other = NULL;
 
 	*wanted = options_text(options, "by") || options_text(options, "of");
@@ -41,6 +41,8 @@ static enum status get(const struct search_groups *search, struct http_reply *re
 	buf_append_text(&path, "/api/v1/aggregate");
 	put_parameter(&path, '?', "by", by ? by : "");
 	put_parameter(&path, '&', "of", of ? of : "count");
+	if (options_text(search->options, "timezone"))
+		put_parameter(&path, '&', "tz", options_text(search->options, "timezone"));
 	buf_append_text(&path, "&q=");
 	buf_append_percent_encoded(&path, search->query);
 	TRY(buf_status(&path, err));

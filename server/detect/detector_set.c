@@ -9,7 +9,7 @@ enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 struct detector_set {
 	enum role role;
-	struct unmean unmean; /* of a loss */
+	struct unmean *unmean; /* of a loss; NULL of others */
 	void *states[KIND_COUNT]; /* NULL: the kind means nothing for the role */
 };
 
@@ -20,6 +20,8 @@ struct detector_set *detector_set_new(enum role role)
 	if (!set)
 		return NULL;
 	set->role = role;
+	if (role == ROLE_LOSS && !(set->unmean = mem_zeroed(sizeof *set->unmean)))
+		return NULL;
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (kinds[i]->roles & 1u << role && !(set->states[i] = mem_zeroed(kinds[i]->bytes)))
 			return NULL;
@@ -37,6 +39,7 @@ void detector_set_free(struct detector_set *set)
 			kinds[i]->done(set->states[i]);
 		mem_free(set->states[i]);
 	}
+	mem_free(set->unmean);
 	mem_free(set);
 }
 
@@ -45,7 +48,7 @@ void detector_set_feed(
 {
 	struct report_to to = {report, context};
 	struct point own = *point;
-	bool is_seen = set->role != ROLE_LOSS || !isfinite(point->value) || unmean_point(&set->unmean, &own);
+	bool is_seen = !set->unmean || !isfinite(point->value) || unmean_point(set->unmean, &own);
 
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (set->states[i] && (is_seen || kinds[i] == &non_finite_kind))
@@ -63,8 +66,8 @@ uint32_t detector_set_pace(const struct detector_set *set, double *rate)
 void detector_set_pack(const struct detector_set *set, struct buf *out)
 {
 	pack_u64(out, set->role | FORMAT << FORMAT_SHIFT);
-	if (set->role == ROLE_LOSS)
-		unmean_pack(&set->unmean, out);
+	if (set->unmean)
+		unmean_pack(set->unmean, out);
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (set->states[i])
 			kinds[i]->pack(set->states[i], out);
@@ -80,8 +83,8 @@ enum status detector_set_unpack(struct detector_set **out, enum role role, struc
 	if ((head & ((1u << FORMAT_SHIFT) - 1)) != role || format > FORMAT)
 		return error_set(
 			err, ERR_INVALID, "the state of a detector is damaged: it is not of role %s", role_name(role));
-	if (format > FORMAT_PLAIN && role == ROLE_LOSS)
-		unmean_unpack(&set->unmean, in);
+	if (format > FORMAT_PLAIN && set->unmean)
+		unmean_unpack(set->unmean, in);
 	for (size_t i = 0; i < (format ? (size_t)KIND_COUNT : OLD_COUNT); i++)
 		if (set->states[i])
 			kinds[i]->unpack(set->states[i], (unsigned)format, in);

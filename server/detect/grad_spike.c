@@ -11,11 +11,12 @@
 #include "detect/kind.h"
 #include "detect/robust.h"
 
-enum { HISTORY_MIN = 20, RECENT = 3, CALM_RUN = 3, GIVE_UP = 256 };
+enum { HISTORY_MIN = ROBUST_FEW, RECENT = 3, CALM_RUN = 3, GIVE_UP = 256 };
 
 struct grad_spike {
 	struct robust_window *window; /* of logarithms; NULL until the first value */
 	uint32_t attempt;
+	int64_t window_step; /* of the first value in the window */
 	uint32_t odd; /* a bit for each of the last points, the newest lowest */
 	int64_t odd_step; /* of the oldest of them */
 	double tail; /* decaying count of single odd points */
@@ -96,7 +97,15 @@ static void watch(struct grad_spike *state, uint64_t ordinal, const struct point
 		above = value - state->level;
 		score = above / state->spread;
 	}
-	bool is_odd = above > log(3) && score > 6, is_mark = is_odd && above > log(5) && score > 8;
+	bool is_far = state->window_step >= ROBUST_LATE_STEP && robust_is_far(window, value, log(3));
+	if (is_far) {
+		robust_refit(window);
+		state->level = robust_expected(window);
+		state->spread = fmax(window->spread, 0.1);
+		above = value - state->level;
+		score = above / state->spread;
+	}
+	bool is_odd = is_far || (above > log(3) && score > 6), is_mark = is_odd && above > log(5) && score > 8;
 	if (is_odd && !(state->odd & 3))
 		state->odd_step = point->step;
 	state->odd = (state->odd << 1 | is_odd) & ((1u << RECENT) - 1);
@@ -110,7 +119,9 @@ static void watch(struct grad_spike *state, uint64_t ordinal, const struct point
 		open_spike(state, SEVERITY_WARNING, ordinal, point, score, to);
 	else if (is_mark && !state->is_open && state->tail < 2)
 		open_spike(state, SEVERITY_INFO, ordinal, point, score, to);
-	if (!state->is_open || state->incident.severity == SEVERITY_INFO)
+	if (window->count == 0)
+		state->window_step = point->step;
+	if (!is_far && (!state->is_open || state->incident.severity == SEVERITY_INFO))
 		robust_add(
 			window, window->count >= HISTORY_MIN ? fmin(value, state->level + 6 * state->spread) : value);
 }
@@ -156,6 +167,7 @@ static void pack(const void *of, struct buf *out)
 	pack_i64(out, state->odd_step);
 	pack_double(out, state->tail);
 	robust_pack(state->window, out);
+	pack_i64(out, state->window_step);
 	if (!state->is_open)
 		return;
 	pack_u64(out, state->points);
@@ -170,7 +182,6 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 {
 	struct grad_spike *state = of;
 	uint64_t flags = unpack_u64(in);
-	(void)format;
 
 	in->has_failed |= flags > 3 || flags == 2;
 	if (in->has_failed || flags == 0)
@@ -183,7 +194,8 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	state->odd = (uint32_t)unpack_u64(in);
 	state->odd_step = unpack_i64(in);
 	state->tail = unpack_double(in);
-	robust_unpack(state->window, in);
+	robust_unpack(state->window, format, in);
+	state->window_step = format > 1 ? unpack_i64(in) : 0;
 	in->has_failed |= state->odd >= 1u << RECENT;
 	state->is_open = flags >> 1;
 	if (in->has_failed || !state->is_open)

@@ -8,11 +8,15 @@
  *     so that an excursion does not call itself usual); or
  *   - the cumulative sum of z (clipped to +-4, less 1) passes 14, which finds ramps and small shifts; the bar rises with
  *     the correlation of neighbouring points, as the variance of their sums does.
- * Where a line stands for five steps or more, one point beyond z = 8 may be the whole spike and trips it too (16 where the
+ * Where a line stands for five steps or more, one point beyond z = 8 may be the whole spike and trips it too (12 where the
  * tail is heavy: a public log of a mixture of experts has both, every fifth step printed).
  * Losses of neighbouring steps are hardly correlated, so that two odd points are far rarer than one: one point alone,
  * which bad data often causes, is a mark of severity info and no more. For a mark, z is less what the last point's z
- * lets expect of a correlated curve, and the bar is 4.25; 8 where such marks are more frequent than one in 2000 points.
+ * lets expect of a correlated curve, in spreads of some hundred points, and the bar is 3.8; half a spread more for each mark
+ * beyond four that were there of late, up to 8: about one in 2000 points. What is left of a correlated curve is also matched
+ * with what a small spike leaves there (small_spike).
+ * Of a training that is joined beyond step 1000, a restart or a stretch of steps that nothing is known of, little is wanted: from
+ * two values on, one is odd that lies beyond the largest by half the level, and by three times what lies between them.
  * After an alarm the window is frozen until the points are normal again. The incident becomes a divergence, critical,
  * when 8 points in a row lie above half the way back to where training started (the median of its first 16 points), or
  * when 256 points later the loss still stands a fifth above its old level. A spike that lingers for 256 points below
@@ -28,14 +32,23 @@
 
 enum {
 	RECENT = 4,
+	NEWS = 8,
 	START = 16,
 	TAIL_LAG = 12,
-	HISTORY_MIN = 20,
+	HISTORY_MIN = ROBUST_FEW,
 	SAMPLED_STEPS = 5,
 	HIGH_RUN = 8,
 	LINGER = 256,
-	GIVE_UP = 4096
+	GIVE_UP = 4096,
+	FREE_MARKS = 4,
+	GAP_STEPS = 1000,
+	GAP_TIMES = 100
 };
+
+static const double mark_least = 3.8, mark_most = 8, mark_step = 0.5; /* bars: the step is a mark's */
+static const double small_margin = 0.25; /* a small spike is looked for in three ways at once */
+static const double far_share = 0.5; /* of the level: with few values known */
+static const double far_score = 8;
 
 struct alarm {
 	bool is_open;
@@ -57,6 +70,8 @@ struct loss_spike {
 	double cusum;
 	int64_t cusum_step; /* where the sum last left 0 */
 	double before; /* z of the last point, as it counts for the next one */
+	float news[NEWS]; /* what was new in the last points, newest last */
+	int64_t window_step; /* of the first value in the window */
 	double tail; /* decaying count of points beyond z = 6 */
 	double marks; /* decaying count of marks that remained one */
 	uint32_t tail_bits; /* the last TAIL_LAG points, not yet in the count */
@@ -74,6 +89,7 @@ static double clip(double value, double low, double high)
 static void forget_evidence(struct loss_spike *state)
 {
 	memset(state->z, 0, sizeof state->z);
+	memset(state->news, 0, sizeof state->news);
 	state->before = 0;
 	state->cusum = 0;
 }
@@ -107,22 +123,59 @@ static double score(const struct robust_window *window, double value)
 	return (value - robust_expected(window)) / (window->spread * widened);
 }
 
+/* Of a restart, or a training that is joined in its midst, something can be said before its spread is known. */
+static double young_score(struct loss_spike *state, double value)
+{
+	struct robust_window *window = state->window;
+
+	if (window->count < 2 || state->window_step < ROBUST_LATE_STEP)
+		return 0;
+	robust_refit(window);
+	double level = robust_expected(window);
+	bool is_still_far = state->alarm.is_open && value - level > far_share / 2 * level;
+	bool is_far = level > 0 && (is_still_far || robust_is_far(window, value, far_share * level));
+	return is_far ? far_score : 0;
+}
+
 /*
  * What is new in this point, in standard deviations: of a correlated curve a part of z is the last point's. That part is
  * kept for the next one.
  */
 static double innovation(struct loss_spike *state, double z)
 {
-	double rho = state->window->correlation, new = (z - rho * state->before) / sqrt(1 - rho * rho);
+	const struct robust_window *window = state->window;
+	double rho = window->correlation, new = (z - rho * state->before) / sqrt(1 - rho * rho);
 
 	state->before = clip(z, -4, 4);
-	return new;
+	return new *clip(window->spread / window->long_spread, 1 / 1.2, 1 / 0.85);
 }
 
-/* A series that has odd points all the time gets the high bar: a mark about every 2000 points is what a chart bears. */
+/* A series that has odd points all the time gets a higher bar: a mark about every 2000 points is what a chart bears. */
 static double mark_bar(const struct loss_spike *state)
 {
-	return state->marks < 4 ? 4.25 : 8;
+	return clip(mark_least + mark_step * (state->marks - FREE_MARKS), mark_least, mark_most);
+}
+
+/*
+ * The best of what may have come into a correlated curve of late, in standard deviations: one odd point, told by the next
+ * one's falling back as well; or a step, 4 or 8 points ago, of which each point since has a little more. White noise
+ * needs none of this: there a point says all of it.
+ */
+static double small_spike(const struct loss_spike *state)
+{
+	double rho = state->window->correlation, best = 0, sum = 0;
+	const float *newest = &state->news[NEWS - 1];
+
+	if (rho < 0.25)
+		return 0;
+	if (newest[-1] > 3) /* a fall alone is none */
+		best = ((double)newest[-1] - rho * (double)newest[0]) / sqrt(1 + rho * rho);
+	for (int i = 0; i < NEWS - 1; i++) {
+		sum += (1 - rho) * (double)newest[-i];
+		if (i == 2 || i == NEWS - 2)
+			best = fmax(best, (sum + (double)newest[-i - 1]) / sqrt(1 + (i + 1) * (1 - rho) * (1 - rho)));
+	}
+	return best;
 }
 
 static void gather(struct loss_spike *state, double z, int64_t step)
@@ -154,12 +207,15 @@ static void count_tail(struct loss_spike *state, double z)
 
 enum cause { CAUSE_NONE, CAUSE_EVIDENCE, CAUSE_SUM };
 
+static bool is_sampled(const struct loss_spike *state)
+{
+	return (double)state->steps[RECENT - 1] - (double)state->steps[RECENT - 2] >= SAMPLED_STEPS;
+}
+
 /* Where a line stands for several steps, one point may be all there is of a spike. */
 static bool is_whole_spike(const struct loss_spike *state)
 {
-	int64_t gap = state->steps[RECENT - 1] - state->steps[RECENT - 2];
-
-	return gap >= SAMPLED_STEPS && state->z[RECENT - 1] > (has_heavy_tail(state) ? 16 : 8);
+	return is_sampled(state) && state->z[RECENT - 1] > (has_heavy_tail(state) ? 12 : 8);
 }
 
 static enum cause judge(const struct loss_spike *state)
@@ -273,7 +329,7 @@ static void feed_alarm(
 
 	follow(alarm, point, z > 3, to);
 	alarm->points++;
-	alarm->calm += 0.25 * (clip(z, -8, 8) - alarm->calm);
+	alarm->calm += (is_sampled(state) ? 0.4 : 0.25) * (clip(z, -8, 8) - alarm->calm);
 	alarm->height += 0.0625 * (clip(excess / (alarm->incident.worst - alarm->level), 0, 1) - alarm->height);
 	alarm->high_run = excess > half_way && state->start_level > alarm->level ? alarm->high_run + 1 : 0;
 	if ((alarm->calm < 1 && z < 3) || (is_divergence && alarm->height < 0.15)) {
@@ -301,6 +357,7 @@ static void feed_mark(
 	} else if (z < 4) {
 		state->marks++;
 		alarm->is_open = false;
+		memset(state->news, 0, sizeof state->news);
 		incident_close(&alarm->incident, point, to);
 	} else {
 		follow(alarm, point, true, to);
@@ -311,21 +368,27 @@ static void feed_watch(
 	struct loss_spike *state, uint64_t ordinal, const struct point *point, const struct report_to *to)
 {
 	struct robust_window *window = state->window;
-	double z = score(window, point->value);
-	double ceiling = robust_expected(window) + 6 * window->spread, new = innovation(state, z);
+	bool is_young = window->count < HISTORY_MIN;
+	double z = is_young ? young_score(state, point->value) : score(window, point->value);
+	double ceiling = robust_expected(window) + 6 * window->spread, new = is_young ? z : innovation(state, z);
 
 	gather(state, z, point->step);
+	memmove(state->news, state->news + 1, (NEWS - 1) * sizeof *state->news);
+	state->news[NEWS - 1] = (float)clip(new, -8, 8);
+	double small = small_spike(state);
 	enum cause cause = judge(state);
 	if (state->alarm.is_open)
 		feed_mark(state, point, z, cause, to);
 	else if (cause != CAUSE_NONE)
 		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
-	else if (new > mark_bar(state))
-		open_alarm(state, SEVERITY_INFO, ordinal, point, z, to);
-	if (cause != CAUSE_NONE)
+	else if (new > mark_bar(state) || small > mark_bar(state) + small_margin)
+		open_alarm(state, SEVERITY_INFO, ordinal, point, fmax(z, small), to);
+	if (cause != CAUSE_NONE || (is_young && z > 0))
 		return;
 	count_tail(state, z);
-	robust_add(window, window->count >= HISTORY_MIN && point->value > ceiling ? ceiling : point->value);
+	if (window->count == 0)
+		state->window_step = point->step;
+	robust_add(window, !is_young && point->value > ceiling ? ceiling : point->value);
 }
 
 /* A new attempt repeats steps with values of another time: what is known of the old one does not hold. */
@@ -336,6 +399,24 @@ static void start_attempt(struct loss_spike *state, const struct point *point, c
 	forget_evidence(state);
 	robust_clear(state->window);
 	state->attempt = point->attempt;
+}
+
+/* A stretch of steps that nothing is known of: what was usual before need not be now. */
+static bool is_far_on(const struct loss_spike *state, int64_t step)
+{
+	double last = (double)state->steps[RECENT - 1], before = last - (double)state->steps[RECENT - 2];
+	double gap = (double)step - last;
+
+	return state->window->count >= 2 && gap >= GAP_STEPS && before > 0 && gap >= GAP_TIMES * before;
+}
+
+/* The counter on the line begins again, and the loss far above: one model after the other in the same stream. */
+static bool is_next_training(const struct loss_spike *state, const struct point *point)
+{
+	double level = robust_expected(state->window);
+
+	return point->in_epoch >= 1 && point->in_epoch <= 2 && point->step > point->in_epoch && level > 0 &&
+	       point->value > 2 * level;
 }
 
 static void feed(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
@@ -350,7 +431,7 @@ static void feed(void *of, uint64_t ordinal, const struct point *point, const st
 	}
 	if (!state->window)
 		return; /* out of memory: blind, not dead; tried again with the next point */
-	if (point->attempt != state->attempt)
+	if (point->attempt != state->attempt || is_far_on(state, point->step) || is_next_training(state, point))
 		start_attempt(state, point, to);
 	learn_start(state, point->value);
 	if (state->alarm.is_open && state->alarm.incident.severity > SEVERITY_INFO)
@@ -396,6 +477,9 @@ static void pack(const void *of, struct buf *out)
 		pack_double(out, (double)state->z[i]);
 		pack_i64(out, state->steps[i]);
 	}
+	for (size_t i = 0; i < NEWS; i++)
+		pack_double(out, (double)state->news[i]);
+	pack_i64(out, state->window_step);
 	pack_double(out, state->cusum);
 	pack_i64(out, state->cusum_step);
 	pack_double(out, state->tail);
@@ -438,6 +522,9 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 		state->z[i] = (float)unpack_double(in);
 		state->steps[i] = unpack_i64(in);
 	}
+	for (size_t i = 0; i < NEWS && format > 1; i++)
+		state->news[i] = (float)unpack_double(in);
+	state->window_step = format > 1 ? unpack_i64(in) : 0;
 	state->cusum = unpack_double(in);
 	state->cusum_step = unpack_i64(in);
 	state->tail = unpack_double(in);
@@ -449,7 +536,7 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	unpack_start(state, in);
 	if (in->has_failed)
 		return;
-	robust_unpack(state->window, in);
+	robust_unpack(state->window, format, in);
 	state->alarm.is_open = flags >> 1;
 	if (state->alarm.is_open)
 		unpack_alarm(&state->alarm, in);

@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <math.h>
 
+static const double long_share = 1.0 / 8; /* of a fit in long_spread */
 static const double floor_share = 0.002; /* of the level: below that, a difference is of no interest */
 static const float largest = 1e30f;
 
@@ -108,6 +109,8 @@ static void fit(struct robust_window *window)
 	}
 	double spread = 1.4826 * (double)select_value(sizes, count, count / 2);
 	spread = fmax(spread, fmax(floor_share * fabs(newer), quantum_of(values, count)));
+	bool is_known = count == ROBUST_WINDOW && window->long_spread > 0;
+	window->long_spread = is_known ? window->long_spread + long_share * (spread - window->long_spread) : spread;
 	window->spread = spread;
 	window->correlation = correlation_of(residuals, count, spread);
 	window->slope = fmin(0, slope);
@@ -126,6 +129,25 @@ void robust_add(struct robust_window *window, double value)
 		fit(window);
 }
 
+void robust_refit(struct robust_window *window)
+{
+	if (window->count >= 2)
+		fit(window);
+}
+
+bool robust_is_far(const struct robust_window *window, double value, double least)
+{
+	double low = INFINITY, high = -INFINITY;
+
+	if (window->count < 2 || window->count >= ROBUST_FEW)
+		return false;
+	for (size_t i = 0; i < window->count; i++) {
+		low = fmin(low, (double)window->values[i]);
+		high = fmax(high, (double)window->values[i]);
+	}
+	return value - high > least && value - high > 3 * (high - low);
+}
+
 double robust_expected(const struct robust_window *window)
 {
 	return window->level + fmax(window->slope * (window->since_fit + 1), -window->spread);
@@ -140,6 +162,7 @@ void robust_pack(const struct robust_window *window, struct buf *out)
 	pack_double(out, window->slope);
 	pack_double(out, window->spread);
 	pack_double(out, window->correlation);
+	pack_double(out, window->long_spread);
 	for (size_t i = 0; i < window->count; i++) {
 		uint32_t bits;
 		memcpy(&bits, &window->values[i], sizeof bits);
@@ -148,7 +171,7 @@ void robust_pack(const struct robust_window *window, struct buf *out)
 	}
 }
 
-void robust_unpack(struct robust_window *window, struct unpacker *in)
+void robust_unpack(struct robust_window *window, unsigned format, struct unpacker *in)
 {
 	uint64_t count = unpack_u64(in), next = unpack_u64(in), since_fit = unpack_u64(in);
 
@@ -156,6 +179,7 @@ void robust_unpack(struct robust_window *window, struct unpacker *in)
 	window->slope = unpack_double(in);
 	window->spread = unpack_double(in);
 	window->correlation = unpack_double(in);
+	window->long_spread = format > 1 ? unpack_double(in) : window->spread;
 	size_t bytes = (size_t)count * sizeof *window->values;
 	in->has_failed |= count > ROBUST_WINDOW || next >= ROBUST_WINDOW || since_fit > ROBUST_REFIT ||
 			  (count < ROBUST_WINDOW && next != count) || in->rest.len < bytes;

@@ -7,7 +7,8 @@
 
 #include "base/pack.h"
 
-enum { ROBUST_WINDOW = 128, ROBUST_REFIT = 16 };
+enum { ROBUST_WINDOW = 128, ROBUST_REFIT = 16, ROBUST_FEW = 20 };
+enum { ROBUST_LATE_STEP = 1000 }; /* a window that begins there begins in the midst of a training */
 
 struct robust_window {
 	float values[ROBUST_WINDOW]; /* a ring; next is the oldest once it is full */
@@ -17,6 +18,7 @@ struct robust_window {
 	double level; /* at the newest value of the fit */
 	double slope; /* a value; never above 0: what rises is to be noticed, not to be followed */
 	double spread; /* 1.4826 MAD of the residuals, floored; 0: no spread can be told */
+	double long_spread; /* the same, over some hundred values more */
 	double correlation; /* of neighbouring residuals, 0..0.95 */
 };
 
@@ -24,5 +26,12 @@ void robust_clear(struct robust_window *window);
 void robust_add(struct robust_window *window, double value);
 /* The level that the next value should be near. */
 double robust_expected(const struct robust_window *window);
+/*
+ * Of 2 to 19 values nothing can be told in spreads. This one is beyond the largest by `least`, and by three times what lies
+ * between them: where a training is joined in its midst that is an excursion, and no beginning.
+ */
+bool robust_is_far(const struct robust_window *window, double value, double least);
+void robust_refit(struct robust_window *window);
 void robust_pack(const struct robust_window *window, struct buf *out);
-void robust_unpack(struct robust_window *window, struct unpacker *in);
+/* format: as of detector_kind.unpack */
+void robust_unpack(struct robust_window *window, unsigned format, struct unpacker *in);

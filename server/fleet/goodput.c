@@ -145,10 +145,11 @@ static enum status find_pace(struct deriving *d, struct error *err)
 		size_t count = 0, phase = 0, mark = 0;
 		for (size_t i = 0; i + 1 < facts->point_count; i++) {
 			const struct goodput_point *a = &facts->points[i], *b = a + 1;
-			bool is_disturbed = is_crossed(facts, &phase, a->ts_ms, b->ts_ms) |
-					    has_mark(facts, &mark, a->ts_ms, b->ts_ms);
+			/* both are asked each time: each goes along with the points */
+			bool is_across = is_crossed(facts, &phase, a->ts_ms, b->ts_ms);
+			bool is_marked = has_mark(facts, &mark, a->ts_ms, b->ts_ms);
 			if (is_same_attempt(a, b) && b->step > a->step && b->ts_ms > a->ts_ms &&
-				!(is_strict && is_disturbed))
+				!(is_strict && (is_across || is_marked)))
 				paces[count++] =
 					(struct pace){(double)(b->ts_ms - a->ts_ms) / (double)(b->step - a->step),
 						least(b->step - a->step, WEIGHT_MAX)};

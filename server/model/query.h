@@ -22,6 +22,7 @@ enum query_family {
 	QUERY_HP,
 	QUERY_TAG,
 	QUERY_ENV,
+	QUERY_LABEL, /* of labels that are KEY=VALUE */
 };
 
 enum query_compare {

@@ -97,6 +97,16 @@ static enum status write_stream(struct store_tx *tx, struct carry_op *op, struct
 		op->stream.sources[i].stream_id = row.stream_id;
 		TRY(store_put_source(tx, &op->stream.sources[i], err));
 	}
+	for (size_t i = 0; i < op->stream.hit_count; i++) {
+		op->stream.hits[i].job_id = job_id;
+		op->stream.hits[i].stream_id = row.stream_id;
+		TRY(store_put_signature_hit(tx, &op->stream.hits[i], err));
+	}
+	for (size_t i = 0; i < op->stream.checkpoint_count; i++) {
+		op->stream.checkpoints[i].job_id = job_id;
+		op->stream.checkpoints[i].stream_id = row.stream_id;
+		TRY(store_put_checkpoint(tx, &op->stream.checkpoints[i], err));
+	}
 	op->stream.exit.job_id = job_id;
 	op->stream.exit.stream_id = row.stream_id;
 	return op->stream.has_exit ? store_put_exit(tx, &op->stream.exit, err) : OK;
@@ -109,6 +119,8 @@ static enum status write_parts(struct pipeline *pipeline, struct store_tx *tx, s
 	(void)pipeline;
 	TRY(store_put_transitions(tx, job->job_id, from->transitions, from->transition_count, err));
 	TRY(store_add_settings(tx, job->job_id, from->settings, from->setting_count, err));
+	for (size_t i = 0; i < from->message_count; i++)
+		TRY(store_put_status_message(tx, job->job_id, &from->messages[i], err));
 	if (from->definitions.len)
 		TRY(store_put_definitions(tx, job->job_id, from->row.generation, from->definitions, err));
 	if (from->retention.is_pinned || from->retention.max_age_ms || from->retention.max_bytes)

@@ -114,6 +114,7 @@ static enum status read_job(struct carry_export *export, struct store_reader *re
 	TRY(store_read_definitions(reader, arena, job->row.job_id, job->row.generation, &job->definitions, err));
 	TRY(store_read_transitions(reader, arena, job->row.job_id, &job->transitions, &job->transition_count, err));
 	TRY(store_read_settings(reader, arena, job->row.job_id, &job->settings, &job->setting_count, err));
+	TRY(store_read_status_messages(reader, arena, job->row.job_id, &job->messages, &job->message_count, err));
 	TRY(store_read_job_retention(reader, job->row.job_id, &job->retention, err));
 	return store_read_newest_event(reader, job->row.job_id, &job->newest_event_ms, err);
 }
@@ -168,6 +169,10 @@ static enum status read_rest(struct carry_export *export, struct store_reader *r
 		stream->expired = expired[0];
 	TRY(store_read_sources(reader, arena, export->row.job_id, stream->row.stream_id, &stream->sources,
 		&stream->source_count, err));
+	TRY(store_read_stream_hits(
+		reader, arena, export->row.job_id, stream->row.stream_id, &stream->hits, &stream->hit_count, err));
+	TRY(store_read_stream_checkpoints(reader, arena, export->row.job_id, stream->row.stream_id,
+		&stream->checkpoints, &stream->checkpoint_count, err));
 	return read_exit(export, reader, arena, stream, err);
 }
 
@@ -338,7 +343,8 @@ static enum status write_incidents(
 	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct incident_filter filter = {.job_id = export->row.job_id,
+	struct incident_filter filter = {.has_all = true,
+		.job_id = export->row.job_id,
 		.state = -1,
 		.kind = -1,
 		.cursor = span_from(export->cursor),

@@ -4,7 +4,7 @@
 #include "store/log_filter.h"
 
 enum {
-	BATCH_BYTES = 2 << 20, /* of rows in one transaction */
+	BATCH_BYTES = 1 << 20, /* of rows in one transaction */
 	BATCH_JOBS = 16, /* the search index of each has dozens of rows */
 	SKIPPED_NAMES_BYTES = 64 << 10,
 	SKIPPED_NAMES_ROOM = 8 << 10, /* the longest name, escaped */
@@ -188,6 +188,22 @@ static enum status take_job(
 
 /* ---- stream ---- */
 
+static bool is_text(struct span text)
+{
+	return span_is_utf8(text) && span_find_char(text, 0) < 0;
+}
+
+static enum status check_series(const struct series_view *series, uint32_t stream_id, struct error *err)
+{
+	if (series->series_id >> SERIES_BITS != stream_id)
+		return error_set_field(err, ERR_SEMANTIC, "state",
+			"'state' is of stream %u of its job, and this is stream %u: streams come in their order",
+			(unsigned)(series->series_id >> SERIES_BITS), (unsigned)stream_id);
+	return is_text(series->metric) && is_text(series->unit)
+		       ? OK
+		       : error_set_field(err, ERR_SEMANTIC, "state", "'state' names a metric that is no text");
+}
+
 /* The state must be one that the server can go on from, and of this stream. */
 static enum status check_state(struct carry_import *import, uint32_t stream_id, struct error *err)
 {
@@ -207,10 +223,7 @@ static enum status check_state(struct carry_import *import, uint32_t stream_id, 
 			err, ERR_SEMANTIC, "state", "'state' is not one that this server reads: %s", cause.text);
 	TRY(stream_unpack_view(import->stream.row.state, import->stream_arena, &import->view, err));
 	for (size_t i = 0; i < import->view.series_count; i++)
-		if (import->view.series[i].series_id >> SERIES_BITS != stream_id)
-			return error_set_field(err, ERR_SEMANTIC, "state",
-				"'state' is of stream %u of its job, and this is stream %u: streams come in their order",
-				(unsigned)(import->view.series[i].series_id >> SERIES_BITS), (unsigned)stream_id);
+		TRY(check_series(&import->view.series[i], stream_id, err));
 	return OK;
 }
 
@@ -241,6 +254,29 @@ static bool copy_sources(struct arena *arena, struct carry_stream *stream)
 	return rows != NULL;
 }
 
+static bool copy_hits(struct arena *arena, struct carry_stream *stream)
+{
+	struct signature_hit_row *rows = arena_alloc(arena, stream->hit_count * sizeof *rows + 1);
+
+	for (size_t i = 0; rows && i < stream->hit_count; i++) {
+		rows[i] = stream->hits[i];
+		if (!copy(arena, &rows[i].signature) || !copy(arena, &rows[i].text))
+			return false;
+	}
+	stream->hits = rows;
+	return rows != NULL;
+}
+
+static bool copy_checkpoints(struct arena *arena, struct carry_stream *stream)
+{
+	struct checkpoint_row *rows = arena_alloc(arena, stream->checkpoint_count * sizeof *rows + 1);
+
+	if (rows && stream->checkpoint_count)
+		memcpy(rows, stream->checkpoints, stream->checkpoint_count * sizeof *rows);
+	stream->checkpoints = rows;
+	return rows != NULL;
+}
+
 static enum status add_stream(struct carry_import *import, struct error *err)
 {
 	struct carry_op *op;
@@ -250,7 +286,8 @@ static enum status add_stream(struct carry_import *import, struct error *err)
 	op->stream = import->stream;
 	bool is_whole = copy(arena, &op->stream.row.name) && copy(arena, &op->stream.row.host) &&
 			copy(arena, &op->stream.row.state) && copy(arena, &op->stream.expired.reason) &&
-			copy(arena, &op->stream.exit.reason) && copy_sources(arena, &op->stream);
+			copy(arena, &op->stream.exit.reason) && copy_sources(arena, &op->stream) &&
+			copy_hits(arena, &op->stream) && copy_checkpoints(arena, &op->stream);
 	return is_whole ? OK : out_of_memory(err);
 }
 
@@ -486,6 +523,8 @@ static enum status take_incident(struct carry_import *import, const struct incid
 	TRY(finish_stream(import, err));
 	TRY(add_op(import, OP_INCIDENT, &op, err));
 	op->incident = *row;
+	if (!copy(import->batch->arena, &op->incident.facts))
+		return out_of_memory(err);
 	import->has_incidents = true;
 	import->counts.incidents++;
 	return OK;

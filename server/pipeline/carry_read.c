@@ -233,6 +233,25 @@ static enum status read_settings(
 	return OK;
 }
 
+static enum status read_messages(
+	const struct json *object, struct arena *arena, struct carry_job *job, struct error *err)
+{
+	const struct json *array;
+	void *rows;
+	size_t at = 0;
+
+	TRY(want_array(object, "status_messages", &array, err));
+	TRY(make_rows(array, sizeof *job->messages, arena, &job->message_count, &rows, err));
+	job->messages = rows;
+	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
+		TRY(want_object(node, "status_messages", at, err));
+		TRY(want_time(node, "at_ms", &job->messages[at].at_ms, err));
+		TRY(want_text(node, "status", STATUS_MAX_BYTES, arena, &job->messages[at].status, err));
+		TRY(want_text(node, "message", SIZE_MAX, arena, &job->messages[at].message, err));
+	}
+	return OK;
+}
+
 static enum status check_format(const struct json *object, struct error *err)
 {
 	int64_t format = 0;
@@ -305,6 +324,7 @@ static enum status read_job(const struct json *object, struct arena *arena, stru
 	TRY(read_times(object, job, err));
 	TRY(read_document(object, arena, job, err));
 	TRY(read_transitions(object, arena, job, err));
+	TRY(read_messages(object, arena, job, err));
 	return read_settings(object, arena, job, err);
 }
 
@@ -363,6 +383,69 @@ static enum status read_exit(
 	return OK;
 }
 
+static enum status read_hit(
+	const struct json *node, struct arena *arena, struct signature_hit_row *row, struct error *err)
+{
+	int64_t incident = 0;
+
+	TRY(want_name(node, "signature", 1, arena, &row->signature, err));
+	TRY(want_count(node, "first_line", &row->first_line, err));
+	TRY(want_count(node, "last_line", &row->last_line, err));
+	TRY(want_time(node, "first_ms", &row->first_ms, err));
+	TRY(want_time(node, "last_ms", &row->last_ms, err));
+	TRY(want_count(node, "count", &row->count, err));
+	TRY(want_i64(node, "incident", 0, INT32_MAX, &incident, err));
+	row->incident_id = (uint32_t)incident;
+	return want_text(node, "text", SIZE_MAX, arena, &row->text, err);
+}
+
+static enum status read_hits(
+	const struct json *object, struct arena *arena, struct carry_stream *stream, struct error *err)
+{
+	const struct json *array;
+	void *rows;
+	size_t at = 0;
+
+	TRY(want_array(object, "signatures", &array, err));
+	TRY(make_rows(array, sizeof *stream->hits, arena, &stream->hit_count, &rows, err));
+	stream->hits = rows;
+	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
+		TRY(want_object(node, "signatures", at, err));
+		TRY(read_hit(node, arena, &stream->hits[at], err));
+	}
+	return OK;
+}
+
+static enum status read_checkpoint(const struct json *node, struct checkpoint_row *row, struct error *err)
+{
+	int64_t attempt = 0, line = 0;
+
+	TRY(want_i64(node, "attempt", 0, INT32_MAX, &attempt, err));
+	TRY(want_time(node, "step", &row->step, err));
+	TRY(want_time(node, "ts_ms", &row->ts_ms, err));
+	TRY(want_i64(node, "line", -1, INT64_MAX, &line, err));
+	row->attempt = (uint32_t)attempt;
+	row->line = (uint64_t)line;
+	return OK;
+}
+
+static enum status read_checkpoints(
+	const struct json *object, struct arena *arena, struct carry_stream *stream, struct error *err)
+{
+	const struct json *array;
+	void *rows;
+	size_t at = 0;
+
+	TRY(want_array(object, "checkpoints", &array, err));
+	TRY(make_rows(array, sizeof *stream->checkpoints, arena, &stream->checkpoint_count, &rows, err));
+	stream->checkpoints = rows;
+	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
+		TRY(want_object(node, "checkpoints", at, err));
+		TRY(read_checkpoint(node, &stream->checkpoints[at], err));
+	}
+	return OK;
+}
+
 static enum status read_base64(
 	struct span text, const char *key, struct arena *arena, struct span *out, struct error *err)
 {
@@ -391,6 +474,8 @@ static enum status read_stream(
 	TRY(read_expired(object, arena, &stream->expired, err));
 	TRY(read_sources(object, arena, stream, err));
 	TRY(read_exit(object, arena, stream, err));
+	TRY(read_hits(object, arena, stream, err));
+	TRY(read_checkpoints(object, arena, stream, err));
 	TRY(want(object, "state", &state, "what the server needs to go on with the stream", err));
 	return read_base64(json_string_of(state), "state", arena, &stream->row.state, err);
 }
@@ -579,6 +664,37 @@ static enum status read_figures(const struct json *object, struct incident *inci
 	return want_time(object, "worst_step", &incident->worst_step, err);
 }
 
+/* What it is about beside figures: members of a JSON object. */
+static enum status read_facts(
+	const struct json *object, struct arena *arena, struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(buf) whole = BUF_INIT(SIZE_MAX / 2);
+	AUTO(json) facts = NULL;
+	struct error cause;
+
+	TRY(want_text(object, "facts", SIZE_MAX, arena, &row->facts, err));
+	buf_append_char(&whole, '{');
+	buf_append_span(&whole, row->facts);
+	buf_append_char(&whole, '}');
+	TRY(buf_status(&whole, err));
+	if (json_parse(&facts, buf_span(&whole), &cause) == OK)
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "facts", "'facts' are no members of a JSON object: %s", cause.text);
+}
+
+static enum status read_group(const struct json *object, struct incident_row *row, struct error *err)
+{
+	int64_t cause = 0, fold = 0;
+
+	TRY(want_i64(object, "rule", 0, INT64_MAX, &row->incident.rule_id, err));
+	TRY(want_i64(object, "cause", 0, INT32_MAX, &cause, err));
+	TRY(want_i64(object, "fold", 0, INT32_MAX, &fold, err));
+	TRY(want_time(object, "muted_until_ms", &row->muted_until_ms, err));
+	row->cause_id = (uint32_t)cause;
+	row->fold_id = (uint32_t)fold;
+	return OK;
+}
+
 static enum status read_incident(
 	const struct json *object, struct arena *arena, struct incident_row *row, struct error *err)
 {
@@ -602,6 +718,8 @@ static enum status read_incident(
 	row->series_id = (uint32_t)series;
 	incident->line = (uint64_t)line;
 	incident->opened_ordinal = (uint64_t)ordinal;
+	TRY(read_group(object, row, err));
+	TRY(read_facts(object, arena, row, err));
 	return read_figures(object, incident, err);
 }
 

@@ -20,6 +20,8 @@ struct carry_job {
 	size_t transition_count;
 	struct setting_row *settings; /* by the name of the stream */
 	size_t setting_count;
+	struct status_message *messages; /* beside statuses, also those that came before the newest */
+	size_t message_count;
 	struct retention retention;
 	int64_t newest_event_ms;
 };
@@ -29,6 +31,10 @@ struct carry_stream {
 	struct expired_text expired; /* first_kept_line 0: nothing was deleted */
 	struct source_row *sources;
 	size_t source_count;
+	struct signature_hit_row *hits;
+	size_t hit_count;
+	struct checkpoint_row *checkpoints;
+	size_t checkpoint_count;
 	struct exit_row exit;
 	bool has_exit;
 };

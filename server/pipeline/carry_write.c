@@ -81,6 +81,20 @@ static void write_settings(const struct carry_job *job, struct json_writer *w)
 	json_array_end(w);
 }
 
+static void write_messages(const struct carry_job *job, struct json_writer *w)
+{
+	json_key(w, "status_messages");
+	json_array(w);
+	for (size_t i = 0; i < job->message_count; i++) {
+		json_object(w);
+		put_i64(w, "at_ms", job->messages[i].at_ms);
+		json_put_span(w, "status", job->messages[i].status);
+		json_put_span(w, "message", job->messages[i].message);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 static void write_job(const struct carry_job *job, struct json_writer *w)
 {
 	const struct job_row *row = &job->row;
@@ -106,6 +120,7 @@ static void write_job(const struct carry_job *job, struct json_writer *w)
 	json_key(w, "document");
 	json_raw(w, row->document);
 	write_transitions(job, w);
+	write_messages(job, w);
 	write_settings(job, w);
 }
 
@@ -141,6 +156,42 @@ static void write_sources(const struct carry_stream *stream, struct json_writer 
 	json_array_end(w);
 }
 
+static void write_hits(const struct carry_stream *stream, struct json_writer *w)
+{
+	json_key(w, "signatures");
+	json_array(w);
+	for (size_t i = 0; i < stream->hit_count; i++) {
+		const struct signature_hit_row *hit = &stream->hits[i];
+		json_object(w);
+		json_put_span(w, "signature", hit->signature);
+		put_i64(w, "first_line", (int64_t)hit->first_line);
+		put_i64(w, "last_line", (int64_t)hit->last_line);
+		put_i64(w, "first_ms", hit->first_ms);
+		put_i64(w, "last_ms", hit->last_ms);
+		put_i64(w, "count", (int64_t)hit->count);
+		put_i64(w, "incident", hit->incident_id);
+		json_put_span(w, "text", hit->text);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+static void write_checkpoints(const struct carry_stream *stream, struct json_writer *w)
+{
+	json_key(w, "checkpoints");
+	json_array(w);
+	for (size_t i = 0; i < stream->checkpoint_count; i++) {
+		const struct checkpoint_row *checkpoint = &stream->checkpoints[i];
+		json_object(w);
+		put_i64(w, "attempt", checkpoint->attempt);
+		put_i64(w, "step", checkpoint->step);
+		put_i64(w, "ts_ms", checkpoint->ts_ms);
+		put_i64(w, "line", (int64_t)checkpoint->line);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 static void write_exit(const struct carry_stream *stream, struct json_writer *w)
 {
 	json_key(w, "exit");
@@ -170,6 +221,8 @@ static void write_stream(const struct carry_stream *stream, struct json_writer *
 	write_expired(&stream->expired, w);
 	write_sources(stream, w);
 	write_exit(stream, w);
+	write_hits(stream, w);
+	write_checkpoints(stream, w);
 	json_key(w, "state");
 	put_base64(w, row->state);
 }
@@ -284,6 +337,11 @@ static void write_incident(const struct incident_row *row, struct json_writer *w
 	json_put_double(w, "score", incident->score);
 	json_put_double(w, "worst", incident->worst);
 	put_i64(w, "worst_step", incident->worst_step);
+	put_i64(w, "rule", incident->rule_id);
+	put_i64(w, "cause", row->cause_id);
+	put_i64(w, "fold", row->fold_id);
+	put_i64(w, "muted_until_ms", row->muted_until_ms);
+	json_put_span(w, "facts", row->facts);
 }
 
 static void write_end(const struct carry_end *end, struct json_writer *w)

@@ -6,8 +6,9 @@
 #include "extract/status_line.h"
 #include "model/stream_name.h"
 #include "pipeline/log_status.h"
-#include "pipeline/stragglers.h"
 #include "pipeline/signs.h"
+#include "pipeline/stragglers.h"
+#include "pipeline/watchers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +200,8 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)
 		TRY(stragglers_note(series, ordinal, point, err));
-	return report.status;
+	TRY(report.status);
+	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
 }
 
 /* An attempt opened at `start`: older points at or past it are superseded, the summary must not count them any more. */
@@ -327,10 +329,15 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 	struct definitions *definitions, uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch,
 	struct extracted_list *found, struct error *err)
 {
+	struct rule_set *rules = stream->said ? NULL : pipeline_rules(pipeline);
+
 	adopt_definitions(stream, definitions);
+	watchers_begin(stream, rules, seq);
 	enum status status = slice->kind == JOURNAL_POINTS
 				     ? consume_points(pipeline, stream, slice, err)
 				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
+	watchers_begin(stream, NULL, 0);
+	rule_set_unref(rules);
 	stream->extracted_seq = seq;
 	if (slice->first_line + slice->line_count > stream->extracted_lines) { /* points may come to a shadow late */
 		stream->extracted_lines = slice->first_line + slice->line_count;

@@ -1,6 +1,8 @@
 #include "pipeline/directory.h"
-#include "pipeline/stragglers.h"
+
 #include "pipeline/signs.h"
+#include "pipeline/stragglers.h"
+#include "pipeline/watchers.h"
 
 #include <stdio.h>
 
@@ -39,6 +41,7 @@ void series_state_free(struct series_state *series)
 	mem_free(series->tail);
 	mem_free(series->paces);
 	detector_set_free(series->detectors);
+	watchers_free(series);
 	mem_free(series);
 }
 

@@ -23,6 +23,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct rule_set;
+struct watcher; /* watchers.h */
 struct signs; /* signs.h */
 
 struct definitions { /* immutable, counted */
@@ -59,6 +61,9 @@ struct series_state { /* lock */
 	size_t tail_count, tail_cap;
 	uint64_t published; /* ordinal of the next point to be published */
 	struct detector_set *detectors;
+	struct watcher *watchers; /* watchers.h */
+	size_t watcher_count;
+	uint64_t watched_by; /* the version of the rules that they were bound to; 0: none yet */
 	uint32_t paces_seen; /* of what the detectors say of its pace */
 	struct pace *paces; /* those that stragglers.c has not fetched yet; of step time and throughput only */
 	size_t pace_count, pace_cap;
@@ -95,6 +100,8 @@ struct stream_state {
 	/* A shadow's own: the definitions that it is extracted by, and what its detectors said. NULL in others. */
 	struct definitions *own_definitions;
 	struct said_list *said;
+	const struct rule_set *rules; /* during a slice: those with conditions, and its number */
+	uint64_t rules_seq;
 	struct extractor *extractor;
 	struct signs *signs; /* NULL: no line had any */
 	struct settings *settings; /* NULL: its lines are not looked at any more */
@@ -133,6 +140,8 @@ struct job_state {
 	/* Maintenance thread only. */
 	bool is_watched; /* it was looked whether a stall of an earlier server is open */
 	bool has_stall;
+	int64_t looked_ms, looked_eta_ms; /* due.c */
+	unsigned late_looks;
 	struct stragglers *stragglers; /* NULL: nothing was compared of late */
 	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */
 

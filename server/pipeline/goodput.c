@@ -12,6 +12,7 @@ enum {
 	SWEEP = 500,
 	PATIENCE = 16, /* what was silent for long is looked at more rarely */
 	RETRY_MS = 60 * 60 * 1000, /* of a job whose data is damaged */
+	SAID_SIGNATURES_A_JOB = 10000,
 	PRICES_MAX_BYTES = 4 << 20
 };
 
@@ -70,6 +71,40 @@ enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
+/* What the log said between the last step and the next one: the gravest, of these the first. */
+static struct span find_signature(
+	const struct said_signature *said, size_t count, const struct goodput_break *broken, int64_t now_ms)
+{
+	int64_t to_ms = broken->to_ms ? broken->to_ms : now_ms;
+	const struct said_signature *best = NULL;
+
+	for (size_t i = 0; i < count && said[i].first_ms <= to_ms; i++)
+		if (said[i].last_ms >= broken->from_ms && (!best || said[i].severity > best->severity))
+			best = &said[i];
+	return best ? best->signature : SPAN("");
+}
+
+/* A status that names the cause is believed first. */
+static enum status name_causes(
+	struct job_goodput *job, struct store_reader *reader, struct arena *arena, int64_t now_ms, struct error *err)
+{
+	struct goodput *derived = &job->derived;
+	struct said_signature *said;
+	size_t count;
+
+	if (!derived->break_count)
+		return OK;
+	TRY(store_read_said_signatures(reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &said, &count, err));
+	for (size_t i = 0; i < derived->break_count; i++) {
+		struct goodput_break *broken = &derived->breaks[i];
+		bool is_class = span_equal(broken->cause, job->facts.facts.end_cause);
+		struct span signature = find_signature(said, count, broken, now_ms);
+		if (signature.len && (!broken->cause.len || is_class))
+			broken->cause = signature;
+	}
+	return OK;
+}
+
 static enum status keep_incidents(struct job_goodput *job, struct arena *arena, struct error *err)
 {
 	const struct goodput *derived = &job->derived;
@@ -106,6 +141,7 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 	*out = (struct job_goodput){.unpriced = SPAN(""), .redone_cost = STORE_NO_COST};
 	TRY(goodput_gather(pipeline, reader, arena, job, now_ms, &out->job, &out->facts, err));
 	TRY(goodput_derive(&out->facts.facts, arena, &out->derived, err));
+	TRY(name_causes(out, reader, arena, now_ms, err));
 	const struct goodput *derived = &out->derived;
 	bool is_measured = derived->total_ms > 0 && !derived->ms[GOODPUT_UNMEASURED];
 	out->row = (struct goodput_row){.job_id = out->job.job_id,
@@ -174,6 +210,15 @@ static enum status work_out(struct pipeline *pipeline, struct store_reader *read
 	return OK;
 }
 
+/* Subscribers have an old row. */
+static void show_row(struct pipeline *pipeline, struct span name)
+{
+	AUTO(job_state) job = directory_find(pipeline->directory, name);
+
+	if (job)
+		atomic_store(&job->is_row_dirty, true);
+}
+
 static enum status run_due(struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -193,7 +238,10 @@ static enum status run_due(struct pipeline *pipeline, struct store_reader *reade
 		TRY(work_out(
 			pipeline, reader, arena, &due[batch->count], &prices, now_ms, &batch->jobs[batch->count], err));
 	*has_more = count == BATCH || batch->count < count;
-	return pipeline_execute(pipeline, write_batch, batch, err);
+	TRY(pipeline_execute(pipeline, write_batch, batch, err));
+	for (size_t i = 0; i < batch->count; i++)
+		show_row(pipeline, due[i].name);
+	return OK;
 }
 
 /* ---- all jobs anew ---- */

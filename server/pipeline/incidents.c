@@ -3,7 +3,11 @@
 
 #include "alert/rule.h"
 #include "base/log.h"
+#include "pipeline/emergency.h"
 #include "pipeline/notices.h"
+#include "store/faults.h"
+
+#include <stdio.h>
 
 enum { FIRST_LOOKED_AT = 32 };
 
@@ -55,6 +59,29 @@ static enum status is_wanted(
 	return status;
 }
 
+/* From where a run that goes wrong can go on. What a failed commit had here is found anew. */
+static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, struct incident_row *row,
+	struct incident_told *told, struct error *err)
+{
+	enum incident_kind kind = row->incident.kind;
+	struct checkpoint_row *last;
+	size_t count;
+
+	if (row->facts.len ||
+		(kind != INCIDENT_LOSS_SPIKE && kind != INCIDENT_DIVERGENCE && kind != INCIDENT_NON_FINITE))
+		return OK;
+	TRY(store_read_checkpoints(
+		store_tx_reader(tx), arena, row->job_id, row->incident.opened_ms, 1, &last, &count, err));
+	if (!count)
+		return OK;
+	snprintf(told->facts, sizeof told->facts,
+		"\"last_checkpoint\":{\"step\":%lld,\"attempt\":%u,\"ts_ms\":%lld},\"action\":\"resume from the checkpoint of "
+		"step %lld, and skip some batches\"",
+		(long long)last->step, (unsigned)last->attempt, (long long)last->ts_ms, (long long)last->step);
+	row->facts = span_from(told->facts);
+	return OK;
+}
+
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err)
 {
@@ -62,6 +89,8 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	struct incident_news news;
 	bool wants_it = true;
 
+	if (row->facts.ptr == told->facts)
+		row->facts = SPAN("");
 	*told = (struct incident_told){0};
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
@@ -69,12 +98,15 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 		TRY(is_wanted(pipeline, tx, row, &wants_it, err));
 	if (!wants_it)
 		return OK;
+	TRY(add_checkpoint(tx, arena, row, told, err));
 	TRY(store_put_incident(tx, row, &news, err));
 	told->has_news = news.is_new || news.has_ended || news.is_raised;
 	if (news.is_new && row->series_id)
 		TRY(find_cause(tx, arena, row, err));
 	if (!told->has_news || row->incident.is_historic)
 		return OK;
+	if (news.is_new || news.is_raised)
+		TRY(emergency_look(pipeline, tx, arena, row, told, err));
 	return notices_hear(pipeline, tx, arena, row, &news, team, &told->has_deliveries, err);
 }
 
@@ -85,6 +117,8 @@ void incidents_say(struct pipeline *pipeline, const struct incident_row *row, co
 		if (!row->fold_id) /* a page that shows sixty-four of them shows one */
 			publish_incident(pipeline, row);
 	}
+	if (told->command.command_id && pipeline->options.command_given)
+		pipeline->options.command_given(pipeline->options.context, &told->command);
 	if (told->has_deliveries && pipeline->options.deliveries_due)
 		pipeline->options.deliveries_due(pipeline->options.context);
 }

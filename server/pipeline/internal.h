@@ -83,6 +83,7 @@ struct pipeline {
 	struct signature_set *signatures; /* NULL: nothing is looked for */
 	pthread_mutex_t rules_mutex; /* over the pointer; the set is immutable */
 	struct rule_set *rules;
+	uint64_t rules_version; /* writer */
 	int64_t started_ms;
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
@@ -220,6 +221,8 @@ enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *
 struct incident_told {
 	bool has_news;
 	bool has_deliveries;
+	struct command_row command; /* command_id 0: none was given */
+	char facts[200];
 };
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err) MUST_CHECK;

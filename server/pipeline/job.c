@@ -311,12 +311,13 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	change->job_id = row.job_id;
 	TRY(pools_put_job(tx, &row, err));
 	TRY(history_forget_log_end(tx, arena, row.job_id, err));
-	TRY(watch_put_status(change->pipeline, tx, &row, &change->failed, err));
-	change->failed.row.job = change->job; /* outlives the row */
-	return store_add_transition(tx, row.job_id,
+	TRY(store_add_transition(tx, row.job_id,
 		&(struct transition_row){
 			transition->secondary, transition->message, transition->time_ms, 0, SOURCE_STATED},
-		err);
+		err));
+	TRY(watch_put_status(change->pipeline, tx, &row, &change->failed, err));
+	change->failed.row.job = change->job; /* outlives the row */
+	return OK;
 }
 
 static void apply_transition(void *context)

@@ -1,5 +1,7 @@
 /* The maintenance thread: flushes summaries, seals, trims the journal, lets idle jobs go. Its writes go through the writer. */
 #include "model/stream_name.h"
+#include "pipeline/due.h"
+#include "pipeline/emergency.h"
 #include "pipeline/filter_sweep.h"
 #include "pipeline/goodput.h"
 #include "store/goodput.h"
@@ -591,6 +593,8 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		watch_run(m->pipeline, m->reader);
 		stragglers_run(m->pipeline, m->reader);
 		faults_run(m->pipeline, m->reader);
+		due_run(m->pipeline, m->reader);
+		emergency_run(m->pipeline, m->reader);
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}

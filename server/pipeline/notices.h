@@ -18,3 +18,9 @@ void notices_run(struct pipeline *pipeline, struct store_reader *reader);
 /* Writer: a message of a webhook, into the outbox. incident_id 0: about none. *delivery_id may be NULL. */
 enum status notices_put_message(struct store_tx *tx, int64_t webhook_id, int64_t job_id, uint32_t incident_id,
 	struct span payload, int64_t now_ms, int64_t *delivery_id, struct error *err) MUST_CHECK;
+
+/* As the number of an incident, of messages about a job's state: they are sent in their order. */
+#define JOB_STATE_GROUP (UINT32_MAX - 1)
+/* Writer, in the transaction that gives the job this state, once its history is written. */
+enum status job_states_hear(
+	struct store_tx *tx, const struct job_row *job, bool *has_deliveries, struct error *err) MUST_CHECK;

@@ -1,4 +1,5 @@
 #include "pipeline/backfill.h"
+#include "pipeline/emergency.h"
 #include "pipeline/internal.h"
 #include "store/carry.h"
 
@@ -50,6 +51,11 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pipeline->zstd = zstd_new();
 	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	struct emergency_acts acts;
+	if (!emergency_parse(pipeline->options.on_non_finite, &acts))
+		return error_set_field(err, ERR_INVALID, "on-non-finite",
+			"--on-non-finite '%.*s' is not checkpoint, stop, or both with a comma between",
+			SPAN_ARGS(pipeline->options.on_non_finite));
 	TRY(devices_new(&pipeline->devices, pipeline->options.devices, err));
 	if (pipeline->options.signatures.len)
 		TRY(signature_set_new(&pipeline->signatures, pipeline->options.signatures, err));

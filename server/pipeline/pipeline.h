@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "live/hub.h"
 #include "model/batch.h"
+#include "store/sessions.h"
 #include "store/store.h"
 
 #include <stdatomic.h>
@@ -47,6 +48,10 @@ struct pipeline_options {
 	size_t max_sources_a_stream;
 	int64_t goodput_every_ms; /* how often a job's time is worked out while its lines come */
 	int64_t stall_ms; /* a running job's silence is no stall before it; 0: none is */
+	struct span on_non_finite; /* emergency.h; "": nothing is done */
+	int64_t emergency_grace_ms; /* how long a job may take for its checkpoint before it is stopped */
+	/* A command is on disk: those who send the job are to be told. Any thread. */
+	void (*command_given)(void *context, const struct command_row *command);
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);
 	/* Each 50 ms, on the publisher's thread; may be NULL. */

@@ -11,7 +11,9 @@ struct rule_set *pipeline_rules(struct pipeline *pipeline)
 	return set;
 }
 
-static enum status read_set(struct store_reader *reader, struct rule_set **out, struct error *err)
+/* Writer, and the start: versions are numbered here. */
+static enum status read_set(
+	struct pipeline *pipeline, struct store_reader *reader, struct rule_set **out, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct rule_row *rows;
@@ -20,7 +22,7 @@ static enum status read_set(struct store_reader *reader, struct rule_set **out, 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_rules(reader, arena, &rows, &count, err));
-	return rule_set_new(out, rows, count, err);
+	return rule_set_new(out, rows, count, ++pipeline->rules_version, err);
 }
 
 enum status rules_load(struct pipeline *pipeline, struct error *err)
@@ -28,7 +30,7 @@ enum status rules_load(struct pipeline *pipeline, struct error *err)
 	AUTO(store_reader) reader = NULL;
 
 	TRY(store_reader_new(&reader, pipeline->options.store, err));
-	return read_set(reader, &pipeline->rules, err);
+	return read_set(pipeline, reader, &pipeline->rules, err);
 }
 
 struct change {
@@ -70,7 +72,7 @@ static enum status write_rule(struct change *change, struct store_tx *tx, struct
 		.team = change->rule->team,
 		.name = change->rule->name,
 		.document = change->document,
-		.since_seq = change->pipeline->next_seq, /* the commit that this is in */
+		.since_seq = change->pipeline->next_seq - 1, /* what is committed already */
 		.modified_ms = change->rule->modified_ms};
 
 	TRY(check_count(change, err));
@@ -89,7 +91,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 		TRY(write_rule(change, tx, err));
 	else
 		TRY(store_delete_rule(tx, change->rule_id, clock_wall_ms(), err));
-	return read_set(store_tx_reader(tx), &change->set, err);
+	return read_set(change->pipeline, store_tx_reader(tx), &change->set, err);
 }
 
 enum status pipeline_put_rule(struct pipeline *pipeline, struct rule *rule, size_t most, struct error *err)

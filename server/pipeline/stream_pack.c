@@ -1,13 +1,15 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors, reader of settings, derived metrics). Format number 3; 2 had no reason for the preset,
- * no base of the series' numbers, no settings and nothing derived, 1 no number of points sent either.
+ * consumers need (extractor, detectors, reader of settings, derived metrics, signs, watchers). Format number 4; 3 had no signs
+ * and watchers, 2 no reason for the preset, no base of the series' numbers, no settings and nothing derived, 1 no number of
+ * points sent either.
  */
-#include "pipeline/internal.h"
 #include "pipeline/signs.h"
+#include "pipeline/watchers.h"
 
 enum {
-	FORMAT = 3,
+	FORMAT = 4,
+	FORMAT_WITHOUT_SIGNS = 3,
 	FORMAT_BEFORE = 2,
 	FORMAT_WITHOUT_SENT_POINTS = 1,
 	VIEW_SERIES_MIN_BYTES = 12,
@@ -115,8 +117,10 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	if (stream->settings)
 		settings_pack(stream->settings, out);
 	derive_pack(stream->derive, out);
+	pack_u64(out, stream->signs != NULL);
 	if (stream->signs)
 		signs_pack(stream->signs, out);
+	watchers_pack(stream, out);
 }
 
 static enum role unpack_role(struct unpacker *in)
@@ -283,7 +287,9 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 		TRY(restore_settings(stream, &in, err));
 	if (format > FORMAT_BEFORE)
 		TRY(restore_derive(stream, &in, err));
-	if (in.rest.len && !in.has_failed)
+	bool has_signs = format > FORMAT_WITHOUT_SIGNS && unpack_u64(&in) != 0;
+	if (has_signs && !in.has_failed)
 		TRY(restore_signs(stream, &in, err));
+	TRY(watchers_unpack(stream, &in, err)); /* nothing where there are none */
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

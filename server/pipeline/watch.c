@@ -1,6 +1,7 @@
 #include "pipeline/watch.h"
 
 #include "base/log.h"
+#include "pipeline/notices.h"
 
 void watch_hear(struct job_state *job, int64_t now_mono_ms)
 {
@@ -249,6 +250,7 @@ enum status watch_put_status(struct pipeline *pipeline, struct store_tx *tx, con
 	struct incident incident;
 
 	*out = (struct watch_failed){0};
+	TRY(job_states_hear(tx, job, &out->has_state_messages, err));
 	TRY(find_open(store_tx_reader(tx), job->job_id, INCIDENT_JOB_FAILED, &incident, &has_one, err));
 	if (has_failed == has_one)
 		return OK;
@@ -276,4 +278,6 @@ void watch_say_failed(struct pipeline *pipeline, const struct watch_failed *fail
 {
 	if (failed->is_told)
 		incidents_say(pipeline, &failed->row, &failed->told);
+	if (failed->has_state_messages && pipeline->options.deliveries_due)
+		pipeline->options.deliveries_due(pipeline->options.context);
 }

@@ -18,6 +18,7 @@ void watch_run(struct pipeline *pipeline, struct store_reader *reader);
  */
 struct watch_failed {
 	bool is_told;
+	bool has_state_messages;
 	struct incident_row row;
 	struct incident_told told;
 };

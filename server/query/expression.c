@@ -456,8 +456,11 @@ static const char *short_name(struct span property)
 enum status expression_sort(
 	struct span *out, struct span sort_by, bool is_descending, struct arena *arena, struct error *err)
 {
-	static const char *const prefixes[] = {
-		[QUERY_METRIC] = "metric.", [QUERY_HP] = "hp.", [QUERY_TAG] = "tag.", [QUERY_ENV] = "env."};
+	static const char *const prefixes[] = {[QUERY_METRIC] = "metric.",
+		[QUERY_HP] = "hp.",
+		[QUERY_TAG] = "tag.",
+		[QUERY_ENV] = "env.",
+		[QUERY_LABEL] = "label."};
 	AUTO_DONE(buf) text = BUF_INIT(1024);
 	struct query_term term = {.family = QUERY_PROPERTY};
 	enum property_kind kind;

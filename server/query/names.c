@@ -5,12 +5,13 @@
 /* Short names; a SageMaker property begins with a capital letter and is taken as it is. */
 static const char *const properties[] = {"name", "status", "secondary", "instance", "instances", "image", "role",
 	"created", "started", "ended", "modified", "duration", "billable", "cost", "goodput", "pool", "run", "team",
-	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent"};
+	"owner", "project", "incident", "label", "s3", "log", "attempts", "failure", "silent", "continued"};
 
 static const struct {
 	const char *prefix;
 	enum query_family family;
-} families[] = {{"hp.", QUERY_HP}, {"tag.", QUERY_TAG}, {"env.", QUERY_ENV}, {"metric.", QUERY_METRIC}};
+} families[] = {{"hp.", QUERY_HP}, {"tag.", QUERY_TAG}, {"env.", QUERY_ENV}, {"label.", QUERY_LABEL},
+	{"metric.", QUERY_METRIC}};
 
 static bool is_property(struct span name)
 {
@@ -100,7 +101,7 @@ enum status name_resolve_quoted(const struct lexer *lexer, size_t at, struct spa
 			term->family = families[i].family;
 	bool is_known = family.len == 0 || term->family != QUERY_METRIC || span_equal(family, SPAN("metric."));
 	if (!is_known)
-		return lexer_expected(lexer, at, "hp., tag., env. or metric. before a quoted key");
+		return lexer_expected(lexer, at, "hp., tag., env., label. or metric. before a quoted key");
 	if (key.len == 0)
 		return lexer_expected(lexer, at, "a name that is not empty");
 	if (suffix.len == 0)

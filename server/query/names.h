@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/zone.h"
 #include "query/lexer.h"
 
 struct name {
@@ -26,6 +27,6 @@ enum status name_resolve_quoted(const struct lexer *lexer, size_t at, struct spa
 /* ERR_SEMANTIC: the term's key has no such comparison. */
 enum status value_check_operator(const struct lexer *lexer, size_t at, const struct query_term *term) MUST_CHECK;
 enum status value_resolve(const struct lexer *lexer, const struct query_term *term, const struct lexed_text *lexed,
-	int64_t now_ms, struct query_value *out) MUST_CHECK;
+	int64_t now_ms, const struct zone *zone, struct query_value *out) MUST_CHECK;
 /* Could the bare word be read as something else than text in some place? Then it is printed in quotes. */
 bool value_is_plain_text(struct span text);

@@ -12,6 +12,7 @@
 struct parser {
 	struct lexer lexer;
 	int64_t now_ms;
+	const struct zone *zone;
 	size_t term_count;
 	unsigned depth;
 };
@@ -45,7 +46,7 @@ static enum status add_value(struct parser *parser, struct query_term *term, con
 {
 	struct query_value value;
 
-	TRY(value_resolve(&parser->lexer, term, lexed, parser->now_ms, &value));
+	TRY(value_resolve(&parser->lexer, term, lexed, parser->now_ms, parser->zone, &value));
 	if ((term->value_count & (term->value_count - 1)) == 0) { /* 0 and every power of two: full */
 		size_t cap = term->value_count ? term->value_count * 2 : 1;
 		struct query_value *grown = arena_alloc(parser->lexer.arena, cap * sizeof *grown);
@@ -234,7 +235,13 @@ static enum status parse_or(struct parser *parser, struct query_node **out)
 enum status query_parse(
 	struct query_node **out, struct span text, int64_t now_ms, struct arena *arena, struct error *err)
 {
-	struct parser parser = {.lexer = {text, 0, arena, err}, .now_ms = now_ms};
+	return query_parse_in(out, text, now_ms, NULL, arena, err);
+}
+
+enum status query_parse_in(struct query_node **out, struct span text, int64_t now_ms, const struct zone *zone,
+	struct arena *arena, struct error *err)
+{
+	struct parser parser = {.lexer = {text, 0, arena, err}, .now_ms = now_ms, .zone = zone};
 	struct query_node *node = NULL;
 
 	if (text.len > QUERY_MAX_BYTES)

@@ -40,8 +40,11 @@ static void print_key(struct span key, struct buf *out)
 
 static void print_name(const struct query_term *term, struct buf *out)
 {
-	static const char *const prefixes[] = {
-		[QUERY_METRIC] = "metric.", [QUERY_HP] = "hp.", [QUERY_TAG] = "tag.", [QUERY_ENV] = "env."};
+	static const char *const prefixes[] = {[QUERY_METRIC] = "metric.",
+		[QUERY_HP] = "hp.",
+		[QUERY_TAG] = "tag.",
+		[QUERY_ENV] = "env.",
+		[QUERY_LABEL] = "label."};
 
 	if (term->family == QUERY_PROPERTY) {
 		buf_append_span(out, term->key);

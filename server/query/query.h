@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/zone.h"
 #include "model/aggregate.h"
 
 enum {
@@ -21,6 +22,9 @@ enum {
  * expected there. */
 enum status query_parse(
 	struct query_node **out, struct span text, int64_t now_ms, struct arena *arena, struct error *err) MUST_CHECK;
+/* The same where "today", and dates and times that name no zone, are of this one; NULL: UTC, as above. */
+enum status query_parse_in(struct query_node **out, struct span text, int64_t now_ms, const struct zone *zone,
+	struct arena *arena, struct error *err) MUST_CHECK;
 /* Canonical text: parses to an equal tree. */
 void query_print(const struct query_node *node, struct buf *out);
 

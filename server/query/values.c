@@ -80,19 +80,39 @@ static bool parse_units(struct span text, const struct unit *units, double *sum)
 	return true;
 }
 
-static bool parse_time(struct span text, int64_t now_ms, double *unix_ms)
+/* Does the time say of which zone it is? With a "Z" behind it only one is a time that does not. */
+static bool names_zone(struct span text)
 {
-	int64_t ms, today_ms = now_ms - ((now_ms % DAY_MS) + DAY_MS) % DAY_MS;
+	char longer[ISO8601_BYTES + 16];
+	int64_t ms;
+
+	if (text.len + 1 > sizeof longer || text.len == sizeof "2026-01-31" - 1)
+		return text.len + 1 > sizeof longer;
+	memcpy(longer, text.ptr, text.len);
+	longer[text.len] = 'Z';
+	return !iso8601_parse(span_of(longer, text.len + 1), &ms);
+}
+
+static int64_t midnight(int64_t now_ms, const struct zone *zone, int days_ago)
+{
+	int64_t local_ms = now_ms + zone_offset_ms(zone, now_ms);
+
+	return zone_to_utc_ms(zone, local_ms - ((local_ms % DAY_MS) + DAY_MS) % DAY_MS - days_ago * DAY_MS);
+}
+
+static bool parse_time(struct span text, int64_t now_ms, const struct zone *zone, double *unix_ms)
+{
 	double seconds;
+	int64_t ms;
 
 	if (span_equal_fold(text, SPAN("now")))
 		*unix_ms = (double)now_ms;
 	else if (span_equal_fold(text, SPAN("today")))
-		*unix_ms = (double)today_ms;
+		*unix_ms = (double)midnight(now_ms, zone, 0);
 	else if (span_equal_fold(text, SPAN("yesterday")))
-		*unix_ms = (double)(today_ms - DAY_MS);
+		*unix_ms = (double)midnight(now_ms, zone, 1);
 	else if (iso8601_parse(text, &ms))
-		*unix_ms = (double)ms;
+		*unix_ms = (double)(names_zone(text) ? ms : zone_to_utc_ms(zone, ms));
 	else if (text.len > 1 && (text.ptr[0] == '-' || text.ptr[0] == '+') &&
 		 parse_units(span_skip(text, 1), durations, &seconds))
 		*unix_ms = (double)now_ms + (text.ptr[0] == '-' ? -1000 : 1000) * seconds;
@@ -124,11 +144,11 @@ static bool is_unit_number(const struct query_term *term, struct span text, doub
 }
 
 enum status value_resolve(const struct lexer *lexer, const struct query_term *term, const struct lexed_text *lexed,
-	int64_t now_ms, struct query_value *out)
+	int64_t now_ms, const struct zone *zone, struct query_value *out)
 {
 	*out = (struct query_value){.text = lexed->text};
 	if (is_time(term)) {
-		out->is_number = parse_time(lexed->text, now_ms, &out->number);
+		out->is_number = parse_time(lexed->text, now_ms, zone, &out->number);
 		return out->is_number ? OK
 				      : lexer_expected(lexer, lexed->at,
 						"a time (2026-01-31, 2026-01-31T12:00:00Z, -7d, today)");

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "store/faults.h"
+#include "store/goodput.h"
 #include "store/sessions.h"
 
 /* ---- reading ---- */
@@ -14,6 +16,13 @@ enum status store_read_stream_after(struct store_reader *reader, struct arena *a
 /* Of one stream, by name. */
 enum status store_read_sources(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct source_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* By signature and first line. */
+enum status store_read_stream_hits(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct signature_hit_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* Those that this stream said first, by attempt and step. */
+enum status store_read_stream_checkpoints(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	uint32_t stream_id, struct checkpoint_row **out, size_t *count, struct error *err) MUST_CHECK;
 
 /* ---- importing ---- */
 /* A number for a job that is being imported. ERR_CONFLICT: there is a job of the name. */

@@ -83,6 +83,16 @@ struct goodput_cause {
 enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
 	struct goodput_cause **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* Stretches of lines with a signature whose incident is a warning or worse. */
+struct said_signature {
+	int64_t first_ms, last_ms;
+	struct span signature;
+	enum severity severity;
+};
+/* By time, at most `limit`. */
+enum status store_read_said_signatures(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct said_signature **out, size_t *count, struct error *err) MUST_CHECK;
+
 /* What was said beside a status, and when. The same again is nothing new. */
 struct status_message {
 	int64_t at_ms;

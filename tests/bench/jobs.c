@@ -368,6 +368,43 @@ static void ask_all(struct store_reader *reader, unsigned times)
 	}
 }
 
+/* Aggregations look at every job that matches: told once, by the clock and the processor. */
+static void add_up(struct store_reader *reader)
+{
+	static const char *const asked[][3] = {{"", "", "count"}, {"", "tag.team", "count,mean:loss.final"},
+		{"", "tag.team,month", "sum:node_hours,count,p95:duration"},
+		{"tag.team=nlp", "instance", "sum:node_hours"}};
+
+	printf("],\"aggregations\":[");
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+		AUTO(arena) arena = arena_new();
+		struct aggregate_name names[QUERY_MAX_NAMES];
+		struct aggregate_figure figures[QUERY_MAX_FIGURES];
+		struct job_aggregation ask = {.names = names,
+			.figures = figures,
+			.now_ms = START_MS,
+			.max_groups = 100000,
+			.max_values = 100000000,
+			.time_ms = 600000};
+		struct query_node *query;
+		struct job_group *groups;
+		struct error err = {0};
+		size_t count = 0;
+		if (query_parse(&query, span_from(asked[i][0]), START_MS, arena, &err) ||
+			query_parse_names(names, &ask.name_count, span_from(asked[i][1]), arena, &err) ||
+			query_parse_figures(figures, &ask.figure_count, span_from(asked[i][2]), arena, &err))
+			die(asked[i][2], &err);
+		ask.query = query;
+		double wall = seconds_of(CLOCK_MONOTONIC), cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+		if (store_aggregate_jobs(reader, arena, &ask, &groups, &count, &err))
+			die(asked[i][2], &err);
+		printf("%s\n{\"q\":\"%s\",\"by\":\"%s\",\"of\":\"%s\",\"groups\":%zu,\"wall_ms\":%.1f,\"cpu_ms\":%.1f}",
+			i ? "," : "", asked[i][0], asked[i][1], asked[i][2], count,
+			1000 * (seconds_of(CLOCK_MONOTONIC) - wall),
+			1000 * (seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu));
+	}
+}
+
 static struct options read_options(int count, char **arguments)
 {
 	static const struct option names[] = {{"file", required_argument, NULL, 'f'},
@@ -419,6 +456,7 @@ int main(int count, char **arguments)
 		1000 * writing.cpu / written, 1000 * writing.worst_commit, 1000 * writing.worst_checkpoint, BATCH);
 	fflush(stdout);
 	ask_all(reader, options.times);
+	add_up(reader);
 	printf("]}\n");
 	store_reader_free(reader);
 	store_free(store);

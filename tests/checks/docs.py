@@ -50,7 +50,8 @@ def check(root):
             if not exists(root, word):
                 faults.append(f"{name}: speaks of `{word}`, which does not exist")
         for found in LINK.finditer(text):
-            if "://" not in found.group(1) and not exists(root, found.group(1)):
+            beside = (root / name).parent / found.group(1)
+            if "://" not in found.group(1) and not beside.exists() and not exists(root, found.group(1)):
                 faults.append(f"{name}: links to {found.group(1)}, which does not exist")
     if (root / "ARCHITECTURE.md").is_file():
         text = (root / "ARCHITECTURE.md").read_text()

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+from receiver import Receiver  # noqa: E402
 from smserver import Server  # noqa: E402
 
 
@@ -35,6 +36,13 @@ def make_server(tmp_path):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def receiver():
+    one = Receiver()
+    yield one
+    one.close()
 
 
 @pytest.fixture

@@ -1,5 +1,9 @@
 """GET /api/v1/compare: what differs between jobs."""
 
+import csv
+import io
+import json
+import subprocess
 from urllib.parse import quote
 
 from smserver import wait_until
@@ -55,6 +59,14 @@ def test_metrics_side_by_side_and_at_the_same_steps(server):
     assert steps[0]["step"] == 10 and steps[0]["values"] == [{"step": 10, "value": 90}, {"step": 9, "value": 191}, None]
     assert steps[0.5]["step"] == 35 and steps[0.5]["values"] == [{"step": 35, "value": 65}, {"step": 33, "value": 167}, None]
     assert steps[1]["step"] == 60 and steps[1]["values"] == [{"step": 60, "value": 40}, {"step": 60, "value": 140}, None]
+    def run(*arguments):
+        return subprocess.run([server.bin("sm-search"), "--server", server.url, "--compare", *arguments], capture_output=True, timeout=60, text=True)
+    rows = list(csv.reader(io.StringIO(run("short", "long").stdout)))
+    assert rows[0] == ["job", "short", "long"] and ["loss.last", "40", "2"] in rows and ["loss at 35", "65", "167"] in rows
+    table = run("short", "long", "--table").stdout.splitlines()
+    assert table[0].lower().split() == ["job", "short", "long"]
+    assert json.loads(run("short", "long", "--json").stdout)["jobs"] == ["short", "long"]
+    assert run("short").returncode == 2 and run("short", "nobody").returncode == 4
     alone = compare(server, "short", "long", metric="train_loss")["steps"]
     assert alone["at"][-1]["values"] == [None, {"step": 198, "value": 2}]
 

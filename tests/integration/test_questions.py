@@ -19,6 +19,7 @@ TERMS = {
     "hp.lr<=1e-4": ({FAILED, LOWEST, "alpaca-sft-warm-a"}, {"llama-7b-pretrain-0412"}),
     "instance=ml.p4d.24xlarge": ({FAILED, LOWEST, "gpt2-124m-nanogpt"}, {"titan-8b-fsdp"}),
     's3:"s3://corpora-nlp/redpajama"': ({FAILED, LOWEST, "llama-7b-pretrain-0412"}, {"titan-8b-fsdp"}),
+    'log:"NCCL timeout"': ({FAILED, "olmo-1b-tied"}, {LOWEST}),
     "not pool:available": ({FAILED, "olmo-1b-tied"}, {LOWEST}),
 }
 TOGETHER = " ".join(TERMS)

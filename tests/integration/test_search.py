@@ -2,7 +2,9 @@
 
 import json
 import re
+import subprocess
 import time
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -186,6 +188,41 @@ def test_aggregates_of_the_documentation(jobs):
         assert jobs.get(f"/api/v1/aggregate?{urlencode(query)}").status == 200, line
 
 
+def test_times_are_of_the_zone_that_is_asked(make_server):
+    server = make_server("--timezone", "Asia/Tokyo")
+    server.post("/api/v1/jobs", json={"TrainingJobName": "j"})
+    for status, at in (("Training", "2026-01-31T20:00:00Z"), ("Completed", "2026-02-01T02:00:00Z")):
+        reply = server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": int(datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp() * 1000)})
+        assert reply.status < 300, reply
+
+    def names(**query):
+        return [job["TrainingJobName"] for job in server.get(f"/api/v1/jobs?{urlencode(query)}").body["jobs"]]
+    assert names(q="started>=2026-02-01") == ["j"] and names(q="started>=2026-02-01", tz="UTC") == []
+    assert names(q="started>=2026-02-01", tz="America/New_York") == [] and names(q="started<2026-02-01T04:59+09:00", tz="UTC") == []
+    def months(**query):
+        groups = server.get(f"/api/v1/aggregate?{urlencode({'by': 'month', 'of': 'sum:duration', **query})}").body["groups"]
+        return {group["month"]: group["sum:duration"] for group in groups}
+    assert months() == {"2026-02": 6 * 3600} and months(tz="UTC") == {"2026-01": 4 * 3600, "2026-02": 2 * 3600}
+    wrong = server.get("/api/v1/jobs?tz=Mars/Olympus")
+    assert wrong.status == 422 and wrong.body["field"] == "tz" and "Mars/Olympus" in wrong.body["detail"]
+    refused = subprocess.run([server.bin("sm-server"), "--listen", "127.0.0.1:0", "--db", str(server.folder / "other.db"), "--timezone", "Nowhere"],
+        capture_output=True, timeout=60, text=True)
+    assert refused.returncode != 0 and "--timezone" in refused.stderr and "'Nowhere'" in refused.stderr
+
+
+def test_labels_with_values(server):
+    make(server, "a", Labels=["stage=eval", "n=10", "=x", "plain"])
+    make(server, "b", Labels=["stage=train", "n=9", "odd key=1"])
+    assert listed(server, "label.stage=eval") == ["a"] and listed(server, "label.n>=9", "label.n") == ["b", "a"]
+    assert listed(server, 'label."odd key" exists') == ["b"] and listed(server, "label:stage") == ["a", "b"]
+    groups = server.get("/api/v1/aggregate?by=label.stage&of=sum:label.n").body["groups"]
+    assert groups == [{"label.stage": "eval", "sum:label.n": 10}, {"label.stage": "train", "sum:label.n": 9}]
+    words = server.get("/api/v1/search/suggestions?prefix=label.s").body["suggestions"]
+    assert [word["text"] for word in words] == ["label.stage"]
+    server.request("PATCH", "/api/v1/jobs/a", json={"labels": ["stage=train"]})
+    assert listed(server, "label.stage=train") == ["a", "b"] and listed(server, "label.n exists") == ["b"]
+
+
 MINUTE_MS = 60_000
 
 
@@ -248,6 +285,24 @@ def test_runs_and_labels(server):
     assert listed(server, "label exists", "label") == ["alone", "a"]
     server.request("PATCH", "/api/v1/jobs/alone", json={"labels": ["paper"]})
     assert listed(server, "label=paper") == ["a", "alone"]
+
+
+def test_one_row_a_run(server):
+    for name, before in (("a", None), ("b", "a"), ("c", "b"), ("fork", "a"), ("x", "y"), ("y", "x"), ("self", "self"), ("orphan", "nobody")):
+        make(server, name, Tags=[{"Key": "continues", "Value": before}] if before else [])
+        wait_until(lambda now=time.time(): time.time() > now, what="the clock goes on") # who is later is the newer one
+    reply = server.get("/api/v1/jobs?runs=true&sort=name&total=true").body
+    assert {job["TrainingJobName"]: job["run"] for job in reply["jobs"]} == {
+        "c": ["a", "b", "c"], "fork": ["a", "fork"], "y": ["x", "y"], "self": ["self"], "orphan": ["orphan"]}
+    assert reply["total"] == 5 and "run" not in server.get("/api/v1/jobs").body["jobs"][0]
+    first = server.get("/api/v1/jobs?runs=true&sort=name&limit=2").body
+    second = server.get(f"/api/v1/jobs?runs=true&sort=name&limit=3&cursor={first['next_cursor']}").body
+    assert [job["TrainingJobName"] for job in first["jobs"] + second["jobs"]] == ["c", "fork", "orphan", "self", "y"]
+    assert listed(server, "continued exists") == ["a", "b", "x"] and listed(server, "name:a not continued exists") == ["orphan"]
+    assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs?runs=true&q=name%3Dc").body["jobs"]] == ["c"]
+    assert server.get("/api/v1/jobs?q=continued%3Da").status == 422
+    rows = subprocess.run([server.bin("sm-search"), "--server", server.url, "--runs", "--ndjson", "fork"], capture_output=True, timeout=60, text=True)
+    assert json.loads(rows.stdout)["run"] == ["a", "fork"]
 
 
 def test_failures_attempts_and_silence(server):

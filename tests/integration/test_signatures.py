@@ -100,3 +100,96 @@ def test_what_is_healthy_says_nothing(server):
         "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0", OOM)
     said(server, "j", "log_signature", 1)
     assert [i["evidence"]["signature"] for i in incidents(server, "j", "log_signature")] == ["cuda_oom"]
+
+
+TRAINER = r'''
+import os, signal, sys, time
+path, first = sys.argv[1], int(sys.argv[2])
+step = first
+def checkpoint(*_):
+    open(path, "w").write(str(step))
+    print(f"saved checkpoint at step {step}", flush=True)
+def stop(*_):
+    print("bye", flush=True)
+    sys.exit(3)
+signal.signal(signal.SIGUSR1, checkpoint)
+signal.signal(signal.SIGTERM, stop)
+while step < first + 20:
+    step += 1
+    print(f"step {step} loss {2.5 - step / 100}", flush=True)
+if first:
+    sys.exit(0)
+while True:
+    step += 1
+    print(f"step {step} loss nan", flush=True)
+    time.sleep(0.05)
+'''
+
+
+def test_a_nan_has_a_checkpoint_written_and_the_job_stopped_and_the_next_one_goes_on(make_server, ship):
+    server = make_server("--lease", "2s", "--on-non-finite", "checkpoint,stop")
+    ship.env["SMFLEET_SERVER"] = server.url
+    saved = ship.folder / "saved"
+    options = ["--metric", r"loss=step (?<step>\d+) loss (?<value>\S+)", "--on", "checkpoint=USR1", "--on", "stop=TERM"]
+    process = ship.start("--job", "run", *options, "--", "python3", "-c", TRAINER, str(saved), "0")
+    out, errors = process.communicate(timeout=60)  # nobody but the server tells it to end
+    assert process.returncode == 3 and out.decode().splitlines()[-1] == "bye", errors
+    step = int(saved.read_text())
+    wait_until(lambda: server.get("/api/v1/jobs/run").body["TrainingJobStatus"] == "Stopped", what="its end")
+    checkpoints = server.get("/api/v1/jobs/run/checkpoints").body["checkpoints"]
+    assert [(row["step"], row["attempt"], row["stream"]) for row in checkpoints] == [(step, 1, "algo-1")]
+    commands = server.get("/api/v1/jobs/run/commands").body["commands"]
+    assert [(c["command"], c["streams"][0]["state"]) for c in commands] == [
+        ("checkpoint", "acknowledged"), ("stop", "acknowledged")]
+    assert [i["evidence"]["worst_step"] for i in incidents(server, "run", "non_finite")] == [21]
+    process = ship.start("--job", "run-2", "--continues", "run", *options, "--", "python3", "-c", TRAINER, str(saved), str(step))
+    assert process.wait(timeout=60) == 0
+    wait_until(lambda: server.get("/api/v1/jobs/run-2").body["TrainingJobStatus"] == "Completed", what="its end")
+    run = server.get("/api/v1/jobs/run-2/run").body
+    assert [row["TrainingJobName"] for row in run["jobs"]] == ["run", "run-2"]
+    chart = server.get("/api/v1/jobs/run-2/points?metric=loss&chain=true").body
+    assert chart["columns"]["x"][-1] == step + 20
+
+
+def test_nothing_is_done_unless_it_is_asked_for(make_server):
+    server = make_server("--on-non-finite", "checkpoint")
+    for name, tags in (("off", [{"Key": "on-non-finite", "Value": "off"}]), ("on", []),
+                       ("both", [{"Key": "on-non-finite", "Value": "stop"}])):
+        document = {"TrainingJobName": name, "Tags": tags, "AlgorithmSpecification": {
+            "MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"}]}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        send(server, name, "algo-1", *[f"step {i} loss 2.{i}" for i in range(9)], *[f"step {i} loss nan" for i in range(9, 12)])
+        wait_until(lambda: incidents(server, name, "non_finite"), what="the incident")
+
+    def given(name):
+        return [c["command"] for c in server.get(f"/api/v1/jobs/{name}/commands").body["commands"]]
+
+    wait_until(lambda: given("both") == ["stop"] and given("on") == ["checkpoint"], what="the commands")
+    assert given("off") == []
+    wait_until(lambda: server.get("/api/v1/jobs/both").body["SecondaryStatus"] == "Stopping", what="the status")
+    server.kill()
+    server.start()
+    assert (given("both"), given("on"), given("off")) == (["stop"], ["checkpoint"], [])
+
+
+def test_a_checkpoint_that_does_not_come_is_missed(server):
+    lines = []
+    for step in range(1, 61):
+        lines.append(f"step {step} loss {3 - step / 100}")
+        if step % 10 == 0 and step <= 40:
+            lines.append(f"successfully saved checkpoint at iteration {step} to /ckpt")
+    document = {"TrainingJobName": "j", "AlgorithmSpecification": {
+        "MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    send(server, "j", "algo-1", *lines)
+    wait_until(lambda: len(server.get("/api/v1/jobs/j/checkpoints").body["checkpoints"]) == 4, what="four checkpoints")
+    assert server.get("/api/v1/jobs/j/checkpoints?limit=1").body["checkpoints"][0]["step"] == 40
+    assert not incidents(server, "j", "checkpoint_overdue")  # twice the gap, not more
+    send(server, "j", "algo-1", "step 61 loss 2")
+    incident = wait_until(lambda: incidents(server, "j", "checkpoint_overdue"), what="it is missed")[0]
+    assert (incident["severity"], incident["evidence"]["value"], incident["evidence"]["expected"]) == ("warning", 21, 10)
+    assert incident["evidence"]["last_checkpoint"]["step"] == 40 and incident["evidence"]["unit"] == "steps"
+    send(server, "j", "algo-1", "successfully saved checkpoint at iteration 61 to /ckpt", "step 62 loss nan")
+    wait_until(lambda: incidents(server, "j", "checkpoint_overdue")[0]["state"] == "recovered", what="it is there")
+    found = wait_until(lambda: incidents(server, "j", "non_finite"), what="the NaN")
+    assert found[0]["evidence"]["last_checkpoint"]["step"] == 61  # where to go on from

@@ -3,60 +3,13 @@
 import base64
 import hashlib
 import hmac
-import http.server
 import json
-import threading
 import time
 
 import pytest
-from smserver import PATIENCE_S, wait_until
+from smserver import wait_until
 
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
-
-
-class Receiver:
-    """A webhook's other end; `answers` are the statuses of the next replies, then 204."""
-
-    def __init__(self):
-        self.calls, self.answers, self.arrived = [], [], threading.Condition()
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                with receiver.arrived:
-                    status = receiver.answers.pop(0) if receiver.answers else 204
-                    receiver.calls.append((dict(self.headers), body, time.time()))
-                    receiver.arrived.notify_all()
-                self.send_response(status)
-                self.end_headers()
-
-            def log_message(self, *arguments):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
-
-    def wait_for(self, count, timeout=PATIENCE_S):
-        with self.arrived:
-            assert self.arrived.wait_for(lambda: len(self.calls) >= count, timeout), f"{len(self.calls)} of {count} calls came"
-            return self.calls[:count]
-
-    def types(self):
-        with self.arrived:
-            return [json.loads(body)["type"] for _, body, _ in self.calls]
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-@pytest.fixture
-def receiver():
-    one = Receiver()
-    yield one
-    one.close()
 
 
 def add_webhook(server, receiver, **fields):

@@ -91,6 +91,20 @@ static enum status put_tags(struct flattening *f, const struct json *tags, struc
 	return OK;
 }
 
+/* A label that is KEY=VALUE is also found as label.KEY. */
+static enum status put_label(struct flattening *f, const struct json *label, struct error *err)
+{
+	struct span text = json_string_of(label);
+	ptrdiff_t equals = span_find_char(text, '=');
+	AUTO_DONE(buf) key = BUF_INIT(KEY_MAX_BYTES);
+
+	if (equals <= 0 || f->position >= ATTRIBUTES_MAX)
+		return OK;
+	buf_append_text(&key, "label.");
+	buf_append(&key, text.ptr, (size_t)equals);
+	return key.failure == OK ? put(f, buf_span(&key), span_skip(text, (size_t)equals + 1), err) : OK;
+}
+
 /* HyperParameters (and those that sm-ship found beyond SageMaker's hundred) and Environment of the document itself are the families hp. and env. */
 static void append_part(struct buf *key, struct span part, bool is_top)
 {
@@ -107,8 +121,11 @@ static enum status flatten(struct flattening *f, struct buf *key, const struct j
 {
 	enum json_kind kind = json_kind(node);
 
-	if (kind != JSON_OBJECT && kind != JSON_ARRAY)
+	if (kind != JSON_OBJECT && kind != JSON_ARRAY) {
+		if (depth == 2 && span_equal(buf_span(key), SPAN("Labels")))
+			TRY(put_label(f, node, err));
 		return put_leaf(f, buf_span(key), node, err);
+	}
 	for (const struct json *at = depth < DEPTH_MAX ? json_first(node) : NULL; at; at = json_next(at)) {
 		size_t len = key->len;
 		if (kind == JSON_OBJECT)

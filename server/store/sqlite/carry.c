@@ -34,6 +34,71 @@ enum status store_read_sources(struct store_reader *reader, struct arena *arena,
 	return OK;
 }
 
+enum status store_read_stream_hits(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct signature_hit_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct signature_hit_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT signature, first_line, incident_id, count, last_line, first_ms, last_ms, text FROM signature_hits"
+		" WHERE job_id = ? AND stream_id = ? ORDER BY signature, first_line",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return out_of_memory(err);
+		rows[used] = (struct signature_hit_row){.job_id = job_id, .stream_id = stream_id};
+		rows[used].signature = column_span(&s, arena);
+		rows[used].first_line = column_u64(&s);
+		rows[used].incident_id = column_u32(&s);
+		rows[used].count = column_u64(&s);
+		rows[used].last_line = column_u64(&s);
+		rows[used].first_ms = column_i64(&s);
+		rows[used].last_ms = column_i64(&s);
+		rows[used].text = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_read_stream_checkpoints(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	uint32_t stream_id, struct checkpoint_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct checkpoint_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT attempt, step, ts_ms, line FROM job_checkpoints WHERE job_id = ? AND stream_id = ?"
+		" ORDER BY attempt, step",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return out_of_memory(err);
+		rows[used] = (struct checkpoint_row){.job_id = job_id, .stream_id = stream_id, .stream = SPAN("")};
+		rows[used].attempt = column_u32(&s);
+		rows[used].step = column_i64(&s);
+		rows[used].ts_ms = column_i64(&s);
+		rows[used].line = column_u64(&s);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
 /* ---- importing ---- */
 
 static enum status check_name(struct store_tx *tx, struct span name, struct error *err)
@@ -84,6 +149,8 @@ static enum status drop(struct store_tx *tx, int64_t job_id, struct error *err)
 	static const char *const steps[] = {
 		"DELETE FROM incidents" EACH_IMPORT,
 		"DELETE FROM expired_text" EACH_IMPORT,
+		"DELETE FROM signature_hits" EACH_IMPORT,
+		"DELETE FROM job_checkpoints" EACH_IMPORT,
 		"INSERT INTO dead_jobs (job_id) SELECT job_id FROM imports WHERE ?1 = 0 OR job_id = ?1",
 		"DELETE FROM imports WHERE ?1 = 0 OR job_id = ?1",
 	};

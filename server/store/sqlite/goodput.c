@@ -409,6 +409,39 @@ enum status store_read_goodput(
 	return statement_check(&s, err);
 }
 
+enum status store_read_said_signatures(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct said_signature **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct said_signature *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT h.first_ms, h.last_ms, h.signature, i.severity FROM signature_hits AS h JOIN incidents AS i"
+		" ON i.job_id = h.job_id AND i.incident_id = h.incident_id WHERE h.job_id = ? AND i.severity >= ?"
+		" ORDER BY h.first_ms, h.stream_id, h.first_line LIMIT ?",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, SEVERITY_WARNING);
+	bind_u64(&s, limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used].first_ms = column_i64(&s);
+		rows[used].last_ms = column_i64(&s);
+		rows[used].signature = column_span(&s, arena);
+		rows[used].severity = (enum severity)column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
 /* ---- messages ---- */
 
 enum status store_put_status_message(

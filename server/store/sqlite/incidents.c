@@ -142,7 +142,20 @@ enum status store_put_incident(
 
 enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
 {
-	return insert(tx, row, row->incident_id, err);
+	AUTO_DONE(statement) s = {0};
+
+	TRY(insert(tx, row, row->incident_id, err));
+	if (!row->muted_until_ms && !row->cause_id && !row->fold_id)
+		return OK;
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET muted_until_ms = ?, cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?",
+		err));
+	bind_i64(&s, row->muted_until_ms);
+	bind_i64(&s, row->cause_id);
+	bind_i64(&s, row->fold_id);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->incident_id);
+	return statement_run(&s, err);
 }
 
 enum status store_acknowledge_incident(

@@ -129,6 +129,17 @@ static enum status add_run(struct search_sql *sql, const struct query_term *term
 	return OK;
 }
 
+/* By a later one: of jobs that go on with each other in a circle the newest is not. */
+static enum status add_continued(struct search_sql *sql, const struct query_term *term, struct error *err)
+{
+	if (term->compare != QUERY_EXISTS)
+		return search_mistake(err, term, "continued takes exists alone: does a later job go on with this one?");
+	search_add(sql, "j.job_id IN (SELECT o.job_id FROM attributes AS a JOIN jobs AS o ON o.name = a.text"
+			" JOIN jobs AS n ON n.job_id = a.job_id WHERE a.key = 'tag.continues'"
+			" AND (n.created_ms, n.job_id) > (o.created_ms, o.job_id))");
+	return OK;
+}
+
 /* ---- silence: of a job that runs, since when nothing came of it ---- */
 
 #define HEARD_MS "iif(c.last_heard_ms > 0, c.last_heard_ms, c.last_line_ms)"
@@ -219,6 +230,11 @@ static bool is_run(struct span name)
 	return span_equal(name, SPAN("run"));
 }
 
+static bool is_continued(struct span name)
+{
+	return span_equal(name, SPAN("continued"));
+}
+
 static bool is_attempts(struct span name)
 {
 	return span_equal(name, SPAN("attempts"));
@@ -226,8 +242,9 @@ static bool is_attempts(struct span name)
 
 bool search_is_derived(const struct query_term *term)
 {
-	return term->family == QUERY_PROPERTY && (find_pool(term->key) || is_run(term->key) || is_silent(term->key) ||
-							 is_attempts(term->key) || find_goodput(term->key));
+	return term->family == QUERY_PROPERTY &&
+	       (find_pool(term->key) || is_run(term->key) || is_silent(term->key) || is_attempts(term->key) ||
+		       is_continued(term->key) || find_goodput(term->key));
 }
 
 enum status search_add_derived(struct search_sql *sql, const struct query_term *term, struct error *err)
@@ -236,6 +253,8 @@ enum status search_add_derived(struct search_sql *sql, const struct query_term *
 		return add_run(sql, term, err);
 	if (find_goodput(term->key))
 		return add_goodput(sql, term, err);
+	if (is_continued(term->key))
+		return add_continued(sql, term, err);
 	if (is_attempts(term->key))
 		return add_attempts(sql, term, err);
 	return is_silent(term->key) ? add_silent(sql, term, err) : add_pool(sql, term, err);

@@ -105,7 +105,10 @@ static bool find_family(const struct query_term *term, struct arena *arena, stru
 {
 	AUTO_DONE(buf) key = BUF_INIT(KEY_BYTES);
 
-	buf_append_text(&key, term->family == QUERY_HP ? "hp." : term->family == QUERY_TAG ? "tag." : "env.");
+	static const char *const prefixes[] = {
+		[QUERY_HP] = "hp.", [QUERY_TAG] = "tag.", [QUERY_ENV] = "env.", [QUERY_LABEL] = "label."};
+
+	buf_append_text(&key, prefixes[term->family]);
 	buf_append_span(&key, term->key);
 	struct span copy = key.failure ? span_of(NULL, 0) : arena_copy(arena, buf_span(&key));
 	out->kind = SEARCH_LEAF_TEXTS;
@@ -142,6 +145,7 @@ bool search_leaf_of(const struct query_term *term, struct arena *arena, struct s
 	case QUERY_HP:
 	case QUERY_TAG:
 	case QUERY_ENV:
+	case QUERY_LABEL:
 		return find_family(term, arena, out);
 	}
 	return false;
@@ -153,7 +157,8 @@ bool search_attribute_key(struct span name, struct span *key)
 
 	*key = alias ? span_from(alias->keys[0]) : name;
 	return alias || span_starts_with(name, SPAN("hp.")) || span_starts_with(name, SPAN("tag.")) ||
-	       span_starts_with(name, SPAN("env.")) || (name.len && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z');
+	       span_starts_with(name, SPAN("env.")) || span_starts_with(name, SPAN("label.")) ||
+	       (name.len && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z');
 }
 
 /* ---- names ---- */

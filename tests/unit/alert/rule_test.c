@@ -194,7 +194,7 @@ TEST(a_row_that_cannot_be_read_is_left_out)
 		{.rule_id = 2, .document = SPAN("{\"name\":")}, {.rule_id = 3, .document = SPAN("{\"name\":\"c\"}")}};
 	struct rule_set *set;
 
-	CHECK_OK(rule_set_new(&set, rows, 3, &err));
+	CHECK_OK(rule_set_new(&set, rows, 3, 1, &err));
 	CHECK_INT(rule_set_count(set), 2);
 	CHECK(rule_set_find(set, 3) && !rule_set_find(set, 2));
 	rule_set_unref(set);

@@ -367,16 +367,29 @@ static const char *class_of(const struct job *job)
 	return job->reason == reasons[1] ? "CapacityError" : job->reason == reasons[2] ? "AlgorithmError" : "Unknown";
 }
 
+static bool has_pair(const struct job *job)
+{
+	for (size_t i = 0; i < job->leaf_count; i++)
+		if (strcmp(job->leaves[i].key, "Labels") == 0 && strcmp(job->leaves[i].text, "k=v") == 0)
+			return true;
+	return false;
+}
+
 static bool has_any(const struct job *job, const struct query_term *term, int element)
 {
-	static const char *const prefixes[] = {
-		[QUERY_PROPERTY] = "", [QUERY_HP] = "hp.", [QUERY_TAG] = "tag.", [QUERY_ENV] = "env."};
+	static const char *const prefixes[] = {[QUERY_PROPERTY] = "",
+		[QUERY_HP] = "hp.",
+		[QUERY_TAG] = "tag.",
+		[QUERY_ENV] = "env.",
+		[QUERY_LABEL] = ""};
 	bool is_uri = term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("s3"));
 	char key[128];
 
 	if (term->family == QUERY_METRIC)
 		return loss_satisfies(&job->loss, term);
 	snprintf(key, sizeof key, "%s%.*s", prefixes[term->family], SPAN_ARGS(term->key));
+	if (term->family == QUERY_LABEL) /* of the test's labels one is k=v */
+		return strcmp(key, "k") == 0 && has_pair(job) && satisfies("v", term, false);
 	if (strcmp(key, "name") == 0 || strcmp(key, "TrainingJobName") == 0)
 		return satisfies(job->name, term, true);
 	if (strcmp(key, "status") == 0) {
@@ -460,12 +473,13 @@ static bool holds(const struct job *job, const struct query_node *node, int elem
 static void print_term(struct world *w, struct buf *out)
 {
 	static const char *const names[] = {"name", "status", "hp.lr", "hp.opt", "env.X", "tag.team", "instances", "s3",
-		"pool", "attempts", "failure", "label", "log", "log", "InputDataConfig.ChannelName", "loss", "loss.min",
-		"loss.mean", "metric.\"train:loss\".count"};
+		"pool", "attempts", "failure", "label", "log", "log", "label.k", "InputDataConfig.ChannelName", "loss",
+		"loss.min", "loss.mean", "metric.\"train:loss\".count"};
 	static const char *const operators[] = {":", "=", "!=", "<", "<=", ">", ">=", "~", "!~", "~*"};
 	static const char *const values[] = {"adam", "Adam", "1", "\"1\"", "0.5", "1e-4", "a*m", "\"a b\"", "10%",
 		"x_y", "nan", "\"s3://b/p\"", "\"s3://b/p*\"", "train", "failed", "llama", "-3", "2", "\xc3\x89T",
-		"inf", "l+a", "xz?y", "available", "terminated", "inuse", "AlgorithmError", "3", "paper", "\"k=v\""};
+		"inf", "l+a", "xz?y", "available", "terminated", "inuse", "AlgorithmError", "3", "paper", "\"k=v\"",
+		"v"};
 
 	switch (roll(w, 8)) {
 	case 0:

@@ -369,7 +369,7 @@ TEST(a_loss_that_falls_too_far_at_once_is_told)
 	check_report(&s, last, INCIDENT_CLOSED, INCIDENT_LOSS_DROP, SEVERITY_WARNING);
 	for (int epoch = 0; epoch < 6; epoch++)
 		feed_level(&stairs, 1.5 * pow(0.75, epoch), 0.05, 400);
-	check_marks_only(&stairs, 1);
+	check_marks_only(&stairs, 2);
 }
 
 static size_t count_drops(struct series *series)

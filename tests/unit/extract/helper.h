@@ -5,6 +5,7 @@
 #include "model/batch.h"
 #include "test.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ static inline char *read_whole(const char *path, size_t *len)
 	fseek(file, 0, SEEK_END);
 	long size = ftell(file);
 	rewind(file);
-	char *text = mem_alloc((size_t)size + 1);
+	char *text = size >= 0 && size < LONG_MAX ? mem_alloc((size_t)size + 1) : NULL; /* a folder has no size */
 	*len = text ? fread(text, 1, (size_t)size, file) : 0;
 	fclose(file);
 	return text;

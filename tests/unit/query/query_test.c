@@ -176,7 +176,7 @@ TEST(errors_say_what_was_expected)
 	check_error("duration>long", 10, "expected a duration");
 	check_error("status in (a b)", 14, "',' or ')'");
 	check_error("status in ()", 12, "expected a value");
-	check_error("foo.\"x\"=3", 1, "hp., tag., env. or metric.");
+	check_error("foo.\"x\"=3", 1, "hp., tag., env., label. or metric.");
 	check_error("metric.\"x\".foo=3", 1, "an operator, or last");
 	check_error("metric.\"\"=3", 1, "not empty");
 	check_error("\"\"", 1, "not empty");
@@ -272,4 +272,39 @@ TEST(mistakes_in_lists_have_columns)
 	check_names(figures, 0);
 	strcat(figures, ",count");
 	check_names(figures, QUERY_MAX_FIGURES * 6 + 1);
+}
+
+static double time_in(const struct zone *zone, const char *text)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) query = BUF_INIT(256);
+	struct query_node *node;
+
+	buf_printf(&query, "created>%s", text);
+	CHECK_OK(query_parse_in(&node, buf_span(&query), NOW_MS, zone, arena, &err));
+	return node->term.values[0].number;
+}
+
+TEST(times_are_of_a_zone)
+{
+	static const double HOUR_MS = 3600000;
+	AUTO(zone) kyiv = NULL;
+	AUTO(zone) west = NULL;
+
+	CHECK_OK(zone_new(&kyiv, SPAN("EET-2EEST,M3.5.0/3,M10.5.0/4"), &err));
+	CHECK_OK(zone_new(&west, SPAN("PST8"), &err));
+	double day = time_in(NULL, "2023-11-14"), summer = time_in(NULL, "2023-07-01");
+	CHECK_DOUBLE(time_in(kyiv, "2023-11-14"), day - 2 * HOUR_MS);
+	CHECK_DOUBLE(time_in(kyiv, "2023-07-01"), summer - 3 * HOUR_MS);
+	CHECK_DOUBLE(time_in(kyiv, "2023-11-14T12:00"), day + 10 * HOUR_MS);
+	CHECK_DOUBLE(time_in(kyiv, "\"2023-11-14 12:00:00.5\""), day + 10 * HOUR_MS + 500);
+	CHECK_DOUBLE(time_in(kyiv, "2023-11-14T12:00Z"), day + 12 * HOUR_MS);
+	CHECK_DOUBLE(time_in(kyiv, "2023-11-14T12:00+01:00"), day + 11 * HOUR_MS);
+	/* It is 22:13 UTC of the 14th: the 15th in Kyiv already, afternoon in the west. */
+	CHECK_DOUBLE(time_in(NULL, "today"), day);
+	CHECK_DOUBLE(time_in(kyiv, "today"), day + 22 * HOUR_MS);
+	CHECK_DOUBLE(time_in(kyiv, "yesterday"), day - 2 * HOUR_MS);
+	CHECK_DOUBLE(time_in(west, "today"), day + 8 * HOUR_MS);
+	CHECK_DOUBLE(time_in(west, "-1d"), (double)NOW_MS - 24 * HOUR_MS);
+	CHECK_DOUBLE(time_in(west, "1700000000"), (double)NOW_MS);
 }

@@ -1,6 +1,7 @@
 #include "store/goodput.h"
 
 #include "harness.h"
+#include "store/faults.h"
 
 #include <math.h>
 
@@ -158,6 +159,43 @@ TEST(breaks_are_summed_up_by_cause)
 	CHECK_SPAN(causes[0].cause, SPAN("spot"));
 	CHECK(causes[0].count == 2 && causes[0].ended == 1 && causes[0].repair_ms == 60 && causes[0].lost_steps == 3);
 	CHECK(causes[0].redone_node_ms == 120 && causes[0].restart_node_ms == 100);
+	harness_done(&h);
+}
+
+TEST(signatures_of_warnings_and_worse_are_read_by_time)
+{
+	struct harness h = harness_new();
+	struct said_signature *said;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	const enum severity severities[] = {SEVERITY_CRITICAL, SEVERITY_INFO, SEVERITY_WARNING};
+	for (size_t i = 0; i < 3; i++) {
+		struct incident_row row = {.job_id = job,
+			.incident = {.kind = INCIDENT_LOG_SIGNATURE,
+				.severity = severities[i],
+				.opened_ordinal = i,
+				.line = i}};
+		struct incident_news news;
+		CHECK_OK(store_put_incident(h.tx, &row, &news, &err));
+		struct signature_hit_row hit = {.job_id = job,
+			.stream_id = 1,
+			.signature = span_from((const char *[]){"nccl_timeout", "sigterm", "xid"}[i]),
+			.first_line = i,
+			.incident_id = row.incident_id,
+			.count = 1,
+			.first_ms = 100 - (int64_t)i,
+			.last_ms = 100,
+			.text = SPAN("")};
+		CHECK_OK(store_put_signature_hit(h.tx, &hit, &err));
+	}
+	harness_commit(&h);
+	CHECK_OK(store_read_said_signatures(h.reader, h.arena, job, 10, &said, &count, &err));
+	CHECK(count == 2 && said[0].first_ms == 98 && said[1].severity == SEVERITY_CRITICAL);
+	CHECK_SPAN(said[1].signature, SPAN("nccl_timeout"));
+	CHECK_OK(store_read_said_signatures(h.reader, h.arena, job, 1, &said, &count, &err));
+	CHECK_INT(count, 1);
 	harness_done(&h);
 }
 

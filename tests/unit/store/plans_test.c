@@ -2,22 +2,28 @@
 #include "harness.h"
 
 #include "store/fleet_rows.h"
+#include "store/nodes.h"
 
 #include "store/faults.h"
 #include "store/run.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {
-	"SCAN CONSTANT ROW", "SCAN f USING INDEX fleet_jobs_", /* those that live alone */ "SCAN webhooks",
-	"SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
+	"SCAN CONSTANT ROW",
+	"SCAN webhooks",
+	"SCAN tokens",
+	"SCAN journal", /* store_journal_figures: the sum */
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
 	"SCAN deliveries USING INDEX deliveries_settled", /* LIMIT 1, in its order */
 	"SCAN pushes USING COVERING INDEX pushes_by_time", /* LIMIT 1, in its order */
 	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
 	"SCAN incidents USING INDEX incidents_open", /* the open ones alone */
+	"SCAN i USING INDEX incidents_stragglers", /* few */
+	"SCAN f USING INDEX fleet_jobs_", /* those that live alone */
 	"SCAN fleet_totals", /* some rows an instance type, as: */
-	"SCAN quotas", "SCAN CONSTANT ROW", "SCAN f USING INDEX fleet_jobs_", /* those that live alone */
+	"SCAN quotas",
+	"SCAN s", /* the subquery of store_read_node_figures, which has a limit */
 };
 
 static bool is_allowed(const char *detail)
@@ -151,6 +157,11 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_pool_group(on, arena, 1, 1, 1, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_donors(
 		on, arena, &(struct pool_window){.shape = 1}, (struct pool_job_row **)&rows, &count, &err));
+	CHECK_OK(store_read_hosts(on, arena, SPAN(""), SPAN(""), 1, (struct span **)&rows, &count, &err));
+	CHECK_OK(store_read_node_streams(on, arena, SPAN("h"), 1, (struct node_stream **)&rows, &count, &err));
+	CHECK_OK(store_read_node_figures(on, arena, SPAN("h"), 1, (struct node_figure **)&rows, &count, &err));
+	CHECK_OK(store_read_node_stragglers(on, arena, 1, 1, (struct node_straggler **)&rows, &count, &err));
+	CHECK_OK(store_read_breaks(on, arena, 1, (struct node_break **)&rows, &count, &err));
 	CHECK_OK(store_read_pools_left(on, arena, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_jobs(
 		on, arena, &(struct pool_job_row){0}, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));

@@ -37,6 +37,10 @@ export interface JobRow {
   last_heard_ms?: number;
   silent_since_ms?: number;
   open_incidents?: number;
+  /** Percent of its wall clock; in the currency of the list of prices. */
+  goodput?: number;
+  cost?: number;
+  currency?: string;
   metrics?: MetricSummary[];
   WarmPoolStatus?: { Status: string; ResourceRetainedBillableTimeInSeconds?: number; ReusedByJob?: string };
 }

@@ -33,6 +33,8 @@ function Facts({ doc }: { doc: JobDoc }) {
   if (where) facts.push(where);
   const duration = durationOf(doc, now.value);
   if (duration !== null) facts.push(formatDuration(duration));
+  if (doc.goodput !== undefined) facts.push(`goodput ${doc.goodput.toFixed(1)} %`);
+  if (doc.cost !== undefined) facts.push(`${doc.cost.toFixed(2)} ${doc.currency}`);
   return <>{facts.map((fact) => <span key={fact} class="fact">{fact}</span>)}</>;
 }
 

@@ -1,0 +1,149 @@
+/* The machines of one job: which streams they send and how old their last line is, what they measured, and how to get onto them. */
+#include "api/internal.h"
+#include "pipeline/log_search.h"
+
+#include <stdio.h>
+
+enum { HITS_MAX = 1000, HIT_TEXT_BYTES = 400, SEARCH_MS = 2000, ID_DIGITS_MIN = 8, ID_DIGITS_MAX = 32 };
+
+/* As amazon-ssm-agent prints it: "Successfully registered the instance with AWS SSM using Managed instance-id: mi-0123…" */
+static const char pattern[] = "instance-id: mi-[0-9a-f]{8}";
+
+/* CloudWatch's names (/aws/sagemaker/TrainingJobs); theirs add up over devices, these are the mean of them. */
+static const struct {
+	const char *name, *metric;
+} figures[] = {{"CPUUtilization", "cpu_percent"}, {"MemoryUtilization", "memory_used_percent"},
+	{"DiskUtilization", "disk_used_percent"}, {"GPUUtilization", "gpu_utilization_percent"},
+	{"GPUMemoryUtilization", "gpu_memory_used_mib"}};
+
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+static struct span find_id(struct span text)
+{
+	static const char mark[] = "instance-id: mi-";
+
+	for (size_t i = 0; i + sizeof mark <= text.len; i++) {
+		size_t end = i + sizeof mark - 1, digits = 0;
+		if (memcmp(text.ptr + i, mark, sizeof mark - 1) != 0)
+			continue;
+		while (end < text.len && span_hex_digit(text.ptr[end]) >= 0 && digits < ID_DIGITS_MAX) {
+			end++;
+			digits++;
+		}
+		if (digits >= ID_DIGITS_MIN)
+			return span_of(text.ptr + i + sizeof mark - 4, digits + 3);
+	}
+	return SPAN("");
+}
+
+static bool is_figure(struct span metric, const char *name)
+{
+	size_t len = strlen(name);
+
+	return span_starts_with(metric, span_from(name)) && (metric.len == len || metric.ptr[len] == '{');
+}
+
+/* The mean of the last values over devices; false: none was measured. */
+static bool mean_of(const struct stream_view *stream, const char *metric, double *out)
+{
+	double sum = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < stream->series_count; i++) {
+		const struct series_view *series = &stream->series[i];
+		if (!is_figure(series->metric, metric) || !summary_has_finite(&series->summary))
+			continue;
+		sum += series->summary.last;
+		count++;
+	}
+	*out = count ? sum / (double)count : 0;
+	return count > 0;
+}
+
+static void write_figures(const struct stream_view *stream, struct json_writer *w)
+{
+	double value, total;
+
+	json_key(w, "instance");
+	json_object(w);
+	for (size_t i = 0; i < FIGURES; i++) {
+		if (!mean_of(stream, figures[i].metric, &value))
+			continue;
+		if (i == FIGURES - 1) { /* measured in MiB */
+			if (!mean_of(stream, "gpu_memory_total_mib", &total) || !(total > 0))
+				continue;
+			value = 100 * value / total;
+		}
+		json_put_double(w, figures[i].name, value);
+	}
+	json_object_end(w);
+}
+
+static void write_session(const struct log_search_result *found, struct span stream, struct json_writer *w)
+{
+	for (size_t i = 0; i < found->count; i++) { /* the newest first */
+		struct span id = find_id(found->hits[i].text);
+		char command[64 + ID_DIGITS_MAX];
+		if (!id.len || !span_equal(found->hits[i].stream, stream))
+			continue;
+		snprintf(command, sizeof command, "aws ssm start-session --target %.*s", SPAN_ARGS(id));
+		json_put_span(w, "ssm_instance_id", id);
+		json_put_text(w, "ssm_command", command);
+		return;
+	}
+}
+
+static void write_node(
+	const struct stream_view *stream, const struct log_search_result *found, int64_t now_ms, struct json_writer *w)
+{
+	int64_t heard_ms = stream->last_arrival_ms ? stream->last_arrival_ms : stream->last_ms;
+
+	json_object(w);
+	json_put_span(w, "stream", stream->name);
+	if (stream->host.len)
+		json_put_span(w, "host", stream->host);
+	json_put_i64(w, "lines", (int64_t)stream->lines);
+	if (heard_ms) {
+		json_put_i64(w, "last_ms", heard_ms);
+		json_put_i64(w, "last_age_seconds", now_ms > heard_ms ? (now_ms - heard_ms) / 1000 : 0);
+	}
+	json_put_i64(w, "attempt", stream->attempt);
+	if (span_starts_with(stream->name, SPAN("system/")))
+		write_figures(stream, w);
+	write_session(found, stream->name, w);
+	json_object_end(w);
+}
+
+enum status api_job_nodes(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct api_worker *own = worker;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct log_search search = {.job = http_request_segment(request, 0),
+		.stream = SPAN(""),
+		.text = span_from(pattern),
+		.is_regex = true,
+		.from_ms = INT64_MIN,
+		.to_ms = INT64_MAX,
+		.limit = HITS_MAX,
+		.text_bytes = HIT_TEXT_BYTES,
+		.time_ms = SEARCH_MS};
+	struct log_search_result found;
+	struct job_view view;
+
+	TRY(api_arena(&arena, err));
+	TRY(pipeline_view_job(
+		api->options.pipeline, own->reader, arena, search.job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(pipeline_search_logs(api->options.pipeline, own->reader, arena, &search, &found, err));
+	json_object(&w);
+	json_put_span(&w, "job", view.row.name);
+	json_key(&w, "nodes");
+	json_array(&w);
+	for (size_t i = 0; i < view.stream_count; i++)
+		write_node(&view.streams[i], &found, http_request_arrival_ms(request), &w);
+	json_array_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}

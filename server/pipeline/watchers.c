@@ -1,0 +1,221 @@
+#include "pipeline/watchers.h"
+
+enum { STATE_MAX_BYTES = 1 << 20, WATCHER_MIN_BYTES = 4 };
+
+void watchers_begin(struct stream_state *stream, const struct rule_set *rules, uint64_t seq)
+{
+	stream->rules = rules && rule_set_has_conditions(rules) ? rules : NULL;
+	stream->rules_seq = seq;
+}
+
+static void watcher_done(struct watcher *watcher)
+{
+	watch_free(watcher->watch);
+	mem_free(watcher->packed);
+	*watcher = (struct watcher){0};
+}
+
+void watchers_free(struct series_state *series)
+{
+	for (size_t i = 0; i < series->watcher_count; i++)
+		watcher_done(&series->watchers[i]);
+	mem_free(series->watchers);
+	series->watchers = NULL;
+	series->watcher_count = 0;
+}
+
+/* ---- which rules are of a series ---- */
+
+static bool has_series(const struct stream_state *stream, struct span name)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (span_equal(span_from(stream->series[i]->metric), name))
+			return true;
+	return false;
+}
+
+/* By its name, or the name before its labels; else by its role, where no series of the stream bears that name. */
+static bool is_meant(const struct stream_state *stream, const struct series_state *series, struct span name)
+{
+	struct span metric = span_from(series->metric);
+	ptrdiff_t labels = span_find_char(metric, '{');
+	enum role role;
+
+	if (span_equal(metric, name) || (labels > 0 && span_equal(span_of(metric.ptr, (size_t)labels), name)))
+		return true;
+	return role_parse(name, &role) && role == series->role && role != ROLE_OTHER && !has_series(stream, name);
+}
+
+static struct watcher *find(struct series_state *series, const struct rule *rule)
+{
+	for (size_t i = 0; i < series->watcher_count; i++)
+		if (series->watchers[i].rule_id == rule->rule_id && series->watchers[i].since_seq == rule->since_seq)
+			return &series->watchers[i];
+	return NULL;
+}
+
+static enum status wake(struct watcher *watcher, const struct rule *rule, struct error *err)
+{
+	struct unpacker in = unpacker_on(span_of(watcher->packed, watcher->packed_len));
+
+	if (watcher->watch)
+		return OK;
+	if (watcher->packed)
+		TRY(watch_unpack(&watcher->watch, rule->expression, &in, err));
+	else if (!(watcher->watch = watch_new(rule->expression)))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	mem_free(watcher->packed);
+	watcher->packed = NULL;
+	return OK;
+}
+
+static size_t count_of(const struct stream_state *stream, const struct series_state *series)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rule_set_count(stream->rules); i++) {
+		const struct rule *rule = rule_set_get(stream->rules, i);
+		count += rule->is_enabled && rule->expression &&
+			 is_meant(stream, series, condition_metric(rule->expression));
+	}
+	return count;
+}
+
+/* After a change of the rules: those that go on keep what they know. */
+static enum status bind(struct stream_state *stream, struct series_state *series, struct error *err)
+{
+	size_t count = count_of(stream, series), used = 0;
+	struct watcher *watchers = count ? mem_zeroed(count * sizeof *watchers) : NULL;
+	enum status status = OK;
+
+	if (count && !watchers)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < rule_set_count(stream->rules) && used < count && status == OK; i++) {
+		const struct rule *rule = rule_set_get(stream->rules, i);
+		if (!rule->is_enabled || !rule->expression ||
+			!is_meant(stream, series, condition_metric(rule->expression)))
+			continue;
+		struct watcher *old = find(series, rule);
+		watchers[used] = old ? *old : (struct watcher){.rule_id = rule->rule_id, .since_seq = rule->since_seq};
+		if (old)
+			*old = (struct watcher){0};
+		status = wake(&watchers[used++], rule, err);
+	}
+	watchers_free(series);
+	series->watchers = watchers;
+	series->watcher_count = used;
+	series->watched_by = rule_set_version(stream->rules);
+	return status;
+}
+
+/* ---- points ---- */
+
+struct watched {
+	struct pipeline *pipeline;
+	struct stream_state *stream;
+	struct series_state *series;
+	const struct rule *rule;
+	int64_t arrival_ms;
+	enum status status;
+	struct error *err;
+};
+
+static void take_report(void *context, enum incident_change change, const struct incident *incident)
+{
+	struct watched *watched = context;
+	struct incident said = *incident;
+
+	(void)change;
+	said.rule_id = watched->rule->rule_id;
+	said.severity = watched->rule->severity;
+	said.is_historic = said.opened_ms < watched->arrival_ms - HISTORIC_MS;
+	if (watched->status == OK)
+		watched->status =
+			incidents_hand_over(watched->pipeline, watched->stream, watched->series, &said, watched->err);
+}
+
+enum status watchers_feed(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	uint64_t ordinal, const struct point *point, int64_t arrival_ms, struct error *err)
+{
+	if (!stream->rules || stream->said) /* a back-fill looks for what detectors notice alone */
+		return OK;
+	if (series->watched_by != rule_set_version(stream->rules))
+		TRY(bind(stream, series, err));
+	for (size_t i = 0; i < series->watcher_count; i++) {
+		struct watcher *watcher = &series->watchers[i];
+		struct watched watched = {
+			pipeline, stream, series, rule_set_find(stream->rules, watcher->rule_id), arrival_ms, OK, err};
+		if (!watched.rule || stream->rules_seq <= watcher->since_seq)
+			continue;
+		watch_feed(watcher->watch, watched.rule->expression, ordinal, point, take_report, &watched);
+		TRY(watched.status);
+	}
+	return OK;
+}
+
+/* ---- with the stream's state ---- */
+
+static void pack_one(const struct watcher *watcher, uint32_t series_id, struct buf *out)
+{
+	AUTO_DONE(buf) state = BUF_INIT(STATE_MAX_BYTES);
+
+	if (watcher->watch)
+		watch_pack(watcher->watch, &state);
+	else
+		buf_append(&state, watcher->packed, watcher->packed_len);
+	pack_u64(out, series_id);
+	pack_i64(out, watcher->rule_id);
+	pack_u64(out, watcher->since_seq);
+	pack_span(out, buf_span(&state));
+	if (state.failure)
+		out->failure = state.failure;
+}
+
+void watchers_pack(const struct stream_state *stream, struct buf *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < stream->series_count; i++)
+		count += stream->series[i]->watcher_count;
+	if (!count)
+		return;
+	pack_u64(out, count);
+	for (size_t i = 0; i < stream->series_count; i++)
+		for (size_t j = 0; j < stream->series[i]->watcher_count; j++)
+			pack_one(&stream->series[i]->watchers[j], stream->series[i]->series_id, out);
+}
+
+static enum status add(struct stream_state *stream, uint32_t series_id, const struct watcher *watcher,
+	struct span state, struct error *err)
+{
+	struct series_state *series = NULL;
+
+	for (size_t i = 0; i < stream->series_count && !series; i++)
+		if (stream->series[i]->series_id == series_id)
+			series = stream->series[i];
+	if (!series)
+		return error_set(
+			err, ERR_IO, "the sealed state of a stream is damaged: it watches no series of its own");
+	size_t cap = series->watcher_count;
+	if (!mem_grow((void **)&series->watchers, series->watcher_count, &cap, sizeof *series->watchers))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	struct watcher *at = &series->watchers[series->watcher_count++];
+	*at = *watcher;
+	at->packed_len = state.len;
+	at->packed = mem_copy_bytes(state.ptr, state.len);
+	return at->packed ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status watchers_unpack(struct stream_state *stream, struct unpacker *in, struct error *err)
+{
+	size_t count = in->rest.len ? unpack_count(in, WATCHER_MIN_BYTES) : 0;
+
+	for (size_t i = 0; i < count && !in->has_failed; i++) {
+		uint32_t series_id = (uint32_t)unpack_u64(in);
+		struct watcher watcher = {.rule_id = unpack_i64(in), .since_seq = unpack_u64(in)};
+		struct span state = unpack_span(in);
+		if (!in->has_failed)
+			TRY(add(stream, series_id, &watcher, state, err));
+	}
+	return OK;
+}

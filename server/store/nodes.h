@@ -1,0 +1,52 @@
+/*
+ * Job: machines over all jobs: which there were, which streams they sent, what they measured, where they were the slowest. Their
+ *      faults: store/faults.h.
+ * Ownership: spans in the arena that the caller gives. Threads: as store_reader.
+ */
+#pragma once
+
+#include "store/store.h"
+
+/* Hosts whose name holds `part` ("": all) in any case of letters, by name, above `after`. */
+enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
+	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct node_stream {
+	struct span job;
+	struct span stream;
+	struct span status; /* of the job */
+	int64_t job_id;
+	int64_t begun_ms; /* the stream was new */
+	int64_t last_ms; /* of its sealed lines; 0: none */
+	int64_t job_ended_ms; /* 0: it runs */
+	int64_t job_heard_ms;
+};
+/* Streams of a host, the one that began last first; of jobs that are there. */
+enum status store_read_node_streams(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
+	struct node_stream **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct node_figure { /* a metric of the host's own streams, over their sealed points */
+	struct span metric;
+	double mean;
+	uint64_t points;
+};
+/* Of its last `limit` streams system/HOST. */
+enum status store_read_node_figures(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
+	struct node_figure **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct node_straggler {
+	struct span host;
+	int64_t job_id;
+	int64_t opened_ms;
+	int64_t steps; /* from the first to the last one that was slow */
+};
+enum status store_read_node_stragglers(struct store_reader *reader, struct arena *arena, int64_t from_ms, size_t limit,
+	struct node_straggler **out, size_t *count, struct error *err) MUST_CHECK;
+
+struct node_break { /* something that broke a job off */
+	int64_t from_ms;
+	int64_t lost_steps;
+	int64_t lost_node_ms; /* redone and restarted, of all nodes */
+};
+enum status store_read_breaks(struct store_reader *reader, struct arena *arena, int64_t job_id, struct node_break **out,
+	size_t *count, struct error *err) MUST_CHECK;

@@ -1,0 +1,179 @@
+#include "store/nodes.h"
+#include "store/sqlite/sqlite_store.h"
+
+/* Each host is found by a step of its own in the index, however many streams it sent. */
+enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
+	size_t limit, struct span **out, size_t *count, struct error *err)
+{
+	struct span at = after;
+	size_t cap = 0;
+
+	*out = NULL;
+	*count = 0;
+	while (*count < limit) {
+		AUTO_DONE(statement) s = {0};
+		bool has_row, is_wanted;
+		TRY(statement_open(&s, reader,
+			"SELECT host, ?2 = '' OR instr(lower(host), lower(?2)) > 0 FROM streams WHERE host > ?1 AND host <> ''"
+			" ORDER BY host LIMIT 1",
+			err));
+		bind_text(&s, at);
+		bind_text(&s, part);
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		at = column_span(&s, arena);
+		is_wanted = column_bool(&s);
+		TRY(statement_check(&s, err));
+		if (!is_wanted)
+			continue;
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		(*out)[(*count)++] = at;
+	}
+	return OK;
+}
+
+enum status store_read_node_streams(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
+	struct node_stream **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT j.name, s.name, j.status, j.job_id, s.created_ms, s.last_ms, j.ended_ms, coalesce(c.last_heard_ms, 0)"
+		" FROM streams AS s CROSS JOIN jobs AS j ON j.job_id = s.job_id LEFT JOIN job_counts AS c ON c.job_id = s.job_id"
+		" WHERE s.host = ? AND s.host <> '' ORDER BY s.created_ms DESC LIMIT ?",
+		err));
+	bind_text(&s, host);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct node_stream *row = &(*out)[(*count)++];
+		row->job = column_span(&s, arena);
+		row->stream = column_span(&s, arena);
+		row->status = column_span(&s, arena);
+		row->job_id = column_i64(&s);
+		row->begun_ms = column_i64(&s);
+		row->last_ms = column_i64(&s);
+		row->job_ended_ms = column_i64(&s);
+		row->job_heard_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+	}
+}
+
+static enum status add_figure(struct arena *arena, struct node_figure **rows, size_t *count, size_t *cap,
+	struct span metric, double sum, uint64_t points, struct error *err)
+{
+	for (size_t i = 0; i < *count; i++) {
+		struct node_figure *row = &(*rows)[i];
+		if (!span_equal(row->metric, metric))
+			continue;
+		row->mean = (row->mean * (double)row->points + sum) / (double)(row->points + points);
+		row->points += points;
+		return OK;
+	}
+	*rows = rows_grow(arena, *rows, *count, cap, sizeof **rows);
+	if (!*rows)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	(*rows)[(*count)++] = (struct node_figure){metric, sum / (double)points, points};
+	return OK;
+}
+
+enum status store_read_node_figures(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
+	struct node_figure **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT e.metric, e.sum, e.count FROM (SELECT job_id, stream_id FROM streams WHERE host = ?1 AND host <> ''"
+		" AND name = 'system/' || ?1 ORDER BY created_ms DESC LIMIT ?2) AS s JOIN series AS e ON e.job_id = s.job_id"
+		" AND e.stream_id = s.stream_id WHERE e.count > 0 AND e.sum_kind = 0",
+		err));
+	bind_text(&s, host);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		struct span metric = column_span(&s, arena);
+		double sum = sqlite3_column_double(s.prepared, s.column++);
+		uint64_t points = column_u64(&s);
+		TRY(statement_check(&s, err));
+		TRY(add_figure(arena, out, count, &cap, metric, sum, points, err));
+	}
+}
+
+enum status store_read_node_stragglers(struct store_reader *reader, struct arena *arena, int64_t from_ms, size_t limit,
+	struct node_straggler **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	/* 11: INCIDENT_STRAGGLER, as in the index */
+	TRY(statement_open(&s, reader,
+		"SELECT s.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
+		" incidents_stragglers JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		" JOIN streams AS s ON s.job_id = i.job_id AND s.stream_id = e.stream_id"
+		" WHERE i.kind = 11 AND i.opened_ms >= ? AND s.host <> '' LIMIT ?",
+		err));
+	bind_i64(&s, from_ms);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct node_straggler *row = &(*out)[(*count)++];
+		row->host = column_span(&s, arena);
+		row->job_id = column_i64(&s);
+		row->opened_ms = column_i64(&s);
+		row->steps = column_i64(&s);
+		TRY(statement_check(&s, err));
+	}
+}
+
+enum status store_read_breaks(struct store_reader *reader, struct arena *arena, int64_t job_id, struct node_break **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT from_ms, lost_steps, (redone_ms + restart_ms) * nodes FROM goodput_breaks WHERE job_id = ?",
+		err));
+	bind_i64(&s, job_id);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct node_break *row = &(*out)[(*count)++];
+		row->from_ms = column_i64(&s);
+		row->lost_steps = column_i64(&s);
+		row->lost_node_ms = column_i64(&s);
+	}
+}

@@ -1,0 +1,66 @@
+/* Machines over all jobs, read from streams, series and incidents. */
+#include "harness.h"
+
+#include "store/nodes.h"
+
+static void put_stream(struct harness *h, int64_t job_id, const char *name, const char *host, int64_t last_ms)
+{
+	struct stream_row stream = {.job_id = job_id,
+		.name = span_from(name),
+		.host = span_from(host),
+		.created_ms = 1,
+		.last_ms = last_ms};
+	struct series_row series = {.job_id = job_id,
+		.metric = SPAN("gpu_utilization_percent"),
+		.labels = SPAN(""),
+		.unit = SPAN(""),
+		.sealed = {.count = 4, .sum = (double)last_ms * 4}};
+
+	CHECK_OK(store_put_stream(h->tx, &stream, &err));
+	series.stream_id = stream.stream_id;
+	CHECK_OK(store_put_series(h->tx, &series, &err));
+	struct incident_row incident = {.job_id = job_id,
+		.series_id = series.series_id,
+		.incident = {.kind = INCIDENT_STRAGGLER, .first_step = 10, .last_step = 30, .opened_ms = 100}};
+	struct incident_news news;
+	if (span_equal(stream.host, SPAN("n2")))
+		CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
+}
+
+TEST(machines_are_found_over_all_jobs)
+{
+	struct harness h = harness_new();
+	struct span *hosts;
+	struct node_stream *streams;
+	struct node_figure *figures;
+	struct node_straggler *stragglers;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t a = harness_job(&h, "a"), b = harness_job(&h, "b");
+	put_stream(&h, a, "algo-1", "n1", 10);
+	put_stream(&h, a, "algo-2", "n2", 20);
+	put_stream(&h, a, "algo-3", "", 20);
+	put_stream(&h, b, "system/N10", "N10", 30);
+	put_stream(&h, b, "algo-1", "N10", 40);
+	put_stream(&h, a, "system/N10", "N10", 90);
+	harness_commit(&h);
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN(""), SPAN(""), 10, &hosts, &count, &err));
+	CHECK(count == 3 && span_equal(hosts[0], SPAN("N10")) && span_equal(hosts[2], SPAN("n2")));
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN("N1"), SPAN(""), 10, &hosts, &count, &err));
+	CHECK(count == 2 && span_equal(hosts[1], SPAN("n1")));
+	CHECK_OK(store_read_hosts(h.reader, h.arena, SPAN(""), SPAN("N10"), 1, &hosts, &count, &err));
+	CHECK(count == 1 && span_equal(hosts[0], SPAN("n1")));
+	CHECK_OK(store_read_node_streams(h.reader, h.arena, SPAN("N10"), 2, &streams, &count, &err));
+	CHECK(count == 2 && streams[0].last_ms == 90 && span_equal(streams[0].job, SPAN("a")));
+	CHECK_OK(store_read_node_figures(h.reader, h.arena, SPAN("N10"), 10, &figures, &count, &err));
+	CHECK(count == 1 && figures[0].mean == 60 && figures[0].points == 8); /* of system/N10 alone */
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, 0, 10, &stragglers, &count, &err));
+	CHECK(count == 1 && span_equal(stragglers[0].host, SPAN("n2")) && stragglers[0].steps == 20);
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, 101, 10, &stragglers, &count, &err));
+	CHECK_INT(count, 0);
+	struct node_break *breaks;
+	CHECK_OK(store_read_breaks(h.reader, h.arena, a, &breaks, &count, &err));
+	CHECK_INT(count, 0);
+	harness_done(&h);
+}
