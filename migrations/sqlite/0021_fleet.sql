@@ -5,6 +5,7 @@ CREATE INDEX pool_jobs_changed ON pool_jobs (change) WHERE is_last = 1 AND pool_
 CREATE INDEX pool_jobs_open ON pool_jobs (shape, max(ended_ms, begun_ms)) WHERE keep_alive_ms > 0 AND ended_ms > 0 AND heir_id = 0;
 CREATE INDEX pool_jobs_ended ON pool_jobs (max(ended_ms, begun_ms)) WHERE keep_alive_ms > 0 AND ended_ms > 0;
 CREATE INDEX pool_jobs_by_time ON pool_jobs (begun_ms);
+CREATE INDEX pool_jobs_cold ON pool_jobs (shape, begun_ms, job_id, startup_ms) WHERE position = 0 AND startup_ms >= 0;
 CREATE INDEX pool_jobs_by_heir ON pool_jobs (heir_id) WHERE heir_id != 0;
 CREATE INDEX pool_jobs_told ON pool_jobs (told_heir) WHERE told_heir != '';
 

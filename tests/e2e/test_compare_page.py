@@ -23,6 +23,9 @@ def send_jobs(server):
         assert reply.status == 200, reply
         server.wait_for_points(job, metric, 5000)
     server.send("mute", ["nothing to see"])
+    for job, rate in (("calm", "1e-4"), (SPIKED, "<i>3e-4")):
+        reply = server.request("PATCH", "/api/v1/jobs/" + quote(job, safe=""), json={"Tags": [{"Key": "rate", "Value": rate}, {"Key": "team", "Value": "nlp"}]})
+        assert reply.status == 200, reply
 
 
 def test_marked_jobs_are_compared(server, browser):
@@ -47,6 +50,11 @@ def test_marked_jobs_are_compared(server, browser):
         return near"""
     assert browser.run(over) > 20
     browser.screenshot(SHOTS / "compare.png")
+    settings = "return [...document.querySelectorAll('.differences tbody tr')].map(e => e.innerText.replace(/\\s+/g, ' '))"
+    browser.wait_for(f"return (() => {{ {settings} }})().includes('tag.rate <i>3e-4 1e-4')", what="what differs")
+    assert not any("tag.team" in row for row in browser.run(settings)), "what is the same"
+    browser.click(".differences button")
+    browser.wait_for(f"return (() => {{ {settings} }})().includes('tag.team nlp nlp')", what="what is the same, on request")
     box = "document.querySelector('.compare .u-over')"
     browser.run(f"""const box = {box}.getBoundingClientRect();
         {box}.dispatchEvent(new MouseEvent('mousemove', {{clientX: box.left + box.width / 2, clientY: box.top + 10, bubbles: true}}))""")

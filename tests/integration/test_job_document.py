@@ -62,7 +62,7 @@ def test_the_largest_document_is_taken_and_comes_back(server):
 
 def test_a_dry_run_stores_nothing(server):
     reply = server.post("/api/v1/jobs?dry_run=true", json=DOCUMENT)
-    assert reply.status == 200 and reply.body == {"TrainingJobName": "llama", "dry_run": True}
+    assert reply.status == 200 and reply.body["TrainingJobName"] == "llama" and reply.body["dry_run"] is True
     assert server.get("/api/v1/jobs/llama").status == 404
     create(server)
     assert server.post("/api/v1/jobs?dry_run=true", json=DOCUMENT).status == 409

@@ -371,7 +371,7 @@ enum status store_read_cold_startups(
 
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT startup_ms FROM (SELECT startup_ms FROM pool_jobs WHERE shape = ? AND position = 0 AND startup_ms >= 0"
+		"SELECT startup_ms FROM (SELECT startup_ms FROM pool_jobs INDEXED BY pool_jobs_cold WHERE shape = ? AND position = 0 AND startup_ms >= 0"
 		" ORDER BY begun_ms DESC, job_id DESC LIMIT ?) ORDER BY startup_ms",
 		err));
 	bind_i64(&s, (int64_t)shape);

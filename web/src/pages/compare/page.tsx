@@ -10,6 +10,7 @@ import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { ChartToolbar } from "../job/toolbar";
 import { CompareChart } from "./chart";
+import { Differences } from "./differences";
 import { CompareTable } from "./table";
 
 adoptStyle(style);
@@ -64,6 +65,7 @@ function Content({ store }: { store: CompareStore }) {
           {metric !== "" && <CompareChart store={store} state={state} metric={metric} cursor={cursor} chosen={chosen} />}
           {metric === "" && rows.length > 0 && <p class="empty">None of these jobs has a metric yet.</p>}
           {rows.length > 0 && <CompareTable store={store} rows={rows} metric={metric} state={state} cursor={cursor} chosen={chosen} />}
+          {rows.length > 1 && <Differences names={rows.map((row) => row.TrainingJobName)} />}
         </>
       )}
     </>
