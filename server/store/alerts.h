@@ -1,0 +1,198 @@
+/*
+ * Job: the part of store.h that is about incidents, rules, webhooks and their outbox.
+ * Ownership and threads: as store.h.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "model/incident.h"
+
+struct dead_series;
+struct store_reader;
+struct store_tx;
+
+/* ---- incidents ---- */
+struct incident_said;
+struct incident_row {
+	int64_t job_id;
+	uint32_t incident_id; /* numbered within the job from 1 */
+	uint32_t series_id;
+	struct span job; /* when read: the names */
+	struct span metric;
+	struct span stream;
+	struct span detail; /* of the one who says it, for the message: why a job failed. Not stored */
+	struct incident incident;
+	int64_t acknowledged_ms; /* 0: not */
+	const struct incident_said *said; /* store/faults.h; NULL: not asked */
+	struct span facts; /* members of a JSON object, as they were when it opened: what it is about beside figures */
+	int64_t muted_until_ms;
+	uint32_t cause_id; /* the incident of the same job that came first; 0: itself */
+	uint32_t fold_id; /* of these, the one that it is shown in; 0: itself */
+	/* When a list is read, of those that are shown in it: how many, and is one of them open. */
+	uint64_t folded;
+	bool has_open_fold;
+	struct span *streams; /* whoever shows it fills them in; NULL: its own alone */
+	size_t stream_count;
+};
+static inline uint32_t incident_group(const struct incident_row *row)
+{
+	return row->cause_id ? row->cause_id : row->incident_id;
+}
+/* What a put said that was not known before. */
+struct incident_news {
+	bool is_new;
+	bool is_raised; /* its severity rose */
+	bool has_ended; /* it was open and is not any more */
+	enum severity before; /* the severity that was known; of a new one: SEVERITY_INFO */
+};
+/* By its key (job, series, kind, opened_ordinal): inserts, or updates what a detector may change; the id is set. A replay
+ * that says the same again is no news and changes nothing. */
+enum status store_put_incident(
+	struct store_tx *tx, struct incident_row *row, struct incident_news *news, struct error *err) MUST_CHECK;
+/*
+ * What a back-fill found takes the place of what was known of the series `old`: an incident of the same stream, metric, kind and
+ * step keeps its number and who acknowledged it; those that are still of these series at the end go.
+ */
+enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, uint32_t stream_id,
+	struct incident_row *row, struct error *err) MUST_CHECK;
+enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err) MUST_CHECK;
+/* Those that came first in the job of late, newest opened first: what a new one may belong to. */
+enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct incident_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* What the group has of the metric and kind of `row`: *fold_id the one that others are shown in (0: none), *is_taken whether it has
+ * one of the same series. */
+enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	uint32_t *fold_id, bool *is_taken, struct error *err) MUST_CHECK;
+enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err) MUST_CHECK;
+enum status store_is_group_open(
+	struct store_reader *reader, int64_t job_id, uint32_t group_id, bool *is_open, struct error *err) MUST_CHECK;
+/* until_ms INT64_MAX: for good. ERR_NOT_FOUND */
+enum status store_mute_incident(
+	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err) MUST_CHECK;
+/* One of its group, or of the same kind and metric in its job, is muted at that moment. */
+enum status store_is_muted(struct store_reader *reader, const struct incident_row *row, int64_t now_ms, bool *is_muted,
+	struct error *err) MUST_CHECK;
+/* The streams of those that are shown in it, its own first, by number. */
+enum status store_read_fold_streams(struct store_reader *reader, struct arena *arena, const struct incident_row *row,
+	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
+struct incident_filter {
+	bool has_all; /* also those that are shown in others */
+	int64_t job_id; /* 0: all jobs */
+	int state; /* enum incident_state, -1: any */
+	int kind; /* enum incident_kind, -1: any */
+	struct span cursor;
+	size_t limit;
+};
+/* Newest opened first. */
+enum status store_read_incidents(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
+	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err) MUST_CHECK;
+enum status store_read_incident(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
+	struct incident_row *out, struct error *err) MUST_CHECK;
+enum status store_acknowledge_incident(
+	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms, struct error *err) MUST_CHECK;
+enum status store_count_open_incidents(
+	struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err) MUST_CHECK;
+
+/* ---- rules, and what webhooks were told by them ---- */
+struct rule_row {
+	int64_t rule_id; /* 0: new */
+	struct span team, name, document;
+	uint64_t since_seq;
+	int64_t modified_ms;
+};
+enum status store_put_rule(
+	struct store_tx *tx, struct rule_row *row, struct error *err) MUST_CHECK; /* ERR_CONFLICT: name */
+enum status store_read_rules(struct store_reader *reader, struct arena *arena, struct rule_row **out, size_t *count,
+	struct error *err) MUST_CHECK; /* by number */
+/* Its open incidents are over. ERR_NOT_FOUND */
+enum status store_delete_rule(struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
+enum status store_end_rule_incidents(
+	struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
+
+enum notice_state {
+	NOTICE_WAITING, /* for the time that the rule wants it to last */
+	NOTICE_HELD, /* told with others, once it is due */
+	NOTICE_TOLD,
+	NOTICE_OVER /* the recovery is told as well, or nothing will be */
+};
+struct notice_row {
+	int64_t webhook_id, job_id;
+	uint32_t group_id; /* the incident that came first */
+	int64_t rule_id;
+	enum notice_state state;
+	enum severity severity;
+	int64_t due_ms, told_ms;
+};
+/* Replaces what there was. */
+enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, struct error *err) MUST_CHECK;
+enum status store_read_notice(struct store_reader *reader, int64_t webhook_id, int64_t job_id, uint32_t group_id,
+	struct notice_row *out, bool *is_there, struct error *err) MUST_CHECK;
+/* Waiting and held ones that are due, by webhook. */
+enum status store_read_due_notices(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;
+enum status store_next_notice_ms(
+	struct store_reader *reader, int64_t *due_ms, struct error *err) MUST_CHECK; /* INT64_MAX: none */
+/* When the rule last told the webhook of the job; INT64_MIN: never. */
+enum status store_last_notice_ms(struct store_reader *reader, int64_t webhook_id, int64_t job_id, int64_t rule_id,
+	int64_t *told_ms, struct error *err) MUST_CHECK;
+/* Deletes up to `limit` that were settled before that. */
+enum status store_delete_notices(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err) MUST_CHECK;
+/* Messages written for the webhook since then. */
+enum status store_count_deliveries(struct store_reader *reader, int64_t webhook_id, int64_t since_ms, uint64_t *count,
+	struct error *err) MUST_CHECK;
+
+/* ---- webhooks and their outbox ---- */
+struct webhook_row {
+	int64_t webhook_id; /* 0: new */
+	struct span url;
+	struct span format; /* "json", "cloudevents", or a template's name (alert/format.h) */
+	struct span sealed_secret; /* by base/crypto.h with the server's key */
+	enum severity minimum_severity;
+	bool is_enabled;
+	struct span team; /* "" or the only team whose jobs it hears of */
+	int64_t created_ms;
+	struct span events; /* "incident", "job_state": names with spaces between */
+	int64_t heartbeat_ms; /* a message so often; 0: none */
+	int64_t beat_ms; /* when the last one was written */
+	int64_t per_minute; /* more messages than that are held, and told in one; 0: no limit */
+};
+enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, struct error *err) MUST_CHECK;
+enum status store_read_webhooks(struct store_reader *reader, struct arena *arena, struct webhook_row **out,
+	size_t *count, struct error *err) MUST_CHECK;
+enum status store_read_webhook(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	struct webhook_row *out, struct error *err) MUST_CHECK;
+enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK;
+
+/* Of a heartbeat's delivery, whose job_id is 0. */
+#define HEARTBEAT_INCIDENT UINT32_MAX
+enum status store_delete_heartbeats(
+	struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK; /* pending */
+enum delivery_state { DELIVERY_PENDING, DELIVERY_DONE, DELIVERY_DEAD };
+struct delivery_row {
+	int64_t delivery_id; /* 0: new */
+	int64_t webhook_id;
+	int64_t job_id;
+	uint32_t incident_id;
+	struct span message_id; /* Standard Webhooks' webhook-id: the same in every retry */
+	struct span payload;
+	enum delivery_state state;
+	uint32_t attempts;
+	int64_t created_ms;
+	int64_t next_ms; /* due */
+	int64_t done_ms;
+	int32_t last_code; /* HTTP status of the last attempt; 0: none came */
+	struct span last_error;
+};
+enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, struct error *err) MUST_CHECK;
+/* Due at now_ms, oldest first; none whose (webhook, incident) has an older one pending: order holds within these. */
+enum status store_read_due_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	int64_t now_ms, size_t limit, struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* When the webhook's next pending one is due; INT64_MAX: none is pending. */
+enum status store_next_delivery_ms(
+	struct store_reader *reader, int64_t webhook_id, int64_t *next_ms, struct error *err) MUST_CHECK;
+/* When the oldest of the done and dead was settled; INT64_MAX: there is none. */
+enum status store_oldest_settled_ms(struct store_reader *reader, int64_t *done_ms, struct error *err) MUST_CHECK;
+/* Deletes up to `limit` that were settled before that. */
+enum status store_delete_settled(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err) MUST_CHECK;
+enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
+	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
