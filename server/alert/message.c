@@ -216,6 +216,32 @@ static void append_failure(struct buf *out, const struct incident_row *row)
 	}
 }
 
+/* "loss of llama-7b: rule slow start: 12.3 at step 1200 (against: 4), algo-1" */
+static void append_rule(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->metric);
+	buf_append_text(out, " of ");
+	buf_append_span(out, row->job);
+	buf_append_text(out, row->incident.state == INCIDENT_OPEN ? ": rule " : " is not any more as rule ");
+	if (row->detail.len)
+		buf_append_span(out, row->detail);
+	else
+		buf_printf(out, "%" PRId64, row->incident.rule_id);
+	if (row->incident.state != INCIDENT_OPEN) {
+		buf_printf(out, " says, after step %" PRId64 " (worst ", row->incident.last_step);
+		append_figure(out, row->incident.worst);
+		buf_append_char(out, ')');
+	} else {
+		buf_append_text(out, ": ");
+		append_figure(out, row->incident.value);
+		buf_printf(out, " at step %" PRId64 " (against: ", row->incident.opened_step);
+		append_figure(out, row->incident.expected);
+		buf_append_char(out, ')');
+	}
+	buf_append_text(out, ", ");
+	buf_append_span(out, row->stream);
+}
+
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
 static void append_summary(struct buf *out, const struct incident_row *row)
 {
@@ -229,7 +255,6 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
 		[INCIDENT_STRAGGLER] = ", a stream slower than the others: ",
 		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
-		[INCIDENT_RULE] = " is as a rule describes: ",
 	};
 	const struct incident *incident = &row->incident;
 
@@ -249,6 +274,9 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		return;
 	case INCIDENT_STALL:
 		append_stall(out, row);
+		return;
+	case INCIDENT_RULE:
+		append_rule(out, row);
 		return;
 	case INCIDENT_JOB_FAILED:
 		append_failure(out, row);

@@ -92,8 +92,7 @@ enum status api_limit_job(struct api *api, const struct http_request *request, c
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
-/* A view that lasts as long as the search may, and as reading its rows takes. */
-enum status api_begin_search(struct api_worker *worker, struct job_search *search, struct error *err) MUST_CHECK;
+enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to read what it found */
 enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 

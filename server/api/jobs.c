@@ -10,15 +10,6 @@
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
 
-enum status api_begin_search(struct api_worker *worker, struct job_search *search, struct error *err)
-{
-	enum { ROWS_MS = 5000 }; /* beyond the search: to read what it found */
-
-	search->limit_ms = worker->api->options.job_search_ms;
-	store_reader_deadline(worker->reader, search->limit_ms + ROWS_MS);
-	return store_reader_begin(worker->reader, err);
-}
-
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err)
 {
@@ -30,9 +21,10 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 	uint64_t total = 0;
 
 	if (!job_log_search_is_needed(search->query)) {
-		struct job_search limited = *search;
-		TRY(api_begin_search(worker, &limited, err));
-		enum status status = store_search_jobs(worker->reader, arena, &limited, out, err);
+		if (search->limit_ms)
+			store_reader_deadline(worker->reader, search->limit_ms + SEARCH_ROWS_MS);
+		TRY(store_reader_begin(worker->reader, err));
+		enum status status = store_search_jobs(worker->reader, arena, search, out, err);
 		*is_partial = status == OK && out->is_partial;
 		if (status != OK)
 			store_reader_end(worker->reader);
@@ -146,7 +138,10 @@ static enum status write_explanation(struct api_worker *worker, struct arena *ar
 	if (search->query)
 		query_print(search->query, &text);
 	TRY(buf_status(&text, err));
-	TRY(store_explain_jobs(worker->reader, arena, search, &steps, &count, err));
+	TRY(store_reader_begin(worker->reader, err));
+	enum status status = store_explain_jobs(worker->reader, arena, search, &steps, &count, err);
+	store_reader_end(worker->reader);
+	TRY(status);
 	json_object(&w);
 	json_key(&w, "jobs");
 	json_array(&w);
@@ -184,7 +179,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	AUTO(arena) arena = NULL;
 	struct span format = SPAN("json");
 	struct query_node *query = NULL;
-	struct job_search search = {.sort = SPAN(""), .cursor = SPAN("")};
+	struct job_search search = {.sort = SPAN(""), .cursor = SPAN(""), .limit_ms = own->api->options.job_search_ms};
 
 	if (http_request_query(request, "format", &format) && span_equal(format, SPAN("csv")))
 		return api_jobs_csv(context, request, own, response, err);
@@ -199,12 +194,8 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	TRY(api_want_runs(request, arena, &query, &are_runs, err));
 	search.query = query;
 	TRY(http_query_bool(request, "explain", &explains, err));
-	if (explains) {
-		TRY(api_begin_search(own, &search, err));
-		enum status status = write_explanation(own, arena, &search, response, err);
-		store_reader_end(own->reader);
-		return status;
-	}
+	if (explains)
+		return write_explanation(own, arena, &search, response, err);
 	return write_page(own, arena, &search, are_runs, response, err);
 }
 

@@ -8,7 +8,7 @@ enum { FIELDS_MAX = 100, FIELD_MAX_BYTES = 255, PAGE_JOBS = 100, ROW_BYTES = 4 <
 static const char *const plain_fields[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
 	"team", "CreationTime", "TrainingStartTime", "TrainingEndTime", "TrainingTimeInSeconds",
 	"ResourceConfig.InstanceType", "ResourceConfig.InstanceCount", "streams", "lines", "open_incidents",
-	"total_steps"};
+	"total_steps", "goodput", "cost", "currency"};
 enum { PLAIN_FIELDS = sizeof plain_fields / sizeof *plain_fields };
 /* What a metric's summary has. */
 static const char *const measures[] = {

@@ -127,7 +127,9 @@ enum status api_search(void *context, void *worker, const struct http_request *r
 	json_object(&w);
 	search.query = query;
 	if (is_ours) {
-		TRY(api_begin_search(own, &search, err));
+		search.limit_ms = own->api->options.job_search_ms;
+		store_reader_deadline(own->reader, search.limit_ms + SEARCH_ROWS_MS);
+		TRY(store_reader_begin(own->reader, err));
 		enum status status = write_results(own, arena, &search, &w, err);
 		store_reader_end(own->reader);
 		TRY(status);

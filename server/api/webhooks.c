@@ -8,7 +8,8 @@ enum {
 	LIMIT_MAX = 1000,
 	SECRET_BYTES = 24,
 	URL_MAX_BYTES = 2000,
-	PER_MINUTE = 20, /* what WeCom's and DingTalk's robots take */
+	PER_MINUTE = 60,
+	PER_MINUTE_OF_CHATS = 20, /* what WeCom's and DingTalk's robots take */
 	PER_MINUTE_MAX = 100000,
 	HEARTBEAT_MAX_S = 7 * 86400
 };
@@ -110,11 +111,17 @@ static enum status read_events(const struct json *events, struct span *out, stru
 	return OK;
 }
 
-static enum status read_limits(const struct json *body, struct webhook_row *row, struct error *err)
+static enum status read_limits(
+	const struct api *api, const struct json *body, struct webhook_row *row, struct error *err)
 {
 	int64_t heartbeat_s = row->heartbeat_ms / 1000;
 
 	TRY(json_want_i64(body, "heartbeat_s", &heartbeat_s, err));
+	if (row->per_minute < 0) /* new */
+		row->per_minute =
+			webhook_format_secret(api->options.webhook_formats, row->format) == WEBHOOK_SECRET_MADE
+				? PER_MINUTE
+				: PER_MINUTE_OF_CHATS;
 	TRY(json_want_i64(body, "per_minute", &row->per_minute, err));
 	if (heartbeat_s < 0 || heartbeat_s > HEARTBEAT_MAX_S)
 		return error_set_field(err, ERR_SEMANTIC, "heartbeat_s", "heartbeat_s is 0 (none) to %d, not %lld",
@@ -145,7 +152,7 @@ static enum status read_webhook(
 		return error_set_field(err, ERR_SEMANTIC, "minimum_severity",
 			"severity '%.*s' is none of info, warning, critical", SPAN_ARGS(severity));
 	TRY(read_events(json_get(body, "events"), &row->events, err));
-	return read_limits(body, row, err);
+	return read_limits(api, body, row, err);
 }
 
 static struct webhook_row new_webhook(int64_t now_ms)
@@ -157,7 +164,7 @@ static struct webhook_row new_webhook(int64_t now_ms)
 		.is_enabled = true,
 		.team = SPAN(""),
 		.events = SPAN("incident"),
-		.per_minute = PER_MINUTE,
+		.per_minute = -1,
 		.created_ms = now_ms};
 }
 

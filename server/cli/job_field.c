@@ -26,6 +26,8 @@ static const struct alias aliases[] = {
 	{"instances", "ResourceConfig.InstanceCount", false, true},
 	{"pool", "WarmPoolStatus.Status", false, false},
 	{"billable", "BillableTimeInSeconds", false, true},
+	{"goodput", "goodput", false, true},
+	{"cost", "cost", false, true},
 	{"incidents", "open_incidents", false, true},
 	{"lines", "lines", false, true},
 	{"streams", "streams", false, true},

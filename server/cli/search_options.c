@@ -54,7 +54,7 @@ static const struct option_spec specs[] = {
 	{.name = "watch",
 		.kind = OPTION_FLAG,
 		.help = "Ask every two seconds: a terminal gets the table again, a pipe the rows that changed, as NDJSON."},
-	{.name = "explain", .kind = OPTION_FLAG, .help = "How the query is understood, without its jobs."},
+	{.name = "explain", .kind = OPTION_FLAG, .help = "How the query is understood and answered, without its jobs."},
 	{.name = "completion",
 		.kind = OPTION_TEXT,
 		.value_name = "SHELL",

@@ -57,7 +57,7 @@ static bool is_stair(const struct loss_drop *state, const struct point *point)
 {
 	double stair = (double)state->stair_step, at = (double)state->run_step;
 	double times = stair > 0 ? round(at / stair) : 0;
-	double near = (double)(point->step - state->blocks.first_step) + 0.01 * stair;
+	double near = (double)point->step - (double)state->blocks.first_step + 0.01 * stair;
 
 	return times >= 2 && near < 0.05 * stair && fabs(at - times * stair) <= near;
 }

@@ -86,7 +86,7 @@ static void mark_rise(struct throughput *state, uint64_t ordinal, const struct p
 
 static bool has_lasted(const struct throughput *state, uint32_t run, const struct point *point)
 {
-	return run >= TIMELESS_RUN || (run >= RUN && point->ts_ms - state->run_ms >= RUN_MS);
+	return run >= TIMELESS_RUN || (run >= RUN && (double)point->ts_ms - (double)state->run_ms >= RUN_MS);
 }
 
 /* The first figures after a restart. */

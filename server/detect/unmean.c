@@ -9,6 +9,8 @@ enum {
 	FIRST_OCTAVE = 2
 };
 
+static const int64_t step_most = INT64_C(1) << 53; /* beyond that nothing is counted */
+
 static const double share = 1.0 / 16; /* by which the epoch grows from value to value, at least */
 static const double uncertain = 1.0 / 64; /* how much of a value its digits may leave open */
 static const float like_mean = 0.65f, still_like_mean = 0.85f;
@@ -111,8 +113,15 @@ static void restart(struct unmean *state, const struct point *point)
 	start_epoch(state, point->step - 1);
 }
 
+static bool is_countable(int64_t step, int64_t most)
+{
+	return step > -most && step < most;
+}
+
 bool unmean_point(struct unmean *state, struct point *point)
 {
+	if (!is_countable(point->step, step_most))
+		return true;
 	if (point->attempt != state->attempt || point->step < state->last_step)
 		restart(state, point);
 	double move = point->value - state->last;
@@ -173,11 +182,15 @@ void unmean_unpack(struct unmean *state, struct unpacker *in)
 	state->last_step = unpack_i64(in);
 	state->length = unpack_i64(in);
 	state->length_before = unpack_i64(in);
+	in->has_failed |=
+		!is_countable(state->start_step, 8 * step_most) || !is_countable(state->last_step, 8 * step_most) ||
+		!is_countable(state->length, 8 * step_most) || !is_countable(state->length_before, 8 * step_most);
 	state->last = unpack_double(in);
 	state->last_move = unpack_double(in);
 	state->mean = unpack_double(in);
 	state->quantum = unpack_double(in);
 	state->mean_count = unpack_i64(in);
+	in->has_failed |= !is_countable(state->mean_count, 8 * step_most);
 	state->largest[0] = (float)unpack_double(in);
 	state->largest[1] = (float)unpack_double(in);
 	for (int i = FIRST_OCTAVE; i < UNMEAN_OCTAVES && state->count >> i; i++)

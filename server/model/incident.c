@@ -1,8 +1,8 @@
 #include "model/incident.h"
 
 static const char *const kinds[] = {"loss_spike", "divergence", "non_finite", "retention_due", "plateau", "loss_drop",
-	"grad_spike", "throughput_drop", "throughput_change", "stall", "job_failed", "straggler", "rule", "log_signature",
-	"node_suspect", "deadline", "checkpoint_overdue"};
+	"grad_spike", "throughput_drop", "throughput_change", "stall", "job_failed", "straggler", "rule",
+	"log_signature", "node_suspect", "deadline", "checkpoint_overdue"};
 static const char *const severities[] = {"info", "warning", "critical"};
 static const char *const states[] = {"open", "recovered"};
 

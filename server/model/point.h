@@ -15,7 +15,8 @@ struct point {
 	double value; /* NaN and infinities are values */
 	uint64_t line; /* of the stream; NO_LINE when it did not come from one */
 	uint32_t attempt;
-	uint32_t in_epoch; /* steps of its epoch so far, as far as its line counts them; 0: it does not. For the detectors: not kept */
+	uint32_t
+		in_epoch; /* steps of its epoch so far, as far as its line counts them; 0: it does not. For the detectors: not kept */
 };
 
 /* Sums over finite values; counts say how many were not. */

@@ -5,7 +5,7 @@
 
 enum {
 	BATCH_BYTES = 1 << 20, /* of rows in one transaction */
-	BATCH_JOBS = 16, /* the search index of each has dozens of rows */
+	BATCH_JOBS = 4, /* each has dozens of rows in the search index, and others wait for the writer meanwhile */
 	SKIPPED_NAMES_BYTES = 64 << 10,
 	SKIPPED_NAMES_ROOM = 8 << 10, /* the longest name, escaped */
 };

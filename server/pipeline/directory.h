@@ -140,7 +140,8 @@ struct job_state {
 	/* Maintenance thread only. */
 	bool is_watched; /* it was looked whether a stall of an earlier server is open */
 	bool has_stall;
-	int64_t looked_ms, looked_eta_ms; /* due.c */
+	int64_t looked_ms; /* due.c */
+	bool is_due; /* an incident of its is open */
 	unsigned late_looks;
 	struct stragglers *stragglers; /* NULL: nothing was compared of late */
 	int64_t paced_since_ms; /* monotonic: since it first said something of its pace; 0: it did not */

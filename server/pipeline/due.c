@@ -6,7 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GAPS = 8, GAPS_MIN = 2 /* of three checkpoints */, DAYS_MOST = 28, LOOKS = 3, FACTS_BYTES = 200 };
+enum {
+	GAPS = 8,
+	GAPS_MIN = 2 /* of three checkpoints */,
+	DAYS_MOST = 28,
+	LOOKS = 3,
+	SETTLED_MS = 20000,
+	FACTS_BYTES = 200
+};
 
 static enum status out_of_memory(struct error *err)
 {
@@ -89,6 +96,12 @@ bool due_is_late(int64_t needed_s, int64_t limit_s, bool was_late)
 	return was_late ? needed_s * 100 > limit_s * 98 : needed_s > limit_s;
 }
 
+/* Of one that was announced and not begun as far as is known: then. */
+static int64_t start_of(const struct job_row *row)
+{
+	return row->started_ms ? row->started_ms : row->created_ms;
+}
+
 struct look {
 	struct pipeline *pipeline;
 	struct store_reader *reader;
@@ -104,8 +117,8 @@ static enum status open_deadline(const struct look *look, int64_t needed_s, int6
 	char facts[FACTS_BYTES];
 
 	snprintf(facts, sizeof facts, "\"eta_ms\":%lld,\"limit_ms\":%lld,\"unit\":\"s\"",
-		(long long)(look->row.started_ms + needed_s * 1000),
-		(long long)(look->row.started_ms + limit_s * 1000));
+		(long long)(start_of(&look->row) + needed_s * 1000),
+		(long long)(start_of(&look->row) + limit_s * 1000));
 	note.row.facts = span_from(facts);
 	note.row.detail = SPAN("");
 	note.row.incident = (struct incident){.kind = INCIDENT_DEADLINE,
@@ -131,19 +144,17 @@ static enum status look_at_deadline(const struct look *look, struct error *err)
 
 	TRY(store_read_progress(look->reader, look->arena, job->job_id, &progress, err));
 	TRY(find_open(look->reader, look->arena, job->job_id, INCIDENT_DEADLINE, &open, err));
-	bool is_known = progress.eta_ms && look->row.started_ms && !look->row.ended_ms;
+	bool is_known = progress.eta_ms && !look->row.ended_ms;
 	if (is_known) {
 		TRY(json_parse(&document, look->row.document, err));
-		needed_s = (progress.eta_ms - look->row.started_ms) / 1000;
+		needed_s = (progress.eta_ms - start_of(&look->row)) / 1000;
 		limit_s = due_limit_s(document);
 		is_late = due_is_late(needed_s, limit_s, open != NULL);
 	}
-	bool is_news = progress.eta_ms != job->looked_eta_ms;
-	job->looked_eta_ms = progress.eta_ms;
+	job->is_due = job->is_due || open;
 	if (open)
 		return is_late ? OK : end(look->pipeline, job, open, err);
-	if (is_news)
-		job->late_looks = is_late ? job->late_looks + 1 : 0;
+	job->late_looks = is_late ? job->late_looks + 1 : 0;
 	if (job->late_looks < LOOKS || !is_late)
 		return OK;
 	job->late_looks = 0;
@@ -261,6 +272,7 @@ static enum status look_at_checkpoints(const struct look *look, struct error *er
 		return OK;
 	find_now(look->job, &step, &now_ms);
 	bool is_overdue = !look->row.ended_ms && due_is_overdue(rows, count, step, now_ms, &overdue);
+	look->job->is_due = look->job->is_due || open;
 	if (open)
 		return is_overdue ? OK : end(look->pipeline, look->job, open, err);
 	return is_overdue ? open_overdue(look, &rows[0], &overdue, step, now_ms, err) : OK;
@@ -275,12 +287,14 @@ static enum status look_at(
 
 	if (!arena)
 		return out_of_memory(err);
-	if (touched_ms == job->looked_ms && !job->late_looks)
-		return OK; /* nothing has come since */
+	if (touched_ms == job->looked_ms && !job->is_due)
+		return OK; /* nothing has come since, and nothing is to be ended */
+	job->is_due = false;
 	TRY(store_read_job_by_id(reader, arena, job->job_id, &look.row, err));
 	TRY(look_at_deadline(&look, err));
 	TRY(look_at_checkpoints(&look, err));
-	job->looked_ms = touched_ms;
+	if (clock_wall_ms() - touched_ms > SETTLED_MS) /* what came is extracted by now */
+		job->looked_ms = touched_ms;
 	return OK;
 }
 

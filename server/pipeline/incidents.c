@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum { FIRST_LOOKED_AT = 32 };
+enum { FIRST_LOOKED_AT = 32, FACTS_MAX_BYTES = 16384 };
 
 struct said {
 	struct control control;
@@ -44,9 +44,25 @@ static enum status find_cause(struct store_tx *tx, struct arena *arena, struct i
 	return OK;
 }
 
+/* Whose it is, for those who read it later; the text for the message. */
+static enum status describe(const struct rule *rule, struct arena *arena, struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(buf) facts = BUF_INIT(FACTS_MAX_BYTES);
+	struct json_writer w = json_writer_on(&facts);
+
+	json_object(&w);
+	json_put_span(&w, "rule_name", rule->name);
+	json_put_span(&w, "expression", rule->expression_text);
+	json_object_end(&w);
+	TRY(buf_status(&facts, err));
+	row->facts = arena_copy(arena, span_of(facts.ptr + 1, facts.len - 2)); /* its members alone */
+	row->detail = arena_copy(arena, rule->name);
+	return row->facts.ptr && row->detail.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
 /* A rule's incident is of the jobs of its query alone, and of nobody once the rule is gone. */
-static enum status is_wanted(
-	struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *row, bool *out, struct error *err)
+static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	struct incident_row *row, bool *out, struct error *err)
 {
 	struct rule_set *set = pipeline_rules(pipeline);
 	const struct rule *rule = rule_set_find(set, row->incident.rule_id);
@@ -55,6 +71,8 @@ static enum status is_wanted(
 	*out = rule != NULL && rule->expression && rule->is_enabled;
 	if (*out && row->incident.state == INCIDENT_OPEN)
 		status = rule_matches_job(rule, store_tx_reader(tx), row->job, clock_wall_ms(), out, err);
+	if (*out && status == OK)
+		status = describe(rule, arena, row, err);
 	rule_set_unref(set);
 	return status;
 }
@@ -82,6 +100,41 @@ static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, stru
 	return OK;
 }
 
+/* The newest rule that takes it and has a command: those who send the job are told, beside whatever webhooks are. */
+static enum status obey_rules(struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *row,
+	const struct rule_set *rules, struct span team, struct incident_told *told, struct error *err)
+{
+	struct emergency_acts acts;
+	bool is_match = false;
+
+	for (size_t i = rule_set_count(rules); i-- > 0;) {
+		const struct rule *rule = rule_set_get(rules, i);
+		if (!rule->command.len || !rule_takes(rule, row, team) || !emergency_parse(rule->command, &acts))
+			continue;
+		TRY(rule_matches_job(rule, store_tx_reader(tx), row->job, clock_wall_ms(), &is_match, err));
+		if (is_match)
+			return emergency_act(pipeline, tx, row, acts, told, err);
+	}
+	return OK;
+}
+
+/* What follows from it: commands, and messages. */
+static enum status act(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, struct incident_row *row,
+	const struct incident_news *news, struct span team, struct incident_told *told, struct error *err)
+{
+	bool is_worse = (news->is_new || news->is_raised) && row->incident.state == INCIDENT_OPEN;
+	enum status status = OK;
+
+	if (news->is_new || news->is_raised)
+		TRY(emergency_look(pipeline, tx, arena, row, told, err));
+	if (is_worse) {
+		struct rule_set *rules = pipeline_rules(pipeline);
+		status = obey_rules(pipeline, tx, row, rules, team, told, err);
+		rule_set_unref(rules);
+	}
+	return status == OK ? notices_hear(pipeline, tx, arena, row, news, team, &told->has_deliveries, err) : status;
+}
+
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err)
 {
@@ -95,7 +148,7 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (row->incident.rule_id)
-		TRY(is_wanted(pipeline, tx, row, &wants_it, err));
+		TRY(is_wanted(pipeline, tx, arena, row, &wants_it, err));
 	if (!wants_it)
 		return OK;
 	TRY(add_checkpoint(tx, arena, row, told, err));
@@ -103,11 +156,12 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	told->has_news = news.is_new || news.has_ended || news.is_raised;
 	if (news.is_new && row->series_id)
 		TRY(find_cause(tx, arena, row, err));
-	if (!told->has_news || row->incident.is_historic)
-		return OK;
-	if (news.is_new || news.is_raised)
-		TRY(emergency_look(pipeline, tx, arena, row, told, err));
-	return notices_hear(pipeline, tx, arena, row, &news, team, &told->has_deliveries, err);
+	enum status status = OK;
+	if (told->has_news && !row->incident.is_historic)
+		status = act(pipeline, tx, arena, row, &news, team, told, err);
+	if (row->incident.rule_id) /* they go with the arena */
+		row->facts = row->detail = SPAN("");
+	return status;
 }
 
 void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told)

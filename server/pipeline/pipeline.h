@@ -373,8 +373,7 @@ enum status pipeline_try_definitions(const struct pipeline *pipeline, const stru
 /* ---- rules (worker threads) ---- */
 struct rule;
 /* rule_id 0: a new one, else in its place: its expression begins anew. ERR_CONFLICT: the name; ERR_TOO_LARGE: there are `most`. */
-enum status pipeline_put_rule(
-	struct pipeline *pipeline, struct rule *rule, size_t most, struct error *err) MUST_CHECK;
+enum status pipeline_put_rule(struct pipeline *pipeline, struct rule *rule, size_t most, struct error *err) MUST_CHECK;
 enum status pipeline_delete_rule(struct pipeline *pipeline, int64_t rule_id, struct error *err) MUST_CHECK;
 /* A message that says no more than that it is one. *delivery_id: of the webhook's log. */
 enum status pipeline_test_webhook(
@@ -396,7 +395,8 @@ struct pipeline_figures {
 	atomic_uint_fast64_t journal_bytes;
 	atomic_uint_fast64_t committed_seq;
 	atomic_uint_fast64_t extracted_seq;
-	atomic_uint_fast64_t indexed_seq; /* what searches know of logs (summaries, settings) is of all commits up to it */
+	atomic_uint_fast64_t
+		indexed_seq; /* what searches know of logs (summaries, settings) is of all commits up to it */
 	atomic_uint_fast64_t sealed_lines;
 	atomic_uint_fast64_t sealed_points;
 	atomic_uint_fast64_t open_bytes; /* of batches that are being filled */

@@ -299,6 +299,7 @@ static enum status next_batch(struct job_log_search *search, struct arena *arena
 	page.cursor = cursor;
 	page.limit = BATCH_JOBS;
 	page.wants_total = false;
+	page.limit_ms = 0; /* a page that is cut would end the search */
 	page.wants_cursors = true;
 	page.logs = &search->may;
 	return store_search_jobs(search->options.reader, arena, &page, &batch->jobs, err);

@@ -147,7 +147,9 @@ static enum status take_rows(struct tail *tail, struct rows *rows, struct error 
 		if (rows->seqs[i] == before)
 			continue;
 		before = rows->seqs[i];
-		tail->is_partial = i > 0 && clock_mono_ms() > tail->until_ms; /* a short tail is read however little time there is */
+		tail->is_partial =
+			i > 0 &&
+			clock_mono_ms() > tail->until_ms; /* a short tail is read however little time there is */
 		if (tail->is_partial)
 			return OK;
 		TRY(take_row(tail, before, rows->job_id, err));

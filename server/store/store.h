@@ -817,7 +817,8 @@ enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct
 
 /* Of a heartbeat's delivery, whose job_id is 0. */
 #define HEARTBEAT_INCIDENT UINT32_MAX
-enum status store_delete_heartbeats(struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK; /* pending */
+enum status store_delete_heartbeats(
+	struct store_tx *tx, int64_t webhook_id, struct error *err) MUST_CHECK; /* pending */
 enum delivery_state { DELIVERY_PENDING, DELIVERY_DONE, DELIVERY_DEAD };
 struct delivery_row {
 	int64_t delivery_id; /* 0: new */

@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (json_parse(&json, span_of((const char *)data, size), &err) || json_kind(json) != JSON_OBJECT)
 		return 0;
-	if (search_expression_parse(&query, json_get(json, "SearchExpression"), json_get(json, "VisibilityConditions"), arena,
-		    &err) != OK) {
+	if (search_expression_parse(&query, json_get(json, "SearchExpression"), json_get(json, "VisibilityConditions"),
+		    arena, &err) != OK) {
 		if (!err.text[0])
 			abort();
 		return 0;

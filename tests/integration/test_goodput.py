@@ -204,6 +204,11 @@ def test_a_job_has_its_goodput_and_cost_in_its_row_and_search_finds_them(quick):
         assert [job["TrainingJobName"] for job in quick.get(f"/api/v1/jobs?q={query.replace(' ', '%20')}").body["jobs"]] == [
             "small"], query
     assert quick.get("/api/v1/jobs?q=goodput>99").body["jobs"] == []
+    table = quick.get("/api/v1/jobs?format=csv&fields=TrainingJobName,goodput,currency")
+    assert table.raw.decode().splitlines()[1].split(",") == ["small", repr(found["goodput"]), "EUR"]
+    shown = subprocess.run([quick.bin("sm-search"), "cost exists", "--fields", "name,goodput,cost", "--csv"],
+        env={"SMFLEET_SERVER": quick.url}, capture_output=True, timeout=PATIENCE_S, text=True)
+    assert shown.stdout.splitlines()[1] == f"small,{found['goodput']!r},{found['cost']!r}", shown
     assert quick.delete("/api/v1/jobs/small").status == 204
     kept = quick.get("/api/v1/goodput?from=2026-03-02&to=2026-03-02").body
     assert kept["buckets"]["redone"]["node_hours"] == pytest.approx(200 * 4 / HOUR_S)  # these hours were spent

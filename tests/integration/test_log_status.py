@@ -63,7 +63,7 @@ def test_a_job_that_nobody_announced_begins_training_with_its_first_line(server)
 def test_what_is_stated_wins_over_the_log(server):
     state = lambda status: server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status})
     server.send("j", SDK[:4])
-    wait_status(server, "Training")
+    wait_until(lambda: statuses(server) == ["Starting", "Downloading", "Training"], what="the log's word")
     assert state("Training").status == 204
     server.send("j", SDK[5:])  # the log's word about the end does not count any more
     server.send("k", SDK)

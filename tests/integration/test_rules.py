@@ -72,7 +72,7 @@ def test_what_follows_is_of_the_same_cause(server, receiver):
 
 
 def test_a_storm_is_told_in_few_messages(server, receiver):
-    """Twenty a minute, unless said otherwise; the others wait for one message."""
+    """So many a minute; the others wait for one message."""
     webhook = add_webhook(server, receiver, per_minute=5)
     body = "".join(json.dumps({"job": f"j{job}", "line": text}) + "\n" for job in range(100) for text in steady(0, 3) + ["step: 3 loss: nan"])
     assert server.post("/api/v1/logs?job=none", body, content_type="application/x-ndjson").status == 200
@@ -159,8 +159,10 @@ def test_a_condition_of_ones_own(server, receiver):
     server.start()
     server.send("j", ["step: 17 loss: 2.8", "step: 18 loss: 2.7"])
     (_, body, _), = receiver.wait_for(1)
+    wait_until(lambda: server.get("/api/v1/webhooks/1/deliveries").body["deliveries"][0]["state"] == "done", what="the delivery's result")
     data = json.loads(body)["data"]
     assert (data["kind"], data["rule"], data["severity"], data["opened_step"], data["first_step"]) == ("rule", rule, "critical", 17, 15)
+    assert "rule too high" in data["summary"] and data["evidence"]["rule_name"] == "too high" and data["evidence"]["expression"].startswith("loss > 2")
     server.restart()
     server.send("j", ["step: 19 loss: 1.0"])
     receiver.wait_for(2)
@@ -206,3 +208,12 @@ def test_rules_are_kept_and_checked(make_server):
     assert [row["name"] for row in server.get("/api/v1/rules").body["rules"]] == ["default", "z"]
     assert server.delete(f"/api/v1/rules/{default['id']}").status == 204
     assert server.delete(f"/api/v1/rules/{default['id']}").status == 404
+
+
+def test_a_rule_tells_the_training_what_to_do(server):
+    add_rule(server, expression="loss > 100", command="checkpoint,stop")
+    server.send("j", ["step: 1 loss: 3.0", "step: 2 loss: 101"])
+    server.send("k", ["step: 1 loss: 3.0", "step: 2 loss: nan"])
+    rows = wait_until(lambda: server.get("/api/v1/jobs/j/commands").body["commands"], what="the command")
+    assert rows[0]["command"] == "checkpoint"
+    assert server.get("/api/v1/jobs/k/commands").body["commands"] == []

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 import subprocess
 import time
 from datetime import datetime
@@ -326,3 +327,14 @@ def test_failures_attempts_and_silence(server):
         attempts = server.get(f"/api/v1/jobs/{job}").body["attempts"]
         assert job in listed(server, f"attempts={attempts}"), (job, attempts)
     assert listed(server, "attempts>1") == ["restarts", "unlucky"]
+
+
+def test_labels_of_older_databases_get_their_keys():
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE attributes (job_id INTEGER, key TEXT, position INTEGER, text TEXT, folded TEXT, number REAL, PRIMARY KEY (job_id, key, position))")
+    for position, text in enumerate(("Stage=Eval", "n=10", "n=1.5", "v=1.2.3", "odd=-4", "=x", "plain", "a=b=c")):
+        db.execute("INSERT INTO attributes VALUES (7, 'Labels', ?, ?, ?, NULL)", (position, text, text.lower()))
+    db.executescript((Path(__file__).parents[2] / "migrations/sqlite/0016_label_keys.sql").read_text())
+    assert db.execute("SELECT key, text, folded, number FROM attributes WHERE key <> 'Labels' ORDER BY position").fetchall() == [
+        ("label.Stage", "Eval", "eval", None), ("label.n", "10", "10", 10.0), ("label.n", "1.5", "1.5", 1.5),
+        ("label.v", "1.2.3", "1.2.3", None), ("label.odd", "-4", "-4", None), ("label.a", "b=c", "b=c", None)]

@@ -53,6 +53,8 @@ def test_one_incident_for_all_streams_and_over_a_kill(make_server):
     server.kill()
     server.start()  # the journal is replayed, and says the same
     assert said(server, "j", "log_signature", 6)["id"] == incident["id"]
+    server.stop()
+    server.start()  # now it goes on from the sealed state
     send(server, "j", "algo-1", OOM)
     assert said(server, "j", "log_signature", 7)["id"] == incident["id"]
 
@@ -193,3 +195,39 @@ def test_a_checkpoint_that_does_not_come_is_missed(server):
     wait_until(lambda: incidents(server, "j", "checkpoint_overdue")[0]["state"] == "recovered", what="it is there")
     found = wait_until(lambda: incidents(server, "j", "non_finite"), what="the NaN")
     assert found[0]["evidence"]["last_checkpoint"]["step"] == 61  # where to go on from
+
+
+def test_a_job_that_will_not_be_done_in_time_says_so_once(server):
+    document = {"TrainingJobName": "j", "StoppingCondition": {"MaxRuntimeInSeconds": 3600}, "AlgorithmSpecification": {
+        "MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+)/(?<total>\d+) loss (?<value>\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    start = int(time.time() * 1000) - 100_000
+    step = 0
+
+    def train(total, second_ms):
+        """A few steps at that pace: how far the job is, is looked at every other second."""
+        nonlocal step, start
+        lines = []
+        for _ in range(20):
+            step += 1
+            start += second_ms
+            lines.append(json.dumps({"line": f"step {step}/{total} loss 2.5", "ts": start}) + "\n")
+        assert server.post("/api/v1/logs?job=j&stream=algo-1", "".join(lines).encode(),
+            content_type="application/x-ndjson").status == 200
+
+    def late():
+        found = incidents(server, "j", "deadline")
+        if not found:
+            train(100_000, 100)  # 10000 s are needed
+        return found
+
+    incident = wait_until(late, what="the deadline", timeout=60)[0]
+    assert (incident["severity"], incident["state"], incident["evidence"]["expected"]) == ("warning", "open", 3600)
+    assert 5000 < incident["evidence"]["value"] < 20000
+
+    def in_time():
+        train(5_000, 100)
+        return incidents(server, "j", "deadline")[0]["state"] == "recovered"
+
+    wait_until(in_time, what="less to do", timeout=60)
+    assert len(incidents(server, "j", "deadline")) == 1

@@ -98,13 +98,14 @@ enum status store_last_notice_ms(struct store_reader *reader, int64_t webhook_id
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT told_ms FROM notices WHERE webhook_id = ? AND job_id = ? AND rule_id = ? AND told_ms <> 0"
-		" ORDER BY told_ms DESC LIMIT 1",
+		"SELECT coalesce(max(told_ms), 0) FROM notices WHERE webhook_id = ? AND job_id = ? AND rule_id = ?",
 		err));
 	bind_i64(&s, webhook_id);
 	bind_i64(&s, job_id);
 	bind_i64(&s, rule_id);
-	return read_i64(&s, INT64_MIN, told_ms, err);
+	TRY(read_i64(&s, 0, told_ms, err));
+	*told_ms = *told_ms ? *told_ms : INT64_MIN;
+	return OK;
 }
 
 enum status store_delete_notices(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err)

@@ -9,21 +9,17 @@
 
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {
-	"SCAN CONSTANT ROW",
-	"SCAN webhooks",
-	"SCAN tokens",
-	"SCAN journal", /* store_journal_figures: the sum */
+	"SCAN CONSTANT ROW", "SCAN webhooks", "SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
 	"SCAN deliveries USING INDEX deliveries_settled", /* LIMIT 1, in its order */
 	"SCAN pushes USING COVERING INDEX pushes_by_time", /* LIMIT 1, in its order */
-	"SCAN d USING INDEX deliveries_due", /* the pending ones alone, in their order */
+	"SCAN notices USING INDEX notices_due", /* what waits, in its order */
 	"SCAN incidents USING INDEX incidents_open", /* the open ones alone */
 	"SCAN i USING INDEX incidents_stragglers", /* few */
 	"SCAN f USING INDEX fleet_jobs_", /* those that live alone */
 	"SCAN fleet_totals", /* some rows an instance type, as: */
-	"SCAN quotas",
-	"SCAN s", /* the subquery of store_read_node_figures, which has a limit */
+	"SCAN quotas", "SCAN s", /* the subquery of store_read_node_figures, which has a limit */
 };
 
 static bool is_allowed(const char *detail)
@@ -208,6 +204,18 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_due_deliveries(on, arena, 1, 1, 5, (struct delivery_row **)&rows, &count, &err));
 	CHECK_OK(store_next_delivery_ms(on, 1, &ms, &err));
 	CHECK_OK(store_oldest_settled_ms(on, &ms, &err));
+	struct incident_row group = {.job_id = 1, .incident_id = 1, .series_id = 1, .metric = SPAN("loss")};
+	struct notice_row notice;
+	uint32_t fold_id;
+	CHECK_OK(store_next_notice_ms(on, &ms, &err));
+	CHECK_OK(store_read_notice(on, 1, 1, 1, &notice, &is_found, &err));
+	CHECK_OK(store_last_notice_ms(on, 1, 1, 1, &ms, &err));
+	CHECK_OK(store_count_deliveries(on, 1, 1, &a, &err));
+	CHECK_OK(store_read_first_incidents(on, arena, 1, 5, (struct incident_row **)&rows, &count, &err));
+	CHECK_OK(store_look_in_group(on, 1, &group, &fold_id, &is_found, &err));
+	CHECK_OK(store_is_group_open(on, 1, 1, &is_found, &err));
+	CHECK_OK(store_is_muted(on, &group, 1, &is_found, &err));
+	CHECK_OK(store_read_fold_streams(on, arena, &group, 5, (struct span **)&rows, &count, &err));
 	CHECK_OK(store_read_doomed(on, arena, 1, 0, 5, (struct doomed_block **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
 	CHECK_OK(store_read_tokens(on, arena, (struct token_row **)&rows, &count, &err));
