@@ -126,6 +126,9 @@ static bool is_settled(const struct reach *reach, const struct window *window)
 {
 	if (!window->has_more)
 		return true;
+	/* A window that begins at a job whose report names this one has to hold this one, too. */
+	if (reach->before.begun_ms >= window->end_ms || reach->after.begun_ms >= window->end_ms)
+		return false;
 	if (pool_job_reaches(&reach->before, window->end_ms) || pool_job_reaches(&reach->after, window->end_ms))
 		return false;
 	for (size_t i = 0; i < window->count; i++)
