@@ -137,7 +137,7 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	struct span span = {0};
 	void *rows = NULL;
 	size_t count = 0;
-	uint64_t a, b, c = 0;
+	uint64_t a, b;
 	int64_t ms;
 
 	CHECK(store_read_job(on, arena, SPAN("j"), &(struct job_row){0}, NULL) == ERR_NOT_FOUND);
