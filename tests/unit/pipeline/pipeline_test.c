@@ -57,7 +57,7 @@ static void rig_open(struct rig *rig)
 static void rig_close(struct rig *rig, bool in_order)
 {
 	if (in_order)
-		pipeline_drain(rig->pipeline, 2000);
+		pipeline_drain(rig->pipeline, 60000);
 	pipeline_free(rig->pipeline);
 	hub_free(rig->hub);
 	store_free(rig->store);
@@ -195,7 +195,7 @@ static int by_key(const void *a, const void *b)
 
 static void print_incidents(struct store_reader *reader, struct arena *arena, struct buf *out)
 {
-	struct incident_filter filter = {.state = -1, .kind = -1, .cursor = SPAN(""), .limit = 1000};
+	struct incident_filter filter = {.has_all = true, .state = -1, .kind = -1, .cursor = SPAN(""), .limit = 1000};
 	struct incident_row *rows;
 	struct span cursor;
 	size_t count;
@@ -259,7 +259,7 @@ static void run_all(struct buf *out, bool seals, int restart_every, bool in_orde
 				rig_open(&rig);
 			}
 		}
-	pipeline_drain(rig.pipeline, 2000); /* extraction and incidents are through */
+	pipeline_drain(rig.pipeline, 60000); /* extraction and incidents are through */
 	print_all(&rig, out);
 	rig_close(&rig, false);
 	rig_remove(&rig);
@@ -413,7 +413,7 @@ static void check_large_text(bool seals, bool is_ahead)
 		print_all(&rig, &want);
 		CHECK_INT(count_lines(&want), 4 * LARGE_LINES - 4 * LARGE_LINES / 100);
 	} else {
-		pipeline_drain(rig.pipeline, 5000);
+		pipeline_drain(rig.pipeline, 60000);
 		print_all(&rig, &want);
 	}
 	rig_close(&rig, false);
@@ -422,7 +422,7 @@ static void check_large_text(bool seals, bool is_ahead)
 	rig.seals = true;
 	rig_open(&rig);
 	check_large(&rig, &want); /* in the middle of whatever the sealer does */
-	pipeline_drain(rig.pipeline, 5000);
+	pipeline_drain(rig.pipeline, 60000);
 	CHECK_INT(atomic_load(&pipeline_figures(rig.pipeline)->lost_lines), 0);
 	check_large(&rig, &want);
 	if (is_ahead)
@@ -490,7 +490,7 @@ TEST(a_journal_of_the_first_release_is_replayed)
 	rig.seals = true;
 	rig_open(&rig);
 	CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "step 2 loss 0.5", NO_TIME)).seq, 3);
-	pipeline_drain(rig.pipeline, 5000);
+	pipeline_drain(rig.pipeline, 60000);
 	print_all(&rig, &all);
 	CHECK(span_find(buf_span(&all), SPAN("lines 3 bytes 48")) > 0);
 	CHECK(span_find(buf_span(&all), SPAN("\n1 1700000000000 step 1 loss 1.5\n")) > 0);
