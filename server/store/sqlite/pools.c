@@ -133,14 +133,18 @@ enum status store_read_pool_shape(
 	return statement_check(&s, err);
 }
 
-/* Who got the cluster of a job that was deleted stays who was told to get it, also after that one was deleted. */
+/*
+ * Who is told to get a cluster is a name, of a job of the same shape. Who got one stays who was told to after it was deleted, until
+ * a job of that shape bears its name again.
+ */
 #define POOL_JOBS                                                                                                              \
 	"SELECT p.job_id, p.shape, p.begun_ms, p.ended_ms, p.keep_alive_ms, p.released_ms, p.is_retained, p.startup_ms,"       \
-	" p.told_heir, coalesce(told.job_id, iif(p.told_heir != '' AND heir.job_id IS NULL, p.heir_id, 0)),"                   \
+	" p.told_heir, coalesce(near.job_id, iif(p.told_heir != '' AND heir.job_id IS NULL, p.heir_id, 0)),"                   \
 	" coalesce(j.name, ''), p.pool_id, p.position, p.is_last, p.state, p.heir_id, coalesce(heir.name, ''), p.retained_ms," \
 	" p.until_ms, coalesce(first.begun_ms, p.begun_ms), p.change FROM pool_jobs AS p"                                      \
 	" LEFT JOIN jobs AS j ON j.job_id = p.job_id"                                                                          \
 	" LEFT JOIN jobs AS told ON p.told_heir != '' AND told.name = p.told_heir"                                             \
+	" LEFT JOIN pool_jobs AS near ON near.job_id = told.job_id AND near.shape = p.shape"                                   \
 	" LEFT JOIN jobs AS heir ON p.heir_id != 0 AND heir.job_id = p.heir_id"                                                \
 	" LEFT JOIN pool_jobs AS first ON first.job_id = p.pool_id"
 

@@ -184,9 +184,11 @@ static void delete_job(struct day *day, size_t number)
 TEST(what_a_change_reaches_is_derived_as_all_of_it_would_be)
 {
 	struct day day;
-	size_t sequences = 30, changes = 0;
+	const char *seed = getenv("SM_SEED"), *more = getenv("SM_SEQUENCES");
+	size_t sequences = more ? strtoul(more, NULL, 10) : 30, changes = 0;
 
 	day_open(&day);
+	day.random = seed ? strtoull(seed, NULL, 10) : day.random;
 	for (size_t round = 0; round < sequences; round++) {
 		day.now_ms = clock_wall_ms();
 		memset(day.jobs, 0, sizeof day.jobs);
