@@ -1,6 +1,9 @@
 /* Rules: which incidents are told to whom, and when; conditions on a metric that users write. */
 #include "alert/rule.h"
 #include "api/internal.h"
+#include "query/query.h"
+
+#include <stdio.h>
 
 static void write_rule(const struct rule *rule, struct json_writer *w)
 {
@@ -62,6 +65,23 @@ static enum status check_endpoints(
 	return OK;
 }
 
+/* What parses may still be more than the store can ask: a pattern, or a log. */
+static enum status check_query(const struct api *api, struct store_reader *reader, struct arena *arena,
+	const struct rule *rule, int64_t now_ms, struct error *err)
+{
+	struct job_search search = {
+		.sort = SPAN(""), .cursor = SPAN(""), .limit = 1, .limit_ms = api->options.rule_preview_ms};
+	struct query_node *query = NULL;
+	struct job_search_result found;
+
+	TRY(query_parse(&query, rule->query, now_ms, arena, err));
+	search.query = query;
+	enum status status = query ? store_search_jobs(reader, arena, &search, &found, err) : OK;
+	if (status == ERR_SEMANTIC && err)
+		snprintf(err->field, sizeof err->field, "query");
+	return status;
+}
+
 static enum status save(struct api *api, struct api_worker *worker, const struct http_request *request, int64_t rule_id,
 	struct http_response *response, struct error *err)
 {
@@ -74,6 +94,7 @@ static enum status save(struct api *api, struct api_worker *worker, const struct
 	TRY(rule_parse(&rule, body, arena, err));
 	TRY(api_own_team(request, &rule.team, err));
 	TRY(check_endpoints(worker->reader, arena, &rule, err));
+	TRY(check_query(api, worker->reader, arena, &rule, http_request_arrival_ms(request), err));
 	rule.rule_id = rule_id;
 	rule.modified_ms = http_request_arrival_ms(request);
 	TRY(pipeline_put_rule(api->options.pipeline, &rule, api->options.max_rules, err));

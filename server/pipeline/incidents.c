@@ -70,7 +70,7 @@ static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, str
 
 	*out = rule != NULL && rule->expression && rule->is_enabled;
 	if (*out && row->incident.state == INCIDENT_OPEN)
-		status = rule_matches_job(rule, store_tx_reader(tx), row->job, clock_wall_ms(), out, err);
+		status = rules_match_job(rule, tx, row->job, out, err);
 	if (*out && status == OK)
 		status = describe(rule, arena, row, err);
 	rule_set_unref(set);
@@ -111,7 +111,7 @@ static enum status obey_rules(struct pipeline *pipeline, struct store_tx *tx, co
 		const struct rule *rule = rule_set_get(rules, i);
 		if (!rule->command.len || !rule_takes(rule, row, team) || !emergency_parse(rule->command, &acts))
 			continue;
-		TRY(rule_matches_job(rule, store_tx_reader(tx), row->job, clock_wall_ms(), &is_match, err));
+		TRY(rules_match_job(rule, tx, row->job, &is_match, err));
 		if (is_match)
 			return emergency_act(pipeline, tx, row, acts, told, err);
 	}

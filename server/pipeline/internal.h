@@ -211,6 +211,9 @@ void pipeline_find_progress(struct job_state *job, struct job_progress *out);
 /* ---- rules.c ---- */
 /* As of now, counted. */
 struct rule_set *pipeline_rules(struct pipeline *pipeline);
+/* Writer. A query that cannot be asked is no job's, and told in the log: it must not cost the incident. */
+enum status rules_match_job(
+	const struct rule *rule, struct store_tx *tx, struct span job, bool *is_match, struct error *err) MUST_CHECK;
 enum status rules_load(struct pipeline *pipeline, struct error *err) MUST_CHECK; /* at the start */
 
 /* ---- incidents.c: hand-over of what detectors said to the writer; under the stream's lock ---- */

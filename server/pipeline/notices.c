@@ -92,8 +92,7 @@ static enum status is_of_job(struct hearing *h, size_t i, bool *out, struct erro
 	bool is_match = h->is_of_job[i] == 1;
 
 	if (h->is_of_job[i] < 0) {
-		TRY(rule_matches_job(
-			rule_set_get(h->rules, i), store_tx_reader(h->tx), h->row->job, h->now_ms, &is_match, err));
+		TRY(rules_match_job(rule_set_get(h->rules, i), h->tx, h->row->job, &is_match, err));
 		h->is_of_job[i] = is_match;
 	}
 	*out = is_match;

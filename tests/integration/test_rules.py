@@ -1,6 +1,7 @@
 """Which incidents are told, to whom, when and how often: groups, rules, limits; conditions that users write."""
 
 import json
+import sqlite3
 import time
 
 import pytest
@@ -217,3 +218,22 @@ def test_a_rule_tells_the_training_what_to_do(server):
     rows = wait_until(lambda: server.get("/api/v1/jobs/j/commands").body["commands"], what="the command")
     assert rows[0]["command"] == "checkpoint"
     assert server.get("/api/v1/jobs/k/commands").body["commands"] == []
+
+
+@pytest.mark.parametrize("query", ["log:nan", "incident:nothing", "tag.x~/[/", "name=none and tag.x~/[/"])
+def test_a_query_that_cannot_be_asked_is_refused(server, query):
+    reply = server.post("/api/v1/rules", json={"name": "mine", "query": query})
+    assert reply.status == 422 and reply.body["field"] == "query", reply
+
+
+def test_a_query_that_fails_costs_no_incident(server, receiver):
+    """One that was stored before it was checked, or whose pattern is too dear for a job that came later."""
+    add_webhook(server, receiver)
+    rule = add_rule(server, query="name~x")
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        database.execute("UPDATE rules SET document = ? WHERE rule_id = ?", (json.dumps({"name": "mine", "query": "log:nan"}), rule))
+    server.start()
+    nan(server, "j")
+    receiver.wait_for(1)
+    assert [row["kind"] for row in incidents(server)] == ["non_finite"]
