@@ -407,21 +407,14 @@ static enum status write_retry(void *context, struct store_tx *tx, struct error 
 {
 	struct retry *retry = context;
 	AUTO(arena) arena = NULL;
-	struct delivery_row *rows;
-	size_t count;
+	struct delivery_row row;
 
 	TRY(api_arena(&arena, err));
-	TRY(store_read_deliveries(store_tx_reader(tx), arena, retry->webhook_id, LIMIT_MAX, &rows, &count, err));
-	for (size_t i = 0; i < count; i++) {
-		if (rows[i].delivery_id != retry->delivery_id)
-			continue;
-		rows[i].state = DELIVERY_PENDING;
-		rows[i].next_ms = rows[i].created_ms = retry->now_ms; /* a day of retries anew */
-		rows[i].done_ms = 0;
-		return store_put_delivery(tx, &rows[i], err);
-	}
-	return error_set(err, ERR_NOT_FOUND, "webhook %lld has no delivery %lld among its last %d",
-		(long long)retry->webhook_id, (long long)retry->delivery_id, LIMIT_MAX);
+	TRY(store_read_delivery(store_tx_reader(tx), arena, retry->webhook_id, retry->delivery_id, &row, err));
+	row.state = DELIVERY_PENDING;
+	row.next_ms = row.created_ms = retry->now_ms; /* a day of retries anew */
+	row.done_ms = 0;
+	return store_put_delivery(tx, &row, err);
 }
 
 enum status api_delivery_retry(void *context, void *worker, const struct http_request *request,

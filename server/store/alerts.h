@@ -194,5 +194,8 @@ enum status store_next_delivery_ms(
 enum status store_oldest_settled_ms(struct store_reader *reader, int64_t *done_ms, struct error *err) MUST_CHECK;
 /* Deletes up to `limit` that were settled before that. */
 enum status store_delete_settled(struct store_tx *tx, int64_t before_ms, size_t limit, struct error *err) MUST_CHECK;
+/* ERR_NOT_FOUND */
+enum status store_read_delivery(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	int64_t delivery_id, struct delivery_row *out, struct error *err) MUST_CHECK;
 enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
 	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;

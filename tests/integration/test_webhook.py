@@ -104,6 +104,9 @@ def test_dead_after_a_refusal_and_sent_again_by_hand(server, receiver):
     assert server.post(f"{path}/{row['n']}/retry", json={}).status in (200, 202, 204)
     first, second = receiver.wait_for(2)
     assert check_signature(*first[:2]) == check_signature(*second[:2])
+    again, = server.get(path).body["deliveries"]
+    assert again["created_ms"] > row["created_ms"]  # else it is given up at its first failure
+    assert server.post(f"{path}/{row['n'] + 1}/retry", json={}).status == 404
 
 
 def test_second_start_does_not_send_twice(server, receiver):

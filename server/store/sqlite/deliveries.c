@@ -51,10 +51,11 @@ enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, st
 	if (!row->delivery_id)
 		return insert(tx, row, err);
 	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE deliveries SET state = ?, attempts = ?, next_ms = ?, done_ms = ?, last_code = ?, last_error = ?"
-		" WHERE delivery_id = ?",
+		"UPDATE deliveries SET state = ?, attempts = ?, next_ms = ?, done_ms = ?, last_code = ?, last_error = ?,"
+		" created_ms = ? WHERE delivery_id = ?",
 		err));
 	bind_result(&s, row);
+	bind_i64(&s, row->created_ms);
 	bind_i64(&s, row->delivery_id);
 	TRY(statement_run(&s, err));
 	return sqlite3_changes(tx_on(tx)->db) ? OK
@@ -168,6 +169,25 @@ enum status store_read_deliveries(struct store_reader *reader, struct arena *are
 	bind_i64(&s, webhook_id);
 	bind_u64(&s, limit);
 	return read_all(&s, arena, out, count, err);
+}
+
+enum status store_read_delivery(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	int64_t delivery_id, struct delivery_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct delivery_row *rows;
+	size_t count;
+
+	TRY(statement_open(&s, reader,
+		"SELECT " DELIVERY_COLUMNS " FROM deliveries WHERE delivery_id = ? AND webhook_id = ?", err));
+	bind_i64(&s, delivery_id);
+	bind_i64(&s, webhook_id);
+	TRY(read_all(&s, arena, &rows, &count, err));
+	if (!count)
+		return error_set(err, ERR_NOT_FOUND, "webhook %lld has no delivery %lld", (long long)webhook_id,
+			(long long)delivery_id);
+	*out = rows[0];
+	return OK;
 }
 
 enum status store_delete_heartbeats(struct store_tx *tx, int64_t webhook_id, struct error *err)

@@ -242,6 +242,7 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_oldest_settled_ms(on, &ms, &err));
 	struct incident_row group = {.job_id = 1, .incident_id = 1, .series_id = 1, .metric = SPAN("loss")};
 	struct notice_row notice;
+	struct delivery_row delivery;
 	uint32_t fold_id;
 	CHECK_OK(store_next_notice_ms(on, &ms, &err));
 	CHECK_OK(store_read_notice(on, 1, 1, 1, &notice, &is_found, &err));
@@ -253,6 +254,7 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_is_muted(on, &group, 1, &is_found, &err));
 	CHECK_OK(store_read_fold_streams(on, arena, &group, 5, (struct span **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
+	CHECK_FAILS(store_read_delivery(on, arena, 1, 77, &delivery, &err), ERR_NOT_FOUND, "no delivery");
 	CHECK_OK(store_read_tokens(on, arena, (struct token_row **)&rows, &count, &err));
 	CHECK_OK(store_read_setting(on, arena, "k", &span, &err));
 }

@@ -200,3 +200,22 @@ TEST(a_delivery_of_a_deleted_webhook_is_gone)
 	harness_commit(&h);
 	harness_done(&h);
 }
+
+TEST(a_delivery_sent_again_by_hand_begins_its_day_anew)
+{
+	struct harness h = harness_new();
+	struct delivery_row row;
+
+	harness_begin(&h);
+	int64_t a = put_webhook(&h, "https://a/"), b = put_webhook(&h, "https://b/");
+	struct delivery_row put = put_delivery(&h, a, 1, 1);
+	put.created_ms = put.next_ms = 1000;
+	CHECK_OK(store_put_delivery(h.tx, &put, &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_delivery(h.reader, h.arena, a, put.delivery_id, &row, &err));
+	CHECK_INT(row.created_ms, 1000);
+	CHECK_SPAN(row.payload, SPAN("{\"a\":1}"));
+	CHECK_FAILS(
+		store_read_delivery(h.reader, h.arena, b, put.delivery_id, &row, &err), ERR_NOT_FOUND, "no delivery");
+	harness_done(&h);
+}
