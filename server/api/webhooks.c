@@ -49,18 +49,19 @@ enum status api_webhooks_list(void *context, void *worker, const struct http_req
 {
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
+	struct span own = api_team(request);
 	struct webhook_row *rows;
 	size_t count;
 
 	(void)context;
-	(void)request;
 	TRY(api_arena(&arena, err));
 	TRY(store_read_webhooks(((struct api_worker *)worker)->reader, arena, &rows, &count, err));
 	json_object(&w);
 	json_key(&w, "webhooks");
 	json_array(&w);
 	for (size_t i = 0; i < count; i++)
-		write_webhook(&w, &rows[i]);
+		if (!own.len || span_equal(own, rows[i].team)) /* who has a chat's URL can write there */
+			write_webhook(&w, &rows[i]);
 	json_array_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
@@ -378,7 +379,6 @@ enum status api_deliveries(void *context, void *worker, const struct http_reques
 	struct store_reader *reader = ((struct api_worker *)worker)->reader;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
-	struct webhook_row webhook;
 	struct delivery_row *rows;
 	size_t count, limit;
 	int64_t id;
@@ -387,7 +387,7 @@ enum status api_deliveries(void *context, void *worker, const struct http_reques
 	TRY(api_arena(&arena, err));
 	TRY(parse_number(request, 0, "webhook", &id, err));
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
-	TRY(store_read_webhook(reader, arena, id, &webhook, err));
+	TRY(check_webhook(reader, id, request, err));
 	TRY(store_read_deliveries(reader, arena, id, limit, &rows, &count, err));
 	json_object(&w);
 	json_key(&w, "deliveries");

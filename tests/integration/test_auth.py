@@ -90,6 +90,11 @@ def test_an_admin_of_a_team_gives_away_no_more_than_it_has(server):
     assert server.post("/api/v1/webhooks", json=hook, token=nlp).status == 403
     theirs = server.post("/api/v1/webhooks", json=hook, token=root).body["id"]
     assert server.delete(f"/api/v1/webhooks/{theirs}", token=nlp).status == 403
+    ours = server.post("/api/v1/webhooks", json={"url": hook["url"]}, token=nlp).body["id"]
+    assert [row["id"] for row in server.get("/api/v1/webhooks", token=nlp).body["webhooks"]] == [ours]
+    assert [row["id"] for row in server.get("/api/v1/webhooks", token=root).body["webhooks"]] == [theirs, ours]
+    assert server.get(f"/api/v1/webhooks/{ours}/deliveries", token=nlp).status == 200
+    assert server.get(f"/api/v1/webhooks/{theirs}/deliveries", token=nlp).status == 403
     assert server.delete(f"/api/v1/webhooks/{theirs}", token=root).status == 204
 
 
