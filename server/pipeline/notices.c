@@ -152,6 +152,21 @@ static enum status tell(
 	return store_put_notice(h->tx, &notice, err);
 }
 
+/* What was held for the night alone may be grown to what breaks it. */
+static enum status grow(struct hearing *h, struct notice_row *known, struct error *err)
+{
+	const struct rule *rule = rule_set_find(h->rules, known->rule_id);
+	enum severity severity = h->row->incident.severity;
+
+	if (known->severity >= severity)
+		return OK;
+	known->severity = severity;
+	if (known->state == NOTICE_HELD && severity == SEVERITY_CRITICAL && rule && rule->quiet.is_broken_by_critical &&
+		quiet_until_ms(&rule->quiet, h->now_ms) && known->due_ms > h->now_ms)
+		known->due_ms = h->now_ms;
+	return store_put_notice(h->tx, known, err);
+}
+
 /* Opened, or grown to a severity that this webhook wants to hear of. */
 static enum status hear_opening(struct hearing *h, const struct webhook_row *webhook, struct error *err)
 {
@@ -161,12 +176,8 @@ static enum status hear_opening(struct hearing *h, const struct webhook_row *web
 
 	TRY(store_read_notice(store_tx_reader(h->tx), webhook->webhook_id, h->row->job_id, incident_group(h->row),
 		&known, &is_known, err));
-	if (is_known) {
-		if (known.severity >= h->row->incident.severity)
-			return OK;
-		known.severity = h->row->incident.severity;
-		return store_put_notice(h->tx, &known, err);
-	}
+	if (is_known)
+		return grow(h, &known, err);
 	TRY(choose(h, webhook->webhook_id, &rule, err));
 	if (!rule || !rule->tells)
 		return OK;
@@ -294,10 +305,13 @@ static enum status look_at(
 	if (status == ERR_NOT_FOUND || (status == OK && !due->webhook.is_enabled))
 		return end_notice(tx, notice, err);
 	TRY(status);
+	bool is_open, is_muted;
+	TRY(store_is_muted(store_tx_reader(tx), &row, due->now_ms, &is_muted, err));
+	if (is_muted) /* since it opened */
+		return end_notice(tx, notice, err);
 	row.incident.severity = notice->severity;
 	if (notice->state == NOTICE_WAITING)
 		return end_waiting(due, tx, notice, &row, err);
-	bool is_open;
 	TRY(store_is_group_open(store_tx_reader(tx), notice->job_id, notice->group_id, &is_open, err));
 	row.incident.state = is_open ? INCIDENT_OPEN : INCIDENT_RECOVERED;
 	due->held[due->held_count] = row;

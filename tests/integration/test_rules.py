@@ -237,3 +237,34 @@ def test_a_query_that_fails_costs_no_incident(server, receiver):
     nan(server, "j")
     receiver.wait_for(1)
     assert [row["kind"] for row in incidents(server)] == ["non_finite"]
+
+
+def test_what_is_muted_while_it_waits_is_not_told(server, receiver):
+    webhook = add_webhook(server, receiver)
+    add_rule(server, name="night", quiet={"from": "00:00", "to": "00:00"})
+    add_rule(server, name="patient", query="name~patient", persistence_s=3600)
+    jobs = ("muted", "heard", "patient-muted", "patient-heard")
+    for job in jobs:
+        nan(server, job)
+    rows = wait_until(lambda: len(incidents(server)) == 4 and incidents(server), what="all")
+    for row in rows:
+        if "muted" in row["job"]:
+            assert server.post(f"/api/v1/incidents/{row['id']}/mute", json={"for_s": 600}).status == 204
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        database.execute("UPDATE notices SET due_ms = 1")
+    server.start()
+    told = [message["data"]["job"] for message in (receiver.wait_for(2) and receiver.messages())]
+    assert sorted(told) == ["heard", "patient-heard"]
+    assert len(server.get(f"/api/v1/webhooks/{webhook}/deliveries").body["deliveries"]) == 2
+
+
+def test_what_grows_to_critical_breaks_the_night(server, receiver):
+    add_webhook(server, receiver)
+    add_rule(server, quiet={"from": "00:00", "to": "00:00", "unless": "critical"})
+    server.send("j", steady(0, 300) + [f"step: {n} loss: 9.0" for n in range(300, 306)])
+    spike, = wait_until(lambda: incidents(server), what="the spike")
+    assert spike["severity"] == "warning"
+    server.send("j", ["step: 306 loss: nan"])  # of the same cause
+    receiver.wait_for(1)
+    assert [(message["data"]["id"], message["data"]["severity"]) for message in receiver.messages()] == [(spike["id"], "critical")]
