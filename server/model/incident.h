@@ -35,6 +35,9 @@ bool severity_parse(struct span name, enum severity *out);
 const char *incident_state_name(enum incident_state state);
 bool incident_state_parse(struct span name, enum incident_state *out);
 
+/* Of opened_ordinal: what is said of no series has its time there, and above it a hash of what is said. */
+enum { INCIDENT_TIME_BITS = 43 };
+
 /* What a detector says about a series. The key of an incident is (series, kind, opened_ordinal): replay repeats nothing. */
 struct incident {
 	enum incident_kind kind;

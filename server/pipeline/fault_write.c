@@ -12,7 +12,6 @@ enum {
 	/* A timeout comes up to an hour after its cause; a kernel's line may be shipped later than what it caused. */
 	CAUSE_BEFORE_MS = 60 * 60 * 1000,
 	CAUSE_AFTER_MS = 15 * 60 * 1000,
-	ORDINAL_TIME_BITS = 43,
 	ORDINAL_HASH_BITS = 20,
 	JOBS_ON_HOST_MAX = 3, /* others than the one that told of it */
 	FOLDED_MAX = 100,
@@ -39,14 +38,14 @@ static uint64_t ordinal_of(struct span what, int64_t at_ms)
 	struct hash128 hash = {0};
 
 	hash128_add(&hash, what);
-	uint64_t time = at_ms > 0 ? (uint64_t)at_ms & ((UINT64_C(1) << ORDINAL_TIME_BITS) - 1) : 0;
+	uint64_t time = at_ms > 0 ? (uint64_t)at_ms & ((UINT64_C(1) << INCIDENT_TIME_BITS) - 1) : 0;
 
-	return (hash.low & ((UINT64_C(1) << ORDINAL_HASH_BITS) - 1)) << ORDINAL_TIME_BITS | time;
+	return (hash.low & ((UINT64_C(1) << ORDINAL_HASH_BITS) - 1)) << INCIDENT_TIME_BITS | time;
 }
 
 static bool is_of(uint64_t ordinal, struct span what)
 {
-	return ordinal >> ORDINAL_TIME_BITS == ordinal_of(what, 0) >> ORDINAL_TIME_BITS;
+	return ordinal >> INCIDENT_TIME_BITS == ordinal_of(what, 0) >> INCIDENT_TIME_BITS;
 }
 
 /* ---- the evidence ---- */

@@ -69,7 +69,7 @@ enum status store_is_group_open(
 /* until_ms INT64_MAX: for good. ERR_NOT_FOUND */
 enum status store_mute_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err) MUST_CHECK;
-/* One of its group, or of the same kind and metric in its job, is muted at that moment. */
+/* One of its group, or of the same kind and metric (or signature, or machine) in its job, is muted at that moment. */
 enum status store_is_muted(struct store_reader *reader, const struct incident_row *row, int64_t now_ms, bool *is_muted,
 	struct error *err) MUST_CHECK;
 /* The streams of those that are shown in it, its own first, by number. */

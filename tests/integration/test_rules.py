@@ -268,3 +268,14 @@ def test_what_grows_to_critical_breaks_the_night(server, receiver):
     server.send("j", ["step: 306 loss: nan"])  # of the same cause
     receiver.wait_for(1)
     assert [(message["data"]["id"], message["data"]["severity"]) for message in receiver.messages()] == [(spike["id"], "critical")]
+
+
+def test_a_mute_is_of_one_signature(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", ["torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB."])
+    receiver.wait_for(1)
+    one, = incidents(server)
+    assert server.post(f"/api/v1/incidents/{one['id']}/mute", json={"for_s": 0}).status == 204
+    server.send("j", ["OSError: [Errno 28] No space left on device"])
+    receiver.wait_for(2)
+    assert [message["data"]["evidence"]["signature"] for message in receiver.messages()] == ["cuda_oom", "disk_full"]

@@ -133,7 +133,8 @@ enum status store_is_muted(
 	TRY(statement_open(&s, reader,
 		"SELECT 1 FROM incidents AS i LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
 		" WHERE i.job_id = ?1 AND i.muted_until_ms <> 0 AND i.muted_until_ms > ?2 AND (i.incident_id = ?3"
-		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND coalesce(e.metric, '') = ?6)) LIMIT 1",
+		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND coalesce(e.metric, '') = ?6"
+		" AND (i.opened_ordinal >> ?7) = ?8)) LIMIT 1",
 		err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, now_ms);
@@ -141,6 +142,8 @@ enum status store_is_muted(
 	bind_i64(&s, row->incident.kind);
 	bind_i64(&s, row->incident.rule_id);
 	bind_text(&s, row->metric);
+	bind_i64(&s, INCIDENT_TIME_BITS);
+	bind_u64(&s, row->incident.opened_ordinal >> INCIDENT_TIME_BITS);
 	return statement_step(&s, is_muted, err);
 }
 
