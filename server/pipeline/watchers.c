@@ -48,9 +48,12 @@ static bool is_meant(const struct stream_state *stream, const struct series_stat
 
 static struct watcher *find(struct series_state *series, const struct rule *rule)
 {
-	for (size_t i = 0; i < series->watcher_count; i++)
-		if (series->watchers[i].rule_id == rule->rule_id && series->watchers[i].since_seq == rule->since_seq)
-			return &series->watchers[i];
+	for (size_t i = 0; i < series->watcher_count; i++) {
+		struct watcher *at = &series->watchers[i];
+		bool is_same = !at->modified_ms || at->modified_ms == rule->modified_ms;
+		if (at->rule_id == rule->rule_id && at->since_seq == rule->since_seq && is_same)
+			return at;
+	}
 	return NULL;
 }
 
@@ -97,6 +100,7 @@ static enum status bind(struct stream_state *stream, struct series_state *series
 			continue;
 		struct watcher *old = find(series, rule);
 		watchers[used] = old ? *old : (struct watcher){.rule_id = rule->rule_id, .since_seq = rule->since_seq};
+		watchers[used].modified_ms = rule->modified_ms;
 		if (old)
 			*old = (struct watcher){0};
 		status = wake(&watchers[used++], rule, err);
