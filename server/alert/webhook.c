@@ -163,7 +163,7 @@ static enum status report(struct webhook_sender *sender, struct delivery_row *ro
 	return status == ERR_NOT_FOUND ? OK : status; /* deleted during the post */
 }
 
-/* No answer, or one that says when to come again: the messages behind this one wait as well. */
+/* No answer, one that nobody can note down, or one that says when to come again: the messages behind this one wait as well. */
 static void pause_endpoint(struct webhook_sender *sender, struct endpoint *endpoint, bool is_silent, int64_t asked_s)
 {
 	int64_t pause_ms = sender->options.limits.first_retry_ms;
@@ -182,10 +182,12 @@ static enum status settle(struct webhook_sender *sender, struct attempt *attempt
 {
 	struct span kept = arena_copy(attempt->arena, reason);
 
-	pause_endpoint(sender, attempt->endpoint, code == 0, code == 429 || code == 503 ? retry_after_s : 0);
 	delivery_settle(&attempt->row, &sender->options.limits, code, retry_after_s, kept.ptr ? kept : SPAN(""),
 		clock_wall_ms());
-	return report(sender, &attempt->row, err);
+	enum status status = report(sender, &attempt->row, err);
+	bool is_silent = code == 0 || status != OK; /* what cannot be kept would be sent again, and again */
+	pause_endpoint(sender, attempt->endpoint, is_silent, code == 429 || code == 503 ? retry_after_s : 0);
+	return status;
 }
 
 static enum status take_answer(

@@ -14,6 +14,7 @@ struct outbox {
 	size_t reports;
 	struct delivery_row last; /* without its spans */
 	char last_error[256];
+	bool is_full; /* nothing is stored any more */
 	struct webhook_formats *formats;
 };
 
@@ -52,7 +53,7 @@ static enum status report(void *context, const struct delivery_row *row, struct 
 	struct store_tx *tx;
 
 	pthread_mutex_lock(&o->mutex);
-	enum status status = store_tx_begin(&tx, o->store, err);
+	enum status status = o->is_full ? error_set(err, ERR_IO, "full") : store_tx_begin(&tx, o->store, err);
 	if (status == OK) {
 		status = store_put_delivery(tx, &copy, err);
 		if (status == OK)
@@ -229,6 +230,36 @@ TEST(no_answer_keeps_the_other_messages_back)
 	CHECK(o.last.next_ms >= o.last.created_ms + 5000);
 	CHECK(strstr(o.last_error, "no answer"));
 	outbox_done(&o);
+}
+
+TEST(what_cannot_be_noted_down_is_not_sent_again_at_once)
+{
+	static const char *const answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"};
+	struct toy_server *full = malloc(sizeof *full), *other = malloc(sizeof *other);
+	struct outbox o;
+	char url[64];
+
+	toy_server_start(full, answers, 2);
+	toy_server_start(other, answers, 1);
+	outbox_open(&o);
+	o.is_full = true;
+	snprintf(url, sizeof url, "http://127.0.0.1:%d/", full->port);
+	put_delivery(&o, put_webhook(&o, url), 1);
+	struct webhook_sender *sender = start_sender(&o, true);
+	wait_for_reports(&o, 1);
+	snprintf(url, sizeof url, "http://127.0.0.1:%d/", other->port);
+	put_delivery(&o, put_webhook(&o, url), 1); /* its turn comes behind the first one's */
+	webhook_sender_wake(sender);
+	wait_for_reports(&o, 2);
+	CHECK_INT(o.last.webhook_id, 2);
+	webhook_sender_free(sender);
+	CHECK_INT(full->count, 1);
+	outbox_done(&o);
+	toy_server_stop(full);
+	toy_server_stop(other);
+	free(full);
+	free(other);
 }
 
 TEST(private_addresses_are_refused)
