@@ -319,20 +319,30 @@ static enum status look_at(
 	return OK;
 }
 
-static enum status tell_held(struct due *due, struct store_tx *tx, struct error *err)
+/* Of so many that the message is not too large: one that cannot be written would keep all others back. */
+static enum status put_digest(struct due *due, struct store_tx *tx, struct error *err)
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 
+	for (size_t shown = DIGEST_SHOWN;; shown /= 2) {
+		buf_reset(&message);
+		rule_write_digest(
+			due->held, due->held_count, shown, due->pipeline->options.public_url, due->now_ms, &message);
+		if (message.failure != ERR_TOO_LARGE || !shown)
+			break;
+	}
+	TRY(buf_status(&message, err));
+	return notices_put_message(tx, due->webhook.webhook_id, 0, 0, buf_span(&message), due->now_ms, NULL, err);
+}
+
+static enum status tell_held(struct due *due, struct store_tx *tx, struct error *err)
+{
 	if (!due->held_count)
 		return OK;
-	if (due->held_count == 1 && due->held[0].incident.state == INCIDENT_OPEN) {
+	if (due->held_count == 1 && due->held[0].incident.state == INCIDENT_OPEN)
 		TRY(put_incident(due->pipeline, tx, due->webhook.webhook_id, due->held, due->now_ms, err));
-	} else {
-		rule_write_digest(due->held, due->held_count, DIGEST_SHOWN, due->pipeline->options.public_url,
-			due->now_ms, &message);
-		TRY(buf_status(&message, err));
-		TRY(notices_put_message(tx, due->webhook.webhook_id, 0, 0, buf_span(&message), due->now_ms, NULL, err));
-	}
+	else
+		TRY(put_digest(due, tx, err));
 	due->has_deliveries = true;
 	for (size_t i = 0; i < due->held_count; i++) {
 		struct notice_row *notice = &due->notices[i];

@@ -279,3 +279,19 @@ def test_a_mute_is_of_one_signature(server, receiver):
     server.send("j", ["OSError: [Errno 28] No space left on device"])
     receiver.wait_for(2)
     assert [message["data"]["evidence"]["signature"] for message in receiver.messages()] == ["cuda_oom", "disk_full"]
+
+
+def test_a_digest_that_would_be_too_large_shows_less(server, receiver):
+    add_webhook(server, receiver)
+    add_rule(server, quiet={"from": "00:00", "to": "00:00"})
+    body = "".join(json.dumps({"job": f"j{n}", "line": "CUDA out of memory."}) + "\n" for n in range(60))
+    assert server.post("/api/v1/logs?job=none", body, content_type="application/x-ndjson").status == 200
+    wait_until(lambda: len(incidents(server)) == 60, what="all of them")
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        database.execute("UPDATE incidents SET facts = ?", ('"cause":"' + 15000 * "x" + '"',))  # of a signatures.json of one's own
+        database.execute("UPDATE notices SET due_ms = 1")
+    server.start()
+    receiver.wait_for(1)
+    message, = receiver.messages()
+    assert message["data"]["count"] == 60 and len(message["data"]["incidents"]) == 12
