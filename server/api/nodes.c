@@ -54,12 +54,13 @@ struct node {
 	size_t why_count;
 };
 
-static enum status ledger_read(
-	struct ledger *out, struct store_reader *reader, struct arena *arena, int64_t now_ms, struct error *err)
+/* host "": of all. Of one alone those of others do not count against the most that is read. */
+static enum status ledger_read(struct ledger *out, struct store_reader *reader, struct arena *arena, struct span host,
+	int64_t now_ms, struct error *err)
 {
 	*out = (struct ledger){.reader = reader, .arena = arena, .now_ms = now_ms};
 	TRY(store_read_node_faults(
-		reader, arena, SPAN(""), now_ms - memory_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
+		reader, arena, host, now_ms - memory_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
 	return store_read_node_stragglers(
 		reader, arena, now_ms - memory_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err);
 }
@@ -356,7 +357,7 @@ enum status api_nodes(void *context, void *worker, const struct http_request *re
 	http_request_query(request, "q", &part);
 	http_request_query(request, "cursor", &after);
 	TRY(store_reader_begin(own->reader, err));
-	enum status status = ledger_read(&ledger, own->reader, arena, http_request_arrival_ms(request), err);
+	enum status status = ledger_read(&ledger, own->reader, arena, SPAN(""), http_request_arrival_ms(request), err);
 	if (status == OK)
 		status = write_list(&ledger, part, after, limit, &w, err);
 	store_reader_end(own->reader);
@@ -398,14 +399,15 @@ enum status api_node(void *context, void *worker, const struct http_request *req
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
+	struct span host = http_request_segment(request, 0);
 	struct ledger ledger;
 
 	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(store_reader_begin(own->reader, err));
-	enum status status = ledger_read(&ledger, own->reader, arena, http_request_arrival_ms(request), err);
+	enum status status = ledger_read(&ledger, own->reader, arena, host, http_request_arrival_ms(request), err);
 	if (status == OK)
-		status = write_one(&ledger, http_request_segment(request, 0), &w, err);
+		status = write_one(&ledger, host, &w, err);
 	store_reader_end(own->reader);
 	TRY(status);
 	return buf_status(&response->body, err);

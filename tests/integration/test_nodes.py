@@ -1,5 +1,6 @@
 """Machines over all jobs: their faults, jobs, figures, which to drain; and of one job, with the way onto each."""
 
+import sqlite3
 import time
 
 import pytest
@@ -37,6 +38,19 @@ def test_the_ledger(server):
     page = server.get("/api/v1/nodes?limit=1").body
     assert page["next_cursor"] == "n1" and [row["host"] for row in server.get("/api/v1/nodes?cursor=n1").body["nodes"]] == ["n2"]
     assert server.get("/api/v1/nodes/nobody").status == 404 and server.get("/api/v1/nodes?host=x").status == 400
+
+
+def test_a_noisy_machine_hides_no_other(server):
+    ship(server, "a", "quiet", [XID])
+    wait_until(lambda: node(server, "quiet").get("faults"), what="the fault")
+    server.stop()
+    later_ms = int(time.time() * 1000) + 1
+    with sqlite3.connect(server.database) as database:
+        database.executemany("INSERT INTO node_faults SELECT 'noisy', ?, 1, 1, ?, signature, is_drain, 1, ?, text FROM node_faults WHERE host = 'quiet'",
+            [(later_ms + n, n, later_ms + n) for n in range(6000)])
+    server.start()
+    body = node(server, "quiet")
+    assert body["drain"] and [row["text"] for row in body["fault_list"]] == [XID]
 
 
 def test_the_machines_of_a_job(server):
