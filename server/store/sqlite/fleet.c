@@ -2,6 +2,9 @@
 #include "store/fleet_rows.h"
 #include "store/sqlite/sqlite_store.h"
 
+/* Types are names that clients make up, rows stay for the highest value, and each change and each page about the fleet goes through
+ * all of them: a type too many is in the sums of all types alone. */
+#define TOTALS_MAX "4096"
 #define TOTAL_MAX "4000000000000000000"
 
 /* A sum that no number holds stops there: it must not stop the writer. */
@@ -13,7 +16,9 @@ enum status store_add_fleet_total(
 	if (!delta)
 		return OK;
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,?2,?3,0,0)"
+		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT ?1,?2,?3,0,0"
+		" WHERE ?2 = '' OR ?1 IN ('jobs', 'pools') OR EXISTS (SELECT 1 FROM fleet_totals WHERE name = ?1 AND instance_type = ?2)"
+		" OR (SELECT count(*) FROM fleet_totals) < " TOTALS_MAX
 		" ON CONFLICT (name, instance_type) DO UPDATE SET value = max(min(value + ?3, " TOTAL_MAX
 		"), -" TOTAL_MAX ")",
 		err));
