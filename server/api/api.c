@@ -91,6 +91,15 @@ struct span api_team(const struct http_request *request)
 	return span_from(http_request_principal(request)->team);
 }
 
+enum status api_all_teams(const struct http_request *request, const char *what, struct error *err)
+{
+	struct span own = api_team(request);
+
+	return own.len ? error_set(err, ERR_FORBIDDEN, "%s of all teams; this token is of team '%.*s'", what,
+				 SPAN_ARGS(own))
+		       : OK;
+}
+
 enum status api_own_team(const struct http_request *request, struct span *team, struct error *err)
 {
 	struct span own = api_team(request);

@@ -44,8 +44,8 @@ static void write_incidents(const struct fleet_state *fleet, struct json_writer 
 /* Node-hours are from the start of training to the end, or to now. */
 static void write_nodes(const struct fleet_state *fleet, int64_t now_ms, struct json_writer *w)
 {
-	int64_t running_ms =
-		sum_of(fleet, "started_nodes", SPAN("")) * now_ms - sum_of(fleet, "started_node_ms", SPAN(""));
+	__int128 running_ms = (__int128)sum_of(fleet, "started_nodes", SPAN("")) * now_ms -
+			      sum_of(fleet, "started_node_ms", SPAN(""));
 	int64_t ended_ms = sum_of(fleet, "node_ms", SPAN(""));
 
 	json_key(w, "nodes");

@@ -506,6 +506,7 @@ enum status api_prices_put(void *context, void *worker, const struct http_reques
 	struct api *api = context;
 	AUTO(json) body = NULL;
 
+	TRY(api_all_teams(request, "prices are those", err));
 	TRY(api_body_object(request, &body, err));
 	TRY(goodput_put_prices(api->options.pipeline, body, err));
 	return api_prices_get(context, worker, request, response, err);

@@ -153,6 +153,8 @@ void api_csv_double(struct buf *out, double value);
 /* ---- helpers ---- */
 /* The team that this request may write for: the token's. */
 struct span api_team(const struct http_request *request);
+/* What is everybody's is not changed by a token of a team. what: "quotas are those". */
+enum status api_all_teams(const struct http_request *request, const char *what, struct error *err) MUST_CHECK;
 /* A token of a team gives away no more than it has: *team is that team's, "" becomes it. */
 enum status api_own_team(const struct http_request *request, struct span *team, struct error *err) MUST_CHECK;
 /* An arena for one request; freed by the caller. */

@@ -379,8 +379,10 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 	if (transition.unless && json_kind(transition.unless) != JSON_ARRAY)
 		return error_set_field(err, ERR_SEMANTIC, "unless",
 			"unless is an array of statuses, [\"Completed\", \"Failed\", \"Stopped\"]");
-	if (transition.time_ms < 0)
-		return error_set_field(err, ERR_SEMANTIC, "time_ms", "time_ms is before 1970");
+	if (transition.time_ms < 0 || transition.time_ms >= JOB_LATEST_MS)
+		return error_set_field(err, ERR_SEMANTIC, "time_ms",
+			"time_ms is %lld, no time from 1970 to 2199 in Unix milliseconds",
+			(long long)transition.time_ms);
 	TRY(pipeline_add_transition(
 		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, err));
 	response->status = 204;

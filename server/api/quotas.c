@@ -224,6 +224,7 @@ enum status api_quotas_put(void *context, void *worker, const struct http_reques
 	AUTO(json) body = NULL;
 	struct quota_change change = {0};
 
+	TRY(api_all_teams(request, "quotas are those", err));
 	TRY(api_arena(&arena, err));
 	TRY(api_body_object(request, &body, err));
 	const struct json *list = json_get(body, "quotas");

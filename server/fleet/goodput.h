@@ -48,6 +48,8 @@ struct goodput_phase {
 
 /* Times and steps beyond this are cut: what is added and taken from each other stays in range. */
 #define GOODPUT_LIMIT (1LL << 50)
+/* More nodes than anybody has: a job that claims them is taken as one that does not say. */
+enum { JOB_NODES_MAX = 1000000 };
 
 /* A step was printed; in order of time. A pyramid's bucket is its first and its last. */
 struct goodput_point {

@@ -183,6 +183,15 @@ static enum status write_op(struct pipeline *pipeline, struct store_tx *tx, stru
 	return end_job(pipeline, tx, op->job, err);
 }
 
+/* What a stream of records cannot see, the tables do: the jobs beside it are as good as before. */
+static enum status refuse(struct carry_batch *batch, struct store_tx *tx, struct carry_op *op, struct error *err)
+{
+	error_set(&batch->refusal, ERR_CONFLICT, "job '%.*s' was not imported: it has %s twice",
+		SPAN_ARGS(op->job->job.row.name), op->kind == OP_INCIDENT ? "an incident" : "something");
+	op->job->is_skipped = true;
+	return store_drop_import(tx, op->job->job_id, err);
+}
+
 static enum status write_batch(void *context, struct store_tx *tx, struct error *err)
 {
 	struct carry_batch *batch = context;
@@ -191,9 +200,11 @@ static enum status write_batch(void *context, struct store_tx *tx, struct error 
 		op->job->job_id = op->job->durable_id;
 		op->job->is_skipped = op->job->is_durably_skipped;
 	}
-	for (struct carry_op *op = batch->first; op; op = op->next)
-		if (!op->job->is_skipped)
-			TRY(write_op(batch->pipeline, tx, op, err));
+	batch->refusal = (struct error){.status = OK};
+	for (struct carry_op *op = batch->first; op; op = op->next) {
+		enum status status = op->job->is_skipped ? OK : write_op(batch->pipeline, tx, op, err);
+		TRY(status == ERR_CONFLICT ? refuse(batch, tx, op, err) : status);
+	}
 	return OK;
 }
 
@@ -244,6 +255,10 @@ static void batch_done(void *context, enum status status, const struct error *er
 	}
 	if (status == OK)
 		load_jobs(batch);
+	if (status == OK && batch->refusal.status != OK) {
+		status = batch->refusal.status;
+		err = &batch->refusal;
+	}
 	if (batch->done)
 		batch->done(batch->context, batch, status, err);
 	else

@@ -38,6 +38,7 @@ struct carry_batch {
 	struct pipeline *pipeline;
 	struct arena *arena;
 	struct carry_op *first, *last;
+	struct error refusal; /* of a job whose rows contradict each other, which alone is dropped; status OK: none */
 	size_t jobs; /* that it ends */
 	void (*done)(void *context, struct carry_batch *batch, enum status status, const struct error *err);
 	void *context;

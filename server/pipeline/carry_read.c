@@ -95,6 +95,12 @@ static enum status want_time(const struct json *object, const char *key, int64_t
 	return want_i64(object, key, INT64_MIN + 1, INT64_MAX, out, err);
 }
 
+/* Of a job or a status of it. */
+static enum status want_job_time(const struct json *object, const char *key, int64_t *out, struct error *err)
+{
+	return want_i64(object, key, 0, JOB_LATEST_MS - 1, out, err);
+}
+
 static enum status want_bool(const struct json *object, const char *key, bool *out, struct error *err)
 {
 	const struct json *node;
@@ -183,8 +189,8 @@ static enum status read_transition(
 
 	TRY(want_text(node, "status", STATUS_MAX_BYTES, arena, &row->status, err));
 	TRY(want_text(node, "message", SIZE_MAX, arena, &row->message, err));
-	TRY(want_time(node, "start_ms", &row->start_ms, err));
-	TRY(want_time(node, "end_ms", &row->end_ms, err));
+	TRY(want_job_time(node, "start_ms", &row->start_ms, err));
+	TRY(want_job_time(node, "end_ms", &row->end_ms, err));
 	TRY(want_text(node, "source", STATUS_MAX_BYTES, arena, &source, err));
 	for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
 		if (span_equal(source, span_from(sources[i]))) {
@@ -245,7 +251,7 @@ static enum status read_messages(
 	job->messages = rows;
 	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
 		TRY(want_object(node, "status_messages", at, err));
-		TRY(want_time(node, "at_ms", &job->messages[at].at_ms, err));
+		TRY(want_job_time(node, "at_ms", &job->messages[at].at_ms, err));
 		TRY(want_text(node, "status", STATUS_MAX_BYTES, arena, &job->messages[at].status, err));
 		TRY(want_text(node, "message", SIZE_MAX, arena, &job->messages[at].message, err));
 	}
@@ -282,11 +288,11 @@ static enum status read_times(const struct json *object, struct carry_job *job, 
 {
 	int64_t generation = 0;
 
-	TRY(want_time(object, "created_ms", &job->row.created_ms, err));
-	TRY(want_time(object, "started_ms", &job->row.started_ms, err));
-	TRY(want_time(object, "ended_ms", &job->row.ended_ms, err));
-	TRY(want_time(object, "modified_ms", &job->row.modified_ms, err));
-	TRY(want_time(object, "newest_event_ms", &job->newest_event_ms, err));
+	TRY(want_job_time(object, "created_ms", &job->row.created_ms, err));
+	TRY(want_job_time(object, "started_ms", &job->row.started_ms, err));
+	TRY(want_job_time(object, "ended_ms", &job->row.ended_ms, err));
+	TRY(want_job_time(object, "modified_ms", &job->row.modified_ms, err));
+	TRY(want_job_time(object, "newest_event_ms", &job->newest_event_ms, err));
 	TRY(want_bool(object, "is_implicit", &job->row.is_implicit, err));
 	TRY(want_bool(object, "is_pinned", &job->retention.is_pinned, err));
 	TRY(want_i64(object, "log_max_age_ms", 0, INT64_MAX / 2, &job->retention.max_age_ms, err));

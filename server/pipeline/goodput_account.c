@@ -143,7 +143,7 @@ static int64_t cost_of(double per_hour, int64_t ms)
 {
 	double millionths = per_hour * (double)ms / 3600000 * 1e6;
 
-	return millionths < 9e17 ? llround(millionths) : (int64_t)9e17;
+	return millionths < 1e15 ? llround(millionths) : (int64_t)1e15; /* DAYS_MAX of them can be added up */
 }
 
 static void price_days(const struct accounting *a, int64_t training_ms)

@@ -276,7 +276,7 @@ static int64_t count_of(const struct json *node)
 {
 	double count;
 
-	return node && json_number_of(node, &count) && count >= 1 && count <= 1e6 ? (int64_t)count : 0;
+	return node && json_number_of(node, &count) && count >= 1 && count <= JOB_NODES_MAX ? (int64_t)count : 0;
 }
 
 /* Names of the machines that its lines came from. */
@@ -309,8 +309,9 @@ static enum status read_nodes(struct arena *arena, const struct job_view *view, 
 		struct span instance = arena_copy(arena, json_string_of(json_get(group, "InstanceType")));
 		if (!instance.ptr)
 			return out_of_memory(err);
-		if (count)
-			out->nodes[out->type_count++] = (struct job_nodes){instance, count};
+		if (!count || out->node_count + count > JOB_NODES_MAX)
+			continue;
+		out->nodes[out->type_count++] = (struct job_nodes){instance, count};
 		out->node_count += count;
 	}
 	if (out->type_count)

@@ -85,6 +85,7 @@ struct pipeline {
 	struct rule_set *rules;
 	uint64_t rules_version; /* writer */
 	int64_t started_ms;
+	int64_t pool_change; /* the newest before the start */
 	struct queue *queue;
 	struct zstd *zstd; /* writer */
 	struct journal_writer journal; /* writer */

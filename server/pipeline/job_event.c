@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 
-#define LATEST_MS INT64_C(7258118400000) /* 2200-01-01 */
-
 /* ---- times ---- */
 
 static bool time_of(const struct json *node, int64_t *ms)
@@ -15,13 +13,13 @@ static bool time_of(const struct json *node, int64_t *ms)
 	double value;
 
 	if (text.len && iso8601_parse(text, ms))
-		return *ms >= 0 && *ms < LATEST_MS;
+		return *ms >= 0 && *ms < JOB_LATEST_MS;
 	if (!(text.len ? span_parse_double(text, &value) : json_number_of(node, &value)))
 		return false;
-	if (!(value >= 0 && value < (double)LATEST_MS))
+	if (!(value >= 0 && value < (double)JOB_LATEST_MS))
 		return false;
 	*ms = value < 1e11 ? (int64_t)(value * 1000 + 0.5) : (int64_t)value; /* seconds end at 1e11, the year 5138 */
-	return *ms < LATEST_MS;
+	return *ms < JOB_LATEST_MS;
 }
 
 /* Zero and null are what SageMaker writes for "not yet". */

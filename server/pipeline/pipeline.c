@@ -117,6 +117,15 @@ static enum status drop_imports(struct pipeline *pipeline, struct error *err)
 	return status;
 }
 
+/* What was before the start is no news; what comes before the publisher first looks is. */
+static enum status find_pool_change(struct pipeline *pipeline, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+
+	TRY(store_reader_new(&reader, pipeline->options.store, err));
+	return store_last_pool_change(reader, &pipeline->pool_change, err);
+}
+
 enum status pipeline_start(struct pipeline **out, const struct pipeline_options *options, struct error *err)
 {
 	AUTO(pipeline) pipeline = mem_zeroed(sizeof *pipeline);
@@ -129,6 +138,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	TRY(drop_imports(pipeline, err));
 	TRY(rules_load(pipeline, err));
 	TRY(recover_journal(pipeline, err));
+	TRY(find_pool_change(pipeline, err));
 	TRY(start_threads(pipeline, err));
 	*out = pipeline;
 	pipeline = NULL;

@@ -59,13 +59,8 @@ static enum status publish_all(
 
 void pools_publish(struct pipeline *pipeline, struct store_reader *reader, int64_t *change)
 {
-	enum status status = OK;
 	struct error err;
 
-	if (*change < 0) /* what was before the start is no news */
-		status = store_last_pool_change(reader, change, &err);
-	if (status == OK)
-		status = publish_all(pipeline, reader, change, &err);
-	if (status != OK)
+	if (publish_all(pipeline, reader, change, &err) != OK)
 		log_line(LOG_WARNING, "event_dropped", "kind=pool error=\"%s\"", err.text);
 }

@@ -1,6 +1,7 @@
 #include "pipeline/pools.h"
 
 #include "base/clock.h"
+#include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
 #include "pipeline/internal.h"
@@ -254,7 +255,7 @@ static enum status derive_there(
 	return derive_after(tx, &reach, old, err);
 }
 
-/* Of a mixed cluster the sum of its groups, whose type is not one. */
+/* Of a mixed cluster the sum of its groups, whose type is not one. What nobody has is not believed: goodput neither. */
 static int64_t count_nodes(const struct json *document)
 {
 	const struct json *groups = json_get_path(document, "ResourceConfig.InstanceGroups");
@@ -264,7 +265,7 @@ static int64_t count_nodes(const struct json *document)
 		sum += json_number_of(json_get(group, "InstanceCount"), &count) && count > 0 ? count : 0;
 	if (sum < 1 && !json_number_of(json_get_path(document, "ResourceConfig.InstanceCount"), &sum))
 		return 1;
-	return sum < 1 ? 1 : sum < INT32_MAX ? (int64_t)sum : INT32_MAX;
+	return sum >= 1 && sum <= JOB_NODES_MAX ? (int64_t)sum : 1;
 }
 
 static enum status count_job(

@@ -17,7 +17,7 @@ enum status pools_run(
 /* Maintenance thread: jobs that are in no sum yet, those of older databases, some a call; *after_id from INT64_MIN on, INT64_MAX: done. */
 enum status pools_sweep(
 	struct pipeline *pipeline, struct store_reader *reader, int64_t *after_id, struct error *err) MUST_CHECK;
-/* Publisher thread: an event for each pool that changed; *change from -1 on. */
+/* Publisher thread: an event for each pool that changed behind *change, which follows. */
 void pools_publish(struct pipeline *pipeline, struct store_reader *reader, int64_t *change);
 /* "WarmPoolStatus" into an object that is open, as it is at now_ms; nothing for a job without. */
 enum status pools_write_status(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t now_ms,

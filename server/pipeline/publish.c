@@ -220,7 +220,7 @@ void *publisher_run(void *context)
 	struct rows rows = {0};
 	int64_t measured_ms = 0;
 	uint64_t lines_before = 0;
-	int64_t pool_change = -1;
+	int64_t pool_change = pipeline->pool_change;
 	struct error err;
 
 	pthread_setname_np(pthread_self(), "publisher");

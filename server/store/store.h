@@ -69,6 +69,9 @@ struct store_figures {
 enum status store_figures(struct store_reader *reader, struct store_figures *out, struct error *err) MUST_CHECK;
 
 /* ---- jobs ---- */
+/* Times of a job and its statuses are of 1970 to 2199: what is added up of them stays in range. */
+#define JOB_LATEST_MS INT64_C(7258118400000)
+
 struct job_row {
 	int64_t job_id; /* 0 in store_put_job: a new one */
 	struct span name;

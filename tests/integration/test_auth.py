@@ -226,6 +226,11 @@ def test_an_admin_of_a_team_changes_nothing_of_everybodys(server):
     loss = {"definitions": [{"Name": "loss", "Regex": "loss=(\\S+)"}]}
     assert server.put("/api/v1/definitions", json=loss, token=nlp).status == 403
     assert server.put("/api/v1/definitions", json=loss, token=root).status == 200
+    quotas, prices = {"quotas": [{"quota": "instances", "configured": 1}]}, {"currency": "USD", "prices": []}
+    for path, body in (("quotas", quotas), ("prices", prices)):
+        reply = server.put(f"/api/v1/{path}", json=body, token=nlp)
+        assert reply.status == 403 and "of team 'nlp'" in reply.body["detail"], reply
+        assert server.put(f"/api/v1/{path}", json=body, token=root).status == 200
     assert server.put("/api/v1/retention", json={"log_bytes": 1 << 40}, token=nlp).status == 403
     assert server.put("/api/v1/retention", json={"team": "vision", "max_age_days": 1}, token=nlp).status == 403
     assert server.put("/api/v1/retention", json={"team": "", "max_age_days": 9}, token=nlp).status == 200

@@ -78,3 +78,13 @@ def test_an_offset_twice_and_one_with_a_gap(server):
     gap = server.post(path + "20", body)
     assert gap.status == 409 and gap.body["next_offset"] == 8
     assert [line["text"] for line in server.lines("j", "s")] == ["one", "two"]
+
+
+def test_a_status_from_the_end_of_time_is_refused(server):
+    """Whoever groups jobs by day would walk there."""
+    create(server)
+    for ms in (-1, 7_258_118_400_000, 2 ** 53):
+        reply = server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": ms})
+        assert reply.status == 422 and reply.body["field"] == "time_ms", reply
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": 7_258_118_399_999}).status == 204
+    assert server.get("/api/v1/aggregate?by=month&of=sum:duration").status == 200

@@ -64,6 +64,26 @@ def test_quotas(server):
     assert "configured" not in quota(server, "instances")
 
 
+def test_a_job_of_all_the_nodes_there_are_stops_nobody(make_server):
+    """What it claims is multiplied by times since 1970, and added up over all jobs."""
+    server = make_server("--goodput-every", "100ms")
+    t = now_ms() - 20 * MINUTE_MS
+    for i in range(4):
+        run_job(server, f"absurd-{i}", t, 30, None, count=2**31 - 1)
+        run_job(server, f"huge-{i}", 1, 30, None, count=1_000_000)
+    groups = [{"InstanceGroupName": f"g{i}", "InstanceType": "ml.p5.48xlarge", "InstanceCount": 1_000_000} for i in range(5)]
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "mixed", "ResourceConfig": {"InstanceGroups": groups, "VolumeSizeInGB": 1}}).status == 201
+    move(server, "mixed", "Training", 1)
+    run_job(server, "plain", t, 30, 10)
+    for name in [f"{kind}-{i}" for kind in ("absurd", "huge") for i in range(4)] + ["mixed"]:
+        move(server, name, "Completed", now_ms())
+        assert server.get(f"/api/v1/jobs/{name}/goodput").status == 200
+    assert fleet(server)["jobs"]["Completed"] == 10
+    assert quota(server, "instances_per_job")["highest"] == 1_000_000
+    wait_until(lambda: "pending_jobs" not in server.get("/api/v1/goodput").body, what="the days")
+    assert "goodput_failed" not in server.log_text() and server.get("/api/v1/goodput").body["buckets"]
+
+
 @pytest.mark.parametrize("body, words", [
     ({}, "quotas"), ({"quotas": []}, "quotas"), ({"quotas": [7]}, "quotas[0]"),
     ({"quotas": [{"quota": "gpus", "configured": 1}]}, "gpus"),

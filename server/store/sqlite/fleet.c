@@ -2,6 +2,12 @@
 #include "store/fleet_rows.h"
 #include "store/sqlite/sqlite_store.h"
 
+/* Types are names that clients make up, rows stay for the highest value, and each change and each page about the fleet goes through
+ * all of them: a type too many is in the sums of all types alone. */
+#define TOTALS_MAX "4096"
+#define TOTAL_MAX "4000000000000000000"
+
+/* A sum that no number holds stops there: it must not stop the writer. */
 enum status store_add_fleet_total(
 	struct store_tx *tx, const char *name, struct span instance_type, int64_t delta, struct error *err)
 {
@@ -10,8 +16,11 @@ enum status store_add_fleet_total(
 	if (!delta)
 		return OK;
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,?2,?3,0,0)"
-		" ON CONFLICT (name, instance_type) DO UPDATE SET value = value + ?3",
+		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT ?1,?2,?3,0,0"
+		" WHERE ?2 = '' OR ?1 IN ('jobs', 'pools') OR EXISTS (SELECT 1 FROM fleet_totals WHERE name = ?1 AND instance_type = ?2)"
+		" OR (SELECT count(*) FROM fleet_totals) < " TOTALS_MAX
+		" ON CONFLICT (name, instance_type) DO UPDATE SET value = max(min(value + ?3, " TOTAL_MAX
+		"), -" TOTAL_MAX ")",
 		err));
 	bind_text(&s, span_from(name));
 	bind_text(&s, instance_type);
@@ -75,6 +84,13 @@ enum status store_read_fleet_totals(
 
 /* ---- jobs ---- */
 
+static int64_t product(int64_t nodes, int64_t ms)
+{
+	int64_t node_ms;
+
+	return __builtin_mul_overflow(nodes, ms, &node_ms) ? INT64_MAX / 4 : node_ms;
+}
+
 /* As often as `sign` says, for all and for its type. */
 static enum status add_both(
 	struct store_tx *tx, const char *name, const struct fleet_job *job, int64_t value, struct error *err)
@@ -89,13 +105,13 @@ static enum status count_job(struct store_tx *tx, const struct fleet_job *job, i
 
 	TRY(store_add_fleet_total(tx, "jobs", job->status, sign, err));
 	if (job->ended_ms)
-		return add_both(tx, "node_ms", job, sign * job->nodes * ran_ms, err);
+		return add_both(tx, "node_ms", job, sign * product(job->nodes, ran_ms), err);
 	TRY(add_both(tx, "nodes", job, sign * job->nodes, err));
 	TRY(add_both(tx, "held_nodes", job, sign * job->nodes, err));
 	if (!job->started_ms)
 		return OK;
 	TRY(store_add_fleet_total(tx, "started_nodes", SPAN(""), sign * job->nodes, err));
-	return store_add_fleet_total(tx, "started_node_ms", SPAN(""), sign * job->nodes * job->started_ms, err);
+	return store_add_fleet_total(tx, "started_node_ms", SPAN(""), sign * product(job->nodes, job->started_ms), err);
 }
 
 static enum status read_fleet_job(struct store_reader *reader, struct arena *arena, int64_t job_id,

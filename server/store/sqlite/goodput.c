@@ -115,20 +115,20 @@ static bool subtract(struct goodput_day *out, const struct goodput_day *a, const
 	return differs;
 }
 
+/* A sum that no number holds stops there: it must not stop all later ones. */
+#define TOTAL_MAX "1000000000000000000"
+#define ADD(column) ", " #column " = max(min(" #column " + excluded." #column ", " TOTAL_MAX "), -" TOTAL_MAX ")"
+
 static enum status add_to_total(struct store_tx *tx, const struct goodput_day *more, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-		" ON CONFLICT (day) DO UPDATE SET capacity = capacity + excluded.capacity,"
-		" unhealthy_replaced = unhealthy_replaced + excluded.unhealthy_replaced, launch = launch + excluded.launch,"
-		" image = image + excluded.image, data = data + excluded.data, first_step = first_step + excluded.first_step,"
-		" productive = productive + excluded.productive, evaluation = evaluation + excluded.evaluation,"
-		" checkpoint = checkpoint + excluded.checkpoint, redone = redone + excluded.redone,"
-		" stalled = stalled + excluded.stalled, restart = restart + excluded.restart, idle = idle + excluded.idle,"
-		" unmeasured = unmeasured + excluded.unmeasured, measured = measured + excluded.measured,"
-		" cost = cost + excluded.cost, lost_cost = lost_cost + excluded.lost_cost",
+		" ON CONFLICT (day) DO UPDATE SET day = excluded.day" ADD(capacity) ADD(unhealthy_replaced) ADD(launch)
+			ADD(image) ADD(data) ADD(first_step) ADD(productive) ADD(evaluation) ADD(checkpoint) ADD(redone)
+				ADD(stalled) ADD(restart) ADD(idle) ADD(unmeasured) ADD(measured) ADD(cost)
+					ADD(lost_cost),
 		err));
 	bind_day(&s, more);
 	return statement_run(&s, err);
@@ -248,8 +248,9 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT cause, count(*) AS n, sum(to_ms > 0), sum(iif(to_ms > 0, to_ms - from_ms, 0)), sum(lost_steps),"
-		" sum(redone_ms * nodes), sum(restart_ms * nodes) FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
+		"SELECT cause, count(*) AS n, sum(to_ms > 0), CAST(total(iif(to_ms > 0, to_ms - from_ms, 0)) AS INTEGER),"
+		" CAST(total(lost_steps) AS INTEGER),"
+		" CAST(total(redone_ms * nodes) AS INTEGER), CAST(total(restart_ms * nodes) AS INTEGER) FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
 		" GROUP BY cause ORDER BY n DESC, cause",
 		err));
 	bind_i64(&s, from_ms);

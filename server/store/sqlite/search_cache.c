@@ -13,6 +13,7 @@
 enum {
 	CHANGES_MAX = 65536, /* what is older is forgotten: columns that did not see it are read anew */
 	RELOAD_SHARE = 4, /* so is one when more than 1 in so many jobs changed */
+	SLOTS_MAX = 1024, /* each is looked for in a list, and names that clients make up are of no job */
 	LOAD_LIMIT_MS = 60000, /* a column of a million jobs takes half a second; cut off, it would never be there */
 };
 
@@ -245,8 +246,17 @@ static size_t bytes_of(const struct search_cache *cache)
 	size_t bytes = 0;
 
 	for (const struct search_slot *slot = cache->slots; slot; slot = slot->next)
-		bytes += sizeof *slot + (slot->column ? job_column_bytes(slot->column) : 0);
+		bytes += sizeof *slot + slot->key.len + (slot->column ? job_column_bytes(slot->column) : 0);
 	return bytes;
+}
+
+static size_t count_slots(const struct search_cache *cache)
+{
+	size_t count = 0;
+
+	for (const struct search_slot *slot = cache->slots; slot; slot = slot->next)
+		count++;
+	return count;
 }
 
 static void drop_slot(struct search_cache *cache, struct search_slot *slot)
@@ -262,7 +272,7 @@ static void drop_slot(struct search_cache *cache, struct search_slot *slot)
 /* What was not looked at for longest goes first; what a search looks at stays, also when it is too much. */
 static void make_room(struct search_cache *cache)
 {
-	while (bytes_of(cache) > cache->max_bytes) {
+	while (bytes_of(cache) > cache->max_bytes || count_slots(cache) > SLOTS_MAX) {
 		struct search_slot *oldest = NULL;
 		for (struct search_slot *slot = cache->slots; slot; slot = slot->next)
 			if (!slot->pins && (!oldest || slot->used < oldest->used))

@@ -136,6 +136,39 @@ TEST(columns_without_room_are_read_anew)
 	harness_done(&h);
 }
 
+static void look_for_key(struct harness *h, int number)
+{
+	char key[4096];
+	struct query_value value;
+	struct query_node query;
+
+	memset(key, 'x', sizeof key);
+	snprintf(key + sizeof key - 8, 8, "%d", number);
+	query = term_of(&value, QUERY_HP, key, QUERY_EQUAL, "1");
+	CHECK_INT(find(h, &query, "", 0).total, 0);
+}
+
+TEST(names_of_no_job_do_not_pile_up)
+{
+	struct harness h = harness_new();
+	struct job_row a = {0};
+
+	harness_begin(&h);
+	put(&h, &a, "a", "sgd");
+	harness_commit(&h);
+	check_optimizer(&h, "sgd", "", "a");
+	size_t before = search_cache_bytes(h.store->search);
+	look_for_key(&h, 0);
+	CHECK(search_cache_bytes(h.store->search) > before + 4000);
+	for (int i = 1; i < 1200; i++)
+		look_for_key(&h, i);
+	size_t full = search_cache_bytes(h.store->search);
+	for (int i = 1200; i < 1300; i++)
+		look_for_key(&h, i);
+	CHECK(search_cache_bytes(h.store->search) < full + 100 * 100);
+	harness_done(&h);
+}
+
 TEST(changes_that_were_forgotten_are_read_anew)
 {
 	struct harness h = harness_new();
