@@ -46,6 +46,7 @@ enum {
 };
 
 static const double mark_least = 3.8, mark_most = 8, mark_step = 0.5; /* bars: the step is a mark's */
+static const double mark_floor = 1.5; /* what is new in a point that lies among the others is none to look at */
 static const double small_margin = 0.25; /* a small spike is looked for in three ways at once */
 static const double far_share = 0.5; /* of the level: with few values known */
 static const double far_score = 8;
@@ -381,7 +382,7 @@ static void feed_watch(
 		feed_mark(state, point, z, cause, to);
 	else if (cause != CAUSE_NONE)
 		open_alarm(state, SEVERITY_WARNING, ordinal, point, z, to);
-	else if (new > mark_bar(state) || small > mark_bar(state) + small_margin)
+	else if (z > mark_floor && (new > mark_bar(state) || small > mark_bar(state) + small_margin))
 		open_alarm(state, SEVERITY_INFO, ordinal, point, fmax(z, small), to);
 	if (cause != CAUSE_NONE || (is_young && z > 0))
 		return;

@@ -101,6 +101,8 @@ enum role role_guess(struct span metric)
 		    "step_time steptime iter_time iteration_time batch_time time_per_iter time_per_step time_per_batch "
 		    "_per_step_ _per_iter_ _per_iteration_ _per_it_ _s_it_ _s_step_ _s_iter_ _ms_step_"))
 		return ROLE_STEP_TIME;
+	if (has_any(name, "throughput_total_")) /* OLMo's: what has been done since the start */
+		return ROLE_OTHER;
 	if (has_any(name,
 		    "throughput _per_s_ _per_sec persec _tps_ flops _tokens_s_ _tok_s_ _toks_s_ _samples_s_ _sample_s_ "
 		    "_images_s_ _img_s_ _it_s_ _its_s_ _iter_s_ _steps_s_ _tokens_sec _samples_sec _images_sec _it_sec"))

@@ -43,6 +43,8 @@ static const struct guess {
 	{"optim/total_grad_norm", ROLE_GRAD_NORM},
 	{"gradient norm", ROLE_GRAD_NORM},
 	{"throughput", ROLE_THROUGHPUT},
+	{"throughput/total_tokens", ROLE_OTHER}, /* grows by itself */
+	{"throughput/device/tokens_per_second", ROLE_THROUGHPUT},
 	{"tokens_per_second", ROLE_THROUGHPUT},
 	{"tokens/s", ROLE_THROUGHPUT},
 	{"samples/sec", ROLE_THROUGHPUT},
