@@ -381,6 +381,7 @@ class Writer(threading.Thread):
         super().__init__(daemon=True)
         self.path, self.random, self.rotates = path, random.Random(seed), rotates
         self.texts, self.over, self.rotations, self.rotated_s = [], threading.Event(), 0, 0
+        self.is_followed = threading.Event()  # from here on; a file that went before anybody had looked was never ours
         path.touch()
 
     def run(self):
@@ -389,7 +390,7 @@ class Writer(threading.Thread):
                 for _ in range(self.random.choice([1, 3, 200])):
                     self.texts.append(f"line {len(self.texts)} " + "x" * self.random.randrange(80))
                     file.write(self.texts[-1] + "\n")
-            if self.rotates and time.monotonic() > self.rotated_s + 2 and self.random.random() < 0.05:
+            if self.rotates and self.is_followed.is_set() and time.monotonic() > self.rotated_s + 2 and self.random.random() < 0.05:
                 self.rotated_s = time.monotonic()  # a file that comes and goes while nobody looks was never there
                 self.path.rename(self.path.with_suffix(f".log.{self.rotations}"))
                 self.rotations += 1
@@ -412,6 +413,9 @@ def test_kills_of_either_side_lose_and_double_nothing(server, ship, tmp_path, ro
     process = ship.start(*command)
     for writer in writers:
         writer.start()
+    for writer in writers:
+        wait_until(lambda: lines(server, "killed", writer.path.name), what="the first lines")
+        writer.is_followed.set()
     for _ in range(kills):
         pause.wait(chance.random() * 0.4)  # any moment will do
         if chance.random() < 0.6:
