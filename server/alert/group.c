@@ -46,9 +46,3 @@ bool incident_joins(const struct incident_row *head, const struct incident_row *
 		return false; /* the same again is news */
 	return are_near(a, b);
 }
-
-bool incident_folds(const struct incident_row *of, const struct incident_row *row)
-{
-	return of->incident.kind == row->incident.kind && of->incident.rule_id == row->incident.rule_id &&
-	       span_equal(of->metric, row->metric) && of->series_id != row->series_id;
-}

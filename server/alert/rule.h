@@ -80,8 +80,6 @@ int64_t quiet_until_ms(const struct quiet_hours *quiet, int64_t now_ms);
 /* Is this the same cause as that of `head`, which came first in the same job? Not asked: whether the group has one of its series and
  * kind already. */
 bool incident_joins(const struct incident_row *head, const struct incident_row *row);
-/* The same in another stream: shown as one. */
-bool incident_folds(const struct incident_row *of, const struct incident_row *row);
 
 /*
  * The message: {"type":"incident.opened"|"incident.recovered","timestamp":ISO 8601,"data":{the incident as in the API,

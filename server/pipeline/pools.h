@@ -1,6 +1,6 @@
 /*
  * Job: keeps the rows of warm pools in step with the jobs: a change of a job is a change of the facts that server/fleet/pool.h
- *      derives from, and its whole shape is derived anew in the same transaction. Until time itself ends a pool: pools_run.
+ *      derives from, and what the change can reach is derived anew in the same transaction. Until time itself ends a pool: pools_run.
  * Threads: the writer's, but for pools_run and pools_write.
  */
 #pragma once

@@ -129,18 +129,6 @@ static enum status add_incident(struct search_sql *sql, const struct query_term 
 
 /* ---- the tree ---- */
 
-bool search_keys_of(struct search_sql *sql, const struct query_term *term, struct search_keys *out)
-{
-	struct search_leaf leaf;
-
-	*out = (struct search_keys){0};
-	if (!search_leaf_of(term, sql->arena, &leaf) || leaf.kind != SEARCH_LEAF_TEXTS)
-		return false;
-	for (size_t i = 0; i < leaf.count; i++)
-		out->keys[out->count++] = leaf.sources[i].key;
-	return true;
-}
-
 /* Few jobs are a list, with which SQLite begins; of more it asks job by job. */
 static enum status add_found(struct search_sql *sql, const struct query_node *node, struct error *err)
 {

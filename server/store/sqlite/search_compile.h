@@ -28,10 +28,3 @@ enum status search_add_one(struct search_sql *sql, const struct query_node *node
 /* A property of a list that is a table, SecondaryStatusTransitions.Status. */
 bool search_is_row_list(const struct query_term *term);
 enum status search_add_row_term(struct search_sql *sql, const struct query_term *term, struct error *err) MUST_CHECK;
-
-/* ---- the attributes that a term is of; false: of none ---- */
-struct search_keys {
-	struct span keys[SEARCH_LEAF_SOURCES];
-	size_t count;
-};
-bool search_keys_of(struct search_sql *sql, const struct query_term *term, struct search_keys *out);
