@@ -1,0 +1,3 @@
+export default {
+  "Skip to the content": "跳到正文",
+};
