@@ -57,7 +57,7 @@ static const struct http_route routes[] = {
 		.summary = "Server-sent events: points, lines, job, incident, backfill, pool"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
-		.query = "q tz runs sort limit cursor total explain format fields",
+		.query = "q tz runs sort limit cursor offset total explain format fields",
 		.summary =
 			"Search jobs; explain=true: how the query is understood and answered; format=csv: all of them, fields= names its columns"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
