@@ -111,6 +111,10 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
 		.query = "metric stream x from to buckets attempts raw format chain",
 		.summary = "A chart: points folded into buckets; raw=true: every point"},
+	{HTTP_GET, "/api/v1/jobs/{job}/heat", SCOPE_READ, ROUTE_WORKER, .handler = api_job_heat,
+		.query = "metric x from to buckets attempts",
+		.summary =
+			"A metric of all streams beside each other: how far each is from the median, by step or time"},
 	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search,
 		.query = "q tz metric format", .summary = "CSV of a metric's points in all jobs of a search"},
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
