@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { say, t, tx } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
@@ -7,7 +8,6 @@ import { OfflineBanner } from "./ui/banner";
 import { lazy } from "./ui/lazy";
 import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
-import { Shortcuts } from "./ui/shortcuts";
 import { StatusLine } from "./ui/statusline";
 
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
@@ -17,6 +17,8 @@ const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPag
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
 const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
+const SettingsPage = lazy(async () => (await import("./pages/settings/page")).SettingsPage, 12);
+const Shortcuts = lazy(async () => (await import("./ui/shortcuts")).Shortcuts, 0);
 const SignIn = lazy(async () => (await import("./ui/signin")).SignIn, 0);
 
 function View() {
@@ -36,7 +38,9 @@ function View() {
       return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
     case "compare":
       return <ComparePage key={era} jobs={query.value["jobs"] ?? ""} />;
-    default:
+    case "settings":
+      return <SettingsPage key={era} />;
+    case "unknown":
       return (
         <div class="empty">
           <h1>{t("There is no page here")}</h1>
@@ -49,7 +53,7 @@ function View() {
 }
 
 const PARTS = { definitions: say("Definitions of {name}"), nodes: say("Nodes of {name}") };
-const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs") };
+const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
 
 function titleOf(): string {
   const here = route.value;
@@ -64,10 +68,20 @@ export function App() {
   const hasStarted = useRef(false);
   useEffect(() => {
     document.title = title;
+  }, [title]);
+  const place = JSON.stringify(route.value);
+  useEffect(() => {
     // A new view is where reading goes on, also for those who follow the focus.
     if (hasStarted.current) document.getElementById("main")?.focus({ preventScroll: true });
     hasStarted.current = true;
-  }, [title]);
+  }, [place]);
+  // What the first view does not need comes after it.
+  const hasTime = useSignal(false);
+  useEffect(() => {
+    const settle = (): void => void (hasTime.value = true);
+    if (document.readyState === "complete") settle();
+    else window.addEventListener("load", settle, { once: true });
+  }, []);
   return (
     <div class="frame" onClick={followLink}>
       <a class="skip" href="#main">
@@ -82,7 +96,7 @@ export function App() {
       </main>
       <StatusLine />
       {isSignInOpen.value && <SignIn />}
-      <Shortcuts />
+      {hasTime.value && <Shortcuts />}
     </div>
   );
 }

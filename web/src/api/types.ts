@@ -211,6 +211,7 @@ export interface ServerInfo {
   seq?: string;
   lines_per_second?: number;
   lag_ms?: number;
+  started_ms?: number;
   jobs?: number;
   live_jobs?: number;
   limits?: { silent_after_ms?: number };

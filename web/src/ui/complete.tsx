@@ -10,7 +10,10 @@ import style from "../styles/complete.css?inline";
 
 adoptStyle(style);
 
-const KINDS: Readonly<Record<string, string>> = { field: say("field"), value: say("value"), operator: say("operator"), sort: say("order") };
+const KINDS: Readonly<Record<string, string>> = {
+  property: say("property"), role: say("role"), metric: say("metric"), value: say("value"),
+  hyperparameter: say("hyperparameter"), tag: say("tag"), environment: say("environment"), label: say("label"),
+};
 const REST_MS = 120;
 const LIMIT = 20;
 export const LIST_ID = "suggestions";
