@@ -210,6 +210,8 @@ export interface ServerInfo {
   demo?: boolean;
   seq?: string;
   lines_per_second?: number;
+  lag_ms?: number;
+  started_ms?: number;
   jobs?: number;
   live_jobs?: number;
   limits?: { silent_after_ms?: number };

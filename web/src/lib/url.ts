@@ -8,13 +8,14 @@ export type Route =
   | { view: "incidents" }
   | { view: "pools" }
   | { view: "compare" }
+  | { view: "settings" }
   | { view: "unknown"; path: string };
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   const [only] = parts;
-  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare")) return { view: only };
+  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare" || only === "settings")) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
