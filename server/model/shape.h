@@ -15,6 +15,7 @@ enum shape_kind {
 	SHAPE_NUMBER,
 	SHAPE_BOOLEAN,
 	SHAPE_ENUM,
+	SHAPE_TIME, /* seconds since 1970, or a text as ISO 8601 has it */
 	SHAPE_NEEDED, /* of any type, but it must be there, where there is what it is in; null is not there */
 };
 
