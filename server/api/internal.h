@@ -74,26 +74,12 @@ extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upl
 	api_upload_otlp_metrics, api_import;
 extern const struct http_stream_ops api_live;
 
-/* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */
-enum status api_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
-	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
-
-/* ---- job_outcome.c: into an object that is open. The number of the last attempt ---- */
-unsigned api_write_attempts(const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w);
-enum status api_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
-
 /* ---- job_copy.c: the reply to ?as=json|aws-cli ---- */
 enum status api_copy_job(
 	const struct job_row *row, struct span as, struct http_response *response, struct error *err) MUST_CHECK;
 
 /* ---- retention.c: a job's own limits, said in the object that is open ---- */
 enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,
-	struct json_writer *w, struct error *err) MUST_CHECK;
-
-/* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
-enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to read what it found */
-enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- ask.c ---- */
