@@ -244,3 +244,17 @@ enum status pipeline_view_log_streams(struct pipeline *pipeline, struct store_re
 		qsort(*out, *count, sizeof **out, by_name);
 	return OK;
 }
+
+size_t pipeline_keep_heard_jobs(struct pipeline *pipeline, struct log_job_row *rows, size_t count, int64_t since_ms)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct job_state *job = NULL;
+		if (rows[i].last_line_ms < since_ms && !(job = directory_find(pipeline->directory, rows[i].name)))
+			continue;
+		job_unref(job);
+		rows[kept++] = rows[i];
+	}
+	return kept;
+}

@@ -37,3 +37,6 @@ struct log_stream_view {
 /* Those that are there, by name; stream "": all. ERR_NOT_FOUND: the job. */
 enum status pipeline_view_log_streams(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct span stream, struct log_stream_view **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* Of the rows that the store has, those that may have a line since then: what is in RAM is newer than the rows. */
+size_t pipeline_keep_heard_jobs(struct pipeline *pipeline, struct log_job_row *rows, size_t count, int64_t since_ms);

@@ -27,3 +27,22 @@ enum status store_read_log_groups(struct store_reader *reader, struct arena *are
 /* row->created_ms 0: the job is no group of its own. */
 enum status store_read_log_group(
 	struct store_reader *reader, int64_t job_id, int64_t *created_ms, struct error *err) MUST_CHECK;
+
+/* Jobs whose streams are in the group of all training jobs. */
+enum log_job_order { LOG_JOBS_BY_ID, LOG_JOBS_BY_NAME, LOG_JOBS_BY_NAME_DOWN, LOG_JOBS_BY_LAST_LINE };
+struct log_job_query {
+	enum log_job_order order;
+	struct span prefix; /* of their names */
+	int64_t after_id; /* of LOG_JOBS_BY_ID */
+	int64_t since_ms; /* of LOG_JOBS_BY_ID: those that ended before are left out; 0: none */
+	struct span
+		after; /* of those by name: behind it; "": from the start. LOG_JOBS_BY_LAST_LINE has the newest first */
+	size_t limit;
+};
+struct log_job_row {
+	int64_t job_id;
+	struct span name;
+	int64_t last_line_ms; /* as it was flushed last; 0: not yet */
+};
+enum status store_read_log_jobs(struct store_reader *reader, struct arena *arena, const struct log_job_query *query,
+	struct log_job_row **out, size_t *count, struct error *err) MUST_CHECK;

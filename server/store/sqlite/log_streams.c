@@ -98,3 +98,59 @@ enum status store_read_log_group(struct store_reader *reader, int64_t job_id, in
 	*created_ms = has_row ? column_i64(&s) : 0;
 	return OK;
 }
+
+/* ---- jobs of the group of all ---- */
+
+#define LOG_JOBS                                                                                                       \
+	"SELECT j.job_id, j.name, coalesce(c.last_line_ms, 0) FROM jobs AS j"                                          \
+	" LEFT JOIN job_counts AS c ON c.job_id = j.job_id"                                                            \
+	" WHERE NOT EXISTS (SELECT 1 FROM log_groups AS g WHERE g.job_id = j.job_id)"                                  \
+	" AND (?1 = '' OR (j.name >= ?1 AND substr(j.name, 1, length(?1)) = ?1))"
+
+/* Names are the jobs' own; each asks the same parameters, so that one function binds them. */
+static const char *sql_of(const struct log_job_query *query)
+{
+	switch (query->order) {
+	case LOG_JOBS_BY_NAME:
+		return LOG_JOBS " AND j.name > ?2 AND ?3 = ?3 AND ?4 = ?4 ORDER BY j.name LIMIT ?5";
+	case LOG_JOBS_BY_NAME_DOWN:
+		return LOG_JOBS " AND (?2 = '' OR j.name < ?2) AND ?3 = ?3 AND ?4 = ?4 ORDER BY j.name DESC LIMIT ?5";
+	case LOG_JOBS_BY_LAST_LINE:
+		return LOG_JOBS " AND ?2 = ?2 AND ?3 = ?3 AND ?4 = ?4 ORDER BY c.last_line_ms DESC, j.job_id LIMIT ?5";
+	case LOG_JOBS_BY_ID:
+		break;
+	}
+	return query->since_ms > 0 ? LOG_JOBS
+		       " AND ?2 = ?2 AND j.job_id > ?3 AND j.job_id IN (SELECT job_id FROM jobs WHERE ended_ms = 0"
+		       " UNION ALL SELECT job_id FROM jobs WHERE ended_ms >= ?4) ORDER BY j.job_id LIMIT ?5"
+				   : LOG_JOBS " AND ?2 = ?2 AND j.job_id > ?3 AND ?4 = ?4 ORDER BY j.job_id LIMIT ?5";
+}
+
+enum status store_read_log_jobs(struct store_reader *reader, struct arena *arena, const struct log_job_query *query,
+	struct log_job_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct log_job_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open_once(&s, reader, span_from(sql_of(query)), err));
+	bind_text(&s, query->prefix);
+	bind_text(&s, query->after);
+	bind_i64(&s, query->after_id);
+	bind_i64(&s, query->since_ms);
+	bind_u64(&s, query->limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		rows[used] = (struct log_job_row){.job_id = column_i64(&s)};
+		rows[used].name = column_span(&s, arena);
+		rows[used].last_line_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
