@@ -82,4 +82,9 @@ void api_tick(void *api);
 enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team,
 	struct buf *token, struct error *err) MUST_CHECK;
 
+/* What AWS's clients sign with instead of the token. */
+void api_print_aws_pair(struct api *api, struct span token, struct buf *key_id, struct buf *secret);
+/* Whose access key it is, and its secret; false: nobody's. Any thread. */
+bool api_find_aws_key(void *api, struct span key_id, struct principal *out, struct buf *secret);
+
 AUTO_TYPE(api)

@@ -444,15 +444,22 @@ struct pipeline *app_pipeline(struct app *app)
 	return app->pipeline;
 }
 
-enum status app_create_token(
-	struct app *app, struct span name, struct span scope, struct span team, struct buf *token, struct error *err)
+enum status app_create_token(struct app *app, const struct app_token *asked, struct buf *out, struct error *err)
 {
+	AUTO_DONE(buf) token = BUF_INIT(256), key_id = BUF_INIT(128), secret = BUF_INIT(128);
 	enum http_scope parsed;
 
-	if (!http_scope_parse(scope, &parsed) || parsed == SCOPE_PUBLIC)
-		return error_set_field(
-			err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin", SPAN_ARGS(scope));
-	return api_create_token(app->api, name, parsed, team, token, err);
+	if (!http_scope_parse(asked->scope, &parsed) || parsed == SCOPE_PUBLIC)
+		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
+			SPAN_ARGS(asked->scope));
+	TRY(api_create_token(app->api, asked->name, parsed, asked->team, &token, err));
+	buf_append_span(out, buf_span(&token));
+	if (asked->wants_aws) {
+		api_print_aws_pair(app->api, buf_span(&token), &key_id, &secret);
+		buf_printf(out, "\naws_access_key_id = %.*s\naws_secret_access_key = %.*s",
+			SPAN_ARGS(buf_span(&key_id)), SPAN_ARGS(buf_span(&secret)));
+	}
+	return buf_status(out, err);
 }
 
 enum status app_run(struct app *app, struct error *err)

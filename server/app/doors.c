@@ -1,14 +1,5 @@
 #include "app/doors.h"
 
-static bool find_no_key(void *context, struct span key_id, struct principal *out, struct buf *secret)
-{
-	(void)context;
-	(void)key_id;
-	(void)out;
-	(void)secret;
-	return false;
-}
-
 static void command_given(void *context, const struct command_row *command)
 {
 	api_command_given(context, command);
@@ -26,7 +17,7 @@ enum status doors_make_aws(
 		.max_commands = (size_t)options_i64(options, "max-commands"),
 		.reader_of = api_worker_reader,
 		.authenticate = api_hooks(api).authenticate,
-		.find_key = find_no_key,
+		.find_key = api_find_aws_key,
 		.command_given = command_given,
 		.context = api};
 

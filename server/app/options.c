@@ -535,6 +535,9 @@ static const struct option_spec options[] = {
 		.heading = "token create",
 		.help = "read, write (ingest) or admin."},
 	{.name = "team", .kind = OPTION_TEXT, .value_name = "TEAM", .help = "The token writes this team's jobs only."},
+	{.name = "aws",
+		.kind = OPTION_FLAG,
+		.help = "Also print the access key and secret that AWS's clients sign with for it."},
 	{.name = "every",
 		.kind = OPTION_DURATION,
 		.value_name = "TIME",
@@ -559,7 +562,7 @@ const struct option_program app_program = {
 	.name = "sm-server",
 	.version = SM_VERSION,
 	.about = "The self-hosted metrics server and dashboard for training fleets.",
-	.usage = "[OPTIONS]\ntoken create NAME [--scope read|write|admin] [--team TEAM] [--db FILE]\n"
+	.usage = "[OPTIONS]\ntoken create NAME [--scope read|write|admin] [--team TEAM] [--aws] [--db FILE]\n"
 		 "backup FILE [--every TIME] [--keep N] [--db FILE]\nrestore FILE [--replace] [--db FILE]\n"
 		 "check [--quick] [--db FILE]\nmigrate [--plan] [--db FILE]\ndoctor [--db FILE]",
 	.notes =

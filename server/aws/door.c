@@ -87,16 +87,14 @@ static struct address find_address(const struct http_request *request)
 	return address;
 }
 
-static enum status find_in_form(struct address *address, const struct json *form, struct error *err)
+static enum status find_in_form(struct address *address, struct span form, struct error *err)
 {
-	struct span version = json_string_of(json_get(form, "Version"));
-
-	address->operation = json_string_of(json_get(form, "Action"));
-	address->name = version;
-	if (!address->operation.len)
+	if (!query_form_find(form, "Action", &address->operation))
 		return aws_error(err, ERR_SEMANTIC, "MissingAction", "the form has no Action");
+	if (!query_form_find(form, "Version", &address->name))
+		address->name = SPAN("");
 	for (size_t i = 0; i < sizeof services / sizeof *services; i++)
-		if (services[i]->version && span_equal(span_from(services[i]->version), version))
+		if (services[i]->version && span_equal(span_from(services[i]->version), address->name))
 			address->service = services[i];
 	return OK;
 }
@@ -295,7 +293,7 @@ static enum status read_tree(struct door_call *own, struct error *err)
 		TRY(cbor_to_json(text, &json, err));
 		text = buf_span(&json);
 	} else if (own->call.protocol == AWS_QUERY) {
-		TRY(query_form_to_json(text, &json, err));
+		TRY(query_form_to_json(text, own->call.operation->input, &json, err));
 		text = buf_span(&json);
 	} else if (!span_trim(text).len) {
 		text = SPAN("{}"); /* what clients send for no members */
@@ -334,19 +332,17 @@ static enum status prepare(struct door_call *own, struct error *err)
 	struct address address = find_address(call->request);
 
 	call->protocol = address.protocol;
-	call->service = address.service;
+	call->service = address.service; /* already: a refusal is worded as the service's */
 	TRY(aws_verify(call, err));
 	TRY(unpack(own, err));
-	if (address.protocol == AWS_QUERY) {
-		TRY(read_input(own, err));
-		TRY(find_in_form(&address, call->input, err));
-		call->service = address.service;
-	}
+	if (address.protocol == AWS_QUERY)
+		TRY(find_in_form(&address, call->body, err));
+	call->service = address.service;
 	call->operation = address.service ? find_operation(address.service, address.operation) : NULL;
 	if (!call->operation)
 		return unknown_operation(&address, err);
 	TRY(check_scope(call, err));
-	if (address.protocol != AWS_QUERY && !(call->operation->takes_text && is_json(address.protocol)))
+	if (!call->operation->takes_text || !is_json(address.protocol))
 		TRY(read_input(own, err));
 	return call->operation->input && call->input ? aws_check(call, call->operation->input, call->input, err) : OK;
 }

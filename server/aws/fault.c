@@ -72,14 +72,26 @@ int aws_http_status_of(const struct error *err)
 	return code == 404 || code == 409 || code == 410 || code == 422 || code == 429 ? 400 : code;
 }
 
+/* first, second, first, second, NULL */
+static const char *find_pair(const char *const *pair, const char *first)
+{
+	for (; pair && pair[0]; pair += 2)
+		if (strcmp(pair[0], first) == 0)
+			return pair[1];
+	return NULL;
+}
+
 const char *aws_query_code(const struct aws_service *service, const char *code)
 {
-	const char *const *pair = service ? service->query_codes : NULL;
+	static const char *const common[] = {"InvalidSignatureException", "SignatureDoesNotMatch",
+		"IncompleteSignatureException", "IncompleteSignature", "MissingAuthenticationTokenException",
+		"MissingAuthenticationToken", "UnrecognizedClientException", "InvalidClientTokenId",
+		"AccessDeniedException", "AccessDenied", "ThrottlingException", "Throttling",
+		"UnknownOperationException", "InvalidAction", NULL};
+	const char *own = find_pair(service ? service->query_codes : NULL, code);
 
-	for (; pair && pair[0]; pair += 2)
-		if (strcmp(pair[0], code) == 0)
-			return pair[1];
-	return code;
+	own = own ? own : find_pair(common, code);
+	return own ? own : code;
 }
 
 /* "ResourceConfig.InstanceGroups[0].InstanceType" -> "resourceConfig.instanceGroups.1.member.instanceType" */
@@ -190,7 +202,6 @@ enum status aws_check(
 	AUTO_DONE(shape_fault) fault = SHAPE_FAULT_INIT;
 	AUTO_DONE(buf) shown = BUF_INIT(16 << 20), constraint = BUF_INIT(4096);
 
-	fault.takes_texts = call->protocol == AWS_QUERY;
 	TRY(shape_check(rules, document, &fault, err));
 	if (!fault.wrong)
 		return OK;

@@ -40,6 +40,11 @@ struct span http_request_path(const struct http_request *request);
 /* A query parameter, decoded ("+" is a space); false: absent. The first wins; the router has refused unknown names. */
 bool http_request_query(const struct http_request *request, const char *name, struct span *value);
 struct span http_request_header(const struct http_request *request, const char *name); /* empty: absent */
+struct http_header {
+	struct span name, value;
+};
+/* All of them as they came, at most `most`; how many there are. */
+size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most);
 struct span http_request_body(const struct http_request *request); /* WORKER and INLINE: whole, decompressed */
 const struct principal *http_request_principal(const struct http_request *request);
 int64_t http_request_arrival_ms(const struct http_request *request);
