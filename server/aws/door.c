@@ -12,6 +12,7 @@
 /* All services. */
 static const struct aws_service *const services[] = {
 	&sagemaker_service,
+	&logs_service,
 };
 
 static const char *const no_times[] = {NULL};

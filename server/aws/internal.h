@@ -76,6 +76,7 @@ struct aws_service {
 	const char *const *query_codes;
 };
 
+extern const struct aws_service logs_service;
 extern const struct aws_service sagemaker_service;
 
 struct aws {
