@@ -188,19 +188,27 @@ static unsigned count_shared(const struct pair *a, const struct pair *b)
 
 /* ---- values ---- */
 
+static bool take(struct span *rest, struct span what)
+{
+	bool is_there = span_starts_with(*rest, what);
+
+	*rest = is_there ? span_skip(*rest, what.len) : *rest;
+	return is_there;
+}
+
 /* "MetricData[].Value": does the rule's path say where the pair is? */
 static bool is_at(const struct pair *pair, const char *path)
 {
+	struct span rest = span_from(path);
+
 	for (unsigned i = 0; i < pair->count; i++) {
 		const struct part *part = &pair->parts[i];
-		size_t len = part->number ? 2 : part->name.len;
-		if (!part->number && i && *path++ != '.')
+		if (i && !part->number && !take(&rest, SPAN(".")))
 			return false;
-		if (strncmp(path, part->number ? "[]" : part->name.ptr, len) != 0)
+		if (!take(&rest, part->number ? SPAN("[]") : part->name))
 			return false;
-		path += len;
 	}
-	return !*path;
+	return !rest.len;
 }
 
 static const struct shape_rule *rule_of(const struct pair *pair, const struct shape_rule *rules)
