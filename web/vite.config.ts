@@ -45,6 +45,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // A lazy part is one file and needs nothing that is not here already: no helper that preloads.
     modulePreload: false,
+    manifest: "manifest.json",
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: firstView, debugName: "first" }] } } },
     cssCodeSplit: false,
     reportCompressedSize: false,

@@ -61,6 +61,8 @@ void api_free(struct api *api);
 
 /* The server's figures, for /metrics; after http_server_start. */
 void api_set_server(struct api *api, const struct http_server *server);
+/* Its database connection; worker: as api_hooks' worker_new made it. */
+struct store_reader *api_worker_reader(void *worker);
 /* Does a request need a token? Once there is one, everybody does (but for is_open). */
 bool api_needs_tokens(struct api *api);
 /* From now on /readyz says that the server is stopping. */

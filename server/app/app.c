@@ -3,6 +3,7 @@
 #include "alert/webhook.h"
 #include "app/commands.h"
 #include "app/control.h"
+#include "app/doors.h"
 #include "app/key_file.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,6 +32,8 @@ struct app {
 	struct pipeline *pipeline;
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
+	struct aws *aws;
+	struct http_route *routes; /* of both */
 	struct http_server *server;
 	struct http_hooks hooks; /* outlive the server */
 	pthread_mutex_t sender_mutex;
@@ -313,7 +316,6 @@ static enum status start_server(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
 	size_t count;
-	const struct http_route *routes = api_routes(&count);
 	struct http_options options = {.listen = options_text(o, "listen"),
 		.io_threads = (unsigned)options_i64(o, "io-threads"),
 		.workers = (unsigned)options_i64(o, "workers"),
@@ -330,8 +332,10 @@ static enum status start_server(struct app *app, struct error *err)
 		.drain_ms = 2000,
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};
 
+	TRY(doors_make_aws(&app->aws, o, app->api, app->pipeline, err));
+	TRY(doors_join_routes(&app->routes, &count, app->aws, err));
 	app->hooks = api_hooks(app->api);
-	TRY(http_server_start(&app->server, &options, routes, count, &app->hooks, err));
+	TRY(http_server_start(&app->server, &options, app->routes, count, &app->hooks, err));
 	api_set_server(app->api, app->server);
 	return OK;
 }
@@ -498,6 +502,8 @@ void app_free(struct app *app)
 		http_server_free(app->server, stop_ms / 4);
 	}
 	pipeline_free(app->pipeline);
+	mem_free(app->routes);
+	aws_free(app->aws);
 	api_free(app->api);
 	assets_free(app->assets);
 	webhook_formats_free(app->formats);

@@ -197,6 +197,7 @@ enum status http_server_start(struct http_server **out, const struct http_option
 	const struct http_route *routes, size_t route_count, const struct http_hooks *hooks,
 	struct error *err) MUST_CHECK;
 unsigned http_server_port(const struct http_server *server);
+const struct http_route *http_server_routes(const struct http_server *server, size_t *count);
 const struct http_counters *http_server_counters(const struct http_server *server);
 
 /*

@@ -1,15 +1,17 @@
 import { useEffect, useRef } from "preact/hooks";
-import { JobPage } from "./pages/job/page";
-import { JobsPage } from "./pages/jobs/page";
+import { t } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
 import { followLink, query, route } from "./state/router";
 import { signIns } from "./state/session";
 import { lazy } from "./ui/lazy";
 import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
+import { Shortcuts } from "./ui/shortcuts";
 import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
+const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
+const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12);
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
@@ -68,7 +70,7 @@ export function App() {
   return (
     <div class="frame" onClick={followLink}>
       <a class="skip" href="#main">
-        Skip to the content
+        {t("Skip to the content")}
       </a>
       <Rail />
       <QueryBar />
@@ -78,6 +80,7 @@ export function App() {
       </main>
       <StatusLine />
       <SignIn />
+      <Shortcuts />
     </div>
   );
 }

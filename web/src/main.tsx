@@ -3,8 +3,6 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/jobs.css";
-import "./styles/job.css";
-import "./styles/plot.css";
 import { App } from "./app";
 import { pollInfo } from "./state/info";
 import { loadSession } from "./state/session";

@@ -5,6 +5,7 @@ import { choices, joinNames, MOST_COMPARED, splitNames, type Choice } from "../.
 import { parseChartState } from "../../lib/url";
 import { CompareStore } from "../../state/compare";
 import { patchQuery, query } from "../../state/router";
+import "../../styles/charts";
 import style from "../../styles/compare.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";

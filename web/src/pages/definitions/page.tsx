@@ -5,6 +5,7 @@ import { cutMiddle } from "../../lib/format";
 import { parsePlace, placeOf } from "../../lib/place";
 import { query } from "../../state/router";
 import { Workbench, type Sample } from "../../state/workbench";
+import "../../styles/charts";
 import style from "../../styles/workbench.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";

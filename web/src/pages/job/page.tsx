@@ -6,6 +6,7 @@ import { JobStore } from "../../state/job";
 import { patchQuery, query } from "../../state/router";
 import { ProblemBox } from "../../ui/problem";
 import { lazy } from "../../ui/lazy";
+import "../../styles/charts";
 import { Split } from "../../ui/split";
 import { Charts } from "./charts";
 import { JobHeader, Ribbon } from "./header";

@@ -6,6 +6,7 @@ import { cutMiddle, formatCount, formatDuration, formatTime, NONE } from "../../
 import { jobHref } from "../../lib/url";
 import { NodeStore } from "../../state/nodes";
 import { patchQuery, query } from "../../state/router";
+import "../../styles/charts";
 import style from "../../styles/nodelist.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";

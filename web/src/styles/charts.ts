@@ -1,0 +1,7 @@
+// Charts and what stands around them: every page that draws any imports this.
+import { adoptStyle } from "../lib/adopt";
+import job from "./job.css?inline";
+import plot from "./plot.css?inline";
+
+adoptStyle(plot);
+adoptStyle(job);
