@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const times[] = {"Timestamp", NULL};
-	struct xml_reply reply = {"urn:x", "Op", SPAN("r"), times};
+	struct xml_reply reply = {"urn:x", "Op", SPAN("r"), times, NULL};
 	AUTO_DONE(buf) text = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) xml = BUF_INIT(1 << 20);
 	AUTO(json) json = NULL;
