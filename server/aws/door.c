@@ -13,6 +13,8 @@
 static const struct aws_service *const services[] = {
 	&sagemaker_service,
 	&logs_service,
+	&cloudwatch_service,
+	&sagemaker_metrics_service,
 };
 
 static const char *const no_times[] = {NULL};
@@ -379,7 +381,8 @@ static enum status close_output(struct door_call *own, struct error *err)
 	struct xml_reply reply = {.namespace_uri = call->service->namespace_uri,
 		.operation = call->operation->name,
 		.request_id = span_from(call->request_id),
-		.times = times};
+		.times = times,
+		.maps = call->service->maps};
 	xml_write_reply(&reply, tree, &own->response->body);
 	return OK;
 }
