@@ -59,7 +59,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q tz runs sort limit cursor offset total explain format fields",
 		.summary =
-			"Search jobs; explain=true: how the query is understood and answered; format=csv: all of them, fields= names its columns"},
+			"Search jobs; explain=true: how the query is understood and answered; fields= names columns; format=csv|ndjson: all of them"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
 		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
