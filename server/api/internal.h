@@ -56,7 +56,7 @@ http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search;
 http_handler api_job_advice, api_nodes, api_node, api_job_nodes;
 http_handler api_startup, api_job_warm_pool;
-http_handler api_fleet, api_quotas_get, api_quotas_put;
+http_handler api_fleet, api_fleet_paces, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;

@@ -127,6 +127,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 		.summary =
 			"The whole fleet: jobs by status, open incidents, node-hours, pools, quotas, health of ingest"},
+	{HTTP_GET, "/api/v1/fleet/paces", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet_paces, .query = "limit",
+		.summary = "How fast running jobs go against what is usual of each, the slowest first"},
 	{HTTP_GET, "/api/v1/quotas", SCOPE_READ, ROUTE_WORKER, .handler = api_quotas_get, .query = "",
 		.summary = "Quotas: configured, used now, highest seen"},
 	{HTTP_PUT, "/api/v1/quotas", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_quotas_put, .query = "",
