@@ -14,7 +14,6 @@ const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12)
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
-const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
 function View() {
@@ -25,9 +24,8 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
-      if (here.part === "nodes") return <NodesPage key={`${era} ${here.name}`} name={here.name} />;
-      if (here.part) return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
-      return <JobPage key={`${era} ${here.name}`} name={here.name} />;
+      if (here.part === "definitions") return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
+      return <JobPage key={`${era} ${here.name}`} name={here.name} part={here.part} />;
     case "incidents":
       return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
     case "pools":
@@ -46,11 +44,9 @@ function View() {
   }
 }
 
-const PARTS = { definitions: "Definitions of ", nodes: "Nodes of " };
-
 function titleOf(): string {
   const here = route.value;
-  if (here.view === "job") return `${here.part ? PARTS[here.part] : ""}${cutMiddle(here.name, 40)} · smfleet`;
+  if (here.view === "job") return `${here.part ? `${here.part} · ` : ""}${cutMiddle(here.name, 40)} · smfleet`;
   if (here.view === "incidents") return "Alerts · smfleet";
   if (here.view === "compare") return "Compare · smfleet";
   if (here.view === "pools") return "Warm pools · smfleet";

@@ -1,14 +1,27 @@
 import { useEffect } from "preact/hooks";
 import type { DefinitionsDoc } from "../../api/types";
-import { definitionsHref, jobHref, nodesHref } from "../../lib/url";
+import { say, t } from "../../i18n/i18n";
+import { definitionsHref, JOB_PARTS, jobHref, partHref, type JobPart } from "../../lib/url";
 import { navigate } from "../../state/router";
 import { isTyping } from "../../ui/querybar";
 
 interface Props {
   name: string;
-  part: "charts" | "nodes" | "definitions";
+  /** undefined: the charts. */
+  part: JobPart | undefined;
   definitions?: DefinitionsDoc | null;
 }
+
+const TITLES: Record<JobPart, string> = {
+  nodes: say("Nodes"),
+  goodput: say("Goodput"),
+  settings: say("Settings"),
+  incidents: say("Incidents"),
+  advice: say("Advice"),
+  deliveries: say("Deliveries"),
+  document: say("Document"),
+  definitions: say("Definitions"),
+};
 
 /** The parts of a job's page; D goes to the definitions and back. */
 export function JobTabs({ name, part, definitions }: Props) {
@@ -23,25 +36,18 @@ export function JobTabs({ name, part, definitions }: Props) {
     return () => document.removeEventListener("keydown", onKey);
   }, [other]);
   const preset = definitions?.preset;
-  const why = preset && definitions.reason ? `: ${preset}, ${definitions.reason}` : "";
-  const tab = (of: typeof part, href: string, text: string, title: string) => {
-    const hasKey = href === other;
-    return (
-      <a
-        href={href}
-        aria-current={of === part ? "page" : undefined}
-        aria-keyshortcuts={hasKey ? "d" : undefined}
-        title={of === part ? undefined : `${title}${hasKey ? " (key D)" : ""}`}
-      >
-        {text}
-      </a>
-    );
-  };
+  const why = preset && definitions.reason ? `${preset}, ${definitions.reason}` : undefined;
   return (
-    <nav class="jobtabs" aria-label="Parts of this job">
-      {tab("charts", jobHref(name), "Charts", "Charts")}
-      {tab("nodes", nodesHref(name), "Nodes", "Who sends, and how each ended")}
-      {tab("definitions", definitionsHref(name), preset ? `Definitions: ${preset}` : "Definitions", `Definitions${why}`)}
+    <nav class="jobtabs" aria-label={t("Parts of this job")}>
+      {[undefined, ...JOB_PARTS].map((one) => {
+        const href = partHref(name, one);
+        const text = one ? t(TITLES[one]) : t("Charts");
+        return (
+          <a key={href} href={href} aria-current={one === part ? "page" : undefined} aria-keyshortcuts={href === other ? "d" : undefined} title={one === "definitions" ? why : undefined}>
+            {one === "definitions" && preset ? `${text}: ${preset}` : text}
+          </a>
+        );
+      })}
     </nav>
   );
 }
