@@ -1,9 +1,8 @@
-import { useEffect } from "preact/hooks";
 import type { DefinitionsDoc } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
 import { definitionsHref, JOB_PARTS, jobHref, partHref, type JobPart } from "../../lib/url";
+import { useKeys } from "../../state/keys";
 import { navigate } from "../../state/router";
-import { isTyping } from "../../ui/querybar";
 
 interface Props {
   name: string;
@@ -26,15 +25,7 @@ const TITLES: Record<JobPart, string> = {
 /** The parts of a job's page; D goes to the definitions and back. */
 export function JobTabs({ name, part, definitions }: Props) {
   const other = part === "definitions" ? jobHref(name) : definitionsHref(name);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== "d" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      event.preventDefault();
-      navigate(other);
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, [other]);
+  useKeys(say("Job"), [{ on: "d", does: say("to the definitions, and back"), run: () => navigate(other) }]);
   const preset = definitions?.preset;
   const why = preset && definitions.reason ? `${preset}, ${definitions.reason}` : undefined;
   return (
