@@ -3,26 +3,23 @@
 #include "query/query.h"
 #include "store/faults.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, MUTE_MAX_S = 366 * 86400 };
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, TOLD_SHOWN = 100, MUTE_MAX_S = 366 * 86400 };
 
-/* Which job: the whole language over jobs comes with its own index; one job by its name is what a job's page asks. */
+/* One job by its name is what a job's page asks, and is answered by its own index. */
 static enum status read_job_query(struct api_worker *worker, const struct http_request *request, struct arena *arena,
-	int64_t *job_id, struct error *err)
+	struct incident_filter *filter, struct error *err)
 {
 	struct query_node *query = NULL;
 	struct job_row job;
-	struct span text;
 
-	if (!http_request_query(request, "q", &text))
+	TRY(api_parse_query(worker->api, request, arena, &query, err));
+	if (!query || query->kind != QUERY_TERM || query->term.family != QUERY_PROPERTY ||
+		!span_equal(query->term.key, SPAN("name")) || query->term.compare != QUERY_EQUAL) {
+		filter->query = query;
 		return OK;
-	TRY(query_parse(&query, text, http_request_arrival_ms(request), arena, err));
-	if (!query)
-		return OK;
-	if (query->kind != QUERY_TERM || query->term.family != QUERY_PROPERTY ||
-		!span_equal(query->term.key, SPAN("name")) || query->term.compare != QUERY_EQUAL)
-		return error_set_field(err, ERR_SEMANTIC, "q", "incidents are searched by name=\"JOB\" only");
+	}
 	TRY(store_read_job(worker->reader, arena, query->term.values[0].text, &job, err));
-	*job_id = job.job_id;
+	filter->job_id = job.job_id;
 	return OK;
 }
 
@@ -36,7 +33,7 @@ static enum status read_filter(struct api_worker *worker, const struct http_requ
 	*filter = (struct incident_filter){.state = -1, .kind = -1, .cursor = SPAN("")};
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &filter->limit, err));
 	http_request_query(request, "cursor", &filter->cursor);
-	TRY(read_job_query(worker, request, arena, &filter->job_id, err));
+	TRY(read_job_query(worker, request, arena, filter, err));
 	if (http_request_query(request, "all", &text)) {
 		filter->has_all = span_equal(text, SPAN("true"));
 		if (!filter->has_all && !span_equal(text, SPAN("false")))
@@ -135,6 +132,35 @@ static enum status parse_id(struct span text, struct acknowledgement *ack, struc
 	ack->job_id = job_id;
 	ack->incident_id = (uint32_t)number;
 	return OK;
+}
+
+enum status api_incident_get(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct acknowledgement id;
+	struct incident_row row;
+	struct delivery_row *told;
+	size_t count;
+
+	(void)context;
+	TRY(api_arena(&arena, err));
+	TRY(parse_id(http_request_segment(request, 0), &id, err));
+	TRY(store_read_incident(reader, arena, id.job_id, id.incident_id, &row, err));
+	TRY(read_said(worker, arena, &row, 1, err));
+	TRY(store_read_told(reader, arena, id.job_id, incident_group(&row), TOLD_SHOWN, &told, &count, err));
+	json_object(&w);
+	json_key(&w, "incident");
+	TRY(write_row(reader, arena, &row, &w, err));
+	json_key(&w, "deliveries");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++)
+		api_write_delivery(&w, &told[i]);
+	json_array_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
 }
 
 /* A team's token acknowledges its own jobs' incidents only. */

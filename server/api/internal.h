@@ -60,7 +60,8 @@ http_handler api_events_take, api_search, api_job_run, api_job_checkpoints;
 http_handler api_aggregate, api_compare;
 http_handler api_streams, api_lines, api_lines_raw, api_log_search;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
-http_handler api_series, api_points, api_points_query, api_points_search, api_chart_svg, api_signatures_create;
+http_handler api_series, api_points, api_points_query, api_points_search, api_job_heat;
+http_handler api_chart_svg, api_signatures_create;
 http_handler api_job_advice, api_nodes, api_node, api_job_nodes;
 http_handler api_startup, api_job_warm_pool;
 http_handler api_fleet, api_quotas_get, api_quotas_put;
@@ -68,7 +69,7 @@ http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_pric
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
 http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_cancel;
-http_handler api_incidents, api_incident_acknowledge, api_incident_mute;
+http_handler api_incidents, api_incident_get, api_incident_acknowledge, api_incident_mute;
 http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete, api_rules_preview;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete,
 	api_deliveries, api_delivery_retry;
@@ -133,6 +134,10 @@ enum status api_write_run(struct store_reader *reader, struct arena *arena, stru
 struct run_link;
 enum status api_write_run_goodput(struct store_reader *reader, struct arena *arena, const struct run_link *links,
 	size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- webhooks.c: nothing of it says where a webhook is: its URL may be a secret ---- */
+struct delivery_row;
+void api_write_delivery(struct json_writer *w, const struct delivery_row *row);
 
 /* ---- lines.c: the stream asked for, else the job's first; "" : it has none ---- */
 enum status api_choose_stream(struct api_worker *worker, struct arena *arena, const struct http_request *request,

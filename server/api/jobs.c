@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000 };
+enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, OFFSET_MAX = 1000000000 };
 
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err)
@@ -30,6 +30,9 @@ enum status api_search_page(struct api_worker *worker, struct arena *arena, cons
 			store_reader_end(worker->reader);
 		return status;
 	}
+	if (search->offset)
+		return error_set_field(err, ERR_SEMANTIC, "offset",
+			"of a query that asks what logs hold only pages by cursor are known: offset does not go with it");
 	TRY(job_log_search_new(&logs, &options, err));
 	TRY(job_log_search_page(logs, arena, search, out, is_partial, err));
 	if (search->wants_total) {
@@ -172,6 +175,18 @@ static enum status refuse_other_format(const struct http_request *request, struc
 	return OK;
 }
 
+/* A scroll bar over all jobs of a search asks for a page in their middle. */
+static enum status read_offset(const struct http_request *request, struct job_search *search, struct error *err)
+{
+	int64_t offset = 0;
+
+	TRY(http_query_i64(request, "offset", 0, OFFSET_MAX, &offset, err));
+	search->offset = (size_t)offset;
+	return offset && search->cursor.len ? error_set_field(err, ERR_INVALID, "offset",
+						      "a cursor is a place already: offset does not go with it")
+					    : OK;
+}
+
 enum status api_jobs_list(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -188,6 +203,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	http_request_query(request, "sort", &search.sort);
 	http_request_query(request, "cursor", &search.cursor);
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &search.limit, err));
+	TRY(read_offset(request, &search, err));
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
 	TRY(api_parse_query(context, request, arena, &query, err));
 	bool are_runs = false, explains = false;

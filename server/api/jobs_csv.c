@@ -218,7 +218,7 @@ static enum status open_listing(
 enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,
 	struct http_response *response, struct error *err)
 {
-	static const char *const of_pages[] = {"limit", "cursor", "total"};
+	static const char *const of_pages[] = {"limit", "cursor", "offset", "total"};
 	AUTO(arena) arena = NULL;
 	struct span value;
 

@@ -57,7 +57,7 @@ static const struct http_route routes[] = {
 		.summary = "Server-sent events: points, lines, job, incident, backfill, pool"},
 
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
-		.query = "q tz runs sort limit cursor total explain format fields",
+		.query = "q tz runs sort limit cursor offset total explain format fields",
 		.summary =
 			"Search jobs; explain=true: how the query is understood and answered; format=csv: all of them, fields= names its columns"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
@@ -118,6 +118,10 @@ static const struct http_route routes[] = {
 		.max_body_bytes = SMALL_BYTES,
 		.summary =
 			"Sign the address of a chart.svg or an embedded chart, so that it needs no token until it expires"},
+	{HTTP_GET, "/api/v1/jobs/{job}/heat", SCOPE_READ, ROUTE_WORKER, .handler = api_job_heat,
+		.query = "metric x from to buckets attempts",
+		.summary =
+			"A metric of all streams beside each other: how far each is from the median, by step or time"},
 	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search,
 		.query = "q tz metric format", .summary = "CSV of a metric's points in all jobs of a search"},
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
@@ -197,8 +201,10 @@ static const struct http_route routes[] = {
 		.max_body_bytes = DOCUMENT_BYTES, .summary = "Try metric definitions on given or stored lines"},
 
 	{HTTP_GET, "/api/v1/incidents", SCOPE_READ, ROUTE_WORKER, .handler = api_incidents,
-		.query = "q state kind limit cursor all",
+		.query = "q tz state kind limit cursor all",
 		.summary = "Incidents, newest first; all=true: also those of other streams that are shown in one"},
+	{HTTP_GET, "/api/v1/incidents/{id}", SCOPE_READ, ROUTE_WORKER, .handler = api_incident_get, .query = "",
+		.summary = "One incident, and which messages tell of it and its group"},
 	{HTTP_POST, "/api/v1/incidents/{id}/ack", SCOPE_WRITE, ROUTE_WORKER, .handler = api_incident_acknowledge,
 		.query = "", .max_body_bytes = SMALL_BYTES, .summary = "Acknowledge an incident"},
 	{HTTP_POST, "/api/v1/incidents/{id}/mute", SCOPE_WRITE, ROUTE_WORKER, .handler = api_incident_mute, .query = "",

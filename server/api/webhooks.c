@@ -349,7 +349,7 @@ enum status api_webhook_delete(void *context, void *worker, const struct http_re
 	return OK;
 }
 
-static void write_delivery(struct json_writer *w, const struct delivery_row *row)
+void api_write_delivery(struct json_writer *w, const struct delivery_row *row)
 {
 	static const char *const states[] = {"pending", "done", "dead"};
 	char incident[48];
@@ -357,6 +357,7 @@ static void write_delivery(struct json_writer *w, const struct delivery_row *row
 	snprintf(incident, sizeof incident, "%lld-%u", (long long)row->job_id, row->incident_id);
 	json_object(w);
 	json_put_i64(w, "n", row->delivery_id);
+	json_put_i64(w, "webhook", row->webhook_id);
 	json_put_text(w, "incident", incident);
 	json_put_span(w, "message_id", row->message_id);
 	json_put_text(w, "state", states[row->state]);
@@ -393,7 +394,7 @@ enum status api_deliveries(void *context, void *worker, const struct http_reques
 	json_key(&w, "deliveries");
 	json_array(&w);
 	for (size_t i = 0; i < count; i++)
-		write_delivery(&w, &rows[i]);
+		api_write_delivery(&w, &rows[i]);
 	json_array_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);

@@ -89,10 +89,21 @@ static enum status check_scope(const struct exchange *exchange, struct error *er
 		http_scope_name(needs), principal->name, http_scope_name(principal->scope));
 }
 
+static enum status count_refusal(const struct exchange *exchange, enum status status)
+{
+	if (status == ERR_UNAUTHORIZED || status == ERR_FORBIDDEN)
+		atomic_fetch_add(&exchange->server->counters.refused_auth, 1);
+	return status;
+}
+
 static enum status authenticate(struct exchange *exchange, struct error *err)
 {
 	const struct http_hooks *hooks = exchange->server->hooks;
 	struct principal *principal = &exchange->request.principal;
+
+	if (exchange->route->admit)
+		return count_refusal(exchange,
+			exchange->route->admit(exchange_context(exchange), &exchange->request, principal, err));
 	struct span token = guard_token(header(exchange, "Authorization"), header(exchange, "Cookie"));
 	bool is_public = exchange->route->scope == SCOPE_PUBLIC;
 
@@ -105,9 +116,7 @@ static enum status authenticate(struct exchange *exchange, struct error *err)
 	}
 	if (!status && hooks->authenticate)
 		status = check_scope(exchange, err);
-	if (status == ERR_UNAUTHORIZED || status == ERR_FORBIDDEN)
-		atomic_fetch_add(&exchange->server->counters.refused_auth, 1);
-	return status;
+	return count_refusal(exchange, status);
 }
 
 /* A signed address carries its own leave, whoever's page it stands on. */

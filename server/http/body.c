@@ -33,7 +33,7 @@ static enum status check_size(const struct exchange *exchange, uint64_t bytes, s
 static enum status open_upload(struct exchange *exchange, struct error *err)
 {
 	TRY(exchange->route->upload->begin(
-		exchange->server->hooks->context, &exchange->request, &exchange->upload, &exchange->object, err));
+		exchange_context(exchange), &exchange->request, &exchange->upload, &exchange->object, err));
 	exchange->has_object = true;
 	server_list(exchange->server, exchange);
 	if (exchange->has_unknown_length) { /* a trainer may print nothing for hours */
@@ -48,8 +48,9 @@ enum status body_begin(struct exchange *exchange, struct error *err)
 	struct span name = http_request_header(&exchange->request, "Content-Encoding");
 	enum encoding encoding = ENCODING_IDENTITY;
 	bool is_snappy = is_upload(exchange) && span_equal_fold(span_trim(name), SPAN("snappy"));
+	bool is_raw = exchange->route->is_raw;
 
-	if (!is_snappy && !encoding_parse(name, &encoding))
+	if (!is_snappy && !is_raw && !encoding_parse(name, &encoding))
 		return error_set(err, ERR_UNSUPPORTED,
 			"unknown Content-Encoding '%.*s'; known are gzip, deflate, zstd%s",
 			(int)(name.len > 60 ? 60 : name.len), name.ptr, is_upload(exchange) ? ", snappy" : "");

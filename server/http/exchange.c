@@ -109,12 +109,29 @@ static void count_reply(struct http_server *server, int code)
 		atomic_fetch_add(&server->counters.refused_busy, 1);
 }
 
+void *exchange_context(const struct exchange *exchange)
+{
+	void *own = exchange->route->context;
+
+	return own ? own : exchange->server->hooks->context;
+}
+
+void exchange_settle(struct exchange *exchange, enum status status, struct error *err)
+{
+	bool has_refused = response_settle(exchange->reply, status, err);
+
+	if (has_refused && exchange->route && exchange->route->refuse) {
+		buf_reset(&exchange->reply->body);
+		exchange->route->refuse(exchange_context(exchange), &exchange->request, err, exchange->reply);
+	}
+	count_reply(exchange->server, exchange->reply->status);
+}
+
 void exchange_fail(struct exchange *exchange, enum status status, struct error *err)
 {
 	if (!exchange_make_reply(exchange))
 		return;
-	response_settle(exchange->reply, status, err);
-	count_reply(exchange->server, exchange->reply->status);
+	exchange_settle(exchange, status, err);
 }
 
 static void read_body_headers(struct exchange *exchange)
@@ -219,11 +236,23 @@ enum step exchange_body(struct exchange *exchange, struct span *piece)
 static void call_handler(struct exchange *exchange, void *worker)
 {
 	struct error err = {0};
-	enum status status = exchange->route->handler(
-		exchange->server->hooks->context, worker, &exchange->request, exchange->reply, &err);
+	enum status status =
+		exchange->route->handler(exchange_context(exchange), worker, &exchange->request, exchange->reply, &err);
 
-	response_settle(exchange->reply, status, &err);
-	count_reply(exchange->server, exchange->reply->status);
+	if (!exchange->deferred.is_deferred)
+		exchange_settle(exchange, status, &err);
+}
+
+/* On a worker, or on the thread that a reply was deferred to. */
+static void send_reply(struct exchange *exchange, bool is_dropped)
+{
+	if (exchange->reply && exchange->reply->producer) {
+		produce_begin(exchange);
+	} else if (!is_dropped) {
+		response_compress(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
+	}
+	exchange->phase = PHASE_REPLY;
+	mhd_resume(exchange->connection); /* the last touch: it may be gone when this returns */
 }
 
 static void run_in_worker(struct work *work, void *worker, bool is_dropped)
@@ -234,15 +263,41 @@ static void run_in_worker(struct work *work, void *worker, bool is_dropped)
 	if (is_dropped) {
 		exchange_fail(exchange, error_set(&err, ERR_UNAVAILABLE, "the server is stopping"), &err);
 	} else {
+		atomic_init(&exchange->deferred.answerers, 1);
 		call_handler(exchange, worker);
+		if (atomic_fetch_sub(&exchange->deferred.answerers, 1) != 1)
+			return; /* whoever has the reply sends it */
 	}
-	if (exchange->reply && exchange->reply->producer) {
-		produce_begin(exchange);
-	} else if (!is_dropped) {
-		response_compress(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
-	}
-	exchange->phase = PHASE_REPLY;
-	mhd_resume(exchange->connection); /* the last touch: it may be gone when this returns */
+	send_reply(exchange, is_dropped);
+}
+
+static struct exchange *exchange_of(struct http_deferred *handle)
+{
+	return (struct exchange *)((char *)handle - offsetof(struct exchange, deferred));
+}
+
+struct http_deferred *http_defer(const struct http_request *request)
+{
+	struct exchange *exchange = (struct exchange *)((char *)request - offsetof(struct exchange, request));
+
+	atomic_store(&exchange->deferred.answerers, 2);
+	exchange->deferred.is_deferred = true;
+	return &exchange->deferred;
+}
+
+void http_deferred_cancel(struct http_deferred *handle)
+{
+	atomic_store(&handle->answerers, 1);
+	handle->is_deferred = false;
+}
+
+void http_deferred_end(struct http_deferred *handle, enum status status, struct error *err)
+{
+	struct exchange *exchange = exchange_of(handle);
+
+	exchange_settle(exchange, status, err);
+	if (atomic_fetch_sub(&handle->answerers, 1) == 1)
+		send_reply(exchange, false);
 }
 
 static enum step hand_to_worker(struct exchange *exchange)
@@ -280,8 +335,7 @@ static enum step finish_upload(struct exchange *exchange)
 		exchange->has_object = false;
 	else
 		abort_upload(exchange);
-	response_settle(exchange->reply, status, &err);
-	count_reply(exchange->server, exchange->reply->status);
+	exchange_settle(exchange, status, &err);
 	return STEP_REPLY;
 }
 

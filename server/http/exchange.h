@@ -39,6 +39,11 @@ struct http_stream {
 	struct exchange *exchange;
 };
 
+struct http_deferred {
+	atomic_uint answerers; /* the last one sends the reply: the worker, and whom the handler gave it to */
+	bool is_deferred; /* the worker's */
+};
+
 struct exchange {
 	struct http_request request;
 	struct http_server *server;
@@ -66,6 +71,7 @@ struct exchange {
 	struct http_upload upload;
 	struct http_stream stream;
 	struct work work;
+	struct http_deferred deferred;
 
 	const struct http_producer_ops *producer; /* of a long reply */
 	void *producer_state;
@@ -92,6 +98,10 @@ enum step exchange_end(struct exchange *exchange);
 
 /* The reply becomes this error's. */
 void exchange_fail(struct exchange *exchange, enum status status, struct error *err);
+/* What the reply's maker returned; errors in the form of the route's protocol. */
+void exchange_settle(struct exchange *exchange, enum status status, struct error *err);
+/* Whom its route's functions are called for. */
+void *exchange_context(const struct exchange *exchange);
 /* An empty reply to be filled; false: out of memory. */
 bool exchange_make_reply(struct exchange *exchange);
 void exchange_drop_reply(struct exchange *exchange);

@@ -107,6 +107,16 @@ struct http_upload_ops {
 void http_upload_resume(struct http_upload *handle);
 
 /*
+ * A WORKER handler's reply that another thread ends: the handler defers, gives the handle and its response away, and returns
+ * OK without touching either again. Whoever has them fills the response and calls http_deferred_end once, from any thread.
+ * http_deferred_cancel: nobody took them, the handler goes on as if it had never deferred.
+ */
+struct http_deferred;
+struct http_deferred *http_defer(const struct http_request *request);
+void http_deferred_cancel(struct http_deferred *handle);
+void http_deferred_end(struct http_deferred *handle, enum status status, struct error *err);
+
+/*
  * A reply that is written as things happen (SSE, long exports). open runs on an I/O thread. read runs on an I/O thread:
  * writes at most room bytes and returns how many; 0 = nothing now: suspended until http_stream_wake, which may be called
  * from any thread at any time until free; -1 = the end.
@@ -134,6 +144,16 @@ struct http_route {
 	size_t max_body_bytes; /* of a buffered body; 0: no body */
 	bool is_signable; /* with sig= in its address a GET needs neither token nor origin: hooks.check_signature says */
 	const char *summary; /* for the OpenAPI document */
+
+	/* What doors of another protocol have of their own; each may be left out. */
+	void *context; /* instead of the hooks' */
+	bool is_raw; /* the body is handed over as it came: with whatever Content-Encoding */
+	/* Instead of the hooks' authenticate: I/O threads, must not block. What needs the body is the handler's to check. */
+	enum status (*admit)(
+		void *context, const struct http_request *request, struct principal *out, struct error *err);
+	/* A refusal in that protocol's form, instead of problem+json: of the transport's, and of handlers. */
+	void (*refuse)(void *context, const struct http_request *request, const struct error *err,
+		struct http_response *response);
 };
 
 struct http_options {

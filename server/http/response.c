@@ -167,16 +167,17 @@ void http_response_problem(struct http_response *response, const struct error *e
 	response_problem_as(response, http_status_of(err->status), err);
 }
 
-void response_settle(struct http_response *response, enum status status, struct error *err)
+bool response_settle(struct http_response *response, enum status status, struct error *err)
 {
 	if (status == OK && response->body.failure)
 		status = error_set(err, ERR_INTERNAL,
 			response->body.failure == ERR_TOO_LARGE ? "the reply is larger than 256 MiB; ask for less"
 								: "no memory is left for the reply");
 	if (status == OK)
-		return;
+		return false;
 	err->status = status;
 	http_response_problem(response, err);
+	return true;
 }
 
 /* One element of Accept-Encoding: "gzip;q=0.5". */

@@ -12,8 +12,8 @@ void response_init(struct http_response *response);
 void response_done(struct http_response *response);
 /* As http_response_problem, for the codes that no status stands for (405). */
 void response_problem_as(struct http_response *response, int code, const struct error *err);
-/* What a handler returned: its error, or its body's failure, become a problem. */
-void response_settle(struct http_response *response, enum status status, struct error *err);
+/* What a handler returned: its error, or its body's failure, become a problem, which is in *err then. True: they did. */
+bool response_settle(struct http_response *response, enum status status, struct error *err);
 
 bool response_accepts_gzip(struct span accept_encoding);
 /* How a long reply of a text type is packed while it is made: gzip, which everybody knows, else zstd; says Vary. */

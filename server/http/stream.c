@@ -2,7 +2,7 @@
 
 enum status stream_open(struct exchange *exchange, struct error *err)
 {
-	TRY(exchange->route->stream->open(exchange->server->hooks->context, &exchange->request, &exchange->stream,
+	TRY(exchange->route->stream->open(exchange_context(exchange), &exchange->request, &exchange->stream,
 		&exchange->object, exchange->reply, err));
 	exchange->has_object = true;
 	atomic_fetch_add(&exchange->server->counters.streams, 1);

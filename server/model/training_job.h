@@ -7,6 +7,9 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/shape.h"
+
+extern const struct shape_rule training_job_rules[];
 
 /* Types, enums, lengths, counts and patterns of the fields that are SageMaker's; fields that are not are left alone, and so is
  * null. ERR_SEMANTIC names the field's path and its value. */

@@ -483,3 +483,78 @@ enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *
 	out->metric = resolved.metric;
 	return draw(reader, arena, &resolved, out, err);
 }
+
+/* ---- streams beside each other ---- */
+
+static double mean_of(const struct bucket *bucket)
+{
+	return bucket->count ? bucket->sum / (double)bucket->count : values_of(bucket) ? INFINITY : NAN;
+}
+
+/* One row of buckets serves all streams in turn: 2048 tables would be 60 MB. */
+static enum status fold_rows(
+	struct folding *folding, struct walk *walk, struct point *points, struct heat *out, struct error *err)
+{
+	for (size_t i = 0; i < folding->view->stream_count; i++) {
+		const struct stream_view *stream = folding->stream = &folding->view->streams[i];
+		uint64_t before = folding->total;
+		memset(folding->table, 0, folding->size * sizeof *folding->table);
+		for (size_t j = 0; j < stream->series_count; j++)
+			if (is_of_metric(&stream->series[j], folding->query->metric))
+				TRY(fold_series(folding, walk, &stream->series[j], points, err));
+		if (folding->total == before)
+			continue;
+		double *row = out->means + out->row_count * folding->size;
+		out->row_streams[out->row_count++] = (uint32_t)i;
+		for (size_t column = 0; column < folding->size; column++)
+			row[column] = mean_of(&folding->table[column]);
+	}
+	return OK;
+}
+
+static enum status make_room(struct arena *arena, size_t columns, size_t rows, struct heat *out, struct error *err)
+{
+	out->columns = columns;
+	out->means = arena_alloc(arena, columns * rows * sizeof *out->means);
+	out->row_streams = arena_alloc(arena, rows * sizeof *out->row_streams);
+	return out->means && out->row_streams ? OK : out_of_memory(err);
+}
+
+static enum status lay_out_rows(struct store_reader *reader, struct arena *arena, const struct chart_query *query,
+	struct heat *out, struct error *err)
+{
+	AUTO(zstd) zstd = zstd_new();
+	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
+	struct folding folding = {
+		.query = query, .view = &out->view, .axis = query->axis == AXIS_STEP ? PYRAMID_STEP : PYRAMID_TIME};
+	struct walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0};
+	int64_t low, high;
+	size_t series_count;
+
+	if (!zstd || !points)
+		return out_of_memory(err);
+	if (!find_range(&out->view, query, &low, &high))
+		return OK;
+	while (count_buckets(low, high, folding.shift) >= query->buckets && folding.shift < 62)
+		folding.shift++;
+	const struct series_view *largest = count_series(&out->view, query->metric, &series_count);
+	TRY(widen_to_base(&folding, &walk, low, high, largest, series_count, err));
+	TRY(lay_out(&folding, arena, low, high, err));
+	TRY(make_room(arena, folding.size, out->view.stream_count, out, err));
+	out->first_x = folding.first_number << folding.shift;
+	out->bucket_width = (int64_t)1 << folding.shift;
+	return fold_rows(&folding, &walk, points, out, err);
+}
+
+enum status pipeline_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *asked, struct heat *out, struct error *err)
+{
+	struct chart_query resolved = *asked;
+
+	*out = (struct heat){.bucket_width = 1};
+	TRY(pipeline_view_job(
+		pipeline, reader, arena, job, SPAN(""), asked->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
+	TRY(pipeline_resolve_metric(&out->view, asked, &resolved.metric, err));
+	out->metric = resolved.metric;
+	return lay_out_rows(reader, arena, &resolved, out, err);
+}

@@ -309,6 +309,18 @@ struct chart {
 };
 enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+/* The streams of a job beside each other: means by stream and bucket. AXIS_STEP or AXIS_TIME; the query's stream is not looked at. */
+struct heat {
+	struct span metric; /* the one that was found */
+	double *means; /* row by row; NaN: no point there, infinite: none that is finite */
+	uint32_t *row_streams; /* of each row, index into the view's streams; those without a point have none */
+	size_t row_count, columns;
+	int64_t first_x; /* where the first column begins; each is bucket_width wide */
+	int64_t bucket_width;
+	struct job_view view;
+};
+enum status pipeline_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *query, struct heat *out, struct error *err) MUST_CHECK;
 /* Over all jobs of its run, by steps: those that a later job prints again are superseded. Streams of the view are of all of them. */
 enum { CHAIN_JOBS_MAX = 100 };
 enum status pipeline_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -8,6 +8,7 @@
 #include "model/incident.h"
 
 struct dead_series;
+struct query_node;
 struct store_reader;
 struct store_tx;
 
@@ -80,6 +81,7 @@ struct incident_filter {
 	int64_t job_id; /* 0: all jobs */
 	int state; /* enum incident_state, -1: any */
 	int kind; /* enum incident_kind, -1: any */
+	const struct query_node *query; /* of which jobs; NULL: of all. ERR_SEMANTIC when it asks of logs */
 	struct span cursor;
 	size_t limit;
 };
@@ -199,3 +201,6 @@ enum status store_read_delivery(struct store_reader *reader, struct arena *arena
 	int64_t delivery_id, struct delivery_row *out, struct error *err) MUST_CHECK;
 enum status store_read_deliveries(struct store_reader *reader, struct arena *arena, int64_t webhook_id, size_t limit,
 	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* What was told of one incident, to any webhook; newest first. */
+enum status store_read_told(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
+	size_t limit, struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;

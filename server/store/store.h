@@ -352,6 +352,7 @@ struct job_search {
 	const struct query_node *query; /* NULL: all */
 	struct span sort; /* "", "name", "-created", "loss", "-metric.NAME.max" …; ERR_SEMANTIC when unknown */
 	struct span cursor; /* "" or a next_cursor */
+	size_t offset; /* without a cursor: so many jobs of the order are left out */
 	size_t limit;
 	bool wants_total;
 	bool wants_cursors;

@@ -6,6 +6,7 @@ import { signIns } from "./state/session";
 import { lazy } from "./ui/lazy";
 import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
+import { Shortcuts } from "./ui/shortcuts";
 import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
@@ -79,6 +80,7 @@ export function App() {
       </main>
       <StatusLine />
       <SignIn />
+      <Shortcuts />
     </div>
   );
 }

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-enum { CURSOR_BYTES = 80 };
+enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 
 #define HAS_OPEN_FOLD                                                                                                     \
 	"EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0" \
@@ -131,7 +131,7 @@ static enum status open_list(
 	return OK;
 }
 
-enum status store_read_incidents(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
+static enum status read_page(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
 	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -155,6 +155,76 @@ enum status store_read_incidents(struct store_reader *reader, struct arena *aren
 	*count = used;
 	*next_cursor = next;
 	return OK;
+}
+
+/* Each job of these rows, once; *job_of says which is whose. */
+static size_t list_jobs(const struct incident_row *rows, size_t count, struct job_row *jobs, size_t *job_of)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = 0;
+		while (at < used && jobs[at].job_id != rows[i].job_id)
+			at++;
+		if (at == used)
+			jobs[used++] = (struct job_row){.job_id = rows[i].job_id};
+		job_of[i] = at;
+	}
+	return used;
+}
+
+/* Leaves those whose jobs satisfy the query. */
+static enum status keep_matching(struct store_reader *reader, struct arena *arena, const struct query_node *query,
+	struct incident_row *rows, size_t *count, struct error *err)
+{
+	struct job_row *jobs = arena_alloc(arena, *count * sizeof *jobs);
+	size_t *job_of = arena_alloc(arena, *count * sizeof *job_of);
+	bool *matches = arena_alloc(arena, *count * sizeof *matches);
+	size_t kept = 0;
+
+	if (!jobs || !job_of || !matches)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	size_t job_count = list_jobs(rows, *count, jobs, job_of);
+	TRY(store_match_jobs(reader, arena, query, NULL, jobs, job_count, matches, err));
+	for (size_t i = 0; i < *count; i++)
+		if (matches[job_of[i]])
+			rows[kept++] = rows[i];
+	*count = kept;
+	return OK;
+}
+
+/* Page by page until enough are left of them: what does not match is not in memory for long. */
+static enum status read_matching(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
+	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err)
+{
+	struct incident_filter part = *filter;
+	struct incident_row *all = arena_alloc(arena, filter->limit * sizeof *all), *rows;
+	size_t used = 0, got;
+
+	if (!all)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	part.limit = MATCHED_AT_ONCE;
+	do {
+		TRY(read_page(reader, arena, &part, &rows, &got, &part.cursor, err));
+		if (got)
+			TRY(keep_matching(reader, arena, filter->query, rows, &got, err));
+		size_t taken = got < filter->limit - used ? got : filter->limit - used;
+		if (taken)
+			memcpy(all + used, rows, taken * sizeof *all);
+		used += taken;
+		if (taken < got)
+			TRY(print_cursor(&all[used - 1], arena, &part.cursor, err));
+	} while (used < filter->limit && part.cursor.len);
+	*out = all;
+	*count = used;
+	*next_cursor = part.cursor;
+	return OK;
+}
+
+enum status store_read_incidents(struct store_reader *reader, struct arena *arena, const struct incident_filter *filter,
+	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err)
+{
+	return (filter->query ? read_matching : read_page)(reader, arena, filter, out, count, next_cursor, err);
 }
 
 enum status store_read_incident(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,

@@ -130,6 +130,8 @@ static enum status add_page(struct search_sql *sql, const struct job_search *sea
 	search_add(sql, order_of(sort));
 	/* One more tells whether a page follows. */
 	search_add_i64(sql, " LIMIT ?", search->limit < INT64_MAX ? (int64_t)search->limit + 1 : INT64_MAX);
+	if (search->offset)
+		search_add_i64(sql, " OFFSET ?", (int64_t)search->offset);
 	return OK;
 }
 
@@ -255,10 +257,15 @@ static enum status search_by_columns(struct store_reader *reader, struct arena *
 		TRY(search_memory_find(&memory, search->query, &memory.all, &found, err));
 	if (memory.is_partial && !search->limit_ms)
 		return error_set(err, ERR_UNAVAILABLE, "the search took longer than it may");
-	TRY(search_pick(&memory, sort, &found, from, search->limit, page, err));
 	result->total = bits_size(&found);
 	result->is_partial = memory.is_partial;
-	return OK;
+	struct search_place last;
+	bool is_there = true;
+	if (search->offset && !from) {
+		TRY(search_place_at(&memory, sort, &found, search->offset - 1, &last, &is_there, err));
+		from = &last;
+	}
+	return is_there ? search_pick(&memory, sort, &found, from, search->limit, page, err) : OK;
 }
 
 /* A column may be newer than the view, and hold a job that is not there yet. order "": no cursors are wanted. */

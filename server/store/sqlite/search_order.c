@@ -2,6 +2,7 @@
 
 #include "store/sqlite/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Numbers are ordered by `real` here; `number` and `text` of those that are picked are filled in at the end. */
@@ -157,18 +158,25 @@ static bool finish(const struct picking *p, struct arena *arena)
 	return true;
 }
 
+static struct picking picking_on(const struct search_memory *memory, const struct search_sort *sort)
+{
+	struct picking p = {.sort = sort,
+		.is_folded = sort->kind == SEARCH_SORT_ATTRIBUTE ||
+			     (sort->kind == SEARCH_SORT_TEXT && strcmp(sort->sources[0].column, "name") == 0)};
+
+	for (size_t i = 0; i < sort->source_count; i++)
+		p.columns[i] = search_memory_column(memory, &sort->sources[i]);
+	return p;
+}
+
 enum status search_pick(struct search_memory *memory, const struct search_sort *sort, const struct bits *among,
 	const struct search_place *from, size_t limit, struct search_page *out, struct error *err)
 {
 	bool is_integer = sort->kind == SEARCH_SORT_I64 || sort->kind == SEARCH_SORT_MISSING_I64;
 	struct search_place place;
-	struct picking p = {.sort = sort,
-		.is_folded = sort->kind == SEARCH_SORT_ATTRIBUTE ||
-			     (sort->kind == SEARCH_SORT_TEXT && strcmp(sort->sources[0].column, "name") == 0),
-		.wanted = limit < SIZE_MAX ? limit + 1 : limit}; /* one more tells whether a page follows */
+	struct picking p = picking_on(memory, sort);
 
-	for (size_t i = 0; i < sort->source_count; i++)
-		p.columns[i] = search_memory_column(memory, &sort->sources[i]);
+	p.wanted = limit < SIZE_MAX ? limit + 1 : limit; /* one more tells whether a page follows */
 	if (from) {
 		place = *from;
 		place.real = is_integer ? (double)place.number : place.real;
@@ -181,4 +189,73 @@ enum status search_pick(struct search_memory *memory, const struct search_sort *
 	if (p.count > limit)
 		p.count = out->count = limit;
 	return finish(&p, memory->arena) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- the place at a position: between two of a sample, then exactly ---- */
+
+/* Evenly among the jobs: as many as make sample and rest equally dear (Floyd and Rivest, Expected time bounds for selection, 1975). */
+static bool take_sample(struct picking *p, struct arena *arena, const struct bits *among, size_t total)
+{
+	size_t stride = (size_t)cbrt((double)total) + 1, seen = 0;
+
+	p->wanted = SIZE_MAX;
+	for (size_t i = 0; i < among->count; i++)
+		for (uint64_t left = among->words[i]; left; left &= left - 1) {
+			if (seen++ % stride)
+				continue;
+			struct search_place place = place_of(p, 64 * i + bits_first(left));
+			if (!add(p, arena, &place))
+				return false;
+		}
+	qsort_r(p->heap, p->count, sizeof *p->heap, compare_for_sort, (void *)p->sort);
+	return true;
+}
+
+/* Those between the two, and how many come before; NULL: no bound. */
+static bool take_between(struct picking *p, struct arena *arena, const struct bits *among,
+	const struct search_place *low, const struct search_place *high, size_t *before)
+{
+	p->count = *before = 0;
+	p->wanted = SIZE_MAX;
+	for (size_t i = 0; i < among->count; i++)
+		for (uint64_t left = among->words[i]; left; left &= left - 1) {
+			struct search_place place = place_of(p, 64 * i + bits_first(left));
+			bool is_before = low && compare_places(p->sort, &place, low) < 0;
+			*before += is_before;
+			if (is_before || (high && compare_places(p->sort, &place, high) > 0))
+				continue;
+			if (!add(p, arena, &place))
+				return false;
+		}
+	return true;
+}
+
+enum status search_place_at(struct search_memory *memory, const struct search_sort *sort, const struct bits *among,
+	size_t position, struct search_place *out, bool *is_there, struct error *err)
+{
+	struct picking sample = picking_on(memory, sort), p = sample;
+	size_t total = bits_size(among), before = 0;
+
+	*is_there = position < total;
+	if (!*is_there)
+		return OK;
+	if (!take_sample(&sample, memory->arena, among, total))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	size_t at = (size_t)((double)position / (double)total * (double)sample.count);
+	size_t margin = (size_t)(2 * sqrt((double)sample.count)) + 1; /* four times by how much a random one errs */
+	for (;; margin *= 8) { /* where values repeat in step with it, it may be far off */
+		const struct search_place *low = at > margin ? &sample.heap[at - margin] : NULL;
+		const struct search_place *high = at + margin < sample.count ? &sample.heap[at + margin] : NULL;
+		if (!take_between(&p, memory->arena, among, low, high, &before))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		if (position >= before && position - before < p.count)
+			break;
+	}
+	qsort_r(p.heap, p.count, sizeof *p.heap, compare_for_sort, (void *)sort);
+	p.heap += position - before;
+	p.count = 1;
+	if (!finish(&p, memory->arena))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*out = p.heap[0];
+	return OK;
 }

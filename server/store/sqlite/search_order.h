@@ -55,6 +55,9 @@ enum status search_cursor_print(struct span sort, const struct search_place *pla
 enum status search_cursor_parse(struct span cursor, struct span sort, struct arena *arena, struct search_place *out,
 	struct error *err) MUST_CHECK;
 
+/* The place of the job that `position` others come before; *is_there: false when there are not so many. */
+enum status search_place_at(struct search_memory *memory, const struct search_sort *sort, const struct bits *among,
+	size_t position, struct search_place *out, bool *is_there, struct error *err) MUST_CHECK;
 /* The first `limit` places behind `from` (NULL: the beginning) of the jobs that are `among`. */
 enum status search_pick(struct search_memory *memory, const struct search_sort *sort, const struct bits *among,
 	const struct search_place *from, size_t limit, struct search_page *out, struct error *err) MUST_CHECK;

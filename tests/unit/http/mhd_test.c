@@ -53,6 +53,44 @@ TEST(ambiguous_framing_ends_the_connection)
 	}
 }
 
+TEST(a_door_of_another_protocol)
+{
+	static const struct {
+		const char *request;
+		int status;
+		const char *text;
+	} cases[] = {
+		{"POST /foreign/x HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\nhi", 403, "refused x: no key"},
+		{"POST /foreign/x HTTP/1.1\r\n" HOST
+		 "Key: k\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nas it is",
+			200, "as it is"},
+		{"POST /foreign/fail HTTP/1.1\r\n" HOST "Key: k\r\nContent-Length: 0\r\n\r\n", 409,
+			"refused fail: at once"},
+		{"POST /foreign/x HTTP/1.1\r\n" HOST "Key: k\r\nExpect: 100-continue\r\nContent-Length: 70000\r\n\r\n",
+			413, "refused x: the body is larger than 65536 bytes"},
+	};
+	START;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CONNECT;
+		check_ask(&client, cases[i].request, cases[i].status, cases[i].text);
+	}
+}
+
+TEST(deferred_replies)
+{
+	START;
+	for (int i = 0; i < 50; i++) {
+		CONNECT;
+		check_ask(&client, "POST /foreign/late HTTP/1.1\r\n" HOST "Key: k\r\nContent-Length: 0\r\n\r\n", 200,
+			"in time");
+		check_ask(&client, "POST /foreign/back HTTP/1.1\r\n" HOST "Key: k\r\nContent-Length: 2\r\n\r\nhi", 200,
+			"hi");
+		check_ask(&client, "POST /foreign/late-fail HTTP/1.1\r\n" HOST "Key: k\r\nContent-Length: 0\r\n\r\n",
+			429, "refused late-fail: in the end");
+	}
+}
+
 TEST(method_and_allow)
 {
 	START;

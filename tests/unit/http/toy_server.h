@@ -31,6 +31,9 @@ static struct {
 	struct http_stream *stream;
 	char text[64]; /* for the stream */
 	bool is_stream_over;
+	struct http_deferred *deferred; /* for the waker */
+	struct http_response *deferred_reply;
+	bool fails_late;
 } toy = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void lock(void)
@@ -179,13 +182,19 @@ static void stream_free(void *stream)
 	unlock();
 }
 
+static void end_deferred(void);
+
 static void *wake_uploads(void *unused)
 {
 	(void)unused;
 	lock();
 	for (;;) {
-		while ((!toy.waiting || toy.is_waker_holding) && !toy.is_waker_ending)
+		while ((!toy.waiting || toy.is_waker_holding) && !toy.is_waker_ending && !toy.deferred)
 			pthread_cond_wait(&toy.changed, &toy.mutex);
+		if (toy.deferred) {
+			end_deferred();
+			continue;
+		}
 		if (toy.is_waker_ending)
 			break;
 		struct http_upload *handle = toy.waiting;
@@ -216,16 +225,79 @@ static enum status worker_new(void *context, void **worker, struct error *err)
 	return OK;
 }
 
+/* ---- a door of another protocol: its own context, admission, refusals; replies that the waker ends ---- */
+
+static enum status foreign_admit(
+	void *context, const struct http_request *request, struct principal *out, struct error *err)
+{
+	CHECK(context == &toy);
+	if (!http_request_header(request, "Key").len)
+		return error_set(err, ERR_FORBIDDEN, "no key");
+	*out = (struct principal){.scope = SCOPE_WRITE, .name = "keeper"};
+	return OK;
+}
+
+static void foreign_refuse(
+	void *context, const struct http_request *request, const struct error *err, struct http_response *response)
+{
+	CHECK(context == &toy);
+	response->content_type = "text/plain";
+	buf_printf(&response->body, "refused %.*s: %s", SPAN_ARGS(http_request_segment(request, 0)), err->text);
+}
+
+/* "fail" fails, also later; "late" is answered by the waker; "back" takes the deferral back. */
+static enum status foreign(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct span mode = http_request_segment(request, 0);
+
+	(void)worker;
+	CHECK(context == &toy);
+	if (span_equal(mode, SPAN("fail")))
+		return error_set(err, ERR_CONFLICT, "at once");
+	if (span_equal(mode, SPAN("back")))
+		http_deferred_cancel(http_defer(request));
+	if (!span_starts_with(mode, SPAN("late"))) {
+		buf_append_span(&response->body, http_request_body(request));
+		return OK;
+	}
+	struct http_deferred *handle = http_defer(request);
+	lock();
+	toy.deferred = handle;
+	toy.deferred_reply = response;
+	toy.fails_late = span_equal(mode, SPAN("late-fail"));
+	unlock();
+	return OK;
+}
+
+static void end_deferred(void)
+{
+	struct http_deferred *handle = toy.deferred;
+	struct error err = {0};
+	enum status status = OK;
+
+	toy.deferred = NULL;
+	if (toy.fails_late)
+		status = error_set(&err, ERR_BUSY, "in the end");
+	else
+		buf_append_text(&toy.deferred_reply->body, "in time");
+	unlock();
+	http_deferred_end(handle, status, &err);
+	lock();
+}
+
 static const struct http_upload_ops upload_ops = {upload_begin, upload_feed, upload_finish, upload_abort};
 static const struct http_stream_ops stream_ops = {stream_open, stream_read, stream_free};
 static const struct http_route routes[] = {
-	{HTTP_GET, "/inline/{name}", SCOPE_PUBLIC, ROUTE_INLINE, echo, NULL, NULL, "limit tag", 0, ""},
+	{HTTP_GET, "/inline/{name}", SCOPE_PUBLIC, ROUTE_INLINE, echo, NULL, NULL, "limit tag", .summary = ""},
 	{HTTP_POST | HTTP_PUT, "/worker/{name}", SCOPE_PUBLIC, ROUTE_WORKER, echo, NULL, NULL, "", WORKER_BODY_BYTES,
-		""},
-	{HTTP_GET, "/private", SCOPE_READ, ROUTE_WORKER, echo, NULL, NULL, "", 0, ""},
-	{HTTP_POST, "/private", SCOPE_ADMIN, ROUTE_WORKER, echo, NULL, NULL, "", 0, ""},
-	{HTTP_POST | HTTP_PUT, "/upload", SCOPE_PUBLIC, ROUTE_UPLOAD, NULL, &upload_ops, NULL, "mode", 0, ""},
-	{HTTP_GET, "/stream", SCOPE_PUBLIC, ROUTE_STREAM, NULL, NULL, &stream_ops, "", 0, ""},
+		.summary = ""},
+	{HTTP_GET, "/private", SCOPE_READ, ROUTE_WORKER, echo, NULL, NULL, "", .summary = ""},
+	{HTTP_POST, "/private", SCOPE_ADMIN, ROUTE_WORKER, echo, NULL, NULL, "", .summary = ""},
+	{HTTP_POST | HTTP_PUT, "/upload", SCOPE_PUBLIC, ROUTE_UPLOAD, NULL, &upload_ops, NULL, "mode", .summary = ""},
+	{HTTP_GET, "/stream", SCOPE_PUBLIC, ROUTE_STREAM, NULL, NULL, &stream_ops, "", .summary = ""},
+	{HTTP_POST, "/foreign/{name}", SCOPE_PUBLIC, ROUTE_WORKER, foreign, NULL, NULL, "", WORKER_BODY_BYTES,
+		.context = &toy, .is_raw = true, .admit = foreign_admit, .refuse = foreign_refuse},
 };
 static const struct http_hooks hooks = {NULL, authenticate, worker_new, NULL};
 

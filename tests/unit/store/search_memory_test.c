@@ -256,3 +256,40 @@ TEST(a_search_is_explained_term_by_term)
 	CHECK_SPAN(steps[2].columns, SPAN(""));
 	harness_done(&h);
 }
+
+/* Values that repeat in step with the sample that is taken are what leads it astray. */
+static double loss_of(int job, int pattern)
+{
+	return pattern == 0 ? job * 7919 % MANY : pattern == 1 ? job % 9 : job % 9 ? MANY + job : job;
+}
+
+TEST(a_page_in_the_middle_is_what_pages_by_cursor_come_to)
+{
+	struct harness h = harness_new();
+	struct job_row jobs[MANY] = {0};
+	char name[16];
+
+	for (int pattern = 0; pattern < 3; pattern++) {
+		harness_begin(&h);
+		for (int i = 0; i < MANY; i++) {
+			snprintf(name, sizeof name, "job-%03d", i);
+			put(&h, &jobs[i], name, "sgd");
+			put_loss(&h, jobs[i].job_id, loss_of(i, pattern));
+		}
+		harness_commit(&h);
+		struct job_search_result all = find(&h, NULL, pattern == 1 ? "-loss" : "loss", 0);
+		CHECK_INT(all.count, MANY);
+		for (size_t offset = 0; offset < MANY; offset += 1 + offset / 8) {
+			struct job_search search = {.sort = pattern == 1 ? SPAN("-loss") : SPAN("loss"),
+				.cursor = SPAN(""),
+				.offset = offset,
+				.limit = 3};
+			struct job_search_result page;
+			CHECK_OK(store_search_jobs(h.reader, h.arena, &search, &page, &err));
+			CHECK_INT(page.count, MANY - offset < 3 ? MANY - offset : 3);
+			for (size_t i = 0; i < page.count; i++)
+				CHECK_INT(page.rows[i].job_id, all.rows[offset + i].job_id);
+		}
+	}
+	harness_done(&h);
+}

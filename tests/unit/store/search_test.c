@@ -377,6 +377,15 @@ static void check_paging(struct harness *h, const char *sort, size_t limit)
 		wanted.cursor = page.next_cursor;
 	} while (page.next_cursor.len);
 	CHECK_INT(seen, JOBS);
+	for (size_t offset = 0; offset <= JOBS + 1; offset += 1 + limit / 2) {
+		struct job_search from = {.sort = span_from(sort), .cursor = SPAN(""), .offset = offset, .limit = limit};
+		CHECK_OK(store_search_jobs(h->reader, h->arena, &from, &page, &err));
+		size_t left = offset < JOBS ? JOBS - offset : 0;
+		CHECK_INT(page.count, left < limit ? left : limit);
+		CHECK((page.next_cursor.len > 0) == (left > limit));
+		for (size_t i = 0; i < page.count; i++)
+			CHECK_SPAN(page.rows[i].name, whole.rows[offset + i].name);
+	}
 	for (size_t i = 0; i < JOBS; i++)
 		for (size_t j = 0; j < i; j++)
 			CHECK(whole.rows[i].job_id != whole.rows[j].job_id);

@@ -22,6 +22,12 @@ export function parseRoute(pathname: string): Route {
   return isJobPart(part) ? { view: "job", name, part } : { view: "job", name };
 }
 
+/** Where Escape leads at last; null: nowhere. */
+export function parentOf(route: Route): string | null {
+  if (route.view === "job") return route.part ? jobHref(route.name) : "/jobs";
+  return route.view === "jobs" ? null : "/";
+}
+
 const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes";
 
 function decode(part: string): string | null {

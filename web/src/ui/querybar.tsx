@@ -1,6 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { say } from "../i18n/i18n";
+import { useKeys } from "../state/keys";
 import { navigate, query, route } from "../state/router";
 import { buildSearch } from "../lib/url";
 import { liveState } from "../live/client";
@@ -32,19 +34,13 @@ export function QueryBar() {
     text.value = applied;
   }, [applied, text]);
 
-  // In a job's page the key belongs to the search of its log.
+  // In a job's page "/" belongs to the search of its log, which comes later and so is asked first.
   const hasKey = here !== "job";
-  useEffect(() => {
-    if (!hasKey) return;
-    const focus = (event: KeyboardEvent): void => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      event.preventDefault();
-      input.current?.focus();
-      input.current?.select();
-    };
-    document.addEventListener("keydown", focus);
-    return () => document.removeEventListener("keydown", focus);
-  }, [hasKey]);
+  const focus = (): void => {
+    input.current?.focus();
+    input.current?.select();
+  };
+  useKeys(say("Everywhere"), [{ on: ["/", "Ctrl+k"], does: say("search jobs"), run: focus }]);
 
   const getHelp = async (): Promise<void> => {
     if (isHelpAsked.current) return;
@@ -69,7 +65,7 @@ export function QueryBar() {
 
   const apply = (q: string): void => {
     help.value?.completion.close();
-    const path = here === "incidents" ? "/incidents" : "/";
+    const path = here === "incidents" ? "/incidents" : "/jobs";
     const kept = isFilter ? query.value : {};
     navigate(path + buildSearch(kept, { q: q.trim() || undefined }));
   };
@@ -166,8 +162,4 @@ function Connection() {
       {text}
     </span>
   );
-}
-
-export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }

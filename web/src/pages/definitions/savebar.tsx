@@ -1,5 +1,6 @@
-import { useEffect } from "preact/hooks";
+import { say } from "../../i18n/i18n";
 import { DEFINITIONS_MAX, filledRows, incompleteRow, newRow } from "../../lib/draft";
+import { useKeys } from "../../state/keys";
 import { rowOfProblem, type Workbench } from "../../state/workbench";
 import { focusCell } from "./focus";
 
@@ -24,15 +25,7 @@ export function SaveBar({ bench }: { bench: Workbench }) {
     focusCell(row.id, "Name");
   };
 
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      if (bench.isDirty.value && !isRunning) save(false);
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  });
+  useKeys(say("Definitions"), [{ on: "Ctrl+Enter", does: say("save"), inFields: true, run: () => bench.isDirty.value && !isRunning && save(false) }]);
 
   const bad = rowOfProblem(rows, problem);
   return (

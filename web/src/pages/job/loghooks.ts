@@ -1,9 +1,10 @@
 import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Find, LogTarget } from "../../lib/url";
+import { say } from "../../i18n/i18n";
+import { useKeys } from "../../state/keys";
 import { HitStore } from "../../state/hits";
 import { MergedStore } from "../../state/merged";
-import { isTyping } from "../../ui/querybar";
 
 /** The search that the address asks for; null: none. */
 export function useHits(job: string, find: Find): HitStore | null {
@@ -37,19 +38,13 @@ export function useMerged(job: string, target: LogTarget): MergedStore | null {
 
 /** "/" goes to the search, n and N from hit to hit, wherever one is but in a field. */
 export function useLogKeys(input: RefObject<HTMLInputElement | null>, hits: HitStore | null, step: (by: number) => void): void {
-  const latest = useRef({ hits, step });
-  latest.current = { hits, step };
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (event.key === "/") {
-        input.current?.focus();
-        input.current?.select();
-      } else if (latest.current.hits && (event.key === "n" || event.key === "N")) latest.current.step(event.key === "n" ? 1 : -1);
-      else return;
-      event.preventDefault();
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, [input]);
+  const focus = (): void => {
+    input.current?.focus();
+    input.current?.select();
+  };
+  useKeys(say("Log"), [
+    { on: "/", does: say("search the log"), run: focus },
+    { on: "n", does: say("next hit"), run: () => hits !== null && step(1) },
+    { on: "N", does: say("hit before"), run: () => hits !== null && step(-1) },
+  ]);
 }

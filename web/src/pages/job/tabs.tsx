@@ -1,8 +1,8 @@
-import { useEffect } from "preact/hooks";
 import type { DefinitionsDoc } from "../../api/types";
 import { definitionsHref, jobHref, nodesHref } from "../../lib/url";
+import { say } from "../../i18n/i18n";
+import { useKeys } from "../../state/keys";
 import { navigate } from "../../state/router";
-import { isTyping } from "../../ui/querybar";
 
 interface Props {
   name: string;
@@ -13,15 +13,7 @@ interface Props {
 /** The parts of a job's page; D goes to the definitions and back. */
 export function JobTabs({ name, part, definitions }: Props) {
   const other = part === "definitions" ? jobHref(name) : definitionsHref(name);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== "d" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      event.preventDefault();
-      navigate(other);
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, [other]);
+  useKeys(say("Job"), [{ on: "d", does: say("to the definitions, and back"), run: () => navigate(other) }]);
   const preset = definitions?.preset;
   const why = preset && definitions.reason ? `: ${preset}, ${definitions.reason}` : "";
   const tab = (of: typeof part, href: string, text: string, title: string) => {

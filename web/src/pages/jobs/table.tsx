@@ -1,10 +1,11 @@
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { JobRow } from "../../api/types";
 import { nextSort, parseSort } from "../../lib/sort";
 import { jobHref } from "../../lib/url";
+import { say } from "../../i18n/i18n";
+import { useKeys } from "../../state/keys";
 import { navigate, patchQuery } from "../../state/router";
-import { isTyping } from "../../ui/querybar";
 import { COLUMNS, type Column } from "./columns";
 
 function Head({ column, sort }: { column: Column; sort: string }) {
@@ -38,23 +39,17 @@ function toggle(marked: Signal<ReadonlySet<string>>, name: string): void {
 export function JobsTable({ rows, sort, marked }: { rows: JobRow[]; sort: string; marked: Signal<ReadonlySet<string>> }) {
   const body = useRef<HTMLTableSectionElement>(null);
   const chosen = useSignal<string | null>(null);
-  const count = rows.length;
-
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === "x" && chosen.value !== null) toggle(marked, chosen.value);
-      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
-      if (step === undefined || count === 0) return;
-      event.preventDefault();
-      const elements = [...(body.current?.rows ?? [])];
-      const at = elements.findIndex((row) => row.dataset["name"] === chosen.value);
-      const next = elements[at < 0 ? 0 : Math.min(count - 1, Math.max(0, at + step))];
-      next?.focus();
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, [count, chosen, marked]);
+  const move = (step: number): void => {
+    const elements = [...(body.current?.rows ?? [])];
+    const at = elements.findIndex((row) => row.dataset["name"] === chosen.value);
+    elements[at < 0 ? 0 : Math.min(elements.length - 1, Math.max(0, at + step))]?.focus();
+  };
+  useKeys(say("List of jobs"), [
+    { on: ["j", "ArrowDown"], does: say("next job"), run: () => move(1) },
+    { on: ["k", "ArrowUp"], does: say("job before"), run: () => move(-1) },
+    { on: "Enter", does: say("open the job") },
+    { on: "x", does: say("mark it for a comparison"), run: () => chosen.value !== null && toggle(marked, chosen.value) },
+  ]);
 
   const isChosenHere = rows.some((row) => row.TrainingJobName === chosen.value);
   return (

@@ -1,0 +1,41 @@
+import { useSignal } from "@preact/signals";
+import { say } from "../i18n/i18n";
+import { useKeys } from "../state/keys";
+import { navigate, route } from "../state/router";
+import { isDark, setTheme } from "../state/theme";
+import { parentOf } from "../lib/url";
+import { lazy } from "./lazy";
+
+const Help = lazy(async () => (await import("./help")).Help, 0);
+
+/** What works in every view. */
+export function Shortcuts() {
+  const isHelpOpen = useSignal(false);
+  useKeys(say("Everywhere"), [
+    { on: "?", does: say("these keys"), run: () => (isHelpOpen.value = true) },
+    { on: "g f", does: say("go to the fleet"), run: () => navigate("/") },
+    { on: "g j", does: say("go to the jobs"), run: () => navigate("/jobs") },
+    { on: "g c", does: say("go to the comparison"), run: () => navigate("/compare") },
+    { on: "g p", does: say("go to the warm pools"), run: () => navigate("/pools") },
+    { on: "g a", does: say("go to the alerts"), run: () => navigate("/incidents") },
+    { on: "g d", does: say("go to the definitions"), run: () => navigate("/definitions") },
+    { on: "g s", does: say("go to the settings"), run: () => navigate("/settings") },
+    { on: "t", does: say("light or dark"), run: () => setTheme(isDark() ? "light" : "dark") },
+    { on: "Escape", does: say("back out"), run: backOut },
+  ]);
+  return isHelpOpen.value ? <Help onClose={() => (isHelpOpen.value = false)} /> : null;
+}
+
+/** From what has the focus to the view, from a view to the one above it. */
+function backOut(): boolean {
+  const main = document.getElementById("main");
+  const focused = document.activeElement;
+  if (main && focused !== main && focused !== document.body) {
+    main.focus({ preventScroll: true });
+    return true;
+  }
+  const above = parentOf(route.value);
+  if (above === null) return false;
+  navigate(above);
+  return true;
+}
