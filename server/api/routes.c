@@ -111,8 +111,15 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "Series, and the health of each definition"},
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
-		.query = "metric stream x from to buckets attempts raw format chain",
+		.query = "metric stream x from to buckets attempts raw format chain sig", .is_signable = true,
 		.summary = "A chart: points folded into buckets; raw=true: every point"},
+	{HTTP_GET, "/api/v1/jobs/{job}/chart.svg", SCOPE_READ, ROUTE_WORKER, .handler = api_chart_svg,
+		.query = "metric jobs stream x from to attempts width height theme scale smooth title sig",
+		.is_signable = true, .summary = "A chart as a picture: for mails, READMEs and chats"},
+	{HTTP_POST, "/api/v1/signatures", SCOPE_READ, ROUTE_WORKER, .handler = api_signatures_create, .query = "",
+		.max_body_bytes = SMALL_BYTES,
+		.summary =
+			"Sign the address of a chart.svg or an embedded chart, so that it needs no token until it expires"},
 	{HTTP_GET, "/api/v1/jobs/{job}/heat", SCOPE_READ, ROUTE_WORKER, .handler = api_job_heat,
 		.query = "metric x from to buckets attempts",
 		.summary =
