@@ -1,13 +1,13 @@
 import { useEffect, useRef } from "preact/hooks";
-import { t } from "./i18n/i18n";
+import { say, t, tx } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
 import { followLink, query, route } from "./state/router";
-import { signIns } from "./state/session";
+import { isSignInOpen, signIns } from "./state/session";
+import { OfflineBanner } from "./ui/banner";
 import { lazy } from "./ui/lazy";
 import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
 import { Shortcuts } from "./ui/shortcuts";
-import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
@@ -17,6 +17,7 @@ const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPag
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
 const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
+const SignIn = lazy(async () => (await import("./ui/signin")).SignIn, 0);
 
 function View() {
   const here = route.value;
@@ -38,28 +39,28 @@ function View() {
     default:
       return (
         <div class="empty">
-          <h1>There is no page here</h1>
+          <h1>{t("There is no page here")}</h1>
           <p>
-            <code>{here.path}</code> is not one of this server's addresses. <a href="/">All jobs</a>
+            {tx("{path} is not one of this server's addresses.", { path: <code>{here.path}</code> })} <a href="/jobs">{t("All jobs")}</a>
           </p>
         </div>
       );
   }
 }
 
-const PARTS = { definitions: "Definitions of ", nodes: "Nodes of " };
+const PARTS = { definitions: say("Definitions of {name}"), nodes: say("Nodes of {name}") };
+const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs") };
 
 function titleOf(): string {
   const here = route.value;
-  if (here.view === "job") return `${here.part ? PARTS[here.part] : ""}${cutMiddle(here.name, 40)} · smfleet`;
-  if (here.view === "incidents") return "Alerts · smfleet";
-  if (here.view === "compare") return "Compare · smfleet";
-  if (here.view === "pools") return "Warm pools · smfleet";
-  return "Jobs · smfleet";
+  if (here.view !== "job") return t(TITLES[here.view] ?? "smfleet");
+  // Isolated, so that a name that turns the direction of writing ends with itself.
+  const name = `\u2068${cutMiddle(here.name, 40)}\u2069`;
+  return here.part ? t(PARTS[here.part], { name }) : name;
 }
 
 export function App() {
-  const title = titleOf();
+  const title = `${titleOf()} · smfleet`;
   const hasStarted = useRef(false);
   useEffect(() => {
     document.title = title;
@@ -75,11 +76,12 @@ export function App() {
       <Rail />
       <QueryBar />
       {route.value.view === "jobs" && <ViewsMenu />}
+      <OfflineBanner />
       <main id="main" tabIndex={-1}>
         <View />
       </main>
       <StatusLine />
-      <SignIn />
+      {isSignInOpen.value && <SignIn />}
       <Shortcuts />
     </div>
   );

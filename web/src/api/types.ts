@@ -217,6 +217,7 @@ export interface ServerInfo {
   demo?: boolean;
   seq?: string;
   lines_per_second?: number;
+  lag_ms?: number;
   jobs?: number;
   live_jobs?: number;
   limits?: { silent_after_ms?: number };
