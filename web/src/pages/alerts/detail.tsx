@@ -5,7 +5,7 @@ import type { Delivery } from "../../api/alerts";
 import { apiUrl, jobPath } from "../../api/client";
 import type { Incident, LogLine, Num } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
-import { cutMiddle, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../lib/format";
+import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../lib/format";
 import { evidenceLine, incidentWindow, isOpen, kindTitle } from "../../lib/marks";
 import { changeOf, deedOf, sentenceOf } from "../../lib/sentence";
 import { jobHref } from "../../lib/url";
@@ -92,7 +92,7 @@ function Content({ store, incident }: { store: IncidentStore; incident: Incident
   );
 }
 
-const percent = (share: number): string => `${share < 0 ? "−" : "+"}${formatValue(Math.abs(share) * 100)} %`;
+const percent = (share: number): string => `${share < 0 ? "−" : "+"}${formatCompact(Math.abs(share) * 100)} %`;
 
 function textOf(incident: Incident, key: string): string | null {
   const value = incident.evidence?.[key];

@@ -4,9 +4,7 @@ import type { Incident } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCount, NONE } from "../../lib/format";
 import { isOpen, kindTitle } from "../../lib/marks";
-import { setWant } from "../../live/client";
-import { IncidentList } from "../../state/incidents";
-import { freshSeq } from "../../state/info";
+import { hearIncidents, IncidentList } from "../../state/incidents";
 import { useKeys } from "../../state/keys";
 import { patchQuery } from "../../state/router";
 import { ProblemBox } from "../../ui/problem";
@@ -48,8 +46,7 @@ export function IncidentsView({ search, state, id }: { search: string; state: st
 }
 
 async function start(list: IncidentList): Promise<void> {
-  const seq = await freshSeq();
-  setWant({ jobs: null, kinds: ["job", "incident"], after: seq });
+  await hearIncidents();
   await list.load();
 }
 

@@ -208,7 +208,7 @@ function QuietHours({ draft, set }: FieldProps) {
   return (
     <>
       <Check label={t("Quiet hours")} isOn onChange={() => set({ quiet: null })} />
-      <div class="quiet">
+      <div class="quiethours">
         <label>
           {t("from")}
           <input type="time" value={quiet.from} required onInput={(event) => change({ from: event.currentTarget.value })} />

@@ -5,6 +5,7 @@ import { say, t, tn } from "../../i18n/i18n";
 import { formatDuration } from "../../lib/format";
 import { kindTitle } from "../../lib/marks";
 import { Editable } from "../../state/editable";
+import { hearIncidents } from "../../state/incidents";
 import { useKeys } from "../../state/keys";
 import { patchQuery, query } from "../../state/router";
 import { session } from "../../state/session";
@@ -22,6 +23,7 @@ export function RulesView() {
   useEffect(() => {
     const next: Rules = new Editable("rules");
     setRules(next);
+    void hearIncidents();
     void next.load();
     return () => next.stop();
   }, []);

@@ -6,6 +6,7 @@ import { asProblem, getJson, isAbort, send, type Problem } from "../../api/clien
 import { say, t } from "../../i18n/i18n";
 import { formatDuration, NONE } from "../../lib/format";
 import { Editable } from "../../state/editable";
+import { hearIncidents } from "../../state/incidents";
 import { useKeys } from "../../state/keys";
 import { patchQuery, query } from "../../state/router";
 import { CopyLine } from "../../ui/copy";
@@ -22,6 +23,7 @@ export function WebhooksView() {
   useEffect(() => {
     const next: Webhooks = new Editable("webhooks");
     setHooks(next);
+    void hearIncidents();
     void next.load();
     return () => next.stop();
   }, []);
