@@ -10,6 +10,9 @@
 /* All services. */
 static const struct aws_service *const services[] = {
 	&sagemaker_service,
+	&logs_service,
+	&cloudwatch_service,
+	&sagemaker_metrics_service,
 };
 
 static const char *const no_times[] = {NULL};
@@ -363,7 +366,8 @@ static enum status close_output(struct door_call *own, struct error *err)
 	struct xml_reply reply = {.namespace_uri = call->service->namespace_uri,
 		.operation = call->operation->name,
 		.request_id = span_from(call->request_id),
-		.times = times};
+		.times = times,
+		.maps = call->service->maps};
 	xml_write_reply(&reply, tree, &own->response->body);
 	return OK;
 }

@@ -71,11 +71,14 @@ struct aws_service {
 	const struct aws_operation *operations;
 	struct aws_codes codes;
 	const char *const *times; /* names of members of its output that are times, ended by NULL; NULL: it has none */
+	const char *const *maps; /* and of those that are maps, for XML */
 	/* What the query protocol calls an error that has another name there: shape, code, shape, code, NULL. */
 	const char *const *query_codes;
 };
 
+extern const struct aws_service logs_service;
 extern const struct aws_service sagemaker_service;
+extern const struct aws_service cloudwatch_service, sagemaker_metrics_service;
 
 struct aws {
 	struct aws_options options;
