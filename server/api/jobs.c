@@ -69,20 +69,34 @@ static enum status write_run_row(struct api_worker *worker, struct arena *arena,
 	return OK;
 }
 
+/* What a page of jobs is asked as. */
+struct page {
+	bool are_runs;
+	struct job_fields fields;
+};
+
+static enum status write_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	const struct page *page, struct json_writer *w, struct error *err)
+{
+	if (page->are_runs)
+		return write_run_row(worker, arena, row, w, err);
+	if (page->fields.are_asked)
+		return api_write_fields_row(worker, arena, row, &page->fields, w, err);
+	return pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena, row, w, err);
+}
+
 static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
-	bool are_runs, struct json_writer *w, struct error *err)
+	const struct page *page, struct json_writer *w, struct error *err)
 {
 	enum status status = OK;
 
 	for (size_t i = 0; i < result->count && status == OK; i++)
-		status = are_runs ? write_run_row(worker, arena, &result->rows[i], w, err)
-				  : pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena,
-					    &result->rows[i], w, err);
+		status = write_row(worker, arena, &result->rows[i], page, w, err);
 	return status;
 }
 
 static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
-	bool are_runs, struct http_response *response, struct error *err)
+	const struct page *page, struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	struct job_search_result result;
@@ -95,7 +109,7 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	json_put_text(&w, "as_of_seq", seq);
 	json_key(&w, "jobs");
 	json_array(&w);
-	enum status status = write_rows(worker, arena, &result, are_runs, &w, err);
+	enum status status = write_rows(worker, arena, &result, page, &w, err);
 	store_reader_end(worker->reader);
 	TRY(status);
 	json_array_end(&w);
@@ -163,15 +177,11 @@ static enum status write_explanation(struct api_worker *worker, struct arena *ar
 	return buf_status(&response->body, err);
 }
 
-static enum status refuse_other_format(const struct http_request *request, struct span format, struct error *err)
+static enum status refuse_other_format(struct span format, struct error *err)
 {
-	struct span fields;
-
 	if (!span_equal(format, SPAN("json")))
 		return error_set_field(
-			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
-	if (http_request_query(request, "fields", &fields))
-		return error_set_field(err, ERR_INVALID, "fields", "fields are the columns of format=csv");
+			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv, ndjson", SPAN_ARGS(format));
 	return OK;
 }
 
@@ -196,9 +206,10 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	struct query_node *query = NULL;
 	struct job_search search = {.sort = SPAN(""), .cursor = SPAN(""), .limit_ms = own->api->options.job_search_ms};
 
-	if (http_request_query(request, "format", &format) && span_equal(format, SPAN("csv")))
-		return api_jobs_csv(context, request, own, response, err);
-	TRY(refuse_other_format(request, format, err));
+	if (http_request_query(request, "format", &format) &&
+		(span_equal(format, SPAN("csv")) || span_equal(format, SPAN("ndjson"))))
+		return api_jobs_listing(context, request, own, response, err);
+	TRY(refuse_other_format(format, err));
 	TRY(api_arena(&arena, err));
 	http_request_query(request, "sort", &search.sort);
 	http_request_query(request, "cursor", &search.cursor);
@@ -206,13 +217,17 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	TRY(read_offset(request, &search, err));
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
 	TRY(api_parse_query(context, request, arena, &query, err));
-	bool are_runs = false, explains = false;
-	TRY(api_want_runs(request, arena, &query, &are_runs, err));
+	struct page page = {0};
+	bool explains = false;
+	TRY(api_want_runs(request, arena, &query, &page.are_runs, err));
+	TRY(api_parse_fields(request, &page.fields, err));
+	if (page.are_runs && page.fields.are_asked)
+		return error_set_field(err, ERR_INVALID, "fields", "rows of runs=true are whole: without fields");
 	search.query = query;
 	TRY(http_query_bool(request, "explain", &explains, err));
 	if (explains)
 		return write_explanation(own, arena, &search, response, err);
-	return write_page(own, arena, &search, are_runs, response, err);
+	return write_page(own, arena, &search, &page, response, err);
 }
 
 static enum status write_dry_run(struct api *api, struct api_worker *worker, const struct http_request *request,

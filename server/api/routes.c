@@ -59,7 +59,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q tz runs sort limit cursor offset total explain format fields",
 		.summary =
-			"Search jobs; explain=true: how the query is understood and answered; format=csv: all of them, fields= names its columns"},
+			"Search jobs; explain=true: how the query is understood and answered; fields= names columns; format=csv|ndjson: all of them"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
 		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
@@ -131,6 +131,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 		.summary =
 			"The whole fleet: jobs by status, open incidents, node-hours, pools, quotas, health of ingest"},
+	{HTTP_GET, "/api/v1/fleet/paces", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet_paces, .query = "limit",
+		.summary = "How fast running jobs go against what is usual of each, the slowest first"},
 	{HTTP_GET, "/api/v1/quotas", SCOPE_READ, ROUTE_WORKER, .handler = api_quotas_get, .query = "",
 		.summary = "Quotas: configured, used now, highest seen"},
 	{HTTP_PUT, "/api/v1/quotas", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_quotas_put, .query = "",

@@ -15,6 +15,8 @@ enum status doors_make_aws(
 		.skew_ms = options_i64(options, "aws-skew"),
 		.job_search_ms = options_i64(options, "job-search-ms"),
 		.max_commands = (size_t)options_i64(options, "max-commands"),
+		.max_metric_points = (size_t)options_i64(options, "max-metric-points"),
+		.max_group_values = (uint64_t)options_i64(options, "max-group-values"),
 		.reader_of = api_worker_reader,
 		.authenticate = api_hooks(api).authenticate,
 		.find_key = api_find_aws_key,

@@ -21,6 +21,8 @@ struct aws_options {
 	int64_t skew_ms; /* between a client's clock and ours */
 	int64_t job_search_ms; /* a search of jobs ends then, with what it has */
 	size_t max_commands; /* of one job */
+	size_t max_metric_points; /* that one PutMetricData may stand for */
+	uint64_t max_group_values; /* kept for percentiles, in one request */
 	/* What the workers that the HTTP server makes have of the database. */
 	struct store_reader *(*reader_of)(void *worker);
 	/* token "": none was sent; OK then: everybody may do everything. I/O threads; must not block. */

@@ -17,12 +17,11 @@
 #pragma once
 
 #include "aws/aws.h"
+#include "base/crypto.h"
 #include "base/json_read.h"
 #include "model/shape.h"
 
 enum aws_protocol { AWS_JSON_1_1, AWS_JSON_1_0, AWS_REST_JSON, AWS_QUERY, AWS_CBOR };
-
-enum { REQUEST_ID_BYTES = 36 };
 
 struct aws_call {
 	struct aws *aws;
@@ -36,7 +35,7 @@ struct aws_call {
 	const struct aws_service *service;
 	const struct aws_operation *operation;
 	enum aws_protocol protocol;
-	char request_id[REQUEST_ID_BYTES + 1];
+	char request_id[UUID_BYTES + 1];
 	struct arena *arena;
 	struct span body; /* as it was meant: unpacked */
 	const struct json *input; /* an object; NULL for an operation that takes text */
@@ -72,12 +71,14 @@ struct aws_service {
 	const struct aws_operation *operations;
 	struct aws_codes codes;
 	const char *const *times; /* names of members of its output that are times, ended by NULL; NULL: it has none */
+	const char *const *maps; /* and of those that are maps, for XML */
 	/* What the query protocol calls an error that has another name there: shape, code, shape, code, NULL. */
 	const char *const *query_codes;
 };
 
 extern const struct aws_service logs_service;
 extern const struct aws_service sagemaker_service;
+extern const struct aws_service cloudwatch_service, sagemaker_metrics_service;
 
 struct aws {
 	struct aws_options options;

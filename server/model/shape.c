@@ -141,8 +141,10 @@ static enum status check_time(struct check *check, const struct json *value)
 static enum status check_list(struct check *check, const struct json *value, enum json_kind kind)
 {
 	int64_t count = (int64_t)json_count(value);
+	bool is_empty_in_form = check->fault->takes_texts && kind == JSON_ARRAY && json_kind(value) == JSON_STRING &&
+				!json_string_of(value).len;
 
-	if (json_kind(value) != kind)
+	if (json_kind(value) != kind && !is_empty_in_form)
 		return wrong(check, SHAPE_OTHER_TYPE, value);
 	if (count > check->rule->max)
 		return wrong_count(check, SHAPE_TOO_MANY, value, SPAN(""), count);
