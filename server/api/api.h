@@ -46,6 +46,8 @@ struct api_options {
 	size_t max_commands; /* of one job */
 	const char *timezone; /* of times in queries that name none */
 	size_t max_compare_jobs;
+	int64_t max_signature_ms; /* a signed address is good for so long at most */
+	const char *embed_origins; /* who may frame pages with embed=1: separated by commas; "": nobody */
 	uint64_t max_groups; /* of an aggregation */
 	uint64_t max_group_values; /* kept for medians and percentiles of all of them */
 	int64_t job_search_ms; /* a search of jobs ends then, with what it has */

@@ -71,6 +71,22 @@ static bool find_token(struct api *api, struct span token, struct principal *out
 	return is_found;
 }
 
+bool tokens_may_read(struct api *api, uint64_t token_id)
+{
+	struct principal principal;
+	bool may_read = false;
+
+	if (!api_needs_tokens(api))
+		return true;
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	for (size_t i = 0; i < api->token_count; i++)
+		if ((uint64_t)api->tokens[i].token_id == token_id)
+			may_read = fill_principal(&api->tokens[i], &principal) &&
+				   http_scope_allows(principal.scope, SCOPE_READ);
+	pthread_rwlock_unlock(&api->tokens_lock);
+	return may_read;
+}
+
 enum status tokens_authenticate(void *context, struct span token, struct principal *out, struct error *err)
 {
 	struct api *api = context;

@@ -241,6 +241,8 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_chart_buckets = bytes(o, "max-chart-buckets"),
 		.timezone = options_text(o, "timezone"),
 		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
+		.max_signature_ms = options_i64(o, "max-signature"),
+		.embed_origins = options_text(o, "embed-origin"),
 		.max_groups = (uint64_t)options_i64(o, "max-groups"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),

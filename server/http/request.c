@@ -188,6 +188,19 @@ bool http_request_query(const struct http_request *request, const char *name, st
 	return false;
 }
 
+bool http_request_query_at(const struct http_request *request, size_t i, struct span *name, struct span *value)
+{
+	const struct request_pair *pair = request->query.first;
+
+	while (pair && i--)
+		pair = pair->next;
+	if (!pair)
+		return false;
+	*name = pair->name;
+	*value = pair->value;
+	return true;
+}
+
 struct span http_request_header(const struct http_request *request, const char *name)
 {
 	for (const struct request_pair *pair = request->headers.first; pair; pair = pair->next)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static const int64_t HISTOGRAM_END_MS = (int64_t)1 << 56;
+static const int64_t HISTOGRAM_END = (int64_t)1 << 56;
 
 static int64_t floor_divide(int64_t value, int64_t by)
 {
@@ -20,23 +20,23 @@ static void double_width(struct histogram *h)
 	}
 	h->count = h->count ? (size_t)(floor_divide(h->first + (int64_t)h->count - 1, 2) - first) + 1 : 0;
 	h->first = first;
-	h->width_ms *= 2;
+	h->width *= 2;
 }
 
-void histogram_add(struct histogram *h, int64_t ts_ms)
+void histogram_add(struct histogram *h, int64_t value, uint64_t added)
 {
 	/* Far from any time that is meant, near the numbers' end: still to be counted. */
-	ts_ms = ts_ms > HISTOGRAM_END_MS ? HISTOGRAM_END_MS : ts_ms < -HISTOGRAM_END_MS ? -HISTOGRAM_END_MS : ts_ms;
+	value = value > HISTOGRAM_END ? HISTOGRAM_END : value < -HISTOGRAM_END ? -HISTOGRAM_END : value;
 	for (;;) {
-		int64_t at = floor_divide(ts_ms, h->width_ms);
+		int64_t at = floor_divide(value, h->width);
 		if (h->count && at >= h->first && at - h->first < (int64_t)h->count) {
-			h->counts[at - h->first]++;
+			h->counts[at - h->first] += added;
 			return;
 		}
 		int64_t first = h->count && h->first < at ? h->first : at;
 		int64_t last =
 			h->count && h->first + (int64_t)h->count - 1 > at ? h->first + (int64_t)h->count - 1 : at;
-		if (last - first >= LOG_HISTOGRAM_BUCKETS) {
+		if (last - first >= (int64_t)h->most) {
 			double_width(h);
 			continue;
 		}
@@ -45,7 +45,7 @@ void histogram_add(struct histogram *h, int64_t ts_ms)
 		memset(h->counts, 0, shift * sizeof *h->counts);
 		h->first = first;
 		h->count = count;
-		h->counts[at - first]++;
+		h->counts[at - first] += added;
 		return;
 	}
 }
@@ -196,9 +196,11 @@ bool search_wants_stream(const struct log_search *search, uint32_t stream_id, ui
 	return found != NULL;
 }
 
-static bool is_taken(const struct log_search *search, struct search_hand *hand, const struct line *line)
+static bool is_taken(
+	const struct log_search *search, struct search_hand *hand, uint64_t number, const struct line *line)
 {
-	if (line->ts_ms < search->from_ms || line->ts_ms > search->to_ms)
+	if (line->ts_ms < search->from_ms || line->ts_ms > search->to_ms || number < search->from_line ||
+		(search->end_line && number >= search->end_line))
 		return false;
 	return !search->takes || search->takes(search->context, hand->scratch, line->text);
 }
@@ -219,7 +221,9 @@ static void take_found(struct searching *s, struct search_hand *hand, uint32_t s
 		uint32_t index = hand->found[s->search->oldest_first ? i : hand->found_count - 1 - i];
 		struct log_place place = {lines[index].ts_ms, stream_id, first_line + index};
 		if (s->search->wants_histogram) {
-			histogram_add(&s->histogram, place.ts_ms);
+			histogram_add(&s->histogram, place.ts_ms, 1);
+			if (stream_id == s->ticks_id)
+				histogram_add(&s->ticks, (int64_t)place.line, 1);
 			s->total++;
 		}
 		offer(s, hand, &place, &lines[index]);
@@ -241,7 +245,7 @@ void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t s
 		i = log_matcher_next(s->matcher, hand->scratch, lines, count, i, &limited);
 		if (i >= count)
 			break;
-		if (is_taken(s->search, hand, &lines[i]))
+		if (is_taken(s->search, hand, first_line + i, &lines[i]))
 			is_whole = note_found(hand, i);
 	}
 	pthread_mutex_lock(&s->mutex);
