@@ -2,13 +2,14 @@
 
 import json
 import pathlib
+import re
 import signal
 import subprocess
 
 import pytest
 
-from awslogs import AWS, GROUP, ask, awscli, boto, code, environment, javascript, kind, now_ms
-from smserver import Server, wait_until
+from awslogs import AWS, GROUP, ask, boto, code, environment, javascript, kind, now_ms
+from smserver import ROOT, Server, wait_until
 
 INVALID, MISSING, EXISTS = "InvalidParameterException", "ResourceNotFoundException", "ResourceAlreadyExistsException"
 
@@ -322,15 +323,16 @@ def test_javascript(server):
     assert told["streams"][0][0] == "one"
 
 
-def test_awscli(server, logs, stream):
-    at = now_ms()
-    batch = pathlib.Path(server.folder / "events.json")
-    batch.write_text(json.dumps(events(at, ["a", "b", "c"])))
-    done = awscli(server, "logs", "put-log-events", "--log-group-name", stream["logGroupName"], "--log-stream-name", "s",
-        "--log-events", f"file://{batch}")
-    assert done.returncode == 0 and json.loads(done.stdout)["nextSequenceToken"], done.stderr
-    done = awscli(server, "logs", "get-log-events", "--log-group-name", stream["logGroupName"], "--log-stream-name", "none")
-    assert done.returncode == 254 and "(ResourceNotFoundException)" in done.stderr
+def test_awscli_as_documented(server):
+    """docs/aws-logs.md: its commands."""
+    (commands,) = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs/aws-logs.md").read_text(), re.M | re.S)
+    if not pathlib.Path(AWS).exists():
+        pytest.skip("needs awscli")
+    done = subprocess.run(["bash", "-ec", commands], capture_output=True, text=True, timeout=120, env={**environment(), "URL": server.url,
+        "PATH": "/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout[done.stdout.index('"events"') - 6:])["events"][0]["message"] == "step 1 loss=2.5"
+    assert [row["text"] for row in server.lines("gpt-7")] == ["step 1 loss=2.5"]
 
 
 def test_tail_follows_a_job(server, logs):

@@ -59,13 +59,6 @@ def environment():
     return {**mine, **CREDENTIALS}
 
 
-def awscli(server, *arguments, **options):
-    if not os.path.exists(AWS):
-        pytest.skip("needs awscli")
-    return subprocess.run([AWS, "--endpoint-url", server.url, "--region", "us-east-1", "--output", "json", *arguments],
-        capture_output=True, text=True, timeout=120, env=environment(), **options)
-
-
 def javascript(server, script, *arguments):
     """Runs tests/aws/SCRIPT, which prints one JSON document."""
     if not (ROOT / "tests/node_modules/@aws-sdk/client-cloudwatch-logs").exists():
