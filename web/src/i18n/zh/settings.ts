@@ -107,6 +107,7 @@ export default {
   "comes from": "来自",
   "what it does": "作用",
   default: "默认",
+  "not set": "未设置",
   // about
   About: "关于",
   Version: "版本",
