@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { say, t, tx } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
+import { PART_TITLES } from "./lib/url";
 import { followLink, query, route } from "./state/router";
 import { isSignInOpen, signIns } from "./state/session";
 import { OfflineBanner } from "./ui/banner";
@@ -12,10 +13,9 @@ import { StatusLine } from "./ui/statusline";
 
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
 const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12);
-const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
+const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).AlertsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
-const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 const SettingsPage = lazy(async () => (await import("./pages/settings/page")).SettingsPage, 12);
 const Shortcuts = lazy(async () => (await import("./ui/shortcuts")).Shortcuts, 0);
@@ -29,11 +29,12 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
-      if (here.part === "nodes") return <NodesPage key={`${era} ${here.name}`} name={here.name} />;
-      if (here.part) return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
-      return <JobPage key={`${era} ${here.name}`} name={here.name} />;
+      if (here.part === "definitions") return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
+      return <JobPage key={`${era} ${here.name}`} name={here.name} part={here.part} />;
     case "incidents":
-      return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
+    case "rules":
+    case "webhooks":
+      return <AlertsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} id={query.value["id"] ?? ""} />;
     case "pools":
       return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
     case "compare":
@@ -52,15 +53,14 @@ function View() {
   }
 }
 
-const PARTS = { definitions: say("Definitions of {name}"), nodes: say("Nodes of {name}") };
-const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
+const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
 
 function titleOf(): string {
   const here = route.value;
   if (here.view !== "job") return t(TITLES[here.view] ?? "smfleet");
   // Isolated, so that a name that turns the direction of writing ends with itself.
   const name = `\u2068${cutMiddle(here.name, 40)}\u2069`;
-  return here.part ? t(PARTS[here.part], { name }) : name;
+  return here.part ? `${t(PART_TITLES[here.part])} · ${name}` : name;
 }
 
 export function App() {

@@ -1,4 +1,5 @@
 import { render } from "preact";
+import "./i18n/language";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";

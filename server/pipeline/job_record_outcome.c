@@ -1,5 +1,5 @@
 /* What came of a job, where its document does not say it itself: final metrics, attempts, where the model is. */
-#include "api/internal.h"
+#include "pipeline/job_record.h"
 
 enum { FINAL_METRICS_MAX = 40 };
 
@@ -67,7 +67,8 @@ static void write_attempt(
 	json_object_end(w);
 }
 
-unsigned api_write_attempts(const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w)
+unsigned job_record_write_attempts(
+	const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w)
 {
 	const struct transition_row *from = rows;
 	bool has_trained = false;
@@ -114,7 +115,7 @@ static enum status write_artifacts(
 	return OK;
 }
 
-enum status api_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
+enum status job_record_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	const struct json *document, struct json_writer *w, struct error *err)
 {
 	if (row->ended_ms && !json_get(document, "FinalMetricDataList"))

@@ -1,5 +1,5 @@
 /* A job's hyperparameters: what its document states, and what its log says of the rest, with the line that said it. */
-#include "api/internal.h"
+#include "pipeline/job_record.h"
 
 static bool is_stated(const struct json *stated, struct span key)
 {
@@ -59,7 +59,7 @@ static void write_found(const struct setting_row *rows, size_t count, struct jso
 	json_object_end(w);
 }
 
-enum status api_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+enum status job_record_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	const struct json *document, struct json_writer *w, struct error *err)
 {
 	const struct json *stated = json_get(document, "HyperParameters");
