@@ -10,6 +10,7 @@ import { Shortcuts } from "./ui/shortcuts";
 import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
+const FleetPage = lazy(async () => (await import("./pages/fleet/page")).FleetPage, 14);
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
 const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12);
 const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
@@ -23,6 +24,8 @@ function View() {
   // A new session makes a new view: everything that was refused is asked for again.
   const era = signIns.value;
   switch (here.view) {
+    case "fleet":
+      return <FleetPage key={era} />;
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
@@ -40,7 +43,7 @@ function View() {
         <div class="empty">
           <h1>There is no page here</h1>
           <p>
-            <code>{here.path}</code> is not one of this server's addresses. <a href="/">All jobs</a>
+            <code>{here.path}</code> is not one of this server's addresses. <a href="/jobs">All jobs</a>
           </p>
         </div>
       );
@@ -52,6 +55,7 @@ const PARTS = { definitions: "Definitions of ", nodes: "Nodes of " };
 function titleOf(): string {
   const here = route.value;
   if (here.view === "job") return `${here.part ? PARTS[here.part] : ""}${cutMiddle(here.name, 40)} · smfleet`;
+  if (here.view === "fleet") return "Fleet · smfleet";
   if (here.view === "incidents") return "Alerts · smfleet";
   if (here.view === "compare") return "Compare · smfleet";
   if (here.view === "pools") return "Warm pools · smfleet";

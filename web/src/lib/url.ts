@@ -3,6 +3,7 @@
 export type JobPart = "definitions" | "nodes";
 
 export type Route =
+  | { view: "fleet" }
   | { view: "jobs" }
   | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
@@ -12,9 +13,9 @@ export type Route =
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
-  if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   const [only] = parts;
-  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare")) return { view: only };
+  if (only === undefined) return { view: "fleet" };
+  if (parts.length === 1 && (only === "jobs" || only === "incidents" || only === "pools" || only === "compare")) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
@@ -25,7 +26,7 @@ export function parseRoute(pathname: string): Route {
 /** Where Escape leads at last; null: nowhere. */
 export function parentOf(route: Route): string | null {
   if (route.view === "job") return route.part ? jobHref(route.name) : "/jobs";
-  return route.view === "jobs" ? null : "/";
+  return route.view === "fleet" ? null : "/";
 }
 
 const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes";
@@ -135,3 +136,9 @@ function finiteOrNull(text: string | undefined): number | null {
 
 /** A text literal of the query language. */
 export const quoteText = (text: string): string => `"${text.replace(/[\\"]/g, "\\$&")}"`;
+
+/** Searches were once at the root: such addresses still lead to the list of jobs. null: it is where it belongs. */
+export function movedTo(path: string, search: string): string | null {
+  const { q, sort } = parseQuery(search);
+  return path === "/" && (q !== undefined || sort !== undefined) ? `/jobs${search}` : null;
+}

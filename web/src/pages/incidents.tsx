@@ -11,6 +11,7 @@ import { ProblemBox } from "../ui/problem";
 import { SeverityMark } from "../ui/severity";
 import { Skeleton } from "../ui/skeleton";
 import { Age } from "../ui/time";
+import "../styles/table";
 
 export function IncidentsPage({ search, state }: { search: string; state: string }) {
   const [list, setList] = useState<IncidentList | null>(null);

@@ -1,10 +1,12 @@
 import { signal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { getJson, isAbort } from "../api/client";
 import { adoptStyle } from "../lib/adopt";
 import { applySuggestion, type Edited, type Suggestion, type SuggestionsReply } from "../lib/complete";
 import { formatCount } from "../lib/format";
 import { Latest } from "../lib/latest";
+import { lexQuery } from "../lib/querylex";
 import style from "../styles/complete.css?inline";
 
 adoptStyle(style);
@@ -117,5 +119,18 @@ export function Suggestions({ completion }: { completion: Completion }) {
         {rows.length > 0 && `${rows.length} suggestions, arrow keys choose`}
       </span>
     </>
+  );
+}
+
+/** The text in colours, behind the input, whose own is then not seen. */
+export function Highlight({ text, from }: { text: string; from: RefObject<HTMLDivElement | null> }) {
+  return (
+    <div class="lexed" aria-hidden="true" ref={from}>
+      {lexQuery(text).map((token, i) => (
+        <span key={i} class={token.kind}>
+          {token.text}
+        </span>
+      ))}
+    </div>
   );
 }

@@ -53,13 +53,16 @@ function SessionButton() {
 export function Rail() {
   return (
     <nav class="rail" aria-label="Views">
-      <a href="/" class="brand" title="smfleet" aria-label="smfleet, all jobs">
+      <a href="/" class="brand" title="smfleet" aria-label="smfleet, the fleet">
         <svg viewBox="0 0 20 20" aria-hidden="true">
           <rect x="1.5" y="1.5" width="17" height="17" rx="3" />
           <path d="M4.5 5.5c1.5 6 3 7.5 5 7.7l1.7-5 1.7 5.5 2.6 1" />
         </svg>
       </a>
-      <Item href="/" view="jobs" label="Jobs">
+      <Item href="/" view="fleet" label="Fleet">
+        <path d="M3 16.5v-5h3.5v5zM8.25 16.5v-9h3.5v9zM13.5 16.5v-13H17v13z" />
+      </Item>
+      <Item href="/jobs" view="jobs" label="Jobs">
         <path d="M3 5.5h2M8 5.5h9M3 10h2M8 10h9M3 14.5h2M8 14.5h9" />
       </Item>
       <Item href="/compare" view="compare" label="Compare">

@@ -25,7 +25,6 @@ export default {
   "next job": "下一个作业",
   "job before": "上一个作业",
   "open the job": "打开作业",
-  "mark it for a comparison": "标记以供对比",
   Definitions: "指标定义",
   save: "保存",
 };

@@ -14,6 +14,7 @@ import { Status } from "../../ui/status";
 import { Age } from "../../ui/time";
 import { JobTabs } from "../job/tabs";
 import { Orders } from "./orders";
+import "../../styles/table";
 
 adoptStyle(style);
 
