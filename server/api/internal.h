@@ -29,6 +29,7 @@ struct api {
 	struct session_table *sessions;
 	struct ingest_labels *labels;
 	struct advice *advice;
+	char *frame_ancestors; /* of pages with embed=1 */
 	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
 	atomic_uint_fast64_t bad_times;
 	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
@@ -44,6 +45,12 @@ struct api_worker {
 enum status tokens_load(struct api *api, struct error *err) MUST_CHECK;
 enum status tokens_authenticate(void *api, struct span token, struct principal *out, struct error *err) MUST_CHECK;
 
+/* ---- signatures.c ---- */
+enum status signatures_check(
+	void *api, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;
+/* Is there (still) such a token, that may read? 0, who needed none: as long as nobody needs one. */
+bool tokens_may_read(struct api *api, uint64_t token_id);
+
 /* ---- handlers, by file ---- */
 http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
@@ -51,9 +58,10 @@ http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
 http_handler api_events_take, api_search, api_job_run, api_job_checkpoints;
 http_handler api_aggregate, api_compare;
-http_handler api_streams, api_lines, api_lines_raw, api_log_search;
+http_handler api_streams, api_lines, api_lines_raw, api_log_search, api_log_histogram;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search, api_job_heat;
+http_handler api_chart_svg, api_signatures_create;
 http_handler api_job_advice, api_nodes, api_node, api_job_nodes;
 http_handler api_startup, api_job_warm_pool;
 http_handler api_fleet, api_fleet_paces, api_quotas_get, api_quotas_put;
@@ -74,26 +82,12 @@ extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upl
 	api_upload_otlp_metrics, api_import;
 extern const struct http_stream_ops api_live;
 
-/* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */
-enum status api_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
-	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
-
-/* ---- job_outcome.c: into an object that is open. The number of the last attempt ---- */
-unsigned api_write_attempts(const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w);
-enum status api_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
-
 /* ---- job_copy.c: the reply to ?as=json|aws-cli ---- */
 enum status api_copy_job(
 	const struct job_row *row, struct span as, struct http_response *response, struct error *err) MUST_CHECK;
 
 /* ---- retention.c: a job's own limits, said in the object that is open ---- */
 enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,
-	struct json_writer *w, struct error *err) MUST_CHECK;
-
-/* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
-enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to read what it found */
-enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- ask.c ---- */

@@ -1,7 +1,7 @@
 #include "api/advice.h"
 #include "api/internal.h"
 #include "api/quotas.h"
-#include "pipeline/pools.h"
+#include "pipeline/job_record.h"
 #include "pipeline/search_jobs.h"
 #include "query/query.h"
 
@@ -273,74 +273,6 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	return OK;
 }
 
-static bool is_derived(struct span key)
-{
-	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
-		"FailureClass", "attempt_list", "CreationTime", "TrainingStartTime", "TrainingEndTime",
-		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
-		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues",
-		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
-		"total_steps_from", "eta_ms", "goodput", "cost", "currency"};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_equal(key, span_from(names[i])))
-			return true;
-	return false;
-}
-
-/* The document's own fields, but for those that are derived here. */
-static enum status write_document(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	const struct json *document, struct json_writer *w, struct error *err)
-{
-	TRY(api_write_settings(reader, arena, row->job_id, document, w, err));
-	if (!json_get(document, "WarmPoolStatus")) /* what is reported is not worked out */
-		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
-	for (const struct json *field = json_first(document); field; field = json_next(field)) {
-		AUTO_DONE(buf) text = BUF_INIT(4 << 20);
-		if (is_derived(json_key_of(field)) || span_equal(json_key_of(field), SPAN("HyperParameters")))
-			continue;
-		json_print(field, &text);
-		TRY(buf_status(&text, err));
-		json_key_span(w, json_key_of(field));
-		json_raw(w, buf_span(&text));
-	}
-	return OK;
-}
-
-static void write_transitions(const struct transition_row *rows, size_t count, struct json_writer *w)
-{
-	json_key(w, "SecondaryStatusTransitions");
-	json_array(w);
-	for (size_t i = 0; i < count; i++) {
-		json_object(w);
-		json_put_span(w, "Status", rows[i].status);
-		json_key(w, "StartTime");
-		json_seconds(w, rows[i].start_ms);
-		if (rows[i].end_ms) {
-			json_key(w, "EndTime");
-			json_seconds(w, rows[i].end_ms);
-		}
-		json_put_span(w, "StatusMessage", rows[i].message); /* SageMaker's SDK wants it, be it empty */
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err)
-{
-	AUTO(json) document = NULL;
-	struct transition_row *rows;
-	size_t count;
-
-	TRY(json_parse(&document, row->document, err));
-	TRY(store_read_transitions(worker->reader, arena, row->job_id, &rows, &count, err));
-	TRY(pipeline_write_derived(worker->api->options.pipeline, worker->reader, arena, row, document, w, err));
-	write_transitions(rows, count, w);
-	TRY(api_write_outcome(worker->reader, arena, row, document, w, err));
-	return write_document(worker->reader, arena, row, document, w, err);
-}
-
 enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -366,12 +298,12 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 		attempts = view.streams[i].attempt > attempts ? view.streams[i].attempt : attempts;
 	json_object(&w);
 	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, document, &w, err));
-	write_transitions(rows, count, &w);
-	uint32_t told = api_write_attempts(rows, count, view.row.ended_ms, &w);
+	job_record_write_transitions(rows, count, &w);
+	uint32_t told = job_record_write_attempts(rows, count, view.row.ended_ms, &w);
 	json_put_i64(&w, "attempts", attempts > told ? attempts : told);
 	TRY(api_write_run(own->reader, arena, view.row.name, &w, err));
-	TRY(api_write_outcome(own->reader, arena, &view.row, document, &w, err));
-	TRY(write_document(own->reader, arena, &view.row, document, &w, err));
+	TRY(job_record_write_outcome(own->reader, arena, &view.row, document, &w, err));
+	TRY(job_record_write_document(own->reader, arena, &view.row, document, &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

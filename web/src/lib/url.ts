@@ -1,21 +1,37 @@
 // Every view is a URL: the path names the view, the query holds its state.
+import { say } from "../i18n/i18n";
 
-export type JobPart = "definitions" | "nodes";
+/** The parts of a job's page but for its charts, as the address names them. */
+export const JOB_PARTS = ["nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
+export type JobPart = (typeof JOB_PARTS)[number];
+export const PART_TITLES: Readonly<Record<JobPart, string>> = {
+  nodes: say("Nodes"),
+  goodput: say("Goodput"),
+  settings: say("Settings"),
+  incidents: say("Incidents"),
+  advice: say("Advice"),
+  deliveries: say("Deliveries"),
+  document: say("Document"),
+  definitions: say("Definitions"),
+};
 
 export type Route =
   | { view: "fleet" }
   | { view: "jobs" }
   | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
+  | { view: "rules" }
+  | { view: "webhooks" }
   | { view: "pools" }
   | { view: "compare" }
+  | { view: "settings" }
   | { view: "unknown"; path: string };
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   const [only] = parts;
   if (only === undefined) return { view: "fleet" };
-  if (parts.length === 1 && (only === "jobs" || only === "incidents" || only === "pools" || only === "compare")) return { view: only };
+  if (parts.length === 1 && isAlone(only)) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
@@ -29,7 +45,11 @@ export function parentOf(route: Route): string | null {
   return route.view === "fleet" ? null : "/";
 }
 
-const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes";
+type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "compare" | "settings";
+const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "compare", "settings"] satisfies Alone[];
+const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
+
+const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);
 
 function decode(part: string): string | null {
   try {
@@ -56,9 +76,12 @@ export function buildSearch(base: Query, patch: Record<string, string | undefine
 export const jobHref = (name: string, query: Record<string, string | undefined> = {}): string =>
   `/jobs/${encodeURIComponent(name)}${buildSearch({}, query)}`;
 
-export const definitionsHref = (name: string): string => `${jobHref(name)}/definitions`;
+/** undefined: its charts. */
+export const partHref = (name: string, part?: JobPart): string => (part ? `${jobHref(name)}/${part}` : jobHref(name));
 
-export const nodesHref = (name: string): string => `${jobHref(name)}/nodes`;
+export const definitionsHref = (name: string): string => partHref(name, "definitions");
+
+export const nodesHref = (name: string): string => partHref(name, "nodes");
 
 export type Axis = "step" | "time" | "relative";
 
