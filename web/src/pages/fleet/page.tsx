@@ -183,11 +183,14 @@ function Silent({ fleet }: { fleet: Fleet | null }) {
   );
 }
 
-const signed = (percent: number): string => `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${Math.abs(percent).toFixed(percent > -9.95 && percent < 9.95 ? 1 : 0)} %`;
+function signed(percent: number): string {
+  const text = Math.abs(percent).toFixed(Math.abs(percent) < 9.95 ? 1 : 0);
+  return `${Number(text) === 0 ? "" : percent > 0 ? "+" : "−"}${text} %`;
+}
 
 function Paces({ paces }: { paces: PacesReply | null }) {
   return (
-    <Part name="paces" title={t("Throughput against what is usual")} more={paces && paces.known > 0 && <span class="dim">{tn(paces.known, "{n} job", "{n} jobs")}</span>}>
+    <Part name="paces" title={t("Throughput against what is usual")}>
       {!paces && <Waiting rows={8} />}
       {paces?.jobs.length === 0 && <p class="dim">{t("Not known yet: a job's own pace is known after some fifty values of its throughput or step time.")}</p>}
       <ul>
@@ -300,9 +303,11 @@ function Quotas({ fleet }: { fleet: Fleet | null }) {
               <span class="what">
                 {title} {quota.instance_type && <bdi class="mono">{cutMiddle(quota.instance_type, 28)}</bdi>}
               </span>
-              <span class={`pace ${look}`} aria-hidden="true">
-                {share >= 0 && <i style={{ width: `${Math.min(100, share * 100)}%` }} />}
-              </span>
+              {share >= 0 && (
+                <span class={`pace ${look}`} aria-hidden="true">
+                  <i style={{ width: `${Math.min(100, share * 100)}%` }} />
+                </span>
+              )}
               <span class="num">
                 {quotaValue(quota, quota.used)}
                 <span class="dim"> / {quota.configured === undefined ? t("no limit") : quotaValue(quota, quota.configured)}</span>

@@ -1,6 +1,6 @@
 // A table of any number of jobs, of which the page holds the rows in view. The scroll bar stands for all of them.
-import { type Signal, useComputed, useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { type Signal, useSignal } from "@preact/signals";
+import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { JobRow } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
@@ -8,7 +8,7 @@ import { formatCount } from "../../lib/format";
 import { nextSort, parseSort } from "../../lib/sort";
 import { sparkShape } from "../../lib/spark";
 import { jobHref } from "../../lib/url";
-import { contentHeight, scrollFor, visibleRows, rowAt, type ListShape } from "../../lib/vlist";
+import { contentHeight, inSteps, MAX_HEIGHT, rowAt, scrollFor, visibleRows, type ListShape } from "../../lib/vlist";
 import { seriesIndex } from "../../lib/color";
 import type { JobTable } from "../../state/jobs";
 import { useKeys } from "../../state/keys";
@@ -20,9 +20,24 @@ import "../../styles/table";
 
 const HEAD_HEIGHT = 26;
 const MARK_WIDTH = 30;
-const OVERSCAN = 6;
+const OVERSCAN = 4;
+const ROWS_A_STEP = 8;
+/** A million rows are 28 million pixels: some browsers lay out as many, and then a wheel moves a row by its height. */
+const WANTED_HEIGHT = 33_000_000;
 const SPARK_WIDTH = 76;
 const SPARK_HEIGHT = 20;
+
+function measureMost(): number {
+  const probe = document.createElement("div");
+  probe.style.cssText = `position:absolute;visibility:hidden;width:1px;height:${WANTED_HEIGHT}px`;
+  const box = document.createElement("div");
+  box.style.cssText = "position:absolute;overflow:hidden;width:0;height:0";
+  box.append(probe);
+  document.body.append(box);
+  const height = probe.getBoundingClientRect().height;
+  box.remove();
+  return Math.abs(height - WANTED_HEIGHT) < 1 ? WANTED_HEIGHT : MAX_HEIGHT;
+}
 
 function Head({ column, sort }: { column: Column; sort: string }) {
   const current = parseSort(sort);
@@ -85,10 +100,11 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
   const total = list.total.value ?? 0;
   const version = list.version.value;
 
-  const shape: ListShape = { total, rowHeight: rowHeight.value, viewHeight: viewHeight.value };
-  const { first, end, offset } = useComputed(() =>
-    visibleRows({ total: list.total.value ?? 0, rowHeight: rowHeight.value, viewHeight: viewHeight.value }, scrollTop.value, OVERSCAN),
-  ).value;
+  const maxHeight = useMemo(measureMost, []);
+  const shape: ListShape = { total, rowHeight: rowHeight.value, viewHeight: viewHeight.value, maxHeight };
+  const shown = inSteps(shape, visibleRows(shape, scrollTop.value, OVERSCAN), ROWS_A_STEP);
+  const { first, end } = shown;
+  const offset = Math.round(shown.offset);
 
   useLayoutEffect(() => {
     const box = scroller.current;
@@ -165,15 +181,44 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
     return [top, Math.min(total, top + Math.max(1, Math.floor(shape.viewHeight / shape.rowHeight)))];
   };
 
+  // A row of which nothing has changed is the element that it was: then it is not looked at.
+  const drawn = useRef(new Map<number, Drawn>());
+  const before = drawn.current;
+  drawn.current = new Map();
+  const selected = selection.names.value;
+  const rowOf = (index: number): VNode => {
+    const row = list.rowAt(index);
+    const facts = [list, row, list.problemAt(index), columns, row !== undefined && selected.has(row.TrainingJobName), index === tabAt];
+    const old = before.get(index);
+    const isSame = old?.facts.every((fact, i) => fact === facts[i]) ?? false;
+    const one = old && isSame ? old : { facts, element: drawRow(index, row) };
+    drawn.current.set(index, one);
+    return one.element;
+  };
+  const drawRow = (index: number, row: JobRow | undefined): VNode => {
+    const onFocus = (): void => {
+      chosen.value = index;
+      hasFocus.current = true;
+    };
+    const hasTab = index === tabAt;
+    if (!row) return <Gap key={index} index={index} list={list} columns={columns.length} hasTab={hasTab} onFocus={onFocus} />;
+    const isSelected = selected.has(row.TrainingJobName);
+    return <Row key={index} index={index} row={row} columns={columns} sparks={sparks} selection={selection} isSelected={isSelected} hasTab={hasTab} onFocus={onFocus} />;
+  };
+  const tabAt = chosen.value < first || chosen.value >= end ? first : chosen.value;
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i);
+  // What is left of the width goes to the labels, so that the eye has a short way from name to number.
+  const wide = keys.includes("labels") ? "labels" : "name";
   const least = MARK_WIDTH + columns.reduce((sum, column) => sum + column.width, 0);
   return (
     <div
       class="jobscroll"
       ref={scroller}
       onScroll={(event) => {
-        scrollTop.value = event.currentTarget.scrollTop;
-        place.row = rowAt(shape, event.currentTarget.scrollTop);
+        const top = event.currentTarget.scrollTop;
+        place.row = rowAt(shape, top);
+        const next = inSteps(shape, visibleRows(shape, top, OVERSCAN), ROWS_A_STEP);
+        if (next.first !== first || next.end !== end || Math.round(next.offset) !== offset) scrollTop.value = top;
       }}
       onPointerEnter={() => (isPointedAt.value = true)}
       onPointerLeave={() => (isPointedAt.value = false)}
@@ -183,7 +228,7 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
           <colgroup>
             <col style={{ width: `${MARK_WIDTH}px` }} />
             {columns.map((column) => (
-              <col key={column.key} style={column.key === "name" ? {} : { width: `${column.width}px` }} />
+              <col key={column.key} style={column.key === wide ? {} : { width: `${column.width}px` }} />
             ))}
           </colgroup>
           <thead>
@@ -203,22 +248,7 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
             </tr>
           </thead>
           <tbody ref={body} onFocusOut={(event) => event.relatedTarget && !body.current?.contains(event.relatedTarget as Node) && (hasFocus.current = false)}>
-            {indexes.map((index) => (
-              <Row
-                key={index}
-                index={index}
-                row={list.rowAt(index)}
-                list={list}
-                columns={columns}
-                sparks={sparks}
-                selection={selection}
-                hasTab={chosen.value === index || (index === first && (chosen.value < first || chosen.value >= end))}
-                onFocus={() => {
-                  chosen.value = index;
-                  hasFocus.current = true;
-                }}
-              />
-            ))}
+            {indexes.map(rowOf)}
           </tbody>
         </table>
       </div>
@@ -226,21 +256,24 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
   );
 }
 
+interface Drawn {
+  facts: unknown[];
+  element: VNode;
+}
+
 interface RowProps {
   index: number;
-  row: JobRow | undefined;
-  list: JobTable;
+  row: JobRow;
   columns: readonly Column[];
   sparks: Sparks;
   selection: Selection;
+  isSelected: boolean;
   hasTab: boolean;
   onFocus(): void;
 }
 
-function Row({ index, row, list, columns, sparks, selection, hasTab, onFocus }: RowProps) {
-  if (!row) return <Gap index={index} list={list} columns={columns.length} hasTab={hasTab} onFocus={onFocus} />;
+function Row({ index, row, columns, sparks, selection, isSelected, hasTab, onFocus }: RowProps) {
   const name = row.TrainingJobName;
-  const isSelected = selection.names.value.has(name);
   return (
     <tr
       data-name={name}
