@@ -7,6 +7,7 @@ import { formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/
 import { jobHref } from "../../lib/url";
 import { now } from "../../state/clock";
 import { lanesNow } from "../../state/pools";
+import "../../styles/table";
 
 type Turns = ReadonlyMap<number, { turns: PoolTurn[] }>;
 
