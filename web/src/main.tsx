@@ -7,6 +7,7 @@ import "./styles/jobs.css";
 import { App } from "./app";
 import { pollInfo } from "./state/info";
 import { loadSession } from "./state/session";
+import "./state/timemode";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);

@@ -1,22 +1,36 @@
 // Every view is a URL: the path names the view, the query holds its state.
+import { say } from "../i18n/i18n";
 
 /** The parts of a job's page but for its charts, as the address names them. */
 export const JOB_PARTS = ["nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
+export const PART_TITLES: Readonly<Record<JobPart, string>> = {
+  nodes: say("Nodes"),
+  goodput: say("Goodput"),
+  settings: say("Settings"),
+  incidents: say("Incidents"),
+  advice: say("Advice"),
+  deliveries: say("Deliveries"),
+  document: say("Document"),
+  definitions: say("Definitions"),
+};
 
 export type Route =
   | { view: "jobs" }
   | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
+  | { view: "rules" }
+  | { view: "webhooks" }
   | { view: "pools" }
   | { view: "compare" }
+  | { view: "settings" }
   | { view: "unknown"; path: string };
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   const [only] = parts;
-  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare")) return { view: only };
+  if (parts.length === 1 && isAlone(only)) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
@@ -29,6 +43,10 @@ export function parentOf(route: Route): string | null {
   if (route.view === "job") return route.part ? jobHref(route.name) : "/jobs";
   return route.view === "jobs" ? null : "/";
 }
+
+type Alone = "incidents" | "rules" | "webhooks" | "pools" | "compare" | "settings";
+const ALONE: readonly string[] = ["incidents", "rules", "webhooks", "pools", "compare", "settings"] satisfies Alone[];
+const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);
 

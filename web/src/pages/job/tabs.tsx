@@ -1,6 +1,6 @@
 import type { DefinitionsDoc } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
-import { definitionsHref, JOB_PARTS, jobHref, partHref, type JobPart } from "../../lib/url";
+import { definitionsHref, JOB_PARTS, jobHref, PART_TITLES, partHref, type JobPart } from "../../lib/url";
 import { useKeys } from "../../state/keys";
 import { navigate } from "../../state/router";
 
@@ -10,17 +10,6 @@ interface Props {
   part: JobPart | undefined;
   definitions?: DefinitionsDoc | null;
 }
-
-const TITLES: Record<JobPart, string> = {
-  nodes: say("Nodes"),
-  goodput: say("Goodput"),
-  settings: say("Settings"),
-  incidents: say("Incidents"),
-  advice: say("Advice"),
-  deliveries: say("Deliveries"),
-  document: say("Document"),
-  definitions: say("Definitions"),
-};
 
 /** The parts of a job's page; D goes to the definitions and back. */
 export function JobTabs({ name, part, definitions }: Props) {
@@ -32,7 +21,7 @@ export function JobTabs({ name, part, definitions }: Props) {
     <nav class="jobtabs" aria-label={t("Parts of this job")}>
       {[undefined, ...JOB_PARTS].map((one) => {
         const href = partHref(name, one);
-        const text = one ? t(TITLES[one]) : t("Charts");
+        const text = one ? t(PART_TITLES[one]) : t("Charts");
         return (
           <a key={href} href={href} aria-current={one === part ? "page" : undefined} aria-keyshortcuts={href === other ? "d" : undefined} title={one === "definitions" ? why : undefined}>
             {one === "definitions" && preset ? `${text}: ${preset}` : text}
