@@ -1,4 +1,5 @@
 export default {
+  "sends no more": "不再发送",
   "Restart: {cause}": "重启：{cause}",
   "stopped at step {step}, went on from {from}": "停在第 {step} 步，从第 {from} 步继续",
   "back after {time}": "{time}后恢复",
