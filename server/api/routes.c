@@ -153,6 +153,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/advice", SCOPE_READ, ROUTE_WORKER, .handler = api_job_advice, .query = "",
 		.summary =
 			"What to change of the job, each with its reason and source; muted by PATCH of muted_advice"},
+	{HTTP_GET, "/api/v1/jobs/{job}/deliveries", SCOPE_READ, ROUTE_WORKER, .handler = api_job_deliveries,
+		.query = "limit", .summary = "Which messages about its incidents went to which webhook, newest first"},
 	{HTTP_GET, "/api/v1/jobs/{job}/warm-pool", SCOPE_READ, ROUTE_WORKER, .handler = api_job_warm_pool, .query = "",
 		.summary = "How the job got its cluster, seconds in each status, and why it got none that waited"},
 	{HTTP_GET, "/api/v1/warm-pools", SCOPE_READ, ROUTE_WORKER, .handler = api_pools_list,
