@@ -16,6 +16,7 @@ const IncidentsPage = lazy(async () => (await import("./pages/incidents")).Incid
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
 const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
+const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
 function View() {
@@ -27,6 +28,7 @@ function View() {
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
       if (here.part === "nodes") return <NodesPage key={`${era} ${here.name}`} name={here.name} />;
+      if (here.part === "logs") return <LogsPage key={`${era} ${here.name}`} name={here.name} />;
       if (here.part) return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
       return <JobPage key={`${era} ${here.name}`} name={here.name} />;
     case "incidents":
@@ -47,7 +49,7 @@ function View() {
   }
 }
 
-const PARTS = { definitions: "Definitions of ", nodes: "Nodes of " };
+const PARTS = { definitions: "Definitions of ", nodes: "Nodes of ", logs: "Logs of " };
 
 function titleOf(): string {
   const here = route.value;

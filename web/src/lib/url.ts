@@ -1,6 +1,6 @@
 // Every view is a URL: the path names the view, the query holds its state.
 
-export type JobPart = "definitions" | "nodes";
+export type JobPart = "definitions" | "nodes" | "logs";
 
 export type Route =
   | { view: "jobs" }
@@ -28,7 +28,7 @@ export function parentOf(route: Route): string | null {
   return route.view === "jobs" ? null : "/";
 }
 
-const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes";
+const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes" || part === "logs";
 
 function decode(part: string): string | null {
   try {
@@ -58,6 +58,9 @@ export const jobHref = (name: string, query: Record<string, string | undefined> 
 export const definitionsHref = (name: string): string => `${jobHref(name)}/definitions`;
 
 export const nodesHref = (name: string): string => `${jobHref(name)}/nodes`;
+
+export const logsHref = (name: string, query: Record<string, string | undefined> = {}): string =>
+  `/jobs/${encodeURIComponent(name)}/logs${buildSearch({}, query)}`;
 
 export type Axis = "step" | "time" | "relative";
 
@@ -96,6 +99,8 @@ export interface LogTarget {
   /** All nodes in one list, by time; it opens at `atMs`, else at the newest line. */
   isMerged: boolean;
   atMs: number | null;
+  /** Merged, of these streams alone; none: of all. */
+  only: readonly string[];
 }
 
 export function parseLogTarget(query: Query): LogTarget {
@@ -105,8 +110,14 @@ export function parseLogTarget(query: Query): LogTarget {
     line: line !== null && line >= 0 ? Math.floor(line) : null,
     isMerged: query["merged"] === "1",
     atMs: finiteOrNull(query["at"]),
+    only: parseList(query["only"] ?? ""),
   };
 }
+
+/** Names in a list, of which commas are percent-encoded. */
+export const parseList = (text: string): string[] => text.split(",").filter((one) => one !== "").map((one) => decode(one) ?? one);
+
+export const buildList = (names: readonly string[]): string => names.map((name) => name.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
 
 /** What is looked for in a log. */
 export interface Find {

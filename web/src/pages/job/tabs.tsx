@@ -1,12 +1,12 @@
 import type { DefinitionsDoc } from "../../api/types";
-import { definitionsHref, jobHref, nodesHref } from "../../lib/url";
-import { say } from "../../i18n/i18n";
+import { definitionsHref, jobHref, logsHref, nodesHref } from "../../lib/url";
+import { say, t } from "../../i18n/i18n";
 import { useKeys } from "../../state/keys";
 import { navigate } from "../../state/router";
 
 interface Props {
   name: string;
-  part: "charts" | "nodes" | "definitions";
+  part: "charts" | "nodes" | "logs" | "definitions";
   definitions?: DefinitionsDoc | null;
 }
 
@@ -33,6 +33,7 @@ export function JobTabs({ name, part, definitions }: Props) {
     <nav class="jobtabs" aria-label="Parts of this job">
       {tab("charts", jobHref(name), "Charts", "Charts")}
       {tab("nodes", nodesHref(name), "Nodes", "Who sends, and how each ended")}
+      {tab("logs", logsHref(name), t("Log"), t("The log alone, in all the room"))}
       {tab("definitions", definitionsHref(name), preset ? `Definitions: ${preset}` : "Definitions", `Definitions${why}`)}
     </nav>
   );
