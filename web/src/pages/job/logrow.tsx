@@ -50,6 +50,7 @@ export class Row extends Component<RowProps> {
           {n}
         </button>
         {line && timeMode !== "hidden" && <time>{formatStamp(line.ts_ms, timeMode, startMs)}</time>}
+        {line && this.badges(line)}
         <span class="text">
           {line && this.text(line)}
           {!line && isGone && <span class="cut">{t("deleted")}</span>}
@@ -60,7 +61,6 @@ export class Row extends Component<RowProps> {
             </span>
           )}
         </span>
-        {line && this.badges(line)}
       </div>
     );
   }
