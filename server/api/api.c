@@ -2,7 +2,33 @@
 #include "api/session_table.h"
 #include "fleet/advice.h"
 
-enum { REPLY_MAX_BYTES = 256 << 20 };
+enum { REPLY_MAX_BYTES = 256 << 20, EMBED_ORIGINS_BYTES = 200 };
+
+/* "https://wiki.example.org, https://a:8443" as frame-ancestors has it. What a header would take for more is refused. */
+static enum status read_embed_origins(struct api *api, struct error *err)
+{
+	struct span rest = span_from(api->options.embed_origins ? api->options.embed_origins : ""), part;
+	AUTO_DONE(buf) list = BUF_INIT(EMBED_ORIGINS_BYTES);
+
+	while (span_next(&rest, ',', &part)) {
+		part = span_trim(part);
+		bool is_origin = span_starts_with(part, SPAN("http://")) || span_starts_with(part, SPAN("https://"));
+		for (size_t i = 0; i < part.len && is_origin; i++)
+			is_origin = part.ptr[i] > ' ' && part.ptr[i] < 0x7f && !strchr(";'\"", part.ptr[i]);
+		if (part.len && !is_origin && !span_equal(part, SPAN("*")))
+			return error_set_field(err, ERR_SEMANTIC, "embed-origin",
+				"--embed-origin: '%.*s' is no origin, as https://wiki.example.org is", SPAN_ARGS(part));
+		if (part.len)
+			buf_printf(&list, "%s%.*s", list.len ? " " : "", SPAN_ARGS(part));
+	}
+	if (list.failure)
+		return error_set_field(err, ERR_SEMANTIC, "embed-origin", "--embed-origin is longer than %d bytes",
+			EMBED_ORIGINS_BYTES);
+	buf_append_char(&list, 0);
+	TRY(buf_status(&list, err));
+	api->frame_ancestors = mem_copy_string(list.len > 1 ? list.ptr : "'none'");
+	return api->frame_ancestors ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
 
 enum status api_new(struct api **out, const struct api_options *options, struct error *err)
 {
@@ -18,6 +44,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 		error_prefix(err, "--timezone");
 		return ERR_SEMANTIC;
 	}
+	TRY(read_embed_origins(api, err));
 	TRY(ingest_labels_new(&api->labels, options->labels, err));
 	TRY(advice_new(&api->advice, options->advice, err));
 	TRY(tokens_load(api, err));
@@ -34,6 +61,7 @@ void api_free(struct api *api)
 	if (!api)
 		return;
 	arena_free(api->tokens_arena);
+	mem_free(api->frame_ancestors);
 	ingest_labels_free(api->labels);
 	zone_free(api->zone);
 	advice_free(api->advice);
@@ -70,6 +98,13 @@ static enum status worker_new(void *context, void **out, struct error *err)
 	return OK;
 }
 
+struct store_reader *api_worker_reader(void *worker)
+{
+	struct api_worker *own = worker;
+
+	return own->reader;
+}
+
 static void worker_free(void *context)
 {
 	struct api_worker *worker = context;
@@ -82,6 +117,7 @@ struct http_hooks api_hooks(struct api *api)
 {
 	return (struct http_hooks){.context = api,
 		.authenticate = tokens_authenticate,
+		.check_signature = signatures_check,
 		.worker_new = worker_new,
 		.worker_free = worker_free};
 }
@@ -170,7 +206,12 @@ enum status api_assets(void *context, void *worker, const struct http_request *r
 	struct error *err)
 {
 	struct api *api = context;
+	struct span embed;
 
 	(void)worker;
-	return assets_serve(api->options.assets, request, response, err);
+	TRY(assets_serve(api->options.assets, request, response, err));
+	if (http_request_query(request, "embed", &embed) && span_equal(embed, SPAN("1")) &&
+		span_starts_with(http_request_path(request), SPAN("/jobs/")))
+		http_response_frames(response, api->frame_ancestors);
+	return OK;
 }

@@ -59,7 +59,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q tz runs sort limit cursor offset total explain format fields",
 		.summary =
-			"Search jobs; explain=true: how the query is understood and answered; format=csv: all of them, fields= names its columns"},
+			"Search jobs; explain=true: how the query is understood and answered; fields= names columns; format=csv|ndjson: all of them"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
 		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
@@ -111,8 +111,15 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "Series, and the health of each definition"},
 	{HTTP_GET, "/api/v1/jobs/{job}/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points,
-		.query = "metric stream x from to buckets attempts raw format chain",
+		.query = "metric stream x from to buckets attempts raw format chain sig", .is_signable = true,
 		.summary = "A chart: points folded into buckets; raw=true: every point"},
+	{HTTP_GET, "/api/v1/jobs/{job}/chart.svg", SCOPE_READ, ROUTE_WORKER, .handler = api_chart_svg,
+		.query = "metric jobs stream x from to attempts width height theme scale smooth title sig",
+		.is_signable = true, .summary = "A chart as a picture: for mails, READMEs and chats"},
+	{HTTP_POST, "/api/v1/signatures", SCOPE_READ, ROUTE_WORKER, .handler = api_signatures_create, .query = "",
+		.max_body_bytes = SMALL_BYTES,
+		.summary =
+			"Sign the address of a chart.svg or an embedded chart, so that it needs no token until it expires"},
 	{HTTP_GET, "/api/v1/jobs/{job}/heat", SCOPE_READ, ROUTE_WORKER, .handler = api_job_heat,
 		.query = "metric x from to buckets attempts",
 		.summary =
@@ -133,6 +140,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 		.summary =
 			"The whole fleet: jobs by status, open incidents, node-hours, pools, quotas, health of ingest"},
+	{HTTP_GET, "/api/v1/fleet/paces", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet_paces, .query = "limit",
+		.summary = "How fast running jobs go against what is usual of each, the slowest first"},
 	{HTTP_GET, "/api/v1/quotas", SCOPE_READ, ROUTE_WORKER, .handler = api_quotas_get, .query = "",
 		.summary = "Quotas: configured, used now, highest seen"},
 	{HTTP_PUT, "/api/v1/quotas", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_quotas_put, .query = "",
@@ -234,6 +243,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
 		.summary =
 			"Clients to download: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, SHA256SUMS"},
+	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*", .summary = "The page"},
 	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*",
 		.summary = "The page"},
 };

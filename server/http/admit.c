@@ -119,6 +119,26 @@ static enum status authenticate(struct exchange *exchange, struct error *err)
 	return count_refusal(exchange, status);
 }
 
+/* A signed address carries its own leave, whoever's page it stands on. */
+static bool is_signed(const struct exchange *exchange)
+{
+	struct span signature;
+
+	return exchange->route && exchange->route->is_signable && exchange->request.method == HTTP_GET &&
+	       exchange->server->hooks->check_signature && http_request_query(&exchange->request, "sig", &signature);
+}
+
+static enum status check_signature(struct exchange *exchange, struct error *err)
+{
+	const struct http_hooks *hooks = exchange->server->hooks;
+	struct principal *principal = &exchange->request.principal;
+	enum status status = hooks->check_signature(hooks->context, &exchange->request, principal, err);
+
+	if (status)
+		atomic_fetch_add(&exchange->server->counters.refused_auth, 1);
+	return status;
+}
+
 static enum status check_stop(const struct exchange *exchange, struct error *err)
 {
 	const struct http_server *server = exchange->server;
@@ -137,10 +157,12 @@ enum status admit(struct exchange *exchange, struct error *err)
 	TRY(check_host(exchange, err));
 	struct router_match match = router_find(server->router, &exchange->request);
 	exchange->route = match.route;
-	TRY(check_origin(exchange, err));
+	bool has_leave = is_signed(exchange);
+	if (!has_leave)
+		TRY(check_origin(exchange, err));
 	if (!match.route)
 		return answer_without_handler(exchange, match.allowed, err);
-	TRY(authenticate(exchange, err));
+	TRY((has_leave ? check_signature : authenticate)(exchange, err));
 	TRY(rate_admit(server->rate, exchange->request.principal.id, clock_mono_ms(), err));
 	TRY(router_check_query(match.route, &exchange->request, err));
 	return check_stop(exchange, err);

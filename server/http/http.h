@@ -39,7 +39,14 @@ struct span http_request_segment(const struct http_request *request, unsigned i)
 struct span http_request_path(const struct http_request *request);
 /* A query parameter, decoded ("+" is a space); false: absent. The first wins; the router has refused unknown names. */
 bool http_request_query(const struct http_request *request, const char *name, struct span *value);
+/* The i-th of them as they came; false: there are no more. */
+bool http_request_query_at(const struct http_request *request, size_t i, struct span *name, struct span *value);
 struct span http_request_header(const struct http_request *request, const char *name); /* empty: absent */
+struct http_header {
+	struct span name, value;
+};
+/* All of them as they came, at most `most`; how many there are. */
+size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most);
 struct span http_request_body(const struct http_request *request); /* WORKER and INLINE: whole, decompressed */
 const struct principal *http_request_principal(const struct http_request *request);
 int64_t http_request_arrival_ms(const struct http_request *request);
@@ -72,6 +79,8 @@ struct http_response {
 
 void http_response_header(struct http_response *response, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Who may show this page in a frame: a list as of Content-Security-Policy's frame-ancestors, at most 200 bytes. */
+void http_response_frames(struct http_response *response, const char *ancestors);
 /* The body so far is the first batch; state is freed with the reply, however that ends. WORKER handlers only. */
 void http_response_produce(struct http_response *response, const struct http_producer_ops *ops, void *state);
 /* Replaces what was written by application/problem+json (RFC 9457). The only place where a status becomes a code. */
@@ -138,6 +147,7 @@ struct http_route {
 	const struct http_stream_ops *stream;
 	const char *query; /* names of the query parameters it knows, separated by spaces; "*" : any */
 	size_t max_body_bytes; /* of a buffered body; 0: no body */
+	bool is_signable; /* with sig= in its address a GET needs neither token nor origin: hooks.check_signature says */
 	const char *summary; /* for the OpenAPI document */
 
 	/* What doors of another protocol have of their own; each may be left out. */
@@ -173,6 +183,9 @@ struct http_hooks {
 	void *context; /* handed to all handlers */
 	/* I/O threads; must not block. token is empty when none was sent. ERR_UNAUTHORIZED when it is unknown or missing. */
 	enum status (*authenticate)(void *context, struct span token, struct principal *out, struct error *err);
+	/* The same of a request whose address has sig=. ERR_FORBIDDEN when it is not this address's, or has expired. */
+	enum status (*check_signature)(
+		void *context, const struct http_request *request, struct principal *out, struct error *err);
 	/* One worker's own things (a read-only database connection). */
 	enum status (*worker_new)(void *context, void **worker, struct error *err);
 	void (*worker_free)(void *worker);
@@ -197,6 +210,7 @@ enum status http_server_start(struct http_server **out, const struct http_option
 	const struct http_route *routes, size_t route_count, const struct http_hooks *hooks,
 	struct error *err) MUST_CHECK;
 unsigned http_server_port(const struct http_server *server);
+const struct http_route *http_server_routes(const struct http_server *server, size_t *count);
 const struct http_counters *http_server_counters(const struct http_server *server);
 
 /*

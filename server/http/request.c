@@ -188,12 +188,35 @@ bool http_request_query(const struct http_request *request, const char *name, st
 	return false;
 }
 
+bool http_request_query_at(const struct http_request *request, size_t i, struct span *name, struct span *value)
+{
+	const struct request_pair *pair = request->query.first;
+
+	while (pair && i--)
+		pair = pair->next;
+	if (!pair)
+		return false;
+	*name = pair->name;
+	*value = pair->value;
+	return true;
+}
+
 struct span http_request_header(const struct http_request *request, const char *name)
 {
 	for (const struct request_pair *pair = request->headers.first; pair; pair = pair->next)
 		if (span_equal_fold(pair->name, span_from(name)))
 			return pair->value;
 	return SPAN("");
+}
+
+size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most)
+{
+	size_t count = 0;
+
+	for (const struct request_pair *pair = request->headers.first; pair; pair = pair->next, count++)
+		if (count < most)
+			out[count] = (struct http_header){pair->name, pair->value};
+	return count;
 }
 
 struct span http_request_body(const struct http_request *request)

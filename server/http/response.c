@@ -52,9 +52,10 @@ static const struct {
 	{503, "Service Unavailable"},
 };
 
-static const char page_policy[] =
-	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+#define PAGE_POLICY                                                                                                    \
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "          \
+	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
+static const char page_policy[] = PAGE_POLICY "'none'";
 static const char data_policy[] = "default-src 'none'; frame-ancestors 'none'";
 
 int http_status_of(enum status status)
@@ -119,6 +120,11 @@ void http_response_header(struct http_response *response, const char *name, cons
 			*c = ' ';
 	if (at == response->header_count)
 		response->header_count++;
+}
+
+void http_response_frames(struct http_response *response, const char *ancestors)
+{
+	http_response_header(response, "Content-Security-Policy", PAGE_POLICY "%s", ancestors);
 }
 
 static void write_problem(struct buf *out, int code, const struct error *err)

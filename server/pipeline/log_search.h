@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/regex.h"
 #include "pipeline/pipeline.h"
 
 enum { LOG_HIT_RANGES = 16, LOG_HISTOGRAM_BUCKETS = 120, LOG_TICKS = 512 };
@@ -25,6 +26,12 @@ struct log_hit {
 	size_t ranges[LOG_HIT_RANGES][2];
 };
 
+/* Lines of one stream, those from first_line on. */
+struct log_search_stream {
+	uint32_t stream_id;
+	uint64_t first_line;
+};
+
 struct log_search {
 	struct span job;
 	struct span stream; /* "": all */
@@ -36,7 +43,13 @@ struct log_search {
 	const struct log_place *after; /* NULL: from the start */
 	size_t limit;
 	size_t text_bytes; /* of one hit at most */
+	size_t max_bytes; /* of all hits, beside the first one; 0: so many as the limit says */
 	int64_t time_ms; /* then it ends with what it has */
+	const struct log_search_stream *streams; /* these alone, by number; NULL: all, or `stream` */
+	size_t stream_count;
+	/* Of the lines that match, those that it takes; any thread of the search; NULL: all. */
+	bool (*takes)(const void *context, struct regex_scratch *scratch, struct span line);
+	const void *context;
 };
 
 struct log_bucket {

@@ -69,7 +69,11 @@ static uint64_t tail_start_of(const struct walk *walk, uint32_t stream_id)
 static bool is_wanted(const struct walk *walk, const struct block_head *head)
 {
 	const struct log_search *search = walk->s->search;
+	uint64_t first_line;
 
+	if (!search_wants_stream(search, head->stream_id, &first_line) ||
+		head->first_line + head->line_count <= first_line)
+		return false;
 	if (head->last_ms < search->from_ms || head->first_ms > search->to_ms ||
 		head->first_line >= tail_start_of(walk, head->stream_id) ||
 		(search->end_line && head->first_line >= search->end_line) ||
@@ -218,6 +222,9 @@ static void forget_hits(struct searching *s)
 {
 	while (s->best_count)
 		mem_free(s->best[--s->best_count]);
+	s->best_bytes = 0;
+	s->best_cap = s->search->limit + 1;
+	s->is_cut = false;
 	s->histogram = (struct histogram){.width = HISTOGRAM_FIRST_MS, .most = LOG_HISTOGRAM_BUCKETS};
 	s->ticks = (struct histogram){.width = 1, .most = LOG_TICKS};
 	s->total = s->limited = 0;
@@ -327,7 +334,7 @@ static enum status finish(const struct walk *walk, const struct stream_row *stre
 
 	out->limited = s->limited;
 	out->count = s->best_count < s->search->limit ? s->best_count : s->search->limit;
-	out->has_next = s->best_count > s->search->limit;
+	out->has_next = s->best_count > s->search->limit || s->is_cut;
 	if (out->has_next)
 		out->next = s->best[out->count - 1]->place;
 	if (out->is_partial)

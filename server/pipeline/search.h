@@ -25,7 +25,8 @@ struct searching {
 	struct search_hand hand; /* of the thread that asks */
 	pthread_mutex_t mutex;
 	struct log_hit **best; /* the next ones in order, one more than asked */
-	size_t best_count, best_cap;
+	size_t best_count, best_cap, best_bytes;
+	bool is_cut; /* max_bytes were full: there are others behind the last one */
 	struct histogram histogram, ticks;
 	uint32_t ticks_id; /* the stream's, 0: none */
 	uint64_t total, limited;
@@ -37,6 +38,8 @@ struct searching {
 /* Lines lines[0 .. count - 1] of a stream, in one piece; only those below end count. Any thread. */
 void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
 	const struct line *lines, size_t count, uint64_t end);
+/* Is the stream asked for, and from which line on? */
+bool search_wants_stream(const struct log_search *search, uint32_t stream_id, uint64_t *first_line);
 /* Is there no need to read what lies at this time or behind it in the order of the search? */
 bool search_is_full_before(struct searching *s, int64_t ts_ms);
 bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b);

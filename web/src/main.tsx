@@ -1,4 +1,5 @@
 import { render } from "preact";
+import "./i18n/language";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
@@ -6,6 +7,7 @@ import "./styles/jobs.css";
 import { App } from "./app";
 import { pollInfo } from "./state/info";
 import { loadSession } from "./state/session";
+import "./state/timemode";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);

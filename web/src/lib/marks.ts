@@ -1,5 +1,5 @@
 import type { Incident, Severity } from "../api/types";
-import type { Axis } from "./url";
+import type { Axis, Query } from "./url";
 
 const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 
@@ -84,3 +84,22 @@ export function incidentWindow(incident: Incident, axis: Axis, startMs: number, 
 }
 
 const AROUND_MS = 15 * 60_000;
+
+/** What else happened to a job, at a place of its axes: charts mark it, the timeline shows it. */
+export interface JobEvent {
+  kind: "restart" | "checkpoint" | "node";
+  id: string;
+  ms: number | undefined;
+  step: number | undefined;
+  /** All that is known of it, in the page's language. */
+  text: string;
+  stream?: string | undefined;
+  line?: number | undefined;
+}
+
+export type MarkKind = "incident" | JobEvent["kind"];
+
+export const EVENT_GLYPH: Record<JobEvent["kind"], string> = { restart: "⟲", checkpoint: "⚑", node: "⬡" };
+
+/** Kinds that somebody has switched off: `?hide=checkpoint,node`. */
+export const hiddenMarks = (query: Query): ReadonlySet<string> => new Set((query["hide"] ?? "").split(","));

@@ -1,6 +1,20 @@
 // Every view is a URL: the path names the view, the query holds its state.
+import { say } from "../i18n/i18n";
 
-export type JobPart = "definitions" | "nodes" | "logs";
+/** The parts of a job's page but for its charts, as the address names them. */
+export const JOB_PARTS = ["logs", "nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
+export type JobPart = (typeof JOB_PARTS)[number];
+export const PART_TITLES: Readonly<Record<JobPart, string>> = {
+  logs: say("Log"),
+  nodes: say("Nodes"),
+  goodput: say("Goodput"),
+  settings: say("Settings"),
+  incidents: say("Incidents"),
+  advice: say("Advice"),
+  deliveries: say("Deliveries"),
+  document: say("Document"),
+  definitions: say("Definitions"),
+};
 
 export type Route =
   | { view: "jobs" }
@@ -8,13 +22,14 @@ export type Route =
   | { view: "incidents" }
   | { view: "pools" }
   | { view: "compare" }
+  | { view: "settings" }
   | { view: "unknown"; path: string };
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   const [only] = parts;
-  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare")) return { view: only };
+  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare" || only === "settings")) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
@@ -28,7 +43,7 @@ export function parentOf(route: Route): string | null {
   return route.view === "jobs" ? null : "/";
 }
 
-const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes" || part === "logs";
+const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);
 
 function decode(part: string): string | null {
   try {
@@ -55,12 +70,15 @@ export function buildSearch(base: Query, patch: Record<string, string | undefine
 export const jobHref = (name: string, query: Record<string, string | undefined> = {}): string =>
   `/jobs/${encodeURIComponent(name)}${buildSearch({}, query)}`;
 
-export const definitionsHref = (name: string): string => `${jobHref(name)}/definitions`;
+/** undefined: its charts. */
+export const partHref = (name: string, part?: JobPart): string => (part ? `${jobHref(name)}/${part}` : jobHref(name));
 
-export const nodesHref = (name: string): string => `${jobHref(name)}/nodes`;
+export const definitionsHref = (name: string): string => partHref(name, "definitions");
+
+export const nodesHref = (name: string): string => partHref(name, "nodes");
 
 export const logsHref = (name: string, query: Record<string, string | undefined> = {}): string =>
-  `/jobs/${encodeURIComponent(name)}/logs${buildSearch({}, query)}`;
+  `${partHref(name, "logs")}${buildSearch({}, query)}`;
 
 export type Axis = "step" | "time" | "relative";
 

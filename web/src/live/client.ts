@@ -18,6 +18,9 @@ export function setWant(next: Want | null): void {
   send({ type: "want", want });
 }
 
+/** Without waiting for the next try. */
+export const reconnect = (): void => send?.({ type: "retry" });
+
 export function onLive(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
