@@ -24,7 +24,7 @@ enum status api_search(void *context, void *worker, const struct http_request *r
 	struct json_writer w = api_reply(response);
 	json_object(&w);
 	if (asked.is_ours) {
-		TRY(job_record_search(api->options.pipeline, own->reader, arena, &search, &w, err));
+		TRY(job_record_search(api->options.pipeline, own->reader, arena, NULL, &search, &w, err));
 	} else {
 		json_key(&w, "Results");
 		json_raw(&w, SPAN("[]"));

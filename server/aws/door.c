@@ -7,8 +7,6 @@
 #include "base/inflate.h"
 #include "base/log.h"
 
-#include <stdio.h>
-
 /* All services. */
 static const struct aws_service *const services[] = {
 	&sagemaker_service,
@@ -128,19 +126,6 @@ static const char *content_type_of(enum aws_protocol protocol)
 	return types[protocol];
 }
 
-static void make_request_id(char out[REQUEST_ID_BYTES + 1])
-{
-	unsigned char random[16];
-	char digits[33];
-
-	crypto_random(random, sizeof random);
-	random[6] = (unsigned char)((random[6] & 0x0f) | 0x40); /* RFC 9562: version 4 */
-	random[8] = (unsigned char)((random[8] & 0x3f) | 0x80);
-	crypto_hex(random, sizeof random, digits);
-	snprintf(out, REQUEST_ID_BYTES + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", digits, digits + 8, digits + 12, digits + 16,
-		digits + 20);
-}
-
 static void put_headers(struct http_response *response, enum aws_protocol protocol, const char *request_id)
 {
 	response->content_type = content_type_of(protocol);
@@ -200,10 +185,10 @@ void aws_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response)
 {
 	struct address address = find_address(request);
-	char request_id[REQUEST_ID_BYTES + 1];
+	char request_id[UUID_BYTES + 1];
 
 	(void)context;
-	make_request_id(request_id);
+	crypto_uuid(request_id);
 	put_fault(response, address.protocol, address.service, request_id, err);
 }
 
@@ -256,7 +241,7 @@ static enum status new_call(struct door_call **out, struct aws *aws, void *worke
 	own->call.team = span_from(own->call.principal->team);
 	own->call.now_ms = http_request_arrival_ms(request);
 	own->call.body = http_request_body(request);
-	make_request_id(own->call.request_id);
+	crypto_uuid(own->call.request_id);
 	*out = own;
 	own = NULL;
 	return OK;

@@ -17,12 +17,11 @@
 #pragma once
 
 #include "aws/aws.h"
+#include "base/crypto.h"
 #include "base/json_read.h"
 #include "model/shape.h"
 
 enum aws_protocol { AWS_JSON_1_1, AWS_JSON_1_0, AWS_REST_JSON, AWS_QUERY, AWS_CBOR };
-
-enum { REQUEST_ID_BYTES = 36 };
 
 struct aws_call {
 	struct aws *aws;
@@ -36,7 +35,7 @@ struct aws_call {
 	const struct aws_service *service;
 	const struct aws_operation *operation;
 	enum aws_protocol protocol;
-	char request_id[REQUEST_ID_BYTES + 1];
+	char request_id[UUID_BYTES + 1];
 	struct arena *arena;
 	struct span body; /* as it was meant: unpacked */
 	const struct json *input; /* an object; NULL for an operation that takes text */

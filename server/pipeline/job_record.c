@@ -56,14 +56,32 @@ void job_record_write_transitions(const struct transition_row *rows, size_t coun
 	json_array_end(w);
 }
 
+enum status job_record_write_arn(const struct arn_place *place, const struct json *document, struct span name,
+	struct json_writer *w, struct error *err)
+{
+	AUTO_DONE(buf) arn = BUF_INIT(1024);
+	struct span stated = json_string_of(json_get(document, "TrainingJobArn"));
+
+	if (!stated.len) {
+		buf_printf(&arn, "arn:aws:sagemaker:%s:%s:training-job/", place->region, place->account);
+		buf_append_span(&arn, name);
+		TRY(buf_status(&arn, err));
+		stated = buf_span(&arn);
+	}
+	json_put_span(w, "TrainingJobArn", stated);
+	return OK;
+}
+
 enum status job_record_write(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct json_writer *w, struct error *err)
+	const struct arn_place *place, const struct job_row *row, struct json_writer *w, struct error *err)
 {
 	AUTO(json) document = NULL;
 	struct transition_row *rows;
 	size_t count;
 
 	TRY(json_parse(&document, row->document, err));
+	if (place && !json_get(document, "TrainingJobArn"))
+		TRY(job_record_write_arn(place, document, row->name, w, err));
 	TRY(store_read_transitions(reader, arena, row->job_id, &rows, &count, err));
 	TRY(pipeline_write_derived(pipeline, reader, arena, row, document, w, err));
 	job_record_write_transitions(rows, count, w);
@@ -72,7 +90,7 @@ enum status job_record_write(const struct pipeline *pipeline, struct store_reade
 }
 
 static enum status write_results(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_search *search, struct json_writer *w, struct error *err)
+	const struct arn_place *place, const struct job_search *search, struct json_writer *w, struct error *err)
 {
 	struct job_search_result result;
 
@@ -83,7 +101,7 @@ static enum status write_results(const struct pipeline *pipeline, struct store_r
 		json_object(w);
 		json_key(w, "TrainingJob");
 		json_object(w);
-		TRY(job_record_write(pipeline, reader, arena, &result.rows[i], w, err));
+		TRY(job_record_write(pipeline, reader, arena, place, &result.rows[i], w, err));
 		json_object_end(w);
 		json_object_end(w);
 	}
@@ -101,11 +119,11 @@ static enum status write_results(const struct pipeline *pipeline, struct store_r
 }
 
 enum status job_record_search(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_search *search, struct json_writer *w, struct error *err)
+	const struct arn_place *place, const struct job_search *search, struct json_writer *w, struct error *err)
 {
 	store_reader_deadline(reader, search->limit_ms + SEARCH_ROWS_MS);
 	TRY(store_reader_begin(reader, err));
-	enum status status = write_results(pipeline, reader, arena, search, w, err);
+	enum status status = write_results(pipeline, reader, arena, place, search, w, err);
 	store_reader_end(reader);
 	return status;
 }

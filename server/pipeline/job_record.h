@@ -7,13 +7,23 @@
 
 #include "pipeline/pipeline.h"
 
-/* All of it, as Search has it. */
+/* Where the ARNs of jobs that AWS gave none are. */
+struct arn_place {
+	const char *region, *account;
+};
+
+/* All of it, as Search has it. place: NULL: without an ARN, unless the document has one. */
 enum status job_record_write(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
+	const struct arn_place *place, const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* What Search answers: Results, NextToken, TotalHits. No view of the database may be open. */
 enum status job_record_search(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_search *search, struct json_writer *w, struct error *err) MUST_CHECK;
+	const struct arn_place *place, const struct job_search *search, struct json_writer *w,
+	struct error *err) MUST_CHECK;
+
+/* TrainingJobArn: the document's, else one of that place. */
+enum status job_record_write_arn(const struct arn_place *place, const struct json *document, struct span name,
+	struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- its parts ---- */
 /* The document's own fields, but for those that are derived; with the settings. */

@@ -13,7 +13,7 @@ import { StatusLine } from "./ui/statusline";
 
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
 const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12);
-const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
+const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).AlertsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
 const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
@@ -34,7 +34,9 @@ function View() {
       if (here.part === "definitions") return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
       return <JobPage key={`${era} ${here.name}`} name={here.name} part={here.part} />;
     case "incidents":
-      return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
+    case "rules":
+    case "webhooks":
+      return <AlertsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} id={query.value["id"] ?? ""} />;
     case "pools":
       return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
     case "compare":
@@ -53,7 +55,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
+const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
 
 function titleOf(): string {
   const here = route.value;

@@ -211,6 +211,13 @@ export interface Incident {
   last_step?: number;
   opened_step?: number;
   opened_ms?: number;
+  closed_ms?: number;
+  acknowledged_ms?: number;
+  muted_until_ms?: number;
+  /** The incident of the same job that came first; absent: itself. */
+  cause_id?: string;
+  streams?: string[];
+  stream_count?: number;
   line?: number;
   evidence?: Record<string, unknown>;
 }

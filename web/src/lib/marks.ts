@@ -1,4 +1,5 @@
 import type { Incident, Severity } from "../api/types";
+import { say, t } from "../i18n/i18n";
 import type { Axis, Query } from "./url";
 
 const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
@@ -32,13 +33,30 @@ export function layoutMarks(placed: { left: number; incident: Incident }[], gap:
 
 export const isOpen = (incident: Incident): boolean => incident.state === "open";
 
-const KINDS: Record<string, string> = {
-  loss_spike: "loss spike",
-  non_finite: "non-finite value",
-  log_signature: "known error in the log",
+const KINDS: Readonly<Record<string, string>> = {
+  loss_spike: say("loss spike"),
+  loss_drop: say("loss drop"),
+  divergence: say("divergence"),
+  non_finite: say("non-finite value"),
+  plateau: say("plateau"),
+  grad_spike: say("gradient spike"),
+  throughput_drop: say("throughput drop"),
+  throughput_change: say("throughput change"),
+  straggler: say("straggler"),
+  stall: say("stall"),
+  job_failed: say("job failed"),
+  rule: say("rule"),
+  log_signature: say("known error in the log"),
+  node_suspect: say("suspect machine"),
+  deadline: say("deadline"),
+  checkpoint_overdue: say("checkpoint overdue"),
+  retention_due: say("retention due"),
 };
 
-export const kindTitle = (kind: string): string => KINDS[kind] ?? kind.replaceAll("_", " ");
+export function kindTitle(kind: string): string {
+  const title = KINDS[kind];
+  return title ? t(title) : kind.replaceAll("_", " ");
+}
 
 /** The log line that an incident points at, where its evidence names one. */
 export function evidenceLine(incident: Incident): number | null {

@@ -20,6 +20,8 @@ export type Route =
   | { view: "jobs" }
   | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
+  | { view: "rules" }
+  | { view: "webhooks" }
   | { view: "pools" }
   | { view: "compare" }
   | { view: "settings" }
@@ -29,7 +31,7 @@ export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   const [only] = parts;
-  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare" || only === "settings")) return { view: only };
+  if (parts.length === 1 && isAlone(only)) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
@@ -42,6 +44,10 @@ export function parentOf(route: Route): string | null {
   if (route.view === "job") return route.part ? jobHref(route.name) : "/jobs";
   return route.view === "jobs" ? null : "/";
 }
+
+type Alone = "incidents" | "rules" | "webhooks" | "pools" | "compare" | "settings";
+const ALONE: readonly string[] = ["incidents", "rules", "webhooks", "pools", "compare", "settings"] satisfies Alone[];
+const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { language, say, setLanguage, t, type Language } from "../../i18n/i18n";
+import { language, say, t, type Language } from "../../i18n/i18n";
+import { setLanguage } from "../../i18n/language";
 import type { TimeMode } from "../../lib/format";
 import { setTheme, theme, type Theme } from "../../state/theme";
 import { setTimeMode, TIME_MODES, timeMode } from "../../state/timemode";
