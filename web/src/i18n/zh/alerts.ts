@@ -35,7 +35,6 @@ export default {
   "It would have told {n} times in the last seven days": "过去七天内会通知 {n} 次",
   "Its severity": "其严重程度",
   "Kinds (none: all)": "类型（不选：全部）",
-  "Lines of {stream}": "{stream} 的日志行",
   "Look at the batches of these steps and at the gradient norm just before. If the loss does not come back, go on from the last checkpoint and skip them, or lower the learning rate.":
     "查看这些步的批次以及之前的梯度范数。如果损失没有恢复，请从上一个检查点继续并跳过这些批次，或降低学习率。",
   "Look at the last lines of every node for a hang (NCCL, data loading, file system). If nothing comes, take stacks with py-spy, then restart from the last checkpoint.":

@@ -45,4 +45,10 @@ export default {
   "waiting": "等待中",
   "webhook": "Webhook",
   "what": "内容",
+  "Lines of {stream}": "{stream} 的日志行",
+  "line {n}": "第 {n} 行",
+  "{n} line": "{n} 行",
+  "{n} lines": "{n} 行",
+  "local": "本地",
+  "UTC": "UTC",
 };
