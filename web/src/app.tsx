@@ -17,6 +17,7 @@ const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12)
 const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).AlertsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
+const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 const SettingsPage = lazy(async () => (await import("./pages/settings/page")).SettingsPage, 12);
 const Shortcuts = lazy(async () => (await import("./ui/shortcuts")).Shortcuts, 0);
@@ -32,6 +33,7 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
+      if (here.part === "logs") return <LogsPage key={`${era} ${here.name}`} name={here.name} />;
       if (here.part === "definitions") return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
       return <JobPage key={`${era} ${here.name}`} name={here.name} part={here.part} />;
     case "incidents":

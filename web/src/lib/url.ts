@@ -2,9 +2,10 @@
 import { say } from "../i18n/i18n";
 
 /** The parts of a job's page but for its charts, as the address names them. */
-export const JOB_PARTS = ["nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
+export const JOB_PARTS = ["logs", "nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
 export const PART_TITLES: Readonly<Record<JobPart, string>> = {
+  logs: say("Log"),
   nodes: say("Nodes"),
   goodput: say("Goodput"),
   settings: say("Settings"),
@@ -83,6 +84,9 @@ export const definitionsHref = (name: string): string => partHref(name, "definit
 
 export const nodesHref = (name: string): string => partHref(name, "nodes");
 
+export const logsHref = (name: string, query: Record<string, string | undefined> = {}): string =>
+  `${partHref(name, "logs")}${buildSearch({}, query)}`;
+
 export type Axis = "step" | "time" | "relative";
 
 export interface ChartState {
@@ -120,6 +124,8 @@ export interface LogTarget {
   /** All nodes in one list, by time; it opens at `atMs`, else at the newest line. */
   isMerged: boolean;
   atMs: number | null;
+  /** Merged, of these streams alone; none: of all. */
+  only: readonly string[];
 }
 
 export function parseLogTarget(query: Query): LogTarget {
@@ -129,8 +135,14 @@ export function parseLogTarget(query: Query): LogTarget {
     line: line !== null && line >= 0 ? Math.floor(line) : null,
     isMerged: query["merged"] === "1",
     atMs: finiteOrNull(query["at"]),
+    only: parseList(query["only"] ?? ""),
   };
 }
+
+/** Names in a list, of which commas are percent-encoded. */
+export const parseList = (text: string): string[] => text.split(",").filter((one) => one !== "").map((one) => decode(one) ?? one);
+
+export const buildList = (names: readonly string[]): string => names.map((name) => name.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
 
 /** What is looked for in a log. */
 export interface Find {
