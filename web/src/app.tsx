@@ -16,6 +16,7 @@ const IncidentsPage = lazy(async () => (await import("./pages/incidents")).Incid
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
 const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
+const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 
 function View() {
@@ -67,6 +68,8 @@ export function App() {
     if (hasStarted.current) document.getElementById("main")?.focus({ preventScroll: true });
     hasStarted.current = true;
   }, [title]);
+  const here = route.value;
+  if (here.view === "job" && query.value["embed"] === "1") return <EmbedPage job={here.name} metric={query.value["metric"] ?? "loss"} />;
   return (
     <div class="frame" onClick={followLink}>
       <a class="skip" href="#main">

@@ -5,8 +5,10 @@ import "./styles/frame.css";
 import "./styles/jobs.css";
 import { App } from "./app";
 import { pollInfo } from "./state/info";
+import { preload } from "./state/preload";
 import { loadSession } from "./state/session";
 
+preload();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 pollInfo();

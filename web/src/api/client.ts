@@ -34,6 +34,15 @@ export async function getJson<T>(path: string, params?: Params, signal?: AbortSi
   return (await reply.json()) as T;
 }
 
+/** What is asked for before somebody wants it; the first who does has it. */
+const early = new Map<string, Promise<Response>>();
+
+export function getEarly(path: string): void {
+  const reply = fetch(apiUrl(path), { credentials: "same-origin" });
+  reply.catch(() => undefined);
+  early.set(path, reply);
+}
+
 export async function send(
   method: string,
   path: string,
@@ -47,9 +56,11 @@ export async function send(
     init.body = JSON.stringify(body);
     init.headers = { "Content-Type": "application/json" };
   }
+  const kept = method === "GET" ? early.get(apiUrl(path, params).slice("/api/v1/".length)) : undefined;
   let reply: Response;
   try {
-    reply = await fetch(apiUrl(path, params), init);
+    if (kept) early.delete(path);
+    reply = await (kept ?? fetch(apiUrl(path, params), init));
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Problem(0, "The server does not answer", "What is on the page stays. Check that smfleet runs and is reachable.");
