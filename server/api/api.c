@@ -98,6 +98,13 @@ static enum status worker_new(void *context, void **out, struct error *err)
 	return OK;
 }
 
+struct store_reader *api_worker_reader(void *worker)
+{
+	struct api_worker *own = worker;
+
+	return own->reader;
+}
+
 static void worker_free(void *context)
 {
 	struct api_worker *worker = context;

@@ -63,6 +63,8 @@ void api_free(struct api *api);
 
 /* The server's figures, for /metrics; after http_server_start. */
 void api_set_server(struct api *api, const struct http_server *server);
+/* Its database connection; worker: as api_hooks' worker_new made it. */
+struct store_reader *api_worker_reader(void *worker);
 /* Does a request need a token? Once there is one, everybody does (but for is_open). */
 bool api_needs_tokens(struct api *api);
 /* From now on /readyz says that the server is stopping. */
@@ -81,5 +83,10 @@ void api_tick(void *api);
 /* Makes a token; its text is printed once and never again. ERR_CONFLICT: the name is taken. Also for `token create`. */
 enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team,
 	struct buf *token, struct error *err) MUST_CHECK;
+
+/* What AWS's clients sign with instead of the token. */
+void api_print_aws_pair(struct api *api, struct span token, struct buf *key_id, struct buf *secret);
+/* Whose access key it is, and its secret; false: nobody's. Any thread. */
+bool api_find_aws_key(void *api, struct span key_id, struct principal *out, struct buf *secret);
 
 AUTO_TYPE(api)

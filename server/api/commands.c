@@ -106,20 +106,6 @@ static void count_session(void *context, struct span stream, struct span host, i
 	++*(size_t *)context;
 }
 
-static enum status begin_to_stop(struct api *api, const struct http_request *request, int64_t now_ms, struct error *err)
-{
-	AUTO(json) unless = NULL;
-	struct job_transition transition = {.secondary = SPAN("Stopping"),
-		.message = SPAN("a stop was asked for"),
-		.failure_reason = SPAN(""),
-		.time_ms = now_ms};
-
-	TRY(json_parse(&unless, SPAN("[\"Completed\",\"Failed\",\"Stopped\"]"), err));
-	transition.unless = unless;
-	return pipeline_add_transition(
-		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, err);
-}
-
 void api_command_given(struct api *api, const struct command_row *command)
 {
 	if (!session_add_commands(api->sessions, command->job_id, command, 1))
@@ -149,7 +135,8 @@ enum status api_commands_create(void *context, void *worker, const struct http_r
 	if (!session_add_commands(api->sessions, row.job_id, &row, 1)) /* before anything else can fail: it is stored */
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (is_stop && !row.stream.len)
-		TRY(begin_to_stop(api, request, row.created_ms, err));
+		TRY(pipeline_begin_to_stop(api->options.pipeline, http_request_segment(request, 0), api_team(request),
+			row.created_ms, err));
 	session_each(api->sessions, &row, count_session, &sessions);
 	struct json_writer w = api_reply(response);
 	response->status = 202;

@@ -5,6 +5,10 @@
 #include "fleet/pool.h"
 #include "store/goodput.h"
 
+#include <stdlib.h>
+
+enum { PACES_DEFAULT = 20, PACES_MAX = 1000 };
+
 static const double hour_ms = 3600.0 * 1000;
 
 static int64_t sum_of(const struct fleet_state *fleet, const char *name, struct span type)
@@ -30,6 +34,20 @@ static void write_jobs(const struct fleet_state *fleet, struct json_writer *w)
 	json_put_i64(w, "total", all);
 	json_put_i64(w, "silent", fleet->now.silent);
 	json_object_end(w);
+}
+
+/* The longest silent first. */
+static void write_silent(const struct fleet_state *fleet, struct json_writer *w)
+{
+	json_key(w, "silent_jobs");
+	json_array(w);
+	for (size_t i = 0; i < fleet->silent_count; i++) {
+		json_object(w);
+		json_put_span(w, "job", fleet->silent[i].name);
+		json_put_i64(w, "last_heard_ms", fleet->silent[i].last_heard_ms);
+		json_object_end(w);
+	}
+	json_array_end(w);
 }
 
 static void write_incidents(const struct fleet_state *fleet, struct json_writer *w)
@@ -83,23 +101,17 @@ static void write_pools(const struct fleet_state *fleet, struct json_writer *w)
 	json_object_end(w);
 }
 
-/* Of the last 30 days: useful hours of all that were measured, and what they cost; null where nothing is known. */
-static enum status write_goodput(
-	struct store_reader *reader, struct arena *arena, int64_t now_ms, struct json_writer *w, struct error *err)
+static void write_sums(const char *name, const struct goodput_day *days, size_t count, struct json_writer *w)
 {
-	static const int64_t day_ms = 24LL * 3600 * 1000;
-	struct goodput_day *days;
 	int64_t productive_ms = 0, measured_ms = 0, cost = 0, lost_cost = 0;
-	size_t count;
 
-	TRY(store_read_goodput_days(reader, arena, 0, now_ms / day_ms - 29, now_ms / day_ms, &days, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		productive_ms += days[i].node_ms[GOODPUT_PRODUCTIVE];
 		measured_ms += days[i].measured_ms;
 		cost += days[i].cost;
 		lost_cost += days[i].lost_cost;
 	}
-	json_key(w, "last_30_days");
+	json_key(w, name);
 	json_object(w);
 	json_key(w, "goodput");
 	if (measured_ms > 0)
@@ -110,6 +122,21 @@ static enum status write_goodput(
 	json_put_double(w, "cost", (double)cost / 1e6);
 	json_put_double(w, "lost_cost", (double)lost_cost / 1e6);
 	json_object_end(w);
+}
+
+/* Useful hours of all that were measured, and what they cost; null where nothing is known. Days are of UTC. */
+static enum status write_goodput(
+	struct store_reader *reader, struct arena *arena, int64_t now_ms, struct json_writer *w, struct error *err)
+{
+	static const int64_t day_ms = 24LL * 3600 * 1000;
+	int64_t today = now_ms / day_ms;
+	struct goodput_day *days;
+	size_t count;
+
+	TRY(store_read_goodput_days(reader, arena, 0, today - 29, today, &days, &count, err));
+	bool has_today = count && days[count - 1].day == today;
+	write_sums("last_30_days", days, count, w);
+	write_sums("today", has_today ? &days[count - 1] : NULL, has_today, w);
 	return OK;
 }
 
@@ -149,12 +176,89 @@ enum status api_fleet(void *context, void *worker, const struct http_request *re
 	json_object(&w);
 	json_put_i64(&w, "as_of_ms", now_ms);
 	write_jobs(&fleet, &w);
+	write_silent(&fleet, &w);
 	write_incidents(&fleet, &w);
 	write_nodes(&fleet, now_ms, &w);
 	write_pools(&fleet, &w);
 	quotas_write(&fleet, now_ms, &w);
 	TRY(write_goodput(own->reader, arena, now_ms, &w, err));
 	write_ingest(api, &w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+/* ---- GET /api/v1/fleet/paces ---- */
+
+static double share_of_usual(const struct job_pace *pace)
+{
+	return pace->now / pace->usual;
+}
+
+static int compare_paces(const void *a, const void *b)
+{
+	double left = share_of_usual(a), right = share_of_usual(b);
+
+	return left < right   ? -1
+	       : left > right ? 1
+			      : span_compare(((const struct job_pace *)a)->job, ((const struct job_pace *)b)->job);
+}
+
+static void write_pace(const struct job_pace *pace, struct json_writer *w)
+{
+	json_object(w);
+	json_put_span(w, "job", pace->job);
+	json_put_span(w, "metric", pace->metric);
+	json_put_span(w, "unit", pace->unit);
+	json_put_bool(w, "is_step_time", pace->is_step_time);
+	json_put_double(w, "now", pace->is_step_time ? 1 / pace->now : pace->now);
+	json_put_double(w, "usual", pace->is_step_time ? 1 / pace->usual : pace->usual);
+	json_put_double(w, "percent_of_usual", 100 * share_of_usual(pace));
+	json_put_i64(w, "last_heard_ms", pace->heard_ms);
+	json_object_end(w);
+}
+
+/* Those that end meanwhile stay in RAM for a while: the database says who runs. */
+static enum status write_running(struct store_reader *reader, struct arena *arena, const struct job_pace *rows,
+	size_t count, size_t limit, struct json_writer *w, struct error *err)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < count && shown < limit; i++) {
+		struct job_row row;
+		struct error missing = {0};
+		enum status status = store_read_job(reader, arena, rows[i].job, &row, &missing);
+		if (status != OK && status != ERR_NOT_FOUND)
+			return error_set(err, status, "%s", missing.text);
+		if (status != OK || row.ended_ms)
+			continue;
+		write_pace(&rows[i], w);
+		shown++;
+	}
+	return OK;
+}
+
+enum status api_fleet_paces(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	struct api_worker *own = worker;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct job_pace *rows;
+	size_t limit, count;
+
+	TRY(api_limit(request, PACES_DEFAULT, PACES_MAX, &limit, err));
+	TRY(api_arena(&arena, err));
+	TRY(pipeline_read_paces(api->options.pipeline, arena, http_request_arrival_ms(request) - api->options.silent_ms,
+		&rows, &count, err));
+	if (count)
+		qsort(rows, count, sizeof *rows, compare_paces);
+	json_object(&w);
+	json_put_i64(&w, "known", (int64_t)count);
+	json_key(&w, "jobs");
+	json_array(&w);
+	TRY(write_running(own->reader, arena, rows, count, limit, &w, err));
+	json_array_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -268,10 +268,11 @@ enum status api_openapi(void *context, void *worker, const struct http_request *
 	struct error *err)
 {
 	struct json_writer w = api_reply(response);
-	size_t count;
-	const struct http_route *routes = api_routes(&count);
+	const struct api *api = context;
+	const struct http_server *server = api->server;
+	size_t count = 0;
+	const struct http_route *routes = server ? http_server_routes(server, &count) : api_routes(&count);
 
-	(void)context;
 	(void)worker;
 	(void)request;
 	json_object(&w);

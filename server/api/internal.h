@@ -58,13 +58,13 @@ http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
 http_handler api_events_take, api_search, api_job_run, api_job_checkpoints;
 http_handler api_aggregate, api_compare;
-http_handler api_streams, api_lines, api_lines_raw, api_log_search;
+http_handler api_streams, api_lines, api_lines_raw, api_log_search, api_log_histogram;
 http_handler api_retention_get, api_retention_put, api_job_pin, api_job_patch;
 http_handler api_series, api_points, api_points_query, api_points_search, api_job_heat;
 http_handler api_chart_svg, api_signatures_create;
 http_handler api_job_advice, api_nodes, api_node, api_job_nodes;
 http_handler api_startup, api_job_warm_pool;
-http_handler api_fleet, api_quotas_get, api_quotas_put;
+http_handler api_fleet, api_fleet_paces, api_quotas_get, api_quotas_put;
 http_handler api_goodput, api_job_goodput, api_scaling, api_prices_get, api_prices_put;
 http_handler api_pools_list, api_pool_get, api_pool_match;
 http_handler api_definitions_test, api_definitions_get, api_definitions_put;
@@ -82,26 +82,12 @@ extern const struct http_upload_ops api_upload_lines, api_upload_points, api_upl
 	api_upload_otlp_metrics, api_import;
 extern const struct http_stream_ops api_live;
 
-/* ---- job_settings.c: HyperParameters and HyperParametersFromLog, into an object that is open ---- */
-enum status api_write_settings(struct store_reader *reader, struct arena *arena, int64_t job_id,
-	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
-
-/* ---- job_outcome.c: into an object that is open. The number of the last attempt ---- */
-unsigned api_write_attempts(const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w);
-enum status api_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
-
 /* ---- job_copy.c: the reply to ?as=json|aws-cli ---- */
 enum status api_copy_job(
 	const struct job_row *row, struct span as, struct http_response *response, struct error *err) MUST_CHECK;
 
 /* ---- retention.c: a job's own limits, said in the object that is open ---- */
 enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,
-	struct json_writer *w, struct error *err) MUST_CHECK;
-
-/* ---- jobs.c: a job as SageMaker's TrainingJob record, its fields into an object that is open ---- */
-enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to read what it found */
-enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- ask.c ---- */
@@ -120,6 +106,26 @@ enum status api_want_runs(const struct http_request *request, struct arena *aren
  * is, of the same moment (of a later one than what is in logs): store_reader_end is the caller's ---- */
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
+/* ---- jobs_fields.c: fields= of a page of jobs: its rows have these, and not what only a job's own page shows ---- */
+enum { JOB_FIELDS_MAX = 100 };
+struct job_fields {
+	bool are_asked;
+	size_t count;
+	struct job_field {
+		struct span name; /* as asked */
+		bool is_figure;
+		struct span metric; /* of a figure; "": of the role's main one */
+		enum role role;
+		unsigned aggregate; /* enum query_aggregate */
+	} list[JOB_FIELDS_MAX];
+};
+/* hp.KEY, tag.KEY, env.KEY, label.KEY, ResourceConfig.InstanceCount */
+bool api_is_property(struct span name);
+/* Names are the request's. ERR_INVALID with the field. */
+enum status api_parse_fields(const struct http_request *request, struct job_fields *out, struct error *err) MUST_CHECK;
+enum status api_write_fields_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	const struct job_fields *fields, struct json_writer *w, struct error *err) MUST_CHECK;
+
 /* As of which commit searches know what came of logs; read before the search. */
 void api_print_index_seq(const struct api *api, char out[24]);
 
@@ -147,7 +153,9 @@ enum status api_choose_stream(struct api_worker *worker, struct arena *arena, co
 enum { CHART_BUCKETS_DEFAULT = 1000, CHART_BUCKETS_MAX = 10000 };
 enum status api_parse_axis(struct span x, struct chart_query *query, struct error *err) MUST_CHECK;
 enum status api_parse_attempts(struct span attempts, struct chart_query *query, struct error *err) MUST_CHECK;
-void api_write_chart(struct json_writer *w, const struct chart *chart);
+/* A list of names as a set for api_write_chart; NULL: all. */
+enum status api_parse_columns(const struct json *names, unsigned *columns, struct error *err) MUST_CHECK;
+void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned columns);
 
 /* ---- health.c: of the definitions of a job, folded over its streams: an array ---- */
 enum status api_write_health(
@@ -156,8 +164,8 @@ enum status api_write_health(
 /* ---- points_raw.c: raw=true, or CSV of points ---- */
 enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,
 	const struct chart_query *query, bool is_csv, struct http_response *response, struct error *err) MUST_CHECK;
-/* GET /api/v1/jobs?format=csv. */
-enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,
+/* GET /api/v1/jobs?format=csv|ndjson. */
+enum status api_jobs_listing(const struct api *api, const struct http_request *request, struct api_worker *worker,
 	struct http_response *response, struct error *err) MUST_CHECK;
 void api_csv_text(struct buf *out, struct span text);
 void api_csv_double(struct buf *out, double value);

@@ -1,7 +1,7 @@
 #include "api/advice.h"
 #include "api/internal.h"
 #include "api/quotas.h"
-#include "pipeline/pools.h"
+#include "pipeline/job_record.h"
 #include "pipeline/search_jobs.h"
 #include "query/query.h"
 
@@ -69,20 +69,34 @@ static enum status write_run_row(struct api_worker *worker, struct arena *arena,
 	return OK;
 }
 
+/* What a page of jobs is asked as. */
+struct page {
+	bool are_runs;
+	struct job_fields fields;
+};
+
+static enum status write_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	const struct page *page, struct json_writer *w, struct error *err)
+{
+	if (page->are_runs)
+		return write_run_row(worker, arena, row, w, err);
+	if (page->fields.are_asked)
+		return api_write_fields_row(worker, arena, row, &page->fields, w, err);
+	return pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena, row, w, err);
+}
+
 static enum status write_rows(struct api_worker *worker, struct arena *arena, const struct job_search_result *result,
-	bool are_runs, struct json_writer *w, struct error *err)
+	const struct page *page, struct json_writer *w, struct error *err)
 {
 	enum status status = OK;
 
 	for (size_t i = 0; i < result->count && status == OK; i++)
-		status = are_runs ? write_run_row(worker, arena, &result->rows[i], w, err)
-				  : pipeline_write_job_row(worker->api->options.pipeline, worker->reader, arena,
-					    &result->rows[i], w, err);
+		status = write_row(worker, arena, &result->rows[i], page, w, err);
 	return status;
 }
 
 static enum status write_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
-	bool are_runs, struct http_response *response, struct error *err)
+	const struct page *page, struct http_response *response, struct error *err)
 {
 	struct json_writer w = api_reply(response);
 	struct job_search_result result;
@@ -95,7 +109,7 @@ static enum status write_page(struct api_worker *worker, struct arena *arena, co
 	json_put_text(&w, "as_of_seq", seq);
 	json_key(&w, "jobs");
 	json_array(&w);
-	enum status status = write_rows(worker, arena, &result, are_runs, &w, err);
+	enum status status = write_rows(worker, arena, &result, page, &w, err);
 	store_reader_end(worker->reader);
 	TRY(status);
 	json_array_end(&w);
@@ -163,15 +177,11 @@ static enum status write_explanation(struct api_worker *worker, struct arena *ar
 	return buf_status(&response->body, err);
 }
 
-static enum status refuse_other_format(const struct http_request *request, struct span format, struct error *err)
+static enum status refuse_other_format(struct span format, struct error *err)
 {
-	struct span fields;
-
 	if (!span_equal(format, SPAN("json")))
 		return error_set_field(
-			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
-	if (http_request_query(request, "fields", &fields))
-		return error_set_field(err, ERR_INVALID, "fields", "fields are the columns of format=csv");
+			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv, ndjson", SPAN_ARGS(format));
 	return OK;
 }
 
@@ -196,9 +206,10 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	struct query_node *query = NULL;
 	struct job_search search = {.sort = SPAN(""), .cursor = SPAN(""), .limit_ms = own->api->options.job_search_ms};
 
-	if (http_request_query(request, "format", &format) && span_equal(format, SPAN("csv")))
-		return api_jobs_csv(context, request, own, response, err);
-	TRY(refuse_other_format(request, format, err));
+	if (http_request_query(request, "format", &format) &&
+		(span_equal(format, SPAN("csv")) || span_equal(format, SPAN("ndjson"))))
+		return api_jobs_listing(context, request, own, response, err);
+	TRY(refuse_other_format(format, err));
 	TRY(api_arena(&arena, err));
 	http_request_query(request, "sort", &search.sort);
 	http_request_query(request, "cursor", &search.cursor);
@@ -206,13 +217,17 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	TRY(read_offset(request, &search, err));
 	TRY(http_query_bool(request, "total", &search.wants_total, err));
 	TRY(api_parse_query(context, request, arena, &query, err));
-	bool are_runs = false, explains = false;
-	TRY(api_want_runs(request, arena, &query, &are_runs, err));
+	struct page page = {0};
+	bool explains = false;
+	TRY(api_want_runs(request, arena, &query, &page.are_runs, err));
+	TRY(api_parse_fields(request, &page.fields, err));
+	if (page.are_runs && page.fields.are_asked)
+		return error_set_field(err, ERR_INVALID, "fields", "rows of runs=true are whole: without fields");
 	search.query = query;
 	TRY(http_query_bool(request, "explain", &explains, err));
 	if (explains)
 		return write_explanation(own, arena, &search, response, err);
-	return write_page(own, arena, &search, are_runs, response, err);
+	return write_page(own, arena, &search, &page, response, err);
 }
 
 static enum status write_dry_run(struct api *api, struct api_worker *worker, const struct http_request *request,
@@ -258,74 +273,6 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 	return OK;
 }
 
-static bool is_derived(struct span key)
-{
-	static const char *const names[] = {"TrainingJobName", "TrainingJobStatus", "SecondaryStatus", "FailureReason",
-		"FailureClass", "attempt_list", "CreationTime", "TrainingStartTime", "TrainingEndTime",
-		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
-		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues",
-		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
-		"total_steps_from", "eta_ms", "goodput", "cost", "currency"};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_equal(key, span_from(names[i])))
-			return true;
-	return false;
-}
-
-/* The document's own fields, but for those that are derived here. */
-static enum status write_document(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	const struct json *document, struct json_writer *w, struct error *err)
-{
-	TRY(api_write_settings(reader, arena, row->job_id, document, w, err));
-	if (!json_get(document, "WarmPoolStatus")) /* what is reported is not worked out */
-		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
-	for (const struct json *field = json_first(document); field; field = json_next(field)) {
-		AUTO_DONE(buf) text = BUF_INIT(4 << 20);
-		if (is_derived(json_key_of(field)) || span_equal(json_key_of(field), SPAN("HyperParameters")))
-			continue;
-		json_print(field, &text);
-		TRY(buf_status(&text, err));
-		json_key_span(w, json_key_of(field));
-		json_raw(w, buf_span(&text));
-	}
-	return OK;
-}
-
-static void write_transitions(const struct transition_row *rows, size_t count, struct json_writer *w)
-{
-	json_key(w, "SecondaryStatusTransitions");
-	json_array(w);
-	for (size_t i = 0; i < count; i++) {
-		json_object(w);
-		json_put_span(w, "Status", rows[i].status);
-		json_key(w, "StartTime");
-		json_seconds(w, rows[i].start_ms);
-		if (rows[i].end_ms) {
-			json_key(w, "EndTime");
-			json_seconds(w, rows[i].end_ms);
-		}
-		json_put_span(w, "StatusMessage", rows[i].message); /* SageMaker's SDK wants it, be it empty */
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-enum status api_write_training_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err)
-{
-	AUTO(json) document = NULL;
-	struct transition_row *rows;
-	size_t count;
-
-	TRY(json_parse(&document, row->document, err));
-	TRY(store_read_transitions(worker->reader, arena, row->job_id, &rows, &count, err));
-	TRY(pipeline_write_derived(worker->api->options.pipeline, worker->reader, arena, row, document, w, err));
-	write_transitions(rows, count, w);
-	TRY(api_write_outcome(worker->reader, arena, row, document, w, err));
-	return write_document(worker->reader, arena, row, document, w, err);
-}
-
 enum status api_job_get(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -351,12 +298,12 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 		attempts = view.streams[i].attempt > attempts ? view.streams[i].attempt : attempts;
 	json_object(&w);
 	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, document, &w, err));
-	write_transitions(rows, count, &w);
-	uint32_t told = api_write_attempts(rows, count, view.row.ended_ms, &w);
+	job_record_write_transitions(rows, count, &w);
+	uint32_t told = job_record_write_attempts(rows, count, view.row.ended_ms, &w);
 	json_put_i64(&w, "attempts", attempts > told ? attempts : told);
 	TRY(api_write_run(own->reader, arena, view.row.name, &w, err));
-	TRY(api_write_outcome(own->reader, arena, &view.row, document, &w, err));
-	TRY(write_document(own->reader, arena, &view.row, document, &w, err));
+	TRY(job_record_write_outcome(own->reader, arena, &view.row, document, &w, err));
+	TRY(job_record_write_document(own->reader, arena, &view.row, document, &w, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -1,4 +1,7 @@
-/* The jobs of a search as CSV, for notebooks: pandas.read_csv(".../api/v1/jobs?format=csv"). All of them: there is no page. */
+/*
+ * The jobs of a search as CSV, for notebooks: pandas.read_csv(".../api/v1/jobs?format=csv"), or as rows of JSON, a line each. All of
+ * them: there is no page.
+ */
 #include "api/internal.h"
 #include "query/query.h"
 
@@ -19,7 +22,8 @@ struct listing {
 	struct arena *arena;
 	struct query_node *terms;
 	struct span sort;
-	struct span fields[FIELDS_MAX];
+	bool is_ndjson;
+	struct span fields[FIELDS_MAX]; /* of CSV */
 	size_t field_count;
 	struct arena *page_arena; /* of jobs and cursor */
 	struct job_search_result page;
@@ -57,11 +61,6 @@ static bool split_metric(struct span field, struct span *metric, const char **me
 	return false;
 }
 
-static bool is_setting(struct span field)
-{
-	return span_starts_with(field, SPAN("hp.")) && field.len > 3;
-}
-
 static enum status read_fields(struct listing *listing, struct span text, struct error *err)
 {
 	struct span part, metric;
@@ -72,10 +71,11 @@ static enum status read_fields(struct listing *listing, struct span text, struct
 		if (listing->field_count == FIELDS_MAX || part.len > FIELD_MAX_BYTES)
 			return error_set_field(err, ERR_INVALID, "fields", "at most %d fields of at most %d bytes each",
 				FIELDS_MAX, FIELD_MAX_BYTES);
-		if (!is_plain(part) && !is_setting(part) && !split_metric(part, &metric, &measure))
+		if (!is_plain(part) && !split_metric(part, &metric, &measure) && !api_is_property(part))
 			return error_set_field(err, ERR_INVALID, "fields",
-				"'%.*s' is no column: fields are those without fields=, hp.NAME, and of a metric NAME.last, "
-				"min, max, mean, count, last_step, best, best_step, final",
+				"'%.*s' is no column: fields are those without fields=, hp.NAME, tag.NAME and other "
+				"properties, and of a metric NAME.last, min, max, mean, count, last_step, best, best_step, "
+				"final",
 				SPAN_ARGS(part));
 		listing->fields[listing->field_count++] = part;
 	}
@@ -108,8 +108,6 @@ static const struct json *find(const struct json *row, struct span field)
 	struct span metric;
 	const char *measure;
 
-	if (is_setting(field))
-		return get(json_get(row, "HyperParameters"), span_skip(field, 3));
 	if (!is_plain(field) && split_metric(field, &metric, &measure))
 		return find_metric(row, metric, measure);
 	const struct json *node = row;
@@ -133,21 +131,46 @@ static void write_cell(const struct json *node, struct buf *out)
 	api_csv_text(out, buf_span(&text));
 }
 
+/* Of several elements of a list the first one. */
+static bool write_property(const struct attribute_row *rows, size_t count, struct span key, struct buf *out)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_equal(rows[i].key, key)) {
+			api_csv_text(out, rows[i].text);
+			return true;
+		}
+	return false;
+}
+
 static enum status write_job(struct listing *listing, struct api_worker *worker, const struct job_row *row,
 	struct buf *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(ROW_BYTES);
 	AUTO(json) json = NULL;
 	struct json_writer w = json_writer_on(&text);
+	struct attribute_row *properties;
+	size_t count;
 
 	TRY(pipeline_write_job_row(listing->pipeline, worker->reader, listing->page_arena, row, &w, err));
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&json, buf_span(&text), err));
+	TRY(store_read_attributes(worker->reader, listing->page_arena, row->job_id, &properties, &count, err));
 	for (size_t i = 0; i < listing->field_count; i++) {
 		if (i)
 			buf_append_char(out, ',');
-		write_cell(find(json, listing->fields[i]), out);
+		if (is_plain(listing->fields[i]) || !write_property(properties, count, listing->fields[i], out))
+			write_cell(find(json, listing->fields[i]), out);
 	}
+	buf_append_char(out, '\n');
+	return buf_status(out, err);
+}
+
+static enum status write_line(struct listing *listing, struct api_worker *worker, const struct job_row *row,
+	struct buf *out, struct error *err)
+{
+	struct json_writer w = json_writer_on(out);
+
+	TRY(pipeline_write_job_row(listing->pipeline, worker->reader, listing->page_arena, row, &w, err));
 	buf_append_char(out, '\n');
 	return buf_status(out, err);
 }
@@ -168,7 +191,8 @@ static enum status write_page(struct listing *listing, struct api_worker *worker
 	arena = NULL;
 	enum status status = OK;
 	for (size_t i = 0; i < listing->page.count && status == OK; i++)
-		status = write_job(listing, worker, &listing->page.rows[i], out, err);
+		status = (listing->is_ndjson ? write_line : write_job)(
+			listing, worker, &listing->page.rows[i], out, err);
 	store_reader_end(worker->reader);
 	listing->is_done = !listing->page.next_cursor.len;
 	return status;
@@ -215,32 +239,52 @@ static enum status open_listing(
 	return OK;
 }
 
-enum status api_jobs_csv(const struct api *api, const struct http_request *request, struct api_worker *worker,
-	struct http_response *response, struct error *err)
+static void write_head(const struct listing *listing, struct http_response *response)
+{
+	response->content_type = listing->is_ndjson ? "application/x-ndjson" : "text/csv; charset=utf-8";
+	for (size_t i = 0; i < listing->field_count && !listing->is_ndjson; i++) {
+		api_csv_text(&response->body, listing->fields[i]);
+		buf_append_char(&response->body, i + 1 < listing->field_count ? ',' : '\n');
+	}
+}
+
+static enum status refuse_pages(const struct http_request *request, bool is_ndjson, struct error *err)
 {
 	static const char *const of_pages[] = {"limit", "cursor", "offset", "total"};
-	AUTO(arena) arena = NULL;
 	struct span value;
 
 	for (size_t i = 0; i < sizeof of_pages / sizeof *of_pages; i++)
 		if (http_request_query(request, of_pages[i], &value))
 			return error_set_field(err, ERR_INVALID, of_pages[i],
-				"format=csv has no pages: it is all jobs of the search, without %s", of_pages[i]);
+				"format=%s has no pages: it is all jobs of the search, without %s",
+				is_ndjson ? "ndjson" : "csv", of_pages[i]);
+	if (is_ndjson && http_request_query(request, "fields", &value))
+		return error_set_field(
+			err, ERR_INVALID, "fields", "the rows of format=ndjson are whole: without fields");
+	return OK;
+}
+
+enum status api_jobs_listing(const struct api *api, const struct http_request *request, struct api_worker *worker,
+	struct http_response *response, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct span format = SPAN("");
+
+	http_request_query(request, "format", &format);
+	bool is_ndjson = span_equal(format, SPAN("ndjson"));
+	TRY(refuse_pages(request, is_ndjson, err));
 	TRY(api_arena(&arena, err));
 	struct listing *listing = arena_alloc(arena, sizeof *listing);
 	if (!listing)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	*listing = (struct listing){
-		.pipeline = api->options.pipeline, .arena = arena, .sort = SPAN(""), .page = {.next_cursor = SPAN("")}};
+	*listing = (struct listing){.pipeline = api->options.pipeline,
+		.arena = arena,
+		.sort = SPAN(""),
+		.is_ndjson = is_ndjson,
+		.page = {.next_cursor = SPAN("")}};
 	TRY(open_listing(listing, request, worker, err));
 	arena = NULL; /* the reply's from here on */
-	response->content_type = "text/csv; charset=utf-8";
-	for (size_t i = 0; i < listing->field_count; i++) {
-		if (i)
-			buf_append_char(&response->body, ',');
-		api_csv_text(&response->body, listing->fields[i]);
-	}
-	buf_append_char(&response->body, '\n');
+	write_head(listing, response);
 	http_response_produce(response, &listing_ops, listing);
 	return OK;
 }

@@ -14,6 +14,8 @@ struct lines_asked {
 	int64_t from; /* -1: the newest */
 	int64_t around_ms; /* INT64_MIN: not asked */
 	size_t limit;
+	struct span *streams; /* merged: of these alone; none: of all */
+	size_t stream_count;
 };
 
 struct line_page {
@@ -39,4 +41,4 @@ void line_page_end(struct line_page *page);
 
 /* ---- lines_merged.c: merge=true ---- */
 enum status api_lines_merged(struct api *api, struct api_worker *worker, const struct http_request *request,
-	const struct lines_asked *asked, struct line_page *page, struct arena *arena, struct error *err) MUST_CHECK;
+	struct lines_asked *asked, struct line_page *page, struct arena *arena, struct error *err) MUST_CHECK;

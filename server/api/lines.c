@@ -143,6 +143,8 @@ static enum status read_mode(const struct http_request *request, struct lines_as
 			"'from' is a line's number in one stream: with merge=true give around_ms or cursor");
 	if (asked->is_merged && http_request_query(request, "stream", &unused))
 		return error_set_field(err, ERR_INVALID, "stream", "merge=true is about all streams: give no 'stream'");
+	if (!asked->is_merged && http_request_query(request, "streams", &unused))
+		return error_set_field(err, ERR_INVALID, "streams", "'streams' goes with merge=true; one is 'stream'");
 	if (!asked->is_merged && asked->has_cursor)
 		return error_set_field(
 			err, ERR_INVALID, "cursor", "'cursor' goes with merge=true; a stream has 'from'");

@@ -3,6 +3,30 @@
 
 #include <stdio.h>
 
+enum { STREAMS_MAX = 256 };
+
+/* As live's jobs=: commas part the names, so that a comma within a name is percent-encoded once more. */
+static enum status read_streams(
+	const struct http_request *request, struct arena *arena, struct lines_asked *asked, struct error *err)
+{
+	struct span rest, part;
+
+	if (!http_request_query(request, "streams", &rest) || !rest.len)
+		return OK;
+	asked->streams = arena_alloc(arena, STREAMS_MAX * sizeof *asked->streams);
+	if (!asked->streams)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	while (span_next(&rest, ',', &part)) {
+		if (!part.len)
+			continue;
+		if (asked->stream_count == STREAMS_MAX)
+			return error_set_field(
+				err, ERR_TOO_LARGE, "streams", "'streams' names more than %d streams", STREAMS_MAX);
+		TRY(api_decode_name(arena, part, &asked->streams[asked->stream_count++], err));
+	}
+	return OK;
+}
+
 /* "n.TIME.STREAM.LINE": what follows that line; "p.": what precedes it. */
 static enum status read_cursor(struct span cursor, struct log_place *place, bool *is_backward, struct error *err)
 {
@@ -115,11 +139,14 @@ static void write_page(struct line_page *page)
 }
 
 enum status api_lines_merged(struct api *api, struct api_worker *worker, const struct http_request *request,
-	const struct lines_asked *asked, struct line_page *page, struct arena *arena, struct error *err)
+	struct lines_asked *asked, struct line_page *page, struct arena *arena, struct error *err)
 {
 	struct merge merge = {
 		.job = http_request_segment(request, 0), .stream = SPAN(""), .max_bytes = api->options.max_reply_bytes};
 
+	TRY(read_streams(request, arena, asked, err));
+	merge.streams = asked->streams;
+	merge.stream_count = asked->stream_count;
 	if (asked->around_ms != INT64_MIN)
 		TRY(read_around(api, worker, asked, merge, page, arena, err));
 	else

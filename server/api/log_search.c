@@ -36,6 +36,23 @@ static enum status read_order(const struct http_request *request, bool *oldest_f
 	return OK;
 }
 
+static enum status read_lines(const struct http_request *request, struct log_search *search, struct error *err)
+{
+	int64_t from = 0, to = INT64_MAX;
+
+	TRY(http_query_i64(request, "from_line", 0, INT64_MAX, &from, err));
+	TRY(http_query_i64(request, "to_line", 0, INT64_MAX, &to, err));
+	search->from_line = (uint64_t)from;
+	search->end_line = to == INT64_MAX ? 0 : (uint64_t)to + 1;
+	if ((from || to != INT64_MAX) && !search->stream.len)
+		return error_set_field(err, ERR_INVALID, from ? "from_line" : "to_line",
+			"'%s' is a line's number in one stream: name it in 'stream'", from ? "from_line" : "to_line");
+	search->ticks = SPAN("");
+	if (http_request_query(request, "ticks", &search->ticks) && !search->wants_histogram)
+		return error_set_field(err, ERR_INVALID, "ticks", "'ticks' are counted with the histogram only");
+	return OK;
+}
+
 static enum status read_search(const struct http_request *request, struct log_search *search, struct error *err)
 {
 	search->job = http_request_segment(request, 0);
@@ -52,6 +69,7 @@ static enum status read_search(const struct http_request *request, struct log_se
 	TRY(http_query_bool(request, "histogram", &search->wants_histogram, err));
 	TRY(http_query_i64(request, "from_ms", INT64_MIN, INT64_MAX, &search->from_ms, err));
 	TRY(http_query_i64(request, "to_ms", INT64_MIN, INT64_MAX, &search->to_ms, err));
+	TRY(read_lines(request, search, err));
 	TRY(api_limit(request, HITS_DEFAULT, HITS_MAX, &search->limit, err));
 	return read_order(request, &search->oldest_first, err);
 }
@@ -79,19 +97,34 @@ static void write_hit(struct json_writer *w, const struct log_hit *hit)
 	json_object_end(w);
 }
 
-static void write_histogram(struct json_writer *w, const struct log_search_result *result)
+static void write_histogram(
+	struct json_writer *w, const struct log_bucket *buckets, size_t count, int64_t width_ms, uint64_t total)
 {
 	json_key(w, "histogram");
 	json_array(w);
-	for (size_t i = 0; i < result->bucket_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		json_object(w);
-		json_put_i64(w, "from_ms", result->buckets[i].from_ms);
-		json_put_i64(w, "count", (int64_t)result->buckets[i].count);
+		json_put_i64(w, "from_ms", buckets[i].from_ms);
+		json_put_i64(w, "count", (int64_t)buckets[i].count);
 		json_object_end(w);
 	}
 	json_array_end(w);
-	json_put_i64(w, "bucket_ms", result->bucket_width_ms);
-	json_put_i64(w, "total", (int64_t)result->total);
+	json_put_i64(w, "bucket_ms", width_ms);
+	json_put_i64(w, "total", (int64_t)total);
+}
+
+static void write_ticks(struct json_writer *w, const struct log_search_result *result)
+{
+	json_key(w, "ticks");
+	json_array(w);
+	for (size_t i = 0; i < result->tick_count; i++) {
+		json_object(w);
+		json_put_i64(w, "from_line", (int64_t)result->ticks[i].from_line);
+		json_put_i64(w, "count", (int64_t)result->ticks[i].count);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_put_i64(w, "tick_lines", (int64_t)result->tick_lines);
 }
 
 static void write_result(struct json_writer *w, const struct log_search *search, const struct log_search_result *result)
@@ -105,7 +138,9 @@ static void write_result(struct json_writer *w, const struct log_search *search,
 		write_hit(w, &result->hits[i]);
 	json_array_end(w);
 	if (search->wants_histogram)
-		write_histogram(w, result);
+		write_histogram(w, result->buckets, result->bucket_count, result->bucket_width_ms, result->total);
+	if (search->ticks.len)
+		write_ticks(w, result);
 	if (result->is_partial)
 		json_put_bool(w, "partial", true);
 	if (result->limited)
@@ -139,5 +174,24 @@ enum status api_log_search(void *context, void *worker, const struct http_reques
 	TRY(pipeline_search_logs(
 		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &search, &result, err));
 	write_result(&w, &search, &result);
+	return buf_status(&response->body, err);
+}
+
+enum status api_log_histogram(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct span stream = SPAN("");
+	struct log_histogram histogram;
+
+	TRY(api_arena(&arena, err));
+	http_request_query(request, "stream", &stream);
+	TRY(pipeline_count_lines(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+		http_request_segment(request, 0), stream, &histogram, err));
+	json_object(&w);
+	write_histogram(&w, histogram.buckets, histogram.count, histogram.width_ms, histogram.total);
+	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -259,7 +259,25 @@ static void write_chain(struct json_writer *w, const struct chart *chart)
 	json_array_end(w);
 }
 
-void api_write_chart(struct json_writer *w, const struct chart *chart)
+enum status api_parse_columns(const struct json *names, unsigned *columns, struct error *err)
+{
+	*columns = names ? 0 : ~0u;
+	if (names && json_kind(names) != JSON_ARRAY)
+		return error_set_field(err, ERR_SEMANTIC, "columns", "columns is a list of names");
+	for (const struct json *node = names ? json_first(names) : NULL; node; node = json_next(node)) {
+		unsigned column = 0;
+		while (column < COLUMN_COUNT && !span_equal(json_string_of(node), span_from(column_names[column])))
+			column++;
+		if (column == COLUMN_COUNT)
+			return error_set_field(err, ERR_SEMANTIC, "columns",
+				"'%.*s' is no column of a chart: x, min, max, first, last, mean, count, line and others are",
+				SPAN_ARGS(json_string_of(node)));
+		*columns |= 1u << column;
+	}
+	return OK;
+}
+
+void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned columns)
 {
 	char seq[24];
 
@@ -268,6 +286,8 @@ void api_write_chart(struct json_writer *w, const struct chart *chart)
 	json_key(w, "columns");
 	json_object(w);
 	for (unsigned column = 0; column < COLUMN_COUNT; column++) {
+		if (!(columns & 1u << column))
+			continue;
 		json_key(w, column_names[column]);
 		json_array(w);
 		for (size_t i = 0; i < chart->count; i++)
@@ -346,7 +366,7 @@ enum status api_points(void *context, void *worker, const struct http_request *r
 		response->content_type = "text/csv; charset=utf-8";
 		write_csv(&response->body, &chart, query.stream);
 	} else {
-		api_write_chart(&w, &chart);
+		api_write_chart(&w, &chart, ~0u);
 	}
 	return buf_status(&response->body, err);
 }

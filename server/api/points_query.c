@@ -59,11 +59,13 @@ static enum status write_result(
 	struct chart_query query;
 	struct chart chart;
 	struct span job = SPAN("");
+	unsigned columns;
 
 	TRY(api_arena(&arena, err));
 	TRY(read_one(node, &job, &query, err));
+	TRY(api_parse_columns(json_get(node, "columns"), &columns, err));
 	TRY(pipeline_read_chart(api->options.pipeline, reader, arena, job, &query, &chart, err));
-	api_write_chart(w, &chart);
+	api_write_chart(w, &chart, columns);
 	return OK;
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { TYPE_MAX_BYTES = 128, QUOTAS_MAX = 1000, SHAPES_MAX = 10000, RUNTIME_DEFAULT_S = 86400 };
+enum { TYPE_MAX_BYTES = 128, QUOTAS_MAX = 1000, SHAPES_MAX = 10000, RUNTIME_DEFAULT_S = 86400, SILENT_SHOWN = 10 };
 
 enum quota { QUOTA_RUN, QUOTA_ALL, QUOTA_JOB, QUOTA_TYPE, QUOTA_POOL, QUOTA_COUNT };
 
@@ -40,6 +40,9 @@ enum status fleet_state_read(const struct api *api, struct store_reader *reader,
 		status = store_read_quotas(reader, arena, &out->quotas, &out->quota_count, err);
 	if (status == OK)
 		status = store_read_fleet_now(reader, silent_ms, &out->now, err);
+	if (status == OK)
+		status = store_read_silent_jobs(
+			reader, arena, silent_ms, SILENT_SHOWN, &out->silent, &out->silent_count, err);
 	store_reader_end(reader);
 	return status;
 }

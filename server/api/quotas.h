@@ -10,6 +10,8 @@ struct fleet_state {
 	struct quota_row *quotas;
 	size_t quota_count;
 	struct fleet_now now;
+	struct silent_job *silent; /* some of them */
+	size_t silent_count;
 };
 enum status fleet_state_read(const struct api *api, struct store_reader *reader, struct arena *arena, int64_t now_ms,
 	struct fleet_state *out, struct error *err) MUST_CHECK;

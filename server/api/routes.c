@@ -59,7 +59,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs", SCOPE_READ, ROUTE_WORKER, .handler = api_jobs_list,
 		.query = "q tz runs sort limit cursor offset total explain format fields",
 		.summary =
-			"Search jobs; explain=true: how the query is understood and answered; format=csv: all of them, fields= names its columns"},
+			"Search jobs; explain=true: how the query is understood and answered; fields= names columns; format=csv|ndjson: all of them"},
 	{HTTP_GET, "/api/v1/export", SCOPE_READ, ROUTE_WORKER, .handler = api_export, .query = "q tz",
 		.summary = "Whole jobs of a search as NDJSON: documents, lines, points, incidents"},
 	{HTTP_POST, "/api/v1/import", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_import, .query = "",
@@ -99,12 +99,14 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/streams", SCOPE_READ, ROUTE_WORKER, .handler = api_streams, .query = "",
 		.summary = "Log streams of a job"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs", SCOPE_READ, ROUTE_WORKER, .handler = api_lines,
-		.query = "stream from limit around_ms merge cursor",
+		.query = "stream streams from limit around_ms merge cursor",
 		.summary = "Lines of a stream by number or time; merge=true: of all streams by time"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/raw", SCOPE_READ, ROUTE_WORKER, .handler = api_lines_raw,
 		.query = "stream from limit", .summary = "A stream's text as it came"},
+	{HTTP_GET, "/api/v1/jobs/{job}/logs/histogram", SCOPE_READ, ROUTE_WORKER, .handler = api_log_histogram,
+		.query = "stream", .summary = "How many lines over the time of the whole log"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/search", SCOPE_READ, ROUTE_WORKER, .handler = api_log_search,
-		.query = "q regex ignore_case stream limit cursor order from_ms to_ms histogram",
+		.query = "q regex ignore_case stream limit cursor order from_ms to_ms from_line to_line histogram ticks",
 		.summary = "Lines of all streams that hold a text or match a regular expression"},
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "Series, and the health of each definition"},
@@ -138,6 +140,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/fleet", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet, .query = "",
 		.summary =
 			"The whole fleet: jobs by status, open incidents, node-hours, pools, quotas, health of ingest"},
+	{HTTP_GET, "/api/v1/fleet/paces", SCOPE_READ, ROUTE_WORKER, .handler = api_fleet_paces, .query = "limit",
+		.summary = "How fast running jobs go against what is usual of each, the slowest first"},
 	{HTTP_GET, "/api/v1/quotas", SCOPE_READ, ROUTE_WORKER, .handler = api_quotas_get, .query = "",
 		.summary = "Quotas: configured, used now, highest seen"},
 	{HTTP_PUT, "/api/v1/quotas", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_quotas_put, .query = "",
@@ -239,6 +243,7 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/dl/{file}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_download, .query = "",
 		.summary =
 			"Clients to download: sm-ship-x86_64, sm-ship-aarch64, sm_ship.py, sm_search.py, SHA256SUMS"},
+	{HTTP_GET, "/", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*", .summary = "The page"},
 	{HTTP_GET, "/{path...}", SCOPE_PUBLIC, ROUTE_WORKER, .handler = api_assets, .query = "*",
 		.summary = "The page"},
 };

@@ -1,7 +1,7 @@
 /* Tokens: only their hashes are kept, in RAM and in the store; compared in constant time. */
 #include "api/internal.h"
 
-enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63 };
+enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63, AWS_KEY_ID_BYTES = 20, AWS_SECRET_RANDOM_BYTES = 30 };
 
 static enum status load_into(
 	struct api *api, struct arena *arena, struct token_row **rows, size_t *count, struct error *err)
@@ -101,6 +101,62 @@ enum status tokens_authenticate(void *context, struct span token, struct princip
 		token.len ? "this token is not known here" : "a token is needed: Authorization: Bearer TOKEN");
 }
 
+/*
+ * Each token has a pair for AWS's clients, made from its hash by the key that seals secrets: nothing more is kept, nobody who has
+ * the database alone can sign, and the pair ends with the token.
+ */
+static void make_pair(const struct api *api, struct span hash, char key_id[AWS_KEY_ID_BYTES + 1], struct buf *secret)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+	struct span seal_key = span_of((const char *)api->options.seal_key, SEAL_KEY_BYTES);
+	unsigned char bytes[SHA256_BYTES], mac[SHA256_BYTES];
+	AUTO_DONE(buf) text = BUF_INIT(256);
+
+	buf_append_text(&text, "aws access key id");
+	buf_append_span(&text, hash);
+	crypto_sha256(buf_span(&text), bytes);
+	memcpy(key_id, "SMFL", 4);
+	for (size_t i = 4; i < AWS_KEY_ID_BYTES; i++)
+		key_id[i] = digits[bytes[i] & 31];
+	key_id[AWS_KEY_ID_BYTES] = 0;
+	buf_reset(&text);
+	buf_append_text(&text, "aws secret access key");
+	buf_append_span(&text, hash);
+	crypto_hmac_sha256(seal_key, buf_span(&text), mac);
+	crypto_base64(span_of((const char *)mac, AWS_SECRET_RANDOM_BYTES), secret);
+}
+
+bool api_find_aws_key(void *context, struct span key_id, struct principal *out, struct buf *secret)
+{
+	struct api *api = context;
+	char own[AWS_KEY_ID_BYTES + 1];
+	bool is_found = false;
+
+	if (key_id.len != AWS_KEY_ID_BYTES)
+		return false;
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	for (size_t i = 0; i < api->token_count && !is_found; i++) {
+		AUTO_DONE(buf) made = BUF_INIT(128);
+		make_pair(api, api->tokens[i].hash, own, &made);
+		if (!span_equal(key_id, span_of(own, AWS_KEY_ID_BYTES)))
+			continue;
+		buf_append_span(secret, buf_span(&made));
+		is_found = secret->failure == OK && fill_principal(&api->tokens[i], out);
+	}
+	pthread_rwlock_unlock(&api->tokens_lock);
+	return is_found;
+}
+
+void api_print_aws_pair(struct api *api, struct span token, struct buf *key_id, struct buf *secret)
+{
+	unsigned char hash[SHA256_BYTES];
+	char text[AWS_KEY_ID_BYTES + 1];
+
+	crypto_sha256(token, hash);
+	make_pair(api, span_of((const char *)hash, sizeof hash), text, secret);
+	buf_append_text(key_id, text);
+}
+
 static enum status write_token(void *context, struct store_tx *tx, struct error *err)
 {
 	struct token_row row =
@@ -167,14 +223,17 @@ enum status api_tokens_create(void *context, void *worker, const struct http_req
 {
 	AUTO(json) body = NULL;
 	AUTO_DONE(buf) token = BUF_INIT(256);
+	AUTO_DONE(buf) key_id = BUF_INIT(128), secret = BUF_INIT(128);
 	struct span name = SPAN(""), scope_name = SPAN("read"), team = SPAN("");
 	enum http_scope scope;
+	bool wants_pair = false;
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
 	TRY(json_want_string(body, "name", &name, err));
 	TRY(json_want_string(body, "scope", &scope_name, err));
 	TRY(json_want_string(body, "team", &team, err));
+	TRY(json_want_bool(body, "aws", &wants_pair, err));
 	TRY(api_own_team(request, &team, err));
 	if (!http_scope_parse(scope_name, &scope) || scope == SCOPE_PUBLIC)
 		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
@@ -186,6 +245,11 @@ enum status api_tokens_create(void *context, void *worker, const struct http_req
 	json_put_span(&w, "name", name);
 	json_put_span(&w, "scope", scope_name);
 	json_put_span(&w, "token", buf_span(&token));
+	if (wants_pair) {
+		api_print_aws_pair(context, buf_span(&token), &key_id, &secret);
+		json_put_span(&w, "aws_access_key_id", buf_span(&key_id));
+		json_put_span(&w, "aws_secret_access_key", buf_span(&secret));
+	}
 	json_object_end(&w);
 	return OK;
 }

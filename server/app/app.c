@@ -3,6 +3,7 @@
 #include "alert/webhook.h"
 #include "app/commands.h"
 #include "app/control.h"
+#include "app/doors.h"
 #include "app/key_file.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,6 +32,8 @@ struct app {
 	struct pipeline *pipeline;
 	struct assets *assets;
 	struct api *_Atomic api; /* the pipeline's threads run before it is there */
+	struct aws *aws;
+	struct http_route *routes; /* of both */
 	struct http_server *server;
 	struct http_hooks hooks; /* outlive the server */
 	pthread_mutex_t sender_mutex;
@@ -315,7 +318,6 @@ static enum status start_server(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
 	size_t count;
-	const struct http_route *routes = api_routes(&count);
 	struct http_options options = {.listen = options_text(o, "listen"),
 		.io_threads = (unsigned)options_i64(o, "io-threads"),
 		.workers = (unsigned)options_i64(o, "workers"),
@@ -332,8 +334,10 @@ static enum status start_server(struct app *app, struct error *err)
 		.drain_ms = 2000,
 		.idle_timeout_s = (unsigned)(options_i64(o, "idle-timeout") / 1000)};
 
+	TRY(doors_make_aws(&app->aws, o, app->api, app->pipeline, err));
+	TRY(doors_join_routes(&app->routes, &count, app->aws, err));
 	app->hooks = api_hooks(app->api);
-	TRY(http_server_start(&app->server, &options, routes, count, &app->hooks, err));
+	TRY(http_server_start(&app->server, &options, app->routes, count, &app->hooks, err));
 	api_set_server(app->api, app->server);
 	return OK;
 }
@@ -442,15 +446,22 @@ struct pipeline *app_pipeline(struct app *app)
 	return app->pipeline;
 }
 
-enum status app_create_token(
-	struct app *app, struct span name, struct span scope, struct span team, struct buf *token, struct error *err)
+enum status app_create_token(struct app *app, const struct app_token *asked, struct buf *out, struct error *err)
 {
+	AUTO_DONE(buf) token = BUF_INIT(256), key_id = BUF_INIT(128), secret = BUF_INIT(128);
 	enum http_scope parsed;
 
-	if (!http_scope_parse(scope, &parsed) || parsed == SCOPE_PUBLIC)
-		return error_set_field(
-			err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin", SPAN_ARGS(scope));
-	return api_create_token(app->api, name, parsed, team, token, err);
+	if (!http_scope_parse(asked->scope, &parsed) || parsed == SCOPE_PUBLIC)
+		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
+			SPAN_ARGS(asked->scope));
+	TRY(api_create_token(app->api, asked->name, parsed, asked->team, &token, err));
+	buf_append_span(out, buf_span(&token));
+	if (asked->wants_aws) {
+		api_print_aws_pair(app->api, buf_span(&token), &key_id, &secret);
+		buf_printf(out, "\naws_access_key_id = %.*s\naws_secret_access_key = %.*s",
+			SPAN_ARGS(buf_span(&key_id)), SPAN_ARGS(buf_span(&secret)));
+	}
+	return buf_status(out, err);
 }
 
 enum status app_run(struct app *app, struct error *err)
@@ -500,6 +511,8 @@ void app_free(struct app *app)
 		http_server_free(app->server, stop_ms / 4);
 	}
 	pipeline_free(app->pipeline);
+	mem_free(app->routes);
+	aws_free(app->aws);
 	api_free(app->api);
 	assets_free(app->assets);
 	webhook_formats_free(app->formats);

@@ -39,6 +39,7 @@ static void write_token_request(const struct options *options, struct buf *out)
 	json_put_text(&w, "name", options_word(options, 2));
 	json_put_text(&w, "scope", text_or_empty(options, "scope"));
 	json_put_text(&w, "team", text_or_empty(options, "team"));
+	json_put_bool(&w, "aws", options_flag(options, "aws"));
 	json_object_end(&w);
 }
 
@@ -64,14 +65,17 @@ static bool print_token(void *context, struct span line)
 static int create_offline(const struct options *options)
 {
 	AUTO(app) app = NULL;
-	AUTO_DONE(buf) token = BUF_INIT(256);
+	AUTO_DONE(buf) token = BUF_INIT(512);
+	const struct app_token asked = {.name = span_from(options_word(options, 2)),
+		.scope = span_from(text_or_empty(options, "scope")),
+		.team = span_from(text_or_empty(options, "team")),
+		.wants_aws = options_flag(options, "aws")};
 	struct error err = {0};
 
 	log_set_level(LOG_WARNING);
 	if (app_open_offline(&app, options, &err) != OK)
 		return command_fail(&err, EXIT_FAILED);
-	if (app_create_token(app, span_from(options_word(options, 2)), span_from(text_or_empty(options, "scope")),
-		    span_from(text_or_empty(options, "team")), &token, &err) != OK)
+	if (app_create_token(app, &asked, &token, &err) != OK)
 		return command_fail(&err, EXIT_REFUSED);
 	printf("%.*s\n", SPAN_ARGS(buf_span(&token)));
 	return EXIT_DONE;

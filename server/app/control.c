@@ -166,12 +166,13 @@ static enum status start_backup(struct app *app, int fd, const struct json *requ
 
 static enum status create_token(struct app *app, const struct json *request, struct buf *token, struct error *err)
 {
-	struct span name = SPAN(""), scope = SPAN(""), team = SPAN("");
+	struct app_token asked = {.name = SPAN(""), .scope = SPAN(""), .team = SPAN("")};
 
-	TRY(json_want_string(request, "name", &name, err));
-	TRY(json_want_string(request, "scope", &scope, err));
-	TRY(json_want_string(request, "team", &team, err));
-	return app_create_token(app, name, scope, team, token, err);
+	TRY(json_want_string(request, "name", &asked.name, err));
+	TRY(json_want_string(request, "scope", &asked.scope, err));
+	TRY(json_want_string(request, "team", &asked.team, err));
+	TRY(json_want_bool(request, "aws", &asked.wants_aws, err));
+	return app_create_token(app, &asked, token, err);
 }
 
 static enum status run_command(
@@ -195,7 +196,7 @@ static enum status run_command(
 static bool answer(int fd, struct app *app)
 {
 	AUTO_DONE(buf) line = BUF_INIT(REQUEST_MAX_BYTES);
-	AUTO_DONE(buf) token = BUF_INIT(256);
+	AUTO_DONE(buf) token = BUF_INIT(512);
 	AUTO_DONE(buf) reply = BUF_INIT(REQUEST_MAX_BYTES);
 	struct json_writer w = json_writer_on(&reply);
 	struct error err = {0};

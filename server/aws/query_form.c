@@ -186,53 +186,7 @@ static unsigned count_shared(const struct pair *a, const struct pair *b)
 	return shared;
 }
 
-/* ---- values ---- */
-
-/* "MetricData[].Value": does the rule's path say where the pair is? */
-static bool is_at(const struct pair *pair, const char *path)
-{
-	for (unsigned i = 0; i < pair->count; i++) {
-		const struct part *part = &pair->parts[i];
-		size_t len = part->number ? 2 : part->name.len;
-		if (!part->number && i && *path++ != '.')
-			return false;
-		if (strncmp(path, part->number ? "[]" : part->name.ptr, len) != 0)
-			return false;
-		path += len;
-	}
-	return !*path;
-}
-
-static const struct shape_rule *rule_of(const struct pair *pair, const struct shape_rule *rules)
-{
-	for (; rules && rules->path; rules++)
-		if (is_at(pair, rules->path))
-			return rules;
-	return NULL;
-}
-
-static void write_value(struct json_writer *w, const struct pair *pair, const struct shape_rule *rules)
-{
-	const struct shape_rule *rule = rule_of(pair, rules);
-	enum shape_kind kind = rule ? rule->kind : SHAPE_STRING;
-	double number;
-
-	if ((kind == SHAPE_NUMBER || kind == SHAPE_INTEGER) && span_parse_double(pair->value, &number)) {
-		json_double(w, number);
-	} else if (kind == SHAPE_BOOLEAN && span_equal_fold(pair->value, SPAN("true"))) {
-		json_bool(w, true);
-	} else if (kind == SHAPE_BOOLEAN && span_equal_fold(pair->value, SPAN("false"))) {
-		json_bool(w, false);
-	} else if (kind == SHAPE_ARRAY && !pair->value.len) { /* how an empty list is written */
-		json_array(w);
-		json_array_end(w);
-	} else {
-		json_span(w, pair->value);
-	}
-}
-
-static enum status write_pairs(
-	const struct pair *pairs, size_t count, const struct shape_rule *rules, struct buf *json, struct error *err)
+static enum status write_pairs(const struct pair *pairs, size_t count, struct buf *json, struct error *err)
 {
 	struct json_writer w = json_writer_on(json);
 	struct pair none = {0};
@@ -241,7 +195,7 @@ static enum status write_pairs(
 	json_object(&w);
 	for (size_t i = 0; i < count; i++) {
 		TRY(move_to(&w, before, &pairs[i], count_shared(before, &pairs[i]), err));
-		write_value(&w, &pairs[i], rules);
+		json_span(&w, pairs[i].value);
 		before = &pairs[i];
 	}
 	for (unsigned i = before->count; i-- > 1;)
@@ -262,7 +216,7 @@ bool query_form_find(struct span form, const char *name, struct span *value)
 	return false;
 }
 
-enum status query_form_to_json(struct span form, const struct shape_rule *rules, struct buf *json, struct error *err)
+enum status query_form_to_json(struct span form, struct buf *json, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	AUTO_MEM struct pair *pairs = NULL;
@@ -278,5 +232,5 @@ enum status query_form_to_json(struct span form, const struct shape_rule *rules,
 	TRY(read_pairs(arena, form, pairs, &count, err));
 	if (count)
 		qsort(pairs, count, sizeof *pairs, compare_pairs);
-	return write_pairs(pairs, count, rules, json, err);
+	return write_pairs(pairs, count, json, err);
 }

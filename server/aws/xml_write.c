@@ -83,7 +83,30 @@ static bool is_among(struct span name, const char *const *names)
 	return false;
 }
 
-static void write_content(const struct json *node, bool is_time, const char *const *times, struct buf *out)
+static void write_content(const struct xml_reply *reply, const struct json *node, bool is_time, struct buf *out);
+
+static void write_member(
+	const struct xml_reply *reply, struct span name, const struct json *node, bool is_time, struct buf *out)
+{
+	write_tag("<", name, out);
+	write_content(reply, node, is_time, out);
+	write_tag("</", name, out);
+}
+
+static void write_map(const struct xml_reply *reply, struct span name, const struct json *map, struct buf *out)
+{
+	write_tag("<", name, out);
+	for (const struct json *item = json_first(map); item; item = json_next(item)) {
+		buf_append_text(out, "<entry><key>");
+		xml_write_text(json_key_of(item), out);
+		buf_append_text(out, "</key>");
+		write_member(reply, SPAN("value"), item, false, out);
+		buf_append_text(out, "</entry>");
+	}
+	write_tag("</", name, out);
+}
+
+static void write_content(const struct xml_reply *reply, const struct json *node, bool is_time, struct buf *out)
 {
 	enum json_kind kind = json_kind(node);
 	double number = 0;
@@ -98,9 +121,11 @@ static void write_content(const struct json *node, bool is_time, const char *con
 		struct span name = kind == JSON_ARRAY ? SPAN("member") : json_key_of(item);
 		if (json_kind(item) == JSON_NULL)
 			continue;
-		write_tag("<", name, out);
-		write_content(item, kind == JSON_ARRAY ? is_time : is_among(name, times), times, out);
-		write_tag("</", name, out);
+		if (kind == JSON_OBJECT && reply->maps && is_among(name, reply->maps))
+			write_map(reply, name, item, out);
+		else
+			write_member(
+				reply, name, item, kind == JSON_ARRAY ? is_time : is_among(name, reply->times), out);
 	}
 }
 
@@ -109,7 +134,7 @@ void xml_write_reply(const struct xml_reply *reply, const struct json *result, s
 	buf_printf(out, "<%sResponse xmlns=\"%s\">", reply->operation, reply->namespace_uri);
 	if (result) {
 		buf_printf(out, "<%sResult>", reply->operation);
-		write_content(result, false, reply->times, out);
+		write_content(reply, result, false, out);
 		buf_printf(out, "</%sResult>", reply->operation);
 	}
 	buf_append_text(out, "<ResponseMetadata><RequestId>");

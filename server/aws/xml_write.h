@@ -14,6 +14,7 @@ struct xml_reply {
 	const char *operation; /* <PutMetricDataResponse>, and <…Result> where there is one */
 	struct span request_id;
 	const char *const *times; /* names of members that are times (or lists of them), ended by NULL */
+	const char *const *maps; /* and of those that are maps: <entry><key>, <value>; NULL: none is */
 };
 
 /* result: an object; NULL: the operation returns nothing. */

@@ -6,6 +6,7 @@
 #include <mbedtls/gcm.h>
 #include <mbedtls/md.h>
 #include <mbedtls/sha256.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -98,6 +99,19 @@ void crypto_hex(const unsigned char *bytes, size_t len, char *out)
 		out[2 * i + 1] = digits[bytes[i] & 15];
 	}
 	out[2 * len] = 0;
+}
+
+void crypto_uuid(char out[UUID_BYTES + 1])
+{
+	unsigned char random[16];
+	char digits[2 * sizeof random + 1];
+
+	crypto_random(random, sizeof random);
+	random[6] = (unsigned char)((random[6] & 0x0f) | 0x40);
+	random[8] = (unsigned char)((random[8] & 0x3f) | 0x80);
+	crypto_hex(random, sizeof random, digits);
+	snprintf(out, UUID_BYTES + 1, "%.8s-%.4s-%.4s-%.4s-%.12s", digits, digits + 8, digits + 12, digits + 16,
+		digits + 20);
 }
 
 void crypto_base64(struct span data, struct buf *out)

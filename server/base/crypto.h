@@ -21,6 +21,8 @@ enum status crypto_seal(
 enum status crypto_unseal(
 	const unsigned char key[SEAL_KEY_BYTES], struct span sealed, struct buf *out, struct error *err) MUST_CHECK;
 
+enum { UUID_BYTES = 36 };
+void crypto_uuid(char out[UUID_BYTES + 1]); /* RFC 9562: version 4, random */
 void crypto_hex(const unsigned char *bytes, size_t len, char *out); /* 2 * len characters and a NUL */
 void crypto_base64(struct span data, struct buf *out); /* RFC 4648, padded */
 bool crypto_unbase64(struct span text, struct buf *out);

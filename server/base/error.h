@@ -35,6 +35,7 @@ struct error {
 	int64_t column;
 	const char *member; /* static: one more fact for programs, as "next_offset"; NULL: none */
 	int64_t member_value;
+	const char *code; /* static: what the protocol of the request calls it; NULL: as its status says */
 	char field[128]; /* the parameter or document path at fault; "" if none */
 	char text[ERROR_TEXT_BYTES];
 };

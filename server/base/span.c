@@ -250,3 +250,12 @@ bool span_is_utf8(struct span s)
 	}
 	return true;
 }
+
+struct span span_cut(struct span s, size_t most)
+{
+	if (s.len <= most)
+		return s;
+	while (most && ((unsigned char)s.ptr[most] & 0xc0) == 0x80)
+		most--;
+	return span_of(s.ptr, most);
+}

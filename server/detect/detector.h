@@ -28,6 +28,8 @@ void detector_set_feed(
 
 /* How fast it goes of late (of step time: turned round), and how many times that was measured in the attempt; 0: not known. */
 uint32_t detector_set_pace(const struct detector_set *set, double *rate);
+/* What it is held against: how fast it usually goes; 0: not known yet. */
+double detector_set_usual_pace(const struct detector_set *set);
 
 void detector_set_pack(const struct detector_set *set, struct buf *out);
 enum status detector_set_unpack(

@@ -63,6 +63,14 @@ uint32_t detector_set_pace(const struct detector_set *set, double *rate)
 	return 0;
 }
 
+double detector_set_usual_pace(const struct detector_set *set)
+{
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (set->states[i] && (kinds[i] == &throughput_kind || kinds[i] == &step_time_kind))
+			return throughput_usual_pace(set->states[i]);
+	return 0;
+}
+
 void detector_set_pack(const struct detector_set *set, struct buf *out)
 {
 	pack_u64(out, set->role | FORMAT << FORMAT_SHIFT);

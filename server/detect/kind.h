@@ -31,6 +31,7 @@ extern const struct detector_kind step_time_kind;
 
 /* Of a state of these two; as detector_set_pace. */
 uint32_t throughput_pace(const void *state, double *rate);
+double throughput_usual_pace(const void *of); /* 0: not known yet */
 
 /* An incident that opens at this point. */
 struct incident incident_at(

@@ -226,6 +226,15 @@ uint32_t throughput_pace(const void *of, double *rate)
 	return state->seen;
 }
 
+double throughput_usual_pace(const void *of)
+{
+	const struct throughput *state = of;
+
+	if (state->is_open)
+		return state->usual;
+	return state->blocks.count < HISTORY_MIN ? 0 : blocks_level(&state->blocks, 0, state->blocks.count);
+}
+
 static void pack(const void *of, struct buf *out)
 {
 	const struct throughput *state = of;

@@ -42,6 +42,11 @@ bool http_request_query(const struct http_request *request, const char *name, st
 /* The i-th of them as they came; false: there are no more. */
 bool http_request_query_at(const struct http_request *request, size_t i, struct span *name, struct span *value);
 struct span http_request_header(const struct http_request *request, const char *name); /* empty: absent */
+struct http_header {
+	struct span name, value;
+};
+/* All of them as they came, at most `most`; how many there are. */
+size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most);
 struct span http_request_body(const struct http_request *request); /* WORKER and INLINE: whole, decompressed */
 const struct principal *http_request_principal(const struct http_request *request);
 int64_t http_request_arrival_ms(const struct http_request *request);
@@ -205,6 +210,7 @@ enum status http_server_start(struct http_server **out, const struct http_option
 	const struct http_route *routes, size_t route_count, const struct http_hooks *hooks,
 	struct error *err) MUST_CHECK;
 unsigned http_server_port(const struct http_server *server);
+const struct http_route *http_server_routes(const struct http_server *server, size_t *count);
 const struct http_counters *http_server_counters(const struct http_server *server);
 
 /*

@@ -209,6 +209,16 @@ struct span http_request_header(const struct http_request *request, const char *
 	return SPAN("");
 }
 
+size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most)
+{
+	size_t count = 0;
+
+	for (const struct request_pair *pair = request->headers.first; pair; pair = pair->next, count++)
+		if (count < most)
+			out[count] = (struct http_header){pair->name, pair->value};
+	return count;
+}
+
 struct span http_request_body(const struct http_request *request)
 {
 	return buf_span(&request->body);

@@ -115,6 +115,8 @@ static enum status make_parts(
 		&(struct guard_options){
 			options->listen, options->allowed_hosts, options->public_url, server->tls_key != NULL},
 		err));
+	server->routes = routes;
+	server->route_count = route_count;
 	TRY(router_new(&server->router, routes, route_count, err));
 	if (!(server->rate = rate_new(options->rate_requests_per_s, options->rate_bytes_per_s)))
 		return error_set(err, ERR_MEMORY, "out of memory");
@@ -165,6 +167,12 @@ enum status http_server_start(struct http_server **out, const struct http_option
 unsigned http_server_port(const struct http_server *server)
 {
 	return server->port;
+}
+
+const struct http_route *http_server_routes(const struct http_server *server, size_t *count)
+{
+	*count = server->route_count;
+	return server->routes;
 }
 
 const struct http_counters *http_server_counters(const struct http_server *server)

@@ -15,6 +15,8 @@
 struct http_server {
 	struct http_options options; /* its texts are not used after the start */
 	const struct http_hooks *hooks;
+	const struct http_route *routes;
+	size_t route_count;
 	struct router *router;
 	struct guard *guard;
 	struct rate *rate;

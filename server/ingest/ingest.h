@@ -64,6 +64,18 @@ const struct ingest_protocol *ingest_protocol_for(struct span content_type);
 enum status ingest_check_name(const char *field, struct span name, size_t max_bytes, struct error *err) MUST_CHECK;
 /* name{b="2",a="1"} -> name{a="1",b="2"}, appended to out: at most 8 labels of 256 bytes, each once. ERR_INVALID. */
 enum status ingest_metric_name(struct span text, struct buf *out, struct error *err) MUST_CHECK;
+/* One label behind a name, {key="value" or ,key="value" without the last brace: what a label's name cannot hold becomes '_', and what
+ * the value cannot gets its backslash. */
+void ingest_metric_label(struct buf *out, bool is_first, struct span key, struct span value);
+/* The other way round, of a name in the form that is stored. */
+enum { METRIC_LABELS_MAX = 8 };
+struct metric_label {
+	struct span name;
+	struct span value; /* with its escapes */
+};
+bool ingest_metric_split(
+	struct span metric, struct span *name, struct metric_label labels[METRIC_LABELS_MAX], size_t *count);
+void ingest_metric_unescape(struct span value, struct buf *out);
 /* Numbers (s, ms, µs or ns by magnitude) and ISO 8601 -> Unix ms. */
 bool ingest_parse_time(struct span text, int64_t *ts_ms);
 /* Unix nanoseconds; false: not between 1990 and 2200. */

@@ -3,12 +3,7 @@
 
 #include "model/metric.h"
 
-enum { LABELS_MAX = 8, LABELS_MAX_BYTES = 256 };
-
-struct label {
-	struct span name;
-	struct span value; /* with its escapes */
-};
+enum { LABELS_MAX_BYTES = 256 };
 
 static void skip_blanks(struct span *rest)
 {
@@ -31,7 +26,7 @@ static bool is_label_char(char c, bool is_first)
 	       (!is_first && c >= '0' && c <= '9');
 }
 
-static bool take_label(struct span *rest, struct label *label)
+static bool take_label(struct span *rest, struct metric_label *label)
 {
 	size_t len = 0;
 
@@ -52,7 +47,7 @@ static bool take_label(struct span *rest, struct label *label)
 }
 
 /* Into its place; false: that label is there already. */
-static bool insert(struct label *labels, size_t count, struct label label)
+static bool insert(struct metric_label *labels, size_t count, struct metric_label label)
 {
 	size_t at = count;
 
@@ -68,17 +63,17 @@ static bool insert(struct label *labels, size_t count, struct label label)
 	return true;
 }
 
-static enum status read_labels(
-	struct span rest, struct label labels[LABELS_MAX], size_t *count, struct span text, struct error *err)
+static enum status read_labels(struct span rest, struct metric_label labels[METRIC_LABELS_MAX], size_t *count,
+	struct span text, struct error *err)
 {
-	struct label label;
+	struct metric_label label;
 
 	*count = 0;
 	if (!take(&rest, '}')) {
 		do {
-			if (*count == LABELS_MAX)
+			if (*count == METRIC_LABELS_MAX)
 				return error_set_field(err, ERR_INVALID, "metric",
-					"metric '%.*s' has more than %d labels", SPAN_ARGS(text), LABELS_MAX);
+					"metric '%.*s' has more than %d labels", SPAN_ARGS(text), METRIC_LABELS_MAX);
 			if (!take_label(&rest, &label))
 				return error_set_field(err, ERR_INVALID, "metric",
 					"metric '%.*s': expected label=\"value\" at byte %zu", SPAN_ARGS(text),
@@ -104,7 +99,7 @@ enum status ingest_metric_name(struct span text, struct buf *out, struct error *
 {
 	ptrdiff_t brace = text.len && text.ptr[text.len - 1] == '}' ? span_find_char(text, '{') : -1;
 	struct span name = span_trim(brace < 0 ? text : span_of(text.ptr, (size_t)brace));
-	struct label labels[LABELS_MAX];
+	struct metric_label labels[METRIC_LABELS_MAX];
 	size_t count = 0;
 
 	TRY(ingest_check_name("metric", text, METRIC_NAME_MAX_BYTES + LABELS_MAX_BYTES, err));
@@ -126,4 +121,40 @@ enum status ingest_metric_name(struct span text, struct buf *out, struct error *
 		return error_set_field(err, ERR_INVALID, "metric", "metric '%.*s': its labels have more than %d bytes",
 			SPAN_ARGS(name), LABELS_MAX_BYTES);
 	return buf_status(out, err);
+}
+
+void ingest_metric_label(struct buf *out, bool is_first, struct span key, struct span value)
+{
+	buf_append_char(out, is_first ? '{' : ',');
+	for (size_t i = 0; i < key.len; i++) {
+		if (i == 0 && key.ptr[0] >= '0' && key.ptr[0] <= '9')
+			buf_append_char(out, '_');
+		buf_append_char(out, is_label_char(key.ptr[i], false) ? key.ptr[i] : '_');
+	}
+	buf_append_text(out, "=\"");
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.ptr[i] == '"' || value.ptr[i] == '\\')
+			buf_append_char(out, '\\');
+		buf_append_char(out, value.ptr[i]);
+	}
+	buf_append_char(out, '"');
+}
+
+bool ingest_metric_split(
+	struct span metric, struct span *name, struct metric_label labels[METRIC_LABELS_MAX], size_t *count)
+{
+	ptrdiff_t brace = metric.len && metric.ptr[metric.len - 1] == '}' ? span_find_char(metric, '{') : -1;
+	struct error ignored;
+
+	*name = brace < 0 ? metric : span_of(metric.ptr, (size_t)brace);
+	*count = 0;
+	return brace < 0 || read_labels(span_skip(metric, (size_t)brace + 1), labels, count, metric, &ignored) == OK;
+}
+
+void ingest_metric_unescape(struct span value, struct buf *out)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		i += value.ptr[i] == '\\' && i + 1 < value.len;
+		buf_append_char(out, value.ptr[i]);
+	}
 }

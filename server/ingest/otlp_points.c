@@ -38,34 +38,13 @@ static bool is_step(struct span key, struct span value, int64_t *step)
 	return false;
 }
 
-static void append_key(struct buf *out, struct span key)
-{
-	for (size_t i = 0; i < key.len; i++) {
-		char c = key.ptr[i];
-		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
-		bool is_digit = c >= '0' && c <= '9';
-		if (is_digit && i == 0)
-			buf_append_char(out, '_');
-		buf_append_char(out, is_letter || is_digit ? c : '_');
-	}
-}
-
 void otlp_point_label(struct ingest_parser *parser, struct span key, struct span value)
 {
 	struct push_point *point = &parser->point;
-	struct buf *out = &point->name;
 
 	if (!key.len || is_step(key, value, &point->step))
 		return;
-	buf_append_char(out, point->label_count++ ? ',' : '{');
-	append_key(out, key);
-	buf_append_text(out, "=\"");
-	for (size_t i = 0; i < value.len; i++) {
-		if (value.ptr[i] == '"' || value.ptr[i] == '\\')
-			buf_append_char(out, '\\');
-		buf_append_char(out, value.ptr[i]);
-	}
-	buf_append_char(out, '"');
+	ingest_metric_label(&point->name, point->label_count++ == 0, key, value);
 }
 
 void otlp_point_reject(struct ingest_parser *parser, struct batch *batch, const char *why)

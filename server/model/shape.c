@@ -1,5 +1,6 @@
 #include "model/shape.h"
 
+#include "base/iso8601.h"
 #include "base/regex.h"
 
 #include <math.h>
@@ -38,9 +39,7 @@ bool shape_fault_show(const struct shape_fault *fault, size_t most, struct buf *
 		buf_append_span(out, fault->key);
 	if (out->len <= most)
 		return false;
-	out->len = most;
-	while (out->len && !span_is_utf8(buf_span(out)))
-		out->len--;
+	out->len = span_cut(buf_span(out), most).len;
 	return true;
 }
 
@@ -129,11 +128,23 @@ static enum status check_number(struct check *check, const struct json *value)
 	return number <= (double)rule->max ? OK : wrong(check, SHAPE_TOO_LARGE, value);
 }
 
+static enum status check_time(struct check *check, const struct json *value)
+{
+	double seconds;
+	int64_t ms;
+	bool fits = json_kind(value) == JSON_STRING ? iso8601_parse(json_string_of(value), &ms)
+						    : json_number_of(value, &seconds) && isfinite(seconds);
+
+	return fits ? OK : wrong(check, SHAPE_OTHER_TYPE, value);
+}
+
 static enum status check_list(struct check *check, const struct json *value, enum json_kind kind)
 {
 	int64_t count = (int64_t)json_count(value);
+	bool is_empty_in_form = check->fault->takes_texts && kind == JSON_ARRAY && json_kind(value) == JSON_STRING &&
+				!json_string_of(value).len;
 
-	if (json_kind(value) != kind)
+	if (json_kind(value) != kind && !is_empty_in_form)
 		return wrong(check, SHAPE_OTHER_TYPE, value);
 	if (count > check->rule->max)
 		return wrong_count(check, SHAPE_TOO_MANY, value, SPAN(""), count);
@@ -159,6 +170,8 @@ static enum status check_value(struct check *check, const struct json *value)
 		return check_number(check, value);
 	case SHAPE_BOOLEAN:
 		return json_kind(value) == JSON_BOOL ? OK : wrong(check, SHAPE_OTHER_TYPE, value);
+	case SHAPE_TIME:
+		return check_time(check, value);
 	case SHAPE_NEEDED:
 		break;
 	}

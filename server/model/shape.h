@@ -15,6 +15,7 @@ enum shape_kind {
 	SHAPE_NUMBER,
 	SHAPE_BOOLEAN,
 	SHAPE_ENUM,
+	SHAPE_TIME, /* seconds since 1970, or a text as ISO 8601 has it */
 	SHAPE_NEEDED, /* of any type, but it must be there, where there is what it is in; null is not there */
 };
 
@@ -51,6 +52,7 @@ enum { SHAPE_PATH_MAX_BYTES = 1024 };
 
 /* The first one. */
 struct shape_fault {
+	bool takes_texts; /* set before: numbers and booleans may be texts, an empty list "", as in forms */
 	enum shape_wrong wrong;
 	const struct shape_rule *rule;
 	struct buf path; /* of the value, with the numbers of elements: "Tags[3].Key" */

@@ -147,7 +147,8 @@ static void say_why(const struct shape_fault *fault, char *out, size_t room)
 		[SHAPE_INTEGER] = "is no integer",
 		[SHAPE_NUMBER] = "is no number",
 		[SHAPE_BOOLEAN] = "is neither true nor false",
-		[SHAPE_ENUM] = "is no string"};
+		[SHAPE_ENUM] = "is no string",
+		[SHAPE_TIME] = "is no time"};
 	const struct shape_rule *rule = fault->rule;
 	const char *what = rule->kind == SHAPE_MAP ? "entries" : "elements";
 	long long count = fault->count, min = rule->min, max = rule->max;

@@ -142,6 +142,8 @@ static enum status change_resources(struct json *document, const struct json *ch
 
 static enum status change_one(struct json *document, const struct json *change, struct error *err)
 {
+	/* what UpdateTrainingJob changes, beside the keep-alive period */
+	static const char *const whole[] = {"RemoteDebugConfig", "ProfilerConfig", "ProfilerRuleConfigurations"};
 	struct span key = json_key_of(change);
 	char field[64];
 
@@ -157,10 +159,13 @@ static enum status change_one(struct json *document, const struct json *change, 
 		return replace(document, "MutedAdvice", change, err);
 	if (span_equal(key, SPAN("ResourceConfig")))
 		return change_resources(document, change, err);
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (span_equal(key, span_from(whole[i])))
+			return replace(document, whole[i], change, err);
 	snprintf(field, sizeof field, "%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
-		"'%s' of a job cannot be changed; tags, Tags, notes, labels, muted_advice, ResourceConfig.KeepAlivePeriodInSeconds and"
-		" retention can",
+		"'%s' of a job cannot be changed; tags, Tags, notes, labels, muted_advice, ResourceConfig.KeepAlivePeriodInSeconds,"
+		" RemoteDebugConfig, ProfilerConfig, ProfilerRuleConfigurations and retention can",
 		field);
 }
 

@@ -113,8 +113,27 @@ static void write_heard(const struct pipeline *pipeline, const struct job_row *r
 		json_put_i64(w, "silent_since_ms", silent_ms);
 }
 
+/* All, or those that answer for a role; of a job that has none such the first. */
+static void write_metrics(const struct summary_row *rows, size_t count, const struct ranking_row *rankings,
+	size_t ranking_count, bool is_slim, struct json_writer *w)
+{
+	bool has_any = false;
+
+	json_key(w, "metrics");
+	json_array(w);
+	for (size_t i = 0; i < count; i++) {
+		if (is_slim && rows[i].main_role == ROLE_OTHER)
+			continue;
+		write_metric(&rows[i], rankings, ranking_count, w);
+		has_any = true;
+	}
+	if (!has_any && count)
+		write_metric(&rows[0], rankings, ranking_count, w);
+	json_array_end(w);
+}
+
 static enum status write_figures(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct json_writer *w, struct error *err)
+	const struct job_row *row, bool is_slim, struct json_writer *w, struct error *err)
 {
 	struct job_counts counts;
 	struct summary_row *rows;
@@ -131,16 +150,12 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 	json_put_i64(w, "open_incidents", (int64_t)open);
 	TRY(write_progress(reader, arena, row, w, err));
 	TRY(write_goodput(reader, arena, row, w, err));
-	json_key(w, "metrics");
-	json_array(w);
-	for (size_t i = 0; i < count; i++)
-		write_metric(&rows[i], rankings, ranking_count, w);
-	json_array_end(w);
+	write_metrics(rows, count, rankings, ranking_count, is_slim, w);
 	return OK;
 }
 
-enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, const struct json *document, struct json_writer *w, struct error *err)
+static enum status write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, const struct json *document, bool is_slim, struct json_writer *w, struct error *err)
 {
 	json_put_span(w, "TrainingJobName", row->name);
 	json_put_span(w, "TrainingJobStatus", row->status);
@@ -156,7 +171,13 @@ enum status pipeline_write_derived(const struct pipeline *pipeline, struct store
 	TRY(job_write_seconds(reader, row, document, w, err));
 	if (row->team.len)
 		json_put_span(w, "team", row->team);
-	return write_figures(pipeline, reader, arena, row, w, err);
+	return write_figures(pipeline, reader, arena, row, is_slim, w, err);
+}
+
+enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, const struct json *document, struct json_writer *w, struct error *err)
+{
+	return write_derived(pipeline, reader, arena, row, document, false, w, err);
 }
 
 /* One job's giant field must not fail the page that it is on: the row goes without it, its own page has it. */
@@ -192,5 +213,18 @@ enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store
 	if (!json_get(document, "WarmPoolStatus"))
 		TRY(pools_write_status(reader, arena, row->job_id, clock_wall_ms(), w, err));
 	json_object_end(w);
+	return OK;
+}
+
+enum status pipeline_write_slim_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct json_writer *w, struct error *err)
+{
+	static const char *const fields[] = {"ResourceConfig", "Labels"};
+	AUTO(json) document = NULL;
+
+	TRY(json_parse(&document, row->document, err));
+	TRY(write_derived(pipeline, reader, arena, row, document, true, w, err));
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		TRY(copy_field(document, fields[i], w, err));
 	return OK;
 }

@@ -25,28 +25,16 @@ static enum status is_new_state(
 	return *out ? store_put_notice(tx, &notice, err) : OK;
 }
 
-static void make_uuid(char out[40])
-{
-	unsigned char random[16];
-	char digits[2 * sizeof random + 1] = "";
-
-	crypto_random(random, sizeof random);
-	random[6] = (unsigned char)((random[6] & 0x0f) | 0x40); /* RFC 9562, version 4 */
-	random[8] = (unsigned char)((random[8] & 0x3f) | 0x80);
-	crypto_hex(random, sizeof random, digits);
-	snprintf(out, 40, "%.8s-%.4s-%.4s-%.4s-%.12s", digits, digits + 8, digits + 12, digits + 16, digits + 20);
-}
-
 static enum status tell(
 	struct store_tx *tx, struct arena *arena, int64_t webhook_id, const struct job_row *job, struct error *err)
 {
 	AUTO_DONE(buf) message = BUF_INIT(MESSAGE_MAX_BYTES);
 	struct transition_row *rows;
 	int64_t now_ms = clock_wall_ms();
-	char id[40];
+	char id[UUID_BYTES + 1];
 	size_t count;
 
-	make_uuid(id);
+	crypto_uuid(id);
 	TRY(store_read_transitions(store_tx_reader(tx), arena, job->job_id, &rows, &count, err));
 	TRY(rule_write_state_change(job, rows, count, id, now_ms, &message, err));
 	return notices_put_message(tx, webhook_id, job->job_id, JOB_STATE_GROUP, buf_span(&message), now_ms, NULL, err);

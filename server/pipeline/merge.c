@@ -163,6 +163,31 @@ static struct source *find_source(const struct merging *m, uint32_t stream_id)
 			       : NULL;
 }
 
+/* rows[0 .. *count - 1] become those that are asked for. */
+static enum status choose_streams(const struct merge *merge, struct stream_row *rows, size_t *count, struct error *err)
+{
+	size_t kept = 0;
+
+	if (!merge->stream_count)
+		return OK;
+	for (size_t i = 0; i < merge->stream_count; i++) {
+		size_t at = 0;
+		while (at < *count && !span_equal(rows[at].name, merge->streams[i]))
+			at++;
+		if (at == *count)
+			return error_set_field(err, ERR_NOT_FOUND, "streams", "job '%.*s' has no stream '%.*s'",
+				SPAN_ARGS(merge->job), SPAN_ARGS(merge->streams[i]));
+	}
+	for (size_t at = 0; at < *count; at++)
+		for (size_t i = 0; i < merge->stream_count; i++)
+			if (span_equal(rows[at].name, merge->streams[i])) {
+				rows[kept++] = rows[at];
+				break;
+			}
+	*count = kept;
+	return OK;
+}
+
 static enum status read_sources(struct merging *m, struct error *err)
 {
 	struct expired_text *notes;
@@ -175,6 +200,7 @@ static enum status read_sources(struct merging *m, struct error *err)
 	if (m->merge->stream.len && !m->source_count)
 		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'",
 			SPAN_ARGS(m->merge->job), SPAN_ARGS(m->merge->stream));
+	TRY(choose_streams(m->merge, rows, &m->source_count, err));
 	uint32_t only = m->merge->stream.len ? rows[0].stream_id : 0;
 	TRY(store_read_block_heads(m->reader, m->arena, job.job_id, only, &m->heads, &m->head_count, err));
 	TRY(store_read_expired(m->reader, m->arena, job.job_id, only, &notes, &note_count, err));

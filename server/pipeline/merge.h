@@ -10,6 +10,8 @@
 struct merge {
 	struct span job;
 	struct span stream; /* "": all */
+	const struct span *streams; /* where that is "": none of them, all */
+	size_t stream_count;
 	bool is_backward; /* the last ones before the place */
 	const struct log_place *after; /* or before, it not included; NULL: from the start, or the end */
 	size_t limit;

@@ -367,8 +367,24 @@ int64_t pipeline_silent_before(
 	const struct pipeline *pipeline, int64_t now_ms); /* who was heard of last before that is */
 int64_t pipeline_silent_since(const struct pipeline *pipeline, const struct job_row *row, int64_t heard_ms);
 
+/* How fast jobs go that said something since heard_after_ms, against what is usual of each; those of which both are known. */
+struct job_pace {
+	struct span job;
+	struct span metric;
+	struct span unit;
+	bool is_step_time; /* now and usual are steps a unit of time then */
+	double now, usual;
+	int64_t heard_ms;
+};
+enum status pipeline_read_paces(struct pipeline *pipeline, struct arena *arena, int64_t heard_after_ms,
+	struct job_pace **out, size_t *count, struct error *err) MUST_CHECK;
+
 /* A row of the jobs list, as the API and the live events show it. */
 enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
+/* Into an object that is open, for a table: as a row, but of metrics only those that answer for a role (else the first one), and
+ * neither settings nor tags. */
+enum status pipeline_write_slim_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 /* Into an object that is open: the derived fields alone. */
 enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

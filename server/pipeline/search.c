@@ -69,9 +69,15 @@ static uint64_t tail_start_of(const struct walk *walk, uint32_t stream_id)
 static bool is_wanted(const struct walk *walk, const struct block_head *head)
 {
 	const struct log_search *search = walk->s->search;
+	uint64_t first_line;
 
+	if (!search_wants_stream(search, head->stream_id, &first_line) ||
+		head->first_line + head->line_count <= first_line)
+		return false;
 	if (head->last_ms < search->from_ms || head->first_ms > search->to_ms ||
-		head->first_line >= tail_start_of(walk, head->stream_id))
+		head->first_line >= tail_start_of(walk, head->stream_id) ||
+		(search->end_line && head->first_line >= search->end_line) ||
+		head->first_line + head->line_count <= search->from_line)
 		return false;
 	if (search->wants_histogram || !search->after)
 		return true;
@@ -216,7 +222,11 @@ static void forget_hits(struct searching *s)
 {
 	while (s->best_count)
 		mem_free(s->best[--s->best_count]);
-	s->histogram = (struct histogram){.width_ms = HISTOGRAM_FIRST_MS};
+	s->best_bytes = 0;
+	s->best_cap = s->search->limit + 1;
+	s->is_cut = false;
+	s->histogram = (struct histogram){.width = HISTOGRAM_FIRST_MS, .most = LOG_HISTOGRAM_BUCKETS};
+	s->ticks = (struct histogram){.width = 1, .most = LOG_TICKS};
 	s->total = s->limited = 0;
 }
 
@@ -274,10 +284,25 @@ static enum status copy_histogram(struct searching *s, struct log_search_result 
 		return out_of_memory(err);
 	for (size_t i = 0; i < s->histogram.count; i++)
 		out->buckets[i] = (struct log_bucket){
-			(s->histogram.first + (int64_t)i) * s->histogram.width_ms, s->histogram.counts[i]};
+			(s->histogram.first + (int64_t)i) * s->histogram.width, s->histogram.counts[i]};
 	out->bucket_count = s->histogram.count;
-	out->bucket_width_ms = s->histogram.width_ms;
+	out->bucket_width_ms = s->histogram.width;
 	out->total = s->total;
+	return OK;
+}
+
+static enum status copy_ticks(struct searching *s, struct log_search_result *out, struct error *err)
+{
+	const struct histogram *ticks = &s->ticks;
+
+	out->ticks = arena_alloc(s->arena, (ticks->count + 1) * sizeof *out->ticks);
+	if (!out->ticks)
+		return out_of_memory(err);
+	for (size_t i = 0; i < ticks->count; i++)
+		if (ticks->counts[i])
+			out->ticks[out->tick_count++] = (struct log_tick){
+				(uint64_t)((ticks->first + (int64_t)i) * ticks->width), ticks->counts[i]};
+	out->tick_lines = (uint64_t)ticks->width;
 	return OK;
 }
 
@@ -309,7 +334,7 @@ static enum status finish(const struct walk *walk, const struct stream_row *stre
 
 	out->limited = s->limited;
 	out->count = s->best_count < s->search->limit ? s->best_count : s->search->limit;
-	out->has_next = s->best_count > s->search->limit;
+	out->has_next = s->best_count > s->search->limit || s->is_cut;
 	if (out->has_next)
 		out->next = s->best[out->count - 1]->place;
 	if (out->is_partial)
@@ -318,7 +343,9 @@ static enum status finish(const struct walk *walk, const struct stream_row *stre
 	if (!out->hits)
 		return out_of_memory(err);
 	TRY(name_hits(s, streams, stream_count, out, err));
-	return s->search->wants_histogram ? copy_histogram(s, out, err) : OK;
+	if (s->search->wants_histogram)
+		TRY(copy_histogram(s, out, err));
+	return s->ticks_id ? copy_ticks(s, out, err) : OK;
 }
 
 static enum status find_streams(
@@ -335,12 +362,31 @@ static enum status find_streams(
 	return OK;
 }
 
+static enum status find_ticks(struct searching *s, struct error *err)
+{
+	const struct log_search *search = s->search;
+	struct stream_row *rows;
+	struct job_row job;
+	size_t count;
+
+	if (!search->ticks.len || !search->wants_histogram)
+		return OK;
+	TRY(store_read_job(s->reader, s->arena, search->job, &job, err));
+	TRY(store_read_streams(s->reader, s->arena, job.job_id, search->ticks, &rows, &count, err));
+	if (!count)
+		return error_set_field(err, ERR_NOT_FOUND, "ticks", "job '%.*s' has no stream '%.*s'",
+			SPAN_ARGS(search->job), SPAN_ARGS(search->ticks));
+	s->ticks_id = rows[0].stream_id;
+	return OK;
+}
+
 static enum status run(struct searching *s, struct walk *walk, struct log_search_result *out, struct error *err)
 {
 	int64_t until_ms = clock_mono_ms() + s->search->time_ms;
 	struct stream_row *streams;
 	size_t stream_count;
 
+	TRY(find_ticks(s, err));
 	TRY(search_unsealed(walk, until_ms, err));
 	TRY(find_streams(s, walk, &streams, &stream_count, err));
 	TRY(store_read_block_heads(s->reader, s->arena, walk->job_id, s->search->stream.len ? streams[0].stream_id : 0,

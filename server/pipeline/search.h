@@ -9,11 +9,11 @@
 #include "pipeline/log_search.h"
 #include "pipeline/search_pool.h"
 
-struct histogram { /* widths double until all fits */
-	int64_t width_ms;
+struct histogram { /* of times or of line numbers; widths double until all fits */
+	int64_t width;
 	int64_t first; /* number of bucket 0: its time divided by the width */
-	size_t count;
-	uint64_t counts[LOG_HISTOGRAM_BUCKETS];
+	size_t count, most;
+	uint64_t counts[LOG_TICKS];
 };
 
 struct searching {
@@ -25,8 +25,10 @@ struct searching {
 	struct search_hand hand; /* of the thread that asks */
 	pthread_mutex_t mutex;
 	struct log_hit **best; /* the next ones in order, one more than asked */
-	size_t best_count, best_cap;
-	struct histogram histogram;
+	size_t best_count, best_cap, best_bytes;
+	bool is_cut; /* max_bytes were full: there are others behind the last one */
+	struct histogram histogram, ticks;
+	uint32_t ticks_id; /* the stream's, 0: none */
 	uint64_t total, limited;
 	struct error err; /* the first of a scan */
 	enum status status;
@@ -36,7 +38,9 @@ struct searching {
 /* Lines lines[0 .. count - 1] of a stream, in one piece; only those below end count. Any thread. */
 void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
 	const struct line *lines, size_t count, uint64_t end);
+/* Is the stream asked for, and from which line on? */
+bool search_wants_stream(const struct log_search *search, uint32_t stream_id, uint64_t *first_line);
 /* Is there no need to read what lies at this time or behind it in the order of the search? */
 bool search_is_full_before(struct searching *s, int64_t ts_ms);
 bool search_place_precedes(const struct searching *s, const struct log_place *a, const struct log_place *b);
-void histogram_add(struct histogram *histogram, int64_t ts_ms);
+void histogram_add(struct histogram *histogram, int64_t value, uint64_t count);

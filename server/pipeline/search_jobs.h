@@ -9,6 +9,8 @@
 
 #include "pipeline/pipeline.h"
 
+enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to read what it found */
+
 struct job_log_search;
 
 struct job_log_search_options {

@@ -1,6 +1,8 @@
 #include "pipeline/search.h"
 
-static const int64_t HISTOGRAM_END_MS = (int64_t)1 << 56;
+#include <stdlib.h>
+
+static const int64_t HISTOGRAM_END = (int64_t)1 << 56;
 
 static int64_t floor_divide(int64_t value, int64_t by)
 {
@@ -18,23 +20,23 @@ static void double_width(struct histogram *h)
 	}
 	h->count = h->count ? (size_t)(floor_divide(h->first + (int64_t)h->count - 1, 2) - first) + 1 : 0;
 	h->first = first;
-	h->width_ms *= 2;
+	h->width *= 2;
 }
 
-void histogram_add(struct histogram *h, int64_t ts_ms)
+void histogram_add(struct histogram *h, int64_t value, uint64_t added)
 {
 	/* Far from any time that is meant, near the numbers' end: still to be counted. */
-	ts_ms = ts_ms > HISTOGRAM_END_MS ? HISTOGRAM_END_MS : ts_ms < -HISTOGRAM_END_MS ? -HISTOGRAM_END_MS : ts_ms;
+	value = value > HISTOGRAM_END ? HISTOGRAM_END : value < -HISTOGRAM_END ? -HISTOGRAM_END : value;
 	for (;;) {
-		int64_t at = floor_divide(ts_ms, h->width_ms);
+		int64_t at = floor_divide(value, h->width);
 		if (h->count && at >= h->first && at - h->first < (int64_t)h->count) {
-			h->counts[at - h->first]++;
+			h->counts[at - h->first] += added;
 			return;
 		}
 		int64_t first = h->count && h->first < at ? h->first : at;
 		int64_t last =
 			h->count && h->first + (int64_t)h->count - 1 > at ? h->first + (int64_t)h->count - 1 : at;
-		if (last - first >= LOG_HISTOGRAM_BUCKETS) {
+		if (last - first >= (int64_t)h->most) {
 			double_width(h);
 			continue;
 		}
@@ -43,7 +45,7 @@ void histogram_add(struct histogram *h, int64_t ts_ms)
 		memset(h->counts, 0, shift * sizeof *h->counts);
 		h->first = first;
 		h->count = count;
-		h->counts[at - first]++;
+		h->counts[at - first] += added;
 		return;
 	}
 }
@@ -97,7 +99,7 @@ static void find_ranges(const struct searching *s, struct search_hand *hand, str
 {
 	size_t from = 0, start = 0, end = 0, window_end = hit->text_from + hit->text.len;
 
-	while (hit->range_count < LOG_HIT_RANGES &&
+	while (s->search->text.len && hit->range_count < LOG_HIT_RANGES &&
 		log_matcher_range(s->matcher, hand->scratch, line, from, &start, &end)) {
 		from = end > start ? end : start + 1;
 		if (start >= window_end)
@@ -131,6 +133,24 @@ static struct log_hit *make_hit(
 	return hit;
 }
 
+static void drop_last(struct searching *s)
+{
+	struct log_hit *last = s->best[--s->best_count];
+
+	s->best_bytes -= last->text.len;
+	mem_free(last);
+}
+
+/* What does not fit goes from the end, and from then on there is room for no more hits than now. */
+static void keep_bytes(struct searching *s)
+{
+	while (s->search->max_bytes && s->best_bytes > s->search->max_bytes && s->best_count > 1) {
+		drop_last(s);
+		s->best_cap = s->best_count;
+		s->is_cut = true;
+	}
+}
+
 /* Under the mutex. */
 static void offer(struct searching *s, struct search_hand *hand, const struct log_place *place, const struct line *line)
 {
@@ -146,11 +166,43 @@ static void offer(struct searching *s, struct search_hand *hand, const struct lo
 		return;
 	}
 	if (at == s->best_cap)
-		mem_free(s->best[--at]);
-	s->best_count = at + 1;
+		drop_last(s);
+	at = s->best_count++;
+	s->best_bytes += hit->text.len;
 	for (; at && search_place_precedes(s, place, &s->best[at - 1]->place); at--)
 		s->best[at] = s->best[at - 1];
 	s->best[at] = hit;
+	keep_bytes(s);
+}
+
+static int compare_stream(const void *id, const void *stream)
+{
+	uint32_t left = *(const uint32_t *)id, right = ((const struct log_search_stream *)stream)->stream_id;
+
+	return (left > right) - (left < right);
+}
+
+bool search_wants_stream(const struct log_search *search, uint32_t stream_id, uint64_t *first_line)
+{
+	const struct log_search_stream *found;
+
+	*first_line = 0;
+	if (!search->streams)
+		return true;
+	found = search->stream_count ? bsearch(&stream_id, search->streams, search->stream_count,
+					       sizeof *search->streams, compare_stream)
+				     : NULL;
+	*first_line = found ? found->first_line : 0;
+	return found != NULL;
+}
+
+static bool is_taken(
+	const struct log_search *search, struct search_hand *hand, uint64_t number, const struct line *line)
+{
+	if (line->ts_ms < search->from_ms || line->ts_ms > search->to_ms || number < search->from_line ||
+		(search->end_line && number >= search->end_line))
+		return false;
+	return !search->takes || search->takes(search->context, hand->scratch, line->text);
 }
 
 static bool note_found(struct search_hand *hand, size_t index)
@@ -169,7 +221,9 @@ static void take_found(struct searching *s, struct search_hand *hand, uint32_t s
 		uint32_t index = hand->found[s->search->oldest_first ? i : hand->found_count - 1 - i];
 		struct log_place place = {lines[index].ts_ms, stream_id, first_line + index};
 		if (s->search->wants_histogram) {
-			histogram_add(&s->histogram, place.ts_ms);
+			histogram_add(&s->histogram, place.ts_ms, 1);
+			if (stream_id == s->ticks_id)
+				histogram_add(&s->ticks, (int64_t)place.line, 1);
 			s->total++;
 		}
 		offer(s, hand, &place, &lines[index]);
@@ -179,17 +233,19 @@ static void take_found(struct searching *s, struct search_hand *hand, uint32_t s
 void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
 	const struct line *lines, size_t count, uint64_t end)
 {
-	uint64_t limited = 0;
+	uint64_t limited = 0, from_line;
 	bool is_whole = true;
 
+	if (!search_wants_stream(s->search, stream_id, &from_line))
+		return;
 	if (first_line + count > end)
 		count = end > first_line ? (size_t)(end - first_line) : 0;
 	hand->found_count = 0;
-	for (size_t i = 0; is_whole; i++) {
+	for (size_t i = from_line > first_line ? (size_t)(from_line - first_line) : 0; is_whole; i++) {
 		i = log_matcher_next(s->matcher, hand->scratch, lines, count, i, &limited);
 		if (i >= count)
 			break;
-		if (lines[i].ts_ms >= s->search->from_ms && lines[i].ts_ms <= s->search->to_ms)
+		if (is_taken(s->search, hand, first_line + i, &lines[i]))
 			is_whole = note_found(hand, i);
 	}
 	pthread_mutex_lock(&s->mutex);

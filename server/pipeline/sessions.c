@@ -244,6 +244,20 @@ enum status pipeline_add_command(struct pipeline *pipeline, struct span job, str
 	return pipeline_execute(pipeline, add_command, &ordering, err);
 }
 
+enum status pipeline_begin_to_stop(
+	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err)
+{
+	AUTO(json) unless = NULL;
+	struct job_transition transition = {.secondary = SPAN("Stopping"),
+		.message = SPAN("a stop was asked for"),
+		.failure_reason = SPAN(""),
+		.time_ms = now_ms};
+
+	TRY(json_parse(&unless, SPAN("[\"Completed\",\"Failed\",\"Stopped\"]"), err));
+	transition.unless = unless;
+	return pipeline_add_transition(pipeline, job, team, &transition, err);
+}
+
 /* Else the command would count as acknowledged when it is given. */
 static enum status check_command(struct store_tx *tx, const struct command_ack_row *row, struct error *err)
 {

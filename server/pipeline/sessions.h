@@ -41,5 +41,8 @@ enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *
 /* command_id and job_id are set. ERR_CONFLICT: the job has ended; ERR_NOT_FOUND: no such job or stream. */
 enum status pipeline_add_command(struct pipeline *pipeline, struct span job, struct span team, size_t most,
 	struct command_row *row, struct error *err) MUST_CHECK;
+/* The job is Stopping, unless it has ended: what a "stop" to all of it means. */
+enum status pipeline_begin_to_stop(
+	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
 enum status pipeline_acknowledge_command(
 	struct pipeline *pipeline, const struct command_ack_row *row, struct error *err) MUST_CHECK;

@@ -17,12 +17,9 @@ struct reading {
 
 enum status expression_violation(struct error *err, const char *field, struct span value, const char *constraint)
 {
-	int len = value.len < 200 ? (int)value.len : 200;
-
-	while (len && (size_t)len < value.len && ((unsigned char)value.ptr[len] & 0xc0) == 0x80)
-		len--; /* not half a character */
+	value = span_cut(value, 200);
 	return error_set_field(err, ERR_INVALID, field,
-		"1 validation error detected: Value '%.*s' at '%s' failed to satisfy constraint: %s", len, value.ptr,
+		"1 validation error detected: Value '%.*s' at '%s' failed to satisfy constraint: %s", SPAN_ARGS(value),
 		field, constraint);
 }
 

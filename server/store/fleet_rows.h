@@ -51,6 +51,14 @@ struct fleet_now { /* of what lives */
 enum status store_read_fleet_now(
 	struct store_reader *reader, int64_t heard_before_ms, struct fleet_now *out, struct error *err) MUST_CHECK;
 
+/* Jobs not heard of since, the longest silent first. */
+struct silent_job {
+	struct span name;
+	int64_t last_heard_ms;
+};
+enum status store_read_silent_jobs(struct store_reader *reader, struct arena *arena, int64_t heard_before_ms,
+	size_t limit, struct silent_job **out, size_t *count, struct error *err) MUST_CHECK;
+
 struct quota_row {
 	struct span name;
 	struct span instance_type; /* "": of all */

@@ -10,7 +10,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, test as nodeTest } from "node:test";
 import { chromium } from "playwright-core";
-import { PATIENCE_MS, ROOT, Server } from "./server.mjs";
+import { PATIENCE_MS, ROOT, Server, waitUntil } from "./server.mjs";
 
 export { ROOT, Server, waitUntil } from "./server.mjs";
 
@@ -135,6 +135,12 @@ export const coloured = (page, selector = ".chart canvas") =>
     }
     return count;
   }, selector);
+
+/** Opens a job's page and waits for its first curve. */
+export async function openJob(page, open, job) {
+  await open(`/jobs/${encodeURIComponent(job)}`);
+  await waitUntil(() => coloured(page), "a drawn curve");
+}
 
 /** How often the page has asked for an address that holds the text. */
 export const asked = (page, part) =>

@@ -145,3 +145,35 @@ def test_a_database_from_before_pools_gets_them(server):
     wait_until(lambda: fleet(server)["jobs"]["total"] == 2, what="the jobs to be counted")
     assert [pool["jobs"] for pool in pools(server)] == [pool["jobs"] for pool in before] == [["a", "b"]]
     assert fleet(server)["nodes"] == sums
+
+
+def test_the_longest_silent_jobs_and_what_today_cost(make_server):
+    server = make_server("--silent-after", "1s")
+    for number in range(12):
+        server.send(f"quiet-{number:02}", ["step: 1 loss: 2.5"])
+    wait_until(lambda: fleet(server)["jobs"]["silent"] == 12, what="all to be silent")
+    rows = fleet(server)["silent_jobs"]
+    assert [row["job"] for row in rows] == [f"quiet-{number:02}" for number in range(10)]
+    assert all(row["last_heard_ms"] <= now_ms() - 1000 for row in rows)
+    body = fleet(server)
+    assert set(body["today"]) == {"goodput", "measured_node_hours", "cost", "lost_cost"} == set(body["last_30_days"])
+    assert body["today"]["cost"] == 0 and body["today"]["measured_node_hours"] <= body["last_30_days"]["measured_node_hours"]
+
+
+def test_paces_against_what_is_usual(server):
+    def lines(begin, count, rate):
+        return [f"step: {n} loss: 2.5 tokens/s: {rate * (1 + n % 5 / 1000):.3f}" for n in range(begin, begin + count)]
+
+    assert server.get("/api/v1/fleet/paces").body == {"known": 0, "jobs": []}
+    server.send("steady", lines(0, 96, 1000.0))
+    server.send("slow", lines(0, 96, 1000.0) + lines(96, 40, 800.0))
+    server.send("new", lines(0, 8, 1000.0))
+    wait_until(lambda: server.get("/api/v1/fleet/paces").body["known"] == 2 and server.get("/api/v1/fleet/paces").body["jobs"][0]["percent_of_usual"] < 90,
+        what="the paces")
+    slow, steady = server.get("/api/v1/fleet/paces").body["jobs"]
+    assert (slow["job"], steady["job"], slow["is_step_time"]) == ("slow", "steady", False)
+    assert 75 < slow["percent_of_usual"] < 85 and 99 < steady["percent_of_usual"] < 101 and 990 < slow["usual"] < 1010
+    assert [row["job"] for row in server.get("/api/v1/fleet/paces?limit=1").body["jobs"]] == ["slow"]
+    assert server.post("/api/v1/jobs/slow/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    assert [row["job"] for row in server.get("/api/v1/fleet/paces").body["jobs"]] == ["steady"]
+    assert server.get("/api/v1/fleet/paces?limit=0").body["field"] == "limit"

@@ -137,6 +137,28 @@ def test_one_stream_of_many_blocks_and_a_wild_time(make_server):
     check(server, streams, 1000)
 
 
+def test_some_streams_merged(make_server):
+    server = make_server("--seal-age", "1h", "--seal-bytes", "1GiB")
+    dice = random.Random(7)
+    streams = {name: make_rows(dice, 200) for name in ("a", "b,c", "d", "e")}
+    for name, rows in streams.items():
+        reply = server.post("/api/v1/logs?" + urllib.parse.urlencode({"job": "j", "stream": name}),
+                            "".join(json.dumps({"line": text, "ts": ms / 1000}) + "\n" for ms, text in rows), content_type="application/x-ndjson")
+        assert reply.status == 200, reply
+    some = ["a", "b,c", "e"]
+    names = ",".join(urllib.parse.quote(name, safe="") for name in some)
+    for _ in range(2):
+        want = [(name, n, text) for _, _, n, name, text in merge(streams) if name in some]
+        assert keys(backward(server, 70, streams=names)) == want
+        server.restart()
+    assert len({line["stream"] for line in page(server, streams="")["lines"]}) == 4
+    reply = server.get("/api/v1/jobs/j/logs?merge=true&streams=a,none")
+    assert reply.status == 404 and reply.body["field"] == "streams" and "'none'" in reply.body["detail"]
+    many = ",".join(["a"] * 257)
+    assert server.get(f"/api/v1/jobs/j/logs?merge=true&limit=1&streams={many[2:]}").status == 200
+    assert server.get(f"/api/v1/jobs/j/logs?merge=true&limit=1&streams={many}").body["field"] == "streams"
+
+
 def test_no_line_is_missing_while_lines_come_and_are_sealed(make_server):
     server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
     stop = threading.Event()
@@ -204,7 +226,7 @@ def test_deleted_text_is_skipped(make_server):
 
 
 @pytest.mark.parametrize("query, field", [
-    ("merge=true&from=3", "from"), ("merge=true&stream=a", "stream"), ("cursor=n.1.1.1", "cursor"), ("merge=true&cursor=x", "cursor"),
+    ("merge=true&from=3", "from"), ("streams=a", "streams"), ("merge=true&stream=a", "stream"), ("cursor=n.1.1.1", "cursor"), ("merge=true&cursor=x", "cursor"),
     ("merge=true&cursor=n.1.4294967296.1", "cursor"), ("merge=true&cursor=q.1.1.1", "cursor"), ("from=1&around_ms=5", "around_ms"),
     ("merge=true&cursor=n.1.1.1&around_ms=5", "around_ms"), ("merge=true&limit=1001", "limit"), ("merge=maybe", "merge"), ("around_ms=x", "around_ms"),
 ])

@@ -143,6 +143,8 @@ def test_time_window(server):
 @pytest.mark.parametrize("parameters, field", [
     ({"q": "(", "regex": "true"}, "q"), ({"q": ""}, "q"), ({"q": "a", "order": "up"}, "order"), ({"q": "a", "cursor": "x"}, "cursor"),
     ({"q": "a", "limit": "1001"}, "limit"), ({"q": "a", "stream": "none"}, "stream"), ({"q": "a" * 4097}, "q"),
+    ({"q": "a", "from_line": "3"}, "from_line"), ({"q": "a", "to_line": "3"}, "to_line"), ({"q": "a", "stream": "algo-1", "from_line": "-1"}, "from_line"),
+    ({"q": "a", "ticks": "none"}, "ticks"), ({"q": "a", "ticks": "algo-1", "histogram": "false"}, "ticks"),
 ])
 def test_what_is_wrong_is_named(server, parameters, field):
     server.send("j", ["a"])
@@ -219,3 +221,46 @@ def test_blocks_of_an_older_database_get_their_filters(make_server):
     wait_until(lambda: rows_of("log_filters") == filters, what="the filters that were there before")
     hits = found(server, "j", "more, 3.17", histogram="false")
     assert {(hit["stream"], hit["n"]) for hit in hits} == expected(texts, "more, 3.17")
+
+
+def test_hits_before_and_behind_a_line_and_how_they_lie_among_the_lines(make_server):
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    lines = [f"line {i} {'needle' if i % 700 == 0 else 'hay'} {'x' * 60}" for i in range(6000)]
+    server.send("j", lines, stream="a")
+    server.send("j", ["needle"] * 5, stream="b")
+    for _ in range(2):
+        def hits(**more):
+            return [hit["n"] for hit in search(server, "j", "needle", stream="a", histogram="false", **more).body["hits"]]
+        assert hits(from_line=1401, order="oldest", limit=2) == [2100, 2800]
+        assert hits(from_line=1400, order="oldest", limit=1) == [1400]
+        assert hits(to_line=1399, limit=1) == [700] and hits(to_line=0) == [0] and hits(from_line=5601) == []
+        body = search(server, "j", "needle", ticks="a").body
+        assert body["total"] == 9 + 5 and sum(tick["count"] for tick in body["ticks"]) == 9
+        width = body["tick_lines"]
+        assert 6000 / 512 <= width < 2 * 6000 / 512 + 1
+        assert [tick["from_line"] for tick in body["ticks"]] == [n // width * width for n in range(0, 6000, 700)]
+        assert "ticks" not in search(server, "j", "needle").body
+        server.restart()
+
+
+def histogram(server, **parameters):
+    return server.get("/api/v1/jobs/j/logs/histogram?" + urllib.parse.urlencode(parameters))
+
+
+def test_all_lines_over_time(make_server):
+    server = make_server("--seal-age", "1h", "--seal-bytes", "1GiB")
+    first_ms = 1_700_000_000_000
+    for stream in ("a", "b"):
+        body = "".join(f'{{"line":"tick {i} {"x" * 50}","ts":{first_ms + i * 60_000}}}\n' for i in range(3000))
+        assert server.post(f"/api/v1/logs?job=j&stream={stream}", body, content_type="application/x-ndjson").status == 200
+    unsealed = histogram(server).body
+    assert unsealed["total"] == 6000 == sum(bucket["count"] for bucket in unsealed["histogram"]) and len(unsealed["histogram"]) <= 120
+    server.restart()
+    sealed = histogram(server).body
+    assert sealed["total"] == 6000 == sum(bucket["count"] for bucket in sealed["histogram"]) and sealed["bucket_ms"] == unsealed["bucket_ms"]
+    assert len(sealed["histogram"]) == len(unsealed["histogram"])
+    # even times: what a block's lines are taken to be is what they are, but for the edges
+    assert all(abs(a["count"] - b["count"]) <= 120 for a, b in zip(sealed["histogram"], unsealed["histogram"]))
+    assert histogram(server, stream="a").body["total"] == 3000
+    assert histogram(server, stream="c").body["field"] == "stream" and histogram(server, strem="a").status == 400
+    assert server.get("/api/v1/jobs/none/logs/histogram").status == 404

@@ -1,23 +1,26 @@
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { t } from "./i18n/i18n";
+import { say, t, tx } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
+import { PART_TITLES } from "./lib/url";
 import { followLink, query, route } from "./state/router";
-import { signIns } from "./state/session";
+import { isSignInOpen, signIns } from "./state/session";
+import { OfflineBanner } from "./ui/banner";
 import { lazy } from "./ui/lazy";
 import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
-import { Shortcuts } from "./ui/shortcuts";
-import { SignIn } from "./ui/signin";
 import { StatusLine } from "./ui/statusline";
 
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
 const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12);
-const IncidentsPage = lazy(async () => (await import("./pages/incidents")).IncidentsPage, 8);
+const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).AlertsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
-const NodesPage = lazy(async () => (await import("./pages/nodes/page")).NodesPage, 8);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
+const SettingsPage = lazy(async () => (await import("./pages/settings/page")).SettingsPage, 12);
+const Shortcuts = lazy(async () => (await import("./ui/shortcuts")).Shortcuts, 0);
+const SignIn = lazy(async () => (await import("./ui/signin")).SignIn, 0);
 
 function View() {
   const here = route.value;
@@ -27,47 +30,59 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
-      if (here.part === "nodes") return <NodesPage key={`${era} ${here.name}`} name={here.name} />;
-      if (here.part) return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
-      return <JobPage key={`${era} ${here.name}`} name={here.name} />;
+      if (here.part === "definitions") return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
+      return <JobPage key={`${era} ${here.name}`} name={here.name} part={here.part} />;
     case "incidents":
-      return <IncidentsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} />;
+    case "rules":
+    case "webhooks":
+      return <AlertsPage key={era} search={query.value["q"] ?? ""} state={query.value["state"] ?? ""} id={query.value["id"] ?? ""} />;
     case "pools":
       return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
     case "compare":
       return <ComparePage key={era} jobs={query.value["jobs"] ?? ""} />;
-    default:
+    case "settings":
+      return <SettingsPage key={era} />;
+    case "unknown":
       return (
         <div class="empty">
-          <h1>There is no page here</h1>
+          <h1>{t("There is no page here")}</h1>
           <p>
-            <code>{here.path}</code> is not one of this server's addresses. <a href="/">All jobs</a>
+            {tx("{path} is not one of this server's addresses.", { path: <code>{here.path}</code> })} <a href="/jobs">{t("All jobs")}</a>
           </p>
         </div>
       );
   }
 }
 
-const PARTS = { definitions: "Definitions of ", nodes: "Nodes of " };
+const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
 
 function titleOf(): string {
   const here = route.value;
-  if (here.view === "job") return `${here.part ? PARTS[here.part] : ""}${cutMiddle(here.name, 40)} · smfleet`;
-  if (here.view === "incidents") return "Alerts · smfleet";
-  if (here.view === "compare") return "Compare · smfleet";
-  if (here.view === "pools") return "Warm pools · smfleet";
-  return "Jobs · smfleet";
+  if (here.view !== "job") return t(TITLES[here.view] ?? "smfleet");
+  // Isolated, so that a name that turns the direction of writing ends with itself.
+  const name = `\u2068${cutMiddle(here.name, 40)}\u2069`;
+  return here.part ? `${t(PART_TITLES[here.part])} · ${name}` : name;
 }
 
 export function App() {
-  const title = titleOf();
+  const title = `${titleOf()} · smfleet`;
   const hasStarted = useRef(false);
   useEffect(() => {
     document.title = title;
+  }, [title]);
+  const place = JSON.stringify(route.value);
+  useEffect(() => {
     // A new view is where reading goes on, also for those who follow the focus.
     if (hasStarted.current) document.getElementById("main")?.focus({ preventScroll: true });
     hasStarted.current = true;
-  }, [title]);
+  }, [place]);
+  // What the first view does not need comes after it.
+  const hasTime = useSignal(false);
+  useEffect(() => {
+    const settle = (): void => void (hasTime.value = true);
+    if (document.readyState === "complete") settle();
+    else window.addEventListener("load", settle, { once: true });
+  }, []);
   const here = route.value;
   if (here.view === "job" && query.value["embed"] === "1") return <EmbedPage job={here.name} metric={query.value["metric"] ?? "loss"} />;
   return (
@@ -78,12 +93,13 @@ export function App() {
       <Rail />
       <QueryBar />
       {route.value.view === "jobs" && <ViewsMenu />}
+      <OfflineBanner />
       <main id="main" tabIndex={-1}>
         <View />
       </main>
       <StatusLine />
-      <SignIn />
-      <Shortcuts />
+      {isSignInOpen.value && <SignIn />}
+      {hasTime.value && <Shortcuts />}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { render } from "preact";
+import "./i18n/language";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
@@ -7,6 +8,7 @@ import { App } from "./app";
 import { pollInfo } from "./state/info";
 import { preload } from "./state/preload";
 import { loadSession } from "./state/session";
+import "./state/timemode";
 
 preload();
 const root = document.getElementById("app");

@@ -216,7 +216,7 @@ enum status store_read_uncounted_jobs(
 	}
 }
 
-/* Four numbers, each by an index of what lives alone. */
+/* Each by an index of what lives alone. */
 enum status store_read_fleet_now(
 	struct store_reader *reader, int64_t heard_before_ms, struct fleet_now *out, struct error *err)
 {
@@ -229,9 +229,8 @@ enum status store_read_fleet_now(
 		" (SELECT coalesce(max(nodes), 0) FROM fleet_jobs WHERE ended_ms = 0),"
 		" (SELECT count(*) FROM fleet_jobs AS f JOIN job_counts AS c ON c.job_id = f.job_id WHERE f.ended_ms = 0"
 		" AND c.last_heard_ms > 0 AND c.last_heard_ms < ?),"
-		" (SELECT count(*) FROM incidents WHERE state = 0 AND severity = 0),"
-		" (SELECT count(*) FROM incidents WHERE state = 0 AND severity = 1),"
-		" (SELECT count(*) FROM incidents WHERE state = 0 AND severity = 2)",
+		" coalesce(sum(severity = 0), 0), coalesce(sum(severity = 1), 0), coalesce(sum(severity = 2), 0)"
+		" FROM incidents WHERE state = 0",
 		err));
 	bind_i64(&s, heard_before_ms);
 	TRY(statement_step(&s, &has_row, err));
@@ -241,6 +240,33 @@ enum status store_read_fleet_now(
 	for (size_t i = 0; i < sizeof out->open_incidents / sizeof *out->open_incidents; i++)
 		out->open_incidents[i] = column_i64(&s);
 	return OK;
+}
+
+enum status store_read_silent_jobs(struct store_reader *reader, struct arena *arena, int64_t heard_before_ms,
+	size_t limit, struct silent_job **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*count = 0;
+	*out = arena_alloc(arena, (limit + 1) * sizeof **out);
+	if (!*out)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(statement_open(&s, reader,
+		"SELECT j.name, c.last_heard_ms FROM fleet_jobs AS f JOIN job_counts AS c ON c.job_id = f.job_id"
+		" JOIN jobs AS j ON j.job_id = f.job_id WHERE f.ended_ms = 0 AND c.last_heard_ms > 0"
+		" AND c.last_heard_ms < ? ORDER BY c.last_heard_ms, j.job_id LIMIT ?",
+		err));
+	bind_i64(&s, heard_before_ms);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		(*out)[*count].name = column_span(&s, arena);
+		(*out)[(*count)++].last_heard_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+	}
 }
 
 /* ---- quotas ---- */

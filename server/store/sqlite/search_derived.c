@@ -160,7 +160,7 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 	return OK;
 }
 
-/* ---- attempts: as the streams count them, or as the transitions tell (api_write_attempts), whichever are more ---- */
+/* ---- attempts: as the streams count them, or as the transitions tell (job_record_write_attempts), whichever are more ---- */
 
 #define BEGINS "('Restarting', 'Interrupted', 'Starting', 'Pending')"
 /* What begins anew after it has trained. */

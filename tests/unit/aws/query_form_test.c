@@ -5,7 +5,7 @@
 static enum status read(struct span form, struct buf *out, struct error *err)
 {
 	buf_reset(out);
-	return query_form_to_json(form, NULL, out, err);
+	return query_form_to_json(form, out, err);
 }
 
 TEST(forms_become_json)
@@ -95,35 +95,6 @@ TEST(forms_have_so_many_parameters_and_so_many_bytes)
 	CHECK_FAILS(read_pairs(QUERY_FORM_MAX_PAIRS + 1, &out, &err), ERR_TOO_LARGE, "more than 50000 parameters");
 	CHECK_OK(read(SPAN("A=12"), &small, &err)); /* {"A":"12"} is 10 */
 	CHECK_FAILS(read(SPAN("A=123"), &small, &err), ERR_TOO_LARGE, "");
-}
-
-TEST(the_shape_says_what_is_no_text)
-{
-	static const struct shape_rule rules[] = {{.path = "Value", .kind = SHAPE_NUMBER},
-		{.path = "Period", .kind = SHAPE_INTEGER}, {.path = "IsOn", .kind = SHAPE_BOOLEAN},
-		{.path = "List", .kind = SHAPE_ARRAY}, {.path = "List[].Values[]", .kind = SHAPE_NUMBER},
-		{.path = "List[].Name", .kind = SHAPE_STRING}, {.path = NULL}};
-	static const struct {
-		const char *form, *json;
-	} rows[] = {
-		{"Value=-1.5e3&Period=60&IsOn=true", "{\"IsOn\":true,\"Period\":60,\"Value\":-1500}"},
-		{"Value=nan&IsOn=FALSE", "{\"IsOn\":false,\"Value\":\"NaN\"}"},
-		{"Value=-inf", "{\"Value\":\"-Infinity\"}"},
-		{"Value=1x&Period=&IsOn=yes", "{\"IsOn\":\"yes\",\"Period\":\"\",\"Value\":\"1x\"}"},
-		{"List=", "{\"List\":[]}"},
-		{"List=x", "{\"List\":\"x\"}"},
-		{"List.member.1.Values.member.1=1&List.member.1.Values.member.2=2&List.member.2.Name=3",
-			"{\"List\":[{\"Values\":[1,2]},{\"Name\":\"3\"}]}"},
-		{"ListValue=1&Lis=2&Value.x=3&xValue=4",
-			"{\"Lis\":\"2\",\"ListValue\":\"1\",\"Value\":{\"x\":\"3\"},\"xValue\":\"4\"}"},
-	};
-	AUTO_DONE(buf) out = BUF_INIT(1 << 16);
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		buf_reset(&out);
-		CHECK_OK(query_form_to_json(span_from(rows[i].form), rules, &out, &err));
-		CHECK_SPAN(buf_span(&out), span_from(rows[i].json));
-	}
 }
 
 TEST(a_parameter_is_found_in_a_form)

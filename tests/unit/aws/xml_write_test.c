@@ -3,6 +3,7 @@
 #include "aws/xml_write.h"
 
 static const char *const times[] = {"Timestamp", "Timestamps", NULL};
+static const char *const maps[] = {"Map", NULL};
 
 TEST(text_is_escaped)
 {
@@ -30,7 +31,7 @@ TEST(text_is_escaped)
 
 static void check_reply(const char *result, const char *xml)
 {
-	struct xml_reply reply = {"urn:x", "Op", SPAN("r<1"), times};
+	struct xml_reply reply = {"urn:x", "Op", SPAN("r<1"), times, maps};
 	AUTO_DONE(buf) out = BUF_INIT(1 << 12);
 	AUTO(json) json = NULL;
 
@@ -49,6 +50,9 @@ TEST(replies)
 	check_reply("{}", REPLY("<OpResult></OpResult>"));
 	check_reply("{\"L\":\"a&b\",\"N\":null,\"B\":true,\"D\":1.5,\"E\":[]}",
 		REPLY("<OpResult><L>a&amp;b</L><B>true</B><D>1.5</D><E></E></OpResult>"));
+	check_reply("{\"Map\":{\"p90\":1.5,\"<\":\"&\"}}",
+		REPLY("<OpResult><Map><entry><key>p90</key><value>1.5</value></entry>"
+		      "<entry><key>&lt;</key><value>&amp;</value></entry></Map></OpResult>"));
 	check_reply("{\"P\":[{\"Timestamp\":1700000000.25,\"Sum\":1700000000}],\"Timestamps\":[0]}",
 		REPLY("<OpResult><P><member><Timestamp>2023-11-14T22:13:20.250Z</Timestamp><Sum>1700000000</Sum></member></P>"
 		      "<Timestamps><member>1970-01-01T00:00:00.000Z</member></Timestamps></OpResult>"));
@@ -56,7 +60,7 @@ TEST(replies)
 
 TEST(errors)
 {
-	struct xml_reply reply = {"urn:x", "Op", SPAN("r1"), times};
+	struct xml_reply reply = {"urn:x", "Op", SPAN("r1"), times, NULL};
 	AUTO_DONE(buf) out = BUF_INIT(1 << 12);
 
 	xml_write_error(&reply, true, SPAN("InvalidParameterValue"), SPAN("'<x>' is none"), &out);

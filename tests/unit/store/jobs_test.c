@@ -2,6 +2,7 @@
 #include "store/goodput.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
+#include "store/log_streams.h"
 #include "store/sessions.h"
 
 #include "store/fold.h"
@@ -342,6 +343,9 @@ static void fill_job(struct harness *h, int64_t job)
 	put_faults(h, job, stream);
 	CHECK_OK(store_put_notice(h->tx, &(struct notice_row){.webhook_id = 1, .job_id = job, .group_id = 1}, &err));
 	expire_a_line(h, job, stream);
+	CHECK_OK(store_put_log_group(h->tx, &(struct log_group_row){.job_id = job, .created_ms = 1}, &err));
+	CHECK_OK(store_put_log_stream(
+		h->tx, &(struct log_stream_row){.job_id = job, .stream = SPAN("algo-1"), .suffix = SPAN("")}, &err));
 	fill_goodput(h, job);
 }
 
@@ -390,7 +394,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 38);
+	CHECK_INT(checked, 40);
 	statement_done(&s);
 	harness_done(&h);
 }

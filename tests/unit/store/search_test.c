@@ -378,7 +378,8 @@ static void check_paging(struct harness *h, const char *sort, size_t limit)
 	} while (page.next_cursor.len);
 	CHECK_INT(seen, JOBS);
 	for (size_t offset = 0; offset <= JOBS + 1; offset += 1 + limit / 2) {
-		struct job_search from = {.sort = span_from(sort), .cursor = SPAN(""), .offset = offset, .limit = limit};
+		struct job_search from = {
+			.sort = span_from(sort), .cursor = SPAN(""), .offset = offset, .limit = limit};
 		CHECK_OK(store_search_jobs(h->reader, h->arena, &from, &page, &err));
 		size_t left = offset < JOBS ? JOBS - offset : 0;
 		CHECK_INT(page.count, left < limit ? left : limit);

@@ -1,4 +1,6 @@
 import { signal } from "@preact/signals";
+import { say, t } from "../i18n/i18n";
+import { noteServerTime } from "../lib/skew";
 
 /** An error as the server tells it (RFC 9457), or as the page words it when no server answered. */
 export class Problem extends Error {
@@ -12,6 +14,9 @@ export class Problem extends Error {
     super(detail ? `${title}: ${detail}` : title);
   }
 }
+
+/** Whether the last request was answered at all. */
+export const isAnswering = signal(true);
 
 /** Goes up whenever a request is refused for want of a session; the sign-in dialog watches it. */
 export const refusals = signal(0);
@@ -57,14 +62,18 @@ export async function send(
     init.headers = { "Content-Type": "application/json" };
   }
   const kept = method === "GET" ? early.get(apiUrl(path, params).slice("/api/v1/".length)) : undefined;
+  const askedMs = Date.now();
   let reply: Response;
   try {
     if (kept) early.delete(path);
     reply = await (kept ?? fetch(apiUrl(path, params), init));
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Problem(0, "The server does not answer", "What is on the page stays. Check that smfleet runs and is reachable.");
+    isAnswering.value = false;
+    throw new Problem(0, t("The server does not answer"), t("What is on the page stays. Check that smfleet runs and is reachable."));
   }
+  isAnswering.value = true;
+  if (!kept) noteServerTime(reply.headers.get("Date"), askedMs, Date.now());
   if (reply.ok) return reply;
   const problem = await readProblem(reply);
   if (reply.status === 401) refusals.value++;
@@ -72,20 +81,32 @@ export async function send(
 }
 
 async function readProblem(reply: Response): Promise<Problem> {
-  const fallback = reply.statusText || "The request failed";
+  const fallback = `${reply.status} ${reply.statusText || t("The request failed")}`;
+  const retryAfter = Number(reply.headers.get("Retry-After") ?? NaN);
+  const facts = Number.isFinite(retryAfter) ? { retry_after_seconds: retryAfter } : {};
   try {
     const body = (await reply.json()) as Record<string, unknown>;
-    const title = typeof body["title"] === "string" ? body["title"] : fallback;
+    const title = typeof body["title"] === "string" ? t(TITLES[reply.status] ?? body["title"]) : fallback;
     const detail = typeof body["detail"] === "string" ? body["detail"] : "";
-    return new Problem(reply.status, title, detail, body);
+    return new Problem(reply.status, title, detail, { ...facts, ...body });
   } catch {
-    return new Problem(reply.status, `${reply.status} ${fallback}`, "");
+    return new Problem(reply.status, t(TITLES[reply.status] ?? fallback), "", facts);
   }
 }
+
+/** Status codes in words; where there is none, the server's own title. */
+const TITLES: Readonly<Record<number, string>> = {
+  401: say("A token is needed"),
+  403: say("This token may not do that"),
+  404: say("There is no such thing here"),
+  429: say("The server asks for fewer requests"),
+  500: say("The server failed"),
+  503: say("The server cannot do that now"),
+};
 
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
 
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem(0, "The page failed", error instanceof Error ? error.message : String(error));
+  return new Problem(0, t("The page failed"), error instanceof Error ? error.message : String(error));
 }

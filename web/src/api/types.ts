@@ -7,6 +7,9 @@ export type JobStatus = "InProgress" | "Completed" | "Failed" | "Stopping" | "St
 
 export interface MetricSummary {
   metric: string;
+  /** The best value and its step, superseded points left out. */
+  best?: Num;
+  best_step?: number;
   role?: string;
   unit?: string;
   last?: Num;
@@ -42,6 +45,10 @@ export interface JobRow {
   cost?: number;
   currency?: string;
   metrics?: MetricSummary[];
+  /** Of all steps, and which setting says so; the time of the last one at the pace of the last ones. */
+  total_steps?: number;
+  total_steps_from?: string;
+  eta_ms?: number;
   WarmPoolStatus?: { Status: string; ResourceRetainedBillableTimeInSeconds?: number; ReusedByJob?: string };
 }
 
@@ -55,6 +62,11 @@ export interface Transition {
 export interface JobDoc extends JobRow {
   SecondaryStatusTransitions?: Transition[];
   attempts?: number;
+  attempt_list?: { attempt: number; start_ms: number }[];
+  HyperParameters?: Record<string, string>;
+  Notes?: string;
+  Labels?: string[];
+  MutedAdvice?: string[];
   /** The job that this one states to go on with, and those that go on with this one. */
   continues?: string;
   continued_by?: string[];
@@ -198,6 +210,13 @@ export interface Incident {
   last_step?: number;
   opened_step?: number;
   opened_ms?: number;
+  closed_ms?: number;
+  acknowledged_ms?: number;
+  muted_until_ms?: number;
+  /** The incident of the same job that came first; absent: itself. */
+  cause_id?: string;
+  streams?: string[];
+  stream_count?: number;
   line?: number;
   evidence?: Record<string, unknown>;
 }
@@ -212,6 +231,8 @@ export interface ServerInfo {
   demo?: boolean;
   seq?: string;
   lines_per_second?: number;
+  lag_ms?: number;
+  started_ms?: number;
   jobs?: number;
   live_jobs?: number;
   limits?: { silent_after_ms?: number };
@@ -396,4 +417,88 @@ export interface SavedView {
   columns: string[];
   scope: "user" | "team";
   modified_ms: number;
+}
+
+export interface GoodputBucket {
+  seconds: number;
+  node_hours: number;
+  percent: number;
+}
+
+/** Why and when it broke off, where it went on, and what that cost. */
+export interface Break {
+  from_ms: number;
+  to_ms?: number;
+  repair_seconds?: number;
+  cause: string;
+  step?: number;
+  from_step?: number;
+  lost_steps: number;
+  redone_seconds: number;
+  restart_seconds: number;
+  node_hours: number;
+}
+
+export interface Goodput {
+  as_of_ms: number;
+  nodes: number;
+  wall_seconds: number;
+  goodput?: number | null;
+  buckets: Record<string, GoodputBucket>;
+  steps?: { metric?: string; stream?: string; made?: number; lost?: number; last?: number; every?: number; step_seconds?: number };
+  breaks: Break[];
+  causes: { cause: string; count: number; mtbf_hours?: number; mttr_seconds?: number; lost_steps: number; lost_node_hours: number }[];
+  checkpoint?: { step: number; steps_since: number; seconds_since: number } | null;
+  cost?: {
+    currency?: string;
+    reason?: string;
+    instance?: string;
+    billable_seconds?: number;
+    total?: number | null;
+    lost?: number | null;
+    redone_steps?: number | null;
+    spot_saving?: number | null;
+    per_step?: number | null;
+    per_million_tokens?: number | null;
+  };
+  days?: { day: string; node_hours: number; goodput?: number | null; cost?: number; lost_cost?: number }[];
+}
+
+export interface Checkpoint {
+  step: number;
+  attempt: number;
+  ts_ms: number;
+  stream: string;
+  line: number;
+}
+
+export interface RunReply {
+  run: string;
+  jobs: { TrainingJobName: string; TrainingJobStatus: JobStatus; CreationTime: number; continues?: string }[];
+  proposed?: { TrainingJobName: string; continues: string; reason: string }[];
+}
+
+/** Streams beside each other: how far each is from the median of all, in thousandths; null: no point, "NaN": none that is finite. */
+export interface HeatReply {
+  metric: string;
+  role: string;
+  unit: string;
+  higher?: boolean;
+  x: "step" | "time";
+  from: number;
+  bucket_width: number;
+  columns: number;
+  median: (number | null)[];
+  rows: { stream: string; away: (number | null | "NaN")[] }[];
+}
+
+/** A stream of a job as its machine: of system/HOST what was measured, 100 is all. */
+export interface NodeRow {
+  stream: string;
+  host?: string;
+  lines: number;
+  last_ms?: number;
+  attempt?: number;
+  instance?: Record<string, number>;
+  ssm_command?: string;
 }

@@ -1,51 +1,15 @@
 // English is the text in the source and its own key; another language is a table of these texts, fetched when it is chosen.
 // What a table lacks is shown in English. Ask in render, not in a constant of a module: there the language is not chosen yet.
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 
 export type Language = "en" | "zh";
 export type Table = Readonly<Record<string, string>>;
 type Values = Readonly<Record<string, string | number>>;
 
-const KEY = "smfleet.language";
-
-function stored(): Language {
-  try {
-    const value = localStorage.getItem(KEY);
-    if (value === "en" || value === "zh") return value;
-  } catch {
-    // Storage may be off: the browser's language is asked then.
-  }
-  return navigator.languages.find((name) => /^(en|zh)\b/.test(name))?.startsWith("zh") ? "zh" : "en";
-}
-
-export const language = signal<Language>(stored());
-const table = signal<Table>({});
-
-export function setLanguage(next: Language): void {
-  language.value = next;
-  try {
-    localStorage.setItem(KEY, next);
-  } catch {
-    // The choice then lasts as long as the page.
-  }
-}
-
-effect(() => {
-  const wanted = language.value;
-  document.documentElement.lang = wanted === "zh" ? "zh-CN" : "en";
-  if (wanted === "en") {
-    table.value = {};
-    return;
-  }
-  // Without its table the page stays in English, which is better than none.
-  import("./zh").then(
-    (part) => {
-      if (language.value === wanted) table.value = part.zh;
-    },
-    () => undefined,
-  );
-});
+export const language = signal<Language>("en");
+/** The chosen language's; empty: English. */
+export const table = signal<Table>({});
 
 const PLACE = /\{(\w+)\}/g;
 

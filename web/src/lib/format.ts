@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import type { Num } from "../api/types";
 import { toNumber } from "./number";
 
@@ -80,14 +81,20 @@ export function formatAge(ageMs: number): string {
 
 const pad = (number: number, width = 2): string => String(number).padStart(width, "0");
 
-/** Local time, with the day: 2026-11-20 14:03:09. */
+/** Whether times are shown in UTC instead of this browser's zone. */
+export const isUtc = signal(false);
+
+/** With the day: 2026-11-20 14:03:09, in UTC 2026-11-20 14:03:09Z. */
 export function formatTime(ms: number | undefined): string {
   if (ms === undefined || !Number.isFinite(ms)) return NONE;
+  if (isUtc.value) return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}Z`;
   const time = new Date(ms);
   return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${formatClock(ms)}`;
 }
 
-export function formatClock(ms: number): string {
+export const formatClock = (ms: number): string => (isUtc.value ? new Date(ms).toISOString().slice(11, 19) : localClock(ms));
+
+function localClock(ms: number): string {
   const time = new Date(ms);
   return `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}`;
 }
@@ -96,7 +103,7 @@ export type TimeMode = "local" | "UTC" | "relative";
 
 /** A line's time in a log: 14:03:09 here or in UTC, or what has passed since the job's first line: +1:02:03. */
 export function formatStamp(ms: number, mode: TimeMode, startMs: number): string {
-  if (mode === "local") return formatClock(ms);
+  if (mode === "local") return localClock(ms);
   if (mode === "UTC") return new Date(ms).toISOString().slice(11, 19);
   const seconds = Math.round(Math.abs(ms - startMs) / 1000);
   const clock = `${Math.floor(seconds / 3600)}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`;

@@ -8,8 +8,6 @@ export interface Group {
   metrics: Metric[];
 }
 
-/** Fewer charts need neither headings nor a search. */
-export const FEW = 8;
 /** A prefix is a group when so many share it. */
 const ENOUGH = 3;
 

@@ -12,15 +12,28 @@ export class LogPages {
     return this.pages.get(Math.floor(n / PAGE_LINES))?.[n % PAGE_LINES];
   }
 
-  put(lines: readonly LogLine[]): void {
+  /** What is here of a page; rows that are not leave a hole. */
+  rows(page: number): readonly (LogLine | undefined)[] | undefined {
+    return this.pages.get(page);
+  }
+
+  held(): Iterable<number> {
+    return this.pages.keys();
+  }
+
+  /** Gives the pages that changed. */
+  put(lines: readonly LogLine[]): Set<number> {
+    const changed = new Set<number>();
     for (const line of lines) {
       const page = Math.floor(line.n / PAGE_LINES);
+      changed.add(page);
       let rows = this.pages.get(page);
       if (!rows) this.pages.set(page, (rows = []));
       rows[line.n % PAGE_LINES] = line;
       this.total = Math.max(this.total, line.n + 1);
     }
     this.forget();
+    return changed;
   }
 
   /** The first line in [first, end) of a page that is not here, or null when all are. */

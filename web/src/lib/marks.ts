@@ -1,5 +1,8 @@
 import type { Incident, Severity } from "../api/types";
+import { say, t } from "../i18n/i18n";
 import type { Axis } from "./url";
+
+export { isOpen } from "./incidentorder";
 
 const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 
@@ -30,15 +33,30 @@ export function layoutMarks(placed: { left: number; incident: Incident }[], gap:
   return marks;
 }
 
-export const isOpen = (incident: Incident): boolean => incident.state === "open";
-
-const KINDS: Record<string, string> = {
-  loss_spike: "loss spike",
-  non_finite: "non-finite value",
-  log_signature: "known error in the log",
+const KINDS: Readonly<Record<string, string>> = {
+  loss_spike: say("loss spike"),
+  loss_drop: say("loss drop"),
+  divergence: say("divergence"),
+  non_finite: say("non-finite value"),
+  plateau: say("plateau"),
+  grad_spike: say("gradient spike"),
+  throughput_drop: say("throughput drop"),
+  throughput_change: say("throughput change"),
+  straggler: say("straggler"),
+  stall: say("stall"),
+  job_failed: say("job failed"),
+  rule: say("rule"),
+  log_signature: say("known error in the log"),
+  node_suspect: say("suspect machine"),
+  deadline: say("deadline"),
+  checkpoint_overdue: say("checkpoint overdue"),
+  retention_due: say("retention due"),
 };
 
-export const kindTitle = (kind: string): string => KINDS[kind] ?? kind.replaceAll("_", " ");
+export function kindTitle(kind: string): string {
+  const title = KINDS[kind];
+  return title ? t(title) : kind.replaceAll("_", " ");
+}
 
 /** The log line that an incident points at, where its evidence names one. */
 export function evidenceLine(incident: Incident): number | null {
@@ -57,17 +75,6 @@ export function incidentTitle(incident: Incident): string {
   return `${incident.severity}: ${what}${where} (${incident.state})`;
 }
 
-/** Newest and still open first; the same incident replaces its older state. */
-export function mergeIncident(list: readonly Incident[], incident: Incident): Incident[] {
-  return sortIncidents([incident, ...list.filter((other) => other.id !== incident.id)]);
-}
-
-export function sortIncidents(list: readonly Incident[]): Incident[] {
-  return [...list].sort(
-    (a, b) => Number(isOpen(b)) - Number(isOpen(a)) || (b.opened_ms ?? 0) - (a.opened_ms ?? 0),
-  );
-}
-
 /** The stretch of x to look at around an incident: wide enough to see what was normal. */
 export function incidentWindow(incident: Incident, axis: Axis, startMs: number, lastStep: number): [number, number] | null {
   if (axis !== "step") {
@@ -84,3 +91,19 @@ export function incidentWindow(incident: Incident, axis: Axis, startMs: number, 
 }
 
 const AROUND_MS = 15 * 60_000;
+
+/** What else happened to a job, at a place of its axes: charts mark it, the timeline shows it. */
+export interface JobEvent {
+  kind: "restart" | "checkpoint" | "node";
+  id: string;
+  ms: number | undefined;
+  step: number | undefined;
+  /** All that is known of it, in the page's language. */
+  text: string;
+  stream?: string | undefined;
+  line?: number | undefined;
+}
+
+export type MarkKind = "incident" | JobEvent["kind"];
+
+export const EVENT_GLYPH: Record<JobEvent["kind"], string> = { restart: "⟲", checkpoint: "⚑", node: "⬡" };

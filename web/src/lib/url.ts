@@ -1,20 +1,36 @@
 // Every view is a URL: the path names the view, the query holds its state.
+import { say } from "../i18n/i18n";
 
-export type JobPart = "definitions" | "nodes";
+/** The parts of a job's page but for its charts, as the address names them. */
+export const JOB_PARTS = ["nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
+export type JobPart = (typeof JOB_PARTS)[number];
+export const PART_TITLES: Readonly<Record<JobPart, string>> = {
+  nodes: say("Nodes"),
+  goodput: say("Goodput"),
+  settings: say("Settings"),
+  incidents: say("Incidents"),
+  advice: say("Advice"),
+  deliveries: say("Deliveries"),
+  document: say("Document"),
+  definitions: say("Definitions"),
+};
 
 export type Route =
   | { view: "jobs" }
   | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
+  | { view: "rules" }
+  | { view: "webhooks" }
   | { view: "pools" }
   | { view: "compare" }
+  | { view: "settings" }
   | { view: "unknown"; path: string };
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
   if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   const [only] = parts;
-  if (parts.length === 1 && (only === "incidents" || only === "pools" || only === "compare")) return { view: only };
+  if (parts.length === 1 && isAlone(only)) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
   const name = isJob ? decode(job) : null;
@@ -28,7 +44,11 @@ export function parentOf(route: Route): string | null {
   return route.view === "jobs" ? null : "/";
 }
 
-const isJobPart = (part: string | undefined): part is JobPart => part === "definitions" || part === "nodes";
+type Alone = "incidents" | "rules" | "webhooks" | "pools" | "compare" | "settings";
+const ALONE: readonly string[] = ["incidents", "rules", "webhooks", "pools", "compare", "settings"] satisfies Alone[];
+const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
+
+const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);
 
 function decode(part: string): string | null {
   try {
@@ -55,9 +75,12 @@ export function buildSearch(base: Query, patch: Record<string, string | undefine
 export const jobHref = (name: string, query: Record<string, string | undefined> = {}): string =>
   `/jobs/${encodeURIComponent(name)}${buildSearch({}, query)}`;
 
-export const definitionsHref = (name: string): string => `${jobHref(name)}/definitions`;
+/** undefined: its charts. */
+export const partHref = (name: string, part?: JobPart): string => (part ? `${jobHref(name)}/${part}` : jobHref(name));
 
-export const nodesHref = (name: string): string => `${jobHref(name)}/nodes`;
+export const definitionsHref = (name: string): string => partHref(name, "definitions");
+
+export const nodesHref = (name: string): string => partHref(name, "nodes");
 
 /** rstep: steps since the job's first one; tokens: what the job had seen of its data at each step. */
 export type Axis = "step" | "time" | "relative" | "rstep" | "tokens";
@@ -135,6 +158,9 @@ export function writeLook(own: Partial<ChartLook>, all: ChartLook): string | und
   ].filter((word) => word !== false);
   return words.length > 0 ? words.join(",") : undefined;
 }
+
+/** Kinds of marks that somebody has switched off: `?hide=checkpoint,node`. */
+export const hiddenMarks = (query: Query): ReadonlySet<string> => new Set((query["hide"] ?? "").split(","));
 
 export interface LogTarget {
   stream: string | null;

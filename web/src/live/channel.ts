@@ -70,6 +70,11 @@ export class Channel {
     if (this.subscription !== null && this.source === null && this.retry === null) this.connect();
   }
 
+  /** Tries at once what waits for its next try. */
+  hurry(): void {
+    if (this.retry !== null) this.connect();
+  }
+
   end(): void {
     this.disconnect();
     this.subscription = null;

@@ -49,6 +49,9 @@ export class Hub {
     page.seenMs = this.env.now();
     if (message.type === "bye") {
       this.detach(key);
+    } else if (message.type === "retry") {
+      this.fleet.hurry();
+      this.named.hurry();
     } else if (message.type === "visible") {
       page.visible = message.visible;
       this.visibilityChanged();

@@ -15,6 +15,7 @@ export interface Want {
 export type ToHub =
   | { type: "want"; want: Want | null }
   | { type: "visible"; visible: boolean }
+  | { type: "retry" }
   | { type: "bye" };
 
 export type LiveState = "live" | "reconnecting" | "offline";

@@ -1,9 +1,8 @@
 import { signal } from "@preact/signals";
+import { serverNow } from "../lib/skew";
+import { every } from "./poll";
 
 /** The time for ages on the page; ticks once a second while somebody looks. */
-export const now = signal(Date.now());
+export const now = signal(serverNow());
 
-window.setInterval(() => {
-  if (!document.hidden) now.value = Date.now();
-}, 1000);
-document.addEventListener("visibilitychange", () => (now.value = Date.now()));
+every(1000, () => (now.value = serverNow()));

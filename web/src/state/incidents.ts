@@ -3,11 +3,18 @@ import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, type Problem } from "../api/client";
 import type { Incident, IncidentsReply } from "../api/types";
 import { quoteText } from "../lib/url";
-import { mergeIncident, sortIncidents } from "../lib/marks";
+import { mergeIncident, sortIncidents } from "../lib/incidentorder";
 import { noteQueryProblem } from "./queryproblem";
-import { onLive } from "../live/client";
+import { onLive, setWant } from "../live/client";
+import { freshSeq } from "./info";
 
 const LIMIT = 200;
+
+/** What the pages about alerts listen to. */
+export async function hearIncidents(): Promise<void> {
+  const seq = await freshSeq();
+  setWant({ jobs: null, kinds: ["job", "incident"], after: seq });
+}
 
 export class IncidentList {
   readonly rows = signal<Incident[] | null>(null);

@@ -1,9 +1,13 @@
 import { signal } from "@preact/signals";
-import { getJson } from "../api/client";
+import { getJson, isAnswering } from "../api/client";
 import type { ServerInfo } from "../api/types";
+import { reconnect } from "../live/client";
+import { every } from "./poll";
 import { isSignedOut } from "./session";
 
 const POLL_MS = 10_000;
+/** While the server does not answer. */
+const KNOCK_MS = 2000;
 
 export const info = signal<ServerInfo | null>(null);
 
@@ -20,6 +24,11 @@ async function load(): Promise<ServerInfo | null> {
   }
 }
 
+/** At once, also when a time to ask has not come yet. */
+export function askNow(): void {
+  void load().then((reply) => reply && reconnect());
+}
+
 /**
  * The server's sequence before anything else is asked for. A subscription that starts here
  * misses nothing of the replies that follow, whichever of them is answered first.
@@ -31,7 +40,6 @@ export async function freshSeq(): Promise<string | null> {
 }
 
 export function pollInfo(): void {
-  window.setInterval(() => {
-    if (!document.hidden && !isSignedOut()) void load();
-  }, POLL_MS);
+  every(POLL_MS, () => isSignedOut() || void load());
+  every(KNOCK_MS, () => isAnswering.value || askNow());
 }

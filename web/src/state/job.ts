@@ -3,12 +3,13 @@ import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
 import type { DefinitionsDoc, JobDoc, PointsEvent, SeriesInfo, StreamInfo } from "../api/types";
 import { SeenPoints } from "../lib/dedupe";
+import type { JobEvent } from "../lib/marks";
 import { applyPoints, compareNatural, groupMetrics, type Metric } from "../lib/metrics";
 import { onLive, setWant } from "../live/client";
 import type { LiveEvent } from "../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "./info";
-import { knownRows } from "./jobs";
+import { knownRows } from "./known";
 
 export class JobStore {
   readonly doc = signal<JobDoc | null>(null);
@@ -19,18 +20,32 @@ export class JobStore {
   readonly definitions = signal<DefinitionsDoc | null>(null);
   readonly lastLineMs = signal<number | null>(null);
   readonly incidents: IncidentList;
+  /** Restarts, checkpoints and what became of nodes, for charts and the timeline; who shows them loads them. */
+  readonly events = signal<readonly JobEvent[]>([]);
+  /** It was there, and is no more. */
+  readonly isGone = signal(false);
   /** Where relative time starts: the job's first line, else its start. */
   readonly startMs = computed(() => this.findStart());
 
   private readonly seen = new SeenPoints();
   private readonly abort = new AbortController();
-  private readonly off: () => void;
+  private readonly offs: (() => void)[];
   private attempt = 0;
 
   constructor(readonly name: string) {
     this.doc.value = knownRows.get(name) ?? null;
     this.incidents = new IncidentList(name);
-    this.off = onLive((event) => this.take(event));
+    this.offs = [onLive((event) => this.take(event))];
+  }
+
+  /** What stands on this store ends with it. */
+  whenStopped(run: () => void): void {
+    this.offs.push(run);
+  }
+
+  /** The document again, and with it whether the job is still there. */
+  reloadDoc(): Promise<void> {
+    return this.loadDoc();
   }
 
   async start(): Promise<void> {
@@ -44,12 +59,16 @@ export class JobStore {
   stop(): void {
     this.abort.abort();
     this.incidents.stop();
-    this.off();
+    for (const off of this.offs) off();
   }
 
   private async load(): Promise<void> {
     void this.incidents.load();
     await Promise.all([this.loadDoc(), this.loadStreams(), this.loadMetrics(), this.loadDefinitions()]);
+  }
+
+  reloadStreams(): Promise<void> {
+    return this.loadStreams();
   }
 
   private loadDoc(): Promise<void> {
@@ -81,7 +100,11 @@ export class JobStore {
     try {
       use(await getJson<T>(jobPath(this.name, rest), {}, this.abort.signal));
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (isAbort(error)) return;
+      const problem = asProblem(error);
+      // What is on the page of a job that was deleted stays readable.
+      if (problem.status === 404 && rest === "" && this.doc.value?.SecondaryStatusTransitions) this.isGone.value = true;
+      else if (!this.isGone.value) this.problem.value = problem;
     }
   }
 

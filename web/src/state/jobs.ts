@@ -6,13 +6,11 @@ import { noteQueryProblem } from "./queryproblem";
 import { onLive, setWant } from "../live/client";
 import type { LiveEvent } from "../live/protocol";
 import { freshSeq } from "./info";
+import { knownRows } from "./known";
 
 const PAGE = 100;
 const LARGEST_PAGE = 1000;
 const RELOAD_MS = 2000;
-
-/** Rows that any list has shown: a job's page can name it before its document is there. */
-export const knownRows = new Map<string, JobRow>();
 
 export class JobList {
   readonly rows = signal<JobRow[] | null>(null);

@@ -1,40 +1,33 @@
-// Who sends a job's log, how each ended, and what became of the commands to them.
+// What became of the commands to those who send a job, what its machines measured, and how its streams stand beside each other.
 import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
-import type { Command, JobDoc, StreamInfo } from "../api/types";
-import { compareNatural } from "../lib/metrics";
+import type { Command, HeatReply, NodeRow } from "../api/types";
 import { isAnswered } from "../lib/commands";
-import { onLive, setWant } from "../live/client";
-import { freshSeq } from "./info";
+import { onLive } from "../live/client";
+import type { JobStore } from "./job";
 
 const RELOAD_MS = 3000;
+const HEAT_RELOAD_MS = 10_000;
+const COLUMNS = 240;
 
 /** Goes up with every command that is given on the page. */
 export const ordersGiven = signal(0);
 
 export class NodeStore {
-  readonly doc = signal<JobDoc | null>(null);
-  readonly streams = signal<StreamInfo[] | null>(null);
   readonly commands = signal<Command[]>([]);
+  readonly machines = signal<readonly NodeRow[]>([]);
   readonly problem = signal<Problem | null>(null);
   private readonly abort = new AbortController();
   private readonly offs: (() => void)[];
   private reload: number | null = null;
 
-  constructor(readonly name: string) {
+  constructor(private readonly store: JobStore) {
     this.offs = [
       onLive((event) => {
-        if (event.kind === "resync" || (event.kind === "job" && event.data.TrainingJobName === name)) this.reloadSoon();
+        if (event.kind === "resync" || (event.kind === "job" && event.data.TrainingJobName === store.name)) this.reloadSoon();
       }),
       ordersGiven.subscribe((count) => count > 0 && void this.load()),
     ];
-  }
-
-  async start(): Promise<void> {
-    const seq = await freshSeq();
-    if (this.abort.signal.aborted) return;
-    setWant({ jobs: [this.name], kinds: ["job"], after: seq });
-    await this.load();
   }
 
   stop(): void {
@@ -43,17 +36,12 @@ export class NodeStore {
     if (this.reload !== null) window.clearTimeout(this.reload);
   }
 
-  private async load(): Promise<void> {
-    const get = <T>(rest: string): Promise<T> => getJson<T>(jobPath(this.name, rest), {}, this.abort.signal);
+  async load(): Promise<void> {
+    const get = <T>(rest: string): Promise<T> => getJson<T>(jobPath(this.store.name, rest), {}, this.abort.signal);
     try {
-      const [doc, { streams }, { commands }] = await Promise.all([
-        get<JobDoc>(""),
-        get<{ streams: StreamInfo[] }>("/streams"),
-        get<{ commands: Command[] }>("/commands"),
-      ]);
-      this.doc.value = doc;
-      this.streams.value = streams.sort((a, b) => compareNatural(a.stream, b.stream));
+      const [{ commands }, { nodes }] = await Promise.all([get<{ commands: Command[] }>("/commands"), get<{ nodes: NodeRow[] }>("/nodes"), this.store.reloadStreams()]);
       this.commands.value = commands.sort((a, b) => b.id - a.id);
+      this.machines.value = nodes;
       this.problem.value = null;
       // No event tells that a command was answered.
       if (commands.some((one) => one.streams.length > 0 && !isAnswered(one))) this.reloadSoon();
@@ -69,5 +57,53 @@ export class NodeStore {
       if (document.hidden) this.reloadSoon();
       else void this.load();
     }, RELOAD_MS);
+  }
+}
+
+export class HeatStore {
+  readonly heat = signal<HeatReply | null>(null);
+  /** There is no such metric to compare by. */
+  readonly isMissing = signal(false);
+  readonly problem = signal<Problem | null>(null);
+  private readonly abort = new AbortController();
+  private readonly off: () => void;
+  private reload: number | null = null;
+
+  constructor(
+    private readonly job: string,
+    private readonly metric: string | undefined,
+    private readonly axis: "step" | "time",
+  ) {
+    this.off = onLive((event) => {
+      if (event.kind === "resync" || (event.kind === "points" && event.data.job === job)) this.reloadSoon();
+    });
+  }
+
+  stop(): void {
+    this.abort.abort();
+    this.off();
+    if (this.reload !== null) window.clearTimeout(this.reload);
+  }
+
+  async load(): Promise<void> {
+    try {
+      const params = { metric: this.metric, x: this.axis, buckets: COLUMNS, attempts: this.axis === "time" ? "all" : undefined };
+      this.heat.value = await getJson<HeatReply>(jobPath(this.job, "/heat"), params, this.abort.signal);
+      this.isMissing.value = false;
+      this.problem.value = null;
+    } catch (error) {
+      if (isAbort(error)) return;
+      const problem = asProblem(error);
+      this.isMissing.value = problem.status === 404;
+      this.problem.value = problem.status === 404 ? null : problem;
+    }
+  }
+
+  private reloadSoon(): void {
+    this.reload ??= window.setTimeout(() => {
+      this.reload = null;
+      if (document.hidden) this.reloadSoon();
+      else void this.load();
+    }, HEAT_RELOAD_MS);
   }
 }

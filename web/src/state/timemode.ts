@@ -1,5 +1,5 @@
-import { signal } from "@preact/signals";
-import type { TimeMode } from "../lib/format";
+import { effect, signal } from "@preact/signals";
+import { isUtc, type TimeMode } from "../lib/format";
 
 export const TIME_MODES: readonly TimeMode[] = ["local", "UTC", "relative"];
 const KEY = "smfleet.times";
@@ -12,8 +12,12 @@ function stored(): TimeMode {
   }
 }
 
-/** How the times of log lines are shown. */
+/** How the times of log lines are shown; elsewhere UTC or local. */
 export const timeMode = signal<TimeMode>(stored());
+
+effect(() => {
+  isUtc.value = timeMode.value === "UTC";
+});
 
 export function setTimeMode(mode: TimeMode): void {
   timeMode.value = mode;

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { getJson, isAbort } from "../api/client";
+import { say, t, tn } from "../i18n/i18n";
 import { adoptStyle } from "../lib/adopt";
 import { applySuggestion, type Edited, type Suggestion, type SuggestionsReply } from "../lib/complete";
 import { formatCount } from "../lib/format";
@@ -9,6 +10,10 @@ import style from "../styles/complete.css?inline";
 
 adoptStyle(style);
 
+const KINDS: Readonly<Record<string, string>> = {
+  property: say("property"), role: say("role"), metric: say("metric"), value: say("value"),
+  hyperparameter: say("hyperparameter"), tag: say("tag"), environment: say("environment"), label: say("label"),
+};
 const REST_MS = 120;
 const LIMIT = 20;
 export const LIST_ID = "suggestions";
@@ -94,7 +99,7 @@ export function Suggestions({ completion }: { completion: Completion }) {
   }, [chosen]);
   return (
     <>
-      <ul class="suggestions" id={LIST_ID} role="listbox" aria-label="Suggestions" hidden={rows.length === 0} ref={list}>
+      <ul class="suggestions" id={LIST_ID} role="listbox" aria-label={t("Suggestions")} hidden={rows.length === 0} ref={list}>
         {rows.map((row, i) => (
           <li
             key={row.text}
@@ -108,13 +113,13 @@ export function Suggestions({ completion }: { completion: Completion }) {
             }}
           >
             <bdi>{row.text}</bdi>
-            <span class="dim">{row.kind}</span>
+            <span class="dim">{t(KINDS[row.kind] ?? row.kind)}</span>
             <span class="dim num">{row.count === undefined ? "" : formatCount(row.count)}</span>
           </li>
         ))}
       </ul>
       <span class="hidden" role="status">
-        {rows.length > 0 && `${rows.length} suggestions, arrow keys choose`}
+        {rows.length > 0 && tn(rows.length, "{n} suggestion, arrow keys choose", "{n} suggestions, arrow keys choose")}
       </span>
     </>
   );

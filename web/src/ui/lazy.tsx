@@ -4,7 +4,7 @@ import { asProblem, type Problem } from "../api/client";
 import { ProblemBox } from "./problem";
 import { Skeleton } from "./skeleton";
 
-/** A part of the page that is fetched when it is first shown: the first view does not wait for it. */
+/** A part of the page that is fetched when it is first shown: the first view does not wait for it. rows: the room that it takes. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>, rows: number): ComponentType<Props> {
   const part = signal<ComponentType<Props> | null>(null);
   const problem = signal<Problem | null>(null);
@@ -26,7 +26,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
     const Part = part.value;
     if (Part) return <Part {...props} />;
     // A newer server no longer has the file of an older page: loading anew is the way in both cases.
-    if (problem.value) return <ProblemBox problem={problem.value} onRetry={() => location.reload()} />;
-    return <Skeleton rows={rows} />;
+    if (problem.value && rows > 0) return <ProblemBox problem={problem.value} onRetry={() => location.reload()} />;
+    return rows > 0 ? <Skeleton rows={rows} /> : null;
   };
 }

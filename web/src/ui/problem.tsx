@@ -1,22 +1,50 @@
-import type { Problem } from "../api/client";
+import { useEffect, useRef } from "preact/hooks";
+import { isAnswering, type Problem } from "../api/client";
+import { t } from "../i18n/i18n";
+import { Soon } from "../state/poll";
 import { queryProblem } from "../state/queryproblem";
+import { isSignedOut, isSignInOpen } from "../state/session";
 
-/** What happened, what to do, and a way to try again. */
+/** What happened, what to do, and a way to try again; by itself once the server answers again, or at the time that it named. */
 export function ProblemBox({ problem, onRetry }: { problem: Problem; onRetry: () => void }) {
   // The bar above marks the place in the query.
   const isQuery = problem.detail !== "" && problem.detail === queryProblem.value?.whole;
+  const isAway = problem.status === 0 && !isAnswering.value;
+  const wasAway = useRef(false);
+  const retry = useRef(onRetry);
+  retry.current = onRetry;
+  const waitSeconds = problem.status === 429 || problem.status === 503 ? Number(problem.facts["retry_after_seconds"] ?? NaN) : NaN;
+
+  useEffect(() => {
+    if (wasAway.current && !isAway) retry.current();
+    wasAway.current = isAway;
+  }, [isAway]);
+  useEffect(() => {
+    if (!Number.isFinite(waitSeconds)) return;
+    const soon = new Soon(Math.max(1, waitSeconds) * 1000, () => retry.current());
+    soon.ask();
+    return () => soon.cancel();
+  }, [problem]);
+
   return (
     <div class={isQuery ? "problem query" : "problem"} role="alert">
       <span class="glyph" aria-hidden="true">
         ✕
       </span>
       <div>
-        <strong>{isQuery ? "This query cannot be read" : problem.title}</strong>
+        <strong>{isQuery ? t("This query cannot be read") : problem.title}</strong>
         {problem.detail && <p>{problem.detail}</p>}
+        {Number.isFinite(waitSeconds) && <p>{t("The page tries again by itself in {n} s.", { n: Math.max(1, waitSeconds) })}</p>}
       </div>
-      <button type="button" onClick={onRetry}>
-        Retry
-      </button>
+      {problem.status === 401 && isSignedOut() ? (
+        <button type="button" onClick={() => (isSignInOpen.value = true)}>
+          {t("Sign in")}
+        </button>
+      ) : (
+        <button type="button" onClick={onRetry}>
+          {t("Retry")}
+        </button>
+      )}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { say } from "../i18n/i18n";
+import { say, t } from "../i18n/i18n";
 import { useKeys } from "../state/keys";
 import { navigate, query, route } from "../state/router";
 import { buildSearch } from "../lib/url";
@@ -90,9 +90,9 @@ export function QueryBar() {
         type="text"
         enterkeyhint="search"
         name="q"
-        aria-label="Search jobs"
+        aria-label={t("Search jobs")}
         aria-keyshortcuts={hasKey ? "/" : undefined}
-        placeholder={`Search jobs: ${EXAMPLE}`}
+        placeholder={t("Search jobs: {example}", { example: EXAMPLE })}
         autocomplete="off"
         spellcheck={false}
         role="combobox"
@@ -125,7 +125,7 @@ export function QueryBar() {
       )}
       {here === "jobs" && (
         <button type="button" class="quiet" popovertarget="views">
-          Views ▾
+          {t("Views")} ▾
         </button>
       )}
       <Connection />
@@ -140,26 +140,26 @@ export function ViewsMenu() {
   const isOpen = useSignal(false);
   const menu = useRef<HTMLDivElement>(null);
   return (
-    <div id="views" class="views" popover="auto" role="dialog" aria-label="Saved views" ref={menu} onToggle={(event) => (isOpen.value = event.newState === "open")}>
+    <div id="views" class="views" popover="auto" role="dialog" aria-label={t("Saved views")} ref={menu} onToggle={(event) => (isOpen.value = event.newState === "open")}>
       {isOpen.value && <Views close={() => menu.current?.hidePopover()} />}
     </div>
   );
 }
 
 const STATES = {
-  live: { glyph: "●", text: "live", title: "New lines appear by themselves." },
-  reconnecting: { glyph: "◐", text: "reconnecting", title: "The live connection is being opened. What is shown stays." },
-  offline: { glyph: "✕", text: "offline", title: "The server does not answer. What is shown stays; the page tries again." },
+  live: { glyph: "●", text: say("live"), title: say("New lines appear by themselves.") },
+  reconnecting: { glyph: "◐", text: say("reconnecting"), title: say("The live connection is being opened. What is shown stays.") },
+  offline: { glyph: "✕", text: say("offline"), title: say("The server does not answer. What is shown stays; the page tries again.") },
 } as const;
 
 function Connection() {
   const { glyph, text, title } = STATES[liveState.value];
   return (
-    <span class={`connection ${liveState.value}`} title={title} role="status">
+    <span class={`connection ${liveState.value}`} title={t(title)} role="status">
       <span class="glyph" aria-hidden="true">
         {glyph}
       </span>
-      {text}
+      <span class="word">{t(text)}</span>
     </span>
   );
 }

@@ -1,5 +1,8 @@
 import type { Severity } from "../api/types";
+import { say, t } from "../i18n/i18n";
 import { SEVERITY_GLYPH } from "../lib/marks";
+
+const NAMES: Readonly<Record<Severity, string>> = { info: say("info"), warning: say("warning"), critical: say("critical") };
 
 export function SeverityMark({ severity, withText = false }: { severity: Severity; withText?: boolean }) {
   return (
@@ -7,7 +10,7 @@ export function SeverityMark({ severity, withText = false }: { severity: Severit
       <span class="glyph" aria-hidden="true">
         {SEVERITY_GLYPH[severity] ?? SEVERITY_GLYPH.info}
       </span>
-      <span class={withText ? "" : "hidden"}>{severity}</span>
+      <span class={withText ? "" : "hidden"}>{t(NAMES[severity])}</span>
     </span>
   );
 }

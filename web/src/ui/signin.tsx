@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { asProblem } from "../api/client";
+import { t, tx } from "../i18n/i18n";
 import { isSignInOpen, signIn } from "../state/session";
 
 export function SignIn() {
@@ -8,12 +9,7 @@ export function SignIn() {
   const token = useSignal("");
   const error = useSignal("");
   const isBusy = useSignal(false);
-  const isOpen = isSignInOpen.value;
-
-  useEffect(() => {
-    if (isOpen && !dialog.current?.open) dialog.current?.showModal();
-    if (!isOpen) dialog.current?.close();
-  }, [isOpen]);
+  useEffect(() => dialog.current?.showModal(), []);
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -24,7 +20,7 @@ export function SignIn() {
       token.value = "";
     } catch (reason) {
       const problem = asProblem(reason);
-      error.value = problem.status === 401 ? "This token is not known here, or has been taken back." : problem.message;
+      error.value = problem.status === 401 ? t("This token is not known here, or has been taken back.") : problem.message;
     } finally {
       isBusy.value = false;
     }
@@ -33,12 +29,14 @@ export function SignIn() {
   return (
     <dialog ref={dialog} class="signin" aria-labelledby="signin-title" onClose={() => (isSignInOpen.value = false)}>
       <form onSubmit={(event) => void submit(event)}>
-        <h2 id="signin-title">Sign in</h2>
+        <h2 id="signin-title">{t("Sign in")}</h2>
         <p>
-          This server asks for a token. An administrator makes one with <code>sm-server token create NAME --scope read</code>.
+          {tx("This server asks for a token. An administrator makes one with {command}, or in the settings.", {
+            command: <code>sm-server token create NAME --scope read</code>,
+          })}
         </p>
         <label>
-          Token
+          {t("Token")}
           <input
             type="password"
             autocomplete="current-password"
@@ -53,10 +51,10 @@ export function SignIn() {
         </p>
         <div class="actions">
           <button type="button" onClick={() => (isSignInOpen.value = false)}>
-            Not now
+            {t("Not now")}
           </button>
           <button type="submit" class="primary" disabled={isBusy}>
-            Sign in
+            {t("Sign in")}
           </button>
         </div>
       </form>

@@ -1,3 +1,4 @@
+import { say, t } from "../i18n/i18n";
 import type { JobRow } from "../api/types";
 import { now } from "../state/clock";
 import { info } from "../state/info";
@@ -13,12 +14,12 @@ export function silentSince(row: JobRow, nowMs: number): number | null {
 }
 
 const STATES = {
-  running: { glyph: "●", text: "running" },
-  completed: { glyph: "✓", text: "completed" },
-  failed: { glyph: "✕", text: "failed" },
-  stopped: { glyph: "■", text: "stopped" },
-  stopping: { glyph: "◐", text: "stopping" },
-  silent: { glyph: "◌", text: "silent" },
+  running: { glyph: "●", text: say("running") },
+  completed: { glyph: "✓", text: say("completed") },
+  failed: { glyph: "✕", text: say("failed") },
+  stopped: { glyph: "■", text: say("stopped") },
+  stopping: { glyph: "◐", text: say("stopping") },
+  silent: { glyph: "◌", text: say("silent") },
 } as const;
 
 export type State = keyof typeof STATES;
@@ -48,7 +49,7 @@ export function Status({ row, withText = true }: { row: JobRow; withText?: boole
       <span class="glyph" aria-hidden="true">
         {glyph}
       </span>
-      <span class={withText ? "" : "hidden"}>{text}</span>
+      <span class={withText ? "" : "hidden"}>{t(text)}</span>
     </span>
   );
 }

@@ -1,21 +1,27 @@
+import { t, tn } from "../i18n/i18n";
 import { formatCompact, formatCount } from "../lib/format";
 import { info } from "../state/info";
 
-const DEMO = "These jobs are simulated: the server was started with --demo. Nothing here comes from a real training.";
+const demo = (): string => t("These jobs are simulated: the server was started with --demo. Nothing here comes from a real training.");
 
 /** The server's pulse. */
 export function StatusLine() {
   const pulse = info.value;
   const parts: string[] = [];
-  if (pulse?.jobs !== undefined) parts.push(`${formatCount(pulse.jobs)} ${pulse.jobs === 1 ? "job" : "jobs"}`);
-  if (pulse?.live_jobs !== undefined) parts.push(`${formatCount(pulse.live_jobs)} live`);
-  if (pulse?.lines_per_second !== undefined) parts.push(`${formatCompact(Math.round(pulse.lines_per_second))} lines/s`);
+  if (pulse?.jobs !== undefined) parts.push(tn(pulse.jobs, "{n} job", "{n} jobs"));
+  if (pulse?.live_jobs !== undefined) parts.push(t("{n} live", { n: formatCount(pulse.live_jobs) }));
+  if (pulse?.lines_per_second !== undefined) parts.push(t("{n} lines/s", { n: formatCompact(Math.round(pulse.lines_per_second)) }));
   return (
     <footer class="statusline">
       <span>{parts.join(" · ")}</span>
+      {pulse?.lag_ms !== undefined && pulse.lag_ms > 0 && (
+        <span title={t("What the slowest line of the last second took from its arrival until its points were known")}>
+          {t("lag {n} ms", { n: formatCount(pulse.lag_ms) })}
+        </span>
+      )}
       <span class="grow" />
       {pulse?.demo && (
-        <span class="demo" title={DEMO} tabIndex={0} aria-label={`demo. ${DEMO}`}>
+        <span class="demo" title={demo()} tabIndex={0} role="note" aria-label={`demo. ${demo()}`}>
           demo
         </span>
       )}

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { t, tx } from "../i18n/i18n";
 import { adoptStyle } from "../lib/adopt";
 import { buildSearch } from "../lib/url";
 import { query } from "../state/router";
@@ -24,15 +25,15 @@ export function Views({ close }: { close: () => void }) {
   return (
     <>
       {problem && <ProblemBox problem={problem} onRetry={() => void loadViews()} />}
-      {rows?.length === 0 && <p class="dim">No view is saved yet. Search and sort the jobs, then keep that under a name.</p>}
+      {rows?.length === 0 && <p class="dim">{t("No view is saved yet. Search and sort the jobs, then keep that under a name.")}</p>}
       <ul>
         {rows?.map((view) => (
           <li key={`${view.scope} ${view.name}`}>
-            <a href={`/${buildSearch({ q: view.query, sort: view.sort })}`} aria-current={view.query === q && view.sort === sort ? "true" : undefined} onClick={close}>
+            <a href={`/jobs${buildSearch({ q: view.query, sort: view.sort })}`} aria-current={view.query === q && view.sort === sort ? "true" : undefined} onClick={close}>
               <bdi>{view.name}</bdi>
-              <code>{[view.query, view.sort && `sort=${view.sort}`].filter(Boolean).join(" · ") || "all jobs"}</code>
+              <code>{[view.query, view.sort && `sort=${view.sort}`].filter(Boolean).join(" · ") || t("all jobs")}</code>
             </a>
-            <button type="button" class="quiet" aria-label={`Delete ${view.name}`} title={`Delete ${view.name}`} onClick={() => void deleteView(view)}>
+            <button type="button" class="quiet" aria-label={t("Delete {name}", { name: view.name })} title={t("Delete {name}", { name: view.name })} onClick={() => void deleteView(view)}>
               ✕
             </button>
           </li>
@@ -41,9 +42,9 @@ export function Views({ close }: { close: () => void }) {
       <p role="status">
         {deleted && (
           <>
-            Deleted <bdi>{deleted.name}</bdi>{" "}
+            {tx("Deleted {name}", { name: <bdi>{deleted.name}</bdi> })}{" "}
             <button type="button" onClick={() => void saveView(deleted).then((isBack) => isBack && (lastDeleted.value = null))}>
-              Undo
+              {t("Undo")}
             </button>
           </>
         )}
@@ -64,11 +65,11 @@ function SaveForm({ q, sort }: { q: string; sort: string }) {
       }}
     >
       <label>
-        <span class="hidden">Name of the view</span>
-        <input type="text" maxLength={NAME_MAX} placeholder="Save what is shown as…" autocomplete="off" value={name} onInput={(event) => (name.value = event.currentTarget.value)} />
+        <span class="hidden">{t("Name of the view")}</span>
+        <input type="text" maxLength={NAME_MAX} placeholder={t("Save what is shown as…")} autocomplete="off" value={name} onInput={(event) => (name.value = event.currentTarget.value)} />
       </label>
       <button type="submit" class="primary" disabled={name.value.trim() === ""}>
-        {isThere ? "Replace" : "Save"}
+        {isThere ? t("Replace") : t("Save")}
       </button>
     </form>
   );

@@ -6,7 +6,7 @@ import { seriesIndex } from "../../lib/color";
 import { formatCount } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
 import { nodesToDraw } from "../../lib/nodes";
-import { lookOf, type ChartState } from "../../lib/url";
+import { hiddenMarks, lookOf, type ChartState } from "../../lib/url";
 import type { XMap } from "../../lib/xmap";
 import { ChartStore } from "../../state/chart";
 import type { JobStore } from "../../state/job";
@@ -111,6 +111,9 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
           label={name}
           isHidden={isTable.value}
           incidents={incidents}
+          events={store.events.value}
+          hidden={hiddenMarks(query.value)}
+          onEvent={(event) => void import("./place").then((place) => place.showEvent(store, event))}
           onHover={(index) => (hover.value = index)}
           onPick={pick}
           onChoose={onChoose}

@@ -1,19 +1,19 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
-import { t, tx } from "../../i18n/i18n";
-import { FEW, groupCharts, groupTitle, searchMetrics } from "../../lib/groups";
 import type { Metric } from "../../lib/metrics";
 import { compareNatural } from "../../lib/metrics";
-import { definitionsHref, parseChartState } from "../../lib/url";
+import { hiddenMarks, parseChartState } from "../../lib/url";
 import type { XMap } from "../../lib/xmap";
 import type { JobStore } from "../../state/job";
-import { patchQuery, query } from "../../state/router";
+import { query } from "../../state/router";
 import { useXMap } from "../../state/xaxis";
 import { lazy } from "../../ui/lazy";
 import { Skeleton } from "../../ui/skeleton";
 import { Chart } from "./chart";
 
+const Groups = lazy(async () => (await import("./groups")).Groups, 8);
+const NoMetrics = lazy(async () => (await import("./nometrics")).NoMetrics, 0);
 const ChartToolbar = lazy(async () => (await import("./toolbar")).ChartToolbar, 0);
 
 type Choose = (incident: Incident) => void;
@@ -26,32 +26,19 @@ function incidentsOf(incidents: Incident[], metric: Metric, isFirst: boolean, kn
   });
 }
 
-/** The list for a key in the address: a,b. */
-const listOf = (text: string | undefined): string[] => (text ?? "").split(",").filter((one) => one !== "");
+/** More charts than these have headings and a search. */
+const FEW = 8;
 
 export function Charts({ store, onChoose }: { store: JobStore; onChoose: Choose }) {
   const state = parseChartState(query.value);
   // Live points change what metrics are at, many times a second: only which there are changes the page.
   const key = useComputed(() => store.metrics.value?.map((one) => `${one.metric}\n${one.role}\n${one.streams.length}`).join("\n\n") ?? null).value;
-  const metrics = store.metrics.peek();
-  const search = query.value["metrics"] ?? "";
+  const metrics = useMemo(() => store.metrics.peek(), [key]);
   const full = query.value["chart"];
   const streams = useMemo(() => [...new Set(metrics?.flatMap((metric) => metric.streams))].sort(compareNatural), [key]);
-  const groups = useMemo(() => groupCharts(searchMetrics(metrics ?? [], search)), [key, search]);
   const map = useXMap(store, state.axis);
-  const folded = new Set(listOf(query.value["fold"]));
   const alone = metrics?.find((one) => one.metric === full);
-  const isGrouped = (metrics?.length ?? 0) > FEW;
-  const first = groups[0]?.metrics[0];
-
-  const fold = (group: string): void => {
-    const next = new Set(folded);
-    if (!next.delete(group)) next.add(group);
-    patchQuery({ fold: [...next].join(",") || undefined }, true);
-  };
-  const draw = (shown: readonly Metric[]) => (
-    <Grid store={store} metrics={shown} lead={search === "" || alone ? (alone ?? first) : undefined} map={map} onChoose={onChoose} />
-  );
+  const draw = (shown: readonly Metric[], lead: Metric | undefined) => <Grid store={store} metrics={shown} lead={lead} map={map} onChoose={onChoose} />;
   return (
     <div class="charts">
       <div class="chartbar">
@@ -59,31 +46,10 @@ export function Charts({ store, onChoose }: { store: JobStore; onChoose: Choose 
       </div>
       <div class={`plots ${alone ? "alone" : ""}`}>
         {!metrics && !store.problem.value && <Skeleton rows={8} />}
-        {metrics?.length === 0 && (
-          <section class="empty">
-            <h2>{t("No metrics yet")}</h2>
-            <p>
-              {tx("No line of this job has matched a metric definition so far. The log shows what it prints; {definitions} can be tried on it.", {
-                definitions: <a href={definitionsHref(store.name)}>{t("definitions")}</a>,
-              })}
-            </p>
-          </section>
-        )}
-        {alone && draw([alone])}
-        {!alone && !isGrouped && groups[0] && draw(groups.flatMap((group) => group.metrics))}
-        {!alone &&
-          isGrouped &&
-          groups.map((group) => (
-            <section key={group.key} class="chartgroup" aria-label={groupTitle(group.key)}>
-              <h2>
-                <button type="button" class="quiet" aria-expanded={!folded.has(group.key)} onClick={() => fold(group.key)}>
-                  {folded.has(group.key) ? "▸" : "▾"} {groupTitle(group.key)} <span class="dim">{group.metrics.length}</span>
-                </button>
-              </h2>
-              {!folded.has(group.key) && draw(group.metrics)}
-            </section>
-          ))}
-        {!alone && isGrouped && groups.length === 0 && <p class="empty">{t("No metric is called so.")}</p>}
+        {metrics?.length === 0 && <NoMetrics job={store.name} />}
+        {alone && draw([alone], alone)}
+        {!alone && metrics && metrics.length <= FEW && draw(metrics, metrics[0])}
+        {!alone && metrics && metrics.length > FEW && <Groups metrics={metrics} draw={draw} />}
       </div>
     </div>
   );
@@ -123,7 +89,7 @@ function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps 
   const [isSeen, setSeen] = useState(isSeenAtOnce);
   const height = useRef(0);
   const state = parseChartState(query.value);
-  const hidden = new Set(listOf(query.value["hide"]));
+  const hidden = hiddenMarks(query.value);
   const incidents = hidden.has("incident") ? [] : (store.incidents.rows.value ?? []);
   const known = useMemo(() => new Set(store.metrics.peek()?.map((metric) => metric.metric)), [metrics]);
 

@@ -1,19 +1,21 @@
-import { useSignal } from "@preact/signals";
 import type { Incident } from "../../api/types";
+import { t, tn } from "../../i18n/i18n";
 import { formatCount } from "../../lib/format";
 import { incidentTitle, isOpen, kindTitle } from "../../lib/marks";
+import { partHref } from "../../lib/url";
+import type { JobStore } from "../../state/job";
 import { SeverityMark } from "../../ui/severity";
 import { Age } from "../../ui/time";
 
 const SHOWN = 4;
 
-export function JobIncidents({ rows, onChoose }: { rows: Incident[]; onChoose: (incident: Incident) => void }) {
-  const isAll = useSignal(false);
+/** The newest incidents, open ones first; all of them have a tab. */
+export function JobIncidents({ store, onChoose }: { store: JobStore; onChoose: (incident: Incident) => void }) {
+  const rows = store.incidents.rows.value ?? [];
   if (rows.length === 0) return null;
-  const shown = isAll.value ? rows : rows.slice(0, SHOWN);
   return (
-    <ul class="jobincidents" aria-label="Incidents">
-      {shown.map((incident) => (
+    <ul class="jobincidents" aria-label={t("Newest incidents")}>
+      {rows.slice(0, SHOWN).map((incident) => (
         <li key={incident.id}>
           <button type="button" class={isOpen(incident) ? "" : "past"} title={incidentTitle(incident)} onClick={() => onChoose(incident)}>
             <SeverityMark severity={incident.severity} />
@@ -29,9 +31,7 @@ export function JobIncidents({ rows, onChoose }: { rows: Incident[]; onChoose: (
       ))}
       {rows.length > SHOWN && (
         <li>
-          <button type="button" class="quiet" aria-expanded={isAll.value} onClick={() => (isAll.value = !isAll.value)}>
-            {isAll.value ? "fewer" : `${rows.length - SHOWN} more`}
-          </button>
+          <a href={partHref(store.name, "incidents")}>{tn(rows.length - SHOWN, "{n} more", "{n} more")}</a>
         </li>
       )}
     </ul>

@@ -1,21 +1,28 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
-import { evidenceLine, incidentWindow } from "../../lib/marks";
-import { parseChartState } from "../../lib/url";
+import { t } from "../../i18n/i18n";
+import { cutMiddle } from "../../lib/format";
+import type { JobPart } from "../../lib/url";
 import { JobStore } from "../../state/job";
-import { patchQuery, query } from "../../state/router";
+import { query } from "../../state/router";
 import { ProblemBox } from "../../ui/problem";
 import { lazy } from "../../ui/lazy";
+import { Status } from "../../ui/status";
 import "../../styles/charts";
 import { Split } from "../../ui/split";
 import { Charts } from "./charts";
-import { JobHeader, Ribbon } from "./header";
-import { JobIncidents } from "./incidents";
-import { Strip } from "./strip";
 
+// The curves do not wait for what stands around them.
+const Head = lazy(async () => (await import("./top")).Head, 0);
+const Top = lazy(async () => (await import("./top")).Top, 0);
+const JobTabs = lazy(async () => (await import("./tabs")).JobTabs, 0);
 const LogPane = lazy(async () => (await import("./log")).LogPane, 12);
+const Missing = lazy(async () => (await import("./missing")).Missing, 4);
+const Part = lazy(async () => (await import("./parts")).Part, 8);
 
-export function JobPage({ name }: { name: string }) {
+const showIncident = (store: JobStore, incident: Incident): unknown => import("./place").then((place) => place.showIncident(store, incident));
+
+export function JobPage({ name, part }: { name: string; part?: JobPart | undefined }) {
   const [store, setStore] = useState<JobStore | null>(null);
 
   useEffect(() => {
@@ -25,48 +32,42 @@ export function JobPage({ name }: { name: string }) {
     return () => next.stop();
   }, [name]);
 
-  return store && <Content store={store} />;
+  return store && <Content store={store} part={part} />;
 }
 
-/** Zooms the charts to an incident and the log to its line. */
-function showIncident(store: JobStore, incident: Incident): void {
-  const { axis } = parseChartState(query.value);
-  const lastStep = Math.max(0, ...(store.metrics.value ?? []).map((metric) => metric.lastStep ?? 0));
-  const window = incidentWindow(incident, axis, store.startMs.value, lastStep);
-  const line = evidenceLine(incident);
-  patchQuery({
-    incident: undefined,
-    ...(window ? { from: String(Math.round(window[0])), to: String(Math.round(window[1])) } : {}),
-    ...(line === null ? {} : { stream: incident.stream, line: String(line) }),
-  });
-}
-
-function Content({ store }: { store: JobStore }) {
+function Content({ store, part }: { store: JobStore; part: JobPart | undefined }) {
   const doc = store.doc.value;
   const problem = store.problem.value;
-  const incidents = store.incidents.rows.value ?? [];
-  const isLoaded = store.metrics.value !== null;
   const asked = query.value["incident"];
-  const target = isLoaded ? incidents.find((one) => String(one.id) === asked) : undefined;
+  const target = store.metrics.value !== null && !part ? store.incidents.rows.value?.find((one) => String(one.id) === asked) : undefined;
 
   useEffect(() => {
-    if (target) showIncident(store, target);
+    if (target) void showIncident(store, target);
   }, [store, target]);
 
+  if (problem?.status === 404) return <Missing name={store.name} problem={problem} />;
   return (
-    <div class="job">
+    <div class={part ? "job tabbed" : "job"}>
       <div class="jobtop">
-        <JobHeader store={store} />
-        {(doc?.SecondaryStatusTransitions?.length ?? 0) > 0 && <Ribbon transitions={doc?.SecondaryStatusTransitions ?? []} />}
-        <Strip metrics={store.metrics.value ?? []} />
+        <header class="jobhead">
+          {doc && <Status row={doc} />}
+          <h1 title={store.name}>{cutMiddle(store.name, 72)}</h1>
+          <Head store={store} />
+        </header>
+        {store.isGone.value && (
+          <p class="notice" role="alert">
+            {t("This job was deleted. What is on the page stays until you leave it.")}
+          </p>
+        )}
+        <div class="jobfacts">
+          <Top store={store} />
+        </div>
+        <div class="jobtabsroom"><JobTabs name={store.name} part={part} definitions={store.definitions.value} /></div>
         {problem && <ProblemBox problem={problem} onRetry={() => void store.start()} />}
-        <JobIncidents rows={incidents} onChoose={(incident) => showIncident(store, incident)} />
       </div>
-      {(doc || !problem) && (
-        <Split
-          left={<Charts store={store} onChoose={(incident) => showIncident(store, incident)} />}
-          right={<LogPane store={store} />}
-        />
+      {part && <Part store={store} part={part} />}
+      {!part && (doc || !problem) && (
+        <Split left={<Charts store={store} onChoose={(incident) => showIncident(store, incident)} />} right={<LogPane store={store} />} />
       )}
     </div>
   );

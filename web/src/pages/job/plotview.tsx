@@ -2,7 +2,7 @@ import { effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
-import { layoutMarks, type Mark } from "../../lib/marks";
+import type { JobEvent } from "../../lib/marks";
 import type { ChartState } from "../../lib/url";
 import type { XMap } from "../../lib/xmap";
 import { readColors } from "../../plot/colors";
@@ -12,9 +12,10 @@ import type { ChartStore } from "../../state/chart";
 import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
 import { lazy } from "../../ui/lazy";
-import { Marks } from "./marks";
 import { describeBucket } from "./readout";
 
+const Marks = lazy(async () => (await import("./marks")).Marks, 0);
+const EventMarks = lazy(async () => (await import("./eventmarks")).EventMarks, 0);
 const Summary = lazy(async () => (await import("./summary")).Summary, 0);
 
 interface Props {
@@ -25,13 +26,16 @@ interface Props {
   label: string;
   isHidden: boolean;
   incidents: Incident[];
+  events?: readonly JobEvent[];
+  /** Kinds of marks that are switched off. */
+  hidden?: ReadonlySet<string>;
+  onEvent?(event: JobEvent): void;
   onHover(index: number | null): void;
   onPick(index: number): void;
   onChoose(incident: Incident): void;
 }
 
 const SMALLEST = { width: 66, height: 40 };
-const MARK_GAP = 14;
 const KEY_STEPS = new Map([["ArrowLeft", -1], ["ArrowRight", 1], ["PageUp", -20], ["PageDown", 20], ["Home", -Infinity], ["End", Infinity]]);
 const KEY_ZOOM = new Map([["+", 0.5], ["=", 0.5], ["-", 2]]);
 
@@ -57,8 +61,14 @@ export function PlotView(props: Props) {
   const plot = useRef<Plot | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const marks = useSignal<{ left: number; list: Mark[] }>({ left: 0, list: [] });
+  /** Goes up when the plot's scales change. */
+  const scales = useSignal(0);
   const cursor = useSignal<number | null>(null);
+  const placed = useRef<{ x: number; incident: Incident }[]>([]);
+  placed.current = props.incidents.flatMap((incident) => {
+    const x = incidentX(incident, map);
+    return x === null ? [] : [{ x, incident }];
+  });
   const isDarkNow = isDark();
   const { axis, logScale, logX, smooth, smoothing, clip } = state;
 
@@ -69,31 +79,15 @@ export function PlotView(props: Props) {
 
     const feed = (): void => {
       frame = 0;
-      const { incidents, state: now } = latest.current;
-      const lines: UprightLine[] = [];
-      for (const incident of incidents) {
-        const x = incidentX(incident, map);
-        if (x !== null) lines.push({ x, severity: incident.severity });
-      }
-      if (map.axis === "step") for (const step of chart.restarts) lines.push({ x: map.fromServer(step), severity: null });
+      const { hidden, state: now } = latest.current;
+      const lines: UprightLine[] = placed.current.map(({ x, incident }) => ({ x, severity: incident.severity }));
+      if (map.axis === "step" && !hidden?.has("restart")) for (const step of chart.restarts) lines.push({ x: map.fromServer(step), severity: null });
       plot.current?.update(chart, lines, windowOf(now));
     };
     const schedule = (): void => {
       frame ||= requestAnimationFrame(feed);
     };
     schedules.set(element, schedule);
-
-    const layout = (): void => {
-      const current = plot.current;
-      if (!current) return;
-      const placed = latest.current.incidents.flatMap((incident) => {
-        const x = incidentX(incident, map);
-        const place = x === null ? null : current.place(x);
-        return place?.inside ? [{ left: place.left, incident }] : [];
-      });
-      const list = layoutMarks(placed, MARK_GAP);
-      if (!sameMarks(list, marks.peek().list)) marks.value = { left: current.plotLeft, list };
-    };
 
     const create = (width: number, height: number): void => {
       const now = latest.current.state;
@@ -103,7 +97,7 @@ export function PlotView(props: Props) {
         onPick: (index) => latest.current.onPick(index),
         onZoom: (from, to) => patchQuery({ from: round(from, to - from), to: round(to, to - from) }),
         onReset: resetZoom,
-        onLayout: layout,
+        onLayout: () => scales.value++,
       });
       plot.current = made;
       void addGestures(made, () => plot.current !== made);
@@ -136,7 +130,7 @@ export function PlotView(props: Props) {
   useEffect(() => plot.current?.setLook({ smooth, smoothing, clip }), [smooth, smoothing, clip]);
   useEffect(() => {
     if (host.current) schedules.get(host.current)?.();
-  }, [props.incidents, state.from, state.to]);
+  }, [props.incidents, props.hidden?.has("restart"), state.from, state.to]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== host.current || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -167,7 +161,10 @@ export function PlotView(props: Props) {
         aria-label={t("{name}. Arrow keys read the values, with Shift they move the window, + and − zoom, Enter goes to the log line, Escape resets the zoom.", { name: label })}
         onKeyDown={onKeyDown}
       />
-      <Marks marks={marks.value.list} left={marks.value.left} onChoose={props.onChoose} />
+      {placed.current.length > 0 && <Marks incidents={placed.current} plot={plot} scales={scales} onChoose={props.onChoose} />}
+      {props.events && props.events.length > 0 && props.onEvent && (
+        <EventMarks events={props.events} hidden={props.hidden} map={map} plot={plot} scales={scales} onChoose={props.onEvent} />
+      )}
       <p class="hidden" aria-live="polite">
         {spoken && `${spoken.value}, ${spoken.rest}`}
       </p>
@@ -183,19 +180,3 @@ const windowOf = ({ from, to }: ChartState): [number, number] | null => (from !=
 
 /** As many digits as the window needs. */
 export const round = (x: number, width: number): string => (width >= 100 ? String(Math.round(x)) : String(Number(x.toPrecision(12))));
-
-function sameMarks(a: Mark[], b: Mark[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every((mark, i) => {
-      const other = b[i];
-      return (
-        other !== undefined &&
-        Math.abs(mark.left - other.left) < 0.5 &&
-        mark.severity === other.severity &&
-        mark.incidents.length === other.incidents.length &&
-        mark.incidents.every((incident, k) => incident === other.incidents[k])
-      );
-    })
-  );
-}

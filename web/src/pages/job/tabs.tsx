@@ -1,12 +1,13 @@
 import type { DefinitionsDoc } from "../../api/types";
-import { definitionsHref, jobHref, nodesHref } from "../../lib/url";
-import { say } from "../../i18n/i18n";
+import { say, t } from "../../i18n/i18n";
+import { definitionsHref, JOB_PARTS, jobHref, PART_TITLES, partHref, type JobPart } from "../../lib/url";
 import { useKeys } from "../../state/keys";
 import { navigate } from "../../state/router";
 
 interface Props {
   name: string;
-  part: "charts" | "nodes" | "definitions";
+  /** undefined: the charts. */
+  part: JobPart | undefined;
   definitions?: DefinitionsDoc | null;
 }
 
@@ -15,25 +16,18 @@ export function JobTabs({ name, part, definitions }: Props) {
   const other = part === "definitions" ? jobHref(name) : definitionsHref(name);
   useKeys(say("Job"), [{ on: "d", does: say("to the definitions, and back"), run: () => navigate(other) }]);
   const preset = definitions?.preset;
-  const why = preset && definitions.reason ? `: ${preset}, ${definitions.reason}` : "";
-  const tab = (of: typeof part, href: string, text: string, title: string) => {
-    const hasKey = href === other;
-    return (
-      <a
-        href={href}
-        aria-current={of === part ? "page" : undefined}
-        aria-keyshortcuts={hasKey ? "d" : undefined}
-        title={of === part ? undefined : `${title}${hasKey ? " (key D)" : ""}`}
-      >
-        {text}
-      </a>
-    );
-  };
+  const why = preset && definitions.reason ? `${preset}, ${definitions.reason}` : undefined;
   return (
-    <nav class="jobtabs" aria-label="Parts of this job">
-      {tab("charts", jobHref(name), "Charts", "Charts")}
-      {tab("nodes", nodesHref(name), "Nodes", "Who sends, and how each ended")}
-      {tab("definitions", definitionsHref(name), preset ? `Definitions: ${preset}` : "Definitions", `Definitions${why}`)}
+    <nav class="jobtabs" aria-label={t("Parts of this job")}>
+      {[undefined, ...JOB_PARTS].map((one) => {
+        const href = partHref(name, one);
+        const text = one ? t(PART_TITLES[one]) : t("Charts");
+        return (
+          <a key={href} href={href} aria-current={one === part ? "page" : undefined} aria-keyshortcuts={href === other ? "d" : undefined} title={one === "definitions" ? why : undefined}>
+            {one === "definitions" && preset ? `${text}: ${preset}` : text}
+          </a>
+        );
+      })}
     </nav>
   );
 }

@@ -2,7 +2,6 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { say, t, tn } from "../../i18n/i18n";
-import { FEW } from "../../lib/groups";
 import type { Metric } from "../../lib/metrics";
 import { tokensMetric } from "../../lib/tokens";
 import { parseChartState, type Axis, type ChartState, type Smoothing } from "../../lib/url";
@@ -21,7 +20,6 @@ const AXIS_NAMES: Record<Axis, { name: string; title: string }> = {
   tokens: { name: say("tokens"), title: say("By the tokens that were seen") },
 };
 const SMOOTHINGS: Record<Smoothing, string> = { ema: say("exponential"), gauss: say("Gaussian"), mean: say("mean") };
-const MARKS: Record<string, string> = { incident: say("incidents"), restart: say("restarts"), checkpoint: say("checkpoints"), node: say("nodes") };
 const SLIDE_MS = 150;
 const SMOOTH_KEY = 0.9;
 
@@ -43,6 +41,9 @@ const toggleLog = (): void => patchQuery({ scale: now().logScale ? undefined : "
 const toggleLogX = (): void => patchQuery({ xscale: now().logX ? undefined : "log" });
 const toggleClip = (): void => patchQuery({ clip: now().clip ? undefined : "1" });
 const resetZoom = (): void => patchQuery({ from: undefined, to: undefined });
+
+/** As in charts.tsx. */
+const FEW = 8;
 
 /** What holds for all charts of the page. */
 export function ChartToolbar({ state, streams, attempts, metrics, job, hasTokens, children }: Props) {
@@ -96,7 +97,6 @@ export function ChartToolbar({ state, streams, attempts, metrics, job, hasTokens
           {t("superseded")}
         </button>
       )}
-      {job !== null && <MarkChoice />}
       {metrics.length > FEW && <Search />}
       <span class="grow" />
       {job !== null && query.value["chart"] !== undefined && (
@@ -141,30 +141,6 @@ function Streams({ state, streams }: { state: ChartState; streams: string[] }) {
         </div>
       )}
     </>
-  );
-}
-
-/** Which marks stand on the charts. */
-function MarkChoice() {
-  const hidden = new Set((query.value["hide"] ?? "").split(",").filter((one) => one !== ""));
-  const toggle = (kind: string): void => {
-    if (!hidden.delete(kind)) hidden.add(kind);
-    patchQuery({ hide: [...hidden].sort().join(",") || undefined }, true);
-  };
-  return (
-    <details class="menu">
-      <summary>
-        {t("marks")}
-        {hidden.size > 0 && ` −${hidden.size}`}
-      </summary>
-      <div class="popover">
-        {Object.entries(MARKS).map(([kind, name]) => (
-          <label key={kind}>
-            <input type="checkbox" checked={!hidden.has(kind)} onChange={() => toggle(kind)} /> {t(name)}
-          </label>
-        ))}
-      </div>
-    </details>
   );
 }
 

@@ -2,20 +2,21 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { asProblem, jobPath, send } from "../../api/client";
 import type { CommandName, JobStatus } from "../../api/types";
+import { say, t, tn } from "../../i18n/i18n";
 import { cutMiddle } from "../../lib/format";
 import { nodesHref } from "../../lib/url";
 import { ordersGiven } from "../../state/nodes";
 
 const ORDERS: Record<CommandName, { title: string; what: string; act: string }> = {
   checkpoint: {
-    title: "Checkpoint",
-    what: "Every process that sm-ship runs for this job gets the signal that --on checkpoint=SIGNAL names. The job goes on.",
-    act: "Ask for a checkpoint",
+    title: say("Checkpoint"),
+    what: say("Every process that a connected sm-ship runs for this job gets the signal that --on checkpoint=SIGNAL names. The job goes on."),
+    act: say("Ask for a checkpoint"),
   },
   stop: {
-    title: "Stop",
-    what: "Every process that sm-ship runs for this job gets the signal that --on stop=SIGNAL names, and the job becomes Stopping. That cannot be taken back.",
-    act: "Stop the job",
+    title: say("Stop"),
+    what: say("Every process that a connected sm-ship runs for this job gets the signal that --on stop=SIGNAL names, and the job becomes Stopping. That cannot be taken back. What no sm-ship runs goes on: smfleet can ask, it holds no machine."),
+    act: say("Stop the job"),
   },
 };
 
@@ -32,7 +33,7 @@ export function Orders({ name, status }: { name: string; status: JobStatus }) {
     try {
       const reply = await send("POST", jobPath(name, "/commands"), {}, { command: asked.value });
       const { sessions } = (await reply.json()) as { sessions: number };
-      said.value = sessions === 0 ? "no sender is there to hear it" : `sent to ${sessions} sender${sessions === 1 ? "" : "s"}`;
+      said.value = sessions === 0 ? t("no sender is there to hear it") : tn(sessions, "sent to {n} sender", "sent to {n} senders");
       ordersGiven.value++;
     } catch (error) {
       said.value = asProblem(error).message;
@@ -54,21 +55,21 @@ export function Orders({ name, status }: { name: string; status: JobStatus }) {
             dialog.current?.showModal();
           }}
         >
-          {ORDERS[one].title}…
+          {t(ORDERS[one].title)}…
         </button>
       ))}
       <Said name={name} text={said.value} />
       <dialog ref={dialog} class="signin" aria-labelledby="order-title">
         <h2 id="order-title">
-          {order.title} {cutMiddle(name, 40)}?
+          {t(order.title)} {cutMiddle(name, 40)}?
         </h2>
-        <p>{order.what}</p>
+        <p>{t(order.what)}</p>
         <div class="actions">
           <button type="button" onClick={() => dialog.current?.close()}>
-            Cancel
+            {t("Cancel")}
           </button>
           <button type="button" class="primary" disabled={isBusy.value} onClick={() => void give()}>
-            {order.act}
+            {t(order.act)}
           </button>
         </div>
       </dialog>

@@ -1,107 +1,117 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Command, StreamInfo } from "../../api/types";
+import type { Command, NodeRow, StreamInfo } from "../../api/types";
+import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
 import { commandAnswers, commandState, exitText, isTrouble } from "../../lib/commands";
 import { cutMiddle, formatCount, formatDuration, formatTime, NONE } from "../../lib/format";
+import { gridNodes } from "../../lib/nodegrid";
 import { jobHref } from "../../lib/url";
+import type { JobStore } from "../../state/job";
 import { NodeStore } from "../../state/nodes";
 import { patchQuery, query } from "../../state/router";
-import "../../styles/charts";
 import style from "../../styles/nodelist.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
-import { Status } from "../../ui/status";
 import { Age } from "../../ui/time";
-import { JobTabs } from "../job/tabs";
-import { Orders } from "./orders";
+import { NodeGrid } from "./grid";
+import { Heat } from "./heat";
 
 adoptStyle(style);
 
-export function NodesPage({ name }: { name: string }) {
-  const [store, setStore] = useState<NodeStore | null>(null);
+/** Rows of a page of the table: 2048 at once would be twenty thousand elements. */
+const PAGE = 100;
 
+/** Who sends the job's log: at a glance, against each other, and one by one. */
+export function NodesPart({ store }: { store: JobStore }) {
+  const [own, setOwn] = useState<NodeStore | null>(null);
   useEffect(() => {
-    const next = new NodeStore(name);
-    setStore(next);
-    void next.start();
+    const next = new NodeStore(store);
+    setOwn(next);
+    void next.load();
     return () => next.stop();
-  }, [name]);
-
-  const doc = store?.doc.value;
+  }, [store]);
+  const streams = store.streams.value;
+  const problem = own?.problem.value;
+  const onlyTrouble = query.value["only"] === "trouble";
+  const troubled = streams?.filter(isTrouble) ?? [];
+  const shown = onlyTrouble ? troubled : (streams ?? []);
+  const nodes = gridNodes(streams ?? [], store.incidents.rows.value ?? [], own?.machines.value ?? []);
   return (
-    <div class="view">
-      <header class="jobhead">
-        {doc && <Status row={doc} />}
-        <h1 title={name}>{cutMiddle(name, 72)}</h1>
-        <JobTabs name={name} part="nodes" />
-        <span class="grow" />
-        {doc && <Orders name={name} status={doc.TrainingJobStatus} />}
-      </header>
-      {store && <Content store={store} />}
+    <div class="nodes">
+      {problem && <ProblemBox problem={problem} onRetry={() => void own?.load()} />}
+      {!streams && !problem && <Skeleton rows={8} />}
+      {streams && (
+        <>
+          {own && own.commands.value.length > 0 && <Commands rows={own.commands.value} />}
+          {nodes.length > 1 && <NodeGrid job={store.name} nodes={nodes} />}
+          {nodes.length > 1 && <Heat store={store} />}
+          <div class="viewhead">
+            <h2>{tn(streams.length, "{n} node", "{n} nodes")}</h2>
+            <div class="segments" role="group" aria-label={t("Which nodes")}>
+              <button type="button" aria-pressed={!onlyTrouble} onClick={() => patchQuery({ only: undefined, page: undefined })}>
+                {t("all")}
+              </button>
+              <button type="button" aria-pressed={onlyTrouble} title={t("Ended badly, silent, or with a wrong clock")} onClick={() => patchQuery({ only: "trouble", page: undefined })}>
+                {t("in trouble: {n}", { n: troubled.length })}
+              </button>
+            </div>
+            <Pages count={shown.length} />
+          </div>
+          {shown.length > 0 && <NodeTable job={store.name} rows={shown} machines={own?.machines.value ?? []} />}
+          {shown.length === 0 && <p class="empty dim">{onlyTrouble ? t("No node is in trouble.") : t("Nothing has sent a line of this job yet.")}</p>}
+        </>
+      )}
     </div>
   );
 }
 
-function Content({ store }: { store: NodeStore }) {
-  const streams = store.streams.value;
-  const problem = store.problem.value;
-  const onlyTrouble = query.value["only"] === "trouble";
-  const troubled = streams?.filter(isTrouble) ?? [];
-  const shown = onlyTrouble ? troubled : (streams ?? []);
+const pageOf = (count: number): number => Math.min(Math.max(1, Math.ceil(count / PAGE)), Math.max(1, Math.floor(Number(query.value["page"] ?? 1)) || 1));
+
+function Pages({ count }: { count: number }) {
+  if (count <= PAGE) return null;
+  const page = pageOf(count);
+  const last = Math.ceil(count / PAGE);
+  const to = (next: number): void => patchQuery({ page: next === 1 ? undefined : String(next) });
   return (
-    <>
-      {problem && <ProblemBox problem={problem} onRetry={() => void store.start()} />}
-      {!streams && !problem && <Skeleton rows={8} />}
-      {streams && (
-        <>
-          {store.commands.value.length > 0 && <Commands rows={store.commands.value} />}
-          <div class="viewhead">
-            <h2>
-              {formatCount(streams.length)} {streams.length === 1 ? "node" : "nodes"}
-            </h2>
-            <div class="segments" role="group" aria-label="Which nodes">
-              <button type="button" aria-pressed={!onlyTrouble} onClick={() => patchQuery({ only: undefined })}>
-                all
-              </button>
-              <button type="button" aria-pressed={onlyTrouble} title="Ended badly, silent, or with a wrong clock" onClick={() => patchQuery({ only: "trouble" })}>
-                in trouble: {troubled.length}
-              </button>
-            </div>
-          </div>
-          {shown.length > 0 && <NodeTable job={store.name} rows={shown} />}
-          {shown.length === 0 && <p class="empty dim">{onlyTrouble ? "No node is in trouble." : "Nothing has sent a line of this job yet."}</p>}
-        </>
-      )}
-    </>
+    <nav class="pages" aria-label={t("Pages of the table")}>
+      <button type="button" disabled={page === 1} onClick={() => to(page - 1)}>
+        {t("Previous page")}
+      </button>
+      <span>{t("{from} – {to} of {all}", { from: formatCount((page - 1) * PAGE + 1), to: formatCount(Math.min(count, page * PAGE)), all: formatCount(count) })}</span>
+      <button type="button" disabled={page === last} onClick={() => to(page + 1)}>
+        {t("Next page")}
+      </button>
+    </nav>
   );
 }
 
-function NodeTable({ job, rows }: { job: string; rows: StreamInfo[] }) {
+function NodeTable({ job, rows, machines }: { job: string; rows: StreamInfo[]; machines: readonly NodeRow[] }) {
+  const page = pageOf(rows.length);
+  const shell = new Map(machines.map((one) => [one.stream, one.ssm_command]));
   return (
     <div class="nodescroll">
       <table class="jobs incidents">
         <thead>
           <tr>
-            <th scope="col">node</th>
+            <th scope="col">{t("node")}</th>
             <th scope="col" class="num">
-              last line
+              {t("last line")}
             </th>
-            <th scope="col">ended</th>
-            <th scope="col">notes</th>
-            <th scope="col">host</th>
-            <th scope="col">role</th>
+            <th scope="col">{t("ended")}</th>
+            <th scope="col">{t("notes")}</th>
+            <th scope="col">{t("host")}</th>
+            <th scope="col">{t("role")}</th>
             <th scope="col" class="num">
-              attempt
+              {t("attempt")}
             </th>
             <th scope="col" class="num">
-              lines
+              {t("lines")}
             </th>
-            <th />
           </tr>
         </thead>
         <tbody>
-          {rows.map((one) => (
-            <Node key={one.stream} job={job} one={one} />
+          {rows.slice((page - 1) * PAGE, page * PAGE).map((one) => (
+            <Node key={one.stream} job={job} one={one} shell={shell.get(one.stream)} />
           ))}
         </tbody>
       </table>
@@ -109,11 +119,11 @@ function NodeTable({ job, rows }: { job: string; rows: StreamInfo[] }) {
   );
 }
 
-function Node({ job, one }: { job: string; one: StreamInfo }) {
+function Node({ job, one, shell }: { job: string; one: StreamInfo; shell: string | undefined }) {
   return (
     <tr data-stream={one.stream}>
       <td class="mono">
-        <a href={jobHref(job, { stream: one.stream })} title={`Log of ${one.stream}`}>
+        <a href={jobHref(job, { stream: one.stream })} title={t("Log of {node}", { node: one.stream })}>
           {cutMiddle(one.stream, 40)}
         </a>
       </td>
@@ -129,7 +139,7 @@ function Node({ job, one }: { job: string; one: StreamInfo }) {
             <span class="glyph" aria-hidden="true">
               ◌
             </span>
-            silent since {formatTime(one.silent_since_ms)}
+            {t("silent since {time}", { time: formatTime(one.silent_since_ms) })}
           </span>
         )}
         {one.skew_warning !== undefined && (
@@ -140,6 +150,7 @@ function Node({ job, one }: { job: string; one: StreamInfo }) {
             {one.skew_warning}
           </span>
         )}
+        {shell && <code title={t("Opens a session on the machine")}>{shell}</code>}
       </td>
       <td class="mono" title={one.host}>
         {one.host ? cutMiddle(one.host, 40) : NONE}
@@ -147,7 +158,6 @@ function Node({ job, one }: { job: string; one: StreamInfo }) {
       <td title={one.role_reason}>{one.role ?? NONE}</td>
       <td class="num">{one.attempt ?? NONE}</td>
       <td class="num">{formatCount(one.lines)}</td>
-      <td />
     </tr>
   );
 }
@@ -169,23 +179,23 @@ const COMMANDS_SHOWN = 5;
 
 function Commands({ rows }: { rows: Command[] }) {
   return (
-    <section class="commands" aria-label="Commands to this job">
+    <section class="commands" aria-label={t("Commands to this job")}>
       <ul aria-live="polite">
         {rows.slice(0, COMMANDS_SHOWN).map((one) => (
           <li key={one.id}>
             <b>{one.command}</b>
-            {one.stream && <span> to {one.stream}</span>} <Age ms={one.created_ms} /> ago: {commandState(one)}
+            {one.stream && <span> {t("to {node}", { node: one.stream })}</span>} {tx("{time} ago", { time: <Age ms={one.created_ms} /> })}: {commandState(one)}
             {commandAnswers(one).map(({ result, streams }) => (
               <span key={result} class="dim" title={streams.join(", ")}>
                 {" "}
-                · {result} ({streams.length === 1 ? streams[0] : `${streams.length} nodes`}
+                · {result} ({streams.length === 1 ? streams[0] : tn(streams.length, "{n} node", "{n} nodes")}
                 {answerTime(one)})
               </span>
             ))}
           </li>
         ))}
       </ul>
-      {rows.length > COMMANDS_SHOWN && <p class="dim">and {rows.length - COMMANDS_SHOWN} earlier</p>}
+      {rows.length > COMMANDS_SHOWN && <p class="dim">{tn(rows.length - COMMANDS_SHOWN, "and {n} earlier one", "and {n} earlier ones")}</p>}
     </section>
   );
 }
@@ -193,5 +203,5 @@ function Commands({ rows }: { rows: Command[] }) {
 /** How long the last answer took. */
 function answerTime(command: Command): string {
   const last = Math.max(...command.streams.map((one) => one.acknowledged_ms ?? 0));
-  return last > 0 ? ` after ${formatDuration((last - command.created_ms) / 1000)}` : "";
+  return last > 0 ? ` ${t("after {time}", { time: formatDuration((last - command.created_ms) / 1000) })}` : "";
 }

@@ -1,0 +1,263 @@
+/* Log streams: made, deleted and listed. A list is put together job by job, as far as a page needs it. */
+#include "aws/logs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STREAMS_MAX = 50, JOBS_A_READ = 50, NEWEST_JOBS = 200 };
+
+enum status logs_create_stream(struct aws_call *call, struct error *err)
+{
+	struct logs_name name;
+
+	TRY(logs_stream_name(call, &name, err));
+	struct log_stream_making making = {.job = name.job,
+		.stream = name.stream,
+		.suffix = name.suffix,
+		.team = call->team,
+		.makes_job = name.is_training};
+	enum status status = pipeline_create_log_stream(call->pipeline, &making, err);
+	if (status == ERR_NOT_FOUND)
+		return logs_no_group(err);
+	if (status == ERR_CONFLICT)
+		return aws_error(
+			err, ERR_CONFLICT, "ResourceAlreadyExistsException", "The specified log stream already exists");
+	return status;
+}
+
+enum status logs_delete_stream(struct aws_call *call, struct error *err)
+{
+	struct logs_stream stream;
+	struct logs_name name;
+
+	TRY(logs_stream_name(call, &name, err));
+	TRY(logs_find_stream(call, &name, &stream, err));
+	return pipeline_delete_log_stream(call->pipeline, name.job, stream.view.stream, call->team, err);
+}
+
+/* ---- describing ---- */
+
+struct list {
+	bool is_training, by_time, is_down;
+	struct span group, prefix;
+	bool has_after; /* behind this one */
+	struct span after;
+	int64_t after_ms;
+	size_t limit;
+	struct logs_stream *streams;
+	size_t count, cap;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct logs_stream *left = a, *right = b;
+	int order = span_compare(left->name.job, right->name.job);
+
+	return order ? order : span_compare(left->full, right->full);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	int64_t left = ((const struct logs_stream *)a)->view.last_ms,
+		right = ((const struct logs_stream *)b)->view.last_ms;
+
+	return left != right ? (left > right) - (left < right) : compare_names(a, b);
+}
+
+static int names_down(const void *a, const void *b)
+{
+	return compare_names(b, a);
+}
+
+static int times_down(const void *a, const void *b)
+{
+	return compare_times(b, a);
+}
+
+static int compare(const struct list *list, const struct logs_stream *a, const struct logs_stream *b)
+{
+	int order = list->by_time ? compare_times(a, b) : compare_names(a, b);
+
+	return list->is_down ? -order : order;
+}
+
+static bool is_behind(const struct list *list, const struct logs_stream *stream)
+{
+	struct logs_stream after = {.full = list->after, .name.job = stream->name.job, .view.last_ms = list->after_ms};
+
+	if (!list->has_after)
+		return true;
+	if (list->is_training) {
+		ptrdiff_t slash = span_find_char(list->after, '/');
+		after.name.job = slash < 0 ? list->after : span_of(list->after.ptr, (size_t)slash);
+	}
+	return compare(list, stream, &after) > 0;
+}
+
+static enum status add_job(struct aws_call *call, struct list *list, struct span job, struct error *err)
+{
+	struct logs_stream *streams;
+	size_t count;
+
+	TRY(logs_streams_of(call, list->is_training, job, list->prefix, &streams, &count, err));
+	if (list->count + count > list->cap) {
+		size_t cap = 2 * (list->count + count);
+		struct logs_stream *more = arena_alloc(call->arena, cap * sizeof *more);
+		if (!more)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		if (list->count)
+			memcpy(more, list->streams, list->count * sizeof *more);
+		list->streams = more;
+		list->cap = cap;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (is_behind(list, &streams[i]))
+			list->streams[list->count++] = streams[i];
+	return OK;
+}
+
+/* Deleted between two reads: it has no streams. */
+static enum status add_job_if_there(struct aws_call *call, struct list *list, struct span job, struct error *err)
+{
+	enum status status = add_job(call, list, job, err);
+
+	return status == ERR_NOT_FOUND ? OK : status;
+}
+
+static struct span job_of(struct span name)
+{
+	ptrdiff_t slash = span_find_char(name, '/');
+
+	return slash < 0 ? name : span_of(name.ptr, (size_t)slash);
+}
+
+static enum status add_jobs_by_name(struct aws_call *call, struct list *list, struct error *err)
+{
+	struct log_job_query query = {.order = list->is_down ? LOG_JOBS_BY_NAME_DOWN : LOG_JOBS_BY_NAME,
+		.prefix = list->prefix,
+		.after = list->has_after ? job_of(list->after) : SPAN(""),
+		.limit = JOBS_A_READ};
+	struct log_job_row *rows;
+	size_t count;
+
+	if (list->has_after)
+		TRY(add_job_if_there(call, list, query.after, err));
+	do {
+		TRY(store_read_log_jobs(call->reader, call->arena, &query, &rows, &count, err));
+		for (size_t i = 0; i < count && list->count <= list->limit; i++)
+			TRY(add_job_if_there(call, list, rows[i].name, err));
+		query.after = count ? rows[count - 1].name : query.after;
+	} while (count == JOBS_A_READ && list->count <= list->limit);
+	return OK;
+}
+
+static enum status add_newest_jobs(struct aws_call *call, struct list *list, struct error *err)
+{
+	struct log_job_query query = {
+		.order = LOG_JOBS_BY_LAST_LINE, .prefix = SPAN(""), .after = SPAN(""), .limit = NEWEST_JOBS};
+	struct log_job_row *rows;
+	size_t count;
+
+	TRY(store_read_log_jobs(call->reader, call->arena, &query, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(add_job_if_there(call, list, rows[i].name, err));
+	return OK;
+}
+
+static enum status gather(struct aws_call *call, struct list *list, struct error *err)
+{
+	enum status status = OK;
+
+	if (!list->is_training)
+		status = add_job(call, list, list->group, err);
+	else if (span_find_char(list->prefix, '/') > 0)
+		return add_job_if_there(call, list, job_of(list->prefix), err);
+	else
+		return list->by_time ? add_newest_jobs(call, list, err) : add_jobs_by_name(call, list, err);
+	return status == ERR_NOT_FOUND ? logs_no_group(err) : status;
+}
+
+static void write_stream(struct aws_call *call, const struct list *list, const struct logs_stream *stream)
+{
+	const struct log_stream_view *view = &stream->view;
+	bool has_lines = view->lines > view->first_line && view->first_ms;
+	char text[640];
+
+	json_object(&call->w);
+	json_put_span(&call->w, "logStreamName", stream->full);
+	json_put_i64(&call->w, "creationTime", view->created_ms ? view->created_ms : view->first_ms);
+	if (has_lines) {
+		json_put_i64(&call->w, "firstEventTimestamp", view->first_ms);
+		json_put_i64(&call->w, "lastEventTimestamp", view->last_ms);
+		json_put_i64(
+			&call->w, "lastIngestionTime", view->last_arrival_ms ? view->last_arrival_ms : view->last_ms);
+	}
+	snprintf(text, sizeof text, "%056" PRIu64, view->lines);
+	json_put_text(&call->w, "uploadSequenceToken", text);
+	snprintf(text, sizeof text, ":log-stream:%.*s", SPAN_ARGS(stream->full));
+	logs_put_arn(call, "arn", list->group, text);
+	json_put_i64(&call->w, "storedBytes", 0);
+	json_object_end(&call->w);
+}
+
+static enum status write_page(struct aws_call *call, struct list *list, struct error *err)
+{
+	size_t shown = list->count < list->limit ? list->count : list->limit;
+	AUTO_DONE(buf) token = BUF_INIT(2048);
+
+	if (list->count)
+		qsort(list->streams, list->count, sizeof *list->streams,
+			list->by_time   ? list->is_down ? times_down : compare_times
+			: list->is_down ? names_down
+					: compare_names);
+	json_key(&call->w, "logStreams");
+	json_array(&call->w);
+	for (size_t i = 0; i < shown; i++)
+		write_stream(call, list, &list->streams[i]);
+	json_array_end(&call->w);
+	if (list->count > shown) {
+		const struct logs_stream *last = &list->streams[shown - 1];
+		buf_printf(&token, "%" PRId64 ":%.*s", last->view.last_ms, SPAN_ARGS(last->full));
+		TRY(buf_status(&token, err));
+		json_put_span(&call->w, "nextToken", buf_span(&token));
+	}
+	return OK;
+}
+
+/* "TIME:NAME" of the last one. */
+static enum status read_token(const struct aws_call *call, struct list *list, struct error *err)
+{
+	struct span token = SPAN(""), ms;
+
+	aws_string(call, "nextToken", &token);
+	if (!token.len)
+		return OK;
+	list->after = token;
+	list->has_after = span_next(&list->after, ':', &ms) && list->after.len && span_parse_i64(ms, &list->after_ms);
+	return list->has_after ? OK
+			       : aws_error(err, ERR_SEMANTIC, "InvalidParameterException",
+					 "The specified nextToken is invalid.");
+}
+
+enum status logs_describe_streams(struct aws_call *call, struct error *err)
+{
+	struct list list = {.prefix = SPAN(""), .limit = STREAMS_MAX};
+	struct span order = SPAN("");
+	int64_t limit = STREAMS_MAX;
+
+	TRY(logs_group(call, &list.group, err));
+	aws_string(call, "logStreamNamePrefix", &list.prefix);
+	aws_string(call, "orderBy", &order);
+	aws_integer(json_get(call->input, "limit"), &limit);
+	list.is_training = logs_is_training(list.group);
+	list.by_time = span_equal(order, SPAN("LastEventTime"));
+	list.is_down = json_is_true(json_get(call->input, "descending"));
+	list.limit = (size_t)limit;
+	if (list.by_time && list.prefix.len)
+		return aws_error(err, ERR_SEMANTIC, "InvalidParameterException",
+			"Cannot order by LastEventTime with a logStreamNamePrefix.");
+	TRY(read_token(call, &list, err));
+	TRY(gather(call, &list, err));
+	return write_page(call, &list, err);
+}

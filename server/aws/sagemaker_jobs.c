@@ -1,0 +1,146 @@
+/* One training job: made, described, stopped, changed, deleted. */
+#include "aws/sagemaker.h"
+#include "model/training_job.h"
+#include "pipeline/pools.h"
+#include "pipeline/sessions.h"
+
+enum status sagemaker_read_job(struct aws_call *call, struct span name, struct job_row *row, struct error *err)
+{
+	enum status status = store_read_job(call->reader, call->arena, name, row, err);
+
+	return status == ERR_NOT_FOUND
+		       ? aws_error(err, ERR_SEMANTIC, "ValidationException", "Requested resource not found.")
+		       : status;
+}
+
+struct arn_place sagemaker_place(const struct aws_call *call)
+{
+	return (struct arn_place){call->options->region, call->options->account};
+}
+
+static struct span name_of(const struct aws_call *call)
+{
+	return json_string_of(json_get(call->input, "TrainingJobName"));
+}
+
+static enum status put_arn(struct aws_call *call, const struct json *document, struct error *err)
+{
+	const struct arn_place place = sagemaker_place(call);
+
+	return job_record_write_arn(&place, document, name_of(call), &call->w, err);
+}
+
+/* A job of the serverless kind has none of these; others do. */
+static enum status check_needed(const struct aws_call *call, struct error *err)
+{
+	static const struct shape_rule rules[] = {{"AlgorithmSpecification", SHAPE_NEEDED, 0, 0, NULL},
+		{"ResourceConfig", SHAPE_NEEDED, 0, 0, NULL},
+		{"ResourceConfig.VolumeSizeInGB", SHAPE_NEEDED, 0, 0, NULL},
+		{"StoppingCondition", SHAPE_NEEDED, 0, 0, NULL}, {NULL, SHAPE_OBJECT, 0, 0, NULL}};
+
+	return json_get(call->input, "ServerlessJobConfig") ? OK : aws_check(call, rules, call->input, err);
+}
+
+enum status sagemaker_create_training_job(struct aws_call *call, struct error *err)
+{
+	TRY(check_needed(call, err));
+	TRY(aws_check(call, training_job_rules, call->input, err));
+	enum status status = pipeline_create_job(call->pipeline, call->input, call->team, call->now_ms, err);
+	if (status == ERR_CONFLICT)
+		return aws_error(err, ERR_CONFLICT, "ResourceInUse",
+			"Training job names must be unique within an AWS account and region, and a training job with this name "
+			"already exists (arn:aws:sagemaker:%s:%s:training-job/%.*s)",
+			call->options->region, call->options->account, SPAN_ARGS(span_cut(name_of(call), 63)));
+	TRY(status);
+	return put_arn(call, NULL, err);
+}
+
+enum status sagemaker_describe_training_job(struct aws_call *call, struct error *err)
+{
+	const struct arn_place place = sagemaker_place(call);
+	struct job_row row;
+
+	TRY(sagemaker_read_job(call, name_of(call), &row, err));
+	return job_record_write(call->pipeline, call->reader, call->arena, &place, &row, &call->w, err);
+}
+
+/* smfleet runs nothing: the job is marked, and a connected sm-ship is told, which sends its process the signal. */
+enum status sagemaker_stop_training_job(struct aws_call *call, struct error *err)
+{
+	struct command_row command = {.command = SPAN("stop"), .stream = SPAN(""), .created_ms = call->now_ms};
+	struct job_row row;
+
+	TRY(sagemaker_read_job(call, name_of(call), &row, err));
+	if (row.ended_ms)
+		return aws_error(err, ERR_SEMANTIC, "ValidationException",
+			"The request was rejected because the training job is in status %.*s.", SPAN_ARGS(row.status));
+	if (span_equal(row.status, SPAN("Stopping")))
+		return OK;
+	TRY(pipeline_add_command(call->pipeline, row.name, call->team, call->options->max_commands, &command, err));
+	call->options->command_given(call->options->context, &command);
+	return pipeline_begin_to_stop(call->pipeline, row.name, call->team, call->now_ms, err);
+}
+
+static enum status copy_members(const struct aws_call *call, struct json **out, struct error *err)
+{
+	static const char *const members[] = {
+		"ResourceConfig", "RemoteDebugConfig", "ProfilerConfig", "ProfilerRuleConfigurations"};
+
+	TRY(json_parse(out, SPAN("{}"), err));
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+		const struct json *value = json_get(call->input, members[i]);
+		if (value && json_kind(value) != JSON_NULL && !json_set_copy(*out, members[i], value))
+			return error_set(err, ERR_MEMORY, "out of memory");
+	}
+	return OK;
+}
+
+enum status sagemaker_update_training_job(struct aws_call *call, struct error *err)
+{
+	AUTO(json) changes = NULL;
+	AUTO(json) document = NULL;
+	struct job_row row;
+
+	TRY(sagemaker_read_job(call, name_of(call), &row, err));
+	TRY(copy_members(call, &changes, err));
+	if (json_count(changes))
+		TRY(pipeline_change_job(call->pipeline, row.name, call->team, changes, err));
+	TRY(json_parse(&document, row.document, err));
+	return put_arn(call, document, err);
+}
+
+/* By what Describe says of it. */
+static enum status keeps_pool(struct aws_call *call, const struct job_row *row, bool *does, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(4096);
+	AUTO(json) tree = NULL;
+	struct json_writer w = json_writer_on(&text);
+
+	json_object(&w);
+	TRY(pools_write_status(call->reader, call->arena, row->job_id, call->now_ms, &w, err));
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&tree, buf_span(&text), err));
+	*does = span_equal(json_string_of(json_get_path(tree, "WarmPoolStatus.Status")), SPAN("Available"));
+	return OK;
+}
+
+enum status sagemaker_delete_training_job(struct aws_call *call, struct error *err)
+{
+	struct job_row row;
+	bool has_pool;
+
+	enum status status = store_read_job(call->reader, call->arena, name_of(call), &row, err);
+	if (status == ERR_NOT_FOUND)
+		return aws_error(err, ERR_NOT_FOUND, "ResourceNotFound", "Requested resource not found.");
+	TRY(status);
+	if (!row.ended_ms)
+		return aws_error(err, ERR_CONFLICT, "ResourceInUse",
+			"A training job can be deleted in the status Completed, Failed or Stopped; this one is %.*s.",
+			SPAN_ARGS(row.status));
+	TRY(keeps_pool(call, &row, &has_pool, err));
+	if (has_pool)
+		return aws_error(err, ERR_CONFLICT, "ResourceInUse",
+			"The training job keeps a warm pool that is Available: end it by KeepAlivePeriodInSeconds 0 first.");
+	return pipeline_delete_job(call->pipeline, row.name, call->team, call->now_ms, err);
+}

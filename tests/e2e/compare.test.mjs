@@ -1,0 +1,75 @@
+// Jobs side by side: marked in the list, drawn over each other, read off under the cursor.
+import assert from "node:assert/strict";
+import { shot, test, texts, until, waitUntil } from "./support.mjs";
+
+const SPIKED = "a, <b>spiked";
+
+/** Two trainers, two names of the loss; one of them has a single point far above its neighbours. */
+async function sendJobs(server) {
+  for (const [job, metric, start] of [["calm", "loss", 4], [SPIKED, "lm loss", 8]]) {
+    const step = Array.from({ length: 5000 }, (_, n) => n);
+    const value = step.map((n) => (job === SPIKED && n === 3111 ? 90 : start / (1 + n / 1000)));
+    await server.post(`/api/v1/points?job=${encodeURIComponent(job)}`, { series: [{ metric, stream: "algo-1", step, value }] });
+    await server.waitForPoints(job, metric, 5000);
+  }
+  await server.send("mute", ["nothing to see"]);
+  for (const [job, rate] of [["calm", "1e-4"], [SPIKED, "<i>3e-4"]]) {
+    await server.patch(`/api/v1/jobs/${encodeURIComponent(job)}`, { Tags: [{ Key: "rate", Value: rate }, { Key: "team", Value: "nlp" }] });
+  }
+}
+
+/** Pixels above the middle of the plot in the colour of the first job. */
+const pixelsAbove = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector(".compare canvas");
+    const { width, height } = canvas;
+    const { data } = canvas.getContext("2d").getImageData(Math.round(width * 0.1), 0, Math.round(width * 0.85), Math.round(height / 2));
+    const hue = getComputedStyle(document.querySelector(".compared .swatch line")).stroke.match(/\d+/g).map(Number);
+    let near = 0;
+    for (let i = 0; i < data.length; i += 4) near += Math.max(...hue.map((c, k) => Math.abs(c - data[i + k]))) < 48;
+    return near;
+  });
+
+test("marked jobs are compared", async ({ server, page, open }) => {
+  await sendJobs(server);
+  await open("/jobs");
+  await until(page, () => document.querySelectorAll("table.jobs tbody tr").length === 3, "three jobs");
+  for (const name of [SPIKED, "calm"]) {
+    await page.focus(`tr[data-name=${JSON.stringify(name)}]`);
+    await page.keyboard.press("x");
+  }
+  await until(page, () => document.querySelector(".marked a")?.innerText === "Compare 2", "two marked");
+  await page.click(".marked a");
+  await until(page, () => document.querySelector(".compare .kept")?.innerText.includes("10,000 points, all kept"), "both curves");
+  const rows = await texts(page, "table.compared tbody tr");
+  assert.equal(rows.length, 2);
+  assert.ok(rows[0].startsWith(SPIKED) && rows[0].includes("lm loss") && rows[1].startsWith("calm"), rows.join("\n"));
+  assert.equal(await page.locator("table.compared b").count(), 0);
+  // the spike is one point of 5000, and is drawn: the axis reaches it, and its colour stands above half of the plot
+  assert.ok((await pixelsAbove(page)) > 20);
+  await shot(page, "compare");
+  const settings = () => texts(page, ".differences tbody tr");
+  await waitUntil(async () => (await settings()).includes("tag.rate <i>3e-4 1e-4"), "what differs");
+  assert.ok(!(await settings()).some((row) => row.includes("tag.team")), "what is the same");
+  await page.click(".differences button");
+  await waitUntil(async () => (await settings()).includes("tag.team nlp nlp"), "what is the same, on request");
+  const box = await page.locator(".compare .u-over").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 10);
+  await until(page, () => document.querySelector(".compared th.at").innerText.startsWith("step 2,"), "the step under the cursor");
+});
+
+test("what is not there is said", async ({ server, page, open, allow }) => {
+  allow(/404/);
+  await sendJobs(server);
+  await open("/compare?jobs=calm,nobody,mute");
+  await until(page, () => document.querySelector(".missing")?.innerText.includes("“nobody”"), "the name without a job");
+  await until(page, () => document.querySelector(".compare select")?.innerText.includes("1 of 2"), "that only one has it");
+  await page.click(".missing button");
+  await until(page, () => decodeURIComponent(location.search) === "?jobs=calm,mute" && !document.querySelector(".missing"), "the rest");
+  await open("/compare");
+  await until(page, () => document.querySelector(".empty")?.innerText.includes("Nothing is chosen"), "how to choose");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open("/compare?jobs=calm,mute");
+  await until(page, () => document.querySelectorAll("table.compared tbody tr").length === 2, "both on a phone");
+  await shot(page, "compare-phone");
+});

@@ -1,0 +1,185 @@
+// The list on the left, by days; what is chosen on the right.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Incident } from "../../api/types";
+import { say, t, tn } from "../../i18n/i18n";
+import { cutMiddle, formatCount, NONE } from "../../lib/format";
+import { isOpen, kindTitle } from "../../lib/marks";
+import { hearIncidents, IncidentList } from "../../state/incidents";
+import { useKeys } from "../../state/keys";
+import { patchQuery } from "../../state/router";
+import { ProblemBox } from "../../ui/problem";
+import { SeverityMark } from "../../ui/severity";
+import { Skeleton } from "../../ui/skeleton";
+import { Age } from "../../ui/time";
+import { IncidentDetail } from "./detail";
+
+const STATES = [
+  ["", say("all")],
+  ["open", say("open")],
+  ["recovered", say("recovered")],
+] as const;
+
+export function IncidentsView({ search, state, id }: { search: string; state: string; id: string }) {
+  const [list, setList] = useState<IncidentList | null>(null);
+
+  useEffect(() => {
+    const next = new IncidentList(null, { q: search || undefined, state: state || undefined });
+    setList(next);
+    void start(next);
+    return () => next.stop();
+  }, [search, state]);
+
+  return (
+    <>
+      <div class="toolbar">
+        <div class="segments" role="group" aria-label={t("Which incidents")}>
+          {STATES.map(([value, label]) => (
+            <button key={value} type="button" aria-pressed={state === value} onClick={() => patchQuery({ state: value || undefined, id: undefined })}>
+              {t(label)}
+            </button>
+          ))}
+        </div>
+      </div>
+      {list && <Content list={list} id={id} isFiltered={search !== "" || state !== ""} />}
+    </>
+  );
+}
+
+async function start(list: IncidentList): Promise<void> {
+  await hearIncidents();
+  await list.load();
+}
+
+const choose = (id: string, replace = false): void => patchQuery({ id }, replace);
+
+function Content({ list, id, isFiltered }: { list: IncidentList; id: string; isFiltered: boolean }) {
+  const rows = list.rows.value;
+  const problem = list.problem.value;
+
+  const move = (by: number): boolean => {
+    if (!rows || rows.length === 0) return false;
+    const at = rows.findIndex((row) => String(row.id) === id);
+    const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))];
+    if (next) choose(String(next.id), true);
+    return true;
+  };
+  useKeys(say("Alerts"), [
+    { on: ["j", "ArrowDown"], does: say("next incident"), run: () => move(1) },
+    { on: ["k", "ArrowUp"], does: say("previous incident"), run: () => move(-1) },
+    { on: "Escape", does: say("close the incident"), run: () => id !== "" && (choose(""), true) },
+  ]);
+
+  return (
+    <>
+      {problem && <ProblemBox problem={problem} onRetry={() => void list.load()} />}
+      {!rows && !problem && <Skeleton rows={8} />}
+      {rows?.length === 0 && !id && (isFiltered ? <NoneSo /> : <NoneAtAll />)}
+      {(id !== "" || (rows && rows.length > 0)) && (
+        <div class={id ? "alerts chosen" : "alerts"}>
+          <div class="alertlist">
+            {rows && <Table rows={rows} id={id} />}
+            {list.cursor.value && (
+              <div class="more">
+                <button type="button" onClick={() => void list.more()}>
+                  {t("More")}
+                </button>
+              </div>
+            )}
+          </div>
+          {id !== "" && <IncidentDetail key={id} id={id} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+function NoneAtAll() {
+  return (
+    <section class="empty">
+      <h1>{t("Nothing stands out")}</h1>
+      <p>{t("Loss spikes, non-finite values, stalls and known errors in the logs of all jobs are listed here as they happen.")}</p>
+    </section>
+  );
+}
+
+function NoneSo() {
+  return (
+    <section class="empty">
+      <h1>{t("No incident is like that")}</h1>
+      <button type="button" onClick={() => patchQuery({ state: undefined, q: undefined, id: undefined })}>
+        {t("Show all incidents")}
+      </button>
+    </section>
+  );
+}
+
+function Table({ rows, id }: { rows: Incident[]; id: string }) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  useEffect(() => body.current?.querySelector(".chosen")?.scrollIntoView({ block: "nearest" }), [id]);
+  return (
+    <table class="jobs incidents">
+      <thead>
+        <tr>
+          <th scope="col">{t("severity")}</th>
+          <th scope="col">{t("what")}</th>
+          <th scope="col">{t("state")}</th>
+          <th scope="col" class="name">
+            {t("job")}
+          </th>
+          <th scope="col">{t("metric")}</th>
+          <th scope="col" class="num">
+            {t("step")}
+          </th>
+          <th scope="col" class="num">
+            {t("age")}
+          </th>
+          <td />
+        </tr>
+      </thead>
+      <tbody ref={body}>
+        {rows.map((incident) => (
+          <Row key={incident.id} incident={incident} isChosen={String(incident.id) === id} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ incident, isChosen }: { incident: Incident; isChosen: boolean }) {
+  const streams = incident.stream_count ?? 1;
+  return (
+    <tr class={`${isOpen(incident) ? "" : "past"} ${isChosen ? "chosen" : ""}`} onClick={() => choose(String(incident.id))}>
+      <td>
+        <SeverityMark severity={incident.severity} withText />
+      </td>
+      <td>
+        <a href={`/incidents?id=${encodeURIComponent(incident.id)}`} aria-current={isChosen ? "true" : undefined} onClick={pick(incident)}>
+          {kindTitle(incident.kind)}
+        </a>
+        {streams > 1 && <span class="dim"> {tn(streams, "on {n} node", "on {n} nodes")}</span>}
+      </td>
+      <td>
+        {isOpen(incident) ? t("open") : t("recovered")}
+        {incident.acknowledged_ms !== undefined && <span title={t("somebody saw it")}> ✓</span>}
+        {incident.muted_until_ms !== undefined && <span class="dim"> {t("muted")}</span>}
+      </td>
+      <td class="name">
+        <bdi title={incident.job}>{cutMiddle(incident.job, 48)}</bdi>
+      </td>
+      <td class="mono">{incident.metric || NONE}</td>
+      <td class="num">{incident.metric ? formatCount(incident.opened_step) : NONE}</td>
+      <td class="num">
+        <Age ms={incident.opened_ms} />
+      </td>
+      <td />
+    </tr>
+  );
+}
+
+/** The list stays where it is, with its filter. */
+const pick = (incident: Incident) => (event: MouseEvent) => {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  event.stopPropagation();
+  choose(String(incident.id));
+};

@@ -1,0 +1,108 @@
+// Which incidents are told to whom, and when; conditions of one's own. What a rule would have done is seen before it is saved.
+import { useEffect, useState } from "preact/hooks";
+import type { Rule, RuleDraft } from "../../api/alerts";
+import { say, t, tn } from "../../i18n/i18n";
+import { formatDuration } from "../../lib/format";
+import { kindTitle } from "../../lib/marks";
+import { Editable } from "../../state/editable";
+import { hearIncidents } from "../../state/incidents";
+import { useKeys } from "../../state/keys";
+import { patchQuery, query } from "../../state/router";
+import { session } from "../../state/session";
+import { ProblemBox } from "../../ui/problem";
+import { Skeleton } from "../../ui/skeleton";
+import { RuleForm } from "./ruleform";
+
+export type Rules = Editable<Rule, RuleDraft>;
+
+/** Where the server wants no token everybody may. */
+export const mayChange = (): boolean => session.value?.required !== true || session.value.scope === "admin";
+
+export function RulesView() {
+  const [rules, setRules] = useState<Rules | null>(null);
+  useEffect(() => {
+    const next: Rules = new Editable("rules");
+    setRules(next);
+    void hearIncidents();
+    void next.load();
+    return () => next.stop();
+  }, []);
+  return rules && <Content rules={rules} />;
+}
+
+function Content({ rules }: { rules: Rules }) {
+  const rows = rules.rows.value;
+  const problem = rules.problem.value;
+  const chosen = query.value["id"] ?? "";
+  const rule = rows?.find((one) => String(one.id) === chosen);
+  useKeys(say("Rules"), [{ on: "Escape", does: say("close the rule"), run: () => chosen !== "" && (patchQuery({ id: undefined }), true) }]);
+  return (
+    <>
+      <div class="toolbar">
+        <span class="dim">{t("Of the rules that take an incident the one that was made last decides; the first one takes everything.")}</span>
+        <span class="grow" />
+        {mayChange() && (
+          <button type="button" class="primary" onClick={() => patchQuery({ id: "new" })}>
+            {t("New rule")}
+          </button>
+        )}
+      </div>
+      {problem && <ProblemBox problem={problem} onRetry={() => void rules.load()} />}
+      {!rows && !problem && <Skeleton rows={4} />}
+      {rows && (
+        <div class={chosen ? "alerts chosen" : "alerts"}>
+          <div class="alertlist">
+            <Table rows={rows} chosen={chosen} />
+          </div>
+          {(rule || chosen === "new") && <RuleForm key={chosen} rules={rules} rule={rule ?? null} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Table({ rows, chosen }: { rows: readonly Rule[]; chosen: string }) {
+  return (
+    <table class="jobs">
+      <thead>
+        <tr>
+          <th scope="col">{t("rule")}</th>
+          <th scope="col">{t("takes")}</th>
+          <th scope="col">{t("of jobs")}</th>
+          <th scope="col">{t("tells")}</th>
+          <td />
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((rule) => (
+          <tr key={rule.id} class={`${rule.enabled ? "" : "past"} ${String(rule.id) === chosen ? "chosen" : ""}`}>
+            <td>
+              <a href={`/rules?id=${rule.id}`} aria-current={String(rule.id) === chosen ? "true" : undefined}>
+                <bdi>{rule.name}</bdi>
+              </a>
+              {!rule.enabled && <span class="dim"> {t("off")}</span>}
+            </td>
+            <td>{rule.expression ? <code>{rule.expression}</code> : takes(rule)}</td>
+            <td class="mono">{rule.query || t("all")}</td>
+            <td>{tells(rule)}</td>
+            <td />
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function takes(rule: Rule): string {
+  const kinds = rule.kinds.length === 0 ? t("everything that is noticed") : rule.kinds.map(kindTitle).join(", ");
+  return rule.minimum_severity === "info" ? kinds : t("{kinds}, {severity} and above", { kinds, severity: rule.minimum_severity });
+}
+
+function tells(rule: Rule): string {
+  if (!rule.tell) return t("nobody");
+  const parts = [rule.endpoints.length === 0 ? t("every webhook") : tn(rule.endpoints.length, "{n} webhook", "{n} webhooks")];
+  if (rule.persistence_s) parts.push(t("after {time}", { time: formatDuration(rule.persistence_s) }));
+  if (rule.quiet) parts.push(t("not from {from} to {to}", { from: rule.quiet.from, to: rule.quiet.to }));
+  if (rule.command) parts.push(t("and asks for {command}", { command: rule.command }));
+  return parts.join(" · ");
+}

@@ -1,0 +1,142 @@
+import { useSignal } from "@preact/signals";
+import type { Webhook, WebhookDraft } from "../../api/alerts";
+import { asProblem, type Problem } from "../../api/client";
+import type { Severity } from "../../api/types";
+import { t } from "../../i18n/i18n";
+import { patchQuery } from "../../state/router";
+import { Confirm } from "./confirm";
+import { Check, Choice, hostOf } from "./ruleform";
+import type { Webhooks } from "./webhooks";
+
+const FORMATS = ["json", "cloudevents", "slack", "discord", "teams", "pagerduty", "feishu", "dingtalk", "wecom"] as const;
+
+const NEW: WebhookDraft = {
+  url: "",
+  format: "json",
+  minimum_severity: "warning",
+  events: ["incident"],
+  per_minute: 60,
+  heartbeat_s: 0,
+  team: "",
+  enabled: true,
+};
+
+function draftOf(hook: Webhook | null): WebhookDraft {
+  if (!hook) return NEW;
+  const { id: _id, has_secret: _has, created_ms: _created, ...draft } = hook;
+  return draft;
+}
+
+/** What the server chooses where nothing is said is not said of a new one: chats take fewer a minute. */
+function bodyOf(draft: WebhookDraft, isNew: boolean): Partial<WebhookDraft> {
+  const { secret, per_minute, ...rest } = draft;
+  return { ...rest, ...(secret ? { secret } : {}), ...(isNew ? {} : { per_minute }) };
+}
+
+interface Props {
+  hooks: Webhooks;
+  hook: Webhook | null;
+  onSecret(text: string): void;
+}
+
+export function WebhookForm({ hooks, hook, onSecret }: Props) {
+  const draft = useSignal(draftOf(hook));
+  const problem = useSignal<Problem | null>(null);
+  const attempt = async (act: () => Promise<void>): Promise<void> => {
+    problem.value = null;
+    try {
+      await act();
+    } catch (error) {
+      problem.value = asProblem(error);
+    }
+  };
+  const save = (): Promise<void> =>
+    attempt(async () => {
+      const said = await hooks.save(hook?.id ?? null, bodyOf(draft.value, !hook) as WebhookDraft);
+      if (typeof said["secret"] === "string") onSecret(said["secret"]);
+      if (!hook) patchQuery({ id: said["id"] === undefined ? undefined : String(said["id"]) });
+    });
+  const failed = problem.value;
+  return (
+    <form
+      class="ruleform"
+      aria-label={hook ? t("Change the webhook") : t("A new webhook")}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <Fields draft={draft.value} hook={hook} set={(patch) => (draft.value = { ...draft.value, ...patch })} />
+      {failed && (
+        <p class="bad" role="alert">
+          {failed.title}: {failed.detail}
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={hooks.isSaving.value}>
+          {t("Save")}
+        </button>
+        <button type="button" onClick={() => patchQuery({ id: undefined })}>
+          {t("Cancel")}
+        </button>
+        <span class="grow" />
+        {hook && (
+          <Confirm
+            label={t("Delete…")}
+            question={t("Delete the webhook to {host}? What waits for it is not sent.", { host: hostOf(hook.url) })}
+            onYes={() =>
+              attempt(async () => {
+                await hooks.remove(hook.id);
+                patchQuery({ id: undefined });
+              })
+            }
+          />
+        )}
+      </div>
+    </form>
+  );
+}
+
+function Fields({ draft, hook, set }: { draft: WebhookDraft; hook: Webhook | null; set(patch: Partial<WebhookDraft>): void }) {
+  const toggle = (event: string, isOn: boolean): void =>
+    set({ events: isOn ? [...draft.events, event] : draft.events.filter((one) => one !== event) });
+  return (
+    <>
+      <label>
+        {t("Address")}
+        <input type="url" required class="mono" value={draft.url} placeholder="https://hooks.slack.com/services/…" onInput={(event) => set({ url: event.currentTarget.value })} />
+      </label>
+      <Choice label={t("Format")} value={draft.format} options={FORMATS} onChoose={(format) => set({ format })} />
+      <label>
+        {t("Secret")}
+        <input
+          type="password"
+          autocomplete="off"
+          value={draft.secret ?? ""}
+          placeholder={hook?.has_secret ? t("as it is") : t("made by the server")}
+          onInput={(event) => set({ secret: event.currentTarget.value })}
+        />
+      </label>
+      <Choice
+        label={t("From this severity on")}
+        value={draft.minimum_severity}
+        options={["info", "warning", "critical"] satisfies Severity[]}
+        onChoose={(minimum_severity) => set({ minimum_severity })}
+      />
+      <Check label={t("Incidents")} isOn={draft.events.includes("incident")} onChange={(isOn) => toggle("incident", isOn)} />
+      <Check label={t("Every change of a job's state")} isOn={draft.events.includes("job_state")} onChange={(isOn) => toggle("job_state", isOn)} />
+      {hook && <Whole label={t("Messages a minute (0: no limit)")} value={draft.per_minute} onChange={(per_minute) => set({ per_minute })} />}
+      <Whole label={t("A heartbeat each so many seconds (0: none)")} value={draft.heartbeat_s} onChange={(heartbeat_s) => set({ heartbeat_s })} />
+      <Check label={t("The webhook is on")} isOn={draft.enabled} onChange={(enabled) => set({ enabled })} />
+    </>
+  );
+}
+
+function Whole({ label, value, onChange }: { label: string; value: number; onChange(value: number): void }) {
+  return (
+    <label>
+      {label}
+      <input type="number" min={0} step={1} value={value} onInput={(event) => onChange(event.currentTarget.valueAsNumber || 0)} />
+    </label>
+  );
+}

@@ -1,0 +1,60 @@
+import { useSignal } from "@preact/signals";
+import { t } from "../../i18n/i18n";
+import { formatCount } from "../../lib/format";
+import type { Option, Part } from "./parts";
+import { PartSection } from "./section";
+
+/** What the server was started with, and where each value comes from. They are changed where they come from, and by a start. */
+export function Options({ part }: { part: Part<{ options: Option[] }> }) {
+  const all = part.value.value?.options ?? [];
+  const areAllShown = useSignal(false);
+  const search = useSignal("");
+  const words = search.value.trim().toLowerCase();
+  const isFound = (option: Option): boolean => `${option.name} ${option.help}`.toLowerCase().includes(words);
+  const isSet = (option: Option): boolean => option.source !== "default" && option.source !== "";
+  const shown = all.filter((option) => (words ? isFound(option) : areAllShown.value || isSet(option)));
+  return (
+    <PartSection part={part} id="options" title={t("Server options")}>
+      <p class="dim">{t("Read at the start of the server: the command line wins over the environment, that over the file, that over the default.")}</p>
+      <div class="line">
+        <label>
+          {t("Find")}
+          <input type="search" value={search} onInput={(event) => (search.value = event.currentTarget.value)} />
+        </label>
+        <button type="button" aria-pressed={areAllShown.value} onClick={() => (areAllShown.value = !areAllShown.value)}>
+          {t("Defaults too ({n} in all)", { n: formatCount(all.length) })}
+        </button>
+      </div>
+      {shown.length === 0 ? (
+        <p>{words ? t("No option has that in its name or help.") : t("Every option has its default.")}</p>
+      ) : (
+        <div class="scrolls" tabIndex={0} role="region" aria-label={t("Server options")}>
+          <table class="options">
+            <thead>
+              <tr>
+                <th scope="col">{t("option")}</th>
+                <th scope="col">{t("value")}</th>
+                <th scope="col">{t("comes from")}</th>
+                <th scope="col">{t("what it does")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((option) => (
+                <tr key={option.name}>
+                  <th scope="row">
+                    <code>{option.name}</code>
+                  </th>
+                  <td>
+                    <code>{option.value ?? "–"}</code>
+                  </td>
+                  <td class={isSet(option) ? "" : "dim"}>{isSet(option) ? <code>{option.source}</code> : t("default")}</td>
+                  <td lang="en">{option.help}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </PartSection>
+  );
+}

@@ -1,0 +1,96 @@
+// What the settings read and write; each part is loaded by itself, so that one that is refused leaves the others.
+import { signal } from "@preact/signals";
+import { asProblem, getJson, isAbort, send, type Problem } from "../../api/client";
+
+/** A document of the server with what became of the last attempt to read or write it. */
+export class Part<T> {
+  readonly value = signal<T | null>(null);
+  readonly problem = signal<Problem | null>(null);
+  /** What was done last, for who hears the page. */
+  readonly said = signal("");
+  private readonly abort = new AbortController();
+
+  constructor(readonly path: string) {}
+
+  async load(): Promise<void> {
+    try {
+      this.value.value = await getJson<T>(this.path, {}, this.abort.signal);
+      this.problem.value = null;
+    } catch (error) {
+      if (!isAbort(error)) this.problem.value = asProblem(error);
+    }
+  }
+
+  /** Whether it went well; `done` is said then, else what went wrong. */
+  async attempt(act: () => Promise<void>, done: string): Promise<boolean> {
+    try {
+      await act();
+    } catch (error) {
+      this.problem.value = asProblem(error);
+      return false;
+    }
+    this.problem.value = null;
+    this.said.value = done;
+    return true;
+  }
+
+  /** A PUT gives the new document; after anything else it is read again. */
+  change(method: "PUT" | "DELETE", rest: string, body: unknown, done: string): Promise<boolean> {
+    return this.attempt(async () => {
+      const reply = await send(method, this.path + rest, {}, body);
+      if (method === "PUT") this.value.value = (await reply.json()) as T;
+      else await this.load();
+    }, done);
+  }
+
+  stop(): void {
+    this.abort.abort();
+  }
+}
+
+export interface Token {
+  name: string;
+  scope: "read" | "write" | "admin";
+  team: string;
+  created_ms: number;
+}
+
+export interface Limits {
+  max_age_days?: number;
+  max_bytes?: number;
+}
+
+export interface Retention extends Limits {
+  teams: (Limits & { team: string })[];
+  log_bytes: number;
+  used_bytes: number;
+  used_at_ms: number;
+  disk_free_bytes: number;
+  forecast: {
+    growth_bytes_a_day?: number;
+    days_left?: number;
+    next: { job: string; ended_ms: number; text_bytes: number; stored_bytes: number }[];
+  };
+}
+
+export interface Price {
+  instance: string;
+  per_hour: number;
+  from?: string;
+  source?: string;
+}
+
+export interface Prices {
+  currency: string;
+  prices: Price[];
+}
+
+export interface Option {
+  name: string;
+  heading?: string;
+  value?: string;
+  default?: string;
+  /** "default", "--listen", "SMFLEET_LISTEN", "/etc/smfleet.conf:12" */
+  source: string;
+  help: string;
+}

@@ -1,0 +1,79 @@
+// What of a job is worked out elsewhere than in its lines: goodput, checkpoints, its run. Loaded when somebody shows it, again
+// when the job has moved.
+import { effect, signal } from "@preact/signals";
+import { getJson, jobPath } from "../api/client";
+import type { Checkpoint, Goodput, RunReply } from "../api/types";
+import { eventsOf } from "../lib/jobevents";
+import { onLive } from "../live/client";
+import type { JobStore } from "./job";
+
+const RELOAD_MS = 15_000;
+const CHECKPOINTS = 1000;
+
+export class JobFacts {
+  readonly goodput = signal<Goodput | null>(null);
+  readonly checkpoints = signal<Checkpoint[]>([]);
+  readonly run = signal<RunReply | null>(null);
+  private timer: number | null = null;
+  private isStopped = false;
+  private readonly offs: (() => void)[];
+
+  constructor(private readonly store: JobStore) {
+    this.offs = [
+      onLive((event) => {
+        const isOurs = event.kind === "job" ? event.data.TrainingJobName === store.name : event.kind === "incident" && event.data.job === store.name;
+        if (event.kind === "resync" || isOurs) this.reloadSoon();
+      }),
+      effect(() => {
+        store.events.value = eventsOf(this.goodput.value, this.checkpoints.value, store.streams.value ?? []);
+      }),
+    ];
+    void this.load();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    for (const off of this.offs) off();
+    if (this.timer !== null) window.clearTimeout(this.timer);
+  }
+
+  private async load(): Promise<void> {
+    const { name } = this.store;
+    // None of these is what the page is for: it goes without what does not come.
+    const ask = async <T>(rest: string, use: (reply: T) => void, params = {}): Promise<void> => {
+      try {
+        const reply = await getJson<T>(jobPath(name, rest), params);
+        if (!this.isStopped) use(reply);
+      } catch {
+        // The document's own request tells of a server that does not answer.
+      }
+    };
+    await Promise.all([
+      ask<Goodput>("/goodput", (reply) => (this.goodput.value = reply)),
+      ask<{ checkpoints: Checkpoint[] }>("/checkpoints", (reply) => (this.checkpoints.value = reply.checkpoints), { limit: CHECKPOINTS }),
+      ask<RunReply>("/run", (reply) => (this.run.value = reply)),
+    ]);
+  }
+
+  /** Nothing is asked for while nobody looks. */
+  private reloadSoon(): void {
+    this.timer ??= window.setTimeout(() => {
+      this.timer = null;
+      if (document.hidden) this.reloadSoon();
+      else void this.load();
+    }, RELOAD_MS);
+  }
+}
+
+const known = new WeakMap<JobStore, JobFacts>();
+
+export function factsOf(store: JobStore): JobFacts {
+  let facts = known.get(store);
+  if (!facts) {
+    const made = new JobFacts(store);
+    known.set(store, made);
+    store.whenStopped(() => made.stop());
+    facts = made;
+  }
+  return facts;
+}
