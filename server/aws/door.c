@@ -280,7 +280,7 @@ static enum status read_tree(struct door_call *own, struct error *err)
 		TRY(cbor_to_json(text, &json, err));
 		text = buf_span(&json);
 	} else if (own->call.protocol == AWS_QUERY) {
-		TRY(query_form_to_json(text, own->call.operation->input, &json, err));
+		TRY(query_form_to_json(text, &json, err));
 		text = buf_span(&json);
 	} else if (!span_trim(text).len) {
 		text = SPAN("{}"); /* what clients send for no members */

@@ -202,6 +202,7 @@ enum status aws_check(
 	AUTO_DONE(shape_fault) fault = SHAPE_FAULT_INIT;
 	AUTO_DONE(buf) shown = BUF_INIT(16 << 20), constraint = BUF_INIT(4096);
 
+	fault.takes_texts = call->protocol == AWS_QUERY;
 	TRY(shape_check(rules, document, &fault, err));
 	if (!fault.wrong)
 		return OK;

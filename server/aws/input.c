@@ -13,11 +13,18 @@ void aws_string(const struct aws_call *call, const char *member, struct span *ou
 		*out = json_string_of(node);
 }
 
+bool aws_number(const struct json *node, double *out)
+{
+	if (node && json_kind(node) == JSON_STRING)
+		return span_parse_double(json_string_of(node), out);
+	return json_number_of(node, out);
+}
+
 bool aws_integer(const struct json *node, int64_t *out)
 {
 	double number;
 
-	if (!json_number_of(node, &number) || !(fabs(number) < 9e15))
+	if (!aws_number(node, &number) || !(fabs(number) < 9e15))
 		return false;
 	*out = (int64_t)number;
 	return true;

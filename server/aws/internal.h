@@ -6,6 +6,7 @@
  * of JSON whatever the protocol, and writes the members of its output into call->w, whose object is open. door.c makes JSON, XML
  * or CBOR of that, closes it, signs nothing, and adds x-amzn-RequestId to every reply.
  *
+ *   Numbers    in forms (query protocol) are texts: aws_number, aws_integer and aws_time read either.
  *   Times      in are seconds since 1970 (JSON, CBOR) or ISO 8601 (forms): aws_time gives milliseconds. Out they are json_seconds
  *              (SageMaker, CloudWatch; their names are in the service's `times`, for XML and CBOR) or milliseconds (Logs).
  *   Errors     aws_error with a code as AWS has it; an error of the pipeline's or the store's gets the service's code of its
@@ -103,6 +104,7 @@ const char *aws_query_code(const struct aws_service *service, const char *code);
 
 /* ---- input.c: what is absent or null leaves *out as it is ---- */
 void aws_string(const struct aws_call *call, const char *member, struct span *out);
+bool aws_number(const struct json *node, double *out);
 bool aws_integer(const struct json *node, int64_t *out);
 bool aws_time(const struct json *node, int64_t *ms);
 

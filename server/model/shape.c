@@ -119,13 +119,23 @@ static enum status check_number(struct check *check, const struct json *value)
 {
 	const struct shape_rule *rule = check->rule;
 	double number;
+	bool is_text = check->fault->takes_texts && json_kind(value) == JSON_STRING;
 
-	if (!json_number_of(value, &number) ||
+	if (!(is_text ? span_parse_double(json_string_of(value), &number) : json_number_of(value, &number)) ||
 		(rule->kind == SHAPE_INTEGER && (!isfinite(number) || number != floor(number))))
 		return wrong(check, SHAPE_OTHER_TYPE, value);
 	if (!(number >= (double)rule->min))
 		return wrong(check, SHAPE_TOO_SMALL, value);
 	return number <= (double)rule->max ? OK : wrong(check, SHAPE_TOO_LARGE, value);
+}
+
+static enum status check_boolean(struct check *check, const struct json *value)
+{
+	struct span text = check->fault->takes_texts ? json_string_of(value) : SPAN("");
+	bool fits =
+		json_kind(value) == JSON_BOOL || span_equal(text, SPAN("true")) || span_equal(text, SPAN("false"));
+
+	return fits ? OK : wrong(check, SHAPE_OTHER_TYPE, value);
 }
 
 static enum status check_time(struct check *check, const struct json *value)
@@ -169,7 +179,7 @@ static enum status check_value(struct check *check, const struct json *value)
 	case SHAPE_NUMBER:
 		return check_number(check, value);
 	case SHAPE_BOOLEAN:
-		return json_kind(value) == JSON_BOOL ? OK : wrong(check, SHAPE_OTHER_TYPE, value);
+		return check_boolean(check, value);
 	case SHAPE_TIME:
 		return check_time(check, value);
 	case SHAPE_NEEDED:
