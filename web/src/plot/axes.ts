@@ -116,8 +116,8 @@ export const formatLogTick = (value: number): string =>
 const UNITS = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"], [1, ""]] as const;
 
 /** Ticks share their unit and number of digits, so that the axis reads as a column and no two say the same. */
-export function formatTicks(splits: number[]): string[] {
-  const step = splits.length > 1 ? Math.abs((splits[1] ?? 0) - (splits[0] ?? 0)) : 1;
+export function formatTicks(splits: number[], increment = 1): string[] {
+  const step = splits.length > 1 ? Math.abs((splits[1] ?? 0) - (splits[0] ?? 0)) : increment;
   const largest = Math.max(...splits.map(Math.abs), 0);
   if (largest >= 1e15 || (largest < 1e-3 && largest > 0) || step < 1e-9) return splits.map(formatValue);
   const [factor, unit] = (largest >= 1e4 && UNITS.find(([size]) => largest >= size)) || [1, ""];
@@ -145,7 +145,7 @@ export const xLogTicks = (): Partial<uPlot.Axis> => ({
 });
 
 export function yTicks(logScale: boolean): Partial<uPlot.Axis> {
-  if (!logScale) return { values: (_, splits) => formatTicks(splits) };
+  if (!logScale) return { values: (_, splits, __, ___, increment) => formatTicks(splits, increment) };
   return {
     splits: (u, _, min, max) => logSplits(min, max, u.bbox.height / uPlot.pxRatio),
     filter: (_, splits) => splits,
