@@ -2,11 +2,12 @@
 
 import datetime
 import json
+import shlex
 
 import pytest
 
 from awsclients import awscli, boto, code, javascript
-from smserver import Server, wait_until
+from smserver import ROOT, Server, wait_until
 
 INVALID = "ValidationException"
 JOB = {
@@ -249,10 +250,13 @@ def test_suggestions_and_tags(server, sagemaker):
 # ---- other clients ----
 
 def test_awscli(server, sagemaker):
-    create(sagemaker, "cli")
-    move(server, "cli", "Stopped")
-    done = awscli(server, "sagemaker", "list-training-jobs", "--name-contains", "cli", "--status-equals", "Stopped", "--max-items", "5")
-    assert [row["TrainingJobName"] for row in json.loads(done.stdout)["TrainingJobSummaries"]] == ["cli"]
+    """The commands of docs/aws.md, as they stand there."""
+    create(sagemaker, "cli", HyperParameters={"lr": "0.1"})
+    text = (ROOT / "docs/aws.md").read_text()
+    commands = [shlex.split(line) for line in text.splitlines() if line.startswith("aws --endpoint-url $URL ")]
+    listed, found = [json.loads(awscli(server, *command[3:]).stdout) for command in commands]
+    assert "cli" in [row["TrainingJobName"] for row in listed["TrainingJobSummaries"]]
+    assert "cli" in [row["TrainingJob"]["TrainingJobName"] for row in found["Results"]]
     done = awscli(server, "sagemaker", "describe-training-job", "--training-job-name", "nobody")
     assert done.returncode == 254 and "(ValidationException)" in done.stderr and "Requested resource not found." in done.stderr
 
