@@ -43,10 +43,25 @@ static enum status check_needed(const struct aws_call *call, struct error *err)
 	return json_get(call->input, "ServerlessJobConfig") ? OK : aws_check(call, rules, call->input, err);
 }
 
+/* Kept in the document, so that Search finds the job by it, and it stays what it was whatever the options say later. */
+static enum status give_arn(struct aws_call *call, struct error *err)
+{
+	AUTO_DONE(buf) arn = BUF_INIT(1024);
+
+	buf_printf(&arn, "arn:aws:sagemaker:%s:%s:training-job/%.*s", call->options->region, call->options->account,
+		SPAN_ARGS(name_of(call)));
+	TRY(buf_status(&arn, err));
+	/* the tree is the call's own */
+	return json_set_string((struct json *)call->input, "TrainingJobArn", buf_span(&arn))
+		       ? OK
+		       : error_set(err, ERR_MEMORY, "out of memory");
+}
+
 enum status sagemaker_create_training_job(struct aws_call *call, struct error *err)
 {
 	TRY(check_needed(call, err));
 	TRY(aws_check(call, training_job_rules, call->input, err));
+	TRY(give_arn(call, err));
 	enum status status = pipeline_create_job(call->pipeline, call->input, call->team, call->now_ms, err);
 	if (status == ERR_CONFLICT)
 		return aws_error(err, ERR_CONFLICT, "ResourceInUse",
@@ -54,7 +69,7 @@ enum status sagemaker_create_training_job(struct aws_call *call, struct error *e
 			"already exists (arn:aws:sagemaker:%s:%s:training-job/%.*s)",
 			call->options->region, call->options->account, SPAN_ARGS(span_cut(name_of(call), 63)));
 	TRY(status);
-	return put_arn(call, NULL, err);
+	return put_arn(call, call->input, err);
 }
 
 /* What SageMaker says of a job though nobody stated it; its Python SDK reads some of it unasked. */

@@ -225,6 +225,8 @@ def test_search_is_that_of_the_other_door(server, sagemaker):
     assert raw["TotalHits"] == rest["TotalHits"] == {"Value": 5, "Relation": "EqualTo"}
     second = sagemaker.search(**request, NextToken=first["NextToken"])
     assert [row["TrainingJob"]["TrainingJobName"] for row in second["Results"]] == ["seek-4"] and "NextToken" not in second
+    by_arn = {"Filters": [{"Name": "TrainingJobArn", "Operator": "Equals", "Value": first["Results"][2]["TrainingJob"]["TrainingJobArn"]}]}
+    assert [row["TrainingJob"]["TrainingJobName"] for row in sagemaker.search(Resource="TrainingJob", SearchExpression=by_arn)["Results"]] == ["seek-2"]
     assert sagemaker.search(Resource="Endpoint")["Results"] == []
     for arguments, words in (({"Resource": "Toaster"}, "at 'resource'"), ({"Resource": "TrainingJob", "SortOrder": "Up"}, "'sortOrder'"),
         ({"Resource": "TrainingJob", "SearchExpression": {"Filters": [{"Name": "Colour", "Value": "red"}]}}, "Unknown property name: Colour")):
