@@ -235,6 +235,12 @@ static void write_operation(struct json_writer *w, const struct http_route *rout
 	json_object_end(w);
 }
 
+/* Of the page's files nothing. */
+static bool is_told(const struct http_route *route)
+{
+	return route->query[0] != '*';
+}
+
 static void write_path(struct json_writer *w, const struct http_route *routes, size_t count, const char *pattern)
 {
 	static const struct {
@@ -249,7 +255,7 @@ static void write_path(struct json_writer *w, const struct http_route *routes, s
 		for (size_t j = 0; j < sizeof methods / sizeof *methods &&
 				   span_equal(span_from(routes[i].pattern), span_from(pattern));
 			j++)
-			if (routes[i].methods & methods[j].method) {
+			if (is_told(&routes[i]) && routes[i].methods & methods[j].method) {
 				json_key(w, methods[j].name);
 				write_operation(w, &routes[i]);
 			}
@@ -259,7 +265,7 @@ static void write_path(struct json_writer *w, const struct http_route *routes, s
 static bool is_first(const struct http_route *routes, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (span_equal(span_from(routes[i].pattern), span_from(routes[at].pattern)))
+		if (is_told(&routes[i]) && span_equal(span_from(routes[i].pattern), span_from(routes[at].pattern)))
 			return false;
 	return true;
 }
@@ -285,7 +291,7 @@ enum status api_openapi(void *context, void *worker, const struct http_request *
 	json_key(&w, "paths");
 	json_object(&w);
 	for (size_t i = 0; i < count; i++)
-		if (is_first(routes, i) && routes[i].query[0] != '*')
+		if (is_told(&routes[i]) && is_first(routes, i))
 			write_path(&w, routes, count, routes[i].pattern);
 	json_object_end(&w);
 	json_object_end(&w);

@@ -123,7 +123,7 @@ enum status metrics_get_statistics(struct aws_call *call, struct error *err)
 	struct metrics_window window = {0};
 	struct metrics_series series;
 	struct statistics asked;
-	int64_t period_ms, count;
+	int64_t period_ms = 0, count = 0;
 
 	TRY(read_statistics(call, &asked, err));
 	TRY(read_window(call, &window, &period_ms, &count, err));

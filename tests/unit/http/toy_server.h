@@ -299,7 +299,7 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/foreign/{name}", SCOPE_PUBLIC, ROUTE_WORKER, foreign, NULL, NULL, "", WORKER_BODY_BYTES,
 		.context = &toy, .is_raw = true, .admit = foreign_admit, .refuse = foreign_refuse},
 };
-static const struct http_hooks hooks = {NULL, authenticate, worker_new, NULL};
+static const struct http_hooks hooks = {.authenticate = authenticate, .worker_new = worker_new};
 
 struct fixture {
 	struct http_server *server;
