@@ -4,6 +4,7 @@ CBOR), and bytes made by hand."""
 import datetime
 import gzip
 import json
+import re
 import time
 import urllib.parse
 import xml.etree.ElementTree
@@ -11,7 +12,7 @@ import xml.etree.ElementTree
 import cbor
 import pytest
 from awsclients import awscli, boto, code, javascript
-from smserver import Server, wait_until
+from smserver import ROOT, Server, wait_until
 
 NAMESPACE = "/aws/sagemaker/TrainingJobs"
 NOW = int(time.time()) // 60 * 60 - 3600  # seconds: the start of a minute, an hour ago
@@ -194,6 +195,32 @@ def test_instance_metrics_land_on_the_node(server, cloudwatch):
     assert statistics(cloudwatch, "CPUUtilization", of={"TrainingJobName": "node"}) == [], "a machine's is no metric of the training"
 
 
+def test_the_agent_s_example_lands_on_the_node(server, cloudwatch):
+    """What the agent makes of deploy/examples/cloudwatch-agent.json: renamed metrics, with each plug-in's own dimensions."""
+    metrics = json.loads((ROOT / "deploy/examples/cloudwatch-agent.json").read_text())["metrics"]
+    assert metrics["endpoint_override"] == "http://smfleet:8080"
+    own = {"cpu": [{"cpu": "cpu-total"}], "mem": [{}], "disk": [{"path": "/", "fstype": "ext4"}],
+        "nvidia_gpu": [{"index": str(i), "name": "NVIDIA A100", "arch": "Ampere"} for i in range(2)]}
+    data = []
+    for plugin, section in metrics["metrics_collected"].items():
+        (measured,) = section["measurement"]
+        data += [datum(measured["rename"], value=50.0 + i, Unit=measured["unit"], Dimensions=dimensions(**section["append_dimensions"], **labels))
+            for i, labels in enumerate(own[plugin])]
+    cloudwatch.put_metric_data(Namespace=metrics["namespace"], MetricData=data)
+    wait_for_sum(cloudwatch, "GPUUtilization", {"Host": "my-job/node-1"}, 2)
+    rows = {row["stream"]: row for row in server.get("/api/v1/jobs/my-job/nodes").body["nodes"]}
+    assert rows["system/node-1"]["instance"] == {"CPUUtilization": 50, "MemoryUtilization": 50, "DiskUtilization": 50, "GPUUtilization": 50.5}
+
+
+def test_the_example_in_the_docs(server, cloudwatch):
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/aws-metrics.md").read_text(), re.DOTALL)
+    names = {"URL": server.url}
+    exec(example, names)  # noqa: S102
+    wait_until(lambda: cloudwatch.list_metrics(Namespace=NAMESPACE, Dimensions=dimensions(TrainingJobName="gpt-7"))["Metrics"], what="the metric")
+    exec(example, names)  # noqa: S102
+    assert [row["Average"] for row in names["read"]["Datapoints"]][0] == 2.5
+
+
 def test_what_sm_ship_measured_has_sagemaker_s_names(server, cloudwatch):
     points = [{"metric": metric, "ts_ms": NOW * 1000, "step": 0, "value": value} for metric, value in (("cpu_percent", 40.0),
         ('gpu_utilization_percent{gpu="0"}', 90.0), ('gpu_utilization_percent{gpu="1"}', 70.0), ('gpu_memory_used_mib{gpu="0"}', 10.0),
@@ -330,8 +357,8 @@ def test_limits_of_points(cloudwatch):
 
 def test_limits_of_questions(cloudwatch):
     def ask(seconds, period=60, **others):
-        return code(cloudwatch.get_metric_statistics, **{"Namespace": "N", "MetricName": "m", "StartTime": at(7), "EndTime": at(7 + seconds),
-            "Period": period, "Statistics": ["Sum"], **others})
+        asked = {"Namespace": "N", "MetricName": "m", "StartTime": at(7), "EndTime": at(7 + seconds), "Period": period, "Statistics": ["Sum"], **others}
+        return code(cloudwatch.get_metric_statistics, **{name: value for name, value in asked.items() if value})
 
     assert ask(1440 * 60) == ("", "")
     assert ask(1440 * 60 + 1) == (COMBINATION, "You have requested up to 1,441 datapoints, which exceeds the limit of 1,440. You may "
