@@ -46,6 +46,7 @@ static enum status write_counts(struct api *api, struct store_reader *reader, st
 
 	TRY(store_count_jobs(reader, &live, &all, err));
 	json_put_i64(w, "lines_per_second", (int64_t)atomic_load(&figures->lines_per_s));
+	json_put_i64(w, "lag_ms", atomic_load(&figures->lag_ms));
 	json_put_i64(w, "jobs", (int64_t)all);
 	json_put_i64(w, "live_jobs", (int64_t)live);
 	json_put_i64(w, "started_ms", api->started_ms);
@@ -140,6 +141,9 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	gauge(out, "disk_free_bytes", "Bytes free on the database's disk.", atomic_load(&f->disk_free_bytes));
 	gauge(out, "disk_low", "1: lines get 503 because the disk is nearly full.", atomic_load(&f->is_disk_low));
 	gauge(out, "open_slice_bytes", "Memory of slices that are being filled.", atomic_load(&f->open_bytes));
+	gauge(out, "lag_milliseconds",
+		"Of the last second: the longest from the arrival of a line until it was extracted; 0: none came.",
+		(uint64_t)atomic_load(&f->lag_ms));
 	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));
 	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.",
 		atomic_load(&f->extracted_seq));

@@ -109,6 +109,8 @@ def test_an_open_server_takes_any_signature(server):
     assert boto(server, "sagemaker").list_training_jobs()["TrainingJobSummaries"] == []
     reply = server.post("/", "{}", headers={**TARGET, "Origin": "http://evil.example"})
     assert reply.status == 403, "but no other site's page"
+    reply = server.post("/", "{}", headers={**TARGET, "Host": "fleet.example:80"})
+    assert (reply.status, type_of(reply)) == (421, "MisdirectedRequestException") and "fleet.example" in reply.body
 
 
 def test_bodies(make_server):

@@ -2,6 +2,7 @@
 import type { JobRow, MetricSummary } from "../api/types";
 import { seriesIndex } from "./color";
 import { roleRank, roleTitle } from "./roles";
+import { buildSearch } from "./url";
 
 export const MOST_COMPARED = 100;
 
@@ -13,6 +14,9 @@ export function splitNames(text: string | undefined): string[] {
   const names = (text ?? "").split(",").map((part) => part.replace(/%2C/gi, ",").replace(/%25/g, "%"));
   return [...new Set(names.filter((name) => name !== ""))].slice(0, MOST_COMPARED);
 }
+
+export const compareHref = (names: readonly string[]): string =>
+  `/compare${buildSearch({}, { jobs: joinNames(names.slice(0, MOST_COMPARED)) })}`;
 
 /** A role stands for what each trainer calls it; else it is a metric's own name. */
 export const metricFor = (row: JobRow, key: string): MetricSummary | undefined =>
@@ -60,3 +64,41 @@ export function pens(names: readonly string[]): Pen[] {
     return { color, dash };
   });
 }
+
+type Value = string | number | boolean | null;
+
+interface Setting {
+  key: string;
+  /** In the order of the jobs; null: it has none. */
+  values: Value[];
+}
+
+/** What GET /compare says. */
+export interface Comparison {
+  jobs: string[];
+  differ: Setting[];
+  equal?: { key: string; value: Value }[];
+}
+
+export interface Group {
+  /** The setting's value, as it is shown. */
+  name: string;
+  jobs: string[];
+}
+
+/** The jobs by what a setting is in each; those without it come last. */
+export function groupJobs(names: readonly string[], comparison: Comparison | null, key: string): Group[] {
+  const setting = comparison?.differ.find((one) => one.key === key);
+  if (!comparison || !setting) return [{ name: "", jobs: [...names] }];
+  const groups = new Map<string, Group>();
+  for (const name of names) {
+    const value = setting.values[comparison.jobs.indexOf(name)] ?? null;
+    const title = value === null ? "–" : String(value);
+    const group = groups.get(title) ?? { name: title, jobs: [] };
+    group.jobs.push(name);
+    groups.set(title, group);
+  }
+  return [...groups.values()].sort((a, b) => Number(a.name === "–") - Number(b.name === "–") || natural.compare(a.name, b.name));
+}
+
+const natural = new Intl.Collator("en", { numeric: true });

@@ -1,5 +1,12 @@
 import { computed, signal } from "@preact/signals";
-import { buildSearch, parseQuery, parseRoute } from "../lib/url";
+import { buildSearch, movedTo, parseQuery, parseRoute } from "../lib/url";
+
+function settle(): void {
+  const moved = movedTo(window.location.pathname, window.location.search);
+  if (moved !== null) history.replaceState(null, "", moved);
+}
+
+settle();
 
 const location = signal({ path: window.location.pathname, search: window.location.search });
 
@@ -7,6 +14,7 @@ export const route = computed(() => parseRoute(location.value.path));
 export const query = computed(() => parseQuery(location.value.search));
 
 function read(): void {
+  settle();
   location.value = { path: window.location.pathname, search: window.location.search };
 }
 
@@ -20,7 +28,9 @@ export function navigate(href: string, replace = false): void {
 
 /** Changes the state of this view; what one drags or types replaces, what one chooses is kept in the history. */
 export function patchQuery(patch: Record<string, string | undefined>, replace = false): void {
-  navigate(window.location.pathname + buildSearch(query.value, patch), replace);
+  // Lines that are chosen (#L120) stay so, unless others are.
+  const hash = "line" in patch || "stream" in patch ? "" : window.location.hash;
+  navigate(window.location.pathname + buildSearch(query.value, patch) + hash, replace);
 }
 
 /** Lets the browser keep its gestures: new tab, new window, download. */
