@@ -3,24 +3,12 @@
 import datetime
 import gzip
 import json
-import subprocess
 
 import pytest
 
-from awsclients import boto, code
-from smserver import sanitizer_environment
+from awsclients import boto, code, token_of
 
 TARGET = {"X-Amz-Target": "SageMaker.ListTrainingJobs"}
-
-
-def token_of(server, name, *arguments):
-    """As `sm-server token create` prints it: the token, and its pair of keys when that was asked for."""
-    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--db", str(server.folder / "smfleet.db"), *arguments],
-        capture_output=True, text=True, timeout=60, env=sanitizer_environment())
-    assert done.returncode == 0, done.stderr
-    token, *rest = done.stdout.splitlines()
-    pair = dict(line.split(" = ") for line in rest)
-    return token, (pair.get("aws_access_key_id"), pair.get("aws_secret_access_key"))
 
 
 @pytest.fixture
