@@ -7,16 +7,17 @@ import json
 import pytest
 
 from awsclients import boto, code, token_of
+from smserver import Server
 
 TARGET = {"X-Amz-Target": "SageMaker.ListTrainingJobs"}
 
 
-@pytest.fixture
-def guarded(make_server):
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
     """A server with tokens: (server, admin's token, admin's keys)."""
-    server = make_server()
-    token, keys = token_of(server, "root", "--scope", "admin", "--aws")
-    return server, token, keys
+    server = Server(tmp_path_factory.mktemp("aws_door")).start()
+    yield (server, *token_of(server, "root", "--scope", "admin", "--aws"))
+    server.close()
 
 
 def type_of(reply):
@@ -137,6 +138,6 @@ def test_bodies(make_server):
     server.assert_clean()
 
 
-def test_the_interface_tells_of_the_door(server):
-    paths = server.get("/api/v1/openapi.json").body["paths"]
+def test_the_interface_tells_of_the_door(guarded):
+    paths = guarded[0].get("/api/v1/openapi.json").body["paths"]
     assert "post" in paths["/"] and "put" in paths["/BatchPutMetrics"] and "/service/{service}/operation/{operation}" in paths
