@@ -1,0 +1,62 @@
+// Every page, as one look has it: axe finds nothing, nothing stands out of the window, and a picture of each is kept in
+// build/screenshots. A new page is one line of PAGES; walk-*.test.mjs go through them, some looks each.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { ODD_NAME, sendFleet } from "./fleet.mjs";
+import { fitsWidth, ROOT, shot, test } from "./support.mjs";
+
+/** Name, address, and what is there once the page is. */
+const PAGES = [
+  ["jobs", "/jobs", "table.jobs tbody tr"],
+  ["job", "/jobs/llama-7b", ".chart canvas"],
+  ["job-nodes", "/jobs/llama-7b/nodes", "[data-stream]"],
+  ["job-definitions", "/jobs/finished/definitions", ".tryline"],
+  ["compare", `/compare?jobs=llama-7b,${encodeURIComponent(ODD_NAME)}`, ".compare canvas"],
+  ["incidents", "/incidents", "main :text('llama-7b')"],
+  ["rules", "/rules", "main h1"],
+  ["webhooks", "/webhooks", "main h1"],
+  ["pools", "/pools", "table.pools .lane > *"],
+  ["settings", "/settings", ".settings meter"],
+  ["nowhere", "/no/such/page", ".empty h1"],
+];
+
+const AXE = readFileSync(path.join(ROOT, "tests/node_modules/axe-core/axe.min.js"), "utf8");
+const ALL = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+/** What another theme can change. */
+const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+
+/** What axe says of the page: rule, and the elements that break it. */
+async function faults(page, runOnly) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate((options) => window.axe.run(document, options), { runOnly, resultTypes: ["violations"] });
+  return violations.map((one) => `${one.id} (${one.impact}): ${one.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join(" | ")}`);
+}
+
+const LOOKS = {
+  light: { context: { colorScheme: "light" }, rules: ALL },
+  dark: { context: { colorScheme: "dark" }, rules: COLOURS },
+  phone: { context: { viewport: { width: 360, height: 740 }, hasTouch: true } },
+  zh: { context: { colorScheme: "light" }, language: "zh" },
+};
+
+/** One test a look. */
+export function walk(...looks) {
+  for (const look of looks) {
+    const { context, rules, language = "en" } = LOOKS[look];
+    test(`every page: ${look}`, context, async ({ server, page }) => {
+      await sendFleet(server);
+      await page.addInitScript((value) => localStorage.setItem("smfleet.language", value), language);
+      const found = [];
+      for (const [name, address, ready] of PAGES) {
+        await page.goto(server.url + address);
+        await page.locator(ready).first().waitFor({ state: "attached" });
+        if (language === "zh") await page.locator("html[lang=zh-CN] .rail :text('作业')").waitFor();
+        await shot(page, `walk-${name}-${look}`);
+        if (!(await fitsWidth(page))) found.push(`${name}: wider than the window`);
+        if (rules) found.push(...(await faults(page, rules)).map((fault) => `${name}: ${fault}`));
+      }
+      assert.deepEqual(found, []);
+    });
+  }
+}
