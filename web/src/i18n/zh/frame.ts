@@ -1,7 +1,6 @@
 export default {
   "Copy link": "复制链接",
   "Copy value": "复制值",
-  "Go to line": "转到该行",
   "What can be done with it": "可执行的操作",
   "A token is needed": "需要令牌",
   "All jobs": "全部作业",
