@@ -1,4 +1,6 @@
 export default {
+  "What turns lines into curves: a regular expression for each metric. smfleet chooses a preset by a job's first lines; another one, or expressions of your own, are tried on the job's own lines before they count.": "把日志行变成曲线的规则：每个指标一个正则表达式。smfleet 根据作业的首批日志选择预设；您可以换用其他预设或自定义表达式，生效前先在该作业自己的日志上试用。",
+  "There is no job yet.": "还没有作业。",
   "Copy link": "复制链接",
   "Copy value": "复制值",
   "What can be done with it": "可执行的操作",
