@@ -54,15 +54,15 @@ test("a right click offers to copy", async ({ server, page, open }) => {
   await open("/jobs");
   await hasKeys(page);
   await page.locator("[data-name=llama] td.num").first().click({ button: "right" });
-  await page.locator(".menu [role=menuitem]").first().waitFor();
-  assert.deepEqual(await texts(page, ".menu [role=menuitem]"), ["Copy link", "Copy value"]);
+  await page.locator(".contextmenu [role=menuitem]").first().waitFor();
+  assert.deepEqual(await texts(page, ".contextmenu [role=menuitem]"), ["Copy link", "Copy value"]);
   await page.keyboard.press("Enter");
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
   await waitUntil(async () => (await copied()) === `${server.url}/jobs/llama`, "the link in the clipboard");
   await page.locator("[data-name=llama] td.num").first().click({ button: "right" });
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Escape");
-  await until(page, () => !document.querySelector(".menu:popover-open"), "the menu to go");
+  await until(page, () => !document.querySelector(".contextmenu:popover-open"), "the menu to go");
 });
 
 test("while the server is gone the page says so, keeps what it has, and then catches up", async ({ server, page, open, allow }) => {

@@ -104,7 +104,7 @@ function List({ open, onClose }: { open: Open; onClose: () => void }) {
     event.preventDefault();
   };
   return (
-    <div ref={list} class="menu" role="menu" aria-label={t("What can be done with it")} popover="auto" onKeyDown={onKeyDown} onToggle={(event) => event.newState === "closed" && onClose()}>
+    <div ref={list} class="contextmenu" role="menu" aria-label={t("What can be done with it")} popover="auto" onKeyDown={onKeyDown} onToggle={(event) => event.newState === "closed" && onClose()}>
       {items.map(([label, run]) => (
         <button
           key={label}
