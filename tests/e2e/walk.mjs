@@ -37,6 +37,24 @@ async function faults(page, runOnly, without) {
   return violations.map((one) => `${one.id} (${one.impact}): ${one.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join(" | ")}`);
 }
 
+/** Two English words in a row where no data stands: what nobody has translated, and parts of it that are seen only in titles. */
+const english = (page) =>
+  page.evaluate(() => {
+    const words = /[A-Za-z][a-z]+,? [a-z]{2,}/;
+    // data, code, and what the server says in its own language
+    const left = "code, pre, bdi, .mono, [lang=en], [lang=en-US], .line, .tryline, textarea, noscript, script, style";
+    const found = [];
+    const note = (element, text) => words.test(text) && !element.closest(left) && found.push(text.trim());
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) note(node.parentElement, node.data);
+    for (const name of ["title", "aria-label", "aria-description", "placeholder"]) {
+      for (const element of document.querySelectorAll(`[${name}]`)) note(element, element.getAttribute(name));
+    }
+    return found;
+  });
+/** What is English in every language: names of metrics and programs, queries, licences, and the server's reasons. */
+const SAME = /status:inprogress|sm-ship|aws sagemaker|^step time$|public domain|matched \d+ of|derived:|steps \/ seconds|HyperParameters|by its name; the log|none of these lines/;
+
 const LOOKS = {
   light: { context: { colorScheme: "light" }, rules: ALL },
   dark: { context: { colorScheme: "dark" }, rules: COLOURS },
@@ -56,6 +74,7 @@ export function walk(...looks) {
         await page.goto(server.url + address);
         await page.locator(ready).first().waitFor({ state: "attached" });
         if (language === "zh") await page.locator("html[lang=zh-CN] .rail :text('作业')").waitFor();
+        if (language === "zh") found.push(...(await english(page)).filter((text) => !SAME.test(text)).map((text) => `${name}: English: ${text}`));
         await shot(page, `walk-${name}-${look}`);
         if (!(await fitsWidth(page))) found.push(`${name}: wider than the window`);
         // what is the same on several pages is looked at on the first of them
