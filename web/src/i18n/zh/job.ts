@@ -218,7 +218,7 @@ export default {
   "until the first step": "到第一步之前",
   "utilisation": "利用率",
   "waiting for capacity": "等待容量",
-  "warm pool {link}": "热池 {link}",
+  "warm pool {link}": "暖池 {link}",
   "where": "位置",
   "without any step": "没有任何一步",
   "worst first": "最差在前",
