@@ -122,10 +122,11 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
     };
   }, []);
 
-  // Back where one was, as soon as it is known how long the list is.
+  // Back where one was in this list, as soon as it is known how long it is.
   useLayoutEffect(() => {
-    if (place.row > 0 && total > 0 && scroller.current) scroller.current.scrollTop = scrollFor(shape, place.row);
-  }, [total > 0]);
+    if (total > 0 && scroller.current) scroller.current.scrollTop = scrollFor(shape, place.row);
+    chosen.value = Math.floor(place.row);
+  }, [place, total > 0]);
 
   useEffect(() => {
     list.want(first, end);
