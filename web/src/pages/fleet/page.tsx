@@ -327,7 +327,7 @@ function Ingest({ fleet }: { fleet: Fleet | null }) {
   return (
     <Part name="ingest" title={t("Health of the server")}>
       <dl>
-        <Figure title={t("lines/s")}>{ingest ? formatCompact(ingest.lines_per_s) : NONE}</Figure>
+        <Figure title={t("lines/s")}>{ingest ? (ingest.lines_per_s < 1000 ? formatCount(ingest.lines_per_s) : formatCompact(ingest.lines_per_s)) : NONE}</Figure>
         <Figure title={t("behind")} hint={t("Commits whose points and incidents are still to come")}>
           {ingest ? tn(ingest.commits_behind, "{n} commit", "{n} commits") : NONE}
         </Figure>
