@@ -45,7 +45,7 @@ test("silent jobs by age, and nothing is asked while hidden", { server: ["--sile
   await server.send("quiet-b", losses(0, 5));
   await waitUntil(async () => (await server.get("/api/v1/fleet")).body.jobs.silent === 2, "their silence");
   await open("/");
-  await waitUntil(async () => (await texts(page, ".fleet .quiet li .job")).join() === "quiet-a,quiet-b", "the silent jobs");
+  await waitUntil(async () => (await texts(page, ".fleet .quiet li .jobname")).join() === "quiet-a,quiet-b", "the silent jobs");
   await page.click(".fleet .quiet header a");
   await until(page, () => document.querySelectorAll("[data-name]").length === 2, "them in the list");
 });

@@ -12,7 +12,7 @@ import { noteQueryProblem } from "./queryproblem";
 /** Rows of a page at a place may not be fetched while one still drags the scroll bar over them. */
 const REST_MS = 60;
 const SHOW_MS = 250;
-const LOOK_MS = 2000;
+const LOOK_MS = 3000;
 const RETRY_MS = 3000;
 const AT_ONCE = 2;
 /** With any field asked for, rows come without what no table shows. */

@@ -119,7 +119,7 @@ const Waiting = ({ rows }: { rows: number }) => (
 
 function JobLink({ name, query = {} }: { name: string; query?: Record<string, string | undefined> }) {
   return (
-    <a class="job" href={jobHref(name, query)} title={name}>
+    <a class="jobname" href={jobHref(name, query)} title={name}>
       <bdi>{cutMiddle(name, NAME_LENGTH)}</bdi>
     </a>
   );

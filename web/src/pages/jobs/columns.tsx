@@ -58,7 +58,7 @@ function Labels({ row }: { row: JobRow }) {
   return (
     <>
       {open > 0 && (
-        <span class="mark" title={title}>
+        <span class="trouble" title={title}>
           {newest ? <SeverityMark severity={newest.severity} /> : <SeverityMark severity="warning" />}
           {newest ? `${kindTitle(newest.kind)}${newest.opened_step ? ` ${formatCount(newest.opened_step)}` : ""}` : title}
           {newest && open > 1 && <span class="dim"> +{formatCount(open - 1)}</span>}{" "}
@@ -132,7 +132,7 @@ const FIXED: readonly Column[] = [
   { key: "best", title: say("best"), sort: "loss.best", width: 74, class: "num dim2", cell: (row) => <Value metric={leadMetric(row)} best /> },
   { key: "throughput", title: say("throughput"), sort: "throughput", descending: true, width: 92, class: "num", cell: (row) => <Throughput row={row} /> },
   { key: "step", title: say("step"), sort: "loss.step", descending: true, width: 116, class: "num", cell: (row) => <Step row={row} /> },
-  { key: "age", title: say("age"), width: 60, class: "num", cell: (row) => <Age ms={row.last_heard_ms ?? row.last_line_ms} /> },
+  { key: "age", title: say("age"), width: 68, class: "num", cell: (row) => <Age ms={row.last_heard_ms ?? row.last_line_ms} /> },
   {
     key: "nodes",
     title: say("nodes"),

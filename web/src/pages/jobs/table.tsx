@@ -237,7 +237,7 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
           </colgroup>
           <thead>
             <tr aria-rowindex={1}>
-              <th scope="col" class="mark">
+              <th scope="col" class="pick">
                 <input
                   type="checkbox"
                   aria-label={t("Select the jobs in view")}
@@ -298,7 +298,7 @@ function Row({ index, row, columns, sparks, selection, isSelected, hasTab, onFoc
         navigate(jobHref(name));
       }}
     >
-      <td class="mark">
+      <td class="pick">
         <input
           type="checkbox"
           tabIndex={-1}
