@@ -150,3 +150,21 @@ test("a query is shown in colours", async ({ page, open }) => {
   await page.keyboard.press("End");
   await until(page, () => document.querySelector(".lexed").scrollLeft === document.querySelector(".querybar input").scrollLeft && document.querySelector(".lexed").scrollLeft > 0, "the colours under their letters");
 });
+
+test("who is signed out while scrolling goes on where one was", { token: true }, async ({ server, page, open, allow }) => {
+  allow(/401/);
+  const signIn = async () => {
+    await page.locator("dialog.signin[open]").waitFor();
+    await page.fill("dialog.signin input", server.token);
+    await page.click("dialog.signin button[type=submit]");
+  };
+  await makeJobs(server, 160);
+  await open("/jobs?sort=name");
+  await signIn();
+  await hasRow(page, 0, nameOf(0));
+  await page.context().clearCookies();
+  await page.$eval(".jobscroll", (box) => (box.scrollTop = 110 * 28));
+  await signIn();
+  await hasRow(page, 110, nameOf(110));
+  await until(page, () => Math.abs(document.querySelector(".jobscroll").scrollTop - 110 * 28) < 2, "the place where one was");
+});
