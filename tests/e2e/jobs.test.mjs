@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { fitsWidth, losses, shot, test, texts, until, waitUntil } from "./support.mjs";
 
-const MANY = 260;
+const MANY = 180;
 const nameOf = (number) => `job-${String(number).padStart(3, "0")}`;
 
 async function makeJobs(server, count) {
@@ -28,7 +28,7 @@ test("the scroll bar stands for all rows", async ({ server, page, open }) => {
   await until(page, (name) => document.activeElement?.dataset.name === name, "the focus at the end", nameOf(MANY - 1));
   await page.keyboard.press("PageUp");
   await page.keyboard.press("k");
-  await until(page, () => Number(document.activeElement?.getAttribute("aria-rowindex")) < 245, "the focus a screen back");
+  await until(page, () => Number(document.activeElement?.getAttribute("aria-rowindex")) < 165, "the focus a screen back");
   await page.$eval(".jobscroll", (box) => (box.scrollTop = 100 * 28));
   await hasRow(page, 100, nameOf(100));
   await until(page, () => document.querySelectorAll("tr.gap").length === 0, "all rows in view");
