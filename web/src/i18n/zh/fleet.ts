@@ -36,6 +36,8 @@ export default {
   "lost of it": "其中损失",
   "no limit": "无上限",
   "nodes at work": "工作中的节点",
+  "idle for {time}": "空闲 {time}",
+  "{time} left": "剩余 {time}",
   "nodes in them": "其中的节点",
   "now {now}, usually {usual} {unit}": "现在 {now},通常 {usual} {unit}",
   "odd times": "异常时间",

@@ -41,6 +41,7 @@ export default {
   "compare the selected jobs": "比较所选作业",
   "created": "创建",
   "duration": "时长",
+  "copy the job's address": "复制作业地址",
   "first job": "第一个作业",
   "hp.lr, tag.team, loss.final, any property…": "hp.lr、tag.team、loss.final 或任何属性…",
   "key": "键",
