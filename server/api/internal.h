@@ -54,7 +54,7 @@ bool tokens_may_read(struct api *api, uint64_t token_id);
 /* ---- handlers, by file ---- */
 http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
-http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
+http_handler api_tokens_list, api_tokens_create, api_tokens_delete, api_options_list;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
 http_handler api_events_take, api_search, api_job_run, api_job_checkpoints;
 http_handler api_aggregate, api_compare;

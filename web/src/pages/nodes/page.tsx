@@ -17,6 +17,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { Age } from "../../ui/time";
 import { NodeGrid } from "./grid";
 import { Heat } from "./heat";
+import "../../styles/table";
 
 adoptStyle(style);
 
