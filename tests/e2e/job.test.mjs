@@ -106,6 +106,15 @@ test("tags and notes are edited, a job that ended is deleted, and one that is no
   await page.click("dialog .primary");
   await page.waitForURL(/\/jobs$/);
   allow(/404/);
+  const other = await story(server, "llama-3");
+  await open("/jobs/llama-3");
+  await other("Completed", 300, "");
+  await until(page, () => document.querySelector(".jobhead .status")?.innerText.includes("completed"), "the end");
+  await timeline(page).waitFor();
+  await server.request("DELETE", "/api/v1/jobs/llama-3");
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.getByText("This job was deleted.").waitFor();
+  assert.equal(await page.locator(".timeline").count(), 1, "what was on the page stays");
   await open("/jobs/llama-2/nodes");
   await page.getByText("There is no job of this name").waitFor();
 });
