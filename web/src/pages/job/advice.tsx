@@ -73,9 +73,9 @@ export function AdvicePart({ store }: { store: JobStore }) {
       <ul class="advice">
         {reply?.advice.map((one) => (
           <li key={one.rule}>
-            <h3>
+            <h2>
               <SeverityMark severity={one.severity} /> {one.text}
-            </h3>
+            </h2>
             <p>{one.reason}</p>
             <p class="dim">
               <code>{one.field}</code> · <a href={one.source}>{t("source")}</a> · {one.rule}{" "}

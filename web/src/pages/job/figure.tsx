@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
 import { getJson, jobPath } from "../../api/client";
 import { t } from "../../i18n/i18n";
 import { formatAge, formatCount, formatTime } from "../../lib/format";
@@ -71,6 +72,7 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
     if (target) patchQuery({ stream: target.stream, line: String(target.line) });
   };
   const canGo = onOpen !== undefined || source !== undefined || line !== undefined;
+  const id = useId();
   const lines = [...said];
   if (place?.ms !== undefined) lines.push(`${formatTime(place.ms)} (${t("{time} ago", { time: formatAge(now.value - place.ms) })})`);
   if (place) lines.push(t("line {line} of {stream}; click to open it", { line: formatCount(place.line), stream: place.stream }));
@@ -81,16 +83,17 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
         <button
           type="button"
           class={canGo ? "value" : "value still"}
-          aria-label={`${label}: ${lines.join("; ")}`}
+          aria-describedby={isOpen.value ? id : undefined}
           onFocus={() => void look()}
           onBlur={() => (isOpen.value = false)}
           onKeyDown={(event) => event.key === "Escape" && (isOpen.value = false)}
           onClick={() => void go()}
         >
+          <span class="hidden">{label} </span>
           {children}
         </button>
         {isOpen.value && (
-          <span class="tip" aria-hidden="true">
+          <span class="tip" role="tooltip" id={id}>
             {lines.join("\n")}
           </span>
         )}
