@@ -73,6 +73,7 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
     if (target) patchQuery({ stream: target.stream, line: String(target.line) });
   };
   const canGo = onOpen !== undefined || source !== undefined || line !== undefined;
+  const id = useId();
   const lines = [...said];
   if (place?.ms !== undefined) lines.push(`${formatTime(place.ms)} (${t("{time} ago", { time: formatAge(now.value - place.ms) })})`);
   if (place) lines.push(t("line {line} of {stream}; click to open it", { line: formatCount(place.line), stream: place.stream }));
@@ -94,7 +95,7 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
           {children}
         </button>
         {isOpen.value && (
-          <span class="tip" aria-hidden="true">
+          <span class="tip" role="tooltip">
             {lines.join("\n")}
           </span>
         )}
