@@ -10,7 +10,7 @@ import { onLive, setWant } from "../live/client";
 import type { LiveEvent } from "../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "./info";
-import { knownRows } from "./jobs";
+import { knownRows } from "./knownrows";
 
 const SHOW_MS = 250;
 

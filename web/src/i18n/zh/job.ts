@@ -27,7 +27,7 @@ export default {
   "Document, lines, points and incidents, as smfleet imports them": "文档、日志行、数据点与事件，格式可被 smfleet 导入",
   "ETA {time}": "预计剩余 {time}",
   "Edit tags and notes…": "编辑标签与备注…",
-  "Ended badly, silent, or with a wrong clock": "异常结束、没有动静或时钟有误",
+  "Ended badly, silent, or with a wrong clock": "异常结束、无声或时钟有误",
   "Every process that a connected sm-ship runs for this job gets the signal that --on checkpoint=SIGNAL names. The job goes on.":
     "由已连接的 sm-ship 为此作业运行的每个进程都会收到 --on checkpoint=SIGNAL 指定的信号。作业继续运行。",
   "Every process that a connected sm-ship runs for this job gets the signal that --on stop=SIGNAL names, and the job becomes Stopping. That cannot be taken back. What no sm-ship runs goes on: smfleet can ask, it holds no machine.":
@@ -193,9 +193,10 @@ export default {
   "search for its name": "搜索其名称",
   "seems to continue {job}": "似乎接续 {job}",
   "sending": "发送中",
+  "sends no more": "不再发送",
   "sent to {n} sender": "已发送给 {n} 个发送端",
   "sent to {n} senders": "已发送给 {n} 个发送端",
-  "silent since {time}": "自 {time} 起没有动静",
+  "silent since {time}": "自 {time} 起无声",
   "since {time}": "自 {time}",
   "stalled": "停滞",
   "step {step}": "第 {step} 步",

@@ -89,6 +89,7 @@ export default {
   "kept for": "保留",
   "may": "权限",
   "name": "名称",
+  "not set": "未设置",
   "option": "选项",
   "read: see everything": "read：查看一切",
   "since the job's first line": "相对作业首行",

@@ -37,7 +37,7 @@ function NothingChosen() {
     <section class="empty">
       <h2>Nothing is chosen to compare</h2>
       <p>
-        Mark jobs in the <a href="/">list of jobs</a> (the boxes at the left, or <kbd>x</kbd>), at most {MOST_COMPARED}, then press Compare. Or write their names into the address:{" "}
+        Mark jobs in the <a href="/jobs">list of jobs</a> (the boxes at the left, or <kbd>x</kbd>), at most {MOST_COMPARED}, then press Compare. Or write their names into the address:{" "}
         <code>/compare?jobs=a,b,c</code>
       </p>
     </section>
