@@ -115,10 +115,14 @@ export function LogRows(props: Props) {
   }, [isKnown, isFollowing, isWrapped, map, height.value]);
 
   const from = lines?.from ?? null;
+  /** The chosen line while the reader folds and opens. */
+  const folded = useRef<number | null>(null);
   useLayoutEffect(() => {
     if (from === null || !isKnown || from >= total) return;
     const head = map.headOf(from);
-    if (head !== null) return log.toggleFold(head);
+    // Unless it is the reader who folds it away.
+    if (head !== null && folded.current !== from) return log.toggleFold(head);
+    if (head !== null) return;
     const row = map.rowOf(from);
     const isInView = row >= view.peek().row && row + 1 <= view.peek().row + height.value / ROW_HEIGHT;
     if (!isInView || isWrapped) scrollTo(isWrapped ? row - ROWS_ABOVE : rowForMiddle(shape, row));
@@ -160,10 +164,11 @@ export function LogRows(props: Props) {
     else if (event.key === "Escape" && lines !== null) onChoose(null, true);
     else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && lines !== null) {
       const by = event.key === "ArrowUp" ? -1 : 1;
-      const end = event.shiftKey && lines.from < (cursor.current ?? lines.from) ? lines.from : lines.to;
-      const row = map.rowOf(event.shiftKey ? end : (cursor.current ?? lines.from)) + by;
+      const start = cursor.current === lines.to ? lines.to : lines.from;
+      const end = start === lines.from ? lines.to : lines.from;
+      const row = map.rowOf(event.shiftKey ? end : start) + by;
       const next = map.placeAt(Math.min(map.rows - 1, Math.max(0, row))).line;
-      onChoose(event.shiftKey ? extendLines(cursor.current ?? lines.from, next) : single(next), true);
+      onChoose(event.shiftKey ? extendLines(start, next) : single(next), true);
       if (!event.shiftKey) cursor.current = next;
     } else return;
     event.preventDefault();
@@ -177,11 +182,14 @@ export function LogRows(props: Props) {
     () => ({
       choose: (n, isRange) => {
         const chosen = latest.current.lines;
-        const start = cursor.current ?? chosen?.from ?? n;
+        const start = chosen && cursor.current === chosen.to ? chosen.to : (chosen?.from ?? n);
         if (!isRange) cursor.current = n;
         latest.current.props.onChoose(isRange && chosen ? extendLines(start, n) : single(n), false);
       },
-      toggleFold: (head) => log.toggleFold(head),
+      toggleFold: (head) => {
+        folded.current = latest.current.lines?.from ?? null;
+        log.toggleFold(head);
+      },
       togglePart: (n) => log.togglePart(n),
       nameOf: (capture) => latest.current.props.captures?.nameOf(capture) ?? "",
       showPoint: (n, capture) => latest.current.props.onPoint(n, capture),
