@@ -34,14 +34,26 @@ function plainImports(): Plugin {
 
 type Modules = { getModuleInfo(id: string): { isEntry: boolean; importers: string[] } | null };
 
-/** What the page imports before it starts is one file: it compresses better than the pieces that later parts share with it. */
+const JOB_PAGE = /\/src\/pages\/job\/page\.tsx$/;
+// Whoever draws curves may as well have what stands around them; other pages do without.
+const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|embed)(.+\/page|[a-z]+)\.tsx$/;
+
+/**
+ * What the page imports before it starts, or a job's page shares with others, is one file; what a job's page imports beyond that before its
+ * first curve is one more: they compress better than pieces, and no piece is found only when another has come.
+ */
 function firstView(id: string, modules: Modules): string | null {
   const above = new Set([id]);
+  let isOfJob = false;
+  let isOfOthers = false;
   for (const one of above) {
     const info = modules.getModuleInfo(one);
     if (info?.isEntry) return "first";
+    isOfJob ||= JOB_PAGE.test(one);
+    isOfOthers ||= OTHER_PAGES.test(one);
     info?.importers.forEach((importer) => above.add(importer));
   }
+  if (isOfJob) return isOfOthers ? "first" : "job";
   return null;
 }
 
@@ -55,7 +67,7 @@ export default defineConfig({
     // A lazy part is one file and needs nothing that is not here already: no helper that preloads.
     modulePreload: false,
     manifest: "manifest.json",
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: firstView, debugName: "first" }] } } },
+    rolldownOptions: { output: { codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: firstView, debugName: "first" }] } } },
     cssCodeSplit: false,
     reportCompressedSize: false,
   },

@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const VIEW_BUDGET = 60_000;
-const WHOLE_BUDGET = 240_000;
+const WHOLE_BUDGET = 280_000;
 // What somebody may open first.
 const VIEWS = {
   jobs: ["src/pages/jobs/page.tsx"],
-  job: ["src/pages/job/page.tsx"], // to its first chart; the log and the tabs come after it
+  job: ["job"], // to its first chart; the log and the tabs come after it
 };
 
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
@@ -22,7 +22,8 @@ for (const name of readdirSync(`${dist}assets`).filter((one) => /\.(js|css)$/.te
 
 /** A part's files, with those of what it imports. */
 function filesOf(part, into = new Set()) {
-  const chunk = manifest[part];
+  // A part that is grouped with what it imports stands under the group's name.
+  const chunk = manifest[part] ?? Object.values(manifest).find((one) => one.name === part);
   if (!chunk) throw new Error(`the build has no part ${part}`);
   if (into.has(chunk.file)) return into;
   into.add(chunk.file);
@@ -32,7 +33,7 @@ function filesOf(part, into = new Set()) {
 }
 
 const sum = (files) => [...files].reduce((total, file) => total + sizes.get(file), 0);
-const workers = [...sizes.keys()].filter((file) => /\/worker-/.test(file));
+const styles = [...sizes.keys()].filter((file) => file.endsWith(".css"));
 
 let isOver = false;
 const report = (bytes, budget, what) => {
@@ -42,7 +43,7 @@ const report = (bytes, budget, what) => {
 
 for (const [file, size] of sizes) console.log(`${String(size).padStart(7)} B gzip  ${file}`);
 for (const [view, parts] of Object.entries(VIEWS)) {
-  const files = new Set(workers);
+  const files = new Set(styles); // the live connection's worker is started when the first view has come to rest
   ["index.html", ...parts].forEach((part) => filesOf(part, files));
   report(sum(files), VIEW_BUDGET, `the view ${view}`);
 }

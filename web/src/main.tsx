@@ -6,9 +6,11 @@ import "./styles/frame.css";
 import "./styles/jobs.css";
 import { App } from "./app";
 import { pollInfo } from "./state/info";
+import { preload } from "./state/preload";
 import { loadSession } from "./state/session";
 import "./state/timemode";
 
+preload();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 pollInfo();

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Incident } from "../src/api/types";
-import { evidenceLine, incidentWindow, layoutMarks, mergeIncident } from "../src/lib/marks";
+import { mergeIncident } from "../src/lib/incidentorder";
+import { evidenceLine, incidentWindow, layoutMarks } from "../src/lib/marks";
 
 const incident = (fields: Partial<Incident>): Incident => ({
   id: "1", kind: "loss_spike", severity: "warning", state: "open", job: "j", ...fields,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { buildList, buildSearch, definitionsHref, findQuery, jobHref, parseChartState, parseFind, parseList, parseLogTarget, parseQuery, parseRoute, quoteText } from "../src/lib/url";
+import { buildList, buildSearch, definitionsHref, findQuery, jobHref, parseChartState, parseFind, parseList, parseLogTarget, parseQuery, parseRoute, quoteText, lookOf, writeLook } from "../src/lib/url";
 
 test("paths name views", () => {
   expect(parseRoute("/")).toEqual({ view: "fleet" });
@@ -27,12 +27,13 @@ test("patches the query and drops what is empty", () => {
 
 test("chart state has defaults and refuses nonsense", () => {
   expect(parseChartState({})).toEqual({
-    axis: "step", from: null, to: null, logScale: false, smooth: 0, stream: null, superseded: false, byNode: false,
+    axis: "step", from: null, to: null, logScale: false, logX: false, smooth: 0, smoothing: "ema", clip: false, stream: null, superseded: false, byNode: false,
   });
-  const state = parseChartState(parseQuery("?x=time&from=1&to=9&scale=log&smooth=7&series=algo-2&attempts=all&nodes=each"));
+  const state = parseChartState(parseQuery("?x=tokens&from=1&to=9&scale=log&xscale=log&smooth=7&smoothing=gauss&clip=1&series=algo-2&attempts=all&nodes=each"));
   expect(state).toEqual({
-    axis: "time", from: 1, to: 9, logScale: true, smooth: 0.99, stream: "algo-2", superseded: true, byNode: true,
+    axis: "tokens", from: 1, to: 9, logScale: true, logX: true, smooth: 0.99, smoothing: "gauss", clip: true, stream: "algo-2", superseded: true, byNode: true,
   });
+  expect(parseChartState({ x: "time", xscale: "log", smoothing: "?", clip: "yes" })).toMatchObject({ logX: false, smoothing: "ema", clip: false });
   expect(parseChartState({ from: "9", to: "1", x: "colour" })).toMatchObject({ axis: "step", from: null, to: null });
 });
 
@@ -59,4 +60,15 @@ test("a search of the log survives its address", () => {
   const find = { text: "NCCL .* a&b", isRegex: true, matchesCase: false };
   expect(parseFind(parseQuery(buildSearch({}, findQuery(find))))).toEqual(find);
   expect(findQuery(parseFind({}))).toEqual({ find: undefined, find_regex: undefined, find_case: undefined });
+});
+
+test("one chart may be otherwise than all, and says so in the address", () => {
+  const all = parseChartState({ scale: "log", smooth: "0.5" });
+  expect(lookOf(all, { "chart.loss": "linear,clip,smooth:0.9,by:mean" }, "loss")).toMatchObject({ logScale: false, clip: true, smooth: 0.9, smoothing: "mean" });
+  expect(lookOf(all, { "chart.loss": "linear" }, "lr")).toBe(all);
+  expect(lookOf(all, { "chart.loss": "linear,,:,smooth:9,by:x" }, "loss")).toMatchObject({ logScale: false, smooth: 0.99, smoothing: "ema" });
+  const own = { ...all, logScale: false, clip: true };
+  expect(writeLook(own, all)).toBe("linear,clip");
+  expect(lookOf(all, { "chart.a": writeLook(own, all) ?? "" }, "a")).toEqual(own);
+  expect(writeLook(all, all)).toBeUndefined();
 });

@@ -39,6 +39,15 @@ export async function getJson<T>(path: string, params?: Params, signal?: AbortSi
   return (await reply.json()) as T;
 }
 
+/** What is asked for before somebody wants it; the first who does has it. */
+const early = new Map<string, Promise<Response>>();
+
+export function getEarly(path: string): void {
+  const reply = fetch(apiUrl(path), { credentials: "same-origin" });
+  reply.catch(() => undefined);
+  early.set(path, reply);
+}
+
 export async function send(
   method: string,
   path: string,
@@ -52,17 +61,19 @@ export async function send(
     init.body = JSON.stringify(body);
     init.headers = { "Content-Type": "application/json" };
   }
+  const kept = method === "GET" ? early.get(apiUrl(path, params).slice("/api/v1/".length)) : undefined;
   const askedMs = Date.now();
   let reply: Response;
   try {
-    reply = await fetch(apiUrl(path, params), init);
+    if (kept) early.delete(path);
+    reply = await (kept ?? fetch(apiUrl(path, params), init));
   } catch (error) {
     if (signal?.aborted) throw error;
     isAnswering.value = false;
     throw new Problem(0, t("The server does not answer"), t("What is on the page stays. Check that smfleet runs and is reachable."));
   }
   isAnswering.value = true;
-  noteServerTime(reply.headers.get("Date"), askedMs, Date.now());
+  if (!kept) noteServerTime(reply.headers.get("Date"), askedMs, Date.now());
   if (reply.ok) return reply;
   const problem = await readProblem(reply);
   if (reply.status === 401) refusals.value++;

@@ -199,6 +199,8 @@ export interface PointColumns {
 }
 
 export interface PointsReply {
+  /** The one that was found, when a role was asked for. */
+  metric?: string;
   columns: PointColumns;
   total_points: number;
   bucket_width: number;

@@ -64,3 +64,41 @@ export function pens(names: readonly string[]): Pen[] {
     return { color, dash };
   });
 }
+
+type Value = string | number | boolean | null;
+
+interface Setting {
+  key: string;
+  /** In the order of the jobs; null: it has none. */
+  values: Value[];
+}
+
+/** What GET /compare says. */
+export interface Comparison {
+  jobs: string[];
+  differ: Setting[];
+  equal?: { key: string; value: Value }[];
+}
+
+export interface Group {
+  /** The setting's value, as it is shown. */
+  name: string;
+  jobs: string[];
+}
+
+/** The jobs by what a setting is in each; those without it come last. */
+export function groupJobs(names: readonly string[], comparison: Comparison | null, key: string): Group[] {
+  const setting = comparison?.differ.find((one) => one.key === key);
+  if (!comparison || !setting) return [{ name: "", jobs: [...names] }];
+  const groups = new Map<string, Group>();
+  for (const name of names) {
+    const value = setting.values[comparison.jobs.indexOf(name)] ?? null;
+    const title = value === null ? "–" : String(value);
+    const group = groups.get(title) ?? { name: title, jobs: [] };
+    group.jobs.push(name);
+    groups.set(title, group);
+  }
+  return [...groups.values()].sort((a, b) => Number(a.name === "–") - Number(b.name === "–") || natural.compare(a.name, b.name));
+}
+
+const natural = new Intl.Collator("en", { numeric: true });

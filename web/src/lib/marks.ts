@@ -1,6 +1,8 @@
 import type { Incident, Severity } from "../api/types";
 import { say, t } from "../i18n/i18n";
-import type { Axis, Query } from "./url";
+import type { Axis } from "./url";
+
+export { isOpen } from "./incidentorder";
 
 const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 
@@ -30,8 +32,6 @@ export function layoutMarks(placed: { left: number; incident: Incident }[], gap:
   }
   return marks;
 }
-
-export const isOpen = (incident: Incident): boolean => incident.state === "open";
 
 const KINDS: Readonly<Record<string, string>> = {
   loss_spike: say("loss spike"),
@@ -75,17 +75,6 @@ export function incidentTitle(incident: Incident): string {
   return `${incident.severity}: ${what}${where} (${incident.state})`;
 }
 
-/** Newest and still open first; the same incident replaces its older state. */
-export function mergeIncident(list: readonly Incident[], incident: Incident): Incident[] {
-  return sortIncidents([incident, ...list.filter((other) => other.id !== incident.id)]);
-}
-
-export function sortIncidents(list: readonly Incident[]): Incident[] {
-  return [...list].sort(
-    (a, b) => Number(isOpen(b)) - Number(isOpen(a)) || (b.opened_ms ?? 0) - (a.opened_ms ?? 0),
-  );
-}
-
 /** The stretch of x to look at around an incident: wide enough to see what was normal. */
 export function incidentWindow(incident: Incident, axis: Axis, startMs: number, lastStep: number): [number, number] | null {
   if (axis !== "step") {
@@ -118,6 +107,3 @@ export interface JobEvent {
 export type MarkKind = "incident" | JobEvent["kind"];
 
 export const EVENT_GLYPH: Record<JobEvent["kind"], string> = { restart: "⟲", checkpoint: "⚑", node: "⬡" };
-
-/** Kinds that somebody has switched off: `?hide=checkpoint,node`. */
-export const hiddenMarks = (query: Query): ReadonlySet<string> => new Set((query["hide"] ?? "").split(","));

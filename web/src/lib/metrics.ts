@@ -11,6 +11,7 @@ export interface Metric {
   streams: string[];
   count: number;
   last: Num | undefined;
+  firstStep: number | undefined;
   lastStep: number | undefined;
   min: number | undefined;
   max: number | undefined;
@@ -44,6 +45,7 @@ export function groupMetrics(series: readonly SeriesInfo[]): Metric[] {
       group.nodes.push(nodeOf(one, one.stream));
     }
     group.count += one.count ?? 0;
+    group.firstStep = lower(group.firstStep, one.first_step);
     group.min = lower(group.min, finite(one.min));
     group.max = higher(group.max, finite(one.max));
   }
@@ -58,6 +60,7 @@ function newMetric(one: SeriesInfo): Metric {
     streams: one.stream ? [one.stream] : [],
     count: one.count ?? 0,
     last: one.last,
+    firstStep: one.first_step,
     lastStep: one.last_step,
     min: finite(one.min),
     max: finite(one.max),
@@ -72,19 +75,24 @@ const nodeOf = (one: SeriesInfo, stream: string): Node => ({ stream, mean: finit
 const sortMetrics = (metrics: Metric[]): Metric[] =>
   metrics.sort((a, b) => roleRank(a.role) - roleRank(b.role) || compareNatural(a.metric, b.metric));
 
-/** The metrics after new points came; metrics that had none before are added. */
+/** The metrics after new points came; metrics that had none before are added. Those without a point are the same objects. */
 export function applyPoints(metrics: readonly Metric[], series: readonly LiveSeries[]): Metric[] {
-  const next = new Map(metrics.map((metric) => [metric.metric, { ...metric }]));
+  const next = [...metrics];
+  const places = new Map(metrics.map((metric, i) => [metric.metric, i]));
+  const own = new Set<number>();
   for (const one of series) {
-    let metric = next.get(one.metric);
-    if (!metric) {
-      metric = newMetric({ metric: one.metric, stream: one.stream, ...(one.role ? { role: one.role } : {}) });
-      next.set(one.metric, metric);
-    }
+    let at = places.get(one.metric);
+    if (at === undefined) {
+      at = next.length;
+      places.set(one.metric, at);
+      next.push(newMetric({ metric: one.metric, stream: one.stream, ...(one.role ? { role: one.role } : {}) }));
+    } else if (!own.has(at)) next[at] = { ...(next[at] as Metric) };
+    own.add(at);
+    const metric = next[at] as Metric;
     if (!metric.streams.includes(one.stream)) metric.streams = [...metric.streams, one.stream].sort(compareNatural);
     for (const point of one.points) applyPoint(metric, one.stream, point);
   }
-  return sortMetrics([...next.values()]);
+  return next.length > metrics.length ? sortMetrics(next) : next;
 }
 
 function applyPoint(metric: Metric, stream: string, [step, , value]: LivePoint): void {

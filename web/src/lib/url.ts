@@ -1,20 +1,8 @@
 // Every view is a URL: the path names the view, the query holds its state.
-import { say } from "../i18n/i18n";
 
 /** The parts of a job's page but for its charts, as the address names them. */
 export const JOB_PARTS = ["logs", "nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
-export const PART_TITLES: Readonly<Record<JobPart, string>> = {
-  logs: say("Log"),
-  nodes: say("Nodes"),
-  goodput: say("Goodput"),
-  settings: say("Settings"),
-  incidents: say("Incidents"),
-  advice: say("Advice"),
-  deliveries: say("Deliveries"),
-  document: say("Document"),
-  definitions: say("Definitions"),
-};
 
 export type Route =
   | { view: "fleet" }
@@ -87,14 +75,26 @@ export const nodesHref = (name: string): string => partHref(name, "nodes");
 export const logsHref = (name: string, query: Record<string, string | undefined> = {}): string =>
   `${partHref(name, "logs")}${buildSearch({}, query)}`;
 
-export type Axis = "step" | "time" | "relative";
+/** rstep: steps since the job's first one; tokens: what the job had seen of its data at each step. */
+export type Axis = "step" | "time" | "relative" | "rstep" | "tokens";
+export const AXES: readonly Axis[] = ["step", "time", "relative", "rstep", "tokens"];
 
-export interface ChartState {
+export type Smoothing = "ema" | "gauss" | "mean";
+
+/** What one chart may have otherwise than all: `?chart.loss=log,clip,smooth:0.9`. */
+export interface ChartLook {
+  logScale: boolean;
+  logX: boolean;
+  smooth: number;
+  smoothing: Smoothing;
+  /** The y axis leaves outliers out, and says how many. */
+  clip: boolean;
+}
+
+export interface ChartState extends ChartLook {
   axis: Axis;
   from: number | null;
   to: number | null;
-  logScale: boolean;
-  smooth: number;
   stream: string | null;
   superseded: boolean;
   /** A curve a node instead of the fold over all. */
@@ -102,21 +102,58 @@ export interface ChartState {
 }
 
 export function parseChartState(query: Query): ChartState {
-  const axis = query["x"];
+  const axis = AXES.find((one) => one === query["x"]) ?? "step";
   const from = finiteOrNull(query["from"]);
   const to = finiteOrNull(query["to"]);
   const window = from !== null && to !== null && from < to;
   return {
-    axis: axis === "time" || axis === "relative" ? axis : "step",
+    axis,
     from: window ? from : null,
     to: window ? to : null,
     logScale: query["scale"] === "log",
-    smooth: Math.min(0.99, Math.max(0, finiteOrNull(query["smooth"]) ?? 0)),
+    logX: query["xscale"] === "log" && axis !== "time",
+    smooth: weightOf(query["smooth"]),
+    smoothing: smoothingOf(query["smoothing"]),
+    clip: query["clip"] === "1",
     stream: query["series"] ?? null,
     superseded: query["attempts"] === "all",
     byNode: query["nodes"] === "each",
   };
 }
+
+const weightOf = (text: string | undefined): number => Math.min(0.99, Math.max(0, finiteOrNull(text) ?? 0));
+const smoothingOf = (text: string | undefined): Smoothing => (text === "gauss" || text === "mean" ? text : "ema");
+
+export const lookKey = (metric: string): string => `chart.${metric}`;
+
+/** With what the address says of this metric's chart alone. */
+export function lookOf(state: ChartState, query: Query, metric: string): ChartState {
+  const own = query[lookKey(metric)];
+  if (own === undefined) return state;
+  const words = new Map<string, string | undefined>(own.split(",").map((word) => [word.split(":")[0] ?? "", word.split(":")[1]]));
+  const isOn = (on: string, off: string, other: boolean): boolean => words.has(on) || (other && !words.has(off));
+  return {
+    ...state,
+    logScale: isOn("log", "linear", state.logScale),
+    clip: isOn("clip", "whole", state.clip),
+    smooth: words.has("smooth") ? weightOf(words.get("smooth")) : state.smooth,
+    smoothing: words.has("by") ? smoothingOf(words.get("by")) : state.smoothing,
+  };
+}
+
+/** The same as text; undefined: nothing is otherwise. */
+export function writeLook(own: Partial<ChartLook>, all: ChartLook): string | undefined {
+  const words = [
+    own.logScale !== undefined && own.logScale !== all.logScale && (own.logScale ? "log" : "linear"),
+    own.clip !== undefined && own.clip !== all.clip && (own.clip ? "clip" : "whole"),
+    own.smooth !== undefined && own.smooth !== all.smooth && `smooth:${own.smooth}`,
+    own.smoothing !== undefined && own.smoothing !== all.smoothing && `by:${own.smoothing}`,
+  ].filter((word) => word !== false);
+  return words.length > 0 ? words.join(",") : undefined;
+}
+
+/** Kinds of marks that somebody has switched off: `?hide=checkpoint,node`. */
+export const hiddenMarks = (query: Query): ReadonlySet<string> => new Set((query["hide"] ?? "").split(","));
 
 export interface LogTarget {
   stream: string | null;

@@ -10,12 +10,22 @@ export const liveState = signal<LiveState>("reconnecting");
 const listeners = new Set<Listener>();
 let want: Want | null = null;
 let send: ((message: ToHub) => void) | null = null;
+let isAwaited = false;
+
+/** The connection goes on from where the page's data stands, so it can wait until the first of that is drawn. */
+const WAIT_MS = 300;
+const whenIdle = (run: () => void): unknown => ("requestIdleCallback" in window ? requestIdleCallback(run, { timeout: WAIT_MS }) : setTimeout(run, WAIT_MS));
 
 /** Replaces what this page wants to hear of. */
 export function setWant(next: Want | null): void {
   want = next;
-  send ??= connect();
-  send({ type: "want", want });
+  send?.({ type: "want", want });
+  if (isAwaited) return;
+  isAwaited = true;
+  whenIdle(() => {
+    send = connect();
+    send({ type: "want", want });
+  });
 }
 
 /** Without waiting for the next try. */

@@ -1,5 +1,6 @@
 // Scales and tick texts of a chart.
 import uPlot from "uplot";
+import { t } from "../i18n/i18n";
 import { formatDuration, formatTime, formatValue } from "../lib/format";
 import type { Axis } from "../lib/url";
 import type { PlotColors } from "./colors";
@@ -17,6 +18,7 @@ const RELATIVE_INCREMENTS = [
 ];
 
 export function xAxis(axis: Axis): Partial<uPlot.Axis> {
+  if (axis === "tokens") return { space: 70, values: (_, splits) => formatTicks(splits) };
   if (axis === "time") return { space: 64, values: (_, splits, __, ___, step) => splits.map((ms) => formatTimeTick(ms, step)) };
   if (axis === "relative") {
     return {
@@ -47,27 +49,35 @@ export const formatStep = (step: number): string =>
 export function formatX(axis: Axis, x: number): string {
   if (axis === "time") return formatTime(x);
   if (axis === "relative") return `${x < 0 ? "−" : "+"}${formatDuration(Math.abs(x) / SECOND)}`;
-  return `step ${formatStep(x)}`;
+  if (axis === "tokens") return t("{n} tokens", { n: formatValue(x) });
+  return t("step {n}", { n: `${axis === "rstep" && x >= 0 ? "+" : ""}${formatStep(x)}` });
 }
 
+/** Beyond this the axis ends: the difference of two such values is still a number. What lies there is marked at the edge. */
+export const LARGEST = 8e307;
+const cap = (value: number): number => Math.min(LARGEST, Math.max(-LARGEST, value));
+
 /** Room above and below the curve; a flat curve lies in the middle. */
-export function paddedRange(min: number, max: number): [number, number] {
-  if (!Number.isFinite(min) || !Number.isFinite(max)) return [0, 1];
+export function paddedRange(low: number, high: number): [number, number] {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  const min = cap(low);
+  const max = cap(high);
   // Means of equal values differ by rounding: that is a flat curve too.
   if (max - min <= Math.abs(max) * 1e-9) {
-    const room = Math.abs(min) * 0.1 || 1;
-    return [min - room, max + room];
+    const room = Math.max(Math.abs(min) * 0.1, 1e-300);
+    return min === 0 ? [-1, 1] : [cap(min - room), cap(max + room)];
   }
   const room = (max - min) * 0.06;
   // Curves of positive values do not get a negative axis for the sake of padding.
-  return [min >= 0 && min - room < 0 ? 0 : min - room, max + room];
+  return [min >= 0 && min - room < 0 ? 0 : cap(min - room), cap(max + room)];
 }
 
 export function logRange(min: number, max: number): [number, number] {
   if (!(min > 0) || !(max > 0) || !Number.isFinite(max)) return [0.1, 10];
-  if (min === max) return [min / 2, max * 2];
+  if (min === max) return [Math.max(min / 2, Number.MIN_VALUE), cap(max * 2)];
   const room = (max / min) ** 0.05;
-  return [min / room, max * room];
+  // From the smallest to the largest number there is no more room.
+  return Number.isFinite(room) ? [Math.max(min / room, Number.MIN_VALUE), cap(max * room)] : [min, cap(max)];
 }
 
 const LOG_DIGITS = [
@@ -103,13 +113,16 @@ function evenSplits(min: number, max: number): number[] {
 export const formatLogTick = (value: number): string =>
   value >= 1e-3 && value < 1e4 ? String(Number(value.toPrecision(4))) : formatValue(value);
 
-/** Ticks share their number of digits, so that the axis reads as a column. */
-export function formatTicks(splits: number[]): string[] {
-  const step = splits.length > 1 ? Math.abs((splits[1] ?? 0) - (splits[0] ?? 0)) : 1;
+const UNITS = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"], [1, ""]] as const;
+
+/** Ticks share their unit and number of digits, so that the axis reads as a column and no two say the same. */
+export function formatTicks(splits: number[], increment = 1): string[] {
+  const step = splits.length > 1 ? Math.abs((splits[1] ?? 0) - (splits[0] ?? 0)) : increment;
   const largest = Math.max(...splits.map(Math.abs), 0);
-  const plain = largest < 1e4 && (largest >= 1e-3 || largest === 0) && step >= 1e-4;
-  const digits = plain ? Math.min(6, Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) : 0;
-  return splits.map((split) => (plain ? split.toFixed(digits).replace("-", "−") : formatValue(split)));
+  if (largest >= 1e15 || (largest < 1e-3 && largest > 0) || step < 1e-9) return splits.map(formatValue);
+  const [factor, unit] = (largest >= 1e4 && UNITS.find(([size]) => largest >= size)) || [1, ""];
+  const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9)));
+  return splits.map((split) => `${(split / factor).toFixed(digits).replace("-", "−")}${split === 0 ? "" : unit}`);
 }
 
 const AXIS_FONT = "11px system-ui, sans-serif";
@@ -124,8 +137,15 @@ export function axisLook(colors: PlotColors): Partial<uPlot.Axis> {
   };
 }
 
+/** Powers of ten and what lies between, as far as their texts have room. */
+export const xLogTicks = (): Partial<uPlot.Axis> => ({
+  splits: (u, _, min, max) => logSplits(min, max, (u.bbox.width / uPlot.pxRatio) * 0.25),
+  filter: (_, splits) => splits,
+  values: (_, splits) => splits.map(formatLogTick),
+});
+
 export function yTicks(logScale: boolean): Partial<uPlot.Axis> {
-  if (!logScale) return { values: (_, splits) => formatTicks(splits) };
+  if (!logScale) return { values: (_, splits, __, ___, increment) => formatTicks(splits, increment) };
   return {
     splits: (u, _, min, max) => logSplits(min, max, u.bbox.height / uPlot.pxRatio),
     filter: (_, splits) => splits,

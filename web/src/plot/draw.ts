@@ -3,13 +3,15 @@ import uPlot from "uplot";
 import type { Severity } from "../api/types";
 import type { Buckets } from "../lib/buckets";
 import type { Ghost } from "../state/chart";
+import { LARGEST } from "./axes";
 import type { PlotColors } from "./colors";
 
 type Curve = Pick<Ghost, "x" | "y">;
 
-export interface IncidentLine {
+export interface UprightLine {
   x: number;
-  severity: Severity;
+  /** Of an incident; null: of something that is no trouble. */
+  severity: Severity | null;
 }
 
 export function clipped(u: uPlot, draw: (context: CanvasRenderingContext2D) => void): void {
@@ -64,14 +66,14 @@ export function strokePath(u: uPlot, context: CanvasRenderingContext2D, ghost: C
   context.stroke();
 }
 
-export function drawIncidentLines(u: uPlot, incidents: IncidentLine[], colors: PlotColors): void {
-  if (incidents.length === 0) return;
+export function drawLines(u: uPlot, lines: UprightLine[], colors: PlotColors): void {
+  if (lines.length === 0) return;
   clipped(u, (context) => {
     context.lineWidth = uPlot.pxRatio;
-    context.setLineDash([2 * uPlot.pxRatio, 4 * uPlot.pxRatio]);
-    for (const incident of incidents) {
-      const x = Math.round(u.valToPos(incident.x, "x", true)) + 0.5;
-      context.strokeStyle = colors[incident.severity];
+    for (const line of lines) {
+      const x = Math.round(u.valToPos(line.x, "x", true)) + 0.5;
+      context.setLineDash((line.severity ? [2, 4] : [6, 4]).map((length) => length * uPlot.pxRatio));
+      context.strokeStyle = line.severity ? colors[line.severity] : colors.ghost;
       context.beginPath();
       context.moveTo(x, u.bbox.top);
       context.lineTo(x, u.bbox.top + u.bbox.height);
@@ -82,7 +84,7 @@ export function drawIncidentLines(u: uPlot, incidents: IncidentLine[], colors: P
 
 const MARK = 4;
 
-/** NaN and infinities have no place on the axis: a cross at the top edge, never nothing. */
+/** NaN and infinities, and what lies beyond the largest axis, have no place: a cross at the top edge, never nothing. */
 export function drawNonFinite(u: uPlot, buckets: Buckets, color: string): void {
   const size = MARK * uPlot.pxRatio;
   let lastX = -Infinity;
@@ -91,7 +93,7 @@ export function drawNonFinite(u: uPlot, buckets: Buckets, color: string): void {
     context.lineWidth = 1.5 * uPlot.pxRatio;
     context.beginPath();
     buckets.nonFinite.forEach((bits, i) => {
-      if (bits === 0) return;
+      if (bits === 0 && Math.abs(buckets.max[i] ?? 0) <= LARGEST && Math.abs(buckets.min[i] ?? 0) <= LARGEST) return;
       const x = u.valToPos(buckets.x[i] ?? 0, "x", true);
       if (x - lastX < size) return;
       lastX = x;

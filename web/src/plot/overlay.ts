@@ -2,9 +2,11 @@
 import uPlot from "uplot";
 import { nearestBucket, type Buckets } from "../lib/buckets";
 import type { Pen } from "../lib/compare";
-import { ema } from "../lib/ema";
-import type { Axis } from "../lib/url";
-import { axisLook, logRange, paddedRange, xAxis, yTicks } from "./axes";
+import { clipRange, outside } from "../lib/clip";
+import { smooth } from "../lib/smooth";
+import type { Axis, ChartLook } from "../lib/url";
+import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
+import { markOutside } from "./clip";
 import type { PlotColors } from "./colors";
 import { clipped, drawNonFinite, strokePath } from "./draw";
 
@@ -12,12 +14,12 @@ export interface OverlayCurve {
   name: string;
   pen: Pen;
   buckets: Buckets;
+  /** Of a group: its band is an area. */
+  isBand?: boolean;
 }
 
-export interface OverlayLook {
+export interface OverlayLook extends ChartLook {
   axis: Axis;
-  logScale: boolean;
-  smooth: number;
   colors: PlotColors;
 }
 
@@ -38,6 +40,7 @@ export class Overlay {
   private window: [number, number] | null = null;
   private chosen: string | null = null;
   private nearest: string | null = null;
+  private y: [number, number] | null = null;
 
   constructor(
     host: HTMLElement,
@@ -57,9 +60,11 @@ export class Overlay {
     this.uplot.setSize({ width, height });
   }
 
-  update(curves: OverlayCurve[], window: [number, number] | null): void {
+  /** `y`: the range that several charts share; null: this one's own. */
+  update(curves: OverlayCurve[], window: [number, number] | null, y: [number, number] | null = null): void {
     this.curves = curves;
     this.window = window;
+    this.y = y;
     const xs = curves.flatMap(({ buckets: { x } }) => (x.length > 0 ? [x[0] ?? 0, x[x.length - 1] ?? 0] : []));
     const ends = xs.length > 0 ? [xs.reduce((a, b) => Math.min(a, b)), xs.reduce((a, b) => Math.max(a, b))] : [];
     this.uplot.setData([ends, ends.map(() => null)]);
@@ -73,7 +78,7 @@ export class Overlay {
   }
 
   private options({ width, height }: { width: number; height: number }): uPlot.Options {
-    const { axis, colors, logScale } = this.look;
+    const { axis, colors, logScale, logX } = this.look;
     return {
       width,
       height,
@@ -91,11 +96,11 @@ export class Overlay {
         },
       },
       scales: {
-        x: { time: axis === "time", range: () => this.rangeX() },
+        x: { time: axis === "time", distr: logX ? 3 : 1, range: () => this.rangeX() },
         y: { distr: logScale ? 3 : 1, range: () => this.rangeY() },
       },
       axes: [
-        { ...axisLook(colors), size: 26, ...xAxis(axis) },
+        { ...axisLook(colors), size: 26, ...(logX ? xLogTicks() : xAxis(axis)) },
         { ...axisLook(colors), size: 56, space: 32, ...yTicks(logScale) },
       ],
       series: [{}, { points: { show: false } }],
@@ -108,37 +113,72 @@ export class Overlay {
   }
 
   private draw(u: uPlot): void {
-    const { colors, smooth } = this.look;
+    const { colors } = this.look;
     clipped(u, (context) => {
       // The chosen one lies on top of all.
       const order = [...this.curves].sort((a, b) => Number(a.name === this.chosen) - Number(b.name === this.chosen));
-      for (const { name, pen, buckets } of order) {
+      for (const { name, pen, buckets, isBand } of order) {
         const isDim = this.chosen !== null && this.chosen !== name;
         const { x, min, max, mean } = buckets;
         context.strokeStyle = colors.series[pen.color] ?? "";
         context.lineWidth = uPlot.pxRatio;
         context.setLineDash([]);
         context.globalAlpha = isDim ? 0.08 : 0.3;
-        strokeExtremes(u, context, x, min, max);
+        if (isBand) {
+          context.fillStyle = context.strokeStyle;
+          context.globalAlpha = isDim ? 0.04 : 0.18;
+          fillBand(u, context, buckets);
+        } else strokeExtremes(u, context, x, min, max);
         context.globalAlpha = isDim ? 0.2 : 1;
         context.lineWidth = (name === this.chosen ? 2 : 1.4) * uPlot.pxRatio;
         context.setLineDash((DASHES[pen.dash % DASHES.length] ?? []).map((length) => length * uPlot.pxRatio));
-        strokePath(u, context, { x, y: ema(mean, smooth) });
+        if (this.look.smooth > 0 && !isBand) {
+          context.globalAlpha *= 0.3;
+          strokePath(u, context, { x, y: mean });
+          context.globalAlpha = isDim ? 0.2 : 1;
+        }
+        strokePath(u, context, { x, y: smooth(mean, this.look.smooth, this.look.smoothing) });
       }
       context.globalAlpha = 1;
     });
     for (const { pen, buckets } of this.curves) drawNonFinite(u, buckets, colors.series[pen.color] ?? "");
+    const { min: from, max: to } = u.scales["y"] ?? {};
+    if (!this.look.clip || from === undefined || to === undefined) return;
+    const all = this.columns();
+    markOutside(u, all.x, outside(all.min, all.max, from, to), colors.warning);
+  }
+
+  /** All curves' buckets behind each other. */
+  private columns(): Pick<Buckets, "x" | "min" | "max" | "mean"> {
+    const of = (key: "min" | "max" | "mean"): (number | null)[] => this.curves.flatMap(({ buckets }) => buckets[key]);
+    return { x: this.curves.flatMap(({ buckets }) => buckets.x), min: of("min"), max: of("max"), mean: of("mean") };
   }
 
   private rangeX(): [number, number] {
+    if (this.look.logX) return this.rangeLogX();
     if (this.window) return this.window;
     const [first, last] = this.uplot ? [this.uplot.data[0][0], this.uplot.data[0][1]] : [];
     if (first === undefined || last === undefined) return [0, 1];
     return last > first ? [first, last] : [first - 1, first + 1];
   }
 
+  private rangeLogX(): [number, number] {
+    let [first, last] = [Infinity, -Infinity];
+    for (const { buckets: { x } } of this.curves)
+      for (const at of x) if (at > 0) [first, last] = [Math.min(first, at), Math.max(last, at)];
+    if (!(first < last)) [first, last] = [1, 10];
+    const [from, to] = this.window ?? [first, last];
+    return [from > 0 ? from : first, to > 0 && to > from ? to : last];
+  }
+
   private rangeY(): [number, number] {
     const { logScale } = this.look;
+    if (this.look.clip) {
+      const { min, max, mean } = this.columns();
+      const range = clipRange(min, max, mean);
+      if (range) return logScale ? logRange(...range) : paddedRange(...range);
+    }
+    if (this.y) return logScale ? logRange(...this.y) : paddedRange(...this.y);
     let low = Infinity;
     let high = -Infinity;
     for (const { buckets } of this.curves)
@@ -177,6 +217,25 @@ export class Overlay {
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     if (to > from) this.events.onZoom(from, to);
   }
+}
+
+/** From the lowest to the highest of each bucket, as one area, where both are known. */
+function fillBand(u: uPlot, context: CanvasRenderingContext2D, { x, min, max }: Buckets): void {
+  const isLog = u.scales["y"]?.distr === 3;
+  const place = (value: number): number => u.valToPos(isLog ? Math.max(value, Number.MIN_VALUE) : value, "y", true);
+  let run: number[] = [];
+  const close = (): void => {
+    context.beginPath();
+    for (const i of run) context.lineTo(u.valToPos(x[i] ?? 0, "x", true), place(max[i] ?? 0));
+    for (const i of run.reverse()) context.lineTo(u.valToPos(x[i] ?? 0, "x", true), place(min[i] ?? 0));
+    context.fill();
+    run = [];
+  };
+  x.forEach((_, i) => {
+    if ((min[i] ?? null) !== null && (max[i] ?? null) !== null && !(isLog && (max[i] ?? 0) <= 0)) run.push(i);
+    else close();
+  });
+  close();
 }
 
 /** A stroke from the lowest to the highest value of each bucket. */

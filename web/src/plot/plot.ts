@@ -1,20 +1,20 @@
 // A uPlot chart of one metric: band of extremes, mean, smoothed curve, ghosts of older attempts.
 import uPlot from "uplot";
 import type { Buckets } from "../lib/buckets";
-import { ema } from "../lib/ema";
-import type { Axis } from "../lib/url";
+import { smooth } from "../lib/smooth";
+import type { Axis, ChartLook } from "../lib/url";
 import type { Ghost, NodeCurve } from "../state/chart";
-import { axisLook, logRange, paddedRange, xAxis, yTicks } from "./axes";
+import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
 import type { PlotColors } from "./colors";
-import { drawGhosts, drawIncidentLines, drawNodes, drawNonFinite, type IncidentLine } from "./draw";
+import { drawGhosts, drawLines, drawNodes, drawNonFinite, type UprightLine } from "./draw";
 
-export interface PlotLook {
+type Span = [number, number];
+
+export interface PlotLook extends ChartLook {
   axis: Axis;
-  logScale: boolean;
-  smooth: number;
   colors: PlotColors;
   /** The window on x that is asked for; null shows all there is. */
-  window: [number, number] | null;
+  window: Span | null;
 }
 
 export interface Curves {
@@ -32,51 +32,82 @@ export interface PlotEvents {
   onLayout(): void;
 }
 
+/** What a plot can do beyond drawing comes later, so that the first curve does not wait for it. */
+export interface Addon {
+  /** Another range of y. */
+  rangeY?(plot: Plot): Span | null;
+  draw?(plot: Plot, u: uPlot): void;
+  /** Listens to the plot; returns how to stop. */
+  attach?(plot: Plot, over: HTMLElement): () => void;
+}
+
 const CLICK_SLOP = 4;
 const DOUBLE_CLICK_MS = 250;
 const MEAN_SERIES = 3;
 
 export class Plot {
-  private readonly uplot: uPlot;
-  private buckets: Buckets;
+  readonly uplot: uPlot;
+  buckets: Buckets;
   private ghosts: Ghost[] = [];
   private nodes: NodeCurve[] = [];
-  private incidents: IncidentLine[] = [];
+  private lines: UprightLine[] = [];
+  private readonly addons: Addon[] = [];
+  private readonly offs: (() => void)[] = [];
   private pick = 0;
+  /** So many buckets at the start have no place on a logarithmic x. */
+  private skip = 0;
 
   constructor(
     host: HTMLElement,
     size: { width: number; height: number },
-    private look: PlotLook,
+    public look: PlotLook,
     buckets: Buckets,
-    private readonly events: PlotEvents,
+    readonly events: PlotEvents,
   ) {
     this.buckets = buckets;
     this.uplot = new uPlot(this.options(size), this.columns(), host);
     this.uplot.over.addEventListener("click", (event) => this.clicked(event.detail));
   }
 
+  use(addon: Addon): void {
+    this.addons.push(addon);
+    if (addon.attach) this.offs.push(addon.attach(this, this.uplot.over));
+    if (addon.rangeY) this.redraw();
+  }
+
   destroy(): void {
     window.clearTimeout(this.pick);
+    for (const off of this.offs) off();
     this.uplot.destroy();
   }
 
-  update({ buckets, ghosts, nodes }: Curves, incidents: IncidentLine[], window: [number, number] | null): void {
+  update({ buckets, ghosts, nodes }: Curves, lines: UprightLine[], window: Span | null): void {
     this.buckets = buckets;
     this.ghosts = ghosts;
     this.nodes = nodes;
-    this.incidents = incidents;
+    this.lines = lines;
     this.look = { ...this.look, window };
-    this.uplot.setData(this.columns());
+    this.redraw();
   }
 
-  setSmooth(smooth: number): void {
-    this.look = { ...this.look, smooth };
-    this.uplot.setData(this.columns());
+  /** Another window, smoothing or clip, of the same curves. */
+  setLook(look: Partial<PlotLook>): void {
+    this.look = { ...this.look, ...look };
+    this.redraw();
   }
 
   resize(width: number, height: number): void {
     this.uplot.setSize({ width, height });
+  }
+
+  private redraw(): void {
+    this.uplot.setData(this.columns());
+  }
+
+  /** The window that is shown. */
+  get shown(): Span {
+    const { min, max } = this.uplot.scales["x"] ?? {};
+    return [min ?? 0, max ?? 1];
   }
 
   /** Pixels from the plot area's left edge, and where that edge lies in the host. */
@@ -102,24 +133,39 @@ export class Plot {
     this.uplot.setCursor({ left: this.uplot.valToPos(x, "x"), top });
   }
 
+  private get cursorIndex(): number | null {
+    const { idx } = this.uplot.cursor;
+    return typeof idx === "number" ? idx + this.skip : null;
+  }
+
   private clicked(clicks: number): void {
     window.clearTimeout(this.pick);
-    const index = this.uplot.cursor.idx;
-    if (typeof index !== "number" || clicks > 1) return;
+    const index = this.cursorIndex;
+    if (index === null || clicks > 1) return;
     // While zoomed a second click may follow, which resets and is not meant for the log.
     if (this.look.window) this.pick = window.setTimeout(() => this.events.onPick(index), DOUBLE_CLICK_MS);
     else this.events.onPick(index);
   }
 
+  private smoothed(values: (number | null)[]): (number | null)[] {
+    return smooth(values, this.look.smooth, this.look.smoothing);
+  }
+
   private columns(): uPlot.AlignedData {
     const { x, min, max, mean } = this.buckets;
-    const positive = (column: (number | null)[]): (number | null)[] =>
-      this.look.logScale ? column.map((value) => (value !== null && value > 0 ? value : null)) : column;
-    return [x, positive(min), positive(max), positive(mean), positive(ema(mean, this.look.smooth))];
+    const { logScale, logX } = this.look;
+    const first = x.findIndex((value) => value > 0);
+    this.skip = logX ? (first < 0 ? x.length : first) : 0;
+    const onAxis = (column: (number | null)[]): (number | null)[] => {
+      const shown = this.skip > 0 ? column.slice(this.skip) : column;
+      return logScale ? shown.map((value) => (value !== null && value > 0 ? value : null)) : shown;
+    };
+    const xs = this.skip > 0 ? x.slice(this.skip) : x;
+    return [xs, onAxis(min), onAxis(max), onAxis(mean), this.look.smooth > 0 ? onAxis(this.smoothed(mean)) : xs.map(() => null)];
   }
 
   private options({ width, height }: { width: number; height: number }): uPlot.Options {
-    const { axis, colors } = this.look;
+    const { axis, colors, logX } = this.look;
     const isSmooth = (): boolean => this.look.smooth > 0;
     // The nodes' own curves stand where else their mean does.
     const ifFolded = (color: string): string => (this.nodes.length > 0 ? "transparent" : color);
@@ -135,6 +181,8 @@ export class Plot {
         drag: { x: true, y: false, setScale: false },
         points: { size: (_, series) => (series === MEAN_SERIES ? 6 : 0), fill: () => colors.line, width: 0 },
         bind: {
+          // Shift drags the window itself.
+          mousedown: (_, __, handler) => (event) => (event.shiftKey ? null : handler(event)),
           dblclick: () => () => {
             this.events.onReset();
             return null;
@@ -142,11 +190,11 @@ export class Plot {
         },
       },
       scales: {
-        x: { time: axis === "time", range: () => this.rangeX() },
+        x: { time: axis === "time", distr: logX ? 3 : 1, range: () => this.rangeX() },
         y: { distr: this.look.logScale ? 3 : 1, range: (_, low, high) => this.rangeY(low, high) },
       },
       axes: [
-        { ...axisLook(colors), size: 26, ...xAxis(axis) },
+        { ...axisLook(colors), size: 26, ...(logX ? xLogTicks() : xAxis(axis)) },
         { ...axisLook(colors), size: 56, space: 32, ...yTicks(this.look.logScale) },
       ],
       series: [
@@ -158,29 +206,36 @@ export class Plot {
       ],
       bands: [{ series: [2, 1], fill: colors.band }],
       hooks: {
-        setCursor: [(u) => this.events.onHover(typeof u.cursor.idx === "number" ? u.cursor.idx : null)],
+        setCursor: [() => this.events.onHover(this.cursorIndex)],
         setSelect: [(u) => this.selected(u)],
         drawClear: [
           (u) => drawGhosts(u, this.ghosts, colors.ghost),
-          (u) => drawIncidentLines(u, this.incidents, colors),
+          (u) => drawLines(u, this.lines, colors),
         ],
         draw: [
-          (u) => drawNodes(u, this.nodes.map(({ buckets: { x, mean } }) => ({ x, y: ema(mean, this.look.smooth) })), colors.series),
+          (u) => drawNodes(u, this.nodes.map(({ buckets: { x, mean } }) => ({ x, y: this.smoothed(mean) })), colors.series),
           (u) => drawNonFinite(u, this.buckets, colors.critical),
+          (u) => this.addons.forEach((addon) => addon.draw?.(this, u)),
           () => this.events.onLayout(),
         ],
       },
     };
   }
 
-  private rangeX(): [number, number] {
-    if (this.look.window) return this.look.window;
-    const first = this.buckets.x[0] ?? 0;
-    const last = this.buckets.x[this.buckets.x.length - 1] ?? first;
-    return last > first ? [first, last] : [first - 1, first + 1];
+  private rangeX(): Span {
+    const { x } = this.buckets;
+    const first = x[this.skip] ?? 0;
+    const last = x[x.length - 1] ?? first;
+    const [from, to] = this.look.window ?? (last > first ? [first, last] : [first - 1, first + 1]);
+    // Where the window begins at nothing a logarithmic axis begins with the first value.
+    return this.look.logX ? [from > 0 ? from : first || 1, to > from && to > 0 ? to : (first || 1) * 10] : [from, to];
   }
 
-  private rangeY(low: number | null, high: number | null): [number, number] {
+  private rangeY(low: number | null, high: number | null): Span {
+    for (const addon of this.addons) {
+      const range = addon.rangeY?.(this);
+      if (range) return this.look.logScale ? logRange(...range) : paddedRange(...range);
+    }
     let min = low ?? Infinity;
     let max = high ?? -Infinity;
     for (const ghost of this.ghosts) {

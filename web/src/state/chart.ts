@@ -1,25 +1,25 @@
 // The points of one chart: loaded at the plot's resolution, then kept current without a fetch.
 import { signal } from "@preact/signals";
-import { asProblem, getJson, isAbort, jobPath, send, type Problem } from "../api/client";
+import { asProblem, isAbort, type Problem } from "../api/client";
 import type { LiveSeries, PointsReply } from "../api/types";
 import { addPoint, bucketsFromReply, emptyBuckets, type Buckets } from "../lib/buckets";
 import { SeenPoints } from "../lib/dedupe";
 import { compareSeq } from "../lib/seq";
-import type { Axis } from "../lib/url";
+import type { XMap } from "../lib/xmap";
 import { onLive } from "../live/client";
+import { askPoints, type PointsQuery } from "./points";
 
 export interface ChartSpec {
-  axis: Axis;
+  /** From the chart's axis to the server's. */
+  map: XMap;
   from: number | null;
   to: number | null;
   stream: string | null;
   superseded: boolean;
   /** Streams that get a curve of their own; none: the fold alone. */
   nodes: readonly string[];
-  /** Plot width in pixels: a chart costs its width, not its points. */
+  /** A chart costs its width, not its points. */
   buckets: number;
-  /** Relative time counts from here; it is asked for as time. */
-  startMs: number;
 }
 
 /** An older attempt's curve past the step at which a later attempt began again. */
@@ -40,14 +40,23 @@ const MAX_GHOSTS = 8;
 const NODE_BUCKETS = 800;
 
 export class ChartStore {
-  buckets: Buckets = emptyBuckets();
+  /** Attempts before the last one, where a later one has taken their place. */
   ghosts: Ghost[] = [];
-  nodes: NodeCurve[] = [];
+  /** Steps at which attempts after the first began. */
+  restarts: number[] = [];
   readonly version = signal(0);
   readonly isLoaded = signal(false);
   readonly problem = signal<Problem | null>(null);
 
   private spec: ChartSpec | null = null;
+  /** What `raw` was asked for by. */
+  private loaded: ChartSpec | null = null;
+  /** Live points that came while a request was under way: its reply may be of before them. */
+  private meanwhile: { id: string; series: LiveSeries }[] | null = null;
+  /** By the server's axis, as live points come; `buckets` is the same on the chart's. */
+  private raw: Buckets = emptyBuckets();
+  private rawNodes: NodeCurve[] = [];
+  private placed: { version: number; buckets: Buckets; nodes: NodeCurve[] } | null = null;
   private seq: string | null = null;
   private attempt = 0;
   private refetch: number | null = null;
@@ -58,6 +67,7 @@ export class ChartStore {
   constructor(
     private readonly job: string,
     private readonly metric: string,
+    private readonly signature?: string,
   ) {
     this.off = onLive((event) => {
       const isReplaced = event.kind === "backfill" && event.data.job === job && event.data.state === "done";
@@ -66,8 +76,34 @@ export class ChartStore {
         this.loadSoon();
       }
       if (event.kind !== "points" || event.data.job !== job || this.isStale(event.id)) return;
-      for (const series of event.data.series) if (series.metric === metric) this.append(series);
+      for (const series of event.data.series) {
+        if (series.metric !== metric) continue;
+        this.meanwhile?.push({ id: event.id, series });
+        this.append(series);
+      }
     });
+  }
+
+  get buckets(): Buckets {
+    return this.place().buckets;
+  }
+
+  get nodes(): NodeCurve[] {
+    return this.place().nodes;
+  }
+
+  /** The axis of what is drawn. */
+  get map(): XMap | undefined {
+    return this.loaded?.map;
+  }
+
+  private place(): { buckets: Buckets; nodes: NodeCurve[] } {
+    const version = this.version.peek();
+    if (this.placed?.version === version) return this.placed;
+    const map = this.loaded?.map;
+    const on = (raw: Buckets): Buckets => (!map || map.isPlain ? raw : { ...raw, x: raw.x.map(map.fromServer) });
+    this.placed = { version, buckets: on(this.raw), nodes: this.rawNodes.map(({ stream, buckets }) => ({ stream, buckets: on(buckets) })) };
+    return this.placed;
   }
 
   stop(): void {
@@ -81,17 +117,22 @@ export class ChartStore {
     this.abort.abort();
     this.abort = new AbortController();
     const signal = this.abort.signal;
+    this.meanwhile ??= [];
     try {
-      const [reply, nodes] = await Promise.all([this.ask(spec, "live", signal), this.askNodes(spec, signal)]);
+      const [reply, nodes] = await Promise.all([this.ask(spec, {}, signal), this.askNodes(spec, signal)]);
       const ghosts = spec.superseded ? await this.askGhosts(spec, reply, signal) : [];
       if (signal.aborted) return;
-      this.buckets = shift(bucketsFromReply(reply), originOf(spec));
+      this.raw = bucketsFromReply(reply);
+      this.restarts = (reply.attempts ?? []).slice(1).map((one) => one.first_step);
       this.ghosts = ghosts;
-      this.nodes = nodes;
+      this.rawNodes = nodes;
       this.seq = reply.seq ?? null;
+      this.loaded = spec;
       this.attempt = Math.max(this.attempt, ...(reply.attempts ?? []).map((one) => one.attempt));
       this.problem.value = null;
       this.isLoaded.value = true;
+      for (const { id, series } of this.meanwhile ?? []) if (!this.isStale(id)) this.append(series, true);
+      this.meanwhile = null;
       this.version.value++;
     } catch (error) {
       if (!isAbort(error)) this.problem.value = asProblem(error);
@@ -102,62 +143,69 @@ export class ChartStore {
     if (this.spec) void this.load(this.spec);
   }
 
-  private ask(spec: ChartSpec, attempts: string, signal: AbortSignal): Promise<PointsReply> {
-    const params = { ...this.params(spec), stream: spec.stream ?? undefined, buckets: spec.buckets, attempts };
-    return getJson<PointsReply>(jobPath(this.job, "/points"), params, signal);
-  }
-
-  private params(spec: ChartSpec): { metric: string; x: string; from: number | undefined; to: number | undefined } {
-    const origin = originOf(spec);
-    // Steps and times are whole numbers: a window drawn between two of them takes both in.
-    return {
+  private async ask(spec: ChartSpec, more: Partial<PointsQuery>, signal: AbortSignal): Promise<PointsReply> {
+    const { map } = spec;
+    const query: PointsQuery = {
+      job: this.job,
       metric: this.metric,
-      x: spec.axis === "step" ? "step" : "time",
-      from: spec.from === null ? undefined : Math.floor(spec.from + origin),
-      to: spec.to === null ? undefined : Math.ceil(spec.to + origin),
+      x: map.axis,
+      // Steps and times are whole numbers: a window drawn between two of them takes both in.
+      from: spec.from === null ? undefined : Math.floor(map.toServer(spec.from)),
+      to: spec.to === null ? undefined : Math.ceil(map.toServer(spec.to)),
+      stream: spec.stream ?? undefined,
+      buckets: spec.buckets,
+      attempts: "live",
+      sig: this.signature,
+      ...more,
     };
+    return askPoints(query, signal);
   }
 
-  private async askNodes(spec: ChartSpec, signal: AbortSignal): Promise<NodeCurve[]> {
-    if (spec.nodes.length === 0) return [];
-    const common = { job: this.job, ...this.params(spec), buckets: Math.min(spec.buckets, NODE_BUCKETS) };
-    const queries = spec.nodes.map((stream) => ({ ...common, stream }));
-    const reply = await send("POST", "points/query", {}, { queries }, signal);
-    const { results } = (await reply.json()) as { results: (PointsReply | { error: unknown })[] };
-    return results.flatMap((result, i) =>
-      "error" in result ? [] : [{ stream: spec.nodes[i] ?? "", buckets: shift(bucketsFromReply(result), originOf(spec)) }],
-    );
+  private askNodes(spec: ChartSpec, signal: AbortSignal): Promise<NodeCurve[]> {
+    const buckets = Math.min(spec.buckets, NODE_BUCKETS);
+    const one = async (stream: string): Promise<NodeCurve[]> => {
+      try {
+        return [{ stream, buckets: bucketsFromReply(await this.ask(spec, { stream, buckets }, signal)) }];
+      } catch (error) {
+        // A stream without the metric is none to draw.
+        if (isAbort(error)) throw error;
+        return [];
+      }
+    };
+    return Promise.all(spec.nodes.map(one)).then((all) => all.flat());
   }
 
   private async askGhosts(spec: ChartSpec, live: PointsReply, signal: AbortSignal): Promise<Ghost[]> {
     const older = (live.attempts ?? []).map((one) => one.attempt).sort((a, b) => a - b).slice(0, -1);
     return Promise.all(
       older.slice(-MAX_GHOSTS).map(async (attempt) => {
-        const reply = await this.ask(spec, String(attempt), signal);
-        const buckets = shift(bucketsFromReply(reply), originOf(spec));
-        return { attempt, x: buckets.x, y: buckets.mean };
+        const { x, mean } = bucketsFromReply(await this.ask(spec, { attempts: String(attempt) }, signal));
+        return { attempt, x: x.map(spec.map.fromServer), y: mean };
       }),
     );
   }
 
-  private append(series: LiveSeries): void {
-    const spec = this.spec;
-    if (!spec || !this.isLoaded.value || (spec.stream !== null && spec.stream !== series.stream)) return;
+  /** `isAgain`: the point is known, but what it was added to has been replaced. */
+  private append(series: LiveSeries, isAgain = false): void {
+    const spec = this.loaded;
+    if (!spec || (spec.stream !== null && spec.stream !== series.stream)) return;
     let changed = false;
+    const from = spec.from === null ? -Infinity : spec.map.toServer(spec.from);
+    const to = spec.to === null ? Infinity : spec.map.toServer(spec.to);
     for (const [step, ts, value, line, attempt] of series.points) {
       if (attempt > this.attempt && this.attempt > 0) this.loadSoon();
       this.attempt = Math.max(this.attempt, attempt);
-      if (!this.seen.take(series.stream, series.metric, line, step)) continue;
-      const x = spec.axis === "step" ? step : ts - originOf(spec);
-      if (spec.from !== null && spec.to !== null && (x < spec.from || x > spec.to)) continue;
+      if (!this.seen.take(series.stream, series.metric, line, step) && !isAgain) continue;
+      const x = spec.map.axis === "step" ? step : ts;
+      if (x < from || x > to) continue;
       const point = { x, value, line, stream: series.stream };
-      const node = this.nodes.find((one) => one.stream === series.stream);
+      const node = this.rawNodes.find((one) => one.stream === series.stream);
       if (node) addPoint(node.buckets, point);
-      changed = addPoint(this.buckets, point) || changed;
+      changed = addPoint(this.raw, point) || changed;
     }
     if (changed) this.version.value++;
     // Twice as many buckets as pixels: let the server fold them.
-    if (this.buckets.x.length > spec.buckets * 2) this.loadSoon();
+    if (this.raw.x.length > spec.buckets * 2) this.loadSoon();
   }
 
   /** A frame that was folded into what is loaded already, replayed for another page. */
@@ -173,11 +221,4 @@ export class ChartStore {
       this.retry();
     }, REFETCH_MS);
   }
-}
-
-const originOf = (spec: ChartSpec): number => (spec.axis === "relative" ? spec.startMs : 0);
-
-function shift(buckets: Buckets, origin: number): Buckets {
-  if (origin !== 0) buckets.x = buckets.x.map((x) => x - origin);
-  return buckets;
 }

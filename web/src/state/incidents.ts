@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, type Problem } from "../api/client";
 import type { Incident, IncidentsReply } from "../api/types";
 import { quoteText } from "../lib/url";
-import { mergeIncident, sortIncidents } from "../lib/marks";
+import { mergeIncident, sortIncidents } from "../lib/incidentorder";
 import { noteQueryProblem } from "./queryproblem";
 import { onLive, setWant } from "../live/client";
 import { freshSeq } from "./info";

@@ -12,7 +12,8 @@ const KNOCK_MS = 2000;
 export const info = signal<ServerInfo | null>(null);
 
 /** Asked for while the page still starts: the first view needs it before anything else. */
-let early: Promise<ServerInfo | null> | null = load();
+export const infoLoaded: Promise<ServerInfo | null> = load();
+let early: Promise<ServerInfo | null> | null = infoLoaded;
 
 async function load(): Promise<ServerInfo | null> {
   try {

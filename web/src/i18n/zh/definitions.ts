@@ -47,7 +47,6 @@ export default {
   "Saved, for lines from now on.": "已保存，对此后的日志行生效。",
   "Saving…": "正在保存…",
   "Step": "步",
-  "Stream": "日志流",
   "The charts have the points that they had before it. Save and back-fill tries again.": "图表仍是之前的数据点。“保存并回填”可重试。",
   "The group of Regex that is the value": "正则表达式中表示数值的分组",
   "The last back-fill failed.": "上次回填失败。",

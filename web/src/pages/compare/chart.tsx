@@ -1,36 +1,38 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { pens } from "../../lib/compare";
+import { t } from "../../i18n/i18n";
 import { formatCount } from "../../lib/format";
-import { jobHref, type ChartState } from "../../lib/url";
+import type { ChartState } from "../../lib/url";
 import { readColors } from "../../plot/colors";
-import { Overlay } from "../../plot/overlay";
-import type { CompareStore } from "../../state/compare";
-import { navigate, patchQuery } from "../../state/router";
+import { Overlay, type OverlayCurve } from "../../plot/overlay";
+import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
+import { round } from "../job/plotview";
 
 interface Props {
-  store: CompareStore;
+  title: string;
+  /** Of a facet: its value. */
+  facet?: string | undefined;
   state: ChartState;
-  metric: string;
+  curves: readonly OverlayCurve[] | null;
+  /** The range of y that all facets share. */
+  y: [number, number] | null;
   cursor: Signal<number | null>;
   chosen: Signal<string | null>;
+  onPick(name: string): void;
+  onWidth(pixels: number): void;
 }
 
 const AXIS_WIDTH = 78;
-const MOST_BUCKETS = 2000;
 const SMALLEST = { width: 66, height: 40 };
 
-export function CompareChart({ store, state, metric, cursor, chosen }: Props) {
+/** Curves over each other; which they are, and where they come from, is the page's. */
+export function CompareChart({ title, facet, state, curves, y, cursor, chosen, onPick, onWidth }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Overlay | null>(null);
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);
-  const { axis, logScale, smooth, from, to } = state;
-  const rows = store.rows.value ?? [];
-  const curves = store.curves.value;
+  const { axis, logScale, logX, smooth, smoothing, clip, from, to } = state;
   const isDarkNow = isDark();
-  const names = rows.map((row) => row.TrainingJobName);
-  const buckets = Math.min(MOST_BUCKETS, Math.max(50, Math.round((size?.width ?? 0) / 100) * 100 - AXIS_WIDTH));
   const isSized = size !== null;
 
   useLayoutEffect(() => {
@@ -45,22 +47,21 @@ export function CompareChart({ store, state, metric, cursor, chosen }: Props) {
     return () => observer.disconnect();
   }, []);
 
-  const namesKey = names.join("\n");
   useEffect(() => {
-    if (isSized) store.draw({ metric, axis, from, to, buckets });
-  }, [store, metric, axis, from, to, buckets, isSized, namesKey]);
+    if (size) onWidth(size.width - AXIS_WIDTH);
+  }, [size?.width]);
 
   useEffect(() => {
     const element = host.current;
     if (!element || !isSized || !size) return;
-    const look = { axis, logScale, smooth, colors: readColors(element, 0) };
+    const look = { axis, logScale, logX, smooth, smoothing, clip, colors: readColors(element, 0) };
     plot.current = new Overlay(element, size, look, {
       onHover: (x, name) => {
         cursor.value = x;
         chosen.value = name;
       },
-      onPick: (name) => navigate(jobHref(name)),
-      onZoom: (low, high) => patchQuery({ from: String(Math.floor(low)), to: String(Math.ceil(high)) }),
+      onPick,
+      onZoom: (low, high) => patchQuery({ from: round(low, high - low), to: round(high, high - low) }),
       onReset: () => patchQuery({ from: undefined, to: undefined }),
     });
     const stop = chosen.subscribe((name) => plot.current?.choose(name));
@@ -69,36 +70,32 @@ export function CompareChart({ store, state, metric, cursor, chosen }: Props) {
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [axis, logScale, smooth, isDarkNow, isSized]);
+  }, [axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
 
   useEffect(() => {
     if (size) plot.current?.resize(size.width, size.height);
   }, [size]);
 
   useEffect(() => {
-    const pen = pens(names);
-    const drawn = (curves ?? []).flatMap((curve) => {
-      const own = pen[names.indexOf(curve.job)];
-      return own ? [{ name: curve.job, pen: own, buckets: curve.buckets }] : [];
-    });
-    plot.current?.update(drawn, from !== null && to !== null ? [from, to] : null);
-  }, [curves, from, to, axis, logScale, smooth, isDarkNow, isSized, namesKey]);
+    plot.current?.update([...(curves ?? [])], from !== null && to !== null ? [from, to] : null, y);
+  }, [curves, y, from, to, axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
 
   const shown = (curves ?? []).reduce((sum, curve) => sum + curve.buckets.x.length, 0);
   const total = (curves ?? []).reduce((sum, curve) => sum + curve.buckets.total, 0);
+  const counts = { shown: formatCount(shown), total: formatCount(total) };
+  const said = t("{metric} of {n} curves; the table below has the values.", { metric: title, n: formatCount(curves?.length) });
   return (
-    <figure class="chart lead" aria-label={`${metric} of ${names.length} jobs`}>
+    <figure class="chart lead" aria-label={facet === undefined ? title : `${title}, ${facet}`}>
+      {facet !== undefined && (
+        <figcaption>
+          <h2>{facet}</h2>
+        </figcaption>
+      )}
       <div class="plot">
-        <div ref={host} class="canvas" role="img" aria-label={`${metric} of ${names.length} jobs; the table below has the values.`} />
+        <div ref={host} class="canvas" role="img" aria-label={said} />
       </div>
       <p class="kept">
-        {curves === null
-          ? "\u00a0"
-          : curves.length === 0
-            ? "No points here."
-            : total > shown
-              ? `${formatCount(shown)} of ${formatCount(total)} points, all kept`
-              : `${formatCount(total)} points`}
+        {curves === null ? "\u00a0" : curves.length === 0 ? t("No points here.") : total > shown ? t("{shown} of {total} points, nothing hidden", counts) : t("{total} points", counts)}
       </p>
     </figure>
   );

@@ -1,10 +1,15 @@
-import { useSignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
-import { choices, joinNames, MOST_COMPARED, splitNames, type Choice } from "../../lib/compare";
-import { parseChartState } from "../../lib/url";
+import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/aggregate";
+import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group } from "../../lib/compare";
+import { formatCount } from "../../lib/format";
+import { tokensMetric } from "../../lib/tokens";
+import { jobHref, parseChartState } from "../../lib/url";
+import type { OverlayCurve } from "../../plot/overlay";
 import { CompareStore } from "../../state/compare";
-import { patchQuery, query } from "../../state/router";
+import { navigate, patchQuery, query } from "../../state/router";
 import "../../styles/charts";
 import style from "../../styles/compare.css?inline";
 import { ProblemBox } from "../../ui/problem";
@@ -16,18 +21,24 @@ import { CompareTable } from "./table";
 
 adoptStyle(style);
 
+const MOST_BUCKETS = 1000;
+const MOST_FACETS = 12;
+
 export function ComparePage({ jobs }: { jobs: string }) {
   const [store, setStore] = useState<CompareStore | null>(null);
+  const search = query.value["q"];
+  const isChosen = splitNames(jobs).length > 0 || search !== undefined;
   useEffect(() => {
-    const next = new CompareStore(splitNames(jobs));
+    if (!isChosen) return;
+    const next = new CompareStore(jobs === "" ? { query: search ?? "" } : { names: splitNames(jobs) });
     setStore(next);
     void next.start();
     return () => next.stop();
-  }, [jobs]);
+  }, [jobs, search]);
   return (
     <div class="view compare">
-      <h1 class="hidden">Compare jobs</h1>
-      {splitNames(jobs).length === 0 ? <NothingChosen /> : store && <Content key={jobs} store={store} />}
+      <h1 class="hidden">{t("Compare jobs")}</h1>
+      {!isChosen ? <NothingChosen /> : store && <Content key={`${jobs} ${search}`} store={store} />}
     </div>
   );
 }
@@ -35,13 +46,36 @@ export function ComparePage({ jobs }: { jobs: string }) {
 function NothingChosen() {
   return (
     <section class="empty">
-      <h2>Nothing is chosen to compare</h2>
+      <h2>{t("Nothing is chosen to compare")}</h2>
       <p>
-        Mark jobs in the <a href="/jobs">list of jobs</a> (the boxes at the left, or <kbd>x</kbd>), at most {MOST_COMPARED}, then press Compare. Or write their names into the address:{" "}
-        <code>/compare?jobs=a,b,c</code>
+        {tx("Mark jobs in the {list} (the boxes at the left, or {key}), at most {most}, then press Compare. Or write their names, or a search, into the address: {names} or {search}", {
+          list: <a href="/jobs">{t("list of jobs")}</a>,
+          key: <kbd>x</kbd>,
+          most: MOST_COMPARED,
+          names: <code>/compare?jobs=a,b,c</code>,
+          search: <code>/compare?q=tag.team=nlp</code>,
+        })}
       </p>
     </section>
   );
+}
+
+const oneOf = <T extends string>(all: readonly T[], text: string | undefined): T | undefined => all.find((one) => one === text);
+
+/** The runs of a group as one curve, named by the setting's value. */
+function aggregated(groups: readonly Group[], drawn: readonly OverlayCurve[], center: Center, band: Band): OverlayCurve[] {
+  return groups.flatMap((group, i) => {
+    const runs = drawn.filter((curve) => group.jobs.includes(curve.name)).map((curve) => curve.buckets);
+    if (runs.length === 0) return [];
+    return [{ name: group.name || t("all"), pen: { color: i % 8, dash: Math.floor(i / 8) }, buckets: aggregate(runs, center, band), isBand: true }];
+  });
+}
+
+function rangeOf(curves: readonly OverlayCurve[]): [number, number] | null {
+  let range: [number, number] | null = null;
+  for (const { buckets } of curves)
+    for (const column of [buckets.min, buckets.max]) for (const y of column) if (y !== null) range = range ? [Math.min(range[0], y), Math.max(range[1], y)] : [y, y];
+  return range;
 }
 
 function Content({ store }: { store: CompareStore }) {
@@ -49,27 +83,110 @@ function Content({ store }: { store: CompareStore }) {
   const state = parseChartState(query.value);
   const cursor = useSignal<number | null>(null);
   const chosen = useSignal<string | null>(null);
+  const width = useSignal(0);
   const problem = store.problem.value;
   const offered = choices(rows ?? []);
   const asked = query.value["metric"];
   const metric = offered.some((one) => one.key === asked) ? (asked ?? "") : (offered[0]?.key ?? "");
+  const { axis, from, to } = state;
+  const buckets = Math.min(MOST_BUCKETS, Math.max(50, Math.round((width.value * window.devicePixelRatio) / 150) * 100));
+  const names = (rows ?? []).map((row) => row.TrainingJobName);
+  const namesKey = names.join("\n");
+  const isAll = query.value["settings"] === "all";
+  const isSized = useComputed(() => width.value > 0).value;
+
+  useEffect(() => {
+    if (isSized && metric !== "") store.draw({ metric, axis, from, to, buckets });
+  }, [store, metric, axis, from, to, buckets, isSized, namesKey]);
+  useEffect(() => {
+    if (names.length > 1) void store.loadComparison(isAll);
+  }, [store, namesKey, isAll]);
+
+  const comparison = store.comparison.value;
+  const group = query.value["group"] ?? "";
+  const facet = query.value["facet"] ?? "";
+  const center = oneOf(CENTERS, query.value["agg"]);
+  const band = oneOf(BANDS, query.value["band"]) ?? "minmax";
+  const hidden = new Set(splitNames(query.value["off"]));
+  const groups = useMemo(() => groupJobs(names, comparison, group), [namesKey, comparison, group]);
+  const facets = useMemo(() => groupJobs(names, comparison, facet).slice(0, MOST_FACETS), [namesKey, comparison, facet]);
+  const curves = store.curves.value;
+  const offKey = query.value["off"] ?? "";
+  // In a group all have its hue, else each its own.
+  const penOf = useMemo(() => {
+    const own = pens(names);
+    const byGroup = groups.length > 1;
+    return new Map(names.map((name, i) => [name, byGroup ? { color: groups.findIndex(({ jobs }) => jobs.includes(name)) % 8, dash: Math.floor(i / 8) % 4 } : (own[i] ?? { color: 0, dash: 0 })]));
+  }, [namesKey, groups]);
+  const drawn = useMemo(() => {
+    if (!curves) return null;
+    return curves.filter(({ job }) => !hidden.has(job)).map(({ job, buckets: own }) => ({ name: job, pen: penOf.get(job) ?? { color: 0, dash: 0 }, buckets: own }));
+  }, [curves, penOf, offKey]);
+  const charts = useMemo(
+    () =>
+      facets.map(({ name, jobs }) => {
+        const here = drawn?.filter((curve) => jobs.includes(curve.name)) ?? null;
+        return { name, curves: here && center ? aggregated(groups, here, center, band) : here };
+      }),
+    [facets, drawn, groups, center, band],
+  );
+  const y = useMemo(() => (charts.length > 1 ? rangeOf(charts.flatMap((one) => one.curves ?? [])) : null), [charts]);
+  const title = offered.find((one) => one.key === metric)?.title ?? metric;
+
   return (
     <>
       {problem && <ProblemBox problem={problem} onRetry={() => store.retry()} />}
       {!rows && !problem && <Skeleton rows={10} />}
       {store.missing.value.length > 0 && <Missing store={store} />}
+      {store.total.value > names.length && rows && (
+        <p class="missing">{t("{total} jobs are found; the first {shown} are compared.", { total: formatCount(store.total.value), shown: formatCount(names.length) })}</p>
+      )}
       {rows && (
         <>
-          <ChartToolbar state={state} streams={[]} attempts={1}>
+          <ChartToolbar state={state} streams={[]} attempts={1} metrics={[]} job={null} hasTokens={rows.some((row) => tokensMetric(row.metrics ?? []) !== undefined)}>
             <Metrics offered={offered} metric={metric} jobs={rows.length} />
+            <Grouping keys={comparison?.differ.map((one) => one.key) ?? []} />
           </ChartToolbar>
-          {metric !== "" && <CompareChart store={store} state={state} metric={metric} cursor={cursor} chosen={chosen} />}
-          {metric === "" && rows.length > 0 && <p class="empty">None of these jobs has a metric yet.</p>}
-          {rows.length > 0 && <CompareTable store={store} rows={rows} metric={metric} state={state} cursor={cursor} chosen={chosen} />}
-          {rows.length > 1 && <Differences names={rows.map((row) => row.TrainingJobName)} />}
+          {metric !== "" && (
+            <div class={charts.length > 1 ? "facets" : ""}>
+              {charts.map((one) => (
+                <CompareChart
+                  key={one.name}
+                  title={title}
+                  facet={facet !== "" && comparison ? `${facet} = ${one.name}` : undefined}
+                  state={state}
+                  curves={one.curves}
+                  y={y}
+                  cursor={cursor}
+                  chosen={chosen}
+                  onPick={(name) => !center && navigate(jobHref(name))}
+                  onWidth={(pixels) => (width.value = pixels)}
+                />
+              ))}
+            </div>
+          )}
+          {center && <Legend curves={charts[0]?.curves ?? []} group={group} chosen={chosen} />}
+          {metric === "" && rows.length > 0 && <p class="empty">{t("None of these jobs has a metric yet.")}</p>}
+          {rows.length === 0 && <p class="empty">{t("No job is found.")}</p>}
+          {rows.length > 0 && <CompareTable store={store} rows={rows} pens={penOf} hidden={hidden} metric={metric} state={state} cursor={cursor} chosen={chosen} />}
+          {rows.length > 1 && <Differences comparison={comparison} isAll={isAll} />}
         </>
       )}
     </>
+  );
+}
+
+function Legend({ curves, group, chosen }: { curves: readonly OverlayCurve[]; group: string; chosen: { value: string | null } }) {
+  return (
+    <ul class="legend" aria-label={t("Groups")} onMouseLeave={() => (chosen.value = null)}>
+      {curves.map((curve) => (
+        <li key={curve.name} onMouseEnter={() => (chosen.value = curve.name)}>
+          <i class="hue" style={{ background: `var(--series-${curve.pen.color})` }} aria-hidden="true" />
+          {group && `${group} = `}
+          {curve.name} <span class="dim">{tn(Math.max(0, ...curve.buckets.count), "{n} run", "{n} runs")}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -78,9 +195,9 @@ function Missing({ store }: { store: CompareStore }) {
   const rest = (store.rows.value ?? []).map((row) => row.TrainingJobName);
   return (
     <p class="missing" role="status">
-      There is no job {names.map((name) => `“${name}”`).join(", ")}.{" "}
+      {t("There is no job {names}.", { names: names.map((name) => `“${name}”`).join(", ") })}{" "}
       <button type="button" onClick={() => patchQuery({ jobs: joinNames(rest) }, true)}>
-        Leave {names.length === 1 ? "it" : "them"} out
+        {names.length === 1 ? t("Leave it out") : t("Leave them out")}
       </button>
     </p>
   );
@@ -89,15 +206,57 @@ function Missing({ store }: { store: CompareStore }) {
 function Metrics({ offered, metric, jobs }: { offered: Choice[]; metric: string; jobs: number }) {
   return (
     <label>
-      <span class="hidden">Metric</span>
-      <select value={metric} onChange={(event) => patchQuery({ metric: event.currentTarget.value, from: undefined, to: undefined })}>
+      <span class="hidden">{t("Metric")}</span>
+      <select class="metric" value={metric} onChange={(event) => patchQuery({ metric: event.currentTarget.value, from: undefined, to: undefined })}>
         {offered.map((one) => (
           <option key={one.key} value={one.key}>
             {one.title}
-            {one.jobs < jobs ? ` (${one.jobs} of ${jobs})` : ""}
+            {one.jobs < jobs ? ` ${t("({n} of {all})", { n: one.jobs, all: jobs })}` : ""}
           </option>
         ))}
       </select>
     </label>
+  );
+}
+
+/** By which settings the curves are coloured, drawn apart, and put together. */
+function Grouping({ keys }: { keys: readonly string[] }) {
+  const agg = oneOf(CENTERS, query.value["agg"]) ?? "";
+  const choose = (name: string, title: string) => (
+    <label>
+      {title}{" "}
+      <select value={query.value[name] ?? ""} onChange={(event) => patchQuery({ [name]: event.currentTarget.value || undefined })}>
+        <option value="">{t("none")}</option>
+        {keys.map((key) => (
+          <option key={key} value={key}>
+            {key}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <>
+      {keys.length > 0 && choose("group", t("group by"))}
+      {keys.length > 0 && choose("facet", t("apart by"))}
+      <label>
+        <span class="hidden">{t("Curves of a group")}</span>
+        <select value={agg} onChange={(event) => patchQuery({ agg: event.currentTarget.value || undefined })}>
+          <option value="">{t("each run")}</option>
+          <option value="mean">{t("mean of a group")}</option>
+          <option value="median">{t("median of a group")}</option>
+        </select>
+      </label>
+      {agg !== "" && (
+        <label>
+          <span class="hidden">{t("Band")}</span>
+          <select value={oneOf(BANDS, query.value["band"]) ?? "minmax"} onChange={(event) => patchQuery({ band: event.currentTarget.value === "minmax" ? undefined : event.currentTarget.value })}>
+            <option value="minmax">{t("lowest to highest")}</option>
+            <option value="std">{t("standard deviation")}</option>
+            <option value="quartiles">{t("quartiles")}</option>
+          </select>
+        </label>
+      )}
+    </>
   );
 }

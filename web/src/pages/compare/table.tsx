@@ -1,7 +1,8 @@
 import type { Signal } from "@preact/signals";
 import type { JobRow } from "../../api/types";
 import { nearestBucket } from "../../lib/buckets";
-import { joinNames, metricFor, pens, type Pen } from "../../lib/compare";
+import { joinNames, metricFor, type Pen } from "../../lib/compare";
+import { t } from "../../i18n/i18n";
 import { cutMiddle, formatCount, formatValue, NONE, shortInstance } from "../../lib/format";
 import { toNumber } from "../../lib/number";
 import { jobHref, type ChartState } from "../../lib/url";
@@ -15,6 +16,9 @@ import "../../styles/table";
 interface Props {
   store: CompareStore;
   rows: JobRow[];
+  pens: ReadonlyMap<string, Pen>;
+  /** Jobs whose curves are not drawn. */
+  hidden: ReadonlySet<string>;
   metric: string;
   state: ChartState;
   cursor: Signal<number | null>;
@@ -40,44 +44,59 @@ function valueAt(store: CompareStore, job: string, x: number | null): number | n
   return buckets.mean[at] ?? null;
 }
 
-export function CompareTable({ store, rows, metric, state, cursor, chosen }: Props) {
+export function CompareTable({ store, rows, pens, hidden, metric, state, cursor, chosen }: Props) {
   const names = rows.map((row) => row.TrainingJobName);
-  const pen = pens(names);
+  const draw = (off: readonly string[]): void => patchQuery({ off: joinNames(off) || undefined }, true);
+  const toggle = (name: string): void => draw(hidden.has(name) ? [...hidden].filter((one) => one !== name) : [...hidden, name]);
+  // Alone, or, where it is alone already, with all others again.
+  const solo = (name: string): void => draw(hidden.size === names.length - 1 && !hidden.has(name) ? [] : names.filter((one) => one !== name));
   const x = cursor.value;
   return (
     <table class="jobs compared" onMouseLeave={() => (chosen.value = null)}>
       <thead>
         <tr>
           <th scope="col">
-            <span class="hidden">curve</span>
+            <span class="hidden">{t("curve")}</span>
           </th>
           <th scope="col" class="name">
-            name
+            {t("name")}
           </th>
-          <th scope="col">state</th>
+          <th scope="col">{t("state")}</th>
           <th scope="col" class="num at">
-            {x === null ? "last" : formatX(state.axis, Math.round(x))}
+            {x === null ? t("last") : formatX(state.axis, Math.round(x))}
           </th>
           <th scope="col" class="num">
-            best
+            {t("best")}
           </th>
           <th scope="col" class="num">
-            step
+            {t("step")}
           </th>
-          <th scope="col">metric</th>
-          <th scope="col">type</th>
+          <th scope="col">{t("metric")}</th>
+          <th scope="col">{t("type")}</th>
           <th scope="col">
-            <span class="hidden">leave out</span>
+            <span class="hidden">{t("leave out")}</span>
           </th>
         </tr>
       </thead>
       <tbody>
-        {rows.map((row, i) => {
+        {rows.map((row) => {
           const name = row.TrainingJobName;
           const own = metricFor(row, metric);
           return (
-            <tr key={name} class={chosen.value === name ? "chosen" : ""} onMouseEnter={() => (chosen.value = name)} onFocusCapture={() => (chosen.value = name)}>
-              <td>{pen[i] && <Swatch pen={pen[i]} />}</td>
+            <tr key={name} class={`${chosen.value === name ? "chosen" : ""} ${hidden.has(name) ? "off" : ""}`} onMouseEnter={() => (chosen.value = name)} onFocusCapture={() => (chosen.value = name)}>
+              <td>
+                <button
+                  type="button"
+                  class="quiet curve"
+                  aria-pressed={!hidden.has(name)}
+                  aria-label={t("Draw the curve of {name}", { name })}
+                  title={t("Click: show or hide. Shift or double click: this one alone")}
+                  onClick={(event) => (event.shiftKey ? solo(name) : event.detail < 2 && toggle(name))}
+                  onDblClick={() => solo(name)}
+                >
+                  <Swatch pen={pens.get(name) ?? { color: 0, dash: 0 }} />
+                </button>
+              </td>
               <td class="name">
                 <a href={jobHref(name)} title={name}>
                   {cutMiddle(name, 56)}
@@ -98,8 +117,8 @@ export function CompareTable({ store, rows, metric, state, cursor, chosen }: Pro
                 <button
                   type="button"
                   class="quiet"
-                  aria-label={`Leave ${name} out`}
-                  title="Leave out"
+                  aria-label={t("Leave {name} out", { name })}
+                  title={t("Leave out")}
                   onClick={() => patchQuery({ jobs: joinNames(names.filter((other) => other !== name)) })}
                 >
                   ✕

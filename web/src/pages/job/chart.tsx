@@ -1,14 +1,16 @@
-import { useComputed, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
+import { t } from "../../i18n/i18n";
 import { seriesIndex } from "../../lib/color";
 import { formatCount } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
 import { nodesToDraw } from "../../lib/nodes";
-import type { ChartState } from "../../lib/url";
+import { hiddenMarks, lookOf, type ChartState } from "../../lib/url";
+import type { XMap } from "../../lib/xmap";
 import { ChartStore } from "../../state/chart";
 import type { JobStore } from "../../state/job";
-import { patchQuery } from "../../state/router";
+import { patchQuery, query } from "../../state/router";
 import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { PlotView } from "./plotview";
@@ -17,44 +19,36 @@ import { Readout } from "./readout";
 const Nodes = lazy(async () => (await import("./nodes")).Nodes, 0);
 const DerivedTag = lazy(async () => (await import("./nodes")).DerivedTag, 0);
 const ChartTable = lazy(async () => (await import("./charttable")).ChartTable, 4);
+const ChartMenu = lazy(async () => (await import("./chartmenu")).ChartMenu, 0);
 
 interface Props {
   store: JobStore;
   metric: Metric;
+  /** Of all charts; what the address says of this one alone is added here. */
   state: ChartState;
+  /** null: it is not known yet. */
+  map: XMap | null;
   isLead: boolean;
   incidents: Incident[];
   onChoose(incident: Incident): void;
 }
 
-/** Charts out of sight cost nothing: their points are asked for when they are scrolled to. */
-function useSeen(host: { current: HTMLElement | null }, isSeenAtOnce: boolean): boolean {
-  const [isSeen, setSeen] = useState(isSeenAtOnce);
-  useEffect(() => {
-    if (!host.current || isSeen) return;
-    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && setSeen(true), {
-      rootMargin: "200px",
-    });
-    observer.observe(host.current);
-    return () => observer.disconnect();
-  }, [host, isSeen]);
-  return isSeen;
-}
-
 const AXIS_WIDTH = 78;
 const FEWEST_BUCKETS = 50;
 const MOST_BUCKETS = 10_000;
+const PIXELS_A_BUCKET = 1.5;
 
-/** The plot's width in pixels, which is how many buckets are asked for; known before there is a plot. */
-function useBuckets(host: { current: HTMLElement | null }): number {
+/** How many buckets are asked for, by the plot's width in device pixels; known before there is a plot. */
+export function useBuckets(host: { current: HTMLElement | null }): number {
   const [buckets, setBuckets] = useState(0);
   useLayoutEffect(() => {
     const element = host.current;
     if (!element) return;
     const measure = (): void => {
-      const pixels = Math.min(MOST_BUCKETS, Math.max(FEWEST_BUCKETS, element.clientWidth - AXIS_WIDTH));
+      const pixels = (element.clientWidth - AXIS_WIDTH) * window.devicePixelRatio;
+      const wanted = Math.min(MOST_BUCKETS, Math.max(FEWEST_BUCKETS, Math.round(pixels / PIXELS_A_BUCKET)));
       // A pane that is dragged a little does not need other buckets.
-      setBuckets((now) => (Math.abs(pixels - now) > now * 0.2 ? pixels : now));
+      setBuckets((now) => (Math.abs(wanted - now) > now * 0.2 ? wanted : now));
     };
     measure();
     const observer = new ResizeObserver(measure);
@@ -64,14 +58,14 @@ function useBuckets(host: { current: HTMLElement | null }): number {
   return buckets;
 }
 
-export function Chart({ store, metric, state, isLead, incidents, onChoose }: Props) {
+export function Chart({ store, metric, state: all, map, isLead, incidents, onChoose }: Props) {
   const name = metric.metric;
   const host = useRef<HTMLElement>(null);
-  const isSeen = useSeen(host, isLead);
   const buckets = useBuckets(host);
   const [chart, setChart] = useState<ChartStore | null>(null);
   const hover = useSignal<number | null>(null);
   const isTable = useSignal(false);
+  const state = lookOf(all, query.value, name);
 
   useEffect(() => {
     const next = new ChartStore(store.name, name);
@@ -80,15 +74,13 @@ export function Chart({ store, metric, state, isLead, incidents, onChoose }: Pro
   }, [store, name]);
 
   const { axis, from, to, stream, superseded } = state;
-  // Relative time needs the job's first line, the other axes do not wait for it.
-  const startMs = useComputed(() => (axis === "relative" ? store.startMs.value : 0)).value;
   const isFolded = stream === null && metric.streams.length > 1;
   const nodes = isFolded && state.byNode ? nodesToDraw(metric) : [];
   const nodesKey = JSON.stringify(nodes);
   useEffect(() => {
-    if (!chart || !isSeen || buckets === 0 || (axis === "relative" && startMs === 0)) return;
-    void chart.load({ axis, from, to, stream, superseded, nodes, buckets, startMs });
-  }, [chart, isSeen, axis, from, to, stream, superseded, nodesKey, buckets, startMs]);
+    if (!chart || !map || buckets === 0) return;
+    void chart.load({ map, from, to, stream, superseded, nodes, buckets });
+  }, [chart, map, from, to, stream, superseded, nodesKey, buckets]);
 
   const pick = (index: number): void => {
     const line = chart?.buckets.line[index] ?? null;
@@ -102,22 +94,26 @@ export function Chart({ store, metric, state, isLead, incidents, onChoose }: Pro
       <figcaption>
         <h2 title={name}>{name}</h2>
         {metric.derived && <DerivedTag derived={metric.derived} />}
-        {chart && <Readout chart={chart} metric={metric} axis={axis} hover={hover} />}
+        {chart && <Readout store={store} chart={chart} metric={metric} axis={axis} hover={hover} />}
         <button type="button" class="quiet" aria-pressed={isTable.value} onClick={() => (isTable.value = !isTable.value)}>
-          table
+          {t("table")}
         </button>
+        {chart && <ChartMenu job={store.name} chart={chart} metric={name} state={state} all={all} host={host} hover={hover} onPick={pick} />}
       </figcaption>
       {chart?.problem.value && <ProblemBox problem={chart.problem.value} onRetry={() => chart.retry()} />}
       {chart && isTable.value && <ChartTable chart={chart} axis={axis} onPick={pick} />}
-      {chart?.isLoaded.value ? (
+      {chart?.isLoaded.value && map ? (
         <PlotView
           chart={chart}
           state={state}
+          map={map}
           color={seriesIndex(isLead ? store.name : name)}
           label={name}
           isHidden={isTable.value}
           incidents={incidents}
-          startMs={store.startMs.value}
+          events={store.events.value}
+          hidden={hiddenMarks(query.value)}
+          onEvent={(event) => void import("./place").then((place) => place.showEvent(store, event))}
           onHover={(index) => (hover.value = index)}
           onPick={pick}
           onChoose={onChoose}
@@ -127,19 +123,23 @@ export function Chart({ store, metric, state, isLead, incidents, onChoose }: Pro
       )}
       <div class="underplot">
         {chart && isFolded && <Nodes metric={metric} drawn={nodes} />}
-        {chart && <Kept chart={chart} />}
+        {chart && <Kept chart={chart} state={state} />}
       </div>
     </figure>
   );
 }
 
-function Kept({ chart }: { chart: ChartStore }) {
+/** How much is drawn of how much there is, and what has no place on a logarithmic axis. */
+export function Kept({ chart, state }: { chart: ChartStore; state: ChartState }) {
   void chart.version.value;
-  const { x, total } = chart.buckets;
+  const { x, max, total } = chart.buckets;
   if (!chart.isLoaded.value) return <p class="kept">&nbsp;</p>;
+  const counts = { shown: formatCount(x.length), total: formatCount(total) };
+  const off = (state.logScale ? max : []).filter((value) => value !== null && value <= 0).length + (state.logX ? x.filter((at) => at <= 0).length : 0);
   return (
-    <p class="kept" title="Each pixel keeps its lowest and highest value: a spike never disappears. Drag to see finer.">
-      {total > x.length ? `${formatCount(x.length)} of ${formatCount(total)} points, all kept` : `${formatCount(total)} points`}
+    <p class="kept" title={t("Each bucket keeps its lowest and highest value: a spike never disappears. Drag to see finer.")}>
+      {off > 0 && <b>{t("{n} not above 0, no place on a log axis", { n: formatCount(off) })} · </b>}
+      {total > x.length ? t("{shown} of {total} points, nothing hidden", counts) : t("{total} points", counts)}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { cutMiddle } from "../../lib/format";
 import type { JobPart } from "../../lib/url";
@@ -10,15 +11,16 @@ import { Status } from "../../ui/status";
 import "../../styles/charts";
 import { Split } from "../../ui/split";
 import { Charts } from "./charts";
-import { showIncident } from "./place";
-import { JobTabs } from "./tabs";
 
 // The curves do not wait for what stands around them.
 const Head = lazy(async () => (await import("./top")).Head, 0);
 const Top = lazy(async () => (await import("./top")).Top, 0);
+const JobTabs = lazy(async () => (await import("./tabs")).JobTabs, 0);
 const LogPane = lazy(async () => (await import("./log")).LogPane, 12);
 const Missing = lazy(async () => (await import("./missing")).Missing, 4);
 const Part = lazy(async () => (await import("./parts")).Part, 8);
+
+const showIncident = (store: JobStore, incident: Incident): unknown => import("./place").then((place) => place.showIncident(store, incident));
 
 export function JobPage({ name, part }: { name: string; part?: JobPart | undefined }) {
   const [store, setStore] = useState<JobStore | null>(null);
@@ -40,7 +42,7 @@ function Content({ store, part }: { store: JobStore; part: JobPart | undefined }
   const target = store.metrics.value !== null && !part ? store.incidents.rows.value?.find((one) => String(one.id) === asked) : undefined;
 
   useEffect(() => {
-    if (target) showIncident(store, target);
+    if (target) void showIncident(store, target);
   }, [store, target]);
 
   if (problem?.status === 404) return <Missing name={store.name} problem={problem} />;
@@ -60,7 +62,7 @@ function Content({ store, part }: { store: JobStore; part: JobPart | undefined }
         <div class="jobfacts">
           <Top store={store} />
         </div>
-        <JobTabs name={store.name} part={part} definitions={store.definitions.value} />
+        <div class="jobtabsroom"><JobTabs name={store.name} part={part} definitions={store.definitions.value} /></div>
         {problem && <ProblemBox problem={problem} onRetry={() => void store.start()} />}
       </div>
       {part && <Part store={store} part={part} />}

@@ -18,11 +18,14 @@ const lastStepOf = (store: JobStore): number => Math.max(0, ...(store.metrics.va
 
 /** Zooms the charts to an incident and the log to its line. */
 export function showIncident(store: JobStore, incident: Incident): void {
-  const { axis } = parseChartState(query.value);
+  const { axis: shown } = parseChartState(query.value);
+  // Incidents know their step and time, not what other axes count by.
+  const axis = shown === "time" || shown === "relative" ? shown : "step";
   const window = incidentWindow(incident, axis, store.startMs.value, lastStepOf(store));
   const line = evidenceLine(incident);
   showCharts(store, {
     incident: undefined,
+    ...(window && axis !== shown ? { x: undefined } : {}),
     ...(window ? windowOf(...window) : {}),
     ...(line === null ? {} : { stream: incident.stream, line: String(line) }),
   });

@@ -1,54 +1,76 @@
 import { effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Incident } from "../../api/types";
-import { nearestBucket } from "../../lib/buckets";
-import { formatCount, formatValue } from "../../lib/format";
-import { layoutMarks, type Mark } from "../../lib/marks";
+import { t } from "../../i18n/i18n";
+import type { JobEvent } from "../../lib/marks";
 import type { ChartState } from "../../lib/url";
-import { formatX } from "../../plot/axes";
+import type { XMap } from "../../lib/xmap";
 import { readColors } from "../../plot/colors";
-import type { IncidentLine } from "../../plot/draw";
+import type { UprightLine } from "../../plot/draw";
 import { Plot } from "../../plot/plot";
 import type { ChartStore } from "../../state/chart";
 import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
-import { Marks } from "./marks";
+import { lazy } from "../../ui/lazy";
 import { describeBucket } from "./readout";
+
+const Marks = lazy(async () => (await import("./marks")).Marks, 0);
+const EventMarks = lazy(async () => (await import("./eventmarks")).EventMarks, 0);
+const Summary = lazy(async () => (await import("./summary")).Summary, 0);
 
 interface Props {
   chart: ChartStore;
   state: ChartState;
+  map: XMap;
   color: number;
   label: string;
   isHidden: boolean;
   incidents: Incident[];
-  startMs: number;
+  events?: readonly JobEvent[];
+  /** Kinds of marks that are switched off. */
+  hidden?: ReadonlySet<string>;
+  onEvent?(event: JobEvent): void;
   onHover(index: number | null): void;
   onPick(index: number): void;
   onChoose(incident: Incident): void;
 }
 
 const SMALLEST = { width: 66, height: 40 };
-const MARK_GAP = 14;
-const SUMMARY_MS = 10_000;
+const KEY_STEPS = new Map([["ArrowLeft", -1], ["ArrowRight", 1], ["PageUp", -20], ["PageDown", 20], ["Home", -Infinity], ["End", Infinity]]);
+const KEY_ZOOM = new Map([["+", 0.5], ["=", 0.5], ["-", 2]]);
 
-function incidentX(incident: Incident, axis: ChartState["axis"], startMs: number): number | null {
-  if (axis === "step") return incident.opened_step ?? null;
-  if (incident.opened_ms === undefined) return null;
-  return axis === "relative" ? incident.opened_ms - startMs : incident.opened_ms;
+function incidentX(incident: Incident, map: XMap): number | null {
+  const at = map.axis === "step" ? incident.opened_step : incident.opened_ms;
+  return at === undefined ? null : map.fromServer(at);
 }
+
+/** What is drawn first, then what can be done with it. */
+async function addGestures(plot: Plot, isGone: () => boolean): Promise<void> {
+  const [{ gestures }, { clip }] = await Promise.all([import("../../plot/gestures"), import("../../plot/clip")]);
+  if (isGone()) return;
+  plot.use(gestures);
+  plot.use(clip);
+}
+
+export const resetZoom = (): void => patchQuery({ from: undefined, to: undefined });
 
 /** Holds the canvas: creates the plot when its look changes, feeds it once a frame when data does. */
 export function PlotView(props: Props) {
-  const { chart, state, color, label, isHidden } = props;
+  const { chart, state, map, color, label, isHidden } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const marks = useSignal<{ left: number; list: Mark[] }>({ left: 0, list: [] });
+  /** Goes up when the plot's scales change. */
+  const scales = useSignal(0);
   const cursor = useSignal<number | null>(null);
+  const placed = useRef<{ x: number; incident: Incident }[]>([]);
+  placed.current = props.incidents.flatMap((incident) => {
+    const x = incidentX(incident, map);
+    return x === null ? [] : [{ x, incident }];
+  });
   const isDarkNow = isDark();
-  const { axis, logScale, smooth } = state;
+  const { axis, logScale, logX, smooth, smoothing, clip } = state;
 
   useEffect(() => {
     const element = host.current;
@@ -57,42 +79,28 @@ export function PlotView(props: Props) {
 
     const feed = (): void => {
       frame = 0;
-      const { incidents, startMs, state: now } = latest.current;
-      const lines: IncidentLine[] = [];
-      for (const incident of incidents) {
-        const x = incidentX(incident, axis, startMs);
-        if (x !== null) lines.push({ x, severity: incident.severity });
-      }
-      const window: [number, number] | null = now.from !== null && now.to !== null ? [now.from, now.to] : null;
-      plot.current?.update(chart, lines, window);
+      const { hidden, state: now } = latest.current;
+      const lines: UprightLine[] = placed.current.map(({ x, incident }) => ({ x, severity: incident.severity }));
+      if (map.axis === "step" && !hidden?.has("restart")) for (const step of chart.restarts) lines.push({ x: map.fromServer(step), severity: null });
+      plot.current?.update(chart, lines, windowOf(now));
     };
     const schedule = (): void => {
       frame ||= requestAnimationFrame(feed);
     };
     schedules.set(element, schedule);
 
-    const layout = (): void => {
-      const current = plot.current;
-      if (!current) return;
-      const placed = latest.current.incidents.flatMap((incident) => {
-        const x = incidentX(incident, axis, latest.current.startMs);
-        const place = x === null ? null : current.place(x);
-        return place?.inside ? [{ left: place.left, incident }] : [];
-      });
-      const list = layoutMarks(placed, MARK_GAP);
-      if (!sameMarks(list, marks.peek().list)) marks.value = { left: current.plotLeft, list };
-    };
-
     const create = (width: number, height: number): void => {
-      const window: [number, number] | null = state.from !== null && state.to !== null ? [state.from, state.to] : null;
-      const look = { axis, logScale, smooth: latest.current.state.smooth, colors: readColors(element, color), window };
-      plot.current = new Plot(element, { width, height }, look, chart.buckets, {
+      const now = latest.current.state;
+      const look = { axis, logScale, logX, smooth: now.smooth, smoothing: now.smoothing, clip: now.clip, colors: readColors(element, color), window: windowOf(now) };
+      const made = new Plot(element, { width, height }, look, chart.buckets, {
         onHover: (index) => latest.current.onHover(index),
         onPick: (index) => latest.current.onPick(index),
-        onZoom: (from, to) => patchQuery({ from: round(from, axis), to: round(to, axis) }),
-        onReset: () => patchQuery({ from: undefined, to: undefined }),
-        onLayout: layout,
+        onZoom: (from, to) => patchQuery({ from: round(from, to - from), to: round(to, to - from) }),
+        onReset: resetZoom,
+        onLayout: () => scales.value++,
       });
+      plot.current = made;
+      void addGestures(made, () => plot.current !== made);
       schedule();
     };
 
@@ -117,22 +125,28 @@ export function PlotView(props: Props) {
       plot.current = null;
     };
     // The plot is made anew for what its options depend on; the rest reaches it through `latest`.
-  }, [chart, axis, logScale, color, isDarkNow, isHidden]);
+  }, [chart, map, axis, logScale, logX, color, isDarkNow, isHidden]);
 
-  useEffect(() => plot.current?.setSmooth(smooth), [smooth]);
+  useEffect(() => plot.current?.setLook({ smooth, smoothing, clip }), [smooth, smoothing, clip]);
   useEffect(() => {
     if (host.current) schedules.get(host.current)?.();
-  }, [props.incidents, state.from, state.to, props.startMs]);
+  }, [props.incidents, props.hidden?.has("restart"), state.from, state.to]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== host.current || event.ctrlKey || event.altKey || event.metaKey) return;
     const count = chart.buckets.x.length;
-    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -Infinity, End: Infinity }[event.key];
-    if (step !== undefined && count > 0) {
-      event.preventDefault();
+    const step = KEY_STEPS.get(event.key);
+    const factor = KEY_ZOOM.get(event.key);
+    const current = plot.current;
+    if (current && (factor !== undefined || (event.shiftKey && Math.abs(step ?? 0) === 1))) {
+      void import("../../plot/gestures").then(({ zoomed }) => current.events.onZoom(...zoomed(current, factor ?? 1, 0.5, factor ? 0 : (step ?? 0) / 4)));
+    } else if (step !== undefined && count > 0) {
       cursor.value = Math.min(count - 1, Math.max(0, (cursor.value ?? count - 1) + step));
-      plot.current?.pointAt(cursor.value);
-    } else if (event.key === "Enter" && event.target === host.current && cursor.value !== null) props.onPick(cursor.value);
-    else if (event.key === "Escape" && state.from !== null) patchQuery({ from: undefined, to: undefined });
+      current?.pointAt(cursor.value);
+    } else if (event.key === "Enter" && cursor.value !== null) props.onPick(cursor.value);
+    else if (event.key === "Escape" && state.from !== null) resetZoom();
+    else return;
+    event.preventDefault();
   };
 
   const spoken = cursor.value === null ? null : describeBucket(chart, axis, cursor.value);
@@ -143,11 +157,14 @@ export function PlotView(props: Props) {
         class="canvas"
         tabIndex={0}
         role="application"
-        aria-roledescription="chart"
-        aria-label={`${label}. Arrow keys read the values, Enter goes to the log line, Escape resets the zoom.`}
+        aria-roledescription={t("chart")}
+        aria-label={t("{name}. Arrow keys read the values, with Shift they move the window, + and − zoom, Enter goes to the log line, Escape resets the zoom.", { name: label })}
         onKeyDown={onKeyDown}
       />
-      <Marks marks={marks.value.list} left={marks.value.left} onChoose={props.onChoose} />
+      {placed.current.length > 0 && <Marks incidents={placed.current} plot={plot} scales={scales} onChoose={props.onChoose} />}
+      {props.events && props.events.length > 0 && props.onEvent && (
+        <EventMarks events={props.events} hidden={props.hidden} map={map} plot={plot} scales={scales} onChoose={props.onEvent} />
+      )}
       <p class="hidden" aria-live="polite">
         {spoken && `${spoken.value}, ${spoken.rest}`}
       </p>
@@ -159,52 +176,7 @@ export function PlotView(props: Props) {
 /** The way from a prop that changed to the plot's next frame. */
 const schedules = new WeakMap<HTMLElement, () => void>();
 
-const round = (x: number, axis: ChartState["axis"]): string =>
-  axis === "step" && Math.abs(x) < 10 ? x.toFixed(2) : String(Math.round(x));
+const windowOf = ({ from, to }: ChartState): [number, number] | null => (from !== null && to !== null ? [from, to] : null);
 
-function sameMarks(a: Mark[], b: Mark[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every((mark, i) => {
-      const other = b[i];
-      return (
-        other !== undefined &&
-        Math.abs(mark.left - other.left) < 0.5 &&
-        mark.severity === other.severity &&
-        mark.incidents.length === other.incidents.length &&
-        mark.incidents.every((incident, k) => incident === other.incidents[k])
-      );
-    })
-  );
-}
-
-/** What the curve says, in words, for those who do not see it; renewed calmly. */
-function Summary({ chart, label, axis }: { chart: ChartStore; label: string; axis: ChartState["axis"] }) {
-  const text = useSignal("");
-  const isLoaded = chart.isLoaded.value;
-  useEffect(() => {
-    const say = (): void => {
-      text.value = summarise(chart, label, axis);
-    };
-    say();
-    const timer = window.setInterval(say, SUMMARY_MS);
-    return () => window.clearInterval(timer);
-  }, [chart, label, axis, isLoaded, text]);
-  return <p class="hidden">{text}</p>;
-}
-
-function summarise(chart: ChartStore, label: string, axis: ChartState["axis"]): string {
-  const { x, min, max, mean, total, nonFinite } = chart.buckets;
-  const lastX = x[x.length - 1];
-  if (lastX === undefined) return `${label}: no points`;
-  const lows = min.filter((value) => value !== null);
-  const highs = max.filter((value) => value !== null);
-  const lowest = lows.reduce((a, b) => Math.min(a, b), Infinity);
-  const highest = highs.reduce((a, b) => Math.max(a, b), -Infinity);
-  const last = mean[nearestBucket(x, lastX)] ?? null;
-  const bad = nonFinite.filter((bits) => bits !== 0).length;
-  const parts = [`${label}: ${formatCount(total)} points up to ${formatX(axis, lastX)}`];
-  if (lows.length > 0) parts.push(`last ${formatValue(last)}, lowest ${formatValue(lowest)}, highest ${formatValue(highest)}`);
-  if (bad > 0) parts.push(`${bad} places with values that are not finite`);
-  return parts.join("; ");
-}
+/** As many digits as the window needs. */
+export const round = (x: number, width: number): string => (width >= 100 ? String(Math.round(x)) : String(Number(x.toPrecision(12))));

@@ -1,14 +1,25 @@
 import type { Signal } from "@preact/signals";
+import { t } from "../../i18n/i18n";
 import { formatCount, formatExact, formatValue } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
 import { nonFiniteText } from "../../lib/number";
 import type { Axis } from "../../lib/url";
 import { formatX } from "../../plot/axes";
 import type { ChartStore } from "../../state/chart";
+import type { JobStore } from "../../state/job";
 
 /** The value under the cursor, else the last one: always in the same place. */
-export function Readout({ chart, metric, axis, hover }: { chart: ChartStore; metric: Metric; axis: Axis; hover: Signal<number | null> }) {
+interface Props {
+  store: JobStore;
+  chart: ChartStore;
+  metric: Metric;
+  axis: Axis;
+  hover: Signal<number | null>;
+}
+
+export function Readout({ store, chart, metric: known, axis, hover }: Props) {
   void chart.version.value;
+  const metric = store.metrics.value?.find((one) => one.metric === known.metric) ?? known;
   const index = hover.value;
   const text = index === null ? null : describeBucket(chart, axis, index);
   if (text) {
@@ -39,10 +50,10 @@ export function describeBucket(chart: ChartStore, axis: Axis, index: number): Bu
   const isMany = (count[index] ?? 1) > 1;
   const parts = [formatX(axis, at)];
   if (isMany && min[index] !== null) parts.push(`${formatValue(min[index])} … ${formatValue(max[index])}`);
-  if (isMany) parts.push(`${formatCount(count[index])} points`);
+  if (isMany) parts.push(t("{n} points", { n: formatCount(count[index]) }));
   if (bad && mean[index] !== null) parts.push(bad);
   const where = line[index];
-  if (where !== null && where !== undefined) parts.push(`${lineStream[index] ? `${lineStream[index]} ` : ""}line ${formatCount(where)}`);
+  if (where !== null && where !== undefined) parts.push(`${lineStream[index] ? `${lineStream[index]} ` : ""}${t("line {n}", { n: formatCount(where) })}`);
   return {
     value: mean[index] === null ? bad || "–" : formatValue(mean[index]),
     rest: parts.join(" · "),

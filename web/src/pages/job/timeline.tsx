@@ -3,10 +3,11 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Incident, JobDoc } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { formatCount, formatDuration, formatTime } from "../../lib/format";
-import { EVENT_GLYPH, hiddenMarks, incidentTitle, SEVERITY_GLYPH, type JobEvent, type MarkKind } from "../../lib/marks";
+import { EVENT_GLYPH, incidentTitle, SEVERITY_GLYPH, type JobEvent, type MarkKind } from "../../lib/marks";
 import { calmNow, foldShort, groupMarks, segmentsOf, spanOf, type MarkGroup, type Segment, type TimeMark } from "../../lib/timeline";
 import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
+import { hiddenMarks } from "../../lib/url";
 import { patchQuery, query } from "../../state/router";
 import { showEvent, showIncident, showTime } from "./place";
 

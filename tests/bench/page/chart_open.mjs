@@ -1,0 +1,129 @@
+// Charts from navigation to pixel, and from a zoom's end to its redrawn curve. Headless Chromium, each time with an empty cache; medians.
+//
+//   node tests/bench/page/chart_open.mjs [--runs 9] [--only first,twelve,zoom,streams]      SM_BUILD_DIR=build/rel
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { chromium } from "playwright-core";
+import { Server, waitUntil } from "../../e2e/server.mjs";
+
+const option = (name, fallback) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : fallback);
+const RUNS = Number(option("--runs", "9"));
+const ONLY = option("--only", "first,twelve,zoom,streams").split(",");
+const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+
+const folder = mkdtempSync(path.join(os.tmpdir(), "smfleet-chart-"));
+const server = await new Server(folder, ["--max-chart-buckets", "1000000"]).start();
+const flags = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"];
+const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium", args: flags, chromiumSandbox: false });
+
+/** A loss that falls and trembles; other metrics are like it. */
+async function fill(job, metrics, streams, points) {
+  const step = Array.from({ length: points }, (_, i) => i);
+  for (let first = 0; first < streams; first += 64) {
+    const series = [];
+    for (let s = first; s < Math.min(streams, first + 64); s++)
+      for (const metric of metrics) series.push({ metric, stream: `algo-${s + 1}`, step, value: step.map((i) => Number((2 + 3 * Math.exp(-i / 400) + ((i * 7919 + s * 31) % 1000) / 5000).toFixed(4))) });
+    await server.post(`/api/v1/points?job=${job}`, { series });
+  }
+  await waitUntil(async () => {
+    const { series } = (await server.get(`/api/v1/jobs/${job}/metrics`)).body;
+    return series.length === metrics.length * streams && series.every((one) => one.count === points);
+  }, `${job}'s points`);
+}
+
+/** Runs in the page before its own scripts: when the first and the n-th chart have a coloured pixel. */
+function watch(charts) {
+  window.drawn = [];
+  const isDrawn = (canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 60 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 40) return true;
+    return false;
+  };
+  const seen = new Set();
+  const look = () => {
+    for (const canvas of document.querySelectorAll(".chart canvas")) {
+      if (seen.has(canvas) || !isDrawn(canvas)) continue;
+      seen.add(canvas);
+      window.drawn.push(performance.now());
+    }
+    if (seen.size < charts) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}
+
+async function open(address, charts, height) {
+  const context = await browser.newContext({ viewport: { width: 1600, height } });
+  const page = await context.newPage();
+  await page.addInitScript(watch, charts);
+  await page.goto(server.url + address, { waitUntil: "commit" });
+  await page.waitForFunction((n) => window.drawn?.length >= n, charts, { timeout: 60_000 });
+  const times = await page.evaluate(() => window.drawn);
+  return { context, page, times };
+}
+
+async function measure(name, address, charts, height) {
+  const first = [];
+  const all = [];
+  for (let run = 0; run < RUNS; run++) {
+    const { context, page, times } = await open(address, charts, height);
+    first.push(times[0]);
+    all.push(times[charts - 1]);
+    if (process.argv.includes("--trace") && run === 1) {
+      const entries = await page.evaluate(() => performance.getEntriesByType("resource").map((one) => [one.name.replace(location.origin, "").slice(0, 80), Math.round(one.startTime), Math.round(one.responseEnd), one.transferSize]));
+      console.error(name, times.map(Math.round), JSON.stringify(entries, null, 0).replaceAll("],", "],\n"));
+    }
+    await context.close();
+  }
+  return { name, first_ms: median(first), all_ms: median(all), best_ms: Math.min(...all) };
+}
+
+/** From the mouse's release to the frame after the finer curve is there. */
+async function measureZoom(address) {
+  const { context, page } = await open(address, 1, 1000);
+  const box = await page.locator(".chart .u-over").first().boundingBox();
+  const times = [];
+  for (let run = 0; run < RUNS; run++) {
+    await page.evaluate(() => {
+      window.zoomed = null;
+      const kept = document.querySelector(".kept");
+      const before = kept.textContent;
+      addEventListener("mouseup", () => {
+        const began = performance.now();
+        const look = () => {
+          if (kept.textContent === before) requestAnimationFrame(look);
+          else requestAnimationFrame(() => (window.zoomed = performance.now() - began));
+        };
+        look();
+      }, { once: true, capture: true });
+    });
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForFunction(() => window.zoomed !== null);
+    times.push(await page.evaluate(() => window.zoomed));
+    await page.keyboard.press("0");
+    await page.waitForFunction(() => !location.search.includes("from="));
+    await page.waitForFunction(() => /20,000/.test(document.querySelector(".kept")?.textContent ?? ""));
+  }
+  await context.close();
+  return { name: "zoom", all_ms: median(times), best_ms: Math.min(...times) };
+}
+
+const results = [];
+if (ONLY.includes("first") || ONLY.includes("zoom")) await fill("plain", ["loss", "grad_norm", "lr", "tokens_per_s"], 1, 20_000);
+if (ONLY.includes("first")) results.push({ ...(await measure("first chart", "/jobs/plain", 1, 1000)), budget_ms: 300 });
+if (ONLY.includes("zoom")) results.push({ ...(await measureZoom("/jobs/plain")), budget_ms: 100 });
+if (ONLY.includes("twelve")) {
+  await fill("twelve", ["loss", ...Array.from({ length: 11 }, (_, i) => `m${i}`)], 8, 2000);
+  results.push({ ...(await measure("12 charts x 8 series x 2000 points", "/jobs/twelve?nodes=each", 12, 2400)), budget_ms: 350 });
+}
+if (ONLY.includes("streams")) {
+  await fill("streams", ["loss"], 2048, 100);
+  results.push({ ...(await measure("one job of 2048 streams", "/jobs/streams", 1, 1000)), budget_ms: 300 });
+}
+console.log(JSON.stringify(results));
+await browser.close();
+await server.stop();
+rmSync(folder, { recursive: true });

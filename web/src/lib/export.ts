@@ -1,0 +1,67 @@
+// A chart as a file: its picture and its points by the server, what is on the screen by the canvas.
+import { apiUrl, jobPath, send } from "../api/client";
+import type { ChartState } from "./url";
+import type { XMap } from "./xmap";
+
+export interface Drawn {
+  job: string;
+  metric: string;
+  state: ChartState;
+  map: XMap;
+}
+
+/** The picture that the server draws of the same window. */
+export function pictureUrl({ job, metric, state, map }: Drawn, look: { width?: number; height?: number; theme?: string } = {}): string {
+  return apiUrl(jobPath(job, "/chart.svg"), { ...shared(state, map), metric: metric.replaceAll("%", "%25").replaceAll(",", "%2C"), scale: state.logScale ? "log" : undefined, smooth: state.smooth || undefined, ...look });
+}
+
+/** Every point of the window as CSV. */
+export const csvUrl = ({ job, metric, state, map }: Drawn): string =>
+  apiUrl(jobPath(job, "/points"), { ...shared(state, map), metric, format: "csv", x: map.axis });
+
+function shared(state: ChartState, map: XMap): Record<string, string | number | undefined> {
+  return {
+    x: state.axis === "time" ? "time" : state.axis === "relative" ? "time" : undefined,
+    from: state.from === null ? undefined : Math.floor(map.toServer(state.from)),
+    to: state.to === null ? undefined : Math.ceil(map.toServer(state.to)),
+    stream: state.stream ?? undefined,
+  };
+}
+
+/** An address of this chart that needs no token. */
+export async function signUrl(url: string): Promise<string> {
+  const reply = await send("POST", "signatures", {}, { url });
+  return location.origin + ((await reply.json()) as { url: string }).url;
+}
+
+export function embedUrl(job: string, metric: string, query: Readonly<Record<string, string>>): string {
+  const kept = ["x", "scale", "xscale", "smooth", "smoothing", "clip", "from", "to", "series"];
+  const params = new URLSearchParams({ embed: "1", metric });
+  for (const key of kept) if (query[key] !== undefined) params.set(key, query[key]);
+  return `/jobs/${encodeURIComponent(job)}?${params}`;
+}
+
+export function download(url: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+}
+
+/** Names of jobs and metrics may hold what no file's name can. */
+export const fileName = (job: string, metric: string, suffix: string): string =>
+  `${job}-${metric}`.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 120) + suffix;
+
+/** The canvas as it is, on the page's background: without one a dark chart is unreadable elsewhere. */
+export function pngUrl(canvas: HTMLCanvasElement): string {
+  const copy = document.createElement("canvas");
+  copy.width = canvas.width;
+  copy.height = canvas.height;
+  const context = copy.getContext("2d");
+  if (context) {
+    context.fillStyle = getComputedStyle(document.body).backgroundColor;
+    context.fillRect(0, 0, copy.width, copy.height);
+    context.drawImage(canvas, 0, 0);
+  }
+  return copy.toDataURL("image/png");
+}

@@ -1,0 +1,96 @@
+// One chart without anything around it, for frames in other pages.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../i18n/i18n";
+import { adoptStyle } from "../lib/adopt";
+import { bucketsFromReply } from "../lib/buckets";
+import { seriesIndex } from "../lib/color";
+import { jobHref, parseChartState, type Axis } from "../lib/url";
+import { shifted, STEPS, TIMES, type XMap } from "../lib/xmap";
+import { setWant } from "../live/client";
+import { ChartStore } from "../state/chart";
+import { freshSeq } from "../state/info";
+import { askPoints } from "../state/points";
+import { query } from "../state/router";
+import "../styles/charts";
+import style from "../styles/chartmenu.css?inline";
+import { ProblemBox } from "../ui/problem";
+import { Kept, useBuckets } from "./job/chart";
+import { PlotView } from "./job/plotview";
+
+adoptStyle(style);
+
+/** A signature lets it ask for points, not hear of new ones. */
+const ASK_AGAIN_MS = 30_000;
+
+async function findMap(axis: Axis, job: string, metric: string, sig: string | undefined): Promise<XMap> {
+  if (axis === "time") return TIMES;
+  if (axis === "step" || axis === "tokens") return STEPS;
+  const on = axis === "rstep" ? "step" : "time";
+  const reply = await askPoints({ job, metric, x: on, buckets: 1, sig }, new AbortController().signal);
+  return shifted(on, bucketsFromReply(reply).x[0] ?? 0);
+}
+
+export function EmbedPage({ job, metric }: { job: string; metric: string }) {
+  const sig = query.value["sig"];
+  const state = parseChartState(query.value);
+  const host = useRef<HTMLElement>(null);
+  const buckets = useBuckets(host);
+  const [chart, setChart] = useState<ChartStore | null>(null);
+  const [map, setMap] = useState<XMap | null>(null);
+  const problem = useSignal<string | null>(null);
+  const { axis, from, to, stream, superseded } = state;
+
+  useEffect(() => {
+    document.title = `${metric} · ${job}`;
+    const next = new ChartStore(job, metric, sig);
+    setChart(next);
+    if (sig === undefined) void freshSeq().then((after) => setWant({ jobs: [job], kinds: ["points"], after }));
+    const timer = window.setInterval(() => sig !== undefined && !document.hidden && next.retry(), ASK_AGAIN_MS);
+    return () => {
+      window.clearInterval(timer);
+      next.stop();
+    };
+  }, [job, metric, sig]);
+
+  useEffect(() => {
+    findMap(axis, job, metric, sig).then(setMap, (error: unknown) => (problem.value = String(error)));
+  }, [axis, job, metric, sig]);
+
+  useEffect(() => {
+    if (chart && map && buckets > 0) void chart.load({ map, from, to, stream, superseded, nodes: [], buckets });
+  }, [chart, map, from, to, stream, superseded, buckets]);
+
+  return (
+    <main class="embed">
+      <figure ref={host} class="chart" aria-label={metric}>
+        <figcaption>
+          <h2>
+            <a href={jobHref(job)} target="_blank" rel="noopener">
+              {metric} · {job}
+            </a>
+          </h2>
+        </figcaption>
+        {chart?.problem.value && <ProblemBox problem={chart.problem.value} onRetry={() => chart.retry()} />}
+        {problem.value && <p class="empty">{t("This chart cannot be shown: {why}", { why: problem.value })}</p>}
+        {chart?.isLoaded.value && map ? (
+          <PlotView
+            chart={chart}
+            state={state}
+            map={map}
+            color={seriesIndex(job)}
+            label={metric}
+            isHidden={false}
+            incidents={[]}
+            onHover={() => undefined}
+            onPick={() => undefined}
+            onChoose={() => undefined}
+          />
+        ) : (
+          <div class="plot" />
+        )}
+        <div class="underplot">{chart && <Kept chart={chart} state={state} />}</div>
+      </figure>
+    </main>
+  );
+}

@@ -1,0 +1,39 @@
+// A job's page is asked for while its code is still on the way: the address says what it will need first.
+import { getEarly, send } from "../api/client";
+import type { PointsReply } from "../api/types";
+import { parseQuery, parseRoute } from "../lib/url";
+import { infoLoaded } from "./info";
+
+/** By job: the curve that most jobs show first. */
+export const earlyPoints = new Map<string, Promise<PointsReply | null>>();
+
+const PLOT_SHARE = 0.6;
+
+export function preload(): void {
+  const route = parseRoute(location.pathname);
+  if (route.view !== "job" || route.part) return;
+  void import("../plot/plot");
+  const { name } = route;
+  const query = parseQuery(location.search);
+  // Not before the sequence is known from which the live connection goes on: between the two nothing may be lost.
+  void infoLoaded.then((info) => {
+    if (!info) return;
+    const path = `jobs/${encodeURIComponent(name)}`;
+    for (const rest of ["", "/metrics", "/streams"]) getEarly(path + rest);
+    if (query["x"] ?? query["from"] ?? query["series"]) return;
+    const buckets = Math.max(100, Math.round(window.innerWidth * window.devicePixelRatio * PLOT_SHARE));
+    earlyPoints.set(name, askLoss(name, buckets));
+  });
+}
+
+/** Asked as one of many, where having none is no failed request. */
+async function askLoss(job: string, buckets: number): Promise<PointsReply | null> {
+  try {
+    const reply = await send("POST", "points/query", {}, { queries: [{ job, metric: "loss", attempts: "live", buckets }] });
+    const { results } = (await reply.json()) as { results: (PointsReply | { error: unknown })[] };
+    const [result] = results;
+    return result && !("error" in result) ? result : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { along, shifted } from "../src/lib/xmap";
+import { tokensMetric } from "../src/lib/tokens";
+
+test("relative axes count from where the job began", () => {
+  const map = shifted("time", 1000);
+  expect(map.fromServer(1500)).toBe(500);
+  expect(map.toServer(500)).toBe(1500);
+});
+
+test("tokens at a step and back, also between points and beyond the last", () => {
+  const map = along([0, 10, 20], [0, 1000, 4000]);
+  expect(map?.fromServer(5)).toBe(500);
+  expect(map?.fromServer(15)).toBe(2500);
+  expect(map?.fromServer(30)).toBe(7000);
+  for (const step of [0, 3, 10, 17, 20, 44]) expect(map?.toServer(map.fromServer(step))).toBeCloseTo(step, 9);
+});
+
+test("a count that falls back at a restart goes on from its highest; one that never rises is no axis", () => {
+  expect(along([0, 10, 20, 30], [0, 1000, 500, 2000])?.fromServer(30)).toBe(2000);
+  expect(along([0, 10], [5, 5])).toBeNull();
+  expect(along([], [])).toBeNull();
+});
+
+test("a count of tokens is known by its name, a rate is not one", () => {
+  const named = (...names: string[]) => names.map((metric) => ({ metric, min: 0, max: 9 }));
+  expect(tokensMetric(named("loss", "tokens_per_s", "consumed_tokens"))).toBe("consumed_tokens");
+  expect(tokensMetric(named("train/tokens", "loss"))).toBe("train/tokens");
+  expect(tokensMetric(named("tokens/s", "tokenizer_loss", "lr"))).toBeUndefined();
+});
