@@ -142,6 +142,10 @@ test("a value leads to its chart", async ({ server, page, open }) => {
   await page.locator('figure.chart[aria-label="train:loss"] canvas').first().waitFor();
   await hashIs(page, "#L120");
   await isInView(page, 120);
+  // The line marks its point, at its step and value.
+  const mark = page.locator('figure.chart[aria-label="train:loss"] .chosenmarks i');
+  await mark.waitFor();
+  assert.match(await mark.getAttribute("title"), /line 120 of algo-1: .* at step 120/);
 });
 
 test("one of many streams, and some of them by time", async ({ server, page, open }) => {
