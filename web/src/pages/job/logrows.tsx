@@ -22,6 +22,8 @@ const WRAPPED_TAIL_ROWS = 40;
 const ROWS_ABOVE = 3;
 /** After so long without scrolling the scroll bar says where one is. */
 const REST_MS = 200;
+/** A scroll that goes on by itself has ended by then. */
+export const SETTLE_MS = 1000;
 const NO_RANGES: readonly Range[] = [];
 
 interface Props {
@@ -141,11 +143,21 @@ export function LogRows(props: Props) {
   }, [isFollowing, isKnown, total]);
   useEffect(() => () => globalThis.clearTimeout(rest.current), []);
 
+  // The end of a scroll that began before one followed is not the reader's wish to leave.
+  const followedMs = useRef(-Infinity);
+  const wasFollowing = useRef(isFollowing);
+  useLayoutEffect(() => {
+    if (isFollowing && !wasFollowing.current) followedMs.current = performance.now();
+    wasFollowing.current = isFollowing;
+  }, [isFollowing]);
+  const hasJustFollowed = (): boolean => isFollowing && performance.now() - followedMs.current < SETTLE_MS;
+
   const onScroll = (event: Event): void => {
     const element = event.currentTarget as HTMLElement;
     const before = view.peek();
     const scrolled = element.scrollTop;
     if (Math.abs(scrolled - before.top) < 1) return;
+    if (hasJustFollowed() && scrolled < before.top && !isWrapped) return scrollTo(lastTop(shape));
     const row = rowAfterScroll(shape, before.row, before.top, scrolled);
     settle({ row, top: scrolled });
     const isAtEnd = isWrapped ? scrolled + element.clientHeight >= element.scrollHeight - 2 : row >= lastTop(shape) - 0.5;
