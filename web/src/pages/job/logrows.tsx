@@ -160,8 +160,10 @@ export function LogRows(props: Props) {
     if (hasJustFollowed() && scrolled < before.top && !isWrapped) return scrollTo(lastTop(shape));
     const row = rowAfterScroll(shape, before.row, before.top, scrolled);
     settle({ row, top: scrolled });
-    const isAtEnd = isWrapped ? scrolled + element.clientHeight >= element.scrollHeight - 2 : row >= lastTop(shape) - 0.5;
-    if (isFollowing && scrolled < before.top && !isAtEnd) onFollow(false);
+    // A view that grew is clamped by the browser before its new height is known here: that is no scrolling up.
+    const isAtBottom = scrolled + element.clientHeight >= element.scrollHeight - 2;
+    const isAtEnd = isWrapped ? isAtBottom : row >= lastTop(shape) - 0.5;
+    if (isFollowing && scrolled < before.top && !isAtEnd && !isAtBottom) onFollow(false);
     else if (!isFollowing && scrolled > before.top && isAtEnd && from === null) onFollow(true);
     globalThis.clearTimeout(rest.current);
     if (isScaled(shape)) rest.current = Number(globalThis.setTimeout(() => scrollTo(view.peek().row), REST_MS));
