@@ -223,7 +223,7 @@ export function LogRows(props: Props) {
         class={`lines ${isWrapped ? "wrapped" : ""}`}
         tabIndex={0}
         role="log"
-        aria-live="off"
+        aria-live={isFollowing && log.isCalm.value ? "polite" : "off"}
         aria-label={t("Lines of {stream}", { stream: log.stream })}
         aria-description={t("Enter chooses a line, arrows move, with Shift they choose more")}
         onScroll={onScroll}
