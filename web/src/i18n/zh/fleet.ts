@@ -26,6 +26,7 @@ export default {
   "disk left": "剩余磁盘",
   "goodput today": "今日有效占比",
   "highest {n}": "最高 {n}",
+  "idle for {time}": "空闲 {time}",
   "in 30 days": "30 天内",
   "instances in pools": "暖池中的实例",
   "instances of one job": "单个作业的实例",
@@ -37,8 +38,6 @@ export default {
   "lost of it": "其中损失",
   "no limit": "无上限",
   "nodes at work": "工作中的节点",
-  "idle for {time}": "空闲 {time}",
-  "{time} left": "剩余 {time}",
   "nodes in them": "其中的节点",
   "now {now}, usually {usual} {unit}": "现在 {now},通常 {usual} {unit}",
   "odd times": "异常时间",
@@ -47,4 +46,5 @@ export default {
   "turned away": "被推迟",
   "{n} commit": "{n} 次提交",
   "{n} commits": "{n} 次提交",
+  "{time} left": "剩余 {time}",
 };

@@ -94,7 +94,7 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
           {children}
         </button>
         {isOpen.value && (
-          <span class="tip" aria-hidden="true">
+          <span class="tip" role="tooltip">
             {lines.join("\n")}
           </span>
         )}

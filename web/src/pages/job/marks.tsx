@@ -37,10 +37,10 @@ export function Marks({ incidents, plot, scales, onChoose }: Props) {
             style={{ left: `${mark.left}px` }}
             title={title}
             aria-label={mark.incidents.length > 1 ? `${mark.incidents.length}: ${title}` : title}
+            data-count={mark.incidents.length > 1 ? mark.incidents.length : undefined}
             onClick={() => onChoose(gravest)}
           >
             {SEVERITY_GLYPH[mark.severity]}
-            {mark.incidents.length > 1 && <sup>{mark.incidents.length}</sup>}
           </button>
         );
       })}

@@ -159,11 +159,10 @@ export function Timeline({ store, doc }: { store: JobStore; doc: JobDoc }) {
               {...thing(segments.length + i, groupText(group), group.left)}
               class={group.lead.severity ? `severity ${group.lead.severity}` : group.lead.kind}
               style={{ left: `${group.left}px` }}
+              data-glyph={glyphOf(group.lead)}
+              data-count={group.marks.length > 1 ? group.marks.length : undefined}
               onClick={() => openGroup(group)}
-            >
-              <span aria-hidden="true">{glyphOf(group.lead)}</span>
-              {group.marks.length > 1 && <sup aria-hidden="true">{group.marks.length}</sup>}
-            </button>
+            />
           ))}
         </div>
         {said.value && (
