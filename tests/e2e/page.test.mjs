@@ -24,7 +24,7 @@ test("a posted line becomes a drawn point", async ({ server, page, open }) => {
 
 test("a new job appears in the list", async ({ server, page, open }) => {
   await server.send("first", losses(0, 10));
-  await open("/");
+  await open("/jobs");
   await hasJob(page, "first");
   await server.send("second", losses(0, 10));
   await hasJob(page, "second");

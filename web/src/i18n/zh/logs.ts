@@ -68,6 +68,7 @@ export default {
   "follow": "跟随",
   "follow the newest line, or stop": "跟随最新一行，或停止跟随",
   "line or 14:03": "行号或 14:03",
+  "line {n} of {stream}: {value} at step {step}": "{stream} 第 {n} 行：第 {step} 步的值为 {value}",
   "line {n}, {time}": "第 {n} 行，{time}",
   "line {n}: {what}": "第 {n} 行：{what}",
   "next error": "下一个错误",

@@ -74,9 +74,9 @@ export function AdvicePart({ store }: { store: JobStore }) {
         {reply?.advice.map((one) => (
           <li key={one.rule}>
             <h2>
-              <SeverityMark severity={one.severity} /> {one.text}
+              <SeverityMark severity={one.severity} /> <span lang="en">{one.text}</span>
             </h2>
-            <p>{one.reason}</p>
+            <p lang="en">{one.reason}</p>
             <p class="dim">
               <code>{one.field}</code> · <a href={one.source}>{t("source")}</a> · {one.rule}{" "}
               <button type="button" class="quiet" onClick={() => void own?.mute([...new Set([...muted, one.rule])])}>

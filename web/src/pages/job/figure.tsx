@@ -50,6 +50,7 @@ async function findLine({ store, metric, stream, step }: Source): Promise<Line |
 
 /** A figure that tells on hover and focus its exact value, time and line; a click goes there. */
 export function Figure({ label, said, isLead = false, source, line, onOpen, children }: Props) {
+  const id = useId();
   const isOpen = useSignal(false);
   const found = useSignal<{ key: string; line: Line | null } | null>(null);
   const key = source ? `${source.metric} ${source.step}` : "";
@@ -72,28 +73,28 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
     if (target) patchQuery({ stream: target.stream, line: String(target.line) });
   };
   const canGo = onOpen !== undefined || source !== undefined || line !== undefined;
-  const id = useId();
   const lines = [...said];
   if (place?.ms !== undefined) lines.push(`${formatTime(place.ms)} (${t("{time} ago", { time: formatAge(now.value - place.ms) })})`);
   if (place) lines.push(t("line {line} of {stream}; click to open it", { line: formatCount(place.line), stream: place.stream }));
   return (
     <div class={isLead ? "figure lead" : "figure"} onPointerEnter={() => void look()} onPointerLeave={() => (isOpen.value = false)}>
-      <dt>{label}</dt>
+      <dt id={`${id}-of`}>{label}</dt>
       <dd>
         <button
           type="button"
           class={canGo ? "value" : "value still"}
-          aria-describedby={isOpen.value ? id : undefined}
+          id={id}
+          aria-labelledby={`${id}-of ${id}`}
+          aria-description={lines.join("; ")}
           onFocus={() => void look()}
           onBlur={() => (isOpen.value = false)}
           onKeyDown={(event) => event.key === "Escape" && (isOpen.value = false)}
           onClick={() => void go()}
         >
-          <span class="hidden">{label} </span>
           {children}
         </button>
         {isOpen.value && (
-          <span class="tip" role="tooltip" id={id}>
+          <span class="tip" role="tooltip">
             {lines.join("\n")}
           </span>
         )}

@@ -50,7 +50,8 @@ function segmentText(one: Segment, hasAttempts: boolean): string {
 function groupText(group: MarkGroup): string {
   const lines = group.marks.slice(0, MOST_SAID).map((mark) => `${formatTime(mark.ms)} ${mark.text}`);
   const more = group.marks.length - lines.length;
-  return [...lines, ...(more > 0 ? [tn(more, "and {n} more", "and {n} more")] : [])].join("\n");
+  const count = group.marks.length > 1 ? [`${formatCount(group.marks.length)}:`] : [];
+  return [...count, ...lines, ...(more > 0 ? [tn(more, "and {n} more", "and {n} more")] : [])].join("\n");
 }
 
 const glyphOf = ({ severity, event }: TimeMark): string => (severity ? SEVERITY_GLYPH[severity] : event ? EVENT_GLYPH[event.kind] : "");
