@@ -39,6 +39,7 @@ export default {
   "a screen of jobs back": "向上一屏",
   "a screen of jobs on": "向下一屏",
   "compare the selected jobs": "比较所选作业",
+  "copy the job's address": "复制作业地址",
   "created": "创建",
   "duration": "时长",
   "first job": "第一个作业",
