@@ -124,6 +124,6 @@ test("to a time", async ({ server, page, open }) => {
 test("download", async ({ server, page, open }) => {
   await sendNodes(server);
   await open("/jobs/llama?stream=algo-1");
-  const path = await page.locator("a[download]").getAttribute("href");
+  const path = await page.locator(".log .toolbar a[download]").getAttribute("href");
   assert.equal((await server.get(path)).raw.filter((byte) => byte === 10).length, 400);
 });
