@@ -23,6 +23,7 @@ struct api_options {
 	const struct embedded_file *downloads; /* NAME.gz, and SHA256SUMS */
 	struct span advice; /* advice.json */
 	const unsigned char *seal_key; /* SEAL_KEY_BYTES */
+	const struct options *settings; /* what the server was started with */
 	bool is_open; /* --insecure: nobody ever does */
 	bool is_tls; /* the session's cookie is for TLS alone */
 	bool is_demo;

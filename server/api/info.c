@@ -46,6 +46,7 @@ static enum status write_counts(struct api *api, struct store_reader *reader, st
 
 	TRY(store_count_jobs(reader, &live, &all, err));
 	json_put_i64(w, "lines_per_second", (int64_t)atomic_load(&figures->lines_per_s));
+	json_put_i64(w, "lag_ms", atomic_load(&figures->lag_ms));
 	json_put_i64(w, "jobs", (int64_t)all);
 	json_put_i64(w, "live_jobs", (int64_t)live);
 	json_put_i64(w, "started_ms", api->started_ms);
@@ -140,6 +141,9 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	gauge(out, "disk_free_bytes", "Bytes free on the database's disk.", atomic_load(&f->disk_free_bytes));
 	gauge(out, "disk_low", "1: lines get 503 because the disk is nearly full.", atomic_load(&f->is_disk_low));
 	gauge(out, "open_slice_bytes", "Memory of slices that are being filled.", atomic_load(&f->open_bytes));
+	gauge(out, "lag_milliseconds",
+		"Of the last second: the longest from the arrival of a line until it was extracted; 0: none came.",
+		(uint64_t)atomic_load(&f->lag_ms));
 	gauge(out, "committed_seq", "Newest commit.", atomic_load(&f->committed_seq));
 	gauge(out, "extracted_seq", "Newest commit that extraction and detection have done.",
 		atomic_load(&f->extracted_seq));
@@ -235,6 +239,12 @@ static void write_operation(struct json_writer *w, const struct http_route *rout
 	json_object_end(w);
 }
 
+/* Of the page's files nothing. */
+static bool is_told(const struct http_route *route)
+{
+	return route->query[0] != '*';
+}
+
 static void write_path(struct json_writer *w, const struct http_route *routes, size_t count, const char *pattern)
 {
 	static const struct {
@@ -249,7 +259,7 @@ static void write_path(struct json_writer *w, const struct http_route *routes, s
 		for (size_t j = 0; j < sizeof methods / sizeof *methods &&
 				   span_equal(span_from(routes[i].pattern), span_from(pattern));
 			j++)
-			if (routes[i].methods & methods[j].method) {
+			if (is_told(&routes[i]) && routes[i].methods & methods[j].method) {
 				json_key(w, methods[j].name);
 				write_operation(w, &routes[i]);
 			}
@@ -259,7 +269,7 @@ static void write_path(struct json_writer *w, const struct http_route *routes, s
 static bool is_first(const struct http_route *routes, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (span_equal(span_from(routes[i].pattern), span_from(routes[at].pattern)))
+		if (is_told(&routes[i]) && span_equal(span_from(routes[i].pattern), span_from(routes[at].pattern)))
 			return false;
 	return true;
 }
@@ -285,7 +295,7 @@ enum status api_openapi(void *context, void *worker, const struct http_request *
 	json_key(&w, "paths");
 	json_object(&w);
 	for (size_t i = 0; i < count; i++)
-		if (is_first(routes, i) && routes[i].query[0] != '*')
+		if (is_told(&routes[i]) && is_first(routes, i))
 			write_path(&w, routes, count, routes[i].pattern);
 	json_object_end(&w);
 	json_object_end(&w);

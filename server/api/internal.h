@@ -54,7 +54,7 @@ bool tokens_may_read(struct api *api, uint64_t token_id);
 /* ---- handlers, by file ---- */
 http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
-http_handler api_tokens_list, api_tokens_create, api_tokens_delete;
+http_handler api_tokens_list, api_tokens_create, api_tokens_delete, api_options_list;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
 http_handler api_events_take, api_search, api_job_run, api_job_checkpoints;
 http_handler api_aggregate, api_compare;
@@ -72,7 +72,7 @@ http_handler api_job_definitions_get, api_job_definitions_put, api_backfill_canc
 http_handler api_incidents, api_incident_get, api_incident_acknowledge, api_incident_mute;
 http_handler api_rules_list, api_rules_create, api_rule_put, api_rule_delete, api_rules_preview;
 http_handler api_webhooks_list, api_webhooks_create, api_webhook_put, api_webhook_test, api_webhook_delete,
-	api_deliveries, api_delivery_retry;
+	api_deliveries, api_job_deliveries, api_delivery_retry;
 http_handler api_sessions_create, api_session_beat, api_commands_create, api_commands_list;
 http_handler api_assets, api_download;
 http_handler api_suggestions, api_views_list, api_view_put, api_view_delete;

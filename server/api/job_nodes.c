@@ -1,5 +1,6 @@
 /* The machines of one job: which streams they send and how old their last line is, what they measured, and how to get onto them. */
 #include "api/internal.h"
+#include "model/instance_metric.h"
 #include "pipeline/log_search.h"
 
 #include <stdio.h>
@@ -8,15 +9,6 @@ enum { HITS_MAX = 1000, HIT_TEXT_BYTES = 400, SEARCH_MS = 2000, ID_DIGITS_MIN = 
 
 /* As amazon-ssm-agent prints it: "Successfully registered the instance with AWS SSM using Managed instance-id: mi-0123…" */
 static const char pattern[] = "instance-id: mi-[0-9a-f]{8}";
-
-/* CloudWatch's names (/aws/sagemaker/TrainingJobs); theirs add up over devices, these are the mean of them. */
-static const struct {
-	const char *name, *metric;
-} figures[] = {{"CPUUtilization", "cpu_percent"}, {"MemoryUtilization", "memory_used_percent"},
-	{"DiskUtilization", "disk_used_percent"}, {"GPUUtilization", "gpu_utilization_percent"},
-	{"GPUMemoryUtilization", "gpu_memory_used_mib"}};
-
-enum { FIGURES = sizeof figures / sizeof *figures };
 
 static struct span find_id(struct span text)
 {
@@ -60,22 +52,35 @@ static bool mean_of(const struct stream_view *stream, const char *metric, double
 	return count > 0;
 }
 
-static void write_figures(const struct stream_view *stream, struct json_writer *w)
+/* What sm-ship measured, else what was put under SageMaker's name: its sum over devices, as far as we know of how many. */
+static bool read_figure(
+	const struct stream_view *stream, const struct instance_metric *figure, double gpus, double *value)
 {
-	double value, total;
+	double total;
+
+	if (mean_of(stream, figure->metric, value)) {
+		if (!figure->total)
+			return true;
+		if (mean_of(stream, figure->total, &total) && total > 0) {
+			*value = 100 * *value / total;
+			return true;
+		}
+	}
+	if (!mean_of(stream, figure->name, value))
+		return false;
+	*value /= figure->is_of_gpus && gpus >= 1 ? gpus : 1;
+	return true;
+}
+
+static void write_figures(const struct stream_view *stream, double gpus, struct json_writer *w)
+{
+	double value;
 
 	json_key(w, "instance");
 	json_object(w);
-	for (size_t i = 0; i < FIGURES; i++) {
-		if (!mean_of(stream, figures[i].metric, &value))
-			continue;
-		if (i == FIGURES - 1) { /* measured in MiB */
-			if (!mean_of(stream, "gpu_memory_total_mib", &total) || !(total > 0))
-				continue;
-			value = 100 * value / total;
-		}
-		json_put_double(w, figures[i].name, value);
-	}
+	for (size_t i = 0; i < INSTANCE_METRICS; i++)
+		if (read_figure(stream, &instance_metrics[i], gpus, &value))
+			json_put_double(w, instance_metrics[i].name, value);
 	json_object_end(w);
 }
 
@@ -93,8 +98,8 @@ static void write_session(const struct log_search_result *found, struct span str
 	}
 }
 
-static void write_node(
-	const struct stream_view *stream, const struct log_search_result *found, int64_t now_ms, struct json_writer *w)
+static void write_node(const struct stream_view *stream, const struct log_search_result *found, double gpus,
+	int64_t now_ms, struct json_writer *w)
 {
 	int64_t heard_ms = stream->last_arrival_ms ? stream->last_arrival_ms : stream->last_ms;
 
@@ -109,7 +114,7 @@ static void write_node(
 	}
 	json_put_i64(w, "attempt", stream->attempt);
 	if (span_starts_with(stream->name, SPAN("system/")))
-		write_figures(stream, w);
+		write_figures(stream, gpus, w);
 	write_session(found, stream->name, w);
 	json_object_end(w);
 }
@@ -120,6 +125,7 @@ enum status api_job_nodes(void *context, void *worker, const struct http_request
 	struct api *api = context;
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
+	AUTO(json) document = NULL;
 	struct json_writer w = api_reply(response);
 	struct log_search search = {.job = http_request_segment(request, 0),
 		.stream = SPAN(""),
@@ -137,12 +143,14 @@ enum status api_job_nodes(void *context, void *worker, const struct http_request
 	TRY(pipeline_view_job(
 		api->options.pipeline, own->reader, arena, search.job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(pipeline_search_logs(api->options.pipeline, own->reader, arena, &search, &found, err));
+	TRY(json_parse(&document, view.row.document, err));
+	double gpus = pipeline_devices_each(api->options.pipeline, document);
 	json_object(&w);
 	json_put_span(&w, "job", view.row.name);
 	json_key(&w, "nodes");
 	json_array(&w);
 	for (size_t i = 0; i < view.stream_count; i++)
-		write_node(&view.streams[i], &found, http_request_arrival_ms(request), &w);
+		write_node(&view.streams[i], &found, gpus, http_request_arrival_ms(request), &w);
 	json_array_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);

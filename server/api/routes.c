@@ -26,6 +26,8 @@ static const struct http_route routes[] = {
 		.max_body_bytes = SMALL_BYTES, .summary = "A new token; its text is shown once"},
 	{HTTP_DELETE, "/api/v1/tokens/{token}", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_tokens_delete, .query = "",
 		.summary = "Revoke a token"},
+	{HTTP_GET, "/api/v1/options", SCOPE_ADMIN, ROUTE_WORKER, .handler = api_options_list, .query = "",
+		.summary = "What the server was started with, and where each value comes from"},
 
 	{HTTP_POST | HTTP_PUT, "/api/v1/logs", SCOPE_WRITE, ROUTE_UPLOAD, .upload = &api_upload_lines,
 		.query = "job stream host offset written_ms session source time_zone",
@@ -151,6 +153,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/advice", SCOPE_READ, ROUTE_WORKER, .handler = api_job_advice, .query = "",
 		.summary =
 			"What to change of the job, each with its reason and source; muted by PATCH of muted_advice"},
+	{HTTP_GET, "/api/v1/jobs/{job}/deliveries", SCOPE_READ, ROUTE_WORKER, .handler = api_job_deliveries,
+		.query = "limit", .summary = "Which messages about its incidents went to which webhook, newest first"},
 	{HTTP_GET, "/api/v1/jobs/{job}/warm-pool", SCOPE_READ, ROUTE_WORKER, .handler = api_job_warm_pool, .query = "",
 		.summary = "How the job got its cluster, seconds in each status, and why it got none that waited"},
 	{HTTP_GET, "/api/v1/warm-pools", SCOPE_READ, ROUTE_WORKER, .handler = api_pools_list,

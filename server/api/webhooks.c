@@ -374,6 +374,31 @@ void api_write_delivery(struct json_writer *w, const struct delivery_row *row)
 	json_object_end(w);
 }
 
+enum status api_job_deliveries(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct delivery_row *rows;
+	struct job_row job;
+	size_t count, limit;
+
+	(void)context;
+	TRY(api_arena(&arena, err));
+	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
+	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
+	TRY(store_read_job_told(reader, arena, job.job_id, limit, &rows, &count, err));
+	json_object(&w);
+	json_key(&w, "deliveries");
+	json_array(&w);
+	for (size_t i = 0; i < count; i++)
+		api_write_delivery(&w, &rows[i]);
+	json_array_end(&w);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
 enum status api_deliveries(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {

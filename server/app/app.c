@@ -218,6 +218,7 @@ static enum status make_api(struct app *app, struct error *err)
 		.downloads = embedded_downloads,
 		.advice = embedded_span(advice),
 		.seal_key = app->seal_key,
+		.settings = o,
 		.is_open = options_flag(o, "insecure"),
 		.is_tls = options_text(o, "tls-cert") != NULL,
 		.is_demo = options_flag(o, "demo"),

@@ -184,12 +184,16 @@ static void put_fault(struct http_response *response, enum aws_protocol protocol
 void aws_refuse(
 	void *context, const struct http_request *request, const struct error *err, struct http_response *response)
 {
+	const struct aws *aws = context;
 	struct address address = find_address(request);
 	char request_id[UUID_BYTES + 1];
+	struct error said = *err;
 
-	(void)context;
+	if (err->status == ERR_TOO_LARGE) /* the transport knows no option's name */
+		error_set(&said, ERR_TOO_LARGE, "the body is larger than %zu bytes (--max-aws-bytes)",
+			aws->options.max_body_bytes);
 	crypto_uuid(request_id);
-	put_fault(response, address.protocol, address.service, request_id, err);
+	put_fault(response, address.protocol, address.service, request_id, &said);
 }
 
 /* ---- a call ---- */

@@ -11,12 +11,9 @@
 #include "pipeline/log_streams.h"
 
 aws_handler logs_create_group, logs_delete_group, logs_describe_groups, logs_put_retention, logs_delete_retention;
-aws_handler logs_tag_group, logs_untag_group, logs_list_tags_group, logs_tag, logs_untag, logs_list_tags;
+aws_handler logs_tag_group, logs_untag_group, logs_list_tags;
 aws_handler logs_create_stream, logs_delete_stream, logs_describe_streams;
 aws_handler logs_put_events, logs_get_events, logs_filter_events;
-
-extern const struct shape_rule logs_describe_groups_shape[], logs_describe_streams_shape[], logs_get_shape[],
-	logs_filter_shape[], logs_group_shape[], logs_stream_shape[], logs_retention_shape[];
 
 enum { LOGS_PAGE_BYTES = 1 << 20, LOGS_PAGE_EVENTS = 10000 };
 

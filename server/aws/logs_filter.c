@@ -148,6 +148,22 @@ static enum status add_jobs_by_id(struct filtering *f, struct error *err)
 	return OK;
 }
 
+/* Of named jobs, those of this page. */
+static void keep_range(struct filtering *f)
+{
+	size_t kept = 0;
+
+	if (f->job_count)
+		qsort(f->jobs, f->job_count, sizeof *f->jobs, by_id);
+	for (size_t i = 0; i < f->job_count; i++) {
+		bool is_later = f->at.last_id && f->jobs[i].job_id > f->at.last_id;
+		f->has_more_jobs = f->has_more_jobs || is_later;
+		if (f->jobs[i].job_id >= f->at.first_id && !is_later)
+			f->jobs[kept++] = f->jobs[i];
+	}
+	f->job_count = kept;
+}
+
 static enum status find_jobs(struct filtering *f, struct error *err)
 {
 	ptrdiff_t slash = span_find_char(f->prefix, '/');
@@ -163,7 +179,7 @@ static enum status find_jobs(struct filtering *f, struct error *err)
 		return add_job(f, span_of(f->prefix.ptr, (size_t)slash), err);
 	for (size_t i = 0; i < f->name_count; i++)
 		TRY(add_job(f, f->names[i].job, err));
-	qsort(f->jobs, f->job_count, sizeof *f->jobs, by_id);
+	keep_range(f);
 	return OK;
 }
 
@@ -322,6 +338,9 @@ static enum status search_job(struct filtering *f, const struct job *job, struct
 	search.takes = filter_pattern_is_all(f->pattern) ? NULL : takes;
 	search.context = f->pattern;
 	TRY(pipeline_search_logs(f->call->pipeline, f->call->reader, f->call->arena, &search, &result, err));
+	if (result.is_partial && !result.has_next) /* in the unsealed lines, of which no order is known */
+		return error_set(
+			err, ERR_UNAVAILABLE, "the log's newest lines take too long to look through; try again");
 	return take_hits(f, job, &result, streams, stream_count, err);
 }
 

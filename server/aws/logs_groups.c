@@ -21,7 +21,10 @@ enum status logs_create_group(struct aws_call *call, struct error *err)
 	if (logs_is_training(group))
 		return exists(err);
 	enum status status = pipeline_create_log_group(call->pipeline, group, call->team, err);
-	return status == ERR_CONFLICT ? exists(err) : status;
+	if (status == ERR_CONFLICT)
+		return exists(err);
+	TRY(status);
+	return json_count(json_get(call->input, "tags")) ? logs_tag_group(call, err) : OK;
 }
 
 static enum status read_job(struct aws_call *call, struct span *group, struct job_row *row, struct error *err)

@@ -64,7 +64,10 @@ static enum status read_retention(
 	struct job_row row;
 
 	put->kept_from_ms = INT64_MIN;
-	TRY(store_read_job(call->reader, call->arena, job, &row, err));
+	enum status status = store_read_job(call->reader, call->arena, job, &row, err);
+	if (status == ERR_NOT_FOUND)
+		return OK; /* what is wrong with the events is told first */
+	TRY(status);
 	TRY(store_read_job_retention(call->reader, row.job_id, &retention, err));
 	if (retention.max_age_ms)
 		put->kept_from_ms = call->now_ms - retention.max_age_ms;
@@ -72,7 +75,7 @@ static enum status read_retention(
 }
 
 static enum status open_batch(
-	const struct aws_call *call, const struct logs_stream *stream, struct batch **out, struct error *err)
+	const struct aws_call *call, const struct logs_name *name, struct batch **out, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
 
@@ -80,11 +83,22 @@ static enum status open_batch(
 		return error_set(err, ERR_MEMORY, "out of memory");
 	batch->host = batch->source = SPAN("");
 	batch->team = arena_copy(batch->arena, call->team);
-	if (!batch->team.ptr || !batch_part(batch, stream->name.job, stream->view.stream))
+	if (!batch->team.ptr || !batch_part(batch, name->job, name->stream))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*out = batch;
 	batch = NULL;
 	return OK;
+}
+
+/* It may be there by another name than the one that was cut. */
+static enum status find_stream(
+	const struct aws_call *call, const struct logs_name *name, struct batch *batch, struct error *err)
+{
+	struct logs_stream stream;
+
+	TRY(logs_find_stream(call, name, &stream, err));
+	batch->parts[0].stream = arena_copy(batch->arena, stream.view.stream);
+	return batch->parts[0].stream.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 enum status logs_put_events(struct aws_call *call, struct error *err)
@@ -92,15 +106,14 @@ enum status logs_put_events(struct aws_call *call, struct error *err)
 	AUTO_DONE(put_events)
 	put = {.body = call->body, .arena = call->arena, .now_ms = call->now_ms, .max_line_bytes = PUT_BYTES_MAX};
 	AUTO(batch) batch = NULL;
-	struct logs_stream stream;
 	struct logs_name name;
 
 	TRY(worded(call, &put, put_events_open(&put, err), err));
 	TRY(logs_reworded(call, put.stream, logs_split(put.group, put.stream, &name, err), err));
-	TRY(logs_find_stream(call, &name, &stream, err));
 	TRY(read_retention(call, name.job, &put, err));
-	TRY(open_batch(call, &stream, &batch, err));
+	TRY(open_batch(call, &name, &batch, err));
 	TRY(worded(call, &put, put_events_read(&put, batch, &batch->parts[0], err), err));
+	TRY(find_stream(call, &name, batch, err));
 	TRY(keep_answer(call, &put, err));
 	if (!put.taken) {
 		write_answer(call, 0);

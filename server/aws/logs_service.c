@@ -3,6 +3,128 @@
 
 #include <stdio.h>
 
+#define LOG_GROUP_PATTERN "[\\.\\-_/#A-Za-z0-9]+"
+
+static const struct shape_rule logs_group_shape[] = {
+	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"kmsKeyId", SHAPE_STRING, 0, 256, NULL},
+	{"tags", SHAPE_MAP, 0, 50, NULL},
+	{"tags{}", SHAPE_STRING, 0, 256, NULL},
+	{"logGroupClass", SHAPE_ENUM, 0, 0, "STANDARD|INFREQUENT_ACCESS|DELIVERY"},
+	{0},
+};
+
+static const struct shape_rule logs_stream_shape[] = {
+	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"logStreamName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logStreamName", SHAPE_STRING, 1, 512, "[^:*]*"},
+	{0},
+};
+
+static const struct shape_rule logs_retention_shape[] = {
+	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"retentionInDays", SHAPE_NEEDED, 0, 0, NULL},
+	{"retentionInDays", SHAPE_INTEGER, INT32_MIN, INT32_MAX, NULL},
+	{0},
+};
+
+static const struct shape_rule logs_describe_groups_shape[] = {
+	{"logGroupNamePrefix", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"logGroupNamePattern", SHAPE_STRING, 0, 512, NULL},
+	{"logGroupIdentifiers", SHAPE_ARRAY, 1, 50, NULL},
+	{"logGroupIdentifiers[]", SHAPE_STRING, 1, 2048, NULL},
+	{"limit", SHAPE_INTEGER, 1, 50, NULL},
+	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
+	{0},
+};
+
+static const struct shape_rule logs_describe_streams_shape[] = {
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"logGroupIdentifier", SHAPE_STRING, 1, 2048, NULL},
+	{"logStreamNamePrefix", SHAPE_STRING, 1, 512, "[^:*]*"},
+	{"orderBy", SHAPE_ENUM, 0, 0, "LogStreamName|LastEventTime"},
+	{"descending", SHAPE_BOOLEAN, 0, 0, NULL},
+	{"limit", SHAPE_INTEGER, 1, 50, NULL},
+	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
+	{0},
+};
+
+static const struct shape_rule logs_get_shape[] = {
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"logGroupIdentifier", SHAPE_STRING, 1, 2048, NULL},
+	{"logStreamName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logStreamName", SHAPE_STRING, 1, 512, "[^:*]*"},
+	{"startTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
+	{"endTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
+	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
+	{"limit", SHAPE_INTEGER, 1, LOGS_PAGE_EVENTS, NULL},
+	{"startFromHead", SHAPE_BOOLEAN, 0, 0, NULL},
+	{0},
+};
+
+static const struct shape_rule logs_filter_shape[] = {
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"logGroupIdentifier", SHAPE_STRING, 1, 2048, NULL},
+	{"logStreamNames", SHAPE_ARRAY, 1, 100, NULL},
+	{"logStreamNames[]", SHAPE_STRING, 1, 512, "[^:*]*"},
+	{"logStreamNamePrefix", SHAPE_STRING, 1, 512, "[^:*]*"},
+	{"startTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
+	{"endTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
+	{"filterPattern", SHAPE_STRING, 0, 1024, NULL},
+	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
+	{"limit", SHAPE_INTEGER, 1, LOGS_PAGE_EVENTS, NULL},
+	{"interleaved", SHAPE_BOOLEAN, 0, 0, NULL},
+	{0},
+};
+
+#define TAGS_RULES                                                                                                     \
+	{"tags", SHAPE_NEEDED, 0, 0, NULL}, {"tags", SHAPE_MAP, 1, 50, NULL},                                          \
+		{"tags{key}", SHAPE_STRING, 1, 128, NULL},                                                             \
+	{                                                                                                              \
+		"tags{}", SHAPE_STRING, 0, 256, NULL                                                                   \
+	}
+
+static const struct shape_rule logs_tag_group_shape[] = {
+	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	TAGS_RULES,
+	{0},
+};
+
+static const struct shape_rule logs_tag_shape[] = {
+	{"resourceArn", SHAPE_NEEDED, 0, 0, NULL},
+	{"resourceArn", SHAPE_STRING, 1, 1011, NULL},
+	TAGS_RULES,
+	{0},
+};
+
+static const struct shape_rule logs_untag_group_shape[] = {
+	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
+	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
+	{"tags", SHAPE_NEEDED, 0, 0, NULL},
+	{"tags", SHAPE_ARRAY, 1, 50, NULL},
+	{"tags[]", SHAPE_STRING, 1, 128, NULL},
+	{0},
+};
+
+static const struct shape_rule logs_untag_shape[] = {
+	{"resourceArn", SHAPE_NEEDED, 0, 0, NULL},
+	{"resourceArn", SHAPE_STRING, 1, 1011, NULL},
+	{"tagKeys", SHAPE_NEEDED, 0, 0, NULL},
+	{"tagKeys", SHAPE_ARRAY, 0, 50, NULL},
+	{"tagKeys[]", SHAPE_STRING, 1, 128, NULL},
+	{0},
+};
+
+static const struct shape_rule logs_list_tags_shape[] = {
+	{"resourceArn", SHAPE_NEEDED, 0, 0, NULL},
+	{"resourceArn", SHAPE_STRING, 1, 1011, NULL},
+	{0},
+};
+
 static const struct aws_operation operations[] = {
 	{"CreateLogGroup", SCOPE_WRITE, logs_create_group, logs_group_shape, true, false},
 	{"DeleteLogGroup", SCOPE_ADMIN, logs_delete_group, logs_group_shape, true, false},
@@ -16,6 +138,12 @@ static const struct aws_operation operations[] = {
 	{"PutLogEvents", SCOPE_WRITE, logs_put_events, NULL, false, true},
 	{"GetLogEvents", SCOPE_READ, logs_get_events, logs_get_shape, false, false},
 	{"FilterLogEvents", SCOPE_READ, logs_filter_events, logs_filter_shape, false, false},
+	{"TagLogGroup", SCOPE_WRITE, logs_tag_group, logs_tag_group_shape, true, false},
+	{"TagResource", SCOPE_WRITE, logs_tag_group, logs_tag_shape, true, false},
+	{"UntagLogGroup", SCOPE_WRITE, logs_untag_group, logs_untag_group_shape, true, false},
+	{"UntagResource", SCOPE_WRITE, logs_untag_group, logs_untag_shape, true, false},
+	{"ListTagsLogGroup", SCOPE_READ, logs_list_tags, logs_group_shape, false, false},
+	{"ListTagsForResource", SCOPE_READ, logs_list_tags, logs_list_tags_shape, false, false},
 	{0},
 };
 
@@ -24,83 +152,6 @@ const struct aws_service logs_service = {
 	.operations = operations,
 	.codes = {"InvalidParameterException", "InvalidParameterException", "ResourceNotFoundException",
 		"ResourceAlreadyExistsException", "ThrottlingException", "ServiceUnavailableException"},
-};
-
-#define LOG_GROUP_PATTERN "[\\.\\-_/#A-Za-z0-9]+"
-
-const struct shape_rule logs_group_shape[] = {
-	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
-	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
-	{"kmsKeyId", SHAPE_STRING, 0, 256, NULL},
-	{"tags", SHAPE_MAP, 0, 50, NULL},
-	{"tags{}", SHAPE_STRING, 0, 256, NULL},
-	{"logGroupClass", SHAPE_ENUM, 0, 0, "STANDARD|INFREQUENT_ACCESS|DELIVERY"},
-	{0},
-};
-
-const struct shape_rule logs_stream_shape[] = {
-	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
-	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
-	{"logStreamName", SHAPE_NEEDED, 0, 0, NULL},
-	{"logStreamName", SHAPE_STRING, 1, 512, "[^:*]*"},
-	{0},
-};
-
-const struct shape_rule logs_retention_shape[] = {
-	{"logGroupName", SHAPE_NEEDED, 0, 0, NULL},
-	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
-	{"retentionInDays", SHAPE_NEEDED, 0, 0, NULL},
-	{"retentionInDays", SHAPE_INTEGER, INT32_MIN, INT32_MAX, NULL},
-	{0},
-};
-
-const struct shape_rule logs_describe_groups_shape[] = {
-	{"logGroupNamePrefix", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
-	{"logGroupNamePattern", SHAPE_STRING, 0, 512, NULL},
-	{"logGroupIdentifiers", SHAPE_ARRAY, 1, 50, NULL},
-	{"logGroupIdentifiers[]", SHAPE_STRING, 1, 2048, NULL},
-	{"limit", SHAPE_INTEGER, 1, 50, NULL},
-	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
-	{0},
-};
-
-const struct shape_rule logs_describe_streams_shape[] = {
-	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
-	{"logGroupIdentifier", SHAPE_STRING, 1, 2048, NULL},
-	{"logStreamNamePrefix", SHAPE_STRING, 1, 512, "[^:*]*"},
-	{"orderBy", SHAPE_ENUM, 0, 0, "LogStreamName|LastEventTime"},
-	{"descending", SHAPE_BOOLEAN, 0, 0, NULL},
-	{"limit", SHAPE_INTEGER, 1, 50, NULL},
-	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
-	{0},
-};
-
-const struct shape_rule logs_get_shape[] = {
-	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
-	{"logGroupIdentifier", SHAPE_STRING, 1, 2048, NULL},
-	{"logStreamName", SHAPE_NEEDED, 0, 0, NULL},
-	{"logStreamName", SHAPE_STRING, 1, 512, "[^:*]*"},
-	{"startTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
-	{"endTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
-	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
-	{"limit", SHAPE_INTEGER, 1, LOGS_PAGE_EVENTS, NULL},
-	{"startFromHead", SHAPE_BOOLEAN, 0, 0, NULL},
-	{0},
-};
-
-const struct shape_rule logs_filter_shape[] = {
-	{"logGroupName", SHAPE_STRING, 1, 512, LOG_GROUP_PATTERN},
-	{"logGroupIdentifier", SHAPE_STRING, 1, 2048, NULL},
-	{"logStreamNames", SHAPE_ARRAY, 1, 100, NULL},
-	{"logStreamNames[]", SHAPE_STRING, 1, 512, "[^:*]*"},
-	{"logStreamNamePrefix", SHAPE_STRING, 1, 512, "[^:*]*"},
-	{"startTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
-	{"endTime", SHAPE_INTEGER, 0, INT64_MAX, NULL},
-	{"filterPattern", SHAPE_STRING, 0, 1024, NULL},
-	{"nextToken", SHAPE_STRING, 1, 8192, NULL},
-	{"limit", SHAPE_INTEGER, 1, LOGS_PAGE_EVENTS, NULL},
-	{"interleaved", SHAPE_BOOLEAN, 0, 0, NULL},
-	{0},
 };
 
 /* ---- names ---- */

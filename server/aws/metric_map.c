@@ -10,27 +10,6 @@ static const char other_streams[] = "cloudwatch/", machine_streams[] = "system/"
 
 enum { NAME_MAX_BYTES = 255, TEXT_MAX_BYTES = 1 << 14 };
 
-static const struct {
-	const char *name, *metric;
-} instance[] = {{"CPUUtilization", "cpu_percent"}, {"MemoryUtilization", "memory_used_percent"},
-	{"DiskUtilization", "disk_used_percent"}, {"GPUUtilization", "gpu_utilization_percent"}};
-
-struct span metric_map_instance_name(struct span metric)
-{
-	for (size_t i = 0; i < sizeof instance / sizeof *instance; i++)
-		if (span_equal(metric, span_from(instance[i].metric)))
-			return span_from(instance[i].name);
-	return SPAN("");
-}
-
-struct span metric_map_instance_metric(struct span name)
-{
-	for (size_t i = 0; i < sizeof instance / sizeof *instance; i++)
-		if (span_equal(name, span_from(instance[i].name)))
-			return span_from(instance[i].metric);
-	return SPAN("");
-}
-
 bool metric_map_is_apart(struct span stream)
 {
 	return stream_is_system(stream) || span_starts_with(stream, span_from(other_streams));

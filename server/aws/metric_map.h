@@ -43,7 +43,3 @@ bool metric_map_is_apart(struct span stream);
 /* Of a series; false: it is none of CloudWatch's. ERR_MEMORY else. */
 enum status metric_map_identity(struct arena *arena, struct span job, struct span stream, struct span metric,
 	struct metric_identity *out, struct error *err) MUST_CHECK;
-
-/* SageMaker's name of what sm-ship --system measures of a machine, and the other way round; "": there is none. */
-struct span metric_map_instance_name(struct span metric);
-struct span metric_map_instance_metric(struct span name);

@@ -100,7 +100,7 @@ static double percentile(const struct metric_value *values, uint64_t count, doub
 
 	if (below + 1 >= count || part <= 0)
 		return values[below].value;
-	return values[below].value * (1 - part) + values[below + 1].value * part;
+	return values[below].value + (values[below + 1].value - values[below].value) * part;
 }
 
 double metric_periods_stat(const struct metric_periods *periods, size_t period, const struct metric_stat *stat)

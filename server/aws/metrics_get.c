@@ -80,15 +80,17 @@ static enum status read_window(const struct aws_call *call, struct metrics_windo
 	aws_integer(json_get(call->input, "Period"), &period_s);
 	TRY(metrics_check_period(period_s, err));
 	*period_ms = period_s * SECOND_MS;
-	window->from_ms = metrics_origin(window->from_ms, *period_ms);
+	int64_t start_ms = window->from_ms;
+	window->from_ms = metrics_origin(start_ms, *period_ms);
 	window->unit = metrics_text(call->input, "Unit");
+	int64_t asked_points = (window->until_ms - start_ms + *period_ms - 1) / *period_ms;
 	*count = (window->until_ms - window->from_ms + *period_ms - 1) / *period_ms;
-	if (*count <= POINTS_MAX)
+	if (asked_points <= POINTS_MAX)
 		return OK;
 	return aws_error(err, ERR_SEMANTIC, METRICS_COMBINATION,
 		"You have requested up to %s datapoints, which exceeds the limit of 1,440. You may reduce the datapoints "
 		"requested by increasing Period, or decreasing the time range.",
-		with_commas(*count, asked));
+		with_commas(asked_points, asked));
 }
 
 static void write_datapoint(struct aws_call *call, const struct metric_periods *periods, size_t number,
@@ -118,10 +120,10 @@ enum status metrics_get_statistics(struct aws_call *call, struct error *err)
 	AUTO_DONE(metric_periods) periods = {0};
 	uint64_t room = call->options->max_group_values;
 	struct metric_identity identity;
-	struct metrics_window window;
+	struct metrics_window window = {0};
 	struct metrics_series series;
 	struct statistics asked;
-	int64_t period_ms, count;
+	int64_t period_ms = 0, count = 0;
 
 	TRY(read_statistics(call, &asked, err));
 	TRY(read_window(call, &window, &period_ms, &count, err));

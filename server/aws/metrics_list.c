@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "model/instance_metric.h"
 #include "model/stream_name.h"
 #include "pipeline/pipeline.h"
 
@@ -87,14 +88,15 @@ static enum status tell_series(
 	struct listing *l, struct span job, struct span stream, const struct series_view *series, struct error *err)
 {
 	struct metric_identity identity;
-	struct span metric = series->metric, instance;
+	const struct instance_metric *instance;
+	struct span metric = series->metric;
 	bool is_first;
 
 	if (!series->summary.count || series->max_ms < l->active_ms)
 		return OK;
 	TRY(metric_map_identity(l->arena, job, stream, metric, &identity, err));
-	if (stream_is_system(stream) && (instance = metric_map_instance_name(identity.name)).len) {
-		identity.name = metric = instance;
+	if (stream_is_system(stream) && (instance = instance_metric_of(identity.name))) {
+		identity.name = metric = span_from(instance->name);
 		identity.dimension_count = 1; /* of all devices */
 	}
 	TRY(is_new(l, stream, metric, &is_first, err));

@@ -141,7 +141,7 @@ static enum status bad_set(const char *path, const char *why, struct error *err)
 static enum status add_set(struct putting *p, const struct target *target, const struct json *set, struct error *err)
 {
 	double sum, min, max;
-	uint64_t count;
+	uint64_t count = 0;
 
 	TRY(read_count(p, target->path, "StatisticValues.SampleCount", json_get(set, "SampleCount"), &count, err));
 	TRY(read_number(p, target->path, "StatisticValues.Sum", json_get(set, "Sum"), &sum, err));

@@ -1,15 +1,12 @@
 /* A metric's points by periods, out of the series that it has here. */
 #include "aws/metrics.h"
 
+#include "model/instance_metric.h"
 #include "model/metric.h"
 #include "model/stream_name.h"
 #include "pipeline/pipeline.h"
 
 #include <math.h>
-
-/* Of GPUMemoryUtilization there are two series here. */
-static const char memory_share[] = "GPUMemoryUtilization", memory_used[] = "gpu_memory_used_mib",
-		  memory_total[] = "gpu_memory_total_mib";
 
 struct reading {
 	struct aws_call *call;
@@ -111,21 +108,20 @@ static enum status view_series(struct reading *r, bool is_exact, struct error *e
  * its devices, where SageMaker adds them up. */
 static enum status view_measured(struct reading *r, struct error *err)
 {
-	struct span name = r->place.metric, measured = metric_map_instance_metric(name);
+	const struct instance_metric *figure = instance_metric_named(r->place.metric);
 	double total = 0;
 
-	if (span_equal(name, span_from(memory_share))) {
-		r->place.metric = span_from(memory_total);
+	if (figure && figure->total) {
+		r->place.metric = span_from(figure->total);
 		TRY(view_series(r, false, err));
 		if (!r->view.stream_count || !summary_has_finite(&r->view.streams[0].series[0].summary))
 			return OK;
 		total = summary_mean(&r->view.streams[0].series[0].summary);
 		r->scale = total > 0 ? 100 / total : 1;
-		measured = span_from(memory_used);
 	}
-	if (!measured.len)
+	if (!figure)
 		return OK;
-	r->place.metric = measured;
+	r->place.metric = span_from(figure->metric);
 	TRY(view_series(r, false, err));
 	for (size_t i = 0; i < r->view.stream_count; i++)
 		for (size_t j = 0; j < r->view.streams[i].series_count; j++)

@@ -466,6 +466,11 @@ const char *options_origin_text(const struct options *options, const char *name)
 	return text ? text : "not set";
 }
 
+const struct option_spec *options_table(const struct options *options)
+{
+	return options->program->options;
+}
+
 size_t options_word_count(const struct options *options)
 {
 	return options->word_count;

@@ -71,6 +71,9 @@ enum option_origin options_origin(const struct options *options, const char *nam
 /* "default", "/etc/smfleet.conf:12", "SMFLEET_LISTEN", "--listen": where the value comes from. */
 const char *options_origin_text(const struct options *options, const char *name);
 
+/* All there are; ends with a NULL name. */
+const struct option_spec *options_table(const struct options *options);
+
 size_t options_word_count(const struct options *options);
 const char *const *options_words(const struct options *options);
 const char *options_word(const struct options *options, size_t index);

@@ -158,6 +158,9 @@ struct folding {
 	const struct job_view *view;
 	const struct stream_view *stream; /* at work */
 	enum pyramid_axis axis;
+	void (*take_bucket)(void *context, uint32_t attempt, const struct pyramid_bucket *bucket);
+	void (*take_point)(void *context, const struct point *point);
+	struct cell *cells; /* of one stream, where only means are asked for; NULL else */
 };
 
 static uint64_t values_of(const struct bucket *bucket)
@@ -283,8 +286,8 @@ static enum status fold_series(struct folding *folding, struct walk *walk, const
 		.to = folding->query->to,
 		.level = folding->shift,
 		.wants_attempt = wants_attempt,
-		.take_bucket = fold_bucket,
-		.take_point = fold_sealed_point,
+		.take_bucket = folding->take_bucket,
+		.take_point = folding->take_point,
 		.context = folding};
 	uint64_t covered = 0;
 
@@ -447,7 +450,8 @@ static enum status draw(struct store_reader *reader, struct arena *arena, struct
 {
 	AUTO(zstd) zstd = zstd_new();
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
-	struct folding folding = {.query = query, .view = &out->view};
+	struct folding folding = {
+		.query = query, .view = &out->view, .take_bucket = fold_bucket, .take_point = fold_sealed_point};
 	struct walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0};
 	int64_t low, high, origin = query->axis == AXIS_RELATIVE ? origin_of(&out->view) : 0;
 	size_t series_count;
@@ -486,19 +490,69 @@ enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *
 
 /* ---- streams beside each other ---- */
 
-static double mean_of(const struct bucket *bucket)
+/* A mean needs no more; millions of points a picture are added to these. */
+struct cell {
+	double sum;
+	uint64_t count; /* finite values */
+	uint64_t bad_count; /* the others */
+};
+
+static struct cell *cell_at(const struct folding *folding, int64_t x)
 {
-	return bucket->count ? bucket->sum / (double)bucket->count : values_of(bucket) ? INFINITY : NAN;
+	uint64_t at = (uint64_t)(x >> folding->shift) - (uint64_t)folding->first_number;
+
+	return at < folding->size ? &folding->cells[at] : NULL; /* it came after the range was taken */
 }
 
-/* One row of buckets serves all streams in turn: 2048 tables would be 60 MB. */
+static void add_bucket(void *context, uint32_t attempt, const struct pyramid_bucket *from)
+{
+	struct folding *folding = context;
+	struct cell *cell = cell_at(folding, from->first_x);
+
+	(void)attempt;
+	if (!cell)
+		return;
+	cell->sum += from->sum;
+	cell->count += from->count;
+	cell->bad_count += from->nan_count + from->inf_count + from->neg_inf_count;
+	folding->total++;
+}
+
+static void add_sealed_point(void *context, const struct point *point)
+{
+	struct folding *folding = context;
+	struct cell *cell = cell_at(folding, pyramid_x(folding->axis, point));
+
+	if (!cell)
+		return;
+	if (isfinite(point->value)) {
+		cell->sum += point->value;
+		cell->count++;
+	} else {
+		cell->bad_count++;
+	}
+	folding->total++;
+}
+
+static enum status add_point(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
+{
+	(void)stream;
+	(void)series;
+	(void)x;
+	(void)err;
+	add_sealed_point(context, point);
+	return OK;
+}
+
+/* One row of cells serves all streams in turn. */
 static enum status fold_rows(
 	struct folding *folding, struct walk *walk, struct point *points, struct heat *out, struct error *err)
 {
 	for (size_t i = 0; i < folding->view->stream_count; i++) {
 		const struct stream_view *stream = folding->stream = &folding->view->streams[i];
 		uint64_t before = folding->total;
-		memset(folding->table, 0, folding->size * sizeof *folding->table);
+		memset(folding->cells, 0, folding->size * sizeof *folding->cells);
 		for (size_t j = 0; j < stream->series_count; j++)
 			if (is_of_metric(&stream->series[j], folding->query->metric))
 				TRY(fold_series(folding, walk, &stream->series[j], points, err));
@@ -506,8 +560,10 @@ static enum status fold_rows(
 			continue;
 		double *row = out->means + out->row_count * folding->size;
 		out->row_streams[out->row_count++] = (uint32_t)i;
-		for (size_t column = 0; column < folding->size; column++)
-			row[column] = mean_of(&folding->table[column]);
+		for (size_t column = 0; column < folding->size; column++) {
+			const struct cell *cell = &folding->cells[column];
+			row[column] = cell->count ? cell->sum / (double)cell->count : cell->bad_count ? INFINITY : NAN;
+		}
 	}
 	return OK;
 }
@@ -525,9 +581,12 @@ static enum status lay_out_rows(struct store_reader *reader, struct arena *arena
 {
 	AUTO(zstd) zstd = zstd_new();
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
-	struct folding folding = {
-		.query = query, .view = &out->view, .axis = query->axis == AXIS_STEP ? PYRAMID_STEP : PYRAMID_TIME};
-	struct walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0};
+	struct folding folding = {.query = query,
+		.view = &out->view,
+		.axis = query->axis == AXIS_STEP ? PYRAMID_STEP : PYRAMID_TIME,
+		.take_bucket = add_bucket,
+		.take_point = add_sealed_point};
+	struct walk walk = {reader, &out->view, query, add_point, &folding, zstd, 0};
 	int64_t low, high;
 	size_t series_count;
 
@@ -539,7 +598,11 @@ static enum status lay_out_rows(struct store_reader *reader, struct arena *arena
 		folding.shift++;
 	const struct series_view *largest = count_series(&out->view, query->metric, &series_count);
 	TRY(widen_to_base(&folding, &walk, low, high, largest, series_count, err));
-	TRY(lay_out(&folding, arena, low, high, err));
+	folding.first_number = low >> folding.shift;
+	folding.size = (size_t)count_buckets(low, high, folding.shift) + 1;
+	folding.cells = arena_alloc(arena, folding.size * sizeof *folding.cells);
+	if (!folding.cells)
+		return out_of_memory(err);
 	TRY(make_room(arena, folding.size, out->view.stream_count, out, err));
 	out->first_x = folding.first_number << folding.shift;
 	out->bucket_width = (int64_t)1 << folding.shift;

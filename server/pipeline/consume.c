@@ -404,6 +404,14 @@ void group_unref(struct pipeline *pipeline, struct group *group)
 	mem_free(group);
 }
 
+static void note_lag(struct pipeline_figures *figures, int64_t arrival_ms)
+{
+	int64_t lag_ms = clock_wall_ms() - arrival_ms, known_ms = atomic_load(&figures->lag_so_far_ms);
+
+	while (lag_ms > known_ms && !atomic_compare_exchange_weak(&figures->lag_so_far_ms, &known_ms, lag_ms))
+		;
+}
+
 static void consume_group(struct extract_worker *worker, struct group *group)
 {
 	struct pipeline *pipeline = worker->pipeline;
@@ -420,6 +428,7 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
 				stream->name, (unsigned long long)group->slices[i].first_line, err.text);
 		directory_mark_dirty(pipeline->directory, stream);
+		note_lag(&pipeline->figures, group->slices[i].arrival_ms);
 	}
 	atomic_store(&worker->done_seq, group->seq);
 }

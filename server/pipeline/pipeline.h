@@ -431,6 +431,8 @@ struct pipeline_figures {
 	atomic_uint_fast64_t lost_lines; /* acknowledged, but their journal record is damaged */
 	atomic_uint_fast64_t incidents;
 	atomic_uint_fast64_t lines_per_s; /* over the last seconds */
+	atomic_int_fast64_t lag_ms; /* of the last second: the longest from a line's arrival until it was extracted */
+	atomic_int_fast64_t lag_so_far_ms; /* of this one */
 	atomic_uint_fast64_t damaged_rows; /* of the store, met while sealing */
 	atomic_uint_fast64_t expired_blocks; /* deleted by a limit */
 	atomic_uint_fast64_t log_bytes_limit; /* 0: none */

@@ -209,6 +209,7 @@ static void measure_rate(struct pipeline *pipeline, uint64_t *lines_before)
 	/* smoothed over about four seconds, so that a pause between two bursts does not read as an outage */
 	atomic_store(&pipeline->figures.lines_per_s, (before * 3 + (lines - *lines_before)) / 4);
 	*lines_before = lines;
+	atomic_store(&pipeline->figures.lag_ms, atomic_exchange(&pipeline->figures.lag_so_far_ms, 0));
 }
 
 void *publisher_run(void *context)

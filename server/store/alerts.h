@@ -204,3 +204,6 @@ enum status store_read_deliveries(struct store_reader *reader, struct arena *are
 /* What was told of one incident, to any webhook; newest first. */
 enum status store_read_told(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
 	size_t limit, struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* The same of all of a job's. */
+enum status store_read_job_told(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct delivery_row **out, size_t *count, struct error *err) MUST_CHECK;

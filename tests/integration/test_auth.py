@@ -2,7 +2,7 @@
 
 import subprocess
 
-from smserver import sanitizer_environment
+from smserver import sanitizer_environment, wait_until
 
 
 def make_token(server, name, scope, *arguments):
@@ -240,3 +240,31 @@ def test_an_admin_of_a_team_changes_nothing_of_everybodys(server):
     for path in ("", "?backfill=true"):
         assert server.put(f"/api/v1/jobs/theirs/definitions{path}", json=loss, token=nlp).status == 403
     assert server.delete("/api/v1/jobs/theirs/definitions/backfill", token=nlp).status == 403
+
+
+def test_options_and_where_they_come_from(make_server, tmp_path):
+    config = tmp_path / "smfleet.conf"
+    config.write_text("max-views = 7\nsilent-after = 5m\n")
+    server = make_server("--config", str(config), "--demo", environment={"SMFLEET_LEASE": "90s", "SMFLEET_SILENT_AFTER": "6m"})
+    options = {one["name"]: one for one in server.get("/api/v1/options").body["options"]}
+    assert {"demo", "listen", "timezone"} <= options.keys() and all(one["help"] for one in options.values())
+    told = {name: (options[name].get("value"), options[name]["kind"], options[name]["source"])
+        for name in ("max-views", "silent-after", "lease", "demo", "insecure", "slice-bytes")}
+    assert told == {"max-views": (7, "number", f"{config}:1"), "silent-after": (360_000, "milliseconds", "SMFLEET_SILENT_AFTER"),
+        "lease": (90_000, "milliseconds", "SMFLEET_LEASE"), "demo": (True, "flag", "--demo"), "insecure": (None, "flag", "not set"),
+        "slice-bytes": (1 << 20, "bytes", "default")}
+    admin = make_token(server, "admin", "admin")
+    assert server.get("/api/v1/options", token=admin).status == 200
+    for scope, arguments in (("read", ()), ("write", ()), ("admin", ("--team", "nlp"))):
+        token = make_token(server, scope + "2", scope, *arguments)
+        assert server.get("/api/v1/options", token=token).status == 403
+    assert server.get("/api/v1/options?q=1", token=admin).status == 400
+
+
+def test_the_pulse_says_how_far_behind_it_is(server):
+    def lag_ms():
+        server.send("j", "one more line")
+        return server.get("/api/v1/info").body["lag_ms"]
+    lag = wait_until(lag_ms, what="a second with lines that took more than no time")
+    assert 0 < lag < 60_000
+    assert "smfleet_lag_milliseconds " in server.get("/metrics").body

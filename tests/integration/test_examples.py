@@ -15,6 +15,7 @@ import subprocess
 import pytest
 
 import otlp
+from awslogs import ask, kind, now_ms
 from shipping import lines
 from smserver import ROOT, wait_until
 from wire import loki_json, loki_push, snappy
@@ -149,6 +150,53 @@ def test_docker(server):
     path = options["loki-url"][options["loki-url"].index("/loki"):]
     assert server.post(path, snappy(loki_push((labels, [(T0, "step 1 loss=2")]))), content_type="application/x-protobuf").status == 204
     check(server, "my-run", {"worker-1": "worker-1"}, None)
+
+
+# ---- CloudWatch Logs: what each of them sends, test_aws_logs.py has; here, where it lands ----
+
+def cloudwatch_fluent_bit():
+    (output,) = load("fluent-bit-cloudwatch.yaml")["pipeline"]["outputs"]
+    assert output["name"] == "cloudwatch_logs" and output["tls"] in (False, "off")
+    return f"http://{output['endpoint']}:{output['port']}", output["log_group_name"], output["log_stream_name"]
+
+
+def cloudwatch_vector():
+    sink = pytest.importorskip("tomllib", reason="needs Python 3.11").loads(text("vector-cloudwatch.toml"))["sinks"]["smfleet"]
+    assert sink["type"] == "aws_cloudwatch_logs" and sink["compression"] == "gzip"
+    return sink["endpoint"], sink["group_name"], sink["stream_name"]
+
+
+def cloudwatch_docker():
+    logging = load("docker-awslogs.yaml")["services"]["train"]["logging"]
+    assert logging["driver"] == "awslogs"
+    return tuple(logging["options"][f"awslogs-{name}"] for name in ("endpoint", "group", "stream"))
+
+
+def cloudwatch_agent():
+    logs = json.loads(text("cloudwatch-agent.json"))["logs"]
+    (file,) = logs["logs_collected"]["files"]["collect_list"]
+    return logs["endpoint_override"], file["log_group_name"], file["log_stream_name"]
+
+
+def cloudwatch_otel():
+    exporter = load("otel-collector-cloudwatch.yaml")["exporters"]["awscloudwatchlogs"]
+    return exporter["endpoint"], exporter["log_group_name"], exporter["log_stream_name"]
+
+
+def test_cloudwatch(server):
+    values = {"${JOB_NAME}": "llama", "${env:JOB_NAME}": "llama", "${JOB_NAME:-my-job}": "llama", "my-job": "llama",
+        "${NODE}": "algo-1", "${env:NODE}": "algo-1", "{hostname}": "algo-1"}
+    for number, example in enumerate((cloudwatch_fluent_bit, cloudwatch_vector, cloudwatch_docker, cloudwatch_agent, cloudwatch_otel)):
+        url, group, stream = example()
+        same_port(url)
+        for variable, value in values.items():
+            stream = stream.replace(variable, value)
+        names = {"logGroupName": group, "logStreamName": stream}
+        assert kind(ask(server, "CreateLogStream", names)) in (None, "ResourceAlreadyExistsException"), example
+        event = {"timestamp": now_ms(), "message": f"step {number} loss=2"}
+        assert ask(server, "PutLogEvents", {**names, "logEvents": [event]}, packed=True).status == 200
+    check(server, "llama", {"algo-1": ""}, None)
+    assert lines(server, "llama") == [f"step {number} loss=2" for number in range(5)]
 
 
 # ---- Slurm: the scripts themselves ----

@@ -55,7 +55,8 @@ def test_one_incident_and_who_was_told(server, receiver):
     one = wait_until(lambda: [d for d in server.get(f"/api/v1/incidents/{row['id']}").body["deliveries"] if d["state"] == "done"],
         what="a message that has arrived")
     assert (one[0]["webhook"], one[0]["incident"], one[0]["attempts"], one[0]["last_code"]) == (hook, row["id"], 1, 204)
-    assert "url" not in one[0]
+    assert "url" not in one[0] and server.get("/api/v1/jobs/j/deliveries").body == {"deliveries": one}
+    assert server.get("/api/v1/jobs/nobody/deliveries").status == 404 and server.get("/api/v1/jobs/j/deliveries?limit=0").status == 400
     assert server.get(f"/api/v1/incidents/{row['id']}").body["incident"] == listed(server)["incidents"][0]
     for wrong in ("x", "1", "1-", "1-0", "1-99", "99-1", "1-99999999999"):
         assert server.get(f"/api/v1/incidents/{wrong}").status == 404, wrong

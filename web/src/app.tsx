@@ -11,6 +11,7 @@ import { QueryBar, ViewsMenu } from "./ui/querybar";
 import { Rail } from "./ui/rail";
 import { StatusLine } from "./ui/statusline";
 
+const FleetPage = lazy(async () => (await import("./pages/fleet/page")).FleetPage, 14);
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
 const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12);
 const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).AlertsPage, 8);
@@ -27,6 +28,8 @@ function View() {
   // A new session makes a new view: everything that was refused is asked for again.
   const era = signIns.value;
   switch (here.view) {
+    case "fleet":
+      return <FleetPage key={era} />;
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
@@ -54,7 +57,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
+const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
 
 function titleOf(): string {
   const here = route.value;

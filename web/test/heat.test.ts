@@ -19,9 +19,9 @@ test("which end is bad", () => {
 
 test("the scale leaves one in five hundred out, so that one straggler does not make all others pale", () => {
   const rows = Array.from({ length: 1000 }, (_, i) => ({ away: [i === 7 ? 900 : 12] }));
-  expect(scaleOf(rows)).toBe(20);
+  expect(scaleOf(rows)).toBe(50);
   expect(scaleOf([{ away: [900] }, { away: [null] }])).toBe(1000);
-  expect(scaleOf([])).toBe(20);
+  expect(scaleOf([])).toBe(50);
 });
 
 test("levels are symmetric and end at the scale", () => {

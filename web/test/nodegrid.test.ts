@@ -5,11 +5,13 @@ import { gridNodes, gridShape, measureOf, moveIn, nodeState } from "../src/lib/n
 const stream = (name: string, more: Partial<StreamInfo> = {}): StreamInfo => ({ stream: name, ...more });
 
 test("how a node ended counts more than that it is silent", () => {
-  expect(nodeState(stream("a"))).toBe("sending");
-  expect(nodeState(stream("a", { silent_since_ms: 5 }))).toBe("silent");
-  expect(nodeState(stream("a", { silent_since_ms: 5, exit: { code: 0, at_ms: 1 } }))).toBe("ended");
-  expect(nodeState(stream("a", { exit: { signal: 9, at_ms: 1 } }))).toBe("failed");
-  expect(nodeState(stream("a", { skew_warning: "off" }))).toBe("clock");
+  expect(nodeState(stream("a", { last_seen_ms: 9 }), 5)).toBe("sending");
+  expect(nodeState(stream("a", { last_seen_ms: 4 }), 5)).toBe("silent");
+  expect(nodeState(stream("a", { last_seen_ms: 4 }), null)).toBe("over");
+  expect(nodeState(stream("a", { silent_since_ms: 5 }), 0)).toBe("silent");
+  expect(nodeState(stream("a", { silent_since_ms: 5, exit: { code: 0, at_ms: 1 } }), 0)).toBe("ended");
+  expect(nodeState(stream("a", { exit: { signal: 9, at_ms: 1 } }), null)).toBe("failed");
+  expect(nodeState(stream("a", { skew_warning: "off" }), 0)).toBe("clock");
 });
 
 test("a machine's figures belong to the nodes on it, an incident to all that it names", () => {
@@ -17,6 +19,7 @@ test("a machine's figures belong to the nodes on it, an incident to all that it 
     [stream("a", { host: "h1" }), stream("b", { host: "h2" }), stream("system/h1", { host: "h1" })],
     [{ id: 1, kind: "straggler", severity: "info", state: "open", job: "j", stream: "b" }],
     [{ stream: "system/h1", lines: 0, instance: { GPUUtilization: 97, CPUUtilization: 3 } }],
+    0,
   );
   expect(nodes.map((one) => [one.one.stream, one.faults, one.utilisation])).toEqual([["a", 0, 97], ["b", 1, null]]);
 });
@@ -34,7 +37,7 @@ test("arrows stay in the grid", () => {
 });
 
 test("a clock that is ahead makes no negative age", () => {
-  const [node] = gridNodes([stream("a", { last_seen_ms: 9000 })], [], []);
+  const [node] = gridNodes([stream("a", { last_seen_ms: 9000 })], [], [], 0);
   expect(node && measureOf(node, "age", 5000)).toBe(0);
   expect(node && measureOf(node, "utilisation", 5000)).toBeNull();
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobDoc } from "../src/api/types";
-import { foldShort, groupMarks, segmentsOf, spanOf, type TimeMark } from "../src/lib/timeline";
+import { calmNow, foldShort, groupMarks, segmentsOf, spanOf, type TimeMark } from "../src/lib/timeline";
 
 const doc = (more: Partial<JobDoc>): JobDoc => ({ TrainingJobName: "a", TrainingJobStatus: "InProgress", ...more });
 const transitions = [
@@ -58,4 +58,12 @@ test("marks side by side become one at the gravest; far ones stay alone", () => 
 test("a row of marks, each near the next one, is not one mark", () => {
   const groups = groupMarks(Array.from({ length: 100 }, (_, i) => mark(i * 10)), [0, 1000], 1000, 16);
   expect(groups.length).toBe(50);
+});
+
+test("the axis of a job that runs ends in steps: it stands still for a while, and never ends before now", () => {
+  const from = 1_700_000_000_000;
+  const ends = Array.from({ length: 3600 }, (_, i) => calmNow(from, from + 86_400_000 + i * 1000));
+  expect(new Set(ends).size).toBeLessThan(20);
+  ends.forEach((end, i) => expect(end).toBeGreaterThanOrEqual(from + 86_400_000 + i * 1000));
+  expect(calmNow(from, from)).toBe(from);
 });

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { buildSearch, definitionsHref, findQuery, jobHref, parseChartState, parseFind, parseLogTarget, parseQuery, parseRoute, quoteText, lookOf, writeLook } from "../src/lib/url";
 
 test("paths name views", () => {
-  expect(parseRoute("/")).toEqual({ view: "jobs" });
+  expect(parseRoute("/")).toEqual({ view: "fleet" });
+  expect(parseRoute("/jobs")).toEqual({ view: "jobs" });
   expect(parseRoute("/incidents")).toEqual({ view: "incidents" });
   expect(parseRoute("/jobs/llama")).toEqual({ view: "job", name: "llama" });
   expect(parseRoute("/jobs/a%2Fb%20c")).toEqual({ view: "job", name: "a/b c" });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentHeight, isScaled, MAX_HEIGHT, maxScroll, pagesOf, rowAt, scrollFor, scrollToMiddle, visibleRows } from "../src/lib/vlist";
+import { MAX_HEIGHT, contentHeight, inSteps, isScaled, maxScroll, pagesOf, rowAt, scrollFor, scrollToMiddle, visibleRows } from "../src/lib/vlist";
 
 const small = { total: 1000, rowHeight: 17, viewHeight: 340 };
 const huge = { total: 10_000_000, rowHeight: 17, viewHeight: 340 };
@@ -39,4 +39,15 @@ test("pages that a window touches", () => {
   expect(pagesOf(0, 0, 500)).toEqual([]);
   expect(pagesOf(499, 501, 500)).toEqual([0, 1]);
   expect(pagesOf(500, 1000, 500)).toEqual([1]);
+});
+
+test("rows in steps: a scroll by a few changes none", () => {
+  const shape = { total: 1_000_003, rowHeight: 28, viewHeight: 784, maxHeight: 33_000_000 };
+  const at = (top: number): string => JSON.stringify(inSteps(shape, visibleRows(shape, top, 4), 8));
+  expect(isScaled(shape)).toBe(false);
+  expect(at(12 * 28 + 3)).toBe(at(14 * 28 + 20));
+  expect(inSteps(shape, visibleRows(shape, 100 * 28, 4), 8)).toEqual({ first: 96, end: 136, offset: 96 * 28 });
+  const last = inSteps(shape, visibleRows(shape, 1e9, 4), 8);
+  expect(last.end).toBe(1_000_003);
+  expect(last.offset).toBe(last.first * 28);
 });

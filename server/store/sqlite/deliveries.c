@@ -186,6 +186,18 @@ enum status store_read_told(struct store_reader *reader, struct arena *arena, in
 	return read_all(&s, arena, out, count, err);
 }
 
+enum status store_read_job_told(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct delivery_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT " DELIVERY_COLUMNS " FROM deliveries WHERE job_id = ? ORDER BY delivery_id DESC LIMIT ?", err));
+	bind_i64(&s, job_id);
+	bind_u64(&s, limit);
+	return read_all(&s, arena, out, count, err);
+}
+
 enum status store_read_delivery(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
 	int64_t delivery_id, struct delivery_row *out, struct error *err)
 {

@@ -109,11 +109,3 @@ TEST(a_series_has_its_metric)
 		CHECK_SPAN(buf_span(&text), span_from(rows[i].identity));
 	}
 }
-
-TEST(names_of_instance_metrics)
-{
-	CHECK_SPAN(metric_map_instance_name(SPAN("cpu_percent")), SPAN("CPUUtilization"));
-	CHECK_SPAN(metric_map_instance_metric(SPAN("GPUUtilization")), SPAN("gpu_utilization_percent"));
-	CHECK_SPAN(metric_map_instance_name(SPAN("cpu")), SPAN(""));
-	CHECK_SPAN(metric_map_instance_metric(SPAN("cpu_percent")), SPAN(""));
-}

@@ -19,6 +19,7 @@ export interface MetricSummary {
   count?: number;
   first_step?: number;
   last_step?: number;
+  final?: Num;
 }
 
 export interface JobRow {
@@ -40,6 +41,14 @@ export interface JobRow {
   last_heard_ms?: number;
   silent_since_ms?: number;
   open_incidents?: number;
+  /** The newest open ones, in pages of a table. */
+  incidents?: Incident[];
+  /** The columns that a page of a table asked for: properties as texts, figures as numbers. */
+  fields?: Record<string, Num | string | null>;
+  team?: string;
+  Labels?: string[];
+  HyperParameters?: Record<string, string>;
+  TrainingTimeInSeconds?: number;
   /** Percent of its wall clock; in the currency of the list of prices. */
   goodput?: number;
   cost?: number;
@@ -417,6 +426,66 @@ export interface SavedView {
   columns: string[];
   scope: "user" | "team";
   modified_ms: number;
+}
+
+export interface FleetSums {
+  goodput: number | null;
+  measured_node_hours: number;
+  cost: number;
+  lost_cost: number;
+}
+
+export interface Quota {
+  quota: string;
+  instance_type?: string;
+  configured?: number;
+  used: number;
+  highest: number;
+  highest_ms?: number;
+}
+
+/** The whole fleet in one object. */
+export interface Fleet {
+  as_of_ms: number;
+  jobs: Record<string, number>;
+  silent_jobs: { job: string; last_heard_ms: number }[];
+  open_incidents: Record<Severity, number>;
+  nodes: { in_jobs: number; in_waiting_pools: number; by_type: { instance_type: string; in_jobs: number; in_waiting_pools: number }[] };
+  node_hours: number;
+  warm_pools: Record<"Available" | "InUse" | "Terminated", number>;
+  last_30_days: FleetSums;
+  today: FleetSums;
+  quotas: Quota[];
+  ingest: {
+    lines: number;
+    lines_per_s: number;
+    points: number;
+    commits_behind: number;
+    journal_bytes: number;
+    refused_busy: number;
+    refused_points: number;
+    lost_lines: number;
+    bad_times: number;
+    disk_free_bytes: number;
+    disk_low: boolean;
+  };
+}
+
+/** How fast a running job goes against what is usual of it. */
+export interface Pace {
+  job: string;
+  metric: string;
+  unit: string;
+  is_step_time: boolean;
+  now: number;
+  usual: number;
+  percent_of_usual: number;
+  last_heard_ms: number;
+}
+
+export interface PacesReply {
+  known: number;
+  jobs: Pace[];
 }
 
 export interface GoodputBucket {

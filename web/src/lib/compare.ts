@@ -2,6 +2,7 @@
 import type { JobRow, MetricSummary } from "../api/types";
 import { seriesIndex } from "./color";
 import { roleRank, roleTitle } from "./roles";
+import { buildSearch } from "./url";
 
 export const MOST_COMPARED = 100;
 
@@ -13,6 +14,9 @@ export function splitNames(text: string | undefined): string[] {
   const names = (text ?? "").split(",").map((part) => part.replace(/%2C/gi, ",").replace(/%25/g, "%"));
   return [...new Set(names.filter((name) => name !== ""))].slice(0, MOST_COMPARED);
 }
+
+export const compareHref = (names: readonly string[]): string =>
+  `/compare${buildSearch({}, { jobs: joinNames(names.slice(0, MOST_COMPARED)) })}`;
 
 /** A role stands for what each trainer calls it; else it is a metric's own name. */
 export const metricFor = (row: JobRow, key: string): MetricSummary | undefined =>

@@ -1,4 +1,5 @@
 // Definitions while they are edited: a row a definition, every cell a text.
+import { t } from "../i18n/i18n";
 import type { Definition, DefinitionHealth, TrialDefinition } from "../api/types";
 import { collapseNumbers, columnOfShort, expandNumbers } from "./numberpattern";
 
@@ -79,8 +80,8 @@ export function moveRow(rows: readonly Row[], id: number, by: number): Row[] {
 /** What keeps the rows from being saved, without asking the server; null: nothing. */
 export function incompleteRow(rows: readonly Row[]): { id: number; field: Field; text: string } | null {
   for (const row of filledRows(rows)) {
-    if (row.Name.trim() === "") return { id: row.id, field: "Name", text: "a definition needs a name" };
-    if (row.Regex === "") return { id: row.id, field: "Regex", text: `${row.Name.trim()} needs an expression` };
+    if (row.Name.trim() === "") return { id: row.id, field: "Name", text: t("a definition needs a name") };
+    if (row.Regex === "") return { id: row.id, field: "Regex", text: t("{name} needs an expression", { name: row.Name.trim() }) };
   }
   return null;
 }
@@ -132,12 +133,12 @@ const count = (value: number | undefined): string => (value ?? 0).toLocaleString
 
 /** How a definition does on the job's own lines. */
 export function describeHealth(health: DefinitionHealth | undefined): HealthText {
-  if (!health || health.tried === 0) return { text: "not tried yet", isBad: false, title: "No line has been tried on it since it was saved" };
-  const parts = [`${count(health.matched)} of ${count(health.tried)}`];
-  if (health.not_numeric) parts.push(`${count(health.not_numeric)} not numeric`);
-  if (health.limited) parts.push(`${count(health.limited)} cut off`);
+  if (!health || health.tried === 0) return { text: t("not tried yet"), isBad: false, title: t("No line has been tried on it since it was saved") };
+  const parts = [t("{n} of {all}", { n: count(health.matched), all: count(health.tried) })];
+  if (health.not_numeric) parts.push(t("{n} not numeric", { n: count(health.not_numeric) }));
+  if (health.limited) parts.push(t("{n} cut off", { n: count(health.limited) }));
   const isBad = health.matched === 0 || (health.limited ?? 0) > 0 || (health.not_numeric ?? 0) > 0;
-  const title = `${count(health.matched)} of ${count(health.tried)} lines matched; ${count(health.not_numeric)} captures were no number; the match was cut off on ${count(health.limited)} lines`;
+  const title = t("{matched} of {tried} lines matched; {odd} captures were no number; the match was cut off on {limited} lines", { matched: count(health.matched), tried: count(health.tried), odd: count(health.not_numeric), limited: count(health.limited) });
   return { text: parts.join(", "), isBad, title };
 }
 

@@ -37,7 +37,8 @@ export function rowBadness(away: readonly Cell[], sign: 1 | -1 | 0): number {
   return count === 0 ? -Infinity : sum / count;
 }
 
-const SCALES = [20, 50, 100, 200, 500, 1000];
+/** Below five percent it is noise: a fleet of equals shall look calm. */
+const SCALES = [50, 100, 200, 500, 1000];
 
 /** The end of the colours in thousandths: what all but one in five hundred of the cells lie within. */
 export function scaleOf(rows: readonly { away: readonly Cell[] }[]): number {

@@ -5,12 +5,15 @@ import { isTrouble } from "./commands";
 /** What sm-ship measures of a machine is a stream of its own, and no node. */
 export const isSystem = (stream: string): boolean => stream.startsWith("system/");
 
-export type NodeState = "sending" | "silent" | "failed" | "ended" | "clock";
+export type NodeState = "sending" | "silent" | "failed" | "ended" | "clock" | "over";
 
-export function nodeState(one: StreamInfo): NodeState {
+/** `silentBeforeMs`: who was heard of last before that is silent; null: the job is over, and nobody sends any more. */
+export function nodeState(one: StreamInfo, silentBeforeMs: number | null): NodeState {
   const { exit } = one;
   if (exit) return exit.signal !== undefined || (exit.code ?? 0) !== 0 ? "failed" : "ended";
-  if (one.silent_since_ms !== undefined) return "silent";
+  if (silentBeforeMs === null) return "over";
+  const heard = one.last_seen_ms ?? one.last_ms;
+  if (one.silent_since_ms !== undefined || (heard !== undefined && heard < silentBeforeMs)) return "silent";
   return one.skew_warning !== undefined ? "clock" : "sending";
 }
 
@@ -24,7 +27,7 @@ export interface GridNode {
   isTroubled: boolean;
 }
 
-export function gridNodes(streams: readonly StreamInfo[], incidents: readonly Incident[], machines: readonly NodeRow[]): GridNode[] {
+export function gridNodes(streams: readonly StreamInfo[], incidents: readonly Incident[], machines: readonly NodeRow[], silentBeforeMs: number | null): GridNode[] {
   const faults = new Map<string, number>();
   for (const { stream, streams: all } of incidents as (Incident & { streams?: string[] })[]) {
     for (const one of all ?? (stream === undefined ? [] : [stream])) faults.set(one, (faults.get(one) ?? 0) + 1);
@@ -38,7 +41,7 @@ export function gridNodes(streams: readonly StreamInfo[], incidents: readonly In
     .filter((one) => !isSystem(one.stream))
     .map((one) => ({
       one,
-      state: nodeState(one),
+      state: nodeState(one, silentBeforeMs),
       faults: faults.get(one.stream) ?? 0,
       utilisation: used.get(one.host ?? "") ?? null,
       isTroubled: isTrouble(one),

@@ -55,6 +55,16 @@ export function foldShort(segments: readonly Segment[], share: number): Segment[
   return folded;
 }
 
+const STEPS = 400;
+
+/** The time that the axis ends at while a job runs: in steps, so that nothing moves under the pointer each second. */
+export function calmNow(fromMs: number, nowMs: number): number {
+  const step = Math.max(1000, (nowMs - fromMs) / STEPS);
+  // A power of two, else the steps would grow with the job and all would move.
+  const width = 1000 * 2 ** Math.ceil(Math.log2(step / 1000));
+  return Math.ceil(nowMs / width) * width;
+}
+
 /** From the first moment to the last one; of no length at all there is none. */
 export function spanOf(segments: readonly Segment[]): [number, number] {
   const from = segments.reduce((low, one) => Math.min(low, one.fromMs), Infinity);

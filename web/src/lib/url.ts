@@ -16,6 +16,7 @@ export const PART_TITLES: Readonly<Record<JobPart, string>> = {
 };
 
 export type Route =
+  | { view: "fleet" }
   | { view: "jobs" }
   | { view: "job"; name: string; part?: JobPart }
   | { view: "incidents" }
@@ -28,8 +29,8 @@ export type Route =
 
 export function parseRoute(pathname: string): Route {
   const parts = pathname.split("/").filter((part) => part !== "");
-  if (parts.length === 0 || (parts.length === 1 && parts[0] === "jobs")) return { view: "jobs" };
   const [only] = parts;
+  if (only === undefined) return { view: "fleet" };
   if (parts.length === 1 && isAlone(only)) return { view: only };
   const [, job = "", part] = parts;
   const isJob = parts[0] === "jobs" && (parts.length === 2 || (parts.length === 3 && isJobPart(part)));
@@ -41,11 +42,11 @@ export function parseRoute(pathname: string): Route {
 /** Where Escape leads at last; null: nowhere. */
 export function parentOf(route: Route): string | null {
   if (route.view === "job") return route.part ? jobHref(route.name) : "/jobs";
-  return route.view === "jobs" ? null : "/";
+  return route.view === "fleet" ? null : "/";
 }
 
-type Alone = "incidents" | "rules" | "webhooks" | "pools" | "compare" | "settings";
-const ALONE: readonly string[] = ["incidents", "rules", "webhooks", "pools", "compare", "settings"] satisfies Alone[];
+type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "compare" | "settings";
+const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "compare", "settings"] satisfies Alone[];
 const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);
@@ -207,3 +208,9 @@ function finiteOrNull(text: string | undefined): number | null {
 
 /** A text literal of the query language. */
 export const quoteText = (text: string): string => `"${text.replace(/[\\"]/g, "\\$&")}"`;
+
+/** Searches were once at the root: such addresses still lead to the list of jobs. null: it is where it belongs. */
+export function movedTo(path: string, search: string): string | null {
+  const { q, sort } = parseQuery(search);
+  return path === "/" && (q !== undefined || sort !== undefined) ? `/jobs${search}` : null;
+}

@@ -7,6 +7,8 @@ export interface ListShape {
   total: number;
   rowHeight: number;
   viewHeight: number;
+  /** What this browser lays out, where it is known to be more. */
+  maxHeight?: number;
 }
 
 export interface ListWindow {
@@ -19,9 +21,9 @@ export interface ListWindow {
 
 const fullHeight = (shape: ListShape): number => shape.total * shape.rowHeight;
 
-export const contentHeight = (shape: ListShape): number => Math.min(fullHeight(shape), MAX_HEIGHT);
+export const contentHeight = (shape: ListShape): number => Math.min(fullHeight(shape), shape.maxHeight ?? MAX_HEIGHT);
 
-export const isScaled = (shape: ListShape): boolean => fullHeight(shape) > MAX_HEIGHT;
+export const isScaled = (shape: ListShape): boolean => fullHeight(shape) > (shape.maxHeight ?? MAX_HEIGHT);
 
 export const maxScroll = (shape: ListShape): number => Math.max(0, contentHeight(shape) - shape.viewHeight);
 
@@ -53,6 +55,13 @@ export function visibleRows(shape: ListShape, scrollTop: number, overscan: numbe
   const end = Math.min(shape.total, Math.ceil(top + shape.viewHeight / shape.rowHeight) + overscan);
   const offset = Math.min(Math.max(0, scrollTop), maxScroll(shape)) + (first - top) * shape.rowHeight;
   return { first, end, offset };
+}
+
+/** The same with more rows, of which a scroll by a few changes none: then nothing is to be drawn. */
+export function inSteps(shape: ListShape, window: ListWindow, step: number): ListWindow {
+  const first = Math.floor(window.first / step) * step;
+  const end = Math.min(shape.total, Math.ceil(window.end / step) * step);
+  return { first, end, offset: window.offset + (first - window.first) * shape.rowHeight };
 }
 
 /** The pages of `size` rows that a window touches. */

@@ -9,7 +9,7 @@ import { onLive, setWant } from "../live/client";
 import type { LiveEvent } from "../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "./info";
-import { knownRows } from "./known";
+import { knownRows } from "./knownrows";
 
 export class JobStore {
   readonly doc = signal<JobDoc | null>(null);

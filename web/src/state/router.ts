@@ -1,5 +1,12 @@
 import { computed, signal } from "@preact/signals";
-import { buildSearch, parseQuery, parseRoute } from "../lib/url";
+import { buildSearch, movedTo, parseQuery, parseRoute } from "../lib/url";
+
+function settle(): void {
+  const moved = movedTo(window.location.pathname, window.location.search);
+  if (moved !== null) history.replaceState(null, "", moved);
+}
+
+settle();
 
 const location = signal({ path: window.location.pathname, search: window.location.search });
 
@@ -7,6 +14,7 @@ export const route = computed(() => parseRoute(location.value.path));
 export const query = computed(() => parseQuery(location.value.search));
 
 function read(): void {
+  settle();
   location.value = { path: window.location.pathname, search: window.location.search };
 }
 

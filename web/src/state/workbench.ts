@@ -1,4 +1,5 @@
 // A job's definitions while they are looked at and edited, tried on its lines as one types.
+import { t } from "../i18n/i18n";
 import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, Problem, send } from "../api/client";
 import type { Backfill, Definition, DefinitionsDoc, LogSearchReply, LogsReply, ServerDefinitions, StreamInfo, TrialReply } from "../api/types";
@@ -161,7 +162,7 @@ export class Workbench {
       if (withBackfill) this.pending.value = definitionsOf(this.rows.value);
       this.takeDoc((await reply.json()) as DefinitionsDoc);
       this.rows.value = sameRows(this.rows.value, this.base());
-      this.savedText.value = withBackfill ? "The whole log is read again." : "Saved, for lines from now on.";
+      this.savedText.value = withBackfill ? t("The whole log is read again.") : t("Saved, for lines from now on.");
     } catch (error) {
       if (!isAbort(error)) this.saveProblem.value = asProblem(error);
     } finally {

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { getJson, isAbort } from "../api/client";
 import { say, t, tn } from "../i18n/i18n";
@@ -6,6 +7,7 @@ import { adoptStyle } from "../lib/adopt";
 import { applySuggestion, type Edited, type Suggestion, type SuggestionsReply } from "../lib/complete";
 import { formatCount } from "../lib/format";
 import { Latest } from "../lib/latest";
+import { lexQuery } from "../lib/querylex";
 import style from "../styles/complete.css?inline";
 
 adoptStyle(style);
@@ -122,5 +124,18 @@ export function Suggestions({ completion }: { completion: Completion }) {
         {rows.length > 0 && tn(rows.length, "{n} suggestion, arrow keys choose", "{n} suggestions, arrow keys choose")}
       </span>
     </>
+  );
+}
+
+/** The text in colours, behind the input, whose own is then not seen. */
+export function Highlight({ text, from }: { text: string; from: RefObject<HTMLDivElement | null> }) {
+  return (
+    <div class="lexed" aria-hidden="true" ref={from}>
+      {lexQuery(text).map((token, i) => (
+        <span key={i} class={token.kind}>
+          {token.text}
+        </span>
+      ))}
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentType } from "preact";
+import type { ComponentType, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { say, t } from "../i18n/i18n";
 import { useKeys } from "../state/keys";
@@ -13,6 +13,7 @@ import type { Completion } from "./complete";
 interface Help {
   completion: Completion;
   Suggestions: ComponentType<{ completion: Completion }>;
+  Highlight: ComponentType<{ text: string; from: RefObject<HTMLDivElement | null> }>;
   optionId: (at: number) => string;
   LIST_ID: string;
 }
@@ -22,6 +23,8 @@ const EXAMPLE = "status:inprogress loss.last>3 name~llama";
 /** The same language in every view; where there is nothing to filter, a search leads to the list of jobs. */
 export function QueryBar() {
   const input = useRef<HTMLInputElement>(null);
+  /** The same text in colours lies behind the input, whose own is not seen. */
+  const lexed = useRef<HTMLDivElement>(null);
   const here = route.value.view;
   const isFilter = here === "jobs" || here === "incidents";
   const applied = isFilter ? (query.value["q"] ?? "") : "";
@@ -42,11 +45,16 @@ export function QueryBar() {
   };
   useKeys(say("Everywhere"), [{ on: ["/", "Ctrl+k"], does: say("search jobs"), run: focus }]);
 
+  // A query that is there already is shown in colours, too.
+  useEffect(() => {
+    if (applied !== "") void getHelp();
+  }, [applied]);
+
   const getHelp = async (): Promise<void> => {
     if (isHelpAsked.current) return;
     isHelpAsked.current = true;
     try {
-      const { Completion, Suggestions, optionId, LIST_ID } = await import("./complete");
+      const { Completion, Suggestions, Highlight, optionId, LIST_ID } = await import("./complete");
       const completion = new Completion((edited) => {
         text.value = edited.text;
         const field = input.current;
@@ -55,9 +63,9 @@ export function QueryBar() {
         field.setSelectionRange(edited.caret, edited.caret);
         completion.ask(edited.text, edited.caret);
       });
-      help.value = { completion, Suggestions, optionId, LIST_ID };
+      help.value = { completion, Suggestions, Highlight, optionId, LIST_ID };
       const field = input.current;
-      if (field && field.value !== applied) completion.ask(field.value, field.selectionStart ?? field.value.length);
+      if (field && document.activeElement === field && field.value !== applied) completion.ask(field.value, field.selectionStart ?? field.value.length);
     } catch {
       isHelpAsked.current = false;
     }
@@ -70,7 +78,7 @@ export function QueryBar() {
     navigate(path + buildSearch(kept, { q: q.trim() || undefined }));
   };
 
-  const { completion, Suggestions, optionId, LIST_ID } = help.value ?? {};
+  const { completion, Suggestions, Highlight, optionId, LIST_ID } = help.value ?? {};
   const isOpen = (completion?.offer.value ?? null) !== null;
   const chosen = completion?.chosen.value ?? -1;
   const wrong = isFilter && queryProblem.value?.query === text.value ? queryProblem.value : null;
@@ -85,37 +93,41 @@ export function QueryBar() {
       }}
     >
       {hasKey && <kbd aria-hidden="true">/</kbd>}
-      <input
-        ref={input}
-        type="text"
-        enterkeyhint="search"
-        name="q"
-        aria-label={t("Search jobs")}
-        aria-keyshortcuts={hasKey ? "/" : undefined}
-        placeholder={t("Search jobs: {example}", { example: EXAMPLE })}
-        autocomplete="off"
-        spellcheck={false}
-        role="combobox"
-        aria-autocomplete="list"
-        aria-expanded={isOpen}
-        aria-controls={LIST_ID}
-        aria-activedescendant={chosen >= 0 ? optionId?.(chosen) : undefined}
-        aria-invalid={wrong !== null}
-        aria-describedby={wrong ? "querywrong" : undefined}
-        value={text}
-        onFocus={() => void getHelp()}
-        onBlur={() => completion?.close()}
-        onInput={(event) => {
-          const field = event.currentTarget;
-          text.value = field.value;
-          if (text.value === "" && applied !== "") apply("");
-          else completion?.ask(field.value, field.selectionStart ?? field.value.length);
-        }}
-        onKeyDown={(event) => {
-          if (completion?.takesKey(event)) event.preventDefault();
-          else if (event.key === "Escape") input.current?.blur();
-        }}
-      />
+      <div class="queryfield">
+        {Highlight && <Highlight text={text.value} from={lexed} />}
+        <input
+          ref={input}
+          type="text"
+          enterkeyhint="search"
+          name="q"
+          aria-label={t("Search jobs")}
+          aria-keyshortcuts={hasKey ? "/" : undefined}
+          placeholder={t("Search jobs: {example}", { example: EXAMPLE })}
+          autocomplete="off"
+          spellcheck={false}
+          role="combobox"
+          aria-autocomplete="list"
+          aria-expanded={isOpen}
+          aria-controls={LIST_ID}
+          aria-activedescendant={chosen >= 0 ? optionId?.(chosen) : undefined}
+          aria-invalid={wrong !== null}
+          aria-describedby={wrong ? "querywrong" : undefined}
+          value={text}
+          onScroll={(event) => lexed.current && (lexed.current.scrollLeft = event.currentTarget.scrollLeft)}
+          onFocus={() => void getHelp()}
+          onBlur={() => completion?.close()}
+          onInput={(event) => {
+            const field = event.currentTarget;
+            text.value = field.value;
+            if (text.value === "" && applied !== "") apply("");
+            else completion?.ask(field.value, field.selectionStart ?? field.value.length);
+          }}
+          onKeyDown={(event) => {
+            if (completion?.takesKey(event)) event.preventDefault();
+            else if (event.key === "Escape") input.current?.blur();
+          }}
+        />
+      </div>
       {completion && Suggestions && <Suggestions completion={completion} />}
       {wrong && !isOpen && (
         <p class="wrong" id="querywrong" role="alert">

@@ -2,6 +2,8 @@ import { t, tn } from "../i18n/i18n";
 import { formatCompact, formatCount } from "../lib/format";
 import { info } from "../state/info";
 
+const formatRate = (lines: number): string => (lines < 1000 ? formatCount(Math.round(lines)) : formatCompact(lines));
+
 const demo = (): string => t("These jobs are simulated: the server was started with --demo. Nothing here comes from a real training.");
 
 /** The server's pulse. */
@@ -10,7 +12,7 @@ export function StatusLine() {
   const parts: string[] = [];
   if (pulse?.jobs !== undefined) parts.push(tn(pulse.jobs, "{n} job", "{n} jobs"));
   if (pulse?.live_jobs !== undefined) parts.push(t("{n} live", { n: formatCount(pulse.live_jobs) }));
-  if (pulse?.lines_per_second !== undefined) parts.push(t("{n} lines/s", { n: formatCompact(Math.round(pulse.lines_per_second)) }));
+  if (pulse?.lines_per_second !== undefined) parts.push(t("{n} lines/s", { n: formatRate(pulse.lines_per_second) }));
   return (
     <footer class="statusline">
       <span>{parts.join(" · ")}</span>

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { t, tx } from "../i18n/i18n";
 import { adoptStyle } from "../lib/adopt";
+import { joinNames, splitNames } from "../lib/compare";
 import { buildSearch } from "../lib/url";
 import { query } from "../state/router";
 import { deleteView, lastDeleted, loadViews, saveView, views, viewsProblem } from "../state/views";
@@ -21,7 +22,7 @@ export function Views({ close }: { close: () => void }) {
   const rows = views.value;
   const problem = viewsProblem.value;
   const deleted = lastDeleted.value;
-  const { q = "", sort = "" } = query.value;
+  const { q = "", sort = "", cols = "" } = query.value;
   return (
     <>
       {problem && <ProblemBox problem={problem} onRetry={() => void loadViews()} />}
@@ -29,7 +30,7 @@ export function Views({ close }: { close: () => void }) {
       <ul>
         {rows?.map((view) => (
           <li key={`${view.scope} ${view.name}`}>
-            <a href={`/jobs${buildSearch({ q: view.query, sort: view.sort })}`} aria-current={view.query === q && view.sort === sort ? "true" : undefined} onClick={close}>
+            <a href={`/jobs${buildSearch({ q: view.query, sort: view.sort, cols: joinNames(view.columns ?? []) })}`} aria-current={view.query === q && view.sort === sort ? "true" : undefined} onClick={close}>
               <bdi>{view.name}</bdi>
               <code>{[view.query, view.sort && `sort=${view.sort}`].filter(Boolean).join(" · ") || t("all jobs")}</code>
             </a>
@@ -49,19 +50,19 @@ export function Views({ close }: { close: () => void }) {
           </>
         )}
       </p>
-      <SaveForm q={q} sort={sort} />
+      <SaveForm q={q} sort={sort} columns={splitNames(cols)} />
     </>
   );
 }
 
-function SaveForm({ q, sort }: { q: string; sort: string }) {
+function SaveForm({ q, sort, columns }: { q: string; sort: string; columns: string[] }) {
   const name = useSignal("");
   const isThere = views.value?.some((view) => view.name === name.value.trim()) ?? false;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void saveView({ name: name.value.trim(), query: q, sort }).then((isSaved) => isSaved && (name.value = ""));
+        void saveView({ name: name.value.trim(), query: q, sort, columns }).then((isSaved) => isSaved && (name.value = ""));
       }}
     >
       <label>

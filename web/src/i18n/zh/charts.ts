@@ -49,7 +49,6 @@ export default {
   superseded: "被取代",
   "Also by a double click on a chart": "也可双击图表",
   "reset zoom": "重置缩放",
-  Stream: "流",
   "One curve: the mean of all nodes within their lowest and highest": "一条曲线：所有节点的均值及其最低最高范围",
   fold: "合并",
   "A curve a node": "每个节点一条曲线",

@@ -45,4 +45,9 @@ export default {
   "waiting": "等待中",
   "webhook": "Webhook",
   "what": "内容",
+  Stream: "流",
+  best: "最佳",
+  type: "类型",
+  Add: "添加",
+  instances: "实例",
 };

@@ -34,8 +34,6 @@ export default {
   "{n} runs": "{n} 次运行",
   curve: "曲线",
   last: "最新",
-  best: "最佳",
-  type: "类型",
   "leave out": "去掉",
   "Draw the curve of {name}": "绘制 {name} 的曲线",
   "Click: show or hide. Shift or double click: this one alone": "单击：显示或隐藏。Shift 或双击：只看这一条",

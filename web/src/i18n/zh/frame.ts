@@ -75,7 +75,6 @@ export default {
   "lag {n} ms": "延迟 {n} 毫秒",
   "light or dark": "切换浅色或深色",
   "live": "实时",
-  "mark it for a comparison": "标记以供对比",
   "next hit": "下一处匹配",
   "next job": "下一个作业",
   "offline": "离线",

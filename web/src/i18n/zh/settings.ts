@@ -91,6 +91,7 @@ export default {
   "local": "本地",
   "may": "权限",
   "name": "名称",
+  "not set": "未设置",
   "option": "选项",
   "read: see everything": "read：查看一切",
   "since the job's first line": "相对作业首行",

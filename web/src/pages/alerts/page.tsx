@@ -3,6 +3,7 @@ import { t } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
 import { route } from "../../state/router";
 import style from "../../styles/alerts.css?inline";
+import "../../styles/table";
 import { lazy } from "../../ui/lazy";
 import { IncidentsView } from "./incidents";
 

@@ -49,7 +49,7 @@ function NothingChosen() {
       <h2>{t("Nothing is chosen to compare")}</h2>
       <p>
         {tx("Mark jobs in the {list} (the boxes at the left, or {key}), at most {most}, then press Compare. Or write their names, or a search, into the address: {names} or {search}", {
-          list: <a href="/">{t("list of jobs")}</a>,
+          list: <a href="/jobs">{t("list of jobs")}</a>,
           key: <kbd>x</kbd>,
           most: MOST_COMPARED,
           names: <code>/compare?jobs=a,b,c</code>,

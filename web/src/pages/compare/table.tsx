@@ -10,7 +10,8 @@ import { formatX } from "../../plot/axes";
 import type { CompareStore } from "../../state/compare";
 import { patchQuery } from "../../state/router";
 import { Status } from "../../ui/status";
-import { bestOf } from "../jobs/columns";
+import { bestOf } from "../../lib/lead";
+import "../../styles/table";
 
 interface Props {
   store: CompareStore;

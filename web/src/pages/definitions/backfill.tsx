@@ -1,3 +1,4 @@
+import { t } from "../../i18n/i18n";
 import type { Backfill } from "../../api/types";
 import { formatCompact, formatCount } from "../../lib/format";
 import { backfillShare } from "../../lib/backfill";
@@ -8,7 +9,7 @@ export function BackfillBar({ bench }: { bench: Workbench }) {
   const backfill = bench.backfill.value;
   if (!backfill) return null;
   return (
-    <section class={`backfill ${backfill.state}`} aria-label="Back-fill">
+    <section class={`backfill ${backfill.state}`} aria-label={t("Back-fill")}>
       {backfill.state === "running" ? <Running backfill={backfill} onCancel={() => void bench.cancelBackfill()} /> : <Over backfill={backfill} />}
     </section>
   );
@@ -22,15 +23,16 @@ function Running({ backfill, onCancel }: { backfill: Backfill; onCancel: () => v
       <span class="glyph" aria-hidden="true">
         ◐
       </span>
-      <span>Back-fill</span>
-      <progress max={1} aria-label="Back-fill" {...(share === null ? {} : { value: share })} />
+      <span>{t("Back-fill")}</span>
+      <progress max={1} aria-label={t("Back-fill")} {...(share === null ? {} : { value: share })} />
       <b class="num">{percent}</b>
       <span class="dim num">
-        {share === null ? "begins" : `${formatCount(backfill.lines)} of ${formatCount(backfill.lines_total)} lines`}
-        {backfill.bytes_total ? `, ${formatCompact(backfill.bytes ?? 0)}B of ${formatCompact(backfill.bytes_total)}B` : ""}. Charts keep the old points until it is done.
+        {share === null ? t("begins") : t("{done} of {all} lines", { done: formatCount(backfill.lines), all: formatCount(backfill.lines_total) })}
+        {backfill.bytes_total ? t(", {done} of {all}", { done: `${formatCompact(backfill.bytes ?? 0)}B`, all: `${formatCompact(backfill.bytes_total)}B` }) : ""}.{" "}
+        {t("Charts keep the old points until it is done.")}
       </span>
       <button type="button" onClick={onCancel}>
-        Cancel
+        {t("Cancel")}
       </button>
     </>
   );
@@ -39,9 +41,9 @@ function Running({ backfill, onCancel }: { backfill: Backfill; onCancel: () => v
 function Over({ backfill }: { backfill: Backfill }) {
   const { state, lines, error } = backfill;
   const text = {
-    done: `The last back-fill is done: ${formatCount(lines)} lines were read again.`,
-    cancelled: "The last back-fill was cancelled: the charts have the points that they had before it.",
-    failed: `The last back-fill failed${error ? `: ${error}` : ""}. The charts have the points that they had before it. Save and back-fill tries again.`,
+    done: t("The last back-fill is done: {n} lines were read again.", { n: formatCount(lines) }),
+    cancelled: t("The last back-fill was cancelled: the charts have the points that they had before it."),
+    failed: `${t("The last back-fill failed.")} ${error ?? ""} ${t("The charts have the points that they had before it. Save and back-fill tries again.")}`,
     running: "",
   }[state];
   return (

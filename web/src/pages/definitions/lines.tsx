@@ -1,3 +1,4 @@
+import { say, t } from "../../i18n/i18n";
 import { useSignal, type Signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { TrialLine } from "../../api/types";
@@ -20,7 +21,7 @@ interface Props {
   place: { stream: string | null; from: number };
 }
 
-const SHOWS: readonly [Show, string][] = [["all", "all"], ["matching", "matching"], ["other", "others"]];
+const SHOWS: readonly [Show, string][] = [["all", say("all")], ["matching", say("matching")], ["other", say("others")]];
 
 /** The lines, with what the definitions capture tinted in place. */
 export function Lines({ bench, chosen, pasted, place }: Props) {
@@ -34,37 +35,37 @@ export function Lines({ bench, chosen, pasted, place }: Props) {
   const isPasted = pasted.value !== null;
   return (
     <div class="tried">
-      <section class="triedlines" aria-label="Lines">
-        <div class="toolbar" role="toolbar" aria-label="Lines">
-          <div class="segments" role="group" aria-label="Whose lines">
+      <section class="triedlines" aria-label={t("Lines")}>
+        <div class="toolbar" role="toolbar" aria-label={t("Lines")}>
+          <div class="segments" role="group" aria-label={t("Whose lines")}>
             <button type="button" aria-pressed={!isPasted} onClick={() => (pasted.value = null)}>
-              stored
+              {t("stored")}
             </button>
             <button type="button" aria-pressed={isPasted} onClick={() => (pasted.value ??= "")}>
-              pasted
+              {t("pasted")}
             </button>
           </div>
           {!isPasted && <PlaceTools bench={bench} place={place} regex={definition?.Regex ?? ""} />}
           <span class="grow" />
-          <div class="segments" role="group" aria-label="Which lines">
+          <div class="segments" role="group" aria-label={t("Which lines")}>
             {SHOWS.map(([value, text]) => (
               <button key={value} type="button" aria-pressed={show === value} onClick={() => patchQuery({ show: value === "all" ? undefined : value }, true)}>
-                {text}
+                {t(text)}
               </button>
             ))}
           </div>
-          <label title="Matching means: by the definition whose row is chosen">
-            <input type="checkbox" checked={isOnlyChosen} onChange={() => patchQuery({ of: isOnlyChosen ? undefined : "chosen" }, true)} /> of the chosen
+          <label title={t("Matching means: by the definition whose row is chosen")}>
+            <input type="checkbox" checked={isOnlyChosen} onChange={() => patchQuery({ of: isOnlyChosen ? undefined : "chosen" }, true)} /> {t("of the chosen")}
           </label>
           <span class="dim count" role="status">
-            {trial && `${formatCount(shown.length)} of ${formatCount(trial.lines.length)}${bench.isTrying.value ? " …" : ""}`}
+            {trial && `${t("{n} of {all}", { n: formatCount(shown.length), all: formatCount(trial.lines.length) })}${bench.isTrying.value ? " …" : ""}`}
           </span>
         </div>
         {isPasted && (
           <textarea
             class="mono pasted"
-            aria-label="Lines to try"
-            placeholder="Paste lines of any log here"
+            aria-label={t("Lines to try")}
+            placeholder={t("Paste lines of any log here")}
             spellcheck={false}
             value={pasted.value ?? ""}
             onInput={(event) => (pasted.value = event.currentTarget.value)}
@@ -72,7 +73,7 @@ export function Lines({ bench, chosen, pasted, place }: Props) {
         )}
         {problem && <ProblemBox problem={problem} onRetry={() => bench.try(isPasted ? { text: pasted.value ?? "" } : place, false)} />}
         {!trial && !problem && <Skeleton rows={8} />}
-        {trial?.partial && <p class="note">Time ran out: the lines behind the last one shown were not tried. One of the expressions is slow.</p>}
+        {trial?.partial && <p class="note">{t("Time ran out: the lines behind the last one shown were not tried. One of the expressions is slow.")}</p>}
         {trial && <Rows bench={bench} trial={trial} shown={shown} chosen={index} stream={isPasted ? null : place.stream} show={show} />}
       </section>
       <Preview trial={trial} index={index} name={definition?.Name ?? ""} color={colorOf(bench, chosen)} />
@@ -94,7 +95,7 @@ function PlaceTools({ bench, place, regex }: { bench: Workbench; place: Props["p
   const find = async (): Promise<void> => {
     found.value = "";
     const line = await bench.lastMatch(expandNumbers(regex), place.stream);
-    if (line === null) found.value = "no match in this stream";
+    if (line === null) found.value = t("no match in this stream");
     else go(pageAround(line));
   };
   const earlier = turn(place.from, total, -1);
@@ -102,7 +103,7 @@ function PlaceTools({ bench, place, regex }: { bench: Workbench; place: Props["p
   return (
     <>
       <label>
-        <span class="hidden">Stream</span>
+        <span class="hidden">{t("Stream")}</span>
         <select value={place.stream ?? ""} disabled={streams.length === 0} onChange={(event) => patchQuery({ stream: event.currentTarget.value, from: undefined })}>
           {place.stream !== null && !streams.some((one) => one.stream === place.stream) && <option value={place.stream}>{place.stream}</option>}
           {streams.map(({ stream }) => (
@@ -112,11 +113,11 @@ function PlaceTools({ bench, place, regex }: { bench: Workbench; place: Props["p
           ))}
         </select>
       </label>
-      <button type="button" disabled={earlier === null} aria-label="First lines" title="First lines" onClick={() => go(0)}>
+      <button type="button" disabled={earlier === null} aria-label={t("First lines")} title={t("First lines")} onClick={() => go(0)}>
         ⇤
       </button>
       <button type="button" disabled={earlier === null} onClick={() => go(earlier)}>
-        earlier
+        {t("earlier")}
       </button>
       <form
         class="goto"
@@ -132,22 +133,22 @@ function PlaceTools({ bench, place, regex }: { bench: Workbench; place: Props["p
           type="text"
           inputMode="numeric"
           class="line"
-          aria-label="Go to line"
+          aria-label={t("Go to line")}
           autocomplete="off"
           placeholder={`${formatCount(place.from)} – ${formatCount(Math.max(place.from, Math.min(total, place.from + PAGE_LINES) - 1))}`}
           value={typed}
           onInput={(event) => (typed.value = event.currentTarget.value)}
         />
-        <span class="dim"> of {formatCount(total)}</span>
+        <span class="dim"> {t("of {n}", { n: formatCount(total) })}</span>
       </form>
       <button type="button" disabled={later === null} onClick={() => go(later)}>
-        later
+        {t("later")}
       </button>
-      <button type="button" disabled={later === null} aria-label="Last lines" title="Last lines" onClick={() => go(lastPage(total))}>
+      <button type="button" disabled={later === null} aria-label={t("Last lines")} title={t("Last lines")} onClick={() => go(lastPage(total))}>
         ⇥
       </button>
-      <button type="button" disabled={regex === "" || place.stream === null} title="The newest line of this stream that the chosen definition matches" onClick={() => void find()}>
-        last match
+      <button type="button" disabled={regex === "" || place.stream === null} title={t("The newest line of this stream that the chosen definition matches")} onClick={() => void find()}>
+        {t("last match")}
       </button>
       <span class="dim" role="status">
         {found}
@@ -173,11 +174,11 @@ function Rows({ bench, trial, shown, chosen, stream, show }: RowsProps) {
   const painted = useMemo(() => new Map(trial.lines.map((line) => [line.index, paintLine(line, names)])), [trial, nameKey]);
   const colors = trial.rowIds.map((id) => colorOf(bench, id));
   if (shown.length === 0) {
-    const why = trial.lines.length === 0 ? (stream === null ? "Nothing to try yet." : "This stream has no lines here.") : show === "matching" ? "None of these lines match." : "All of these lines match.";
+    const why = trial.lines.length === 0 ? (stream === null ? t("Nothing to try yet.") : t("This stream has no lines here.")) : show === "matching" ? t("None of these lines match.") : t("All of these lines match.");
     return <p class="nolines">{why}</p>;
   }
   return (
-    <div class="trylines" tabIndex={0} role="region" aria-label="Lines with what is captured">
+    <div class="trylines" tabIndex={0} role="region" aria-label={t("Lines with what is captured")}>
       {shown.map((line) => (
         <div key={line.index} class="tryline">
           <LineNumber job={bench.name} stream={stream} n={(trial.from ?? 1) + line.index} />
@@ -195,7 +196,7 @@ function Rows({ bench, trial, shown, chosen, stream, show }: RowsProps) {
 function LineNumber({ job, stream, n }: { job: string; stream: string | null; n: number }) {
   if (stream === null) return <span class="n">{n}</span>;
   return (
-    <a class="n" tabIndex={-1} href={jobHref(job, { stream, line: String(n) })} title={`line ${n} in the log`}>
+    <a class="n" tabIndex={-1} href={jobHref(job, { stream, line: String(n) })} title={t("line {n} in the log", { n })}>
       {n}
     </a>
   );

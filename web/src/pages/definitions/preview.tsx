@@ -1,3 +1,4 @@
+import { t } from "../../i18n/i18n";
 import { useMemo } from "preact/hooks";
 import { previewOf, type PreviewPoint } from "../../lib/captures";
 import { formatCount, formatValue } from "../../lib/format";
@@ -15,7 +16,7 @@ export function Preview({ trial, index, name, color }: { trial: Trial | null; in
   const first = points[0];
   const last = points[points.length - 1];
   return (
-    <aside class={`preview s${color}`} aria-label="The resulting curve">
+    <aside class={`preview s${color}`} aria-label={t("The resulting curve")}>
       <h2 title={name}>{name || "–"}</h2>
       <ul id={WARNINGS_ID} class="warnings">
         {warnings.map((warning) => (
@@ -29,36 +30,36 @@ export function Preview({ trial, index, name, color }: { trial: Trial | null; in
       </ul>
       {first && last ? (
         <>
-          <Curve points={points} label={`${name}: ${points.length} values`} />
+          <Curve points={points} label={t("{name}: {n} values", { name, n: points.length })} />
           <dl>
             {metric && (
               <>
-                <dt>series</dt>
+                <dt>{t("series")}</dt>
                 <dd>
                   {metric}
-                  {series > 1 && `, one of ${series}`}
+                  {series > 1 && t(", one of {n}", { n: series })}
                 </dd>
               </>
             )}
-            <dt>values</dt>
+            <dt>{t("values")}</dt>
             <dd>{formatCount(points.length)}</dd>
-            <dt>first, last</dt>
+            <dt>{t("first, last")}</dt>
             <dd>
               {formatValue(first.y)} → {formatValue(last.y)}
             </dd>
-            <dt>range</dt>
+            <dt>{t("range")}</dt>
             <dd>
               {formatValue(points.reduce((low, one) => Math.min(low, one.y), Infinity))} … {formatValue(points.reduce((high, one) => Math.max(high, one.y), -Infinity))}
             </dd>
-            <dt>steps</dt>
-            <dd>{hasSteps ? `${formatCount(first.x)} … ${formatCount(last.x)}` : "none captured"}</dd>
+            <dt>{t("steps")}</dt>
+            <dd>{hasSteps ? `${formatCount(first.x)} … ${formatCount(last.x)}` : t("none captured")}</dd>
           </dl>
         </>
       ) : (
-        <p class="dim">No values on these lines.</p>
+        <p class="dim">{t("No values on these lines.")}</p>
       )}
       <p class="legend" aria-hidden="true">
-        <mark class={`value s${color}`}>value</mark> <mark class={`step s${color}`}>step</mark> <mark class={`name s${color}`}>name</mark>
+        <mark class={`value s${color}`}>{t("value")}</mark> <mark class={`step s${color}`}>{t("step")}</mark> <mark class={`name s${color}`}>{t("name")}</mark>
       </p>
     </aside>
   );

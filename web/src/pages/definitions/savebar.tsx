@@ -1,10 +1,10 @@
-import { say } from "../../i18n/i18n";
+import { say, t, tn } from "../../i18n/i18n";
 import { DEFINITIONS_MAX, filledRows, incompleteRow, newRow } from "../../lib/draft";
 import { useKeys } from "../../state/keys";
 import { rowOfProblem, type Workbench } from "../../state/workbench";
 import { focusCell } from "./focus";
 
-const RUNNING = "A back-fill is running: cancel it, or wait until it is done";
+const RUNNING = say("A back-fill is running: cancel it, or wait until it is done");
 
 export function SaveBar({ bench }: { bench: Workbench }) {
   const rows = bench.rows.value;
@@ -30,27 +30,27 @@ export function SaveBar({ bench }: { bench: Workbench }) {
   const bad = rowOfProblem(rows, problem);
   return (
     <div class="savebar">
-      <div class="toolbar" role="toolbar" aria-label="Definitions">
-        <button type="button" class="add" disabled={isFull} title={isFull ? `${DEFINITIONS_MAX} is the most` : undefined} onClick={add}>
-          + Add
+      <div class="toolbar" role="toolbar" aria-label={t("Definitions")}>
+        <button type="button" class="add" disabled={isFull} title={isFull ? t("{n} is the most", { n: DEFINITIONS_MAX }) : undefined} onClick={add}>
+          + {t("Add")}
         </button>
         <span class="dim" role="status">
-          {isSaving ? "Saving…" : bench.savedText.value || stateText(isDirty, filledRows(rows).length, incomplete?.text)}
+          {isSaving ? t("Saving…") : bench.savedText.value || stateText(isDirty, filledRows(rows).length, incomplete?.text)}
         </span>
         <span class="grow" />
         <button type="button" disabled={!isDirty || isSaving} onClick={() => bench.revert()}>
-          Revert
+          {t("Revert")}
         </button>
         <button
           type="button"
           disabled={isSaving || isRunning}
-          title={isRunning ? RUNNING : "Also reads the whole stored log again; charts change to the new points at once when it is done"}
+          title={isRunning ? t(RUNNING) : t("Also reads the whole stored log again; charts change to the new points at once when it is done")}
           onClick={() => save(true)}
         >
-          Save and back-fill
+          {t("Save and back-fill")}
         </button>
-        <button type="button" class="primary save" disabled={!isDirty || isSaving || isRunning} aria-keyshortcuts="Control+Enter" title={isRunning ? RUNNING : "For new lines only (Ctrl+Enter)"} onClick={() => save(false)}>
-          Save
+        <button type="button" class="primary save" disabled={!isDirty || isSaving || isRunning} aria-keyshortcuts="Control+Enter" title={isRunning ? t(RUNNING) : t("For new lines only (Ctrl+Enter)")} onClick={() => save(false)}>
+          {t("Save")}
         </button>
       </div>
       {problem && (
@@ -58,10 +58,10 @@ export function SaveBar({ bench }: { bench: Workbench }) {
           <span class="glyph" aria-hidden="true">
             ✕
           </span>
-          <strong>{problem.title}</strong> {problem.detail} Nothing was saved; your edits are still here.{" "}
+          <strong>{problem.title}</strong> {problem.detail} {t("Nothing was saved; your edits are still here.")}{" "}
           {bad !== null && (
             <button type="button" onClick={() => focusCell(bad, "Regex")}>
-              go to it
+              {t("go to it")}
             </button>
           )}
         </p>
@@ -71,7 +71,7 @@ export function SaveBar({ bench }: { bench: Workbench }) {
 }
 
 function stateText(isDirty: boolean, count: number, incomplete: string | undefined): string {
-  const counted = `${count} ${count === 1 ? "definition" : "definitions"}`;
+  const counted = tn(count, "{n} definition", "{n} definitions");
   if (!isDirty) return counted;
-  return incomplete ? `${counted}; ${incomplete}` : `${counted}, not saved`;
+  return incomplete ? `${counted}; ${incomplete}` : t("{definitions}, not saved", { definitions: counted });
 }

@@ -1,3 +1,4 @@
+import { t } from "../../i18n/i18n";
 import type { DefinitionsDoc } from "../../api/types";
 import { AUTOMATIC, type Workbench } from "../../state/workbench";
 
@@ -6,18 +7,18 @@ const OWN = "";
 function sourceTitle(doc: DefinitionsDoc): string {
   switch (doc.source) {
     case "job":
-      return "This job's own definitions";
+      return t("This job's own definitions");
     case "preset":
-      return `Preset ${doc.preset ?? ""}`;
+      return t("Preset {name}", { name: doc.preset ?? "" });
     case "server":
-      return "The server's own definitions, for jobs without";
+      return t("The server's own definitions, for jobs without");
     default:
-      return "No definitions yet";
+      return t("No definitions yet");
   }
 }
 
 function choiceTitle(choice: string): string {
-  return choice === AUTOMATIC ? "Automatic, when saved: the preset that fits the job's lines" : `Preset ${choice}, when saved`;
+  return choice === AUTOMATIC ? t("Automatic, when saved: the preset that fits the job's lines") : t("Preset {name}, when saved", { name: choice });
 }
 
 /** Which definitions the job has and why, and a list of others. */
@@ -29,14 +30,14 @@ export function Source({ bench }: { bench: Workbench }) {
   const shown = choice ?? (doc.source === "job" || doc.source === "server" || bench.isDirty.value ? OWN : (doc.preset ?? AUTOMATIC));
   const names = presets.map((one) => one.name);
   return (
-    <section class="source" aria-label="Where the definitions come from">
+    <section class="source" aria-label={t("Where the definitions come from")}>
       <p>
         <strong>{choice ? choiceTitle(choice) : sourceTitle(doc)}</strong>
         {!choice && doc.reason && <span class="dim">: {doc.reason}</span>}
-        {!choice && doc.source === "none" && <span class="dim">: a preset is chosen by the job's first lines, or add one below</span>}
+        {!choice && doc.source === "none" && <span class="dim">{t(": a preset is chosen by the job's first lines, or add one below")}</span>}
       </p>
       <label>
-        use{" "}
+        {t("use")}{" "}
         <select
           value={shown}
           onChange={(event) => {
@@ -46,9 +47,9 @@ export function Source({ bench }: { bench: Workbench }) {
           }}
         >
           <option value={OWN} disabled={shown !== OWN}>
-            own definitions
+            {t("own definitions")}
           </option>
-          <option value={AUTOMATIC}>automatic</option>
+          <option value={AUTOMATIC}>{t("automatic")}</option>
           {shown !== OWN && shown !== AUTOMATIC && !names.includes(shown) && <option value={shown}>{shown}</option>}
           {names.map((name) => (
             <option key={name} value={name}>

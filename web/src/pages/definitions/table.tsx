@@ -1,3 +1,4 @@
+import { say, t, tx } from "../../i18n/i18n";
 import type { Signal } from "@preact/signals";
 import type { TrialDefinition } from "../../api/types";
 import { changeRow, describeHealth, excerpt, fieldError, healthOf, moveRow, ROLES, type Field, type FieldError, type Row } from "../../lib/draft";
@@ -9,12 +10,12 @@ import { cellId, focusCell } from "./focus";
 /** Where the warnings of the chosen row stand. */
 export const WARNINGS_ID = "definition-warnings";
 
-const COLUMNS = ["", "Name", "Regex", "Step", "Role", "Unit", "Better", "on these lines", "on the job", ""];
+const COLUMNS = ["", say("Name"), say("Regex"), say("Step"), say("Role"), say("Unit"), say("Better"), say("on these lines"), say("on the job"), ""];
 
 const TITLES: Partial<Record<Field, string>> = {
-  Regex: "One group around the value, or (?<value>…); (?<step>…), (?<epoch>…), (?<unit>…) and (?<name>…) are known too. {N} is a number.",
-  Step: "An expression for the step, searched in the same line, when Regex does not hold it",
-  Group: "The group of Regex that is the value",
+  Regex: say("One group around the value, or (?<value>…); (?<step>…), (?<epoch>…), (?<unit>…) and (?<name>…) are known too. {N} is a number."),
+  Step: say("An expression for the step, searched in the same line, when Regex does not hold it"),
+  Group: say("The group of Regex that is the value"),
 };
 
 /** What the lines said of a row. */
@@ -28,10 +29,11 @@ export function Table({ bench, chosen }: { bench: Workbench; chosen: Signal<numb
   if (rows.length === 0) {
     return (
       <section class="empty">
-        <h2>No definitions</h2>
+        <h2>{t("No definitions")}</h2>
         <p>
-          A definition is a name and an expression with one group around the value, such as <code>loss=(\S+)</code>. Add one and see at once what it finds in the lines below, or
-          use a preset.
+          {tx("A definition is a name and an expression with one group around the value, such as {example}. Add one and see at once what it finds in the lines below, or use a preset.", {
+            example: <code>loss=(\S+)</code>,
+          })}
         </p>
       </section>
     );
@@ -39,12 +41,12 @@ export function Table({ bench, chosen }: { bench: Workbench; chosen: Signal<numb
   return (
     <div class="deftable">
       <table>
-        <caption class="hidden">Metric definitions. Alt with the arrows up and down moves a row.</caption>
+        <caption class="hidden">{t("Metric definitions. Alt with the arrows up and down moves a row.")}</caption>
         <thead>
           <tr>
             {COLUMNS.map((title, i) => (
               <th key={i} scope="col">
-                {title || <span class="hidden">{i === 0 ? "Number" : "Move and delete"}</span>}
+                {title ? t(title) : <span class="hidden">{i === 0 ? t("Number") : t("Move and delete")}</span>}
               </th>
             ))}
           </tr>
@@ -70,7 +72,7 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
   const tried = trialOf(bench.trial.value, row.id);
   const error = fieldError(tried?.error, row);
   const notes = cellId(row.id, "delete") + "-notes";
-  const label = row.Name || `definition ${index + 1}`;
+  const label = row.Name || t("definition {n}", { n: index + 1 });
 
   const move = (by: number, back: Parameters<typeof cellId>[1]): void => {
     bench.edit(moveRow(rows, row.id, by));
@@ -110,13 +112,13 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
           <TextCell {...cell} field="Step" placeholder={isChosen ? "step (\\d+)" : ""} isLong />
         </td>
         <td>
-          <SelectCell {...cell} field="Role" options={[["", "by name"], ...ROLES.map((role) => [role, role] as const)]} />
+          <SelectCell {...cell} field="Role" options={[["", t("by name")], ...ROLES.map((role) => [role, role] as const)]} />
         </td>
         <td class="c-unit">
           <TextCell {...cell} field="Unit" placeholder="" />
         </td>
         <td>
-          <SelectCell {...cell} field="Higher" options={[["", "by role"], ["true", "higher"], ["false", "lower"]]} />
+          <SelectCell {...cell} field="Higher" options={[["", t("by role")], ["true", t("higher")], ["false", t("lower")]]} />
         </td>
         <td class="c-tried">
           <Tried tried={tried} />
@@ -125,13 +127,13 @@ function RowView({ bench, row, index, isChosen, onFocus }: RowProps) {
           <HealthCell bench={bench} row={row} />
         </td>
         <td class="c-acts">
-          <button type="button" id={cellId(row.id, "up")} class="quiet" disabled={index === 0} aria-label={`Move ${label} up`} title="Up (Alt+↑)" onClick={() => move(-1, "up")}>
+          <button type="button" id={cellId(row.id, "up")} class="quiet" disabled={index === 0} aria-label={t("Move {name} up", { name: label })} title={t("Up (Alt+↑)")} onClick={() => move(-1, "up")}>
             ↑
           </button>
-          <button type="button" id={cellId(row.id, "down")} class="quiet" disabled={index === rows.length - 1} aria-label={`Move ${label} down`} title="Down (Alt+↓)" onClick={() => move(1, "down")}>
+          <button type="button" id={cellId(row.id, "down")} class="quiet" disabled={index === rows.length - 1} aria-label={t("Move {name} down", { name: label })} title={t("Down (Alt+↓)")} onClick={() => move(1, "down")}>
             ↓
           </button>
-          <button type="button" id={cellId(row.id, "delete")} class="quiet" aria-label={`Delete ${label}`} title="Delete; Revert brings it back" onClick={remove}>
+          <button type="button" id={cellId(row.id, "delete")} class="quiet" aria-label={t("Delete {name}", { name: label })} title={t("Delete; Revert brings it back")} onClick={remove}>
             ✕
           </button>
         </td>
@@ -161,13 +163,13 @@ function TextCell({ bench, row, field, error, label, notes, placeholder, isLong 
   const props = {
     id: cellId(row.id, field),
     class: "mono",
-    "aria-label": `${field} of ${label}`,
+    "aria-label": t("{field} of {name}", { field, name: label }),
     "aria-invalid": error?.field === field,
     "aria-describedby": field === "Regex" || error?.field === field ? notes : undefined,
     autocomplete: "off",
     spellcheck: false,
     placeholder,
-    title: TITLES[field],
+    title: TITLES[field] === undefined ? undefined : t(TITLES[field]),
     value: row[field],
   };
   const set = (value: string): void => bench.edit(changeRow(bench.rows.peek(), row.id, field, value));
@@ -187,7 +189,7 @@ function SelectCell({ bench, row, field, label, options }: CellProps & { options
   return (
     <select
       id={cellId(row.id, field)}
-      aria-label={`${field} of ${label}`}
+      aria-label={t("{field} of {name}", { field, name: label })}
       value={value}
       onChange={(event) => bench.edit(changeRow(bench.rows.peek(), row.id, field, event.currentTarget.value))}
     >
@@ -209,7 +211,7 @@ function Tried({ tried }: { tried: TrialDefinition | undefined }) {
         <span class="glyph" aria-hidden="true">
           ✕
         </span>
-        does not compile
+        {t("does not compile")}
       </span>
     );
   }
@@ -217,9 +219,9 @@ function Tried({ tried }: { tried: TrialDefinition | undefined }) {
   const rate = (tried.match_rate ?? 0) * 100;
   const us = tried.us_per_line ?? 0;
   return (
-    <span title={`${formatCount(tried.matched)} of ${formatCount(tried.tried)} lines matched, ${formatCount(tried.numeric)} numbers; ${us.toFixed(2)} microseconds a line`}>
+    <span title={t("{matched} of {tried} lines matched, {numbers} numbers; {us} microseconds a line", { matched: formatCount(tried.matched), tried: formatCount(tried.tried), numbers: formatCount(tried.numeric), us: us.toFixed(2) })}>
       {warnings.length > 0 && (
-        <span class="glyph warn" role="img" aria-label="with warnings" title={warnings.map((one) => one.text).join("\n")}>
+        <span class="glyph warn" role="img" aria-label={t("with warnings")} title={warnings.map((one) => one.text).join("\n")}>
           ▲
         </span>
       )}
@@ -259,7 +261,7 @@ function ErrorNote({ row, error }: { row: Row; error: FieldError }) {
           ✕
         </span>
         {error.field}
-        {error.column !== null && `, column ${error.column}`}: {error.detail}
+        {error.column !== null && t(", column {n}", { n: error.column })}: {error.detail}
       </p>
     </div>
   );

@@ -4,7 +4,7 @@ import type { Incident, JobDoc } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { formatCount, formatDuration, formatTime } from "../../lib/format";
 import { EVENT_GLYPH, incidentTitle, SEVERITY_GLYPH, type JobEvent, type MarkKind } from "../../lib/marks";
-import { foldShort, groupMarks, segmentsOf, spanOf, type MarkGroup, type Segment, type TimeMark } from "../../lib/timeline";
+import { calmNow, foldShort, groupMarks, segmentsOf, spanOf, type MarkGroup, type Segment, type TimeMark } from "../../lib/timeline";
 import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
 import { hiddenMarks } from "../../lib/url";
@@ -38,7 +38,7 @@ const ofEvent = (event: JobEvent): TimeMark[] => (event.ms === undefined ? [] : 
 
 function segmentText(one: Segment, hasAttempts: boolean): string {
   const time = t("{time}, from {from} to {to}", {
-    time: formatDuration((one.toMs - one.fromMs) / 1000),
+    time: formatDuration(((one.isOpen ? Math.max(one.fromMs, now.value) : one.toMs) - one.fromMs) / 1000),
     from: formatTime(one.fromMs),
     to: one.isOpen ? t("now") : formatTime(one.toMs),
   });
@@ -69,12 +69,12 @@ export function Timeline({ store, doc }: { store: JobStore; doc: JobDoc }) {
     return () => observer.disconnect();
   }, []);
 
-  const segments = foldShort(segmentsOf(doc, now.value), SHORT_SHARE);
+  const first = doc.SecondaryStatusTransitions?.[0]?.StartTime ?? 0;
+  const segments = foldShort(segmentsOf(doc, calmNow(first * 1000, now.value)), SHORT_SHARE);
   const all = [...(store.incidents.rows.value ?? []).flatMap(ofIncident), ...store.events.value.flatMap(ofEvent)];
   const hidden = hiddenMarks(query.value);
-  // What was seen before the first state, and a mark whose clock is ahead, still has a place.
-  const whole = spanOf(segments);
-  const span: [number, number] = [Math.min(whole[0], ...segments.map((one) => one.fromMs)), whole[1]];
+  // What was before the first state, and a mark whose clock is ahead, still has a place.
+  const span = spanOf(segments);
   const marks = all.filter((mark) => !hidden.has(mark.kind)).map((mark) => ({ ...mark, ms: Math.min(span[1], Math.max(span[0], mark.ms)) }));
   const groups = groupMarks(marks, span, width.value, GAP);
   const share = (ms: number): number => ((ms - span[0]) / (span[1] - span[0])) * 100;

@@ -1,60 +1,135 @@
-import { useSignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
-import { joinNames } from "../../lib/compare";
-import { formatCount } from "../../lib/format";
-import { buildSearch } from "../../lib/url";
-import { patchQuery } from "../../state/router";
-import { JobList } from "../../state/jobs";
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { apiUrl } from "../../api/client";
+import { say, t, tn } from "../../i18n/i18n";
+import { adoptStyle } from "../../lib/adopt";
+import { isField } from "../../lib/columns";
+import { compareHref } from "../../lib/compare";
+import { columnsOf } from "../../state/columns";
+import { JobTable } from "../../state/jobs";
+import { useKeys } from "../../state/keys";
+import { navigate, patchQuery } from "../../state/router";
+import style from "../../styles/jobtable.css?inline";
 import { lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
+import { Selection } from "./selection";
 import { JobsTable } from "./table";
 
+adoptStyle(style);
+
 const FirstLine = lazy(async () => (await import("./empty")).FirstLine, 6);
+const ColumnChooser = lazy(async () => (await import("./chooser")).ColumnChooser, 8);
+const BulkActions = lazy(async () => (await import("./bulk")).BulkActions, 1);
+
+/** Where one was in each list, for who comes back to it. */
+const places = new Map<string, { row: number }>();
+
+function placeOf(key: string): { row: number } {
+  const place = places.get(key) ?? { row: 0 };
+  places.set(key, place);
+  return place;
+}
 
 export function JobsPage({ search, sort }: { search: string; sort: string }) {
-  const [list, setList] = useState<JobList | null>(null);
+  const columns = columnsOf();
+  const fields = columns.filter(isField).join();
+  const [list, setList] = useState<JobTable | null>(null);
+  const current = useRef<JobTable | null>(null);
+  const isPointedAt = useSignal(false);
+  const selection = useMemo(() => new Selection(() => current.current), []);
 
   useEffect(() => {
-    const next = new JobList(search, sort, list?.rows.value ?? null);
-    void next.start();
+    const isFree = (): boolean => !isPointedAt.value && selection.names.value.size === 0 && !document.activeElement?.closest(".jobscroll");
+    const next = new JobTable(search, sort, fields, isFree);
+    current.current = next;
     setList(next);
+    void next.start();
     return () => next.stop();
-  }, [search, sort]);
+  }, [search, sort, fields]);
+
+  const compare = (): false | void => {
+    const names = [...selection.names.value];
+    if (names.length === 0) return false;
+    navigate(compareHref(names));
+  };
+  useKeys(say("List of jobs"), [{ on: "c", does: say("compare the selected jobs"), run: compare }]);
 
   return (
-    <div class="view">
-      <h1 class="hidden">Jobs</h1>
-      {list && <Content list={list} search={search} sort={sort} />}
+    <div class="view jobsview">
+      <h1 class="hidden">{t("Jobs")}</h1>
+      {list ? <Content list={list} search={search} sort={sort} columns={columns} selection={selection} isPointedAt={isPointedAt} /> : <Skeleton rows={12} />}
     </div>
   );
 }
 
-function Content({ list, search, sort }: { list: JobList; search: string; sort: string }) {
-  const rows = list.rows.value;
+interface ContentProps {
+  list: JobTable;
+  search: string;
+  sort: string;
+  columns: string[];
+  selection: Selection;
+  isPointedAt: Signal<boolean>;
+}
+
+function Content({ list, search, sort, columns, selection, isPointedAt }: ContentProps) {
   const problem = list.problem.value;
-  const marked = useSignal<ReadonlySet<string>>(new Set());
+  const total = list.total.value;
+  const names = selection.names.value;
   return (
     <>
-      {problem && <ProblemBox problem={problem} onRetry={() => void list.retry()} />}
-      {!rows && !problem && <Skeleton rows={12} />}
-      {rows && rows.length > 0 && <JobsTable rows={rows} sort={sort} marked={marked} />}
-      {marked.value.size > 0 && <Marked names={[...marked.value]} onClear={() => (marked.value = new Set())} />}
-      {rows?.length === 0 && !problem && (search === "" ? <FirstLine /> : <NothingFound search={search} />)}
-      {rows && rows.length > 0 && <Footer list={list} shown={rows.length} />}
+      {problem && <ProblemBox problem={problem} onRetry={() => void list.reload()} />}
+      {total === null && !problem && <Skeleton rows={12} />}
+      {total === 0 && !problem && (search === "" ? <FirstLine /> : <NothingFound search={search} />)}
+      {total !== null && total > 0 && (
+        <>
+          <Bar list={list} search={search} sort={sort} columns={columns} />
+          <JobsTable list={list} sort={sort} columns={columns} selection={selection} place={placeOf(`${search} ${sort}`)} isPointedAt={isPointedAt} />
+        </>
+      )}
+      {names.size + selection.said.value.length > 0 && <BulkActions selection={selection} onChange={() => void list.reload()} />}
     </>
   );
 }
 
-function Marked({ names, onClear }: { names: string[]; onClear: () => void }) {
+function Bar({ list, search, sort, columns }: { list: JobTable; search: string; sort: string; columns: string[] }) {
+  const isOpen = useSignal(false);
+  const menu = useRef<HTMLDivElement>(null);
+  const total = list.total.value ?? 0;
+  const fresh = list.fresh.value;
+  const download = (format: string, fields?: string): string => apiUrl("jobs", { q: search, sort, format, fields });
+  const csvFields = ["TrainingJobName", "TrainingJobStatus", "CreationTime", ...columns.filter(isField)].join();
   return (
-    <div class="marked" role="status">
-      <a class="button" href={`/compare${buildSearch({}, { jobs: joinNames(names) })}`}>
-        Compare {formatCount(names.length)}
-      </a>
-      <button type="button" onClick={onClear}>
-        Clear
+    <div class="toolbar jobsbar">
+      <span role="status">{tn(total, "{n} job", "{n} jobs")}</span>
+      <span role="status">
+        {fresh > 0 && (
+          <button type="button" class="fresh" onClick={() => void list.reload()}>
+            {tn(fresh, "{n} new", "{n} new")}
+          </button>
+        )}
+      </span>
+      <span class="grow" />
+      <button type="button" class="quiet" popovertarget="columns">
+        {t("Columns")} ▾
       </button>
+      <a class="quiet" href={download("csv", columns.some(isField) ? csvFields : undefined)} download="jobs.csv" title={t("All jobs of this search, a line each")}>
+        CSV
+      </a>
+      <a class="quiet" href={download("ndjson")} download="jobs.ndjson" title={t("All jobs of this search, a line each")}>
+        JSON
+      </a>
+      <div
+        id="columns"
+        class="views columns"
+        popover="auto"
+        role="dialog"
+        aria-label={t("Columns")}
+        ref={menu}
+        onToggle={(event) => (isOpen.value = event.newState === "open")}
+      >
+        {isOpen.value && <ColumnChooser columns={columns} />}
+      </div>
     </div>
   );
 }
@@ -62,29 +137,13 @@ function Marked({ names, onClear }: { names: string[]; onClear: () => void }) {
 function NothingFound({ search }: { search: string }) {
   return (
     <section class="empty">
-      <h1>No job matches</h1>
+      <h1>{t("No job matches")}</h1>
       <p>
         <code>{search}</code>
       </p>
       <button type="button" onClick={() => patchQuery({ q: undefined })}>
-        Show all jobs
+        {t("Show all jobs")}
       </button>
     </section>
-  );
-}
-
-function Footer({ list, shown }: { list: JobList; shown: number }) {
-  const total = list.total.value;
-  return (
-    <div class="more">
-      {list.cursor.value && (
-        <button type="button" disabled={list.isLoading.value} onClick={() => void list.more()}>
-          More
-        </button>
-      )}
-      <span class="dim">
-        {formatCount(shown)} of {total === null ? "many" : formatCount(total)}
-      </span>
-    </div>
   );
 }

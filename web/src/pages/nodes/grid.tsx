@@ -10,8 +10,8 @@ import { navigate, patchQuery, query } from "../../state/router";
 import { isDark } from "../../state/theme";
 import { cssOf, readBytes } from "./colors";
 
-const STATES: readonly NodeState[] = ["sending", "silent", "failed", "ended", "clock"];
-const TOKENS: Record<NodeState, string> = { sending: "var(--running)", silent: "var(--silent)", failed: "var(--failed)", ended: "var(--completed)", clock: "var(--warning)" };
+const STATES: readonly NodeState[] = ["sending", "silent", "failed", "ended", "clock", "over"];
+const TOKENS: Record<NodeState, string> = { sending: "var(--running)", silent: "var(--silent)", failed: "var(--failed)", ended: "var(--completed)", clock: "var(--warning)", over: "var(--stopped)" };
 const LEVELS = 8;
 /** Ages change by the second, their colours need not. */
 const REDRAW_MS = 5000;
@@ -28,6 +28,8 @@ function stateText(state: NodeState): string {
       return t("ended well");
     case "clock":
       return t("wrong clock");
+    case "over":
+      return t("sends no more");
   }
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getJson, jobPath } from "../../api/client";
 import type { HeatReply, PointsReply } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
-import { formatCount, formatTime, formatValue, NONE } from "../../lib/format";
+import { cutMiddle, formatCount, formatTime, formatValue, NONE } from "../../lib/format";
 import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, valueOf, worstCell, type Cell } from "../../lib/heat";
 import { compareNatural } from "../../lib/metrics";
 import { jobHref } from "../../lib/url";
@@ -19,6 +19,7 @@ const MOST_LINES = 512;
 const LEVELS = 12;
 const TABLE_ROWS = 50;
 const SLOW_CELL = 8;
+const LABEL_HEIGHT = 14;
 
 type Row = HeatReply["rows"][number];
 
@@ -146,6 +147,7 @@ function Picture({ job, heat, isWorstFirst }: { job: string; heat: HeatReply; is
   const lines = Math.ceil(rows.length / each);
   const lineHeight = Math.max(1, Math.min(18, Math.floor(MOST_LINES / lines)));
   const height = lines * lineHeight;
+  const isLabelled = each === 1 && lineHeight >= LABEL_HEIGHT;
   const dark = isDark();
 
   useEffect(() => {
@@ -192,34 +194,45 @@ function Picture({ job, heat, isWorstFirst }: { job: string; heat: HeatReply; is
   const row = at ? rows[at.row] : undefined;
   return (
     <>
-      <div class="picture" ref={host} style={{ height: `${height}px` }}>
-        <canvas
-          ref={canvas}
-          tabIndex={0}
-          role="application"
-          aria-label={t("Heat map of nodes: arrows go through nodes and buckets, Enter opens the curve and the line. The same as a table: the button above.")}
-          onPointerMove={(event) => (chosen.value = place(event))}
-          onPointerLeave={() => (chosen.value = null)}
-          onFocus={() => (chosen.value ??= { row: 0, column: heat.columns - 1 })}
-          onBlur={() => (chosen.value = null)}
-          onKeyDown={onKeyDown}
-          onClick={(event) => {
-            const { row: i, column } = place(event);
-            const target = rows[i];
-            if (target) void openCell(job, heat, target, column);
-          }}
-        />
-        {at && (
-          <i
-            class="cursor"
-            style={{
-              left: `${(at.column / heat.columns) * 100}%`,
-              width: `max(3px, ${100 / heat.columns}%)`,
-              top: `${Math.floor(at.row / each) * lineHeight}px`,
-              height: `${Math.max(3, lineHeight)}px`,
+      <div class={isLabelled ? "labelled" : ""}>
+        {isLabelled && (
+          <ol class="rownames mono" aria-hidden="true">
+            {rows.map((one) => (
+              <li key={one.stream} style={{ height: `${lineHeight}px` }} title={one.stream}>
+                {cutMiddle(one.stream, 16)}
+              </li>
+            ))}
+          </ol>
+        )}
+        <div class="picture" ref={host} style={{ height: `${height}px` }}>
+          <canvas
+            ref={canvas}
+            tabIndex={0}
+            role="application"
+            aria-label={t("Heat map of nodes: arrows go through nodes and buckets, Enter opens the curve and the line. The same as a table: the button above.")}
+            onPointerMove={(event) => (chosen.value = place(event))}
+            onPointerLeave={() => (chosen.value = null)}
+            onFocus={() => (chosen.value ??= { row: 0, column: heat.columns - 1 })}
+            onBlur={() => (chosen.value = null)}
+            onKeyDown={onKeyDown}
+            onClick={(event) => {
+              const { row: i, column } = place(event);
+              const target = rows[i];
+              if (target) void openCell(job, heat, target, column);
             }}
           />
-        )}
+          {at && (
+            <i
+              class="cursor"
+              style={{
+                left: `${(at.column / heat.columns) * 100}%`,
+                width: `max(3px, ${100 / heat.columns}%)`,
+                top: `${Math.floor(at.row / each) * lineHeight}px`,
+                height: `${Math.max(3, lineHeight)}px`,
+              }}
+            />
+          )}
+        </div>
       </div>
       <p class="heataxis dim">
         <span>{columnText(heat, 0)}</span>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Command, NodeRow, StreamInfo } from "../../api/types";
 import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
@@ -7,6 +7,8 @@ import { cutMiddle, formatCount, formatDuration, formatTime, NONE } from "../../
 import { gridNodes } from "../../lib/nodegrid";
 import { jobHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
+import { now } from "../../state/clock";
+import { info } from "../../state/info";
 import { NodeStore } from "../../state/nodes";
 import { patchQuery, query } from "../../state/router";
 import style from "../../styles/nodelist.css?inline";
@@ -15,11 +17,14 @@ import { Skeleton } from "../../ui/skeleton";
 import { Age } from "../../ui/time";
 import { NodeGrid } from "./grid";
 import { Heat } from "./heat";
+import "../../styles/table";
 
 adoptStyle(style);
 
 /** Rows of a page of the table: 2048 at once would be twenty thousand elements. */
 const PAGE = 100;
+const TICK_MS = 10_000;
+const SILENT_MS = 10 * 60_000;
 
 /** Who sends the job's log: at a glance, against each other, and one by one. */
 export function NodesPart({ store }: { store: JobStore }) {
@@ -35,7 +40,14 @@ export function NodesPart({ store }: { store: JobStore }) {
   const onlyTrouble = query.value["only"] === "trouble";
   const troubled = streams?.filter(isTrouble) ?? [];
   const shown = onlyTrouble ? troubled : (streams ?? []);
-  const nodes = gridNodes(streams ?? [], store.incidents.rows.value ?? [], own?.machines.value ?? []);
+  const isRunning = store.doc.value?.TrainingJobStatus === "InProgress" || store.doc.value?.TrainingJobStatus === "Stopping";
+  const tick = Math.floor(now.value / TICK_MS) * TICK_MS;
+  const incidents = store.incidents.rows.value;
+  const machines = own?.machines.value;
+  const nodes = useMemo(
+    () => gridNodes(streams ?? [], incidents ?? [], machines ?? [], isRunning ? tick - (info.value?.limits?.silent_after_ms ?? SILENT_MS) : null),
+    [streams, incidents, machines, isRunning, tick],
+  );
   return (
     <div class="nodes">
       {problem && <ProblemBox problem={problem} onRetry={() => void own?.load()} />}

@@ -1,3 +1,4 @@
+import { t, tx } from "../../i18n/i18n";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { asProblem, isAbort, send, type Problem } from "../../api/client";
@@ -44,7 +45,7 @@ export function MatchForm() {
         void ask();
       }}
     >
-      <label for="matchdoc">The job's document, as CreateTrainingJob takes it</label>
+      <label for="matchdoc">{t("The job's document, as CreateTrainingJob takes it")}</label>
       <textarea
         id="matchdoc"
         rows={8}
@@ -57,12 +58,12 @@ export function MatchForm() {
         onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void ask()}
       />
       <button type="submit" class="primary" disabled={text.value.trim() === ""} title="Ctrl+Enter">
-        Try it
+        {t("Try it")}
       </button>
       <div id="matchsaid" class="said" role="status">
         {failed && (
           <p class="bad">
-            {failed.status === 0 && failed.title === "The page failed" ? "This is not JSON" : failed.title}
+            {failed.status === 0 && failed.title === "The page failed" ? t("This is not JSON") : failed.title}
             {failed.detail && `: ${failed.detail}`}
           </p>
         )}
@@ -81,10 +82,14 @@ function Answer({ reply: { match, near } }: { reply: PoolMatchReply }) {
             ✓
           </span>
         </span>
-        It would start on <b>pool {match.pool}</b>, which <Job name={match.job} /> left; {formatLeft(match.expires_ms - now.value)} are left.
+        {tx("It would start on {pool}, which {job} left; {time} are left.", {
+          pool: <b>{t("pool {n}", { n: match.pool })}</b>,
+          job: <Job name={match.job} />,
+          time: formatLeft(match.expires_ms - now.value),
+        })}
       </p>
     );
-  if (near.length === 0) return <p>No pool waits at this moment, so it would start cold.</p>;
+  if (near.length === 0) return <p>{t("No pool waits at this moment, so it would start cold.")}</p>;
   return (
     <>
       <p>
@@ -93,16 +98,16 @@ function Answer({ reply: { match, near } }: { reply: PoolMatchReply }) {
             ✕
           </span>
         </span>
-        No pool that waits is what it asks for. What stops it, nearest first:
+        {t("No pool that waits is what it asks for. What stops it, nearest first:")}
       </p>
       <div class="scroll">
         <table>
           <thead>
             <tr>
-              <th scope="col">pool</th>
-              <th scope="col">field</th>
-              <th scope="col">wanted</th>
-              <th scope="col">has</th>
+              <th scope="col">{t("pool")}</th>
+              <th scope="col">{t("field")}</th>
+              <th scope="col">{t("wanted")}</th>
+              <th scope="col">{t("has")}</th>
             </tr>
           </thead>
           {groupNear(near).map((fields) => (
@@ -121,12 +126,12 @@ function Near({ fields }: { fields: PoolNear[] }) {
         <tr key={one.field}>
           {i === 0 && (
             <th scope="rowgroup" rowSpan={fields.length}>
-              {one.pool} of <Job name={one.job} />
+              {tx("{pool} of {job}", { pool: one.pool, job: <Job name={one.job} /> })}
             </th>
           )}
           <td class="mono">{one.field}</td>
-          <td class="mono">{one.wanted || <span class="dim">nothing</span>}</td>
-          <td class="mono">{one.has || <span class="dim">nothing</span>}</td>
+          <td class="mono">{one.wanted || <span class="dim">{t("nothing")}</span>}</td>
+          <td class="mono">{one.has || <span class="dim">{t("nothing")}</span>}</td>
         </tr>
       ))}
     </tbody>

@@ -1,3 +1,4 @@
+import { say, t, tx } from "../../i18n/i18n";
 import { useEffect, useState } from "preact/hooks";
 import { adoptStyle } from "../../lib/adopt";
 import { sharedSpan } from "../../lib/pools";
@@ -12,16 +13,16 @@ import { PoolsTable } from "./table";
 adoptStyle(style);
 
 const STATES = [
-  ["", "all"],
-  ["inuse", "in use"],
-  ["available", "available"],
-  ["terminated", "terminated"],
+  ["", say("all")],
+  ["inuse", say("in use")],
+  ["available", say("available")],
+  ["terminated", say("terminated")],
 ] as const;
 const SPANS = [
-  ["", "all time"],
-  ["7d", "7 d"],
-  ["1d", "1 d"],
-  ["6h", "6 h"],
+  ["", say("all time")],
+  ["7d", say("7 d")],
+  ["1d", say("1 d")],
+  ["6h", say("6 h")],
 ] as const;
 
 function Segments({ name, label, values }: { name: string; label: string; values: readonly (readonly [string, string])[] }) {
@@ -30,7 +31,7 @@ function Segments({ name, label, values }: { name: string; label: string; values
     <div class="segments" role="group" aria-label={label}>
       {values.map(([value, text]) => (
         <button key={value} type="button" aria-pressed={chosen === value} onClick={() => patchQuery({ [name]: value || undefined })}>
-          {text}
+          {t(text)}
         </button>
       ))}
     </div>
@@ -51,11 +52,11 @@ export function PoolsPage({ state }: { state: string }) {
   return (
     <div class="view">
       <div class="viewhead poolhead">
-        <h1>Warm pools</h1>
-        <Segments name="state" label="Which pools" values={STATES} />
-        <Segments name="span" label="How far back" values={SPANS} />
+        <h1>{t("Warm pools")}</h1>
+        <Segments name="state" label={t("Which pools")} values={STATES} />
+        <Segments name="span" label={t("How far back")} values={SPANS} />
         <button type="button" aria-expanded={isAsking} aria-controls="poolmatch" onClick={() => patchQuery({ match: isAsking ? undefined : "1" })}>
-          Would my job match?
+          {t("Would my job match?")}
         </button>
       </div>
       {isAsking && <MatchForm />}
@@ -84,7 +85,7 @@ function Content({ list, state }: { list: PoolList; state: string }) {
       {list.cursor.value && (
         <div class="more">
           <button type="button" onClick={() => void list.more()}>
-            More
+            {t("More")}
           </button>
         </div>
       )}
@@ -95,9 +96,9 @@ function Content({ list, state }: { list: PoolList; state: string }) {
 function NoneSo({ state }: { state: string }) {
   return (
     <section class="empty">
-      <h1>No pool is {STATES.find(([value]) => value === state)?.[1] ?? state}</h1>
+      <h1>{t("No pool is {state}", { state: t(STATES.find(([value]) => value === state)?.[1] ?? state) })}</h1>
       <button type="button" onClick={() => patchQuery({ state: undefined })}>
-        Show all pools
+        {t("Show all pools")}
       </button>
     </section>
   );
@@ -107,14 +108,17 @@ function NoneSo({ state }: { state: string }) {
 function NoPools() {
   return (
     <section class="empty">
-      <h1>No warm pool yet</h1>
+      <h1>{t("No warm pool yet")}</h1>
       <p>
-        A job whose <code>ResourceConfig</code> says <code>KeepAlivePeriodInSeconds</code> leaves its cluster behind when it ends. For that long the
-        next job that asks for the same (instances, volume, role, network) starts on it at once instead of waiting for machines.
+        {tx("A job whose {config} says {field} leaves its cluster behind when it ends. For that long the next job that asks for the same (instances, volume, role, network) starts on it at once instead of waiting for machines.", {
+          config: <code>ResourceConfig</code>,
+          field: <code>KeepAlivePeriodInSeconds</code>,
+        })}
       </p>
       <p>
-        smfleet learns of it from the job's document (<code>POST /api/v1/jobs</code>) and from its states; nothing else is to be set up. Who shares a
-        cluster, how long it stood idle and what the warm starts saved is then listed here.
+        {tx("smfleet learns of it from the job's document ({call}) and from its states; nothing else is to be set up. Who shares a cluster, how long it stood idle and what the warm starts saved is then listed here.", {
+          call: <code>POST /api/v1/jobs</code>,
+        })}
       </p>
     </section>
   );

@@ -1,3 +1,4 @@
+import { say, t } from "../../i18n/i18n";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { PoolState, PoolTurn, WarmPool } from "../../api/types";
@@ -6,6 +7,7 @@ import { formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/
 import { jobHref } from "../../lib/url";
 import { now } from "../../state/clock";
 import { lanesNow } from "../../state/pools";
+import "../../styles/table";
 
 type Turns = ReadonlyMap<number, { turns: PoolTurn[] }>;
 
@@ -26,22 +28,22 @@ export function PoolsTable({ rows, turns, span, job }: Props) {
     <table class="jobs pools" ref={body}>
       <thead>
         <tr>
-          <th scope="col">pool</th>
-          <th scope="col">state</th>
-          <th scope="col">instances</th>
+          <th scope="col">{t("pool")}</th>
+          <th scope="col">{t("state")}</th>
+          <th scope="col">{t("instances")}</th>
           <th scope="col" class="num">
-            left
+            {t("left")}
           </th>
-          <th scope="col" class="num" title="How long the cluster waited for a next job, which is paid for">
-            idle
+          <th scope="col" class="num" title={t("How long the cluster waited for a next job, which is paid for")}>
+            {t("idle")}
           </th>
-          <th scope="col" class="num" title="By how much its warm starts were shorter than the usual cold one">
-            saved
+          <th scope="col" class="num" title={t("By how much its warm starts were shorter than the usual cold one")}>
+            {t("saved")}
           </th>
           <th scope="col">
-            jobs
+            {t("jobs")}
             <span class="axis">
-              lanes from {formatTime(span.from_ms)} to {formatTime(span.to_ms)}
+              {t("lanes from {from} to {to}", { from: formatTime(span.from_ms), to: formatTime(span.to_ms) })}
             </span>
           </th>
         </tr>
@@ -65,13 +67,13 @@ function Pool({ pool, turns, span, isChosen }: { pool: WarmPool; turns: PoolTurn
         <td class="mono">
           {pool.InstanceCount ?? "1"} × {shortInstance(pool.InstanceType)}
         </td>
-        <td class={pool.expires_ms === undefined ? "num none" : "num"} data-label="left">
+        <td class={pool.expires_ms === undefined ? "num none" : "num"} data-label={t("left")}>
           {pool.expires_ms === undefined ? <span class="dim">{NONE}</span> : <Left pool={pool} turns={turns} />}
         </td>
-        <td class="num" data-label="idle" title={`${pool.idle_seconds} s`}>
+        <td class="num" data-label={t("idle")} title={`${pool.idle_seconds} s`}>
           {formatDuration(pool.idle_seconds)}
         </td>
-        <td class="num" data-label="saved" title={`${pool.saved_seconds} s${cold === undefined ? "" : `; a cold start takes ${formatDuration(cold)}`}`}>
+        <td class="num" data-label={t("saved")} title={`${pool.saved_seconds} s${cold === undefined ? "" : `; ${t("a cold start takes {time}", { time: formatDuration(cold) })}`}`}>
           {formatDuration(pool.saved_seconds)}
         </td>
         <td class="chain">
@@ -88,10 +90,10 @@ function Pool({ pool, turns, span, isChosen }: { pool: WarmPool; turns: PoolTurn
 }
 
 const STATES: Record<PoolState, { look: string; glyph: string; text: string }> = {
-  InUse: { look: "running", glyph: "●", text: "in use" },
-  Available: { look: "completed", glyph: "○", text: "available" },
-  Terminated: { look: "stopped", glyph: "■", text: "terminated" },
-  Reused: { look: "running", glyph: "●", text: "reused" },
+  InUse: { look: "running", glyph: "●", text: say("in use") },
+  Available: { look: "completed", glyph: "○", text: say("available") },
+  Terminated: { look: "stopped", glyph: "■", text: say("terminated") },
+  Reused: { look: "running", glyph: "●", text: say("reused") },
 };
 
 function State({ state }: { state: PoolState }) {
@@ -101,7 +103,7 @@ function State({ state }: { state: PoolState }) {
       <span class="glyph" aria-hidden="true">
         {glyph}
       </span>
-      <span class="text">{text}</span>
+      <span class="text">{t(text)}</span>
     </span>
   );
 }
@@ -112,9 +114,9 @@ function Left({ pool, turns }: { pool: WarmPool; turns: PoolTurn[] | undefined }
   const keepAlive = (turns?.[turns.length - 1]?.keep_alive_seconds ?? 0) * 1000;
   const share = keepAlive > 0 ? Math.min(1, Math.max(0, left / keepAlive)) : 0;
   return (
-    <span class="left" title={`until ${formatTime(pool.expires_ms)}`}>
+    <span class="left" title={t("until {time}", { time: formatTime(pool.expires_ms) })}>
       {keepAlive > 0 && <i class="ring" style={{ "--share": `${share * 100}%` }} aria-hidden="true" />}
-      {left > 0 ? formatLeft(left) : "over"}
+      {left > 0 ? formatLeft(left) : t("over")}
     </span>
   );
 }
@@ -130,7 +132,7 @@ function Chain({ jobs }: { jobs: string[] }) {
         {jobs.slice(hidden).map((job, i) => (
           <li key={hidden + i}>
             {job === "" ? (
-              <span class="dim">a deleted job</span>
+              <span class="dim">{t("a deleted job")}</span>
             ) : (
               <a href={jobHref(job)} title={job}>
                 {cutMiddle(job, 32)}
@@ -141,7 +143,7 @@ function Chain({ jobs }: { jobs: string[] }) {
       </ol>
       {jobs.length > SHOWN && (
         <button type="button" class="quiet" aria-expanded={isAll.value} onClick={() => (isAll.value = !isAll.value)}>
-          {isAll.value ? "fewer" : `${hidden} earlier`}
+          {isAll.value ? t("fewer") : t("{n} earlier", { n: hidden })}
         </button>
       )}
     </>
@@ -150,8 +152,9 @@ function Chain({ jobs }: { jobs: string[] }) {
 
 const saidOf = ({ kind, job, from_ms, to_ms }: Bar): string => {
   const time = formatDuration((to_ms - from_ms) / 1000);
-  if (kind === "job") return `${job || "a deleted job"}: ${time} from ${formatTime(from_ms)}`;
-  return kind === "wait" ? `idle for ${time} from ${formatTime(from_ms)}` : `kept for another ${time}, until ${formatTime(to_ms)}`;
+  const from = formatTime(from_ms);
+  if (kind === "job") return t("{job}: {time} from {from}", { job: job || t("a deleted job"), time, from });
+  return kind === "wait" ? t("idle for {time} from {from}", { time, from }) : t("kept for another {time}, until {to}", { time, to: formatTime(to_ms) });
 };
 
 /** Jobs and waits of one cluster in time. The names above say the same in words, so that the bars are for eyes and pointers. */

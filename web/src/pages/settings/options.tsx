@@ -1,8 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../../i18n/i18n";
-import { formatCount } from "../../lib/format";
+import { formatBytes } from "../../lib/bytes";
+import { formatCount, formatDuration, NONE } from "../../lib/format";
 import type { Option, Part } from "./parts";
 import { PartSection } from "./section";
+
+function textOf({ kind, value }: Option): string {
+  if (value === undefined) return NONE;
+  if (Array.isArray(value)) return value.join("\n");
+  if (kind === "bytes") return formatBytes(Number(value));
+  if (kind === "milliseconds") return Number(value) < 1000 ? `${value} ms` : formatDuration(Number(value) / 1000);
+  return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+}
 
 /** What the server was started with, and where each value comes from. They are changed where they come from, and by a start. */
 export function Options({ part }: { part: Part<{ options: Option[] }> }) {
@@ -11,7 +20,7 @@ export function Options({ part }: { part: Part<{ options: Option[] }> }) {
   const search = useSignal("");
   const words = search.value.trim().toLowerCase();
   const isFound = (option: Option): boolean => `${option.name} ${option.help}`.toLowerCase().includes(words);
-  const isSet = (option: Option): boolean => option.source !== "default" && option.source !== "";
+  const isSet = (option: Option): boolean => option.source !== "default" && option.source !== "not set";
   const shown = all.filter((option) => (words ? isFound(option) : areAllShown.value || isSet(option)));
   return (
     <PartSection part={part} id="options" title={t("Server options")}>
@@ -45,9 +54,9 @@ export function Options({ part }: { part: Part<{ options: Option[] }> }) {
                     <code>{option.name}</code>
                   </th>
                   <td>
-                    <code>{option.value ?? "–"}</code>
+                    <code>{textOf(option)}</code>
                   </td>
-                  <td class={isSet(option) ? "" : "dim"}>{isSet(option) ? <code>{option.source}</code> : t("default")}</td>
+                  <td class={isSet(option) ? "" : "dim"}>{isSet(option) ? <code>{option.source}</code> : option.value === undefined ? t("not set") : t("default")}</td>
                   <td lang="en">{option.help}</td>
                 </tr>
               ))}

@@ -87,10 +87,10 @@ export interface Prices {
 
 export interface Option {
   name: string;
-  heading?: string;
-  value?: string;
+  kind: "flag" | "text" | "number" | "bytes" | "milliseconds";
+  value?: string | number | boolean | string[];
   default?: string;
-  /** "default", "--listen", "SMFLEET_LISTEN", "/etc/smfleet.conf:12" */
+  /** "default", "--listen", "SMFLEET_LISTEN", "/etc/smfleet.conf:12", "not set" */
   source: string;
   help: string;
 }

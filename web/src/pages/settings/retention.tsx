@@ -113,29 +113,31 @@ function SpaceForm({ doc, onAsk }: { doc: Retention; onAsk: (change: Change) => 
 function AgeForms({ doc, onAsk }: { doc: Retention; onAsk: (change: Change) => void }) {
   const name = useSignal("");
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{t("whose text")}</th>
-          <th scope="col">{t("kept for")}</th>
-          <th scope="col">{t("a job's at most")}</th>
-          <td />
-        </tr>
-      </thead>
-      <tbody>
-        <LimitRow key="" doc={doc} limits={doc} onAsk={onAsk} label={t("all")}>
-          {t("all")}
-        </LimitRow>
-        {doc.teams.map((team) => (
-          <LimitRow key={`team ${team.team}`} doc={doc} limits={team} team={team.team} onAsk={onAsk} label={team.team}>
-            <bdi>{team.team}</bdi>
+    <div class="scrolls" tabIndex={0} role="region" aria-label={t("Retention")}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t("whose text")}</th>
+            <th scope="col">{t("kept for")}</th>
+            <th scope="col">{t("a job's at most")}</th>
+            <td />
+          </tr>
+        </thead>
+        <tbody>
+          <LimitRow key="" doc={doc} limits={doc} onAsk={onAsk} label={t("all")}>
+            {t("all")}
           </LimitRow>
-        ))}
-        <LimitRow key={`new ${doc.teams.length}`} doc={doc} limits={{}} team={name.value.trim() || null} onAsk={onAsk} label={t("another team")}>
-          <input type="text" placeholder={t("another team")} aria-label={t("another team")} value={name} onInput={(event) => (name.value = event.currentTarget.value)} />
-        </LimitRow>
-      </tbody>
-    </table>
+          {doc.teams.map((team) => (
+            <LimitRow key={`team ${team.team}`} doc={doc} limits={team} team={team.team} onAsk={onAsk} label={team.team}>
+              <bdi>{team.team}</bdi>
+            </LimitRow>
+          ))}
+          <LimitRow key={`new ${doc.teams.length}`} doc={doc} limits={{}} team={name.value.trim() || null} onAsk={onAsk} label={t("another team")}>
+            <input type="text" placeholder={t("another team")} aria-label={t("another team")} value={name} onInput={(event) => (name.value = event.currentTarget.value)} />
+          </LimitRow>
+        </tbody>
+      </table>
+    </div>
   );
 }
 

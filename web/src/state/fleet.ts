@@ -1,0 +1,77 @@
+// The whole fleet: asked for every few seconds while somebody looks, and sooner when something happens.
+import { signal } from "@preact/signals";
+import { asProblem, getJson, isAbort, type Problem } from "../api/client";
+import type { Fleet, Incident, IncidentsReply, PacesReply } from "../api/types";
+import { onLive, setWant } from "../live/client";
+import { freshSeq } from "./info";
+
+const POLL_MS = 5000;
+const SOON_MS = 1000;
+const INCIDENTS = 8;
+const PACES = 12;
+
+export class FleetWatch {
+  readonly fleet = signal<Fleet | null>(null);
+  readonly paces = signal<PacesReply | null>(null);
+  readonly incidents = signal<Incident[] | null>(null);
+  readonly currency = signal("");
+  readonly problem = signal<Problem | null>(null);
+  private readonly abort = new AbortController();
+  private timer: number | null = null;
+  private isAsking = false;
+  private readonly off: () => void;
+
+  constructor() {
+    this.off = onLive((event) => {
+      if (event.kind === "incident" || event.kind === "resync") this.askIn(SOON_MS);
+    });
+    document.addEventListener("visibilitychange", this.onVisible);
+  }
+
+  async start(): Promise<void> {
+    const seq = await freshSeq();
+    if (this.abort.signal.aborted) return;
+    setWant({ jobs: null, kinds: ["incident"], after: seq });
+    await this.ask();
+  }
+
+  stop(): void {
+    this.abort.abort();
+    this.off();
+    document.removeEventListener("visibilitychange", this.onVisible);
+    if (this.timer !== null) window.clearTimeout(this.timer);
+  }
+
+  private readonly onVisible = (): void => {
+    if (!document.hidden) this.askIn(0);
+  };
+
+  private askIn(ms: number): void {
+    if (this.abort.signal.aborted) return;
+    if (this.timer !== null) window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.ask(), ms);
+  }
+
+  async ask(): Promise<void> {
+    if (document.hidden || this.isAsking) return;
+    this.isAsking = true;
+    try {
+      const get = <T>(path: string, params = {}): Promise<T> => getJson<T>(path, params, this.abort.signal);
+      const [fleet, paces, incidents] = await Promise.all([
+        get<Fleet>("fleet"),
+        get<PacesReply>("fleet/paces", { limit: PACES }),
+        get<IncidentsReply>("incidents", { state: "open", limit: INCIDENTS }),
+      ]);
+      this.fleet.value = fleet;
+      this.paces.value = paces;
+      this.incidents.value = incidents.incidents;
+      this.problem.value = null;
+      if (fleet.last_30_days.cost > 0 && this.currency.value === "") this.currency.value = (await get<{ currency?: string }>("prices")).currency ?? "";
+    } catch (error) {
+      if (!isAbort(error)) this.problem.value = asProblem(error);
+    } finally {
+      this.isAsking = false;
+      this.askIn(POLL_MS);
+    }
+  }
+}
