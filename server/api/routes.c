@@ -108,7 +108,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/histogram", SCOPE_READ, ROUTE_WORKER, .handler = api_log_histogram,
 		.query = "stream", .summary = "How many lines over the time of the whole log"},
 	{HTTP_GET, "/api/v1/jobs/{job}/logs/search", SCOPE_READ, ROUTE_WORKER, .handler = api_log_search,
-		.query = "q regex ignore_case stream limit cursor order from_ms to_ms from_line to_line histogram ticks",
+		.query =
+			"q regex ignore_case stream limit cursor order from_ms to_ms from_line to_line histogram ticks",
 		.summary = "Lines of all streams that hold a text or match a regular expression"},
 	{HTTP_GET, "/api/v1/jobs/{job}/metrics", SCOPE_READ, ROUTE_WORKER, .handler = api_series, .query = "",
 		.summary = "Series, and the health of each definition"},

@@ -100,7 +100,8 @@ export function PlotView(props: Props) {
         onLayout: () => scales.value++,
       });
       plot.current = made;
-      void addGestures(made, () => plot.current !== made);
+      // Without them, since the server is away, the curve is still there to see.
+      addGestures(made, () => plot.current !== made).catch(() => undefined);
       schedule();
     };
 
