@@ -2,7 +2,6 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { say, t, tx } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
-import { PART_TITLES } from "./lib/url";
 import { followLink, query, route } from "./state/router";
 import { isSignInOpen, signIns } from "./state/session";
 import { OfflineBanner } from "./ui/banner";
@@ -17,6 +16,7 @@ const JobPage = lazy(async () => (await import("./pages/job/page")).JobPage, 12)
 const AlertsPage = lazy(async () => (await import("./pages/alerts/page")).AlertsPage, 8);
 const PoolsPage = lazy(async () => (await import("./pages/pools/page")).PoolsPage, 8);
 const ComparePage = lazy(async () => (await import("./pages/compare/page")).ComparePage, 10);
+const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 const SettingsPage = lazy(async () => (await import("./pages/settings/page")).SettingsPage, 12);
@@ -33,6 +33,7 @@ function View() {
     case "jobs":
       return <JobsPage key={era} search={query.value["q"] ?? ""} sort={query.value["sort"] ?? ""} />;
     case "job":
+      if (here.part === "logs") return <LogsPage key={`${era} ${here.name}`} name={here.name} />;
       if (here.part === "definitions") return <DefinitionsPage key={`${era} ${here.name}`} name={here.name} />;
       return <JobPage key={`${era} ${here.name}`} name={here.name} part={here.part} />;
     case "incidents":
@@ -59,12 +60,15 @@ function View() {
 
 const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
 
+/** A part's tab has the same word, and its translation. */
+const capital = (part: string): string => t(`${part.charAt(0).toUpperCase()}${part.slice(1)}`);
+
 function titleOf(): string {
   const here = route.value;
   if (here.view !== "job") return t(TITLES[here.view] ?? "smfleet");
   // Isolated, so that a name that turns the direction of writing ends with itself.
   const name = `\u2068${cutMiddle(here.name, 40)}\u2069`;
-  return here.part ? `${t(PART_TITLES[here.part])} · ${name}` : name;
+  return here.part ? `${capital(here.part)} · ${name}` : name;
 }
 
 export function App() {

@@ -54,7 +54,7 @@ test("markup is only text", () => {
 });
 
 test("what turns the writing, has no width or is no character is shown by a mark", () => {
-  expect(parseAnsi("user\u202egpj.exe\u0000\u0007").map((span) => span.text)).toEqual(["user", "⟨RLO⟩", "gpj.exe", "␀", "␇"]);
+  expect(parseAnsi("user\u202egpj.exe\u0000\u0007").map((span) => span.text)).toEqual(["user", "⟨RLO⟩", "gpj.exe", "⟨NUL⟩", "⟨BEL⟩"]);
   expect(parseAnsi("a\u200bb\ufeff\u2028").map((span) => span.text).join("")).toBe("a⟨ZWSP⟩b⟨BOM⟩⟨LS⟩");
   expect(sourceOf(parseAnsi("a\u202eb\x1b[1mc"))).toBe("a\u202ebc");
   expect(parseAnsi("中文 שלום é\t\u00a0")).toEqual([{ text: "中文 שלום é\t\u00a0", style: "" }]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { buildSearch, definitionsHref, findQuery, jobHref, parseChartState, parseFind, parseLogTarget, parseQuery, parseRoute, quoteText, lookOf, writeLook } from "../src/lib/url";
+import { buildList, buildSearch, definitionsHref, findQuery, jobHref, parseChartState, parseFind, parseList, parseLogTarget, parseQuery, parseRoute, quoteText, lookOf, writeLook } from "../src/lib/url";
 
 test("paths name views", () => {
   expect(parseRoute("/")).toEqual({ view: "fleet" });
@@ -43,9 +43,13 @@ test("a log target is a stream and a line", () => {
     line: 120,
     isMerged: false,
     atMs: null,
+    only: [],
   });
   expect(parseLogTarget({ line: "-4" })).toMatchObject({ stream: null, line: null });
   expect(parseLogTarget(parseQuery("?merged=1&at=1700000000000"))).toMatchObject({ isMerged: true, atMs: 1700000000000 });
+  const names = ["algo-1", "a,b", "50%"];
+  expect(parseList(buildList(names))).toEqual(names);
+  expect(parseRoute("/jobs/a/logs")).toEqual({ view: "job", name: "a", part: "logs" });
 });
 
 test("text literals are escaped", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MAX_HEIGHT, contentHeight, inSteps, isScaled, maxScroll, pagesOf, rowAt, scrollFor, scrollToMiddle, visibleRows } from "../src/lib/vlist";
+import { contentHeight, inSteps, isScaled, lastTop, MAX_HEIGHT, maxScroll, pagesOf, rowAfterScroll, rowAt, rowForMiddle, rowsFrom, scrollFor, scrollToMiddle, visibleRows } from "../src/lib/vlist";
 
 const small = { total: 1000, rowHeight: 17, viewHeight: 340 };
 const huge = { total: 10_000_000, rowHeight: 17, viewHeight: 340 };
@@ -50,4 +50,18 @@ test("rows in steps: a scroll by a few changes none", () => {
   const last = inSteps(shape, visibleRows(shape, 1e9, 4), 8);
   expect(last.end).toBe(1_000_003);
   expect(last.offset).toBe(last.first * 28);
+});
+
+test("short ways count rows in a list too long for pixels, long ones are by proportion", () => {
+  expect(rowAfterScroll(small, 3, 51, 170)).toBe(10);
+  expect(rowAfterScroll(huge, 5_000_000, 7_000_000, 7_000_034)).toBe(5_000_002);
+  expect(rowAfterScroll(huge, 1, 100, 0)).toBe(0);
+  expect(rowAfterScroll(huge, 5, 7_000_000, maxScroll(huge))).toBeCloseTo(lastTop(huge), 6);
+  expect(rowAfterScroll(huge, huge.total - 25, 9_000_000, 9_000_340)).toBe(lastTop(huge));
+  expect(rowForMiddle(small, 0)).toBe(0);
+  expect(rowForMiddle(huge, 5_000_000)).toBe(4_999_991);
+});
+
+test("rows stand where they are seen, wherever the scroll bar is", () => {
+  expect(rowsFrom(huge, 5_000_000.5, 1234, 2, 2)).toEqual({ first: 4_999_998, end: 5_000_023, offset: 1234 - 2.5 * 17 });
 });

@@ -161,6 +161,9 @@ export interface LogSearchReply {
   hits: LogHit[];
   histogram?: LogBucket[];
   total?: number;
+  /** How the hits of one stream lie among its lines: parts of tick_lines lines that hold any. */
+  ticks?: { from_line: number; count: number }[];
+  tick_lines?: number;
   /** The search ran out of time; next_cursor goes on. */
   partial?: boolean;
   /** Lines on which the pattern was given up. */

@@ -39,14 +39,16 @@ const PLAIN = /^[\t\u0020-\u007e\u00a0-\u00ac\u00ae-\u061b\u061d-\u200a\u2010-\u
 const NAMES: Readonly<Record<number, string>> = {
   0xad: "SHY", 0x61c: "ALM", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ", 0x200e: "LRM", 0x200f: "RLM", 0x2028: "LS", 0x2029: "PS",
   0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO", 0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI",
-  0x2069: "PDI", 0xfeff: "BOM",
+  0x2069: "PDI", 0xfeff: "BOM", 0x7f: "DEL",
 };
 
-/** What stands for a character that is not to be seen: ␀ for NUL, ⟨RLO⟩ for one that turns the writing. */
+const C0 = "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+
+/** What stands for a character that is not to be seen: ⟨NUL⟩ or ⟨RLO⟩ for one that turns the writing. */
 export function markFor(character: string): string {
   const code = character.codePointAt(0) ?? 0;
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-  if (code === 0x7f) return "␡";
+  // Not the pictures that Unicode has for these: few fonts do.
+  if (code < 0x20) return `⟨${C0[code] ?? ""}⟩`;
   return `⟨${NAMES[code] ?? code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 

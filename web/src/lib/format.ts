@@ -99,11 +99,12 @@ function localClock(ms: number): string {
   return `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}`;
 }
 
-export type TimeMode = "local" | "UTC" | "relative";
+export type TimeMode = "local" | "UTC" | "relative" | "hidden";
 
 /** A line's time in a log: 14:03:09 here or in UTC, or what has passed since the job's first line: +1:02:03. */
 export function formatStamp(ms: number, mode: TimeMode, startMs: number): string {
   if (mode === "local") return localClock(ms);
+  if (mode === "hidden") return "";
   if (mode === "UTC") return new Date(ms).toISOString().slice(11, 19);
   const seconds = Math.round(Math.abs(ms - startMs) / 1000);
   const clock = `${Math.floor(seconds / 3600)}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`;

@@ -1,19 +1,8 @@
 // Every view is a URL: the path names the view, the query holds its state.
-import { say } from "../i18n/i18n";
 
 /** The parts of a job's page but for its charts, as the address names them. */
-export const JOB_PARTS = ["nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
+export const JOB_PARTS = ["logs", "nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document", "definitions"] as const;
 export type JobPart = (typeof JOB_PARTS)[number];
-export const PART_TITLES: Readonly<Record<JobPart, string>> = {
-  nodes: say("Nodes"),
-  goodput: say("Goodput"),
-  settings: say("Settings"),
-  incidents: say("Incidents"),
-  advice: say("Advice"),
-  deliveries: say("Deliveries"),
-  document: say("Document"),
-  definitions: say("Definitions"),
-};
 
 export type Route =
   | { view: "fleet" }
@@ -82,6 +71,9 @@ export const partHref = (name: string, part?: JobPart): string => (part ? `${job
 export const definitionsHref = (name: string): string => partHref(name, "definitions");
 
 export const nodesHref = (name: string): string => partHref(name, "nodes");
+
+export const logsHref = (name: string, query: Record<string, string | undefined> = {}): string =>
+  `${partHref(name, "logs")}${buildSearch({}, query)}`;
 
 /** rstep: steps since the job's first one; tokens: what the job had seen of its data at each step. */
 export type Axis = "step" | "time" | "relative" | "rstep" | "tokens";
@@ -169,6 +161,8 @@ export interface LogTarget {
   /** All nodes in one list, by time; it opens at `atMs`, else at the newest line. */
   isMerged: boolean;
   atMs: number | null;
+  /** Merged, of these streams alone; none: of all. */
+  only: readonly string[];
 }
 
 export function parseLogTarget(query: Query): LogTarget {
@@ -178,8 +172,14 @@ export function parseLogTarget(query: Query): LogTarget {
     line: line !== null && line >= 0 ? Math.floor(line) : null,
     isMerged: query["merged"] === "1",
     atMs: finiteOrNull(query["at"]),
+    only: parseList(query["only"] ?? ""),
   };
 }
+
+/** Names in a list, of which commas are percent-encoded. */
+export const parseList = (text: string): string[] => text.split(",").filter((one) => one !== "").map((one) => decode(one) ?? one);
+
+export const buildList = (names: readonly string[]): string => names.map((name) => name.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
 
 /** What is looked for in a log. */
 export interface Find {

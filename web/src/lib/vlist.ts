@@ -70,3 +70,30 @@ export function pagesOf(first: number, end: number, size: number): number[] {
   for (let page = Math.floor(first / size); page * size < end; page++) pages.push(page);
   return pages;
 }
+
+/** The row at the top when the last one is at the bottom. */
+export const lastTop = (shape: ListShape): number => Math.max(0, shape.total - shape.viewHeight / shape.rowHeight);
+
+const clamp = (shape: ListShape, row: number): number => Math.min(Math.max(0, row), lastTop(shape));
+
+/**
+ * The row at the top after the browser scrolled from `before` to `now`. In a list too long for pixels a short way (wheel, finger,
+ * keys) counts rows; only a long one, as the thumb of the scroll bar makes, is by proportion.
+ */
+export function rowAfterScroll(shape: ListShape, row: number, before: number, now: number): number {
+  const way = now - before;
+  if (!isScaled(shape)) return clamp(shape, now / shape.rowHeight);
+  if (Math.abs(way) <= shape.viewHeight * 1.5) return clamp(shape, row + way / shape.rowHeight);
+  return clamp(shape, rowAt(shape, now));
+}
+
+/** The row at the top that brings another one to the middle. */
+export const rowForMiddle = (shape: ListShape, row: number): number =>
+  clamp(shape, row - Math.floor((shape.viewHeight / shape.rowHeight - 1) / 2));
+
+/** Rows to render where `row` is at the top and the browser stands at `scrollTop`. */
+export function rowsFrom(shape: ListShape, row: number, scrollTop: number, before: number, behind: number): ListWindow {
+  const first = Math.max(0, Math.floor(row) - before);
+  const end = Math.min(shape.total, Math.ceil(row + shape.viewHeight / shape.rowHeight) + behind);
+  return { first, end, offset: scrollTop + (first - row) * shape.rowHeight };
+}

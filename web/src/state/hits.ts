@@ -19,6 +19,17 @@ const PAGE = 100;
 const MOST = 5000;
 const RETRY_MS = 5000;
 
+export interface Ticks {
+  /** Lines that a tick stands for. */
+  lines: number;
+  /** Each the first line of a tick. */
+  from: readonly number[];
+}
+
+export function ticksOfReply(reply: LogSearchReply): Ticks | null {
+  return reply.ticks ? { lines: reply.tick_lines ?? 1, from: reply.ticks.map((tick) => tick.from_line) } : null;
+}
+
 const keyOf = (stream: string, n: number): string => `${n} ${stream}`;
 
 export class HitStore {
@@ -34,6 +45,9 @@ export class HitStore {
   /** New lines that came too fast for the live filter to look at. */
   readonly unread = signal(0);
   readonly cursor = signal<string | null>(null);
+  /** Where the hits of `ticksOf` lie among its lines. */
+  readonly ticks = signal<Ticks | null>(null);
+  private ticksOf: string | null = null;
   private readonly known = new Map<string, Hit>();
   private readonly abort = new AbortController();
   private source: EventSource | null = null;
@@ -70,8 +84,22 @@ export class HitStore {
     this.known.clear();
     this.hits.value = [];
     this.take(reply);
-    const whole = await this.ask({ limit: 1, histogram: true });
+    await this.count();
+  }
+
+  /** Counts hits of this stream along its lines, too. */
+  async tick(stream: string | null): Promise<void> {
+    if (stream === this.ticksOf) return;
+    this.ticksOf = stream;
+    this.ticks.value = null;
+    if (this.total.value !== null) await this.count();
+  }
+
+  private async count(): Promise<void> {
+    const stream = this.ticksOf;
+    const whole = await this.ask({ limit: 1, histogram: true, ...(stream === null ? {} : { ticks: stream }) });
     if (!whole) return;
+    if (stream === this.ticksOf) this.ticks.value = ticksOfReply(whole);
     this.histogram.value = whole.histogram ?? null;
     this.total.value = whole.total ?? null;
     this.isCountPartial.value = whole.partial === true;
@@ -89,6 +117,14 @@ export class HitStore {
   /** The first hit in a part of the histogram. */
   async firstBetween(fromMs: number, toMs: number): Promise<LogHit | null> {
     const reply = await this.ask({ limit: 1, histogram: false, order: "oldest", from_ms: fromMs, to_ms: toMs });
+    return reply?.hits[0] ?? null;
+  }
+
+  /** The next hit of a stream in the order of the list, which has the newest first: before a line, or behind it. */
+  async near(stream: string, line: number, by: number): Promise<LogHit | null> {
+    if (by > 0 && line === 0) return null;
+    const where = by > 0 ? { to_line: line - 1 } : { from_line: line + 1, order: "oldest" };
+    const reply = await this.ask({ stream, limit: 1, histogram: false, ...where });
     return reply?.hits[0] ?? null;
   }
 

@@ -1,7 +1,8 @@
 // Everything that a job's page shows but for curves and lines, which have stores of their own.
 import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
-import type { DefinitionsDoc, JobDoc, PointsEvent, SeriesInfo, StreamInfo } from "../api/types";
+import type { DefinitionsDoc, JobDoc, LinesEvent, LiveSeries, PointsEvent, SeriesInfo, StreamInfo } from "../api/types";
+import { Batch } from "../lib/batch";
 import { SeenPoints } from "../lib/dedupe";
 import type { JobEvent } from "../lib/marks";
 import { applyPoints, compareNatural, groupMetrics, type Metric } from "../lib/metrics";
@@ -10,6 +11,11 @@ import type { LiveEvent } from "../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "./info";
 import { knownRows } from "./knownrows";
+<<<<<<< HEAD
+=======
+
+const SHOW_MS = 250;
+>>>>>>> main
 
 export class JobStore {
   readonly doc = signal<JobDoc | null>(null);
@@ -28,6 +34,9 @@ export class JobStore {
   readonly startMs = computed(() => this.findStart());
 
   private readonly seen = new SeenPoints();
+  // A job of thousands of streams sends hundreds of events a second: what they come to is shown a few times.
+  private readonly newLines = new Batch<LinesEvent>(SHOW_MS, (events) => this.takeLines(events));
+  private readonly newPoints = new Batch<PointsEvent>(SHOW_MS, (events) => this.takePoints(events.flatMap((event) => event.series)));
   private readonly abort = new AbortController();
   private readonly offs: (() => void)[];
   private attempt = 0;
@@ -58,6 +67,8 @@ export class JobStore {
 
   stop(): void {
     this.abort.abort();
+    this.newLines.stop();
+    this.newPoints.stop();
     this.incidents.stop();
     for (const off of this.offs) off();
   }
@@ -116,21 +127,27 @@ export class JobStore {
     } else if (event.kind === "job" && event.data.TrainingJobName === this.name) {
       this.doc.value = { ...this.doc.value, ...event.data };
       this.sawLine(event.data.last_line_ms);
-    } else if (event.kind === "points" && event.data.job === this.name) this.takePoints(event.data);
+    } else if (event.kind === "points" && event.data.job === this.name) this.newPoints.add(event.data);
     else if (event.kind === "lines" && event.data.job === this.name) {
-      for (const line of event.data.lines) this.sawLine(line.ts_ms);
-      if (!this.streams.value?.some((one) => one.stream === event.data.stream)) void this.loadStreams();
+      this.newLines.add(event.data);
     }
   }
 
-  private takePoints(event: PointsEvent): void {
-    const fresh = event.series.map((series) => ({
-      ...series,
-      points: series.points.filter(([step, , , line]) => this.seen.take(series.stream, series.metric, line, step)),
+  private takeLines(events: readonly LinesEvent[]): void {
+    const newest = events.reduce((ms, event) => event.lines.reduce((most, line) => Math.max(most, line.ts_ms), ms), -Infinity);
+    if (Number.isFinite(newest)) this.sawLine(newest);
+    const known = new Set(this.streams.value?.map((one) => one.stream));
+    if (events.some((event) => !known.has(event.stream))) void this.loadStreams();
+  }
+
+  private takePoints(series: readonly LiveSeries[]): void {
+    const fresh = series.map((one) => ({
+      ...one,
+      points: one.points.filter(([step, , , line]) => this.seen.take(one.stream, one.metric, line, step)),
     }));
     if (this.metrics.value?.length === 0) void this.loadDefinitions();
     if (this.metrics.value) this.metrics.value = applyPoints(this.metrics.value, fresh);
-    const attempt = Math.max(0, ...event.series.flatMap((series) => series.points.map((point) => point[4] ?? 0)));
+    const attempt = series.reduce((most, one) => one.points.reduce((attempt, point) => Math.max(attempt, point[4] ?? 0), most), 0);
     // A restart supersedes points that the summaries had counted.
     if (attempt > this.attempt && this.attempt > 0) void this.load();
     this.attempt = Math.max(this.attempt, attempt);

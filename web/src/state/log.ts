@@ -2,12 +2,20 @@
 import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
 import type { LinesEvent, LogsReply } from "../api/types";
+import { Batch } from "../lib/batch";
+import { FoldIndex } from "../lib/folds";
 import { LogPages, PAGE_LINES } from "../lib/logpages";
+import { partRows } from "../lib/parts";
+import { RowMap } from "../lib/rowmap";
 import { pagesOf } from "../lib/vlist";
 import { onLive } from "../live/client";
 
 const GONE = 410;
 const AROUND_LINES = 100;
+/** What is opened at a line has this much of the log before it, and as much behind it. */
+const OPEN_LINES = 100;
+/** Lines are shown so often at most: a person sees no more, and a page that draws all the time answers nobody. */
+const SHOW_MS = 60;
 
 export class LogStore {
   readonly pages = new LogPages();
@@ -17,6 +25,12 @@ export class LogStore {
   readonly problem = signal<Problem | null>(null);
   /** Lines below firstKept were deleted; `why` says when and by which limit. */
   readonly gone = signal<{ firstKept: number; why: string } | null>(null);
+  /** Heads whose folded lines are shown. */
+  readonly unfolded = signal<ReadonlySet<number>>(new Set());
+  /** Lines that were opened, with the rows below them. */
+  readonly parts = signal<ReadonlyMap<number, readonly string[]>>(new Map());
+  private readonly folds = new FoldIndex({ rows: (page) => this.pages.rows(page), pages: () => this.pages.held() }, PAGE_LINES);
+  private readonly live = new Batch<LinesEvent>(SHOW_MS, (events) => this.append(events));
   private readonly loading = new Set<number>();
   private readonly abort = new AbortController();
   private readonly off: () => void;
@@ -27,12 +41,13 @@ export class LogStore {
   ) {
     this.off = onLive((event) => {
       if (event.kind === "resync") void this.loadTail();
-      if (event.kind === "lines" && event.data.job === job && event.data.stream === stream) this.append(event.data);
+      if (event.kind === "lines" && event.data.job === job && event.data.stream === stream) this.live.add(event.data);
     });
   }
 
   stop(): void {
     this.abort.abort();
+    this.live.stop();
     this.off();
   }
 
@@ -41,6 +56,30 @@ export class LogStore {
     await this.ask({ limit: PAGE_LINES });
     const kept = this.gone.value?.firstKept ?? 0;
     if (kept > keptBefore) await this.ask({ from: kept, limit: PAGE_LINES });
+  }
+
+  /** One request shows a line, wherever it is. */
+  async loadAt(line: number): Promise<void> {
+    await this.ask({ from: Math.max(0, line - OPEN_LINES), limit: 2 * OPEN_LINES });
+    if (this.total.value === null || this.gone.value) await this.loadTail();
+  }
+
+  /** How lines become rows, as of now. */
+  rowMap(isFolding: boolean): RowMap {
+    const parts = new Map([...this.parts.value].map(([line, rows]) => [line, rows.length]));
+    return new RowMap(this.pages.total, isFolding ? this.folds.all() : [], this.unfolded.value, parts);
+  }
+
+  toggleFold(head: number): void {
+    const next = new Set(this.unfolded.value);
+    if (!next.delete(head)) next.add(head);
+    this.unfolded.value = next;
+  }
+
+  togglePart(line: number): void {
+    const next = new Map(this.parts.value);
+    if (!next.delete(line)) next.set(line, partRows(this.pages.line(line)?.text ?? ""));
+    this.parts.value = next;
   }
 
   /** Sees to it that the lines [first, end) are here or on their way. */
@@ -72,16 +111,21 @@ export class LogStore {
     if (kept > keptBefore && kept < end) await this.loadPage(page);
   }
 
-  private append(event: LinesEvent): void {
-    this.pages.put(event.lines);
-    const end = event.from + Math.max(event.lines.length, event.count ?? 0);
+  private append(events: readonly LinesEvent[]): void {
+    let end = this.pages.total;
+    const changed = new Set<number>();
+    for (const event of events) {
+      for (const page of this.pages.put(event.lines)) changed.add(page);
+      end = Math.max(end, event.from + Math.max(event.lines.length, event.count ?? 0));
+    }
+    this.folds.refresh(changed);
     this.setTotal(Math.max(this.pages.total, end));
   }
 
   private async ask(range: { from?: number; limit: number }): Promise<void> {
     const reply = await this.fetch(range);
     if (!reply) return;
-    this.pages.put(reply.lines);
+    this.folds.refresh(this.pages.put(reply.lines));
     this.setTotal(Math.max(this.pages.total, reply.total));
   }
 

@@ -18,6 +18,7 @@ export function preload(): void {
   import("../plot/plot").catch(() => undefined); // whoever needs it says what is wrong
   const { name } = route;
   const query = parseQuery(location.search);
+  if (query["embed"] === "1") return;
   // Not before the sequence is known from which the live connection goes on: between the two nothing may be lost.
   void infoLoaded.then((info) => {
     if (!info) return;

@@ -28,7 +28,9 @@ export function navigate(href: string, replace = false): void {
 
 /** Changes the state of this view; what one drags or types replaces, what one chooses is kept in the history. */
 export function patchQuery(patch: Record<string, string | undefined>, replace = false): void {
-  navigate(window.location.pathname + buildSearch(query.value, patch), replace);
+  // Lines that are chosen (#L120) stay so, unless others are.
+  const hash = "line" in patch || "stream" in patch ? "" : window.location.hash;
+  navigate(window.location.pathname + buildSearch(query.value, patch) + hash, replace);
 }
 
 /** Lets the browser keep its gestures: new tab, new window, download. */

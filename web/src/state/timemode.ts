@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { isUtc, type TimeMode } from "../lib/format";
 
-export const TIME_MODES: readonly TimeMode[] = ["local", "UTC", "relative"];
+export const TIME_MODES: readonly TimeMode[] = ["local", "UTC", "relative", "hidden"];
 const KEY = "smfleet.times";
 
 function stored(): TimeMode {

@@ -67,7 +67,6 @@ export default {
   "This browser": "此浏览器",
   "Times": "时间",
   "Tokens": "令牌",
-  "UTC": "UTC",
   "Used of the limit": "限额使用量",
   "Version": "版本",
   "Whoever uses {name} is refused from now on, senders of lines included. A token that is gone does not come back.":
@@ -88,7 +87,6 @@ export default {
   "from the day": "生效日期",
   "instance type": "实例类型",
   "kept for": "保留",
-  "local": "本地",
   "may": "权限",
   "name": "名称",
   "not set": "未设置",

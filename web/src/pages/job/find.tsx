@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { t } from "../../i18n/i18n";
 import { formatCount } from "../../lib/format";
 import { findQuery, type Find } from "../../lib/url";
 import type { HitStore } from "../../state/hits";
@@ -47,14 +48,14 @@ export function FindBar({ find, hits, active, input, isOnlyHits, onStep }: Props
   };
   const has = (hits?.hits.value?.length ?? 0) > 0;
   return (
-    <div class="toolbar find" role="search" aria-label="Search in this job's log">
+    <div class="toolbar find" role="search" aria-label={t("Search in this job's log")}>
       <input
         ref={input}
         type="search"
-        aria-label="Search in the log of all streams"
+        aria-label={t("Search in the log of all streams")}
         aria-keyshortcuts="/"
-        title="/ comes here; Enter and Shift+Enter, or n and N, go from hit to hit; Escape clears"
-        placeholder="Search the log  /"
+        title={t("/ comes here; Enter and Shift+Enter, or n and N, go from hit to hit; Escape clears")}
+        placeholder={t("Search the log  /")}
         autocomplete="off"
         spellcheck={false}
         value={text}
@@ -65,25 +66,25 @@ export function FindBar({ find, hits, active, input, isOnlyHits, onStep }: Props
         }}
         onKeyDown={onKeyDown}
       />
-      <button type="button" class="mono" aria-pressed={find.isRegex} title="Regular expression" aria-label="Regular expression" onClick={() => apply({ isRegex: !find.isRegex })}>
+      <button type="button" class="mono" aria-pressed={find.isRegex} title={t("Regular expression")} aria-label={t("Regular expression")} onClick={() => apply({ isRegex: !find.isRegex })}>
         .*
       </button>
-      <button type="button" class="mono" aria-pressed={find.matchesCase} title="Match case" aria-label="Match case" onClick={() => apply({ matchesCase: !find.matchesCase })}>
+      <button type="button" class="mono" aria-pressed={find.matchesCase} title={t("Match case")} aria-label={t("Match case")} onClick={() => apply({ matchesCase: !find.matchesCase })}>
         Aa
       </button>
       {hits && (
         <>
-          <button type="button" disabled={!has} title="Previous hit (N)" aria-label="Previous hit" onClick={() => onStep(-1)}>
+          <button type="button" disabled={!has} title={t("Previous hit (N)")} aria-label={t("Previous hit")} onClick={() => onStep(-1)}>
             ↑
           </button>
-          <button type="button" disabled={!has} title="Next hit (n)" aria-label="Next hit" onClick={() => onStep(1)}>
+          <button type="button" disabled={!has} title={t("Next hit (n)")} aria-label={t("Next hit")} onClick={() => onStep(1)}>
             ↓
           </button>
           <span class="count" role="status">
             {countText(hits, active)}
           </span>
-          <button type="button" aria-pressed={isOnlyHits} title="Only the hits, live, without the log" onClick={() => patchQuery({ hits: isOnlyHits ? undefined : "only" }, true)}>
-            only hits
+          <button type="button" aria-pressed={isOnlyHits} title={t("Only the hits, live, without the log")} onClick={() => patchQuery({ hits: isOnlyHits ? undefined : "only" }, true)}>
+            {t("only hits")}
           </button>
         </>
       )}
@@ -94,9 +95,10 @@ export function FindBar({ find, hits, active, input, isOnlyHits, onStep }: Props
 function countText(hits: HitStore, active: number): string {
   const loaded = hits.hits.value;
   if (hits.problem.value) return "";
-  if (loaded === null) return "searching…";
+  if (loaded === null) return t("searching…");
   const total = hits.total.value;
   const isMore = hits.isCountPartial.value || (total === null && hits.cursor.value !== null);
   const all = `${formatCount(total ?? loaded.length)}${isMore ? "+" : ""}`;
-  return active >= 0 ? `${formatCount(active + 1)} of ${all}` : `${all} ${all === "1" ? "hit" : "hits"}`;
+  if (active >= 0) return t("{i} of {n}", { i: formatCount(active + 1), n: all });
+  return all === "1" ? t("1 hit") : t("{n} hits", { n: all });
 }

@@ -1,25 +1,26 @@
 import { useSignal } from "@preact/signals";
+import { t } from "../../i18n/i18n";
 import { formatCount } from "../../lib/format";
 import { parseTarget, type Target } from "../../lib/goto";
 import { timeMode } from "../../state/timemode";
 
 interface Props {
   total: number | null;
-  endMs: number;
+  /** When the last line was; asked for when somebody types a time. */
+  endMs(): number;
   onGo(target: Target): void;
 }
-
-const HELP = "A line's number, or a time: 14:03, 2026-11-21 14:03, -10m before the last line";
 
 export function Goto({ total, endMs, onGo }: Props) {
   const text = useSignal("");
   const isWrong = useSignal(false);
+  const help = t("A line's number, or a time: 14:03, 2026-11-21 14:03, -10m before the last line");
   return (
     <form
       class="goto"
       onSubmit={(event) => {
         event.preventDefault();
-        const target = parseTarget(text.value, endMs, timeMode.value === "UTC");
+        const target = parseTarget(text.value, endMs(), timeMode.value === "UTC");
         isWrong.value = target === null && text.value.trim() !== "";
         if (target === null) return;
         text.value = "";
@@ -28,10 +29,10 @@ export function Goto({ total, endMs, onGo }: Props) {
     >
       <input
         type="text"
-        aria-label="Go to line or time"
+        aria-label={t("Go to line or time")}
         aria-invalid={isWrong.value}
-        title={isWrong.value ? `This is neither. ${HELP}` : HELP}
-        placeholder="line or 14:03"
+        title={isWrong.value ? t("This is neither. {help}", { help }) : help}
+        placeholder={t("line or 14:03")}
         autocomplete="off"
         spellcheck={false}
         value={text}
@@ -40,7 +41,7 @@ export function Goto({ total, endMs, onGo }: Props) {
           isWrong.value = false;
         }}
       />
-      {total !== null && <span class="dim">of {formatCount(total)}</span>}
+      {total !== null && <span class="dim">{t("of {n}", { n: formatCount(total) })}</span>}
     </form>
   );
 }

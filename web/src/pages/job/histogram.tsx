@@ -1,19 +1,22 @@
 import { useSignal } from "@preact/signals";
 import type { LogBucket } from "../../api/types";
-import { formatCount, formatTime } from "../../lib/format";
+import { t, tn } from "../../i18n/i18n";
+import { formatTime } from "../../lib/format";
 
 const HEIGHT = 28;
 const LEAST = 3;
 
 interface Props {
   buckets: readonly LogBucket[];
-  /** The time of the hit one stands on. */
+  /** What is counted: hits of a search, or all lines. */
+  of: "hits" | "lines";
+  /** The time of the line one stands on. */
   atMs: number | null;
   onJump(fromMs: number, toMs: number): void;
 }
 
-/** Hits over the time of the whole log. A click, or the arrows and Enter, go to the first hit of a bar. */
-export function Histogram({ buckets, atMs, onJump }: Props) {
+/** Hits, or lines, over the time of the whole log. A click, or the arrows and Enter, go to the first one of a bar. */
+export function Histogram({ buckets, of, atMs, onJump }: Props) {
   const cursor = useSignal<number | null>(null);
   const first = buckets[0];
   if (!first) return null;
@@ -23,7 +26,8 @@ export function Histogram({ buckets, atMs, onJump }: Props) {
   const now = Math.min(buckets.length - 1, cursor.value ?? Math.max(0, here));
   const describe = (i: number): string => {
     const { from_ms: from, count } = buckets[i] ?? first;
-    return `${formatCount(count)} ${count === 1 ? "hit" : "hits"}, ${formatTime(from)} to ${formatTime(from + width)}`;
+    const span = { from: formatTime(from), to: formatTime(from + width) };
+    return of === "hits" ? tn(count, "{n} hit, {from} to {to}", "{n} hits, {from} to {to}", span) : tn(count, "{n} line, {from} to {to}", "{n} lines, {from} to {to}", span);
   };
   const jump = (i: number): void => {
     const bucket = buckets[i];
@@ -39,10 +43,10 @@ export function Histogram({ buckets, atMs, onJump }: Props) {
   };
   return (
     <div
-      class="histogram"
+      class={`histogram of-${of}`}
       role="slider"
       tabIndex={0}
-      aria-label="Hits over time; Enter goes to the first hit there"
+      aria-label={of === "hits" ? t("Hits over time; Enter goes to the first hit there") : t("Lines over time; Enter goes to the first line there")}
       aria-valuemin={0}
       aria-valuemax={buckets.length - 1}
       aria-valuenow={now}

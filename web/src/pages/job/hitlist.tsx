@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
+import { t, tn } from "../../i18n/i18n";
 import { parseAnsi } from "../../lib/ansi";
-import { formatCount, formatStamp, formatTime } from "../../lib/format";
+import { formatStamp, formatTime } from "../../lib/format";
 import { trimToHit } from "../../lib/matches";
 import type { Hit, HitStore } from "../../state/hits";
 import { timeMode } from "../../state/timemode";
@@ -43,7 +44,7 @@ export function HitList({ hits, active, startMs, onChoose, onStep }: Props) {
           class="hits"
           role="listbox"
           tabIndex={0}
-          aria-label="Hits, newest first"
+          aria-label={t("Hits, newest first")}
           aria-activedescendant={active >= 0 ? `hit-${active}` : undefined}
           onScroll={onScroll}
           onKeyDown={onKeyDown}
@@ -68,8 +69,8 @@ interface RowProps {
 
 function HitRow({ hit, id, isActive, startMs, onChoose }: RowProps) {
   return (
-    <div class="hit" role="option" id={id} aria-selected={isActive} title={`${hit.stream}, line ${hit.n}, ${formatTime(hit.ts_ms)}`} onClick={() => onChoose(hit)}>
-      <time>{formatStamp(hit.ts_ms, timeMode.value, startMs)}</time>
+    <div class="hit" role="option" id={id} aria-selected={isActive} title={t("{stream}, line {n}, {time}", { stream: hit.stream, n: hit.n, time: formatTime(hit.ts_ms) })} onClick={() => onChoose(hit)}>
+      {timeMode.value !== "hidden" && <time>{formatStamp(hit.ts_ms, timeMode.value, startMs)}</time>}
       <span class="stream">{hit.stream}</span>
       <span class="text">
         <Parts spans={trimToHit(parseAnsi(hit.text, hit.ranges), BEFORE_HIT)} />
@@ -84,21 +85,21 @@ function Notes({ hits }: { hits: HitStore }) {
   const unread = hits.unread.value;
   return (
     <div class="hitnotes">
-      {hits.hits.value?.length === 0 && !hits.isPartial.value && <p>No line of any stream matches.</p>}
+      {hits.hits.value?.length === 0 && !hits.isPartial.value && <p>{t("No line of any stream matches.")}</p>}
       {hits.isPartial.value && (
         <p>
-          The search ran out of time; there may be more hits.{" "}
+          {t("The search ran out of time; there may be more hits.")}{" "}
           <button type="button" disabled={hits.isBusy.value} onClick={() => void hits.more()}>
-            Go on
+            {t("Go on")}
           </button>
         </p>
       )}
-      {limited > 0 && <p>On {formatCount(limited)} lines the expression was given up: it takes too many steps.</p>}
+      {limited > 0 && <p>{tn(limited, "On {n} line the expression was given up: it takes too many steps.", "On {n} lines the expression was given up: it takes too many steps.")}</p>}
       {unread > 0 && (
         <p>
-          {formatCount(unread)} new lines came too fast to be looked at.{" "}
+          {tn(unread, "{n} new line came too fast to be looked at.", "{n} new lines came too fast to be looked at.")}{" "}
           <button type="button" onClick={() => void hits.load()}>
-            Search again
+            {t("Search again")}
           </button>
         </p>
       )}

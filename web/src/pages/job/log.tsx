@@ -1,28 +1,38 @@
 import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { apiUrl, jobPath, type Problem } from "../../api/client";
+import type { Capture, Definition } from "../../api/types";
+import { say, t } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
+import type { TimeMode } from "../../lib/format";
 import type { Target } from "../../lib/goto";
+import type { Lines } from "../../lib/lineranges";
+import { evidenceLine } from "../../lib/marks";
 import { compareNatural } from "../../lib/metrics";
-import { parseFind, parseLogTarget, type LogTarget } from "../../lib/url";
+import { buildList, jobHref, logsHref, parseFind, parseLogTarget, type LogTarget } from "../../lib/url";
+import { chosenPoints, choosePoints } from "../../state/chosenpoint";
 import type { Hit, HitStore } from "../../state/hits";
 import type { JobStore } from "../../state/job";
+import { chooseLines, chosenLines } from "../../state/lines";
 import { LogStore } from "../../state/log";
-import { patchQuery, query } from "../../state/router";
+import { navigate, query } from "../../state/router";
 import { setTimeMode, TIME_MODES, timeMode } from "../../state/timemode";
 import style from "../../styles/log.css?inline";
 import { ProblemBox } from "../../ui/problem";
+import { ChosenBar } from "./chosenbar";
 import { FindBar } from "./find";
 import { Goto } from "./goto";
 import { Histogram } from "./histogram";
 import { HitList } from "./hitlist";
+import { useCaptures, useErrors, useHits, useLogKeys, useMerged } from "./loghooks";
 import { LogRows } from "./logrows";
 import { MergedRows } from "./mergedrows";
-import { useHits, useLogKeys, useMerged } from "./loghooks";
+import { StreamChooser } from "./streams";
+import { WholeLog } from "./wholelog";
 
 adoptStyle(style);
 
-const MERGED = "\0merged";
+const NO_DEFINITIONS: readonly Definition[] = [];
 
 /** The streams as the server lists them; until then, those that metrics name. */
 function streamNames(store: JobStore): string[] {
@@ -46,156 +56,254 @@ function useStream(store: JobStore, target: LogTarget, streams: string[]): strin
   return target.stream ?? opened.current?.stream ?? null;
 }
 
-function useLog(store: JobStore, stream: string | null): LogStore | null {
+function useLog(store: JobStore, stream: string | null, line: number | null): LogStore | null {
   const [log, setLog] = useState<LogStore | null>(null);
   useEffect(() => {
     if (stream === null) return;
     const next = new LogStore(store.name, stream);
     setLog(next);
-    void next.loadTail();
+    void (line === null ? next.loadTail() : next.loadAt(line));
     return () => next.stop();
   }, [store, stream]);
   return log?.stream === stream ? log : null;
 }
 
-export function LogPane({ store }: { store: JobStore }) {
+interface Props {
+  store: JobStore;
+  /** The log fills the view, with a picture of the whole above it. */
+  isAlone?: boolean;
+}
+
+export function LogPane({ store, isAlone = false }: Props) {
   const target = parseLogTarget(query.value);
+  const lines = chosenLines();
+  const line = lines?.from ?? null;
   const find = parseFind(query.value);
   const streams = streamNames(store);
   const stream = useStream(store, target, streams);
-  const log = useLog(store, target.isMerged ? null : stream);
+  const shown = target.isMerged ? null : stream;
+  const log = useLog(store, shown, line);
   const merged = useMerged(store.name, target);
   const hits = useHits(store.name, find);
+  const errors = useErrors(store.name, shown);
+  const definitions = store.definitions.value?.definitions ?? NO_DEFINITIONS;
+  const captures = useCaptures(store.name, shown, definitions);
   const input = useRef<HTMLInputElement>(null);
-  const isFollowing = useSignal(target.line === null && target.atMs === null);
+  const isFollowing = useSignal(line === null && target.atMs === null);
   const isWrapped = useSignal(false);
+  const isFolding = useSignal(true);
+  const top = useRef(0);
   const isOnlyHits = hits !== null && query.value["hits"] === "only";
-  const active = hits?.indexOf(target.stream, target.line) ?? -1;
+  const active = hits?.indexOf(target.stream ?? stream, line) ?? -1;
+  const isCounted = hits?.total.value !== null;
 
   useEffect(() => {
-    if (target.line !== null || target.atMs !== null) isFollowing.value = false;
-  }, [target.line, target.stream, target.atMs, isFollowing]);
+    if (line !== null || target.atMs !== null) isFollowing.value = false;
+  }, [line, target.stream, target.atMs, isFollowing]);
+  useEffect(() => void hits?.tick(shown), [hits, shown, isCounted]);
+  const total = log?.total.value ?? 0;
+  useEffect(() => {
+    if (total > 0) void errors?.count(total, false);
+  }, [errors, total > 0]);
 
-  const show = (hit: { stream: string; n: number; ts_ms: number }): void =>
-    patchQuery({ stream: hit.stream, line: String(hit.n), at: target.isMerged ? String(hit.ts_ms) : undefined }, true);
-  const step = (by: number): void => void stepTo(hits, active, by, show);
-  useLogKeys(input, hits, step);
+  const showHit = (hit: { stream: string; n: number; ts_ms: number }): void =>
+    chooseLines({ from: hit.n, to: hit.n }, { stream: hit.stream, at: target.isMerged ? String(hit.ts_ms) : undefined }, true);
+  const choose = (next: Lines | null, isStep: boolean): void => {
+    isFollowing.value = false;
+    chooseLines(next, { stream: stream ?? undefined, merged: undefined, at: undefined }, isStep);
+  };
+  const step = (by: number): void => void stepTo(hits, active, by, showHit, shown === null || line === null ? null : { stream: shown, line });
+  const stepError = async (by: number): Promise<void> => {
+    if (!errors || !log) return;
+    void errors.count(total, true);
+    const from = line ?? (by > 0 ? top.current - 1 : isFollowing.value ? total : top.current);
+    const found = await errors.near(from, by, marks.flatMap((one) => evidenceLine(one) ?? []));
+    if (found !== null) choose({ from: found, to: found }, true);
+  };
 
   const go = async (to: Target): Promise<void> => {
     if ("line" in to) {
       const last = Math.max(0, (log?.total.value ?? Infinity) - 1);
-      patchQuery({ stream: stream ?? undefined, line: String(Math.min(to.line, last)), merged: undefined, at: undefined });
-    } else if (target.isMerged) patchQuery({ at: String(to.ms), line: undefined });
+      const n = Math.min(to.line, last);
+      choose({ from: n, to: n }, false);
+    } else if (target.isMerged) chooseLines(null, { at: String(to.ms) }, false);
     else {
-      const line = await log?.lineAt(to.ms);
-      if (line !== null && line !== undefined) patchQuery({ stream: stream ?? undefined, line: String(line) });
+      const n = await log?.lineAt(to.ms);
+      if (n !== null && n !== undefined) choose({ from: n, to: n }, false);
     }
   };
-  const follow = (): void => {
-    isFollowing.value = !isFollowing.value;
-    if (isFollowing.value) patchQuery({ line: undefined, at: undefined }, true);
+  const follow = (on = !isFollowing.value): void => {
+    isFollowing.value = on;
+    if (on && (line !== null || target.atMs !== null)) chooseLines(null, { at: undefined }, true);
   };
+  useLogKeys({ input, hasHits: hits !== null, step, error: (by) => void stepError(by), follow: () => follow() });
+
+  const chosen = line === null || !log ? undefined : (void log.version.value, log.pages.line(line));
+  useChosenPoints(store, stream, chosen, captures);
   const startMs = store.startMs.value;
   // Of a job that says nothing any more no line has come since the page was opened: its streams know when their last one was.
-  const lastMs = (store.streams.value ?? []).map((one) => one.last_ms ?? 0);
-  const endMs = Math.max(store.lastLineMs.value ?? 0, ...lastMs) || Date.now();
-  const marks = (store.incidents.rows.value ?? []).filter((one) => one.stream === undefined || one.stream === stream);
+  const endMs = (): number => Math.max(store.lastLineMs.value ?? 0, ...(store.streams.value ?? []).map((one) => one.last_ms ?? 0)) || Date.now();
+  const incidents = store.incidents.rows.value;
+  const marks = useMemo(() => (incidents ?? []).filter((one) => one.stream === undefined || one.stream === stream), [incidents, stream]);
   const problem = target.isMerged ? merged?.problem.value : log?.problem.value;
+  const showPoint = (n: number, capture: Capture): void => {
+    const metric = captures?.nameOf(capture) ?? "";
+    // The log alone has no charts beside it: the job's page has them.
+    if (isAlone) navigate(`${jobHref(store.name, { stream: stream ?? undefined })}#L${n}`);
+    else choose({ from: n, to: n }, false);
+    scrollToChart(metric);
+  };
   return (
-    <section class="log" aria-label="Log">
-      <div class="toolbar" role="toolbar" aria-label="Log">
-        <StreamSelect streams={streams} stream={stream} isMerged={target.isMerged} />
+    <section class={`log ${isAlone ? "alone" : ""}`} aria-label={t("Log")}>
+      <div class="toolbar" role="toolbar" aria-label={t("Log")}>
+        <StreamChooser
+          streams={streams}
+          stream={stream}
+          isMerged={target.isMerged}
+          only={target.only}
+          onStream={(one) => chooseLines(null, { stream: one, merged: undefined, at: undefined, only: undefined }, false)}
+          onMerged={(only) => chooseLines(null, { merged: "1", at: undefined, only: buildList(only) }, false)}
+        />
         <Goto total={target.isMerged ? null : (log?.total.value ?? null)} endMs={endMs} onGo={(to) => void go(to)} />
         <span class="grow" />
-        <LookButtons isMerged={target.isMerged} isWrapped={isWrapped} />
-        <button type="button" aria-pressed={isFollowing.value} title="Keep the newest line in view" onClick={follow}>
-          follow
+        {!target.isMerged && (
+          <div class="segments" role="group" aria-label={t("Errors")}>
+            <button type="button" title={t("The error before this place (E)")} aria-label={t("The error before this place")} onClick={() => void stepError(-1)}>
+              ↑
+            </button>
+            <button type="button" title={t("The next error (e)")} aria-label={t("The next error")} onClick={() => void stepError(1)}>
+              ↓ {t("error")}
+            </button>
+          </div>
+        )}
+        <TimeButton />
+        {!target.isMerged && <Toggle on={isWrapped} text={t("wrap")} title={t("Break long lines")} />}
+        {!target.isMerged && <Toggle on={isFolding} text={t("fold")} title={t("Fold stacks and lines that are said again and again")} />}
+        <button type="button" aria-pressed={isFollowing.value} aria-keyshortcuts="f" title={t("Keep the newest line in view (f)")} onClick={() => follow()}>
+          {t("follow")}
         </button>
-        {!target.isMerged && stream !== null && (
-          <a class="button" download href={apiUrl(jobPath(store.name, "/logs/raw"), { stream })} title={`All of ${stream} as it came`} aria-label={`Download the log of ${stream}`}>
+        {shown !== null && (
+          <a class="button" download href={apiUrl(jobPath(store.name, "/logs/raw"), { stream: shown })} title={t("All of {stream} as it came", { stream: shown })} aria-label={t("Download the log of {stream}", { stream: shown })}>
             ⤓
+          </a>
+        )}
+        {!isAlone && (
+          <a class="button" href={logsHref(store.name, query.value)} title={t("The log alone, in all the room")} aria-label={t("The log alone, in all the room")}>
+            ⤢
           </a>
         )}
       </div>
       <FindBar find={find} hits={hits} active={active} input={input} isOnlyHits={isOnlyHits} onStep={step} />
-      {hits && <Found hits={hits} active={active} atMs={hits.hits.value?.[active]?.ts_ms ?? null} startMs={startMs} onShow={show} onStep={step} isOnlyHits={isOnlyHits} />}
+      {isAlone && !hits && <WholeLog job={store.name} stream={shown} atMs={chosen?.ts_ms ?? target.atMs} onJump={(ms) => void go({ ms })} />}
+      {hits && <Found hits={hits} active={active} atMs={hits.hits.value?.[active]?.ts_ms ?? null} startMs={startMs} onShow={showHit} onStep={step} isOnlyHits={isOnlyHits} />}
       {problem && <ProblemBox problem={problem} onRetry={() => void (target.isMerged ? merged?.load() : log?.loadTail())} />}
-      {!isOnlyHits && log?.gone.value && !target.isMerged && <Gone firstKept={log.gone.value.firstKept} why={log.gone.value.why} />}
-      {!isOnlyHits && !target.isMerged && log && (
+      {!isOnlyHits && log?.gone.value && shown !== null && <Gone firstKept={log.gone.value.firstKept} why={log.gone.value.why} />}
+      {errors && <ErrorNote end={errors.isEnd.value} isBusy={errors.isBusy.value} problem={errors.problem.value} />}
+      {!isOnlyHits && shown !== null && log && (
         <LogRows
-          key={stream}
+          key={shown}
           log={log}
           hits={hits}
+          captures={captures}
+          errors={errors?.ticks.value ?? null}
           startMs={startMs}
-          line={target.line}
+          lines={lines}
           isFollowing={isFollowing.value}
           isWrapped={isWrapped.value}
+          isFolding={isFolding.value}
           incidents={marks}
-          onFollow={(on) => (isFollowing.value = on)}
-          onChoose={(line) => patchQuery({ stream: log.stream, line: String(line) }, true)}
+          onTop={(n) => (top.current = n)}
+          onFollow={follow}
+          onChoose={choose}
+          onPoint={showPoint}
         />
       )}
+      {!isOnlyHits && shown !== null && log && lines !== null && <ChosenBar job={store.name} log={log} lines={lines} onClear={() => choose(null, true)} />}
       {!isOnlyHits && target.isMerged && merged && (
         <MergedRows
           merged={merged}
           hits={hits}
           stream={target.stream}
-          line={target.line}
+          line={line}
           atMs={target.atMs}
           startMs={startMs}
           isFollowing={isFollowing.value}
-          onFollow={(on) => (isFollowing.value = on)}
-          onChoose={show}
+          onFollow={follow}
+          onChoose={showHit}
+          onOnly={(one) => chooseLines(null, { stream: one, merged: undefined, at: undefined, only: undefined }, false)}
         />
       )}
     </section>
   );
 }
 
-async function stepTo(hits: HitStore | null, active: number, by: number, show: (hit: Hit) => void): Promise<void> {
+/** Tells the charts of the points that came from the chosen line. */
+function useChosenPoints(store: JobStore, stream: string | null, chosen: { n: number; ts_ms: number } | undefined, captures: ReturnType<typeof useCaptures>): void {
+  const n = chosen?.n ?? null;
+  const found = n === null || !captures ? undefined : (void captures.version.value, captures.of(n));
+  const known = new Set(store.metrics.value?.map((metric) => metric.metric));
+  const key = JSON.stringify(found?.captures.map((capture) => captures?.nameOf(capture) ?? "").filter((name) => known.has(name)) ?? []);
+  useEffect(() => {
+    const names = JSON.parse(key) as string[];
+    if (!chosen || stream === null || names.length === 0) {
+      chosenPoints.value = [];
+      return;
+    }
+    const abort = new AbortController();
+    void choosePoints(store.name, stream, chosen.n, chosen.ts_ms, names, abort.signal);
+    return () => abort.abort();
+  }, [store, stream, n, key]);
+  useEffect(() => () => void (chosenPoints.value = []), []);
+}
+
+/** The chart is there at once, or comes with the job's page. */
+function scrollToChart(metric: string): void {
+  const find = (): Element | null => document.querySelector(`figure.chart[aria-label="${CSS.escape(metric)}"]`);
+  const show = (element: Element): void => element.scrollIntoView({ block: "nearest" });
+  const now = find();
+  if (now) return show(now);
+  const observer = new MutationObserver(() => {
+    const chart = find();
+    if (!chart) return;
+    observer.disconnect();
+    show(chart);
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+  window.setTimeout(() => observer.disconnect(), 5000);
+}
+
+/** A hit further on in the list; from a line that is none the nearest one, wherever it is. */
+async function stepTo(hits: HitStore | null, active: number, by: number, show: (hit: { stream: string; n: number; ts_ms: number }) => void, from: { stream: string; line: number } | null): Promise<void> {
   const list = hits?.hits.value;
   if (!hits || !list || list.length === 0) return;
+  if (active < 0 && from !== null) {
+    const near = await hits.near(from.stream, from.line, by);
+    if (near) return show(near);
+  }
   const wanted = active < 0 ? 0 : Math.max(0, active + by);
   if (wanted >= list.length && Number.isFinite(by)) await hits.more();
-  const now = hits.hits.value ?? list;
+  const now: readonly Hit[] = hits.hits.value ?? list;
   const hit = now[Math.min(wanted, now.length - 1)];
   if (hit) show(hit);
 }
 
-function StreamSelect({ streams, stream, isMerged }: { streams: string[]; stream: string | null; isMerged: boolean }) {
-  const choose = (value: string): void =>
-    value === MERGED
-      ? patchQuery({ merged: "1", line: undefined, at: undefined })
-      : patchQuery({ stream: value, merged: undefined, line: undefined, at: undefined });
+const MODES: Record<TimeMode, string> = { local: say("local"), UTC: say("UTC"), relative: say("relative"), hidden: say("no times") };
+
+function TimeButton() {
+  const next = TIME_MODES[(TIME_MODES.indexOf(timeMode.value) + 1) % TIME_MODES.length] ?? "local";
+  const title = t("Times: {now}. Click for: {next}.", { now: t(MODES[timeMode.value]), next: t(MODES[next]) });
   return (
-    <label>
-      <span class="hidden">Stream</span>
-      <select value={isMerged ? MERGED : (stream ?? "")} disabled={streams.length === 0} onChange={(event) => choose(event.currentTarget.value)}>
-        {streams.length > 1 && <option value={MERGED}>all {streams.length} streams by time</option>}
-        {stream !== null && !streams.includes(stream) && <option value={stream}>{stream}</option>}
-        {streams.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <button type="button" title={title} aria-label={title} onClick={() => setTimeMode(next)}>
+      {t(MODES[timeMode.value])}
+    </button>
   );
 }
 
-function LookButtons({ isMerged, isWrapped }: { isMerged: boolean; isWrapped: Signal<boolean> }) {
-  const next = TIME_MODES[(TIME_MODES.indexOf(timeMode.value) + 1) % TIME_MODES.length] ?? "local";
+function Toggle({ on, text, title }: { on: Signal<boolean>; text: string; title: string }) {
   return (
-    <>
-      <button type="button" title={`Times are ${timeMode.value}. Click for ${next}.`} aria-label={`Times are ${timeMode.value}. Switch to ${next}.`} onClick={() => setTimeMode(next)}>
-        {timeMode.value}
-      </button>
-      {!isMerged && (
-        <button type="button" aria-pressed={isWrapped.value} onClick={() => (isWrapped.value = !isWrapped.value)}>
-          wrap
-        </button>
-      )}
-    </>
+    <button type="button" aria-pressed={on.value} title={title} onClick={() => (on.value = !on.value)}>
+      {text}
+    </button>
   );
 }
 
@@ -217,7 +325,7 @@ function Found({ hits, active, atMs, startMs, isOnlyHits, onShow, onStep }: Foun
   return (
     <div class={`found ${isOnlyHits ? "only" : ""}`}>
       {hits.problem.value && <SearchProblem hits={hits} problem={hits.problem.value} />}
-      {hits.histogram.value && <Histogram buckets={hits.histogram.value} atMs={atMs} onJump={(from, to) => void jump(from, to)} />}
+      {hits.histogram.value && <Histogram buckets={hits.histogram.value} of="hits" atMs={atMs} onJump={(from, to) => void jump(from, to)} />}
       {hits.hits.value && <HitList hits={hits} active={active} startMs={startMs} onChoose={onShow} onStep={onStep} />}
     </div>
   );
@@ -236,7 +344,16 @@ function SearchProblem({ hits, problem }: { hits: HitStore; problem: Problem }) 
 function Gone({ firstKept, why }: { firstKept: number; why: string }) {
   return (
     <p class="gonenote" role="note">
-      The text before line {firstKept} is not kept any more: {why}. Points and incidents of it stay.
+      {t("The text before line {n} is not kept any more: {why}. Points and incidents of it stay.", { n: firstKept, why })}
+    </p>
+  );
+}
+
+function ErrorNote({ end, isBusy, problem }: { end: "" | "last" | "first"; isBusy: boolean; problem: Problem | null }) {
+  const text = isBusy ? "" : (problem?.detail ?? (end === "last" ? t("No error below this place.") : end === "first" ? t("No error above this place.") : ""));
+  return (
+    <p class={text === "" ? "hidden" : "gonenote"} role="status">
+      {text}
     </p>
   );
 }

@@ -1,14 +1,18 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { Incident, LogLine } from "../../api/types";
-import { formatCount, formatStamp, formatTime } from "../../lib/format";
-import { evidenceLine, incidentTitle } from "../../lib/marks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Incident } from "../../api/types";
+import { t, tn } from "../../i18n/i18n";
+import { extendLines, type Lines } from "../../lib/lineranges";
 import type { Range } from "../../lib/matches";
-import { contentHeight, isScaled, maxScroll, rowAt, scrollFor, scrollToMiddle, visibleRows, type ListShape } from "../../lib/vlist";
-import type { HitStore } from "../../state/hits";
+import type { RowMap } from "../../lib/rowmap";
+import { contentHeight, isScaled, lastTop, rowAfterScroll, rowForMiddle, rowsFrom, scrollFor, type ListShape } from "../../lib/vlist";
+import type { HitStore, Ticks } from "../../state/hits";
 import type { LogStore } from "../../state/log";
+import type { CaptureStore } from "../../state/logcaptures";
 import { timeMode } from "../../state/timemode";
-import { LineText } from "./linetext";
+import { LogMarks } from "./logmarks";
+import { PartRow, Row, type RowActions } from "./logrow";
 
 export const ROW_HEIGHT = 17;
 const OVERSCAN = 12;
@@ -16,28 +20,83 @@ const OVERSCAN = 12;
 const WRAPPED_TAIL_ROWS = 40;
 /** Where lines are wrapped nobody knows how far half the view is; a few lines of what went before do. */
 const ROWS_ABOVE = 3;
+/** After so long without scrolling the scroll bar says where one is. */
+const REST_MS = 200;
+const NO_RANGES: readonly Range[] = [];
 
 interface Props {
   log: LogStore;
   hits: HitStore | null;
+  captures: CaptureStore | null;
+  errors: Ticks | null;
   startMs: number;
-  line: number | null;
+  lines: Lines | null;
   isFollowing: boolean;
   isWrapped: boolean;
+  isFolding: boolean;
   incidents: Incident[];
+  /** The line at the top of the view, for those who ask where one is. */
+  onTop(line: number): void;
   onFollow(follow: boolean): void;
-  onChoose(line: number): void;
+  onChoose(lines: Lines | null, isStep: boolean): void;
+  onPoint: RowActions["showPoint"];
 }
 
-export function LogRows({ log, hits, startMs, line, isFollowing, isWrapped, incidents, onFollow, onChoose }: Props) {
+interface View {
+  /** The row at the top, with its fraction. */
+  row: number;
+  /** Where the browser's scroll bar stands. */
+  top: number;
+}
+
+/** What is at the top of the view, however rows above it come and go. */
+interface Anchor {
+  line: number;
+  part: number;
+  rest: number;
+}
+
+export function LogRows(props: Props) {
+  const { log, hits, lines, isFollowing, isWrapped, isFolding, onFollow, onChoose } = props;
   const host = useRef<HTMLDivElement>(null);
   const height = useSignal(0);
-  const top = useSignal(0);
+  const view = useSignal<View>({ row: 0, top: 0 });
+  const anchor = useRef<Anchor>({ line: 0, part: 0, rest: 0 });
+  const mapped = useRef<RowMap | null>(null);
+  const rest = useRef(0);
+  const seen = useRef<number | null>(null);
   const total = log.total.value ?? 0;
-  void log.version.value;
+  const version = log.version.value;
+  const unfolded = log.unfolded.value;
+  const parts = log.parts.value;
+  const map = useMemo(() => log.rowMap(isFolding), [log, version, isFolding, unfolded, parts]);
+  const shape: ListShape = { total: map.rows, rowHeight: ROW_HEIGHT, viewHeight: height.value };
+  const isKnown = total > 0 && height.value > 0;
 
-  const shape: ListShape = { total, rowHeight: ROW_HEIGHT, viewHeight: height.value };
-  const { first, end, offset } = visibleRows(shape, top.value, OVERSCAN);
+  let now = view.value;
+  if (isKnown && isFollowing) now = at(shape, lastTop(shape), now.top);
+  else if (mapped.current !== map && mapped.current !== null) {
+    const { line, part, rest: fraction } = anchor.current;
+    const row = Math.min(lastTop(shape), map.rowOf(line) + Math.min(part, map.partsOf(line)) + fraction);
+    // Rows that came or went above: what one reads stays where it is.
+    if (Math.abs(row - now.row) > 1e-6) now = at(shape, row, now.top);
+  }
+  mapped.current = map;
+  const window = rowsFrom(shape, now.row, now.top, isWrapped ? 0 : OVERSCAN, OVERSCAN);
+
+  const settle = (next: View): void => {
+    const place = map.placeAt(Math.floor(next.row));
+    anchor.current = { ...place, rest: next.row - Math.floor(next.row) };
+    if (view.peek().row !== next.row || view.peek().top !== next.top) view.value = next;
+    props.onTop(place.line);
+  };
+  const scrollTo = (row: number): void => {
+    const element = host.current;
+    if (!element) return;
+    const next = at(shape, Math.min(Math.max(0, row), lastTop(shape)), view.peek().top);
+    element.scrollTop = next.top;
+    settle({ row: next.row, top: element.scrollTop });
+  };
 
   useEffect(() => {
     if (!host.current) return;
@@ -46,111 +105,171 @@ export function LogRows({ log, hits, startMs, line, isFollowing, isWrapped, inci
     return () => observer.disconnect();
   }, [height]);
 
-  useEffect(() => {
-    if (total === 0 || height.value === 0) return;
-    // Where the list stands now: following or a chosen line may just have moved it.
-    const shown = visibleRows(shape, top.peek(), OVERSCAN);
-    log.want(shown.first, shown.end);
-  }, [log, first, end, total, height.value]);
-
-  const scrollTo = (position: number): void => {
-    if (!host.current) return;
-    host.current.scrollTop = position;
-    top.value = host.current.scrollTop;
-  };
-
   // Before the browser paints, so that a line that comes does not make the list jump.
   useLayoutEffect(() => {
-    if (isFollowing && height.value > 0) scrollTo(isWrapped ? host.current?.scrollHeight ?? 0 : maxScroll(shape));
-  }, [isFollowing, isWrapped, total, height.value]);
+    const element = host.current;
+    if (!element || !isKnown) return;
+    if (isFollowing && isWrapped) element.scrollTop = element.scrollHeight;
+    else if (Math.abs(element.scrollTop - now.top) >= 1) element.scrollTop = now.top;
+    settle({ row: now.row, top: element.scrollTop });
+  }, [isKnown, isFollowing, isWrapped, map, height.value]);
 
-  const isKnown = total > 0 && height.value > 0;
+  const from = lines?.from ?? null;
   useLayoutEffect(() => {
-    if (line === null || !isKnown) return;
-    scrollTo(isWrapped ? scrollFor(shape, line - ROWS_ABOVE) : scrollToMiddle(shape, line));
-  }, [line, isKnown, isWrapped, log]);
+    if (from === null || !isKnown || from >= total) return;
+    const head = map.headOf(from);
+    if (head !== null) return log.toggleFold(head);
+    const row = map.rowOf(from);
+    const isInView = row >= view.peek().row && row + 1 <= view.peek().row + height.value / ROW_HEIGHT;
+    if (!isInView || isWrapped) scrollTo(isWrapped ? row - ROWS_ABOVE : rowForMiddle(shape, row));
+  }, [from, isKnown, from !== null && from < total, from === null ? null : map.headOf(from), isWrapped, log]);
+
+  const shownFrom = isKnown ? map.placeAt(window.first).line : 0;
+  const shownTo = isKnown ? map.placeAt(Math.max(window.first, window.end - 1)).line + 1 : 0;
+  useEffect(() => {
+    if (!isKnown) return;
+    log.want(shownFrom, shownTo);
+    props.captures?.want(shownFrom, shownTo);
+  }, [log, props.captures, shownFrom, shownTo, isKnown]);
+
+  useEffect(() => {
+    if (isFollowing || (seen.current === null && isKnown)) seen.current = total;
+  }, [isFollowing, isKnown, total]);
+  useEffect(() => () => globalThis.clearTimeout(rest.current), []);
 
   const onScroll = (event: Event): void => {
     const element = event.currentTarget as HTMLElement;
-    const isUp = element.scrollTop < top.value - 1;
-    top.value = element.scrollTop;
-    const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 2;
-    if (isFollowing && isUp && !isAtEnd) onFollow(false);
+    const before = view.peek();
+    const scrolled = element.scrollTop;
+    if (Math.abs(scrolled - before.top) < 1) return;
+    const row = rowAfterScroll(shape, before.row, before.top, scrolled);
+    settle({ row, top: scrolled });
+    const isAtEnd = isWrapped ? scrolled + element.clientHeight >= element.scrollHeight - 2 : row >= lastTop(shape) - 0.5;
+    if (isFollowing && scrolled < before.top && !isAtEnd) onFollow(false);
+    else if (!isFollowing && scrolled > before.top && isAtEnd && from === null) onFollow(true);
+    globalThis.clearTimeout(rest.current);
+    if (isScaled(shape)) rest.current = Number(globalThis.setTimeout(() => scrollTo(view.peek().row), REST_MS));
   };
 
-  // In a list too long for pixels a turn of the wheel would skip whole screens: rows are counted instead.
-  const onWheel = (event: WheelEvent): void => {
-    if (!isScaled(shape) || event.ctrlKey || event.deltaY === 0) return;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Home" || event.key === "End") {
+      if (event.key === "Home") onFollow(false);
+      scrollTo(event.key === "Home" ? 0 : lastTop(shape));
+    } else if (event.key === "Enter" && lines === null) onChoose(single(map.placeAt(Math.ceil(view.peek().row)).line), true);
+    else if (event.key === "Escape" && lines !== null) onChoose(null, true);
+    else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && lines !== null) {
+      const by = event.key === "ArrowUp" ? -1 : 1;
+      const end = event.shiftKey && lines.from < (cursor.current ?? lines.from) ? lines.from : lines.to;
+      const row = map.rowOf(event.shiftKey ? end : (cursor.current ?? lines.from)) + by;
+      const next = map.placeAt(Math.min(map.rows - 1, Math.max(0, row))).line;
+      onChoose(event.shiftKey ? extendLines(cursor.current ?? lines.from, next) : single(next), true);
+      if (!event.shiftKey) cursor.current = next;
+    } else return;
     event.preventDefault();
-    const rows = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? event.deltaY : event.deltaY / ROW_HEIGHT;
-    if (rows < 0) onFollow(false);
-    scrollTo(scrollFor(shape, rowAt(shape, top.value) + rows));
   };
+
+  /** The line that was chosen first: a range goes from it. */
+  const cursor = useRef<number | null>(null);
+  const latest = useRef({ props, lines });
+  latest.current = { props, lines };
+  const actions = useMemo<RowActions>(
+    () => ({
+      choose: (n, isRange) => {
+        const chosen = latest.current.lines;
+        const start = cursor.current ?? chosen?.from ?? n;
+        if (!isRange) cursor.current = n;
+        latest.current.props.onChoose(isRange && chosen ? extendLines(start, n) : single(n), false);
+      },
+      toggleFold: (head) => log.toggleFold(head),
+      togglePart: (n) => log.togglePart(n),
+      nameOf: (capture) => latest.current.props.captures?.nameOf(capture) ?? "",
+      showPoint: (n, capture) => latest.current.props.onPoint(n, capture),
+    }),
+    [log],
+  );
 
   void hits?.hits.value;
-  const firstKept = log.gone.value?.firstKept ?? 0;
-  const rows = [];
-  for (let n = first; n < end; n++) {
-    const one = log.pages.line(n);
-    const ranges = one && hits ? hits.rangesOf(log.stream, one) : [];
-    rows.push(<Row key={n} n={n} line={one} ranges={ranges} isGone={n < firstKept} isChosen={n === line} startMs={startMs} onChoose={onChoose} />);
-  }
-  const hitPlaces = total === 0 ? [] : markPlaces(hits, log.stream, total);
+  void props.captures?.version.value;
+  const newLines = isFollowing ? 0 : total - (seen.current ?? total);
   const extra = isWrapped && !isFollowing ? WRAPPED_TAIL_ROWS * ROW_HEIGHT : 0;
   const isPinned = isWrapped && isFollowing;
   return (
     <div class="logbox">
-      <div ref={host} class={`lines ${isWrapped ? "wrapped" : ""}`} tabIndex={0} role="log" aria-live="off" aria-label={`Lines of ${log.stream}`} onScroll={onScroll} onWheel={onWheel}>
+      <div
+        ref={host}
+        class={`lines ${isWrapped ? "wrapped" : ""}`}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={t("Lines of {stream}", { stream: log.stream })}
+        aria-description={t("Enter chooses a line, arrows move, with Shift they choose more")}
+        onScroll={onScroll}
+        onKeyDown={onKeyDown}
+      >
         <div class="content" style={{ height: `${contentHeight(shape) + extra}px` }}>
-          <div class="window" style={isPinned ? { bottom: "0", transform: "none" } : { bottom: "auto", transform: `translateY(${offset}px)` }}>
-            {rows}
+          <div class="window" style={isPinned ? { bottom: "0", transform: "none" } : { bottom: "auto", transform: `translateY(${window.offset}px)` }}>
+            {isKnown && renderRows(props, map, window, actions)}
           </div>
         </div>
-        {log.total.value === 0 && <p class="nolines">No line yet.</p>}
+        {log.total.value === 0 && <p class="nolines">{t("No line yet.")}</p>}
       </div>
-      <div class="logmarks" aria-hidden="true">
-        {hitPlaces.map((place) => (
-          <i key={`hit ${place}`} class="hitmark" style={{ top: `${place}%` }} />
-        ))}
-        {incidents.map((incident) => {
-          const at = evidenceLine(incident);
-          if (at === null || total === 0) return null;
-          const title = `line ${formatCount(at)}: ${incidentTitle(incident)}`;
-          return <i key={incident.id} class={`severity ${incident.severity}`} style={{ top: `${(at / total) * 100}%` }} title={title} onClick={() => onChoose(at)} />;
-        })}
-      </div>
+      <LogMarks
+        total={total}
+        height={height.value}
+        hits={hits?.ticks.value ?? null}
+        errors={props.errors}
+        incidents={props.incidents}
+        chosen={from}
+        onJump={(line) => onChoose(single(line), false)}
+      />
+      {newLines > 0 && (
+        <button type="button" class="newlines" onClick={() => onFollow(true)}>
+          {tn(newLines, "↓ {n} new line", "↓ {n} new lines")}
+        </button>
+      )}
     </div>
   );
 }
 
-/** Where hits stand along the scroll bar, in percent; what falls together is one mark. */
-function markPlaces(hits: HitStore | null, stream: string, total: number): number[] {
-  const own = (hits?.hits.value ?? []).filter((hit) => hit.stream === stream);
-  return [...new Set(own.map((hit) => Math.round((hit.n / total) * 400) / 4))];
+const single = (line: number): Lines => ({ from: line, to: line });
+
+/** Where the scroll bar stands for a row; where it stands about right already, it is left alone. */
+function at(shape: ListShape, row: number, top: number): View {
+  const next = scrollFor(shape, row);
+  return { row, top: Math.abs(next - top) < 1 ? top : next };
 }
 
-interface RowProps {
-  n: number;
-  line: LogLine | undefined;
-  ranges: readonly Range[];
-  isGone: boolean;
-  isChosen: boolean;
-  startMs: number;
-  onChoose(n: number): void;
-}
-
-function Row({ n, line, ranges, isGone, isChosen, startMs, onChoose }: RowProps) {
-  return (
-    <div class={`line ${isChosen ? "chosen" : ""}`} aria-current={isChosen ? "true" : undefined}>
-      <button type="button" tabIndex={-1} class="n" title={line ? `line ${n}, ${formatTime(line.ts_ms)}` : `line ${n}`} onClick={() => onChoose(n)}>
-        {n}
-      </button>
-      {line && <time>{formatStamp(line.ts_ms, timeMode.value, startMs)}</time>}
-      <span class="text">
-        {line && <LineText text={line.text} ranges={ranges} />}
-        {!line && isGone && <span class="cut">deleted</span>}
-        {line?.cut && <span class="cut" title="The server keeps only the beginning of a line this long"> … cut</span>}
-      </span>
-    </div>
-  );
+function renderRows({ log, hits, captures, lines, isFolding, startMs }: Props, map: RowMap, window: { first: number; end: number }, actions: RowActions): ComponentChildren[] {
+  const firstKept = log.gone.value?.firstKept ?? 0;
+  const rows: ComponentChildren[] = [];
+  for (let row = window.first; row < window.end; row++) {
+    const { line: n, part } = map.placeAt(row);
+    if (part > 0) {
+      rows.push(<PartRow key={`${n} ${part}`} text={log.parts.value.get(n)?.[part - 1] ?? ""} />);
+      continue;
+    }
+    const line = log.pages.line(n);
+    const fold = isFolding ? map.folds.get(n) : undefined;
+    rows.push(
+      <Row
+        key={n}
+        n={n}
+        line={line}
+        ranges={line && hits ? hits.rangesOf(log.stream, line) : NO_RANGES}
+        captures={captures?.of(n)}
+        folded={fold?.count ?? 0}
+        foldKind={fold?.kind ?? null}
+        isUnfolded={map.opened.has(n)}
+        isOpened={map.partsOf(n) > 0}
+        isGone={n < firstKept}
+        isChosen={lines !== null && n >= lines.from && n <= lines.to}
+        isCurrent={lines !== null && n === lines.from}
+        startMs={startMs}
+        timeMode={timeMode.value}
+        actions={actions}
+      />,
+    );
+  }
+  return rows;
 }

@@ -1,9 +1,12 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Component } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { StreamLine } from "../../api/types";
+import { t, tn } from "../../i18n/i18n";
 import { seriesIndex } from "../../lib/color";
-import { formatStamp, formatTime } from "../../lib/format";
+import { formatStamp, formatTime, type TimeMode } from "../../lib/format";
 import type { Range } from "../../lib/matches";
+import { rowText } from "../../lib/parts";
 import { contentHeight, maxScroll, scrollToMiddle, visibleRows, type ListShape } from "../../lib/vlist";
 import type { HitStore } from "../../state/hits";
 import type { MergedStore } from "../../state/merged";
@@ -13,6 +16,7 @@ import { ROW_HEIGHT } from "./logrows";
 
 const OVERSCAN = 12;
 const NEAR_END_ROWS = 60;
+const NO_RANGES: readonly Range[] = [];
 
 interface Props {
   merged: MergedStore;
@@ -24,18 +28,21 @@ interface Props {
   isFollowing: boolean;
   onFollow(follow: boolean): void;
   onChoose(line: StreamLine): void;
+  onOnly(stream: string): void;
 }
 
 /** The lines of all nodes by time; a node's colour is the same wherever it is named. */
-export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollowing, onFollow, onChoose }: Props) {
+export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollowing, onFollow, onChoose, onOnly }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const height = useSignal(0);
   const top = useSignal(0);
-  const lines = merged.lines.value ?? [];
+  const seen = useRef(0);
+  void merged.version.value;
+  const lines = merged.lines;
   const added = merged.added.value;
   const shape: ListShape = { total: lines.length, rowHeight: ROW_HEIGHT, viewHeight: height.value };
-  const { first, end, offset } = visibleRows(shape, top.value, OVERSCAN);
   const isKnown = lines.length > 0 && height.value > 0;
+  const { first, end, offset } = visibleRows(shape, isFollowing && isKnown ? maxScroll(shape) : top.value, OVERSCAN);
 
   useEffect(() => {
     if (!host.current) return;
@@ -72,33 +79,59 @@ export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollow
     if (end > lines.length - NEAR_END_ROWS) void merged.loadNewer();
   }, [merged, isKnown, first, end, lines.length]);
 
+  useEffect(() => {
+    if (isFollowing) seen.current = lines.length - added;
+  }, [isFollowing, lines.length, added]);
+
   const onScroll = (event: Event): void => {
     const element = event.currentTarget as HTMLElement;
     const isUp = element.scrollTop < top.value - 1;
+    const isDown = element.scrollTop > top.value + 1;
     top.value = element.scrollTop;
-    if (isFollowing && isUp) onFollow(false);
+    const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 2;
+    if (isFollowing && isUp && !isAtEnd) onFollow(false);
+    else if (!isFollowing && isDown && isAtEnd && line === null && merged.unseen.value === 0) onFollow(true);
   };
+  const latest = useRef({ onChoose, onOnly });
+  latest.current = { onChoose, onOnly };
+  const actions = useMemo<MergedActions>(
+    () => ({ choose: (one) => latest.current.onChoose(one), only: (one) => latest.current.onOnly(one) }),
+    [],
+  );
+  void hits?.hits.value;
+  const newLines = isFollowing ? 0 : Math.max(0, lines.length - added - seen.current) + merged.unseen.value;
   return (
     <div class="logbox">
-      <div ref={host} class="lines merged" tabIndex={0} role="log" aria-live="off" aria-label="Lines of all nodes by time" onScroll={onScroll}>
+      <div ref={host} class="lines merged" tabIndex={0} role="log" aria-live="off" aria-label={t("Lines of all nodes by time")} onScroll={onScroll}>
         <div class="content" style={{ height: `${contentHeight(shape)}px` }}>
           <div class="window" style={{ transform: `translateY(${offset}px)` }}>
             {lines.slice(first, end).map((one) => (
               <MergedRow
                 key={`${one.n} ${one.stream}`}
                 line={one}
-                ranges={hits?.rangesOf(one.stream, one) ?? []}
+                ranges={hits?.rangesOf(one.stream, one) ?? NO_RANGES}
                 isChosen={one.n === line && one.stream === stream}
                 startMs={startMs}
-                onChoose={onChoose}
+                timeMode={timeMode.value}
+                actions={actions}
               />
             ))}
           </div>
         </div>
-        {merged.lines.value?.length === 0 && <p class="nolines">No line yet.</p>}
+        {merged.isLoaded.value && lines.length === 0 && <p class="nolines">{t("No line yet.")}</p>}
       </div>
+      {newLines > 0 && !merged.problem.value && (
+        <button type="button" class="newlines" onClick={() => onFollow(true)}>
+          {tn(newLines, "↓ {n} new line", "↓ {n} new lines")}
+        </button>
+      )}
     </div>
   );
+}
+
+interface MergedActions {
+  choose(line: StreamLine): void;
+  only(stream: string): void;
 }
 
 interface RowProps {
@@ -106,20 +139,30 @@ interface RowProps {
   ranges: readonly Range[];
   isChosen: boolean;
   startMs: number;
-  onChoose(line: StreamLine): void;
+  timeMode: TimeMode;
+  actions: MergedActions;
 }
 
-function MergedRow({ line, ranges, isChosen, startMs, onChoose }: RowProps) {
-  return (
-    <div class={`line ${isChosen ? "chosen" : ""}`} aria-current={isChosen ? "true" : undefined}>
-      <button type="button" tabIndex={-1} class="node" title={`${line.stream}, line ${line.n}, ${formatTime(line.ts_ms)}`} onClick={() => onChoose(line)}>
-        <i class="swatch" style={{ background: `var(--series-${seriesIndex(line.stream)})` }} />
-        {line.stream}
-      </button>
-      <time>{formatStamp(line.ts_ms, timeMode.value, startMs)}</time>
-      <span class="text">
-        <LineText text={line.text} ranges={ranges} />
-      </span>
-    </div>
-  );
+class MergedRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const [a, b] = [this.props as unknown as Record<string, unknown>, next as unknown as Record<string, unknown>];
+    return Object.keys(b).some((key) => a[key] !== b[key]);
+  }
+
+  override render() {
+    const { line, ranges, isChosen, startMs, timeMode: mode, actions } = this.props;
+    const title = t("{stream}, line {n}, {time}", { stream: line.stream, n: line.n, time: formatTime(line.ts_ms) });
+    return (
+      <div class={`line ${isChosen ? "chosen" : ""}`} aria-current={isChosen ? "true" : undefined}>
+        <button type="button" tabIndex={-1} class="node" title={title} onClick={() => actions.choose(line)} onDblClick={() => actions.only(line.stream)}>
+          <i class="swatch" style={{ background: `var(--series-${seriesIndex(line.stream)})` }} />
+          {line.stream}
+        </button>
+        {mode !== "hidden" && <time>{formatStamp(line.ts_ms, mode, startMs)}</time>}
+        <span class="text">
+          <LineText text={rowText(line.text)} ranges={ranges} />
+        </span>
+      </div>
+    );
+  }
 }

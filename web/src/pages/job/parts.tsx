@@ -5,7 +5,7 @@ import { lazy } from "../../ui/lazy";
 
 type View = { store: JobStore };
 
-const VIEWS: Record<Exclude<JobPart, "definitions">, ReturnType<typeof lazy<View>>> = {
+const VIEWS: Record<Exclude<JobPart, "definitions" | "logs">, ReturnType<typeof lazy<View>>> = {
   nodes: lazy<View>(async () => (await import("../nodes/page")).NodesPart, 8),
   goodput: lazy<View>(async () => (await import("./goodput")).GoodputPart, 8),
   settings: lazy<View>(async () => (await import("./settings")).SettingsPart, 8),
@@ -16,7 +16,7 @@ const VIEWS: Record<Exclude<JobPart, "definitions">, ReturnType<typeof lazy<View
 };
 
 export function Part({ store, part }: { store: JobStore; part: JobPart }) {
-  if (part === "definitions") return null;
+  if (part === "definitions" || part === "logs") return null; // pages of their own
   const View = VIEWS[part];
   return (
     <div class="jobpart">

@@ -1,6 +1,6 @@
 import type { DefinitionsDoc } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
-import { definitionsHref, JOB_PARTS, jobHref, PART_TITLES, partHref, type JobPart } from "../../lib/url";
+import { definitionsHref, JOB_PARTS, jobHref, partHref, type JobPart } from "../../lib/url";
 import { useKeys } from "../../state/keys";
 import { navigate } from "../../state/router";
 
@@ -10,6 +10,18 @@ interface Props {
   part: JobPart | undefined;
   definitions?: DefinitionsDoc | null;
 }
+
+const PART_TITLES: Readonly<Record<JobPart, string>> = {
+  logs: say("Log"),
+  nodes: say("Nodes"),
+  goodput: say("Goodput"),
+  settings: say("Settings"),
+  incidents: say("Incidents"),
+  advice: say("Advice"),
+  deliveries: say("Deliveries"),
+  document: say("Document"),
+  definitions: say("Definitions"),
+};
 
 /** The parts of a job's page; D goes to the definitions and back. */
 export function JobTabs({ name, part, definitions }: Props) {

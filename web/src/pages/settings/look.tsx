@@ -8,7 +8,7 @@ import { Section } from "./section";
 
 const THEMES: readonly (readonly [Theme, string])[] = [["system", say("As the system")], ["light", say("Light")], ["dark", say("Dark")]];
 const LANGUAGES: readonly (readonly [Language, string, string])[] = [["en", "English", "en"], ["zh", "简体中文", "zh-CN"]];
-const TIMES: Readonly<Record<TimeMode, string>> = { local: say("local"), UTC: say("UTC"), relative: say("since the job's first line") };
+const TIMES: Readonly<Record<TimeMode, string>> = { local: say("local"), UTC: say("UTC"), relative: say("since the job's first line"), hidden: say("no times") };
 
 function Choice({ legend, children }: { legend: string; children: ComponentChildren }) {
   return (

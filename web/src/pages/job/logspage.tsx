@@ -1,0 +1,41 @@
+import { useEffect, useState } from "preact/hooks";
+import { t } from "../../i18n/i18n";
+import { cutMiddle } from "../../lib/format";
+import { jobHref } from "../../lib/url";
+import { JobStore } from "../../state/job";
+import { query } from "../../state/router";
+import "../../styles/charts";
+import { ProblemBox } from "../../ui/problem";
+import { Status } from "../../ui/status";
+import { JobTabs } from "./tabs";
+import { LogPane } from "./log";
+
+/** The log alone: it fills the view. */
+export function LogsPage({ name }: { name: string }) {
+  const [store, setStore] = useState<JobStore | null>(null);
+  useEffect(() => {
+    const next = new JobStore(name);
+    setStore(next);
+    void next.start();
+    return () => next.stop();
+  }, [name]);
+  if (!store) return null;
+  const doc = store.doc.value;
+  const problem = store.problem.value;
+  return (
+    <div class="logspage">
+      <header class="logshead">
+        {doc && <Status row={doc} />}
+        <h1 title={name}>
+          <a href={jobHref(name, { stream: query.value["stream"] })} title={t("The job: its charts with the log beside them")}>
+            {cutMiddle(name, 60)}
+          </a>
+        </h1>
+        <span class="grow" />
+        <JobTabs name={name} part="logs" definitions={store.definitions.value} />
+      </header>
+      {problem && <ProblemBox problem={problem} onRetry={() => void store.start()} />}
+      {(doc || !problem) && <LogPane store={store} isAlone />}
+    </div>
+  );
+}
