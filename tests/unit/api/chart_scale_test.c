@@ -97,7 +97,6 @@ TEST(steps_times_and_durations)
 	check_x(AXIS_TIME, 1795284061000.0, 1000, "18:01:01");
 	check_x(AXIS_TIME, 1795284060000.0, 60000, "18:01");
 	check_x(AXIS_TIME, 1795219200000.0, 3600000, "11-21");
-	check_x(AXIS_TIME, 1e300, 1, "?");
 	check_x(AXIS_RELATIVE, 5400000, 1, "1 h 30 min");
 	check_x(AXIS_RELATIVE, 93600000, 1, "1 d 2 h");
 	check_x(AXIS_RELATIVE, -5000, 1, "-5 s");

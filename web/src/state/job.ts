@@ -11,11 +11,10 @@ import type { LiveEvent } from "../live/protocol";
 import { IncidentList } from "./incidents";
 import { freshSeq } from "./info";
 import { knownRows } from "./knownrows";
-<<<<<<< HEAD
-=======
 
 const SHOW_MS = 250;
->>>>>>> main
+
+const STREAMS_MS = 300;
 
 export class JobStore {
   readonly doc = signal<JobDoc | null>(null);
@@ -40,6 +39,7 @@ export class JobStore {
   private readonly abort = new AbortController();
   private readonly offs: (() => void)[];
   private attempt = 0;
+  private timer: number | null = null;
 
   constructor(readonly name: string) {
     this.doc.value = knownRows.get(name) ?? null;
@@ -71,6 +71,7 @@ export class JobStore {
     this.newPoints.stop();
     this.incidents.stop();
     for (const off of this.offs) off();
+    if (this.timer !== null) window.clearTimeout(this.timer);
   }
 
   private async load(): Promise<void> {
@@ -87,6 +88,14 @@ export class JobStore {
       this.doc.value = doc;
       this.sawLine(doc.last_line_ms);
     });
+  }
+
+  /** Two thousand nodes that begin at once are one request. */
+  private streamsSoon(): void {
+    this.timer ??= window.setTimeout(() => {
+      this.timer = null;
+      void this.loadStreams();
+    }, STREAMS_MS);
   }
 
   private loadStreams(): Promise<void> {
@@ -137,7 +146,7 @@ export class JobStore {
     const newest = events.reduce((ms, event) => event.lines.reduce((most, line) => Math.max(most, line.ts_ms), ms), -Infinity);
     if (Number.isFinite(newest)) this.sawLine(newest);
     const known = new Set(this.streams.value?.map((one) => one.stream));
-    if (events.some((event) => !known.has(event.stream))) void this.loadStreams();
+    if (events.some((event) => !known.has(event.stream))) this.streamsSoon();
   }
 
   private takePoints(series: readonly LiveSeries[]): void {

@@ -57,14 +57,6 @@ export default {
   "waiting": "等待中",
   "webhook": "Webhook",
   "what": "内容",
-<<<<<<< HEAD
-  Stream: "流",
-  best: "最佳",
-  type: "类型",
-  Add: "添加",
-  instances: "实例",
-=======
   "{n} line": "{n} 行",
   "{n} lines": "{n} 行",
->>>>>>> main
 };

@@ -39,15 +39,5 @@ export default {
   "{metric} of {n} curves; the table below has the values.": "{n} 条曲线的 {metric}；数值见下表。",
   "{n} run": "{n} 次运行",
   "{n} runs": "{n} 次运行",
-<<<<<<< HEAD
-  curve: "曲线",
-  last: "最新",
-  "leave out": "去掉",
-  "Draw the curve of {name}": "绘制 {name} 的曲线",
-  "Click: show or hide. Shift or double click: this one alone": "单击：显示或隐藏。Shift 或双击：只看这一条",
-  "Leave {name} out": "去掉 {name}",
-  "Leave out": "去掉",
-=======
   "{total} jobs are found; the first {shown} are compared.": "找到 {total} 个作业；比较前 {shown} 个。",
->>>>>>> main
 };

@@ -26,6 +26,7 @@ export default {
   "disk left": "剩余磁盘",
   "goodput today": "今日有效占比",
   "highest {n}": "最高 {n}",
+  "idle for {time}": "空闲 {time}",
   "in 30 days": "30 天内",
   "instances in pools": "暖池中的实例",
   "instances of one job": "单个作业的实例",
@@ -44,10 +45,5 @@ export default {
   "turned away": "被推迟",
   "{n} commit": "{n} 次提交",
   "{n} commits": "{n} 次提交",
-<<<<<<< HEAD
-  "longest run": "最长运行时间",
-  "instances of one job": "单个作业的实例",
-  "instances in pools": "暖池中的实例",
-=======
->>>>>>> main
+  "{time} left": "剩余 {time}",
 };
