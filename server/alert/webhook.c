@@ -148,7 +148,8 @@ static enum status post(
 	struct http_client_header headers[] = {{"Content-Type", o.content_type}, {"webhook-id", o.id.ptr},
 		{"webhook-timestamp", o.timestamp}, {"webhook-signature", o.signature.ptr}};
 	size_t count = sizeof headers / sizeof *headers - !o.signature.len;
-	struct http_client_request request = {o.url.ptr, headers, count, buf_span(&o.body)};
+	struct http_client_request request = {
+		.url = o.url.ptr, .headers = headers, .header_count = count, .body = buf_span(&o.body)};
 	return http_client_start(sender->client, &request, attempt, err);
 }
 

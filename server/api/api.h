@@ -56,6 +56,10 @@ struct api_options {
 	size_t max_reply_bytes; /* of a page of lines */
 	/* A changed webhook may make deliveries due. */
 	void (*deliveries_due)(void *context);
+	/* An event of EventBridge's has come: there may be more to know where it came from. Any thread. */
+	void (*event_taken)(void *context);
+	/* The figures of those whom this layer does not know, as Prometheus' text. Any thread; NULL: there are none. */
+	void (*write_metrics)(void *context, struct buf *out);
 	void *context;
 };
 

@@ -125,6 +125,8 @@ enum status api_events_take(void *context, void *worker, const struct http_reque
 	json_key(&w, "results");
 	json_array(&w);
 	TRY(take_all(api, request, is_array ? json_first(body) : body, !is_array, counts, &w, err));
+	if (api->options.event_taken)
+		api->options.event_taken(api->options.context);
 	json_array_end(&w);
 	json_put_i64(&w, "accepted", (int64_t)counts[VERDICT_ACCEPTED]);
 	json_put_i64(&w, "duplicate", (int64_t)counts[VERDICT_DUPLICATE]);

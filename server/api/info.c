@@ -191,6 +191,8 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	gauge(&response->body, "database_free_bytes", "Bytes of database pages that are free.",
 		store.freelist_count * store.page_bytes);
 	gauge(&response->body, "wal_bytes", "Bytes in the write-ahead log.", store.wal_bytes);
+	if (api->options.write_metrics)
+		api->options.write_metrics(api->options.context, &response->body);
 	return buf_status(&response->body, err);
 }
 

@@ -14,6 +14,11 @@ struct session_table;
 
 enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
 
+enum { AWS_KEY_ID_BYTES = 20 };
+struct aws_key {
+	char id[AWS_KEY_ID_BYTES + 1];
+};
+
 struct api {
 	struct api_options options;
 	const struct http_server *_Atomic server; /* workers run before it is known */
@@ -23,6 +28,7 @@ struct api {
 	pthread_rwlock_t tokens_lock;
 	struct arena *tokens_arena;
 	struct token_row *tokens;
+	struct aws_key *aws_keys; /* of each of them */
 	size_t token_count;
 	pthread_mutex_t uploads_mutex;
 	struct upload *uploads;

@@ -52,7 +52,16 @@ static bool mean_of(const struct stream_view *stream, const char *metric, double
 	return count > 0;
 }
 
-/* What sm-ship measured, else what was put under SageMaker's name: its sum over devices, as far as we know of how many. */
+/* Of all devices in one series, without a label: SageMaker has added them up. */
+static bool is_sum(const struct stream_view *stream, const char *name)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (span_equal(stream->series[i].metric, span_from(name)))
+			return true;
+	return false;
+}
+
+/* What sm-ship measured, else what was put under SageMaker's name, of one device as far as we know how many there are. */
 static bool read_figure(
 	const struct stream_view *stream, const struct instance_metric *figure, double gpus, double *value)
 {
@@ -68,7 +77,7 @@ static bool read_figure(
 	}
 	if (!mean_of(stream, figure->name, value))
 		return false;
-	*value /= figure->is_of_gpus && gpus >= 1 ? gpus : 1;
+	*value /= figure->is_of_gpus && gpus >= 1 && is_sum(stream, figure->name) ? gpus : 1;
 	return true;
 }
 

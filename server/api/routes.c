@@ -130,7 +130,8 @@ static const struct http_route routes[] = {
 	{HTTP_GET, "/api/v1/points", SCOPE_READ, ROUTE_WORKER, .handler = api_points_search,
 		.query = "q tz metric format", .summary = "CSV of a metric's points in all jobs of a search"},
 	{HTTP_POST, "/api/v1/points/query", SCOPE_READ, ROUTE_WORKER, .handler = api_points_query, .query = "",
-		.max_body_bytes = DOCUMENT_BYTES, .summary = "Charts of many jobs and metrics"},
+		.max_body_bytes = DOCUMENT_BYTES,
+		.summary = "Charts of many jobs and metrics; columns: those of a chart that are wanted"},
 
 	{HTTP_GET, "/api/v1/nodes", SCOPE_READ, ROUTE_WORKER, .handler = api_nodes, .query = "q limit cursor",
 		.summary =

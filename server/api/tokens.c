@@ -1,7 +1,38 @@
 /* Tokens: only their hashes are kept, in RAM and in the store; compared in constant time. */
 #include "api/internal.h"
 
-enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63, AWS_KEY_ID_BYTES = 20, AWS_SECRET_RANDOM_BYTES = 30 };
+enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63, AWS_SECRET_BYTES = 30 };
+
+/*
+ * Each token has a pair for AWS's clients, made from its hash by the key that seals secrets: nothing more is kept, nobody who has
+ * the database alone can sign, and the pair ends with the token.
+ */
+static void make_key_id(struct span hash, struct aws_key *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+	unsigned char bytes[SHA256_BYTES];
+	AUTO_DONE(buf) text = BUF_INIT(256);
+
+	buf_append_text(&text, "aws access key id");
+	buf_append_span(&text, hash);
+	crypto_sha256(buf_span(&text), bytes);
+	memcpy(out->id, "SMFL", 4);
+	for (size_t i = 4; i < AWS_KEY_ID_BYTES; i++)
+		out->id[i] = digits[bytes[i] & 31];
+	out->id[AWS_KEY_ID_BYTES] = 0;
+}
+
+static void put_secret(const struct api *api, struct span hash, struct buf *out)
+{
+	struct span seal_key = span_of((const char *)api->options.seal_key, SEAL_KEY_BYTES);
+	unsigned char mac[SHA256_BYTES];
+	AUTO_DONE(buf) text = BUF_INIT(256);
+
+	buf_append_text(&text, "aws secret access key");
+	buf_append_span(&text, hash);
+	crypto_hmac_sha256(seal_key, buf_span(&text), mac);
+	crypto_base64(span_of((const char *)mac, AWS_SECRET_BYTES), out);
+}
 
 static enum status load_into(
 	struct api *api, struct arena *arena, struct token_row **rows, size_t *count, struct error *err)
@@ -20,10 +51,16 @@ enum status tokens_load(struct api *api, struct error *err)
 
 	TRY(api_arena(&arena, err));
 	TRY(load_into(api, arena, &rows, &count, err));
+	struct aws_key *keys = arena_alloc(arena, (count + 1) * sizeof *keys);
+	if (!keys)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		make_key_id(rows[i].hash, &keys[i]);
 	pthread_rwlock_wrlock(&api->tokens_lock);
 	struct arena *old = api->tokens_arena;
 	api->tokens_arena = arena;
 	api->tokens = rows;
+	api->aws_keys = keys;
 	api->token_count = count;
 	pthread_rwlock_unlock(&api->tokens_lock);
 	arena = old;
@@ -101,46 +138,16 @@ enum status tokens_authenticate(void *context, struct span token, struct princip
 		token.len ? "this token is not known here" : "a token is needed: Authorization: Bearer TOKEN");
 }
 
-/*
- * Each token has a pair for AWS's clients, made from its hash by the key that seals secrets: nothing more is kept, nobody who has
- * the database alone can sign, and the pair ends with the token.
- */
-static void make_pair(const struct api *api, struct span hash, char key_id[AWS_KEY_ID_BYTES + 1], struct buf *secret)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-	struct span seal_key = span_of((const char *)api->options.seal_key, SEAL_KEY_BYTES);
-	unsigned char bytes[SHA256_BYTES], mac[SHA256_BYTES];
-	AUTO_DONE(buf) text = BUF_INIT(256);
-
-	buf_append_text(&text, "aws access key id");
-	buf_append_span(&text, hash);
-	crypto_sha256(buf_span(&text), bytes);
-	memcpy(key_id, "SMFL", 4);
-	for (size_t i = 4; i < AWS_KEY_ID_BYTES; i++)
-		key_id[i] = digits[bytes[i] & 31];
-	key_id[AWS_KEY_ID_BYTES] = 0;
-	buf_reset(&text);
-	buf_append_text(&text, "aws secret access key");
-	buf_append_span(&text, hash);
-	crypto_hmac_sha256(seal_key, buf_span(&text), mac);
-	crypto_base64(span_of((const char *)mac, AWS_SECRET_RANDOM_BYTES), secret);
-}
-
 bool api_find_aws_key(void *context, struct span key_id, struct principal *out, struct buf *secret)
 {
 	struct api *api = context;
-	char own[AWS_KEY_ID_BYTES + 1];
 	bool is_found = false;
 
-	if (key_id.len != AWS_KEY_ID_BYTES)
-		return false;
 	pthread_rwlock_rdlock(&api->tokens_lock);
 	for (size_t i = 0; i < api->token_count && !is_found; i++) {
-		AUTO_DONE(buf) made = BUF_INIT(128);
-		make_pair(api, api->tokens[i].hash, own, &made);
-		if (!span_equal(key_id, span_of(own, AWS_KEY_ID_BYTES)))
+		if (!span_equal(key_id, span_from(api->aws_keys[i].id)))
 			continue;
-		buf_append_span(secret, buf_span(&made));
+		put_secret(api, api->tokens[i].hash, secret);
 		is_found = secret->failure == OK && fill_principal(&api->tokens[i], out);
 	}
 	pthread_rwlock_unlock(&api->tokens_lock);
@@ -150,11 +157,12 @@ bool api_find_aws_key(void *context, struct span key_id, struct principal *out, 
 void api_print_aws_pair(struct api *api, struct span token, struct buf *key_id, struct buf *secret)
 {
 	unsigned char hash[SHA256_BYTES];
-	char text[AWS_KEY_ID_BYTES + 1];
+	struct aws_key key;
 
 	crypto_sha256(token, hash);
-	make_pair(api, span_of((const char *)hash, sizeof hash), text, secret);
-	buf_append_text(key_id, text);
+	make_key_id(span_of((const char *)hash, sizeof hash), &key);
+	buf_append_text(key_id, key.id);
+	put_secret(api, span_of((const char *)hash, sizeof hash), secret);
 }
 
 static enum status write_token(void *context, struct store_tx *tx, struct error *err)

@@ -1,6 +1,7 @@
 #include "app/app.h"
 #include "alert/format.h"
 #include "alert/webhook.h"
+#include "app/collect.h"
 #include "app/commands.h"
 #include "app/control.h"
 #include "app/doors.h"
@@ -36,9 +37,11 @@ struct app {
 	struct http_route *routes; /* of both */
 	struct http_server *server;
 	struct http_hooks hooks; /* outlive the server */
-	pthread_mutex_t sender_mutex;
+	pthread_mutex_t sender_mutex; /* of the two who are woken by others and go first */
 	struct webhook_sender *sender;
 	struct webhook_formats *formats;
+	struct collect_setup *collect;
+	struct collector *collector; /* NULL: nothing is collected; under sender_mutex */
 	struct buf public_url;
 	struct buf socket_path;
 	int control_fd;
@@ -96,6 +99,26 @@ static void deliveries_due(void *context)
 	pthread_mutex_lock(&app->sender_mutex);
 	if (app->sender)
 		webhook_sender_wake(app->sender);
+	pthread_mutex_unlock(&app->sender_mutex);
+}
+
+static void event_taken(void *context)
+{
+	struct app *app = context;
+
+	pthread_mutex_lock(&app->sender_mutex);
+	if (app->collector)
+		collector_wake(app->collector);
+	pthread_mutex_unlock(&app->sender_mutex);
+}
+
+static void write_metrics(void *context, struct buf *out)
+{
+	struct app *app = context;
+
+	pthread_mutex_lock(&app->sender_mutex);
+	if (app->collector)
+		collector_write_metrics(app->collector, out);
 	pthread_mutex_unlock(&app->sender_mutex);
 }
 
@@ -253,6 +276,8 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_commands = bytes(o, "max-commands"),
 		.max_reply_bytes = (size_t)options_i64(o, "max-reply-bytes"),
 		.deliveries_due = deliveries_due,
+		.event_taken = event_taken,
+		.write_metrics = write_metrics,
 		.context = app};
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
@@ -311,6 +336,19 @@ static enum status start_sender(struct app *app, struct error *err)
 	TRY(webhook_sender_start(&sender, &options, err));
 	pthread_mutex_lock(&app->sender_mutex);
 	app->sender = sender;
+	pthread_mutex_unlock(&app->sender_mutex);
+	return OK;
+}
+
+static enum status start_collector(struct app *app, struct error *err)
+{
+	struct collector *collector = NULL;
+
+	if (!app->collect)
+		return OK;
+	TRY(collect_start(&collector, app->collect, app->store, app->pipeline, err));
+	pthread_mutex_lock(&app->sender_mutex);
+	app->collector = collector;
 	pthread_mutex_unlock(&app->sender_mutex);
 	return OK;
 }
@@ -408,6 +446,7 @@ enum status app_start(struct app **out, const struct options *options, struct er
 	TRY(take_signals(app, err));
 	raise_descriptor_limit();
 	TRY(find_public_url(app, err));
+	TRY(collect_setup_new(&app->collect, options, err));
 	TRY(open_store(app, err));
 	TRY(start_pipeline(app, err));
 	TRY(make_api(app, err));
@@ -416,6 +455,7 @@ enum status app_start(struct app **out, const struct options *options, struct er
 	TRY(beside(options_text(options, "db"), ".sock", &app->socket_path, err));
 	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
 	TRY(start_server(app, err));
+	TRY(start_collector(app, err));
 	say_listening(app);
 	doctor_log(options_text(options, "db"));
 	*out = app;
@@ -488,6 +528,16 @@ static void free_sender(struct app *app)
 	webhook_sender_free(sender);
 }
 
+static void free_collector(struct app *app)
+{
+	pthread_mutex_lock(&app->sender_mutex);
+	struct collector *collector = app->collector;
+	app->collector = NULL;
+	pthread_mutex_unlock(&app->sender_mutex);
+	collector_free(collector);
+	collect_setup_free(app->collect);
+}
+
 /* In reverse: first nothing new comes in, then what came in is made durable, then those who listen are told the end. */
 void app_free(struct app *app)
 {
@@ -500,6 +550,7 @@ void app_free(struct app *app)
 	if (app->server)
 		http_server_quiesce(app->server);
 	free_sender(app);
+	free_collector(app);
 	control_end_backup(&app->backup);
 	if (app->pipeline)
 		pipeline_drain(app->pipeline, stop_ms / 2);

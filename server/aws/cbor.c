@@ -102,6 +102,8 @@ static void take_text(void *context, cbor_data data, size_t length)
 
 	if (!span_is_utf8(text))
 		fail(r, "a text is not UTF-8");
+	else if (length && memchr(data, 0, length))
+		fail(r, "a text has a NUL");
 	else if (top(r) && top(r)->kind == FRAME_TEXT)
 		buf_append_span(&r->text, text);
 	else

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { JOBS_AT_ONCE = 100, NAMES_MAX = 100, SEARCH_MS = 2500, EVENT_ID_BYTES = 57 };
+enum { JOBS_AT_ONCE = 100, NAMES_MAX = 100, SEARCH_MS = 2500, EVENT_ID_BYTES = 57, BATCH_BYTES = 8 << 20 };
 
 struct job {
 	int64_t job_id;
@@ -344,12 +344,18 @@ static enum status search_job(struct filtering *f, const struct job *job, struct
 	return take_hits(f, job, &result, streams, stream_count, err);
 }
 
+/* As much as a page may need is enough of the jobs of one batch; the others are the next one. */
+static bool has_enough(const struct filtering *f)
+{
+	return clock_mono_ms() >= f->until_ms || f->bytes > BATCH_BYTES;
+}
+
 /* At least one job a page, however long it takes: else a client would ask for the same page for ever. */
 static enum status search_jobs(struct filtering *f, struct error *err)
 {
 	f->until_ms = clock_mono_ms() + SEARCH_MS;
 	for (; f->searched < f->job_count; f->searched++) {
-		if (f->searched && clock_mono_ms() >= f->until_ms)
+		if (f->searched && has_enough(f))
 			break;
 		enum status status = search_job(f, &f->jobs[f->searched], err);
 		if (status != OK && status != ERR_NOT_FOUND) /* deleted meanwhile */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STREAMS_MAX = 50, JOBS_A_READ = 50, NEWEST_JOBS = 200 };
+enum { STREAMS_MAX = 50, JOBS_A_READ = 50, NEWEST_JOBS = 100 };
 
 enum status logs_create_stream(struct aws_call *call, struct error *err)
 {
@@ -154,14 +154,17 @@ static enum status add_jobs_by_name(struct aws_call *call, struct list *list, st
 
 static enum status add_newest_jobs(struct aws_call *call, struct list *list, struct error *err)
 {
-	struct log_job_query query = {
-		.order = LOG_JOBS_BY_LAST_LINE, .prefix = SPAN(""), .after = SPAN(""), .limit = NEWEST_JOBS};
+	static const enum log_job_order orders[] = {LOG_JOBS_RUNNING, LOG_JOBS_ENDED};
+	struct log_job_query query = {.prefix = SPAN(""), .after = SPAN(""), .limit = NEWEST_JOBS};
 	struct log_job_row *rows;
 	size_t count;
 
-	TRY(store_read_log_jobs(call->reader, call->arena, &query, &rows, &count, err));
-	for (size_t i = 0; i < count; i++)
-		TRY(add_job_if_there(call, list, rows[i].name, err));
+	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+		query.order = orders[i];
+		TRY(store_read_log_jobs(call->reader, call->arena, &query, &rows, &count, err));
+		for (size_t at = 0; at < count; at++)
+			TRY(add_job_if_there(call, list, rows[at].name, err));
+	}
 	return OK;
 }
 

@@ -49,6 +49,8 @@ static enum status decode(struct arena *arena, struct span raw, struct span *out
 	*out = span_of(text, len);
 	if (!span_is_utf8(*out))
 		return error_set(err, ERR_INVALID, "the form is not UTF-8 when decoded");
+	if (len && memchr(text, 0, len))
+		return error_set(err, ERR_INVALID, "the form has a NUL (%%00)");
 	return OK;
 }
 

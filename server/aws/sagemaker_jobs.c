@@ -4,6 +4,8 @@
 #include "pipeline/pools.h"
 #include "pipeline/sessions.h"
 
+#include <stdio.h>
+
 enum status sagemaker_read_job(struct aws_call *call, struct span name, struct job_row *row, struct error *err)
 {
 	enum status status = store_read_job(call->reader, call->arena, name, row, err);
@@ -41,10 +43,25 @@ static enum status check_needed(const struct aws_call *call, struct error *err)
 	return json_get(call->input, "ServerlessJobConfig") ? OK : aws_check(call, rules, call->input, err);
 }
 
+/* Kept in the document, so that Search finds the job by it, and it stays what it was whatever the options say later. */
+static enum status give_arn(struct aws_call *call, struct error *err)
+{
+	AUTO_DONE(buf) arn = BUF_INIT(1024);
+
+	buf_printf(&arn, "arn:aws:sagemaker:%s:%s:training-job/%.*s", call->options->region, call->options->account,
+		SPAN_ARGS(name_of(call)));
+	TRY(buf_status(&arn, err));
+	/* the tree is the call's own */
+	return json_set_string((struct json *)call->input, "TrainingJobArn", buf_span(&arn))
+		       ? OK
+		       : error_set(err, ERR_MEMORY, "out of memory");
+}
+
 enum status sagemaker_create_training_job(struct aws_call *call, struct error *err)
 {
 	TRY(check_needed(call, err));
 	TRY(aws_check(call, training_job_rules, call->input, err));
+	TRY(give_arn(call, err));
 	enum status status = pipeline_create_job(call->pipeline, call->input, call->team, call->now_ms, err);
 	if (status == ERR_CONFLICT)
 		return aws_error(err, ERR_CONFLICT, "ResourceInUse",
@@ -52,7 +69,45 @@ enum status sagemaker_create_training_job(struct aws_call *call, struct error *e
 			"already exists (arn:aws:sagemaker:%s:%s:training-job/%.*s)",
 			call->options->region, call->options->account, SPAN_ARGS(span_cut(name_of(call), 63)));
 	TRY(status);
-	return put_arn(call, NULL, err);
+	return put_arn(call, call->input, err);
+}
+
+/* What SageMaker says of a job though nobody stated it; its Python SDK reads some of it unasked. */
+static bool put_defaults(struct json *document, const struct json *defaults)
+{
+	for (const struct json *at = json_first(defaults); at; at = json_next(at)) {
+		char key[64];
+		snprintf(key, sizeof key, "%.*s", SPAN_ARGS(json_key_of(at)));
+		const struct json *stated = json_get(document, key);
+		bool is_part = json_kind(at) == JSON_OBJECT;
+		if (is_part && stated && json_kind(stated) == JSON_OBJECT) {
+			if (!put_defaults((struct json *)stated, at)) /* the document is ours to change */
+				return false;
+		} else if (!is_part && !stated && !json_set_copy(document, key, at)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static enum status complete(struct aws_call *call, struct job_row *row, struct error *err)
+{
+	static const char defaults_text[] = "{\"OutputDataConfig\":{\"KmsKeyId\":\"\",\"CompressionType\":\"GZIP\"},"
+					    "\"EnableNetworkIsolation\":false,"
+					    "\"EnableInterContainerTrafficEncryption\":false,"
+					    "\"EnableManagedSpotTraining\":false}";
+	AUTO(json) defaults = NULL;
+	AUTO(json) document = NULL;
+	AUTO_DONE(buf) text = BUF_INIT(16 << 20);
+
+	TRY(json_parse(&defaults, span_from(defaults_text), err));
+	TRY(json_parse(&document, row->document, err));
+	if (!put_defaults(document, defaults))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	json_print(document, &text);
+	TRY(buf_status(&text, err));
+	row->document = arena_copy(call->arena, buf_span(&text));
+	return row->document.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 enum status sagemaker_describe_training_job(struct aws_call *call, struct error *err)
@@ -61,6 +116,7 @@ enum status sagemaker_describe_training_job(struct aws_call *call, struct error 
 	struct job_row row;
 
 	TRY(sagemaker_read_job(call, name_of(call), &row, err));
+	TRY(complete(call, &row, err));
 	return job_record_write(call->pipeline, call->reader, call->arena, &place, &row, &call->w, err);
 }
 

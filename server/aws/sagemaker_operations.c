@@ -47,7 +47,7 @@ static const struct shape_rule list[] = {{"NextToken", SHAPE_STRING, 0, 8192, NU
 	{"SortOrder", SHAPE_ENUM, 0, 0, "Ascending|Descending"},
 	{"WarmPoolStatusEquals", SHAPE_ENUM, 0, 0, "Available|Terminated|Reused|InUse"},
 	{"TrainingPlanArnEquals", SHAPE_STRING, 50, 2048,
-		"arn:aws[a-z0-9\\-]*:sagemaker:[a-z0-9\\-]+:[0-9]{12}:training-plan/[^\"]*"},
+		"arn:aws[a-z0-9\\-]*:sagemaker:[a-z0-9\\-]+:[0-9]{12}:training-plan/[^\"\\\\]*"},
 	END};
 
 static const struct shape_rule suggestions[] = {NEEDED("Resource"), {"Resource", SHAPE_STRING, 1, 64, NULL},

@@ -154,9 +154,9 @@ enum status admit(struct exchange *exchange, struct error *err)
 
 	TRY(check_framing(exchange, err));
 	TRY(request_parse_target(&exchange->request, exchange->target, err));
-	TRY(check_host(exchange, err));
 	struct router_match match = router_find(server->router, &exchange->request);
-	exchange->route = match.route;
+	exchange->route = match.route; /* first: it says in which form a refusal is */
+	TRY(check_host(exchange, err));
 	bool has_leave = is_signed(exchange);
 	if (!has_leave)
 		TRY(check_origin(exchange, err));

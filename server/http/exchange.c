@@ -282,11 +282,17 @@ struct http_deferred *http_defer(const struct http_request *request)
 
 	atomic_store(&exchange->deferred.answerers, 2);
 	exchange->deferred.is_deferred = true;
+	park_owe(&exchange->park);
+	server_list(exchange->server, exchange); /* the server's end finds it */
 	return &exchange->deferred;
 }
 
 void http_deferred_cancel(struct http_deferred *handle)
 {
+	struct exchange *exchange = exchange_of(handle);
+
+	server_unlist(exchange->server, exchange);
+	park_claim(&exchange->park); /* nobody else could: the server's end comes behind that of its workers */
 	atomic_store(&handle->answerers, 1);
 	handle->is_deferred = false;
 }
@@ -295,6 +301,10 @@ void http_deferred_end(struct http_deferred *handle, enum status status, struct 
 {
 	struct exchange *exchange = exchange_of(handle);
 
+	if (!park_claim(&exchange->park)) {
+		disown(exchange); /* the server has ended meanwhile */
+		return;
+	}
 	exchange_settle(exchange, status, err);
 	if (atomic_fetch_sub(&handle->answerers, 1) == 1)
 		send_reply(exchange, false);
@@ -403,6 +413,7 @@ enum step exchange_end(struct exchange *exchange)
 			return STEP_STREAM;
 		return exchange->reply ? STEP_REPLY : STEP_CLOSE;
 	case PHASE_WORKING:
+		return park_is_detached(&exchange->park) ? STEP_CLOSE : STEP_MORE;
 	case PHASE_STREAMING:
 		return STEP_MORE;
 	case PHASE_NEW:

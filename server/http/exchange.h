@@ -81,7 +81,7 @@ struct exchange {
 	bool is_produced; /* it is the last one */
 	bool has_failed; /* there will be no other */
 
-	struct exchange *next; /* the server's list of uploads and streams */
+	struct exchange *next; /* the server's list of uploads, streams and deferred replies */
 	struct exchange *previous;
 	bool is_listed;
 };

@@ -70,3 +70,20 @@ void park_clear(struct park *park)
 
 	atomic_compare_exchange_strong(&park->state, &expected, PARK_RUNNING);
 }
+
+void park_owe(struct park *park)
+{
+	atomic_store(&park->state, PARK_SUSPENDED);
+}
+
+bool park_claim(struct park *park)
+{
+	enum park_state expected = PARK_SUSPENDED;
+
+	return atomic_compare_exchange_strong(&park->state, &expected, PARK_RUNNING);
+}
+
+bool park_is_detached(const struct park *park)
+{
+	return atomic_load(&park->state) == PARK_DETACHED;
+}

@@ -33,5 +33,10 @@ bool park_is_suspended(const struct park *park);
 bool park_is_free(const struct park *park);
 /* True: was suspended; it runs again although nobody woke it, and park_wake will return false. */
 bool park_detach(struct park *park);
+/* Of a connection that the transport has put aside already: the wake-up is owed from now on. */
+void park_owe(struct park *park);
+/* True: whoever owed it is about to resume the connection by himself. False: it was detached. */
+bool park_claim(struct park *park);
+bool park_is_detached(const struct park *park);
 /* Forgets a wake-up that came before now. */
 void park_clear(struct park *park);

@@ -223,12 +223,12 @@ static void wait_until_idle(struct http_server *server, int64_t deadline_mono_ms
 	pthread_mutex_unlock(&server->mutex);
 }
 
-static void detach_uploads(struct http_server *server)
+static void detach_suspended(struct http_server *server)
 {
 	atomic_store(&server->is_stopping, true);
 	pthread_mutex_lock(&server->mutex);
 	for (struct exchange *at = server->listed; at; at = at->next)
-		if (at->route->kind == ROUTE_UPLOAD)
+		if (at->route->kind != ROUTE_STREAM)
 			exchange_detach(at);
 	pthread_mutex_unlock(&server->mutex);
 }
@@ -241,7 +241,7 @@ void http_server_free(struct http_server *server, int64_t deadline_ms)
 	http_server_end_streams(server);
 	wait_until_idle(server, clock_mono_ms() + deadline_ms);
 	workers_stop(server->workers);
-	detach_uploads(server);
+	detach_suspended(server);
 	mhd_stop(server->mhd);
 	free_parts(server);
 }

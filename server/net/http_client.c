@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { REPLY_MAX_BYTES = 4096, HEADER_MAX_BYTES = 16384, POLL_MS = 60000 };
+enum { REPLY_BYTES = 4096, HEADER_MAX_BYTES = 16384, POLL_MS = 60000 };
 
 /* One post; those that are over are used again, with what libcurl keeps in a handle. */
 struct post {
@@ -71,7 +71,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
 static size_t take_reply(char *bytes, size_t size, size_t count, void *context)
 {
 	struct post *post = context;
-	size_t len = size * count, room = REPLY_MAX_BYTES - post->reply.len;
+	size_t len = size * count, room = post->reply.max_bytes - post->reply.len;
 
 	buf_append(&post->reply, bytes, len < room ? len : room);
 	post->is_reply_full = len > room;
@@ -130,7 +130,7 @@ static struct post *post_new(struct http_client *client)
 	if (!post)
 		return NULL;
 	post->client = client;
-	post->reply = BUF_INIT(REPLY_MAX_BYTES);
+	post->reply = BUF_INIT(client->options.reply_bytes ? client->options.reply_bytes : REPLY_BYTES);
 	post->easy = curl_easy_init();
 	if (post->easy && set_options(post, &client->options))
 		return post;
@@ -238,6 +238,8 @@ static enum status fill(struct post *post, const struct http_client_request *req
 	bad |= curl_easy_setopt(post->easy, CURLOPT_HTTPHEADER, post->headers);
 	bad |= curl_easy_setopt(post->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
 	bad |= curl_easy_setopt(post->easy, CURLOPT_COPYPOSTFIELDS, request->body.len ? request->body.ptr : "");
+	bad |= curl_easy_setopt(post->easy, CURLOPT_AWS_SIGV4, request->aws_scope);
+	bad |= curl_easy_setopt(post->easy, CURLOPT_USERPWD, request->aws_scope ? request->aws_credentials : NULL);
 	return bad == CURLE_OK ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 

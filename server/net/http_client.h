@@ -13,6 +13,7 @@ struct http_client_options {
 	int64_t connect_ms; /* 5 s */
 	int64_t total_ms; /* 15 s */
 	bool allows_private; /* loopback, RFC 1918, unique local addresses */
+	size_t reply_bytes; /* of a body are kept, and a longer one breaks off; 0: 4 KiB */
 	const char *user_agent;
 };
 
@@ -35,6 +36,8 @@ struct http_client_request {
 	const struct http_client_header *headers;
 	size_t header_count;
 	struct span body;
+	/* By AWS's Signature Version 4: "aws:amz:REGION:SERVICE", and "KEY-ID:SECRET"; NULL: unsigned. */
+	const char *aws_scope, *aws_credentials;
 };
 
 /* Begins a POST, beside those under way. ERR_INVALID: not an http or https URL, or a header with a line end. */
@@ -42,7 +45,7 @@ enum status http_client_start(struct http_client *client, const struct http_clie
 	struct error *err) MUST_CHECK;
 
 /*
- * status OK: an answer came, code is its status; the first 4 KiB of its body are in reply until the next start or wait; no
+ * status OK: an answer came, code is its status; the first reply_bytes of its body are in reply until the next start or wait; no
  * redirect is followed. ERR_FORBIDDEN: the address is refused (link-local and metadata addresses always are); ERR_IO: no
  * answer, or one that broke off: the text says why.
  */

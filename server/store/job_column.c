@@ -283,7 +283,7 @@ void job_column_note_range(const struct job_column *column, double low, double h
 	const double *numbers = column->value_numbers;
 
 	for (size_t i = 1; numbers && i < column->value_count; i++)
-		memo[i] = (unsigned char)(memo[i] | ((numbers[i] >= low) & (numbers[i] <= high) ? JOB_MEMO_YES : 0));
+		memo[i] = (unsigned char)(memo[i] | (((numbers[i] >= low) & (numbers[i] <= high)) ? JOB_MEMO_YES : 0));
 }
 
 void job_column_note_text(

@@ -29,7 +29,13 @@ enum status store_read_log_group(
 	struct store_reader *reader, int64_t job_id, int64_t *created_ms, struct error *err) MUST_CHECK;
 
 /* Jobs whose streams are in the group of all training jobs. */
-enum log_job_order { LOG_JOBS_BY_ID, LOG_JOBS_BY_NAME, LOG_JOBS_BY_NAME_DOWN, LOG_JOBS_BY_LAST_LINE };
+enum log_job_order {
+	LOG_JOBS_BY_ID,
+	LOG_JOBS_BY_NAME,
+	LOG_JOBS_BY_NAME_DOWN,
+	LOG_JOBS_RUNNING, /* the newest first */
+	LOG_JOBS_ENDED, /* that ended last first */
+};
 struct log_job_query {
 	enum log_job_order order;
 	struct span prefix; /* of their names */

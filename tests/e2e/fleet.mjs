@@ -29,10 +29,11 @@ export async function sendFleet(server) {
   await server.waitForPoints("llama-7b", "train:loss", 306);
   await server.waitForPoints(ODD_NAME, "train:loss", 300);
   await waitUntil(async () => (await server.get("/api/v1/incidents")).body.incidents.length > 0, "the spike's incident");
-  // a job that has ended, its warm pool, a rule of prices
+  // a job that has ended, its warm pool, prices
   await server.post("/api/v1/jobs", { TrainingJobName: "finished", RoleArn: "arn:aws:iam::123456789012:role/r", ResourceConfig: resources });
   for (const [SecondaryStatus, minutes] of [["Starting", 30], ["Training", 25], ["Completed", 5]]) {
     await server.post("/api/v1/jobs/finished/transitions", { SecondaryStatus, time_ms: now - minutes * MINUTE_MS });
   }
+  await server.send("finished", Array.from({ length: 12 }, (_, n) => line(n, curve(n))));
   await server.put("/api/v1/prices", { currency: "USD", prices: [{ instance: "ml.p4d.24xlarge", per_hour: 32.77, from: "2025-01-01", source: "list" }] });
 }

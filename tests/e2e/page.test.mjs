@@ -24,7 +24,7 @@ test("a posted line becomes a drawn point", async ({ server, page, open }) => {
 
 test("a new job appears in the list", async ({ server, page, open }) => {
   await server.send("first", losses(0, 10));
-  await open("/");
+  await open("/jobs");
   await hasJob(page, "first");
   await server.send("second", losses(0, 10));
   await hasJob(page, "second");
@@ -170,8 +170,9 @@ test("a job is copied to run again", async ({ server, page, open }) => {
   await openJob(page, open, "llama");
   const copies = [["aws CLI", "aws sagemaker create-training-job --cli-input-json '{"], ["JSON", '{"TrainingJobName":"llama-2"']];
   for (const [words, begin] of copies) {
-    await page.locator(".jobhead button", { hasText: words }).click();
+    await page.click(".menu summary");
+    await page.locator(".menu button", { hasText: words }).click();
     await waitUntil(async () => (await page.evaluate(() => navigator.clipboard.readText())).startsWith(begin), `${words} in the clipboard`);
   }
-  await until(page, () => document.querySelector(".jobhead [role=status]")?.innerText === "Copied", "what was done");
+  await until(page, () => document.querySelector(".acts > [role=status]:last-child")?.innerText === "Copied to the clipboard", "what was done");
 });

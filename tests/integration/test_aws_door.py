@@ -3,32 +3,21 @@
 import datetime
 import gzip
 import json
-import subprocess
 
 import pytest
 
-from awsclients import boto, code
-from smserver import sanitizer_environment
+from awsclients import boto, code, token_of
+from smserver import Server
 
 TARGET = {"X-Amz-Target": "SageMaker.ListTrainingJobs"}
 
 
-def token_of(server, name, *arguments):
-    """As `sm-server token create` prints it: the token, and its pair of keys when that was asked for."""
-    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--db", str(server.folder / "smfleet.db"), *arguments],
-        capture_output=True, text=True, timeout=60, env=sanitizer_environment())
-    assert done.returncode == 0, done.stderr
-    token, *rest = done.stdout.splitlines()
-    pair = dict(line.split(" = ") for line in rest)
-    return token, (pair.get("aws_access_key_id"), pair.get("aws_secret_access_key"))
-
-
-@pytest.fixture
-def guarded(make_server):
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
     """A server with tokens: (server, admin's token, admin's keys)."""
-    server = make_server()
-    token, keys = token_of(server, "root", "--scope", "admin", "--aws")
-    return server, token, keys
+    server = Server(tmp_path_factory.mktemp("aws_door")).start()
+    yield (server, *token_of(server, "root", "--scope", "admin", "--aws"))
+    server.close()
 
 
 def type_of(reply):
@@ -121,6 +110,8 @@ def test_an_open_server_takes_any_signature(server):
     assert boto(server, "sagemaker").list_training_jobs()["TrainingJobSummaries"] == []
     reply = server.post("/", "{}", headers={**TARGET, "Origin": "http://evil.example"})
     assert reply.status == 403, "but no other site's page"
+    reply = server.post("/", "{}", headers={**TARGET, "Host": "fleet.example:80"})
+    assert (reply.status, type_of(reply)) == (421, "MisdirectedRequestException") and "fleet.example" in reply.body
 
 
 def test_bodies(make_server):
@@ -147,6 +138,6 @@ def test_bodies(make_server):
     server.assert_clean()
 
 
-def test_the_interface_tells_of_the_door(server):
-    paths = server.get("/api/v1/openapi.json").body["paths"]
+def test_the_interface_tells_of_the_door(guarded):
+    paths = guarded[0].get("/api/v1/openapi.json").body["paths"]
     assert "post" in paths["/"] and "put" in paths["/BatchPutMetrics"] and "/service/{service}/operation/{operation}" in paths

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from awslogs import AWS, GROUP, ask, boto, code, environment, javascript, kind, now_ms
+from awsclients import AWS, boto, code, environment, javascript, token_of
+from awslogs import GROUP, ask, kind, now_ms
 from smserver import ROOT, Server, wait_until
 
 INVALID, MISSING, EXISTS = "InvalidParameterException", "ResourceNotFoundException", "ResourceAlreadyExistsException"
@@ -23,7 +24,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def logs(server):
-    return boto(server)
+    return boto(server, "logs")
 
 
 @pytest.fixture
@@ -130,13 +131,13 @@ def test_a_deleted_stream_is_gone_and_may_be_made_again(logs, stream):
 
 def test_what_was_made_and_is_empty_survives_a_restart(make_server):
     server = make_server()
-    logs = boto(server)
+    logs = boto(server, "logs")
     logs.create_log_group(logGroupName="/empty")
     logs.create_log_stream(logGroupName="/empty", logStreamName="s")
     logs.create_log_stream(logGroupName=GROUP, logStreamName="gpt/algo-1-1700000000000")
     server.stop()
     server.start()
-    logs = boto(server)
+    logs = boto(server, "logs")
     assert [row["logStreamName"] for row in logs.describe_log_streams(logGroupName="/empty")["logStreams"]] == ["s"]
     assert [row["logStreamName"] for row in logs.describe_log_streams(logGroupName=GROUP)["logStreams"]] == ["gpt/algo-1-1700000000000"]
     assert server.get("/api/v1/jobs/gpt").status == 200
@@ -306,6 +307,25 @@ def test_filters_over_jobs_and_pages(server, logs):
     assert code(logs.filter_log_events, logGroupName=GROUP, logStreamNames=names, logStreamNamePrefix="m")[0] == INVALID
     assert code(logs.filter_log_events, logGroupName=GROUP, logStreamNames=["multi-a/none"]) == (MISSING, "The specified log stream does not exist.")
     assert code(logs.filter_log_events, logGroupName=GROUP, nextToken="1.2") == (INVALID, "The specified nextToken is invalid.")
+
+
+def test_keys_reach_as_far_as_their_token(make_server):
+    server = make_server()
+    keys = {name: token_of(server, name, "--scope", scope, "--aws", *more)[1] for name, scope, *more in
+        [("root", "admin"), ("ship", "write"), ("look", "read"), ("nlp", "write", "--team", "nlp")]}
+    root, ship, look, nlp = (boto(server, "logs", keys[name]) for name in ("root", "ship", "look", "nlp"))
+    names = {"logGroupName": GROUP, "logStreamName": "gpt/algo-1"}
+    assert code(look.create_log_stream, **names)[0] == "AccessDeniedException"
+    ship.create_log_stream(**names)
+    ship.put_log_events(**names, logEvents=events(now_ms(), ["x"]))
+    assert ship.describe_log_streams(logGroupName=GROUP, logStreamNamePrefix="gpt/")["logStreams"]  # it looks before it sends
+    assert code(ship.get_log_events, **names)[0] == code(ship.delete_log_stream, **names)[0] == "AccessDeniedException"
+    assert messages(look.get_log_events(**names)) == ["x"]
+    said, text = code(nlp.put_log_events, **names, logEvents=events(now_ms(), ["y"]))
+    assert said == "AccessDeniedException" and "gpt" in text
+    nlp.create_log_group(logGroupName="mine")
+    assert code(ship.create_log_stream, logGroupName="mine", logStreamName="s") == ("", "")  # a token without a team writes for all
+    root.delete_log_stream(**names)
 
 
 # ---- the other clients ----

@@ -2,11 +2,12 @@
 
 import datetime
 import json
+import shlex
 
 import pytest
 
 from awsclients import awscli, boto, code, javascript
-from smserver import Server, wait_until
+from smserver import ROOT, Server, wait_until
 
 INVALID = "ValidationException"
 JOB = {
@@ -66,6 +67,8 @@ def test_a_life(server, sagemaker):
     assert (job["TrainingJobStatus"], job["SecondaryStatus"], job["TrainingJobArn"]) == ("InProgress", "Starting", arn)
     assert job["HyperParameters"] == {"lr": "0.1"} and job["ResourceConfig"] == JOB["ResourceConfig"]
     assert job["CreationTime"].tzinfo and abs(job["CreationTime"].timestamp() - datetime.datetime.now().timestamp()) < 600
+    assert job["OutputDataConfig"]["S3OutputPath"] == "s3://b/p" and job["OutputDataConfig"]["KmsKeyId"] == ""
+    assert (job["EnableNetworkIsolation"], job["EnableManagedSpotTraining"]) == (False, False), "what AWS says unasked"
     for status in ("Downloading", "Training"):
         move(server, "life", status)
     server.send("life", [f"step={i} loss={10 - i}" for i in range(10)])
@@ -222,6 +225,8 @@ def test_search_is_that_of_the_other_door(server, sagemaker):
     assert raw["TotalHits"] == rest["TotalHits"] == {"Value": 5, "Relation": "EqualTo"}
     second = sagemaker.search(**request, NextToken=first["NextToken"])
     assert [row["TrainingJob"]["TrainingJobName"] for row in second["Results"]] == ["seek-4"] and "NextToken" not in second
+    by_arn = {"Filters": [{"Name": "TrainingJobArn", "Operator": "Equals", "Value": first["Results"][2]["TrainingJob"]["TrainingJobArn"]}]}
+    assert [row["TrainingJob"]["TrainingJobName"] for row in sagemaker.search(Resource="TrainingJob", SearchExpression=by_arn)["Results"]] == ["seek-2"]
     assert sagemaker.search(Resource="Endpoint")["Results"] == []
     for arguments, words in (({"Resource": "Toaster"}, "at 'resource'"), ({"Resource": "TrainingJob", "SortOrder": "Up"}, "'sortOrder'"),
         ({"Resource": "TrainingJob", "SearchExpression": {"Filters": [{"Name": "Colour", "Value": "red"}]}}, "Unknown property name: Colour")):
@@ -249,10 +254,13 @@ def test_suggestions_and_tags(server, sagemaker):
 # ---- other clients ----
 
 def test_awscli(server, sagemaker):
-    create(sagemaker, "cli")
-    move(server, "cli", "Stopped")
-    done = awscli(server, "sagemaker", "list-training-jobs", "--name-contains", "cli", "--status-equals", "Stopped", "--max-items", "5")
-    assert [row["TrainingJobName"] for row in json.loads(done.stdout)["TrainingJobSummaries"]] == ["cli"]
+    """The commands of docs/aws.md, as they stand there."""
+    create(sagemaker, "cli", HyperParameters={"lr": "0.1"})
+    text = (ROOT / "docs/aws.md").read_text()
+    commands = [shlex.split(line) for line in text.splitlines() if line.startswith("aws --endpoint-url $URL ")]
+    listed, found = [json.loads(awscli(server, *command[3:]).stdout) for command in commands]
+    assert "cli" in [row["TrainingJobName"] for row in listed["TrainingJobSummaries"]]
+    assert "cli" in [row["TrainingJob"]["TrainingJobName"] for row in found["Results"]]
     done = awscli(server, "sagemaker", "describe-training-job", "--training-job-name", "nobody")
     assert done.returncode == 254 and "(ValidationException)" in done.stderr and "Requested resource not found." in done.stderr
 

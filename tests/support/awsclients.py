@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from smserver import ROOT
+from smserver import ROOT, sanitizer_environment
 
 AWS = "/usr/bin/aws"
 ANYBODY = ("anybody", "anything")
@@ -53,3 +53,13 @@ def javascript(server, script, *arguments, keys=ANYBODY):
         capture_output=True, text=True, timeout=120, env=environment(keys))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def token_of(server, name, *arguments):
+    """As `sm-server token create` prints it: the token, and its pair of keys when that was asked for."""
+    done = subprocess.run([server.bin("sm-server"), "token", "create", name, "--db", str(server.folder / "smfleet.db"), *arguments],
+        capture_output=True, text=True, timeout=60, env=sanitizer_environment())
+    assert done.returncode == 0, done.stderr
+    token, *rest = done.stdout.splitlines()
+    pair = dict(line.split(" = ") for line in rest)
+    return token, (pair.get("aws_access_key_id"), pair.get("aws_secret_access_key"))

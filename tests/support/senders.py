@@ -10,12 +10,14 @@ import os
 import signal
 import socket
 import threading
+import time
 
 import otlp
 from smserver import PATIENCE_S, wait_until
 from wire import loki_json, loki_push, snappy
 
 T0, MS = 1_700_000_000_000_000_000, 1_000_000
+STARTED_MS = int(time.time() * 1000) - 3600_000  # AWS takes no old events
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 pause = threading.Event()
 
@@ -84,6 +86,26 @@ class Points:
         return {}
 
 
+class CloudWatchLogs:
+    """PutLogEvents: a stream is made when it is missed; the same events again are known by what they are."""
+
+    name = "CloudWatch Logs"
+
+    def request(self, job, chunk, _):
+        events = [{"timestamp": STARTED_MS + ns // MS - T0 // MS, "message": line} for ns, line in chunk.entries()]
+        return self.post("PutLogEvents", job, logEvents=events)
+
+    def make(self, job):
+        return self.post("CreateLogStream", job)
+
+    def post(self, operation, job, **members):
+        body = {"logGroupName": "/aws/sagemaker/TrainingJobs", "logStreamName": f"{job}/algo-1", **members}
+        return "/", "application/x-amz-json-1.1", json.dumps(body).encode(), {"X-Amz-Target": f"Logs_20140328.{operation}"}
+
+    def offsets(self, _):
+        return {}
+
+
 def text(chunk):
     return "".join(f"{line}\n" for line in chunk.lines()).encode()
 
@@ -103,6 +125,7 @@ DOORS = [
     Pushed("Loki protobuf", "/loki/api/v1/push", PROTOBUF, lambda job, chunk: snappy(loki_push(({"job": job}, chunk.entries())))),
     Pushed("OTLP JSON", "/v1/logs", JSON, lambda job, chunk: json.dumps(otlp.logs(resource(job), chunk.entries())[1]).encode()),
     Pushed("OTLP protobuf", "/v1/logs", PROTOBUF, lambda job, chunk: otlp.logs(resource(job), chunk.entries())[0]),
+    CloudWatchLogs(),
     Points("points CSV", "text/csv", lambda chunk: ("step,m\n" + "".join(f"{n},{n}.5\n" for n in chunk.numbers)).encode()),
     Points("Prometheus text", "text/plain", lambda chunk: "".join(
         f"m {n}.5 {T0 // MS + n * 1000}\n" for n in chunk.numbers).encode()),
@@ -119,7 +142,13 @@ class Sender:
         self.failure = None
 
     def exchange(self, chunk):
-        path, media, body, headers = self.door.request(self.job, chunk, self.offsets)
+        status, said = self.ask(*self.door.request(self.job, chunk, self.offsets))
+        if b"ResourceNotFoundException" not in said:
+            return status, said
+        self.ask(*self.door.make(self.job))
+        return self.ask(*self.door.request(self.job, chunk, self.offsets))
+
+    def ask(self, path, media, body, headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             connection.request("POST", path, body, {"Content-Type": media, **headers})
@@ -234,7 +263,7 @@ class Doubler(http.server.BaseHTTPRequestHandler):
 
     def relay(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        has_lines = any(part in self.path for part in ("/logs", "/points", "/push"))
+        has_lines = any(part in self.path for part in ("/logs", "/points", "/push")) or "PutLogEvents" in self.headers.get("X-Amz-Target", "")
         for _ in range(2 if self.command == "POST" and has_lines else 1):
             connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=PATIENCE_S)
             connection.request(self.command, self.path, body, {name: value for name, value in self.headers.items() if name != "Connection"})

@@ -19,6 +19,7 @@ const ComparePage = lazy(async () => (await import("./pages/compare/page")).Comp
 const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
+const DefinitionsOf = lazy(async () => (await import("./pages/definitions/choose")).DefinitionsOf, 12);
 const SettingsPage = lazy(async () => (await import("./pages/settings/page")).SettingsPage, 12);
 const Shortcuts = lazy(async () => (await import("./ui/shortcuts")).Shortcuts, 0);
 const SignIn = lazy(async () => (await import("./ui/signin")).SignIn, 0);
@@ -44,6 +45,8 @@ function View() {
       return <PoolsPage key={era} state={query.value["state"] ?? ""} />;
     case "compare":
       return <ComparePage key={era} jobs={query.value["jobs"] ?? ""} />;
+    case "definitions":
+      return <DefinitionsOf key={era} search={query.value["q"] ?? ""} />;
     case "settings":
       return <SettingsPage key={era} />;
     case "unknown":
@@ -58,7 +61,7 @@ function View() {
   }
 }
 
-const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings") };
+const TITLES: Readonly<Record<string, string>> = { fleet: say("Fleet"), incidents: say("Alerts"), rules: say("Rules"), webhooks: say("Webhooks"), compare: say("Compare"), pools: say("Warm pools"), jobs: say("Jobs"), settings: say("Settings"), definitions: say("Definitions") };
 
 /** A part's tab has the same word, and its translation. */
 const capital = (part: string): string => t(`${part.charAt(0).toUpperCase()}${part.slice(1)}`);

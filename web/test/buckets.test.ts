@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PointsReply } from "../src/api/types";
-import { addPoint, bucketsFromReply, emptyBuckets, findBucket, nearestBucket } from "../src/lib/buckets";
+import { addPoint, bucketsFromReply, emptyBuckets, findBucket, lineOf, nearestBucket } from "../src/lib/buckets";
 import { NON_FINITE } from "../src/lib/number";
 
 const reply = (): PointsReply => ({
@@ -78,4 +78,18 @@ test("finds the bucket at or before, and the nearest", () => {
   expect(nearestBucket([0, 4, 8], 7)).toBe(2);
   expect(nearestBucket([0, 4, 8], -9)).toBe(0);
   expect(nearestBucket([], 1)).toBe(-1);
+});
+
+test("a bucket opens the line of the extreme that was meant", () => {
+  const given = reply();
+  given.columns.min_line = [1, 5, 8];
+  given.columns.max_line = [2, 5, 8];
+  const buckets = bucketsFromReply(given);
+  expect(lineOf(buckets, 0, 1.5, true)).toBe(1);
+  expect(lineOf(buckets, 0, 8, true)).toBe(2);
+  expect(lineOf(buckets, 0, null, true)).toBe(2); // by the keyboard: the one that stands out
+  expect(lineOf(buckets, 0, 1.5, false)).toBe(2); // of several streams nobody knows whose it is
+  expect(lineOf(buckets, 1, 1, true)).toBe(5);
+  addPoint(buckets, { x: 9, value: -7, line: 12, stream: "algo-1" });
+  expect([lineOf(buckets, 2, -6, true), lineOf(buckets, 2, 2, true)]).toEqual([12, 8]);
 });

@@ -65,6 +65,8 @@ test.each([
   ["sd3-ablate-17", "sd3-ablate"],
   ["train-20260302-101500", "train"],
   ["run-3", "run"],
+  ["llama-13b-sft-lr8e-5", "llama-13b-sft"],
+  ["my_run_v2", "my_run"],
   ["llama-7b", "llama-7b"],
   ["a-1", "a-1"],
 ])("the stem of %s is %s", (name, stem) => {

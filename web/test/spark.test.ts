@@ -8,13 +8,13 @@ test("a curve fills its box", () => {
 });
 
 test("one point is a dash in the middle, none is nothing", () => {
-  expect(sparkShape(columns([2.5]), 100, 20).line).toBe("M50.0 10.0h2");
+  expect(sparkShape(columns([2.5]), 100, 20).line).toBe("M50.0 10.0h3");
   expect(sparkShape(columns([]), 100, 20)).toEqual({ line: "", band: "", marks: [] });
 });
 
 test("NaN breaks the line and is marked", () => {
   const shape = sparkShape(columns([3, "NaN", 1, 2], { non_finite: [0, 5, 0, 0] }), 93, 20);
-  expect(shape.line).toBe("M1.5 1.5h2M61.5 18.5L91.5 10.0");
+  expect(shape.line).toBe("M1.5 1.5h3M61.5 18.5L91.5 10.0");
   expect(shape.marks).toEqual([31.5]);
 });
 

@@ -101,45 +101,97 @@ enum status store_read_log_group(struct store_reader *reader, int64_t job_id, in
 
 /* ---- jobs of the group of all ---- */
 
-#define LOG_JOBS                                                                                                       \
-	"SELECT j.job_id, j.name, coalesce(c.last_line_ms, 0) FROM jobs AS j"                                          \
+#define LOG_JOBS(from)                                                                                                 \
+	"SELECT j.job_id, j.name, coalesce(c.last_line_ms, 0) FROM " from                                              \
 	" LEFT JOIN job_counts AS c ON c.job_id = j.job_id"                                                            \
-	" WHERE NOT EXISTS (SELECT 1 FROM log_groups AS g WHERE g.job_id = j.job_id)"                                  \
-	" AND (?1 = '' OR (j.name >= ?1 AND substr(j.name, 1, length(?1)) = ?1))"
+	" WHERE NOT EXISTS (SELECT 1 FROM log_groups AS g WHERE g.job_id = j.job_id)"
+#define IN_NAMES " AND j.name >= ?2 AND j.name < ?3"
+#define BEHIND_ID " AND j.job_id > ?2 ORDER BY j.job_id LIMIT ?1"
 
-/* Names are the jobs' own; each asks the same parameters, so that one function binds them. */
-static const char *sql_of(const struct log_job_query *query)
+static const char after_all[] = "\U0010ffff"; /* no name of a job begins so */
+
+/* Names from low on, below high. A control character is in none: it comes before all that begins with the one behind it. */
+static enum status name_range(const struct log_job_query *query, struct buf *low, struct buf *high, struct error *err)
+{
+	bool is_down = query->order == LOG_JOBS_BY_NAME_DOWN;
+
+	buf_append_span(low, query->prefix);
+	if (!is_down && query->after.len && span_compare(query->after, query->prefix) >= 0) {
+		buf_reset(low);
+		buf_append_span(low, query->after);
+		buf_append_char(low, 1);
+	}
+	buf_append_span(high, query->prefix);
+	buf_append_text(high, after_all);
+	if (is_down && query->after.len && span_compare(query->after, buf_span(high)) < 0) {
+		buf_reset(high);
+		buf_append_span(high, query->after);
+	}
+	TRY(buf_status(low, err));
+	return buf_status(high, err);
+}
+
+static enum status open_log_jobs(
+	struct statement *s, struct store_reader *reader, const struct log_job_query *query, struct error *err)
 {
 	switch (query->order) {
 	case LOG_JOBS_BY_NAME:
-		return LOG_JOBS " AND j.name > ?2 AND ?3 = ?3 AND ?4 = ?4 ORDER BY j.name LIMIT ?5";
+		return statement_open(s, reader, LOG_JOBS("jobs AS j") IN_NAMES " ORDER BY j.name LIMIT ?1", err);
 	case LOG_JOBS_BY_NAME_DOWN:
-		return LOG_JOBS " AND (?2 = '' OR j.name < ?2) AND ?3 = ?3 AND ?4 = ?4 ORDER BY j.name DESC LIMIT ?5";
-	case LOG_JOBS_BY_LAST_LINE:
-		return LOG_JOBS " AND ?2 = ?2 AND ?3 = ?3 AND ?4 = ?4 ORDER BY c.last_line_ms DESC, j.job_id LIMIT ?5";
+		return statement_open(s, reader, LOG_JOBS("jobs AS j") IN_NAMES " ORDER BY j.name DESC LIMIT ?1", err);
+	case LOG_JOBS_RUNNING:
+		return statement_open(
+			s, reader, LOG_JOBS("jobs AS j") " AND j.ended_ms = 0 ORDER BY j.job_id DESC LIMIT ?1", err);
+	case LOG_JOBS_ENDED:
+		return statement_open(s, reader,
+			LOG_JOBS("jobs AS j") " AND j.ended_ms > 0 ORDER BY j.ended_ms DESC, j.job_id DESC LIMIT ?1",
+			err);
 	case LOG_JOBS_BY_ID:
 		break;
 	}
-	return query->since_ms > 0 ? LOG_JOBS
-		       " AND ?2 = ?2 AND j.job_id > ?3 AND j.job_id IN (SELECT job_id FROM jobs WHERE ended_ms = 0"
-		       " UNION ALL SELECT job_id FROM jobs WHERE ended_ms >= ?4) ORDER BY j.job_id LIMIT ?5"
-				   : LOG_JOBS " AND ?2 = ?2 AND j.job_id > ?3 AND ?4 = ?4 ORDER BY j.job_id LIMIT ?5";
+	if (query->prefix.len) /* by the names, then in order of their numbers: prepared for this use */
+		return statement_open_once(s, reader,
+			SPAN(LOG_JOBS("jobs AS j") IN_NAMES " AND +j.job_id > ?4 ORDER BY j.job_id LIMIT ?1"), err);
+	if (query->since_ms > 0)
+		return statement_open(s, reader,
+			LOG_JOBS("jobs AS j") " AND j.job_id IN (SELECT job_id FROM jobs WHERE ended_ms = 0 UNION ALL"
+					      " SELECT job_id FROM jobs WHERE ended_ms >= ?3)" BEHIND_ID,
+			err);
+	return statement_open(s, reader, LOG_JOBS("jobs AS j") BEHIND_ID, err);
+}
+
+static bool has_range(const struct log_job_query *query)
+{
+	return query->order == LOG_JOBS_BY_NAME || query->order == LOG_JOBS_BY_NAME_DOWN ||
+	       (query->order == LOG_JOBS_BY_ID && query->prefix.len);
+}
+
+static void bind_log_jobs(
+	struct statement *s, const struct log_job_query *query, const struct buf *low, const struct buf *high)
+{
+	bind_u64(s, query->limit);
+	if (has_range(query)) {
+		bind_text(s, low->len ? buf_span(low) : SPAN(""));
+		bind_text(s, buf_span(high));
+	}
+	if (query->order == LOG_JOBS_BY_ID)
+		bind_i64(s, query->after_id);
+	if (query->order == LOG_JOBS_BY_ID && !query->prefix.len && query->since_ms > 0)
+		bind_i64(s, query->since_ms);
 }
 
 enum status store_read_log_jobs(struct store_reader *reader, struct arena *arena, const struct log_job_query *query,
 	struct log_job_row **out, size_t *count, struct error *err)
 {
+	AUTO_DONE(buf) low = BUF_INIT(1024), high = BUF_INIT(1024);
 	AUTO_DONE(statement) s = {0};
 	struct log_job_row *rows = NULL;
 	size_t used = 0, cap = 0;
 	bool has_row;
 
-	TRY(statement_open_once(&s, reader, span_from(sql_of(query)), err));
-	bind_text(&s, query->prefix);
-	bind_text(&s, query->after);
-	bind_i64(&s, query->after_id);
-	bind_i64(&s, query->since_ms);
-	bind_u64(&s, query->limit);
+	TRY(name_range(query, &low, &high, err));
+	TRY(open_log_jobs(&s, reader, query, err));
+	bind_log_jobs(&s, query, &low, &high);
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))

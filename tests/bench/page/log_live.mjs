@@ -47,6 +47,13 @@ async function run(name, address, make) {
     await session.send("HeapProfiler.collectGarbage");
     return page.evaluate(() => performance.memory.usedJSHeapSize);
   };
+  // The main thread's own time, whatever else the machine does.
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const busyOf = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return Object.fromEntries(metrics.map((one) => [one.name, one.value * 1000]));
+  };
+  const before = await busyOf();
   let heap = 0;
   let sent = 0;
   const began = Date.now();
@@ -59,13 +66,15 @@ async function run(name, address, make) {
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
   }
   const tookS = (Date.now() - began) / 1000;
+  const after = await busyOf();
+  const busy = ["TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration"].map((key) => `${key.replace("Duration", "").toLowerCase()} ${((after[key] - before[key]) / tookS).toFixed(0)}`);
   const { latencies, tasks } = await page.evaluate(() => ({ latencies: window.latencies, tasks: window.tasks }));
   const grown = (await heapOf()) - heap;
   const over = tasks.reduce((sum, ms) => sum + ms, 0);
   console.log(
     `${name.padEnd(52)} ${(sent / tookS).toFixed(0)} lines/s; to pixel p50 ${quantile(latencies, 0.5)} p99 ${quantile(latencies, 0.99)} ms (${latencies.length} lines); ` +
       `tasks over 50 ms: ${tasks.length} in ${tookS.toFixed(0)} s, ${(over / tookS).toFixed(1)} ms a second, longest ${Math.max(0, ...tasks).toFixed(0)} ms; ` +
-      `heap ${(heap / 1e6).toFixed(1)} MB ${grown >= 0 ? "+" : ""}${(grown / 1e6).toFixed(1)}`,
+      `processor ms a second: ${busy.join(", ")}; heap ${(heap / 1e6).toFixed(1)} MB ${grown >= 0 ? "+" : ""}${(grown / 1e6).toFixed(1)}`,
   );
   await page.close();
 }

@@ -111,6 +111,7 @@ static const struct {
 	ROW("\xa1\xf6\x01", "a key of a map is no text"),
 	ROW("\xa1\x61N\x41v", "a byte string"),
 	ROW("\xa1\x61N\x5f\x41v\xff", "a byte string"),
+	ROW("\xa1\x61N\x62v\0", "a text has a NUL"),
 	ROW("\xa1\x61N\x61\xff", "a text is not UTF-8"),
 	ROW("\xa1\x61N\x7f\x61\xc3\x61\xa9\xff", "a text is not UTF-8"), /* cut between two pieces */
 	ROW("\xa1\x61N\x7f\x01\xff", "a text in pieces holds something else"),

@@ -68,6 +68,7 @@ TEST(bad_forms_are_refused_with_the_parameter)
 		{"A=%4", "two hexadecimal digits"},
 		{"A=%4g", "two hexadecimal digits in '%4g'"},
 		{"A=%ff", "not UTF-8"},
+		{"A=x%00", "a NUL"},
 		{"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q=1", "more than 16 parts"},
 	};
 	AUTO_DONE(buf) out = BUF_INIT(1 << 16);

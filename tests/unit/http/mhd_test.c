@@ -91,6 +91,26 @@ TEST(deferred_replies)
 	}
 }
 
+TEST(stop_outlives_an_owed_reply)
+{
+	struct fixture fixture = fixture_start(&(struct http_options){.io_threads = 1, .workers = 1});
+	CONNECT;
+
+	lock();
+	toy.is_waker_holding = true;
+	unlock();
+	client_send(&client, "POST /foreign/late HTTP/1.1\r\n" HOST "Key: k\r\nContent-Length: 0\r\n\r\n");
+	WAIT_UNTIL(toy.deferred != NULL);
+	http_server_free(fixture.server, 100);
+	CHECK(client_is_closed(&client));
+	lock();
+	toy.is_waker_holding = false;
+	unlock();
+	WAIT_UNTIL(toy.deferred == NULL);
+	fixture.server = NULL;
+	fixture_done(&fixture);
+}
+
 TEST(method_and_allow)
 {
 	START;

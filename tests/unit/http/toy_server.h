@@ -189,7 +189,7 @@ static void *wake_uploads(void *unused)
 	(void)unused;
 	lock();
 	for (;;) {
-		while ((!toy.waiting || toy.is_waker_holding) && !toy.is_waker_ending && !toy.deferred)
+		while (((!toy.waiting && !toy.deferred) || toy.is_waker_holding) && !toy.is_waker_ending)
 			pthread_cond_wait(&toy.changed, &toy.mutex);
 		if (toy.deferred) {
 			end_deferred();

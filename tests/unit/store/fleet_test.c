@@ -66,3 +66,35 @@ TEST(a_sum_that_no_number_holds_stops_at_an_end)
 	check_total(rows, count, "started_node_ms", "", 4000000000000000000);
 	harness_done(&h);
 }
+
+TEST(the_longest_silent_jobs_come_first)
+{
+	struct harness h = harness_new();
+	struct silent_job *rows;
+	size_t count;
+
+	harness_begin(&h);
+	for (int64_t i = 1; i <= 6; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "job-%lld", (long long)i);
+		struct job_row job = {.name = span_from(name), .document = SPAN("{}"), .status = SPAN("InProgress")};
+		CHECK_OK(store_put_job(h.tx, &job, &err));
+		struct fleet_job counted = {.job_id = job.job_id,
+			.status = SPAN("InProgress"),
+			.instance_type = SPAN(""),
+			.nodes = 1,
+			.ended_ms = i == 2 ? 1 : 0};
+		CHECK_OK(store_put_fleet_job(h.tx, &counted, 1, &err));
+		struct job_counts counts = {.last_heard_ms = i == 3 ? 0 : 1000 - i * 100}; /* 3: never heard of */
+		CHECK_OK(store_put_summaries(h.tx, job.job_id, &counts, NULL, 0, &err));
+	}
+	harness_commit(&h);
+	CHECK_OK(store_read_silent_jobs(h.reader, h.arena, 900, 10, &rows, &count, &err));
+	CHECK_INT(count, 3); /* 1 was heard of in time, 2 has ended */
+	CHECK_SPAN(rows[0].name, SPAN("job-6"));
+	CHECK_SPAN(rows[2].name, SPAN("job-4"));
+	CHECK_INT(rows[0].last_heard_ms, 400);
+	CHECK_OK(store_read_silent_jobs(h.reader, h.arena, 900, 1, &rows, &count, &err));
+	CHECK_INT(count, 1);
+	harness_done(&h);
+}

@@ -5,6 +5,7 @@
 #include "store/nodes.h"
 
 #include "store/faults.h"
+#include "store/log_streams.h"
 #include "store/run.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
@@ -259,11 +260,31 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_setting(on, arena, "k", &span, &err));
 }
 
+/* By a prefix and in the order of numbers it sorts what the prefix leaves: prepared for its use, so not looked at here. */
+static void call_log_stream_readers(struct harness *h, struct store_reader *on)
+{
+	struct log_job_query query = {.prefix = SPAN(""), .after = SPAN(""), .limit = 5};
+	void *rows = NULL;
+	size_t count = 0;
+	int64_t ms;
+
+	CHECK_OK(store_read_log_streams(on, h->arena, 1, SPAN(""), (struct log_stream_row **)&rows, &count, &err));
+	CHECK_OK(store_read_log_group(on, 1, &ms, &err));
+	for (int order = LOG_JOBS_BY_ID; order <= LOG_JOBS_ENDED; order++) {
+		query.order = (enum log_job_order)order;
+		CHECK_OK(store_read_log_jobs(on, h->arena, &query, (struct log_job_row **)&rows, &count, &err));
+	}
+	query.order = LOG_JOBS_BY_ID;
+	query.since_ms = 1;
+	CHECK_OK(store_read_log_jobs(on, h->arena, &query, (struct log_job_row **)&rows, &count, &err));
+}
+
 static void call_all_readers(struct harness *h, struct store_reader *on)
 {
 	call_readers(h, on);
 	call_fault_readers(h, on);
 	call_log_readers(h, on);
+	call_log_stream_readers(h, on);
 	call_alert_readers(h, on);
 }
 

@@ -193,6 +193,8 @@ export interface PointColumns {
   mean: Num[];
   count: number[];
   line: (number | null)[];
+  min_line?: (number | null)[];
+  max_line?: (number | null)[];
   line_stream?: (string | null)[];
   /** How many values of each bucket are NaN or infinite. */
   non_finite?: number[];

@@ -14,6 +14,9 @@ export interface Buckets {
   /** The line of the value farthest from the mean, and its stream. */
   line: (number | null)[];
   lineStream: (string | null)[];
+  /** The lines of the extremes; of a fold over several streams nobody knows whose. */
+  minLine: (number | null)[];
+  maxLine: (number | null)[];
   /** NON_FINITE bits of the values in each bucket. */
   nonFinite: number[];
   /** Width of a bucket on the x axis; at most 1 point a bucket below 1. */
@@ -31,7 +34,7 @@ export interface NewPoint {
 export function emptyBuckets(): Buckets {
   return {
     x: [], min: [], max: [], mean: [], last: [], count: [],
-    line: [], lineStream: [], nonFinite: [], width: 0, total: 0,
+    line: [], lineStream: [], minLine: [], maxLine: [], nonFinite: [], width: 0, total: 0,
   };
 }
 
@@ -48,6 +51,8 @@ export function bucketsFromReply(reply: PointsReply): Buckets {
     count: columns.x.map((_, i) => columns.count?.[i] ?? 1),
     line: columns.x.map((_, i) => columns.line?.[i] ?? null),
     lineStream: columns.x.map((_, i) => columns.line_stream?.[i] ?? null),
+    minLine: columns.x.map((_, i) => columns.min_line?.[i] ?? columns.line?.[i] ?? null),
+    maxLine: columns.x.map((_, i) => columns.max_line?.[i] ?? columns.line?.[i] ?? null),
     nonFinite: columns.x.map((_, i) => nonFiniteOf(columns, i)),
     width: reply.bucket_width,
     total: reply.total_points,
@@ -135,6 +140,8 @@ function mergeInto(buckets: Buckets, at: number, point: NewPoint): void {
     buckets.line[at] = point.line;
     buckets.lineStream[at] = point.stream;
   }
+  if (value < (buckets.min[at] ?? Infinity)) buckets.minLine[at] = point.line;
+  if (value > (buckets.max[at] ?? -Infinity)) buckets.maxLine[at] = point.line;
   buckets.min[at] = Math.min(buckets.min[at] ?? value, value);
   buckets.max[at] = Math.max(buckets.max[at] ?? value, value);
   buckets.mean[at] = mean === null ? value : mean + (value - mean) / (count + 1);
@@ -150,7 +157,14 @@ function insertAt(buckets: Buckets, at: number, point: NewPoint): void {
   buckets.x.splice(at, 0, point.x);
   for (const column of [buckets.min, buckets.max, buckets.mean, buckets.last]) column.splice(at, 0, value);
   buckets.count.splice(at, 0, 1);
-  buckets.line.splice(at, 0, point.line);
+  for (const column of [buckets.line, buckets.minLine, buckets.maxLine]) column.splice(at, 0, point.line);
   buckets.lineStream.splice(at, 0, point.stream);
   buckets.nonFinite.splice(at, 0, nonFiniteBit(point.value));
+}
+
+/** The line to open for a bucket: of the extreme that was meant, where it is known whose it is. */
+export function lineOf(buckets: Buckets, index: number, y: number | null, isOneStream: boolean): number | null {
+  const [min, max] = [buckets.min[index] ?? null, buckets.max[index] ?? null];
+  if (!isOneStream || y === null || min === null || max === null) return buckets.line[index] ?? null;
+  return (y - min < max - y ? buckets.minLine : buckets.maxLine)[index] ?? null;
 }

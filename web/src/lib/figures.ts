@@ -114,8 +114,18 @@ export const bucketsOf = (goodput: Goodput): { name: string; seconds: number; pe
     .filter(([, bucket]) => bucket.seconds > 0)
     .map(([name, bucket]) => ({ name, seconds: bucket.seconds, percent: bucket.percent, nodeHours: bucket.node_hours }));
 
-/** What names of one experiment have in common: digits, dates and attempts at the end are taken off. */
+/**
+ * What names of one experiment have in common: numbers and dates at the end are taken off, and settings with a number in them as
+ * long as two words are left (lr8e-5 of llama-13b-sft-lr8e-5, but not 7b of llama-7b).
+ */
 export function nameStem(name: string): string {
-  const stem = name.replace(/([-_.](v|try|attempt|run|r)?\d[\dTZ:.-]*)+$/i, "");
+  const words = name.split(/([-_.])/);
+  while (words.length > 1) {
+    const last = words[words.length - 1] ?? "";
+    const isNumber = /^(v|try|attempt|run|r)?\d[\dTZ:]*$/i.test(last);
+    if (!isNumber && !(/\d/.test(last) && words.length > 3)) break;
+    words.splice(-2);
+  }
+  const stem = words.join("");
   return stem.length >= 3 ? stem : name;
 }

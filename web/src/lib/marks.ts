@@ -69,10 +69,15 @@ export function evidenceLine(incident: Incident): number | null {
   return null;
 }
 
+const WORDS: Readonly<Record<string, string>> = {
+  info: say("info"), warning: say("warning"), critical: say("critical"), open: say("open"), recovered: say("recovered"),
+};
+
 export function incidentTitle(incident: Incident): string {
-  const what = incident.metric ? `${kindTitle(incident.kind)} in ${incident.metric}` : kindTitle(incident.kind);
-  const where = incident.opened_step === undefined ? "" : ` at step ${incident.opened_step}`;
-  return `${incident.severity}: ${what}${where} (${incident.state})`;
+  const kind = kindTitle(incident.kind);
+  const what = incident.metric ? t("{kind} in {metric}", { kind, metric: incident.metric }) : kind;
+  const whole = incident.opened_step === undefined ? what : t("{what} at step {step}", { what, step: incident.opened_step });
+  return `${t(WORDS[incident.severity] ?? incident.severity)}: ${whole} (${t(WORDS[incident.state] ?? incident.state)})`;
 }
 
 /** The stretch of x to look at around an incident: wide enough to see what was normal. */

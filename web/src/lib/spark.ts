@@ -51,7 +51,7 @@ export function sparkShape(columns: SparkColumns, width: number, height: number)
     const value = lines[i] ?? NaN;
     const isBroken = i === 0 || !Number.isFinite(lines[i - 1]);
     const isAlone = isBroken && !Number.isFinite(lines[i + 1]);
-    if (Number.isFinite(value)) line += `${isBroken ? "M" : "L"}${at(i, value)}${isAlone ? "h2" : ""}`;
+    if (Number.isFinite(value)) line += `${isBroken ? "M" : "L"}${at(i, value)}${isAlone ? "h3" : ""}`;
     const [from = NaN, to = NaN] = [lows[i], highs[i]];
     if (Number.isFinite(from) && Number.isFinite(to) && to > from) band += `M${at(i, from)}V${top(to).toFixed(1)}`;
   }

@@ -13,6 +13,7 @@ export type Route =
   | { view: "webhooks" }
   | { view: "pools" }
   | { view: "compare" }
+  | { view: "definitions" }
   | { view: "settings" }
   | { view: "unknown"; path: string };
 
@@ -34,8 +35,8 @@ export function parentOf(route: Route): string | null {
   return route.view === "fleet" ? null : "/";
 }
 
-type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "compare" | "settings";
-const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "compare", "settings"] satisfies Alone[];
+type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "compare" | "definitions" | "settings";
+const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "compare", "definitions", "settings"] satisfies Alone[];
 const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);

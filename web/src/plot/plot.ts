@@ -25,7 +25,8 @@ export interface Curves {
 
 export interface PlotEvents {
   onHover(index: number | null): void;
-  onPick(index: number): void;
+  /** y: where in the plot the pointer was. */
+  onPick(index: number, y: number): void;
   onZoom(from: number, to: number): void;
   onReset(): void;
   /** The plot's scales or size changed: what is laid over it must be placed anew. */
@@ -116,6 +117,14 @@ export class Plot {
     return { left, inside: left >= -0.5 && left <= this.plotWidth + 0.5 };
   }
 
+  /** Pixels from the host's upper edge; what is no number, or out of sight, stands at the edge. */
+  placeY(value: number): number {
+    const { top, height } = this.uplot.bbox;
+    const at = this.uplot.valToPos(value, "y");
+    const inside = Number.isFinite(at) ? Math.min(height / uPlot.pxRatio, Math.max(0, at)) : 0;
+    return top / uPlot.pxRatio + inside;
+  }
+
   get plotLeft(): number {
     return this.uplot.bbox.left / uPlot.pxRatio;
   }
@@ -142,9 +151,10 @@ export class Plot {
     window.clearTimeout(this.pick);
     const index = this.cursorIndex;
     if (index === null || clicks > 1) return;
+    const y = this.uplot.posToVal(this.uplot.cursor.top ?? 0, "y");
     // While zoomed a second click may follow, which resets and is not meant for the log.
-    if (this.look.window) this.pick = window.setTimeout(() => this.events.onPick(index), DOUBLE_CLICK_MS);
-    else this.events.onPick(index);
+    if (this.look.window) this.pick = window.setTimeout(() => this.events.onPick(index, y), DOUBLE_CLICK_MS);
+    else this.events.onPick(index, y);
   }
 
   private smoothed(values: (number | null)[]): (number | null)[] {

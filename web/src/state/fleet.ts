@@ -1,7 +1,7 @@
 // The whole fleet: asked for every few seconds while somebody looks, and sooner when something happens.
 import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, type Problem } from "../api/client";
-import type { Fleet, Incident, IncidentsReply, PacesReply } from "../api/types";
+import type { Fleet, Incident, IncidentsReply, PacesReply, PoolsReply, WarmPool } from "../api/types";
 import { onLive, setWant } from "../live/client";
 import { freshSeq } from "./info";
 
@@ -9,11 +9,14 @@ const POLL_MS = 5000;
 const SOON_MS = 1000;
 const INCIDENTS = 8;
 const PACES = 12;
+const POOLS = 4;
 
 export class FleetWatch {
   readonly fleet = signal<Fleet | null>(null);
   readonly paces = signal<PacesReply | null>(null);
   readonly incidents = signal<Incident[] | null>(null);
+  /** Some of those that wait for a job. */
+  readonly pools = signal<WarmPool[] | null>(null);
   readonly currency = signal("");
   readonly problem = signal<Problem | null>(null);
   private readonly abort = new AbortController();
@@ -57,14 +60,16 @@ export class FleetWatch {
     this.isAsking = true;
     try {
       const get = <T>(path: string, params = {}): Promise<T> => getJson<T>(path, params, this.abort.signal);
-      const [fleet, paces, incidents] = await Promise.all([
+      const [fleet, paces, incidents, pools] = await Promise.all([
         get<Fleet>("fleet"),
         get<PacesReply>("fleet/paces", { limit: PACES }),
         get<IncidentsReply>("incidents", { state: "open", limit: INCIDENTS }),
+        get<PoolsReply>("warm-pools", { state: "available", limit: POOLS }),
       ]);
       this.fleet.value = fleet;
       this.paces.value = paces;
       this.incidents.value = incidents.incidents;
+      this.pools.value = pools.pools;
       this.problem.value = null;
       if (fleet.last_30_days.cost > 0 && this.currency.value === "") this.currency.value = (await get<{ currency?: string }>("prices")).currency ?? "";
     } catch (error) {

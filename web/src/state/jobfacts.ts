@@ -1,7 +1,7 @@
 // What of a job is worked out elsewhere than in its lines: goodput, checkpoints, its run. Loaded when somebody shows it, again
 // when the job has moved.
 import { effect, signal } from "@preact/signals";
-import { getJson, jobPath } from "../api/client";
+import { asProblem, getJson, jobPath } from "../api/client";
 import type { Checkpoint, Goodput, RunReply } from "../api/types";
 import { eventsOf } from "../lib/jobevents";
 import { onLive } from "../live/client";
@@ -28,10 +28,17 @@ export class JobFacts {
         store.events.value = eventsOf(this.goodput.value, this.checkpoints.value, store.streams.value ?? []);
       }),
     ];
+    document.addEventListener("visibilitychange", this.look);
     void this.load();
   }
 
+  /** No event tells that a job was deleted: who comes back to the page is told. */
+  private readonly look = (): void => {
+    if (!document.hidden) void this.load();
+  };
+
   stop(): void {
+    document.removeEventListener("visibilitychange", this.look);
     this.isStopped = true;
     for (const off of this.offs) off();
     if (this.timer !== null) window.clearTimeout(this.timer);
@@ -44,8 +51,9 @@ export class JobFacts {
       try {
         const reply = await getJson<T>(jobPath(name, rest), params);
         if (!this.isStopped) use(reply);
-      } catch {
-        // The document's own request tells of a server that does not answer.
+      } catch (error) {
+        // The document's own request tells of a server that does not answer, and of a job that was deleted.
+        if (asProblem(error).status === 404 && rest === "/goodput") void this.store.reloadDoc();
       }
     };
     await Promise.all([

@@ -12,7 +12,7 @@ import { noteQueryProblem } from "./queryproblem";
 /** Rows of a page at a place may not be fetched while one still drags the scroll bar over them. */
 const REST_MS = 60;
 const SHOW_MS = 250;
-const LOOK_MS = 2000;
+const LOOK_MS = 3000;
 const RETRY_MS = 3000;
 const AT_ONCE = 2;
 /** With any field asked for, rows come without what no table shows. */
@@ -49,6 +49,7 @@ export class JobTable {
   private rest: number | null = null;
   private show: number | null = null;
   private look: number | null = null;
+  private isLoaded = false;
   /** A query that looks through logs has pages by cursor only: all rows before must be there. */
   private hasPlaces = true;
 
@@ -58,7 +59,11 @@ export class JobTable {
     private readonly fields: string,
     /** Whether rows may come and go by themselves, because nobody points at one. */
     private readonly isFree: () => boolean,
+    /** The list on the screen, whose rows stay there until better ones have come. */
+    before: JobTable | null,
   ) {
+    this.total.value = before?.total.value ?? null;
+    this.pages = new Map(before?.pages);
     this.off = onLive((event) => this.take(event));
   }
 
@@ -84,6 +89,7 @@ export class JobTable {
     const page = this.hasPlaces ? Math.floor(this.window[0] / PAGE_ROWS) : 0;
     try {
       const reply = await this.ask({ ...this.place(page), total: true }, this.abort.signal);
+      this.isLoaded = true;
       this.pages = new Map([[page, toPage(reply)]]);
       this.total.value = this.hasPlaces ? (reply.total ?? reply.jobs.length) : this.countKnown();
       this.fresh.value = 0;
@@ -98,6 +104,7 @@ export class JobTable {
         await this.reload();
         return;
       }
+      if (!this.isLoaded) this.total.value = null;
       this.note(problem);
     }
   }
@@ -146,6 +153,7 @@ export class JobTable {
   }
 
   private fetchMissing(): void {
+    if (!this.isLoaded) return;
     const wanted = this.hasPlaces ? pagesFor(...this.window) : this.pagesUpTo(this.window[1]);
     for (const [page, one] of this.loading) if (!wanted.includes(page)) one.abort.abort();
     for (const page of wanted) {

@@ -80,6 +80,8 @@ function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || /^(Shift|Control|Alt|Meta)$/.test(event.key)) return;
   // A dialog has the keyboard for itself.
   if (document.querySelector("dialog:modal")) return;
+  // Of an open menu Escape is the browser's.
+  if (event.key === "Escape" && document.querySelector(":popover-open")) return;
   const all = scopes.value.map((scope) => scope.current);
   const isInField = isTyping(event.target);
   const name = nameOf(event);

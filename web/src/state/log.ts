@@ -16,6 +16,9 @@ const AROUND_LINES = 100;
 const OPEN_LINES = 100;
 /** Lines are shown so often at most: a person sees no more, and a page that draws all the time answers nobody. */
 const SHOW_MS = 60;
+/** More than so many lines at once are a flood, for so long afterwards. */
+const CALM_LINES = 2;
+const CALM_MS = 5000;
 
 export class LogStore {
   readonly pages = new LogPages();
@@ -25,6 +28,9 @@ export class LogStore {
   readonly problem = signal<Problem | null>(null);
   /** Lines below firstKept were deleted; `why` says when and by which limit. */
   readonly gone = signal<{ firstKept: number; why: string } | null>(null);
+  /** So few lines come that they can be read out. */
+  readonly isCalm = signal(true);
+  private busyMs = -Infinity;
   /** Heads whose folded lines are shown. */
   readonly unfolded = signal<ReadonlySet<number>>(new Set());
   /** Lines that were opened, with the rows below them. */
@@ -119,6 +125,9 @@ export class LogStore {
       end = Math.max(end, event.from + Math.max(event.lines.length, event.count ?? 0));
     }
     this.folds.refresh(changed);
+    const now = performance.now();
+    if (end - this.pages.total > CALM_LINES || events.some((event) => event.lines.length > CALM_LINES)) this.busyMs = now;
+    this.isCalm.value = now - this.busyMs > CALM_MS;
     this.setTotal(Math.max(this.pages.total, end));
   }
 

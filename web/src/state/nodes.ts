@@ -71,7 +71,7 @@ export class HeatStore {
 
   constructor(
     private readonly job: string,
-    private readonly metric: string | undefined,
+    private readonly metric: string,
     private readonly axis: "step" | "time",
   ) {
     this.off = onLive((event) => {

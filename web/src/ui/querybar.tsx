@@ -26,7 +26,7 @@ export function QueryBar() {
   /** The same text in colours lies behind the input, whose own is not seen. */
   const lexed = useRef<HTMLDivElement>(null);
   const here = route.value.view;
-  const isFilter = here === "jobs" || here === "incidents";
+  const isFilter = here === "jobs" || here === "incidents" || here === "definitions";
   const applied = isFilter ? (query.value["q"] ?? "") : "";
   const text = useSignal(applied);
   /** Comes with the first focus; without it one can still type and search. */
@@ -73,7 +73,7 @@ export function QueryBar() {
 
   const apply = (q: string): void => {
     help.value?.completion.close();
-    const path = here === "incidents" ? "/incidents" : "/jobs";
+    const path = isFilter ? `/${here}` : "/jobs";
     const kept = isFilter ? query.value : {};
     navigate(path + buildSearch(kept, { q: q.trim() || undefined }));
   };

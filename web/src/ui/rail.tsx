@@ -8,7 +8,7 @@ interface Place {
   label: string;
   /** The two keys that lead there. */
   keys: string;
-  views: readonly (Route["view"] | "fleet" | "definitions")[];
+  views: readonly Route["view"][];
   glyph: string;
 }
 
@@ -41,7 +41,7 @@ export function Rail() {
         </svg>
       </a>
       {PLACES.map(({ href, label, keys, views, glyph }) => (
-        <a key={href} href={href} class="item" aria-current={views.includes(here as never) ? "page" : undefined} aria-keyshortcuts={keys} title={`${t(label)} (${keys})`}>
+        <a key={href} href={href} class="item" aria-current={views.includes(here) ? "page" : undefined} aria-keyshortcuts={keys} title={`${t(label)} (${keys})`}>
           <Glyph path={glyph} />
           <span>{t(label)}</span>
         </a>

@@ -5,10 +5,11 @@ import { navigate, route } from "../state/router";
 import { isDark, setTheme } from "../state/theme";
 import { parentOf } from "../lib/url";
 import { lazy } from "./lazy";
+import { ContextMenu } from "./menu";
 
 const Help = lazy(async () => (await import("./help")).Help, 0);
 
-/** What works in every view. */
+/** What works in every view: keys, and the menu of a right click. */
 export function Shortcuts() {
   const isHelpOpen = useSignal(false);
   useKeys(say("Everywhere"), [
@@ -23,7 +24,12 @@ export function Shortcuts() {
     { on: "t", does: say("light or dark"), run: () => setTheme(isDark() ? "light" : "dark") },
     { on: "Escape", does: say("back out"), run: backOut },
   ]);
-  return isHelpOpen.value ? <Help onClose={() => (isHelpOpen.value = false)} /> : null;
+  return (
+    <>
+      <ContextMenu />
+      {isHelpOpen.value && <Help onClose={() => (isHelpOpen.value = false)} />}
+    </>
+  );
 }
 
 /** From what has the focus to the view, from a view to the one above it. */

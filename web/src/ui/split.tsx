@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
+import { t } from "../i18n/i18n";
 import { clampShare, dragShare, keyShare } from "../lib/share";
 
 const KEY = "smfleet.split";
@@ -59,12 +60,12 @@ export function Split({ left, right }: { left: ComponentChildren; right: Compone
         class="divider"
         role="separator"
         aria-orientation="vertical"
-        aria-label="Divider between charts and log"
+        aria-label={t("Divider between charts and log")}
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={Math.round(now)}
         tabIndex={0}
-        title="Drag to divide the room; double click for the usual share; arrows, Home and End by keyboard"
+        title={t("Drag to divide the room; double click for the usual share; arrows, Home and End by keyboard")}
         onPointerDown={onPointerDown}
         onPointerMove={onPointerMove}
         onDblClick={() => move(DEFAULT)}

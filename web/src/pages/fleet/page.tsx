@@ -1,12 +1,14 @@
 // The whole fleet on one screen: what runs, what is wrong, how fast it goes, what it costs, and whether the server keeps up.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Fleet, FleetSums, Incident, PacesReply, Quota } from "../../api/types";
+import type { Fleet, FleetSums, Incident, PacesReply, Quota, WarmPool } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
-import { cutMiddle, formatBytes, formatCompact, formatCount, formatDuration, formatExact, NONE } from "../../lib/format";
+import { cutMiddle, formatBytes, formatCompact, formatCount, formatDuration, formatExact, NONE, shortInstance } from "../../lib/format";
 import { incidentTitle, kindTitle } from "../../lib/marks";
+import { formatLeft } from "../../lib/pools";
 import { buildSearch, jobHref } from "../../lib/url";
+import { now } from "../../state/clock";
 import { FleetWatch } from "../../state/fleet";
 import { info } from "../../state/info";
 import style from "../../styles/fleet.css?inline";
@@ -48,7 +50,7 @@ function Sections({ fleet, watch }: { fleet: Fleet | null; watch: FleetWatch | n
       <Silent fleet={fleet} />
       <Paces paces={watch?.paces.value ?? null} />
       <Money fleet={fleet} currency={currency} />
-      <Pools fleet={fleet} />
+      <Pools fleet={fleet} waiting={watch?.pools.value ?? []} />
       <Quotas fleet={fleet} />
       <Ingest fleet={fleet} />
     </div>
@@ -119,7 +121,7 @@ const Waiting = ({ rows }: { rows: number }) => (
 
 function JobLink({ name, query = {} }: { name: string; query?: Record<string, string | undefined> }) {
   return (
-    <a class="job" href={jobHref(name, query)} title={name}>
+    <a class="jobname" href={jobHref(name, query)} title={name}>
       <bdi>{cutMiddle(name, NAME_LENGTH)}</bdi>
     </a>
   );
@@ -253,7 +255,7 @@ function Money({ fleet, currency }: { fleet: Fleet | null; currency: string }) {
   );
 }
 
-function Pools({ fleet }: { fleet: Fleet | null }) {
+function Pools({ fleet, waiting }: { fleet: Fleet | null; waiting: WarmPool[] }) {
   const pools = fleet?.warm_pools;
   const count = (value: number | undefined): string => (value === undefined ? NONE : formatCount(value));
   return (
@@ -270,6 +272,17 @@ function Pools({ fleet }: { fleet: Fleet | null }) {
           <a href="/pools?state=terminated">{count(pools?.Terminated)}</a>
         </Figure>
       </dl>
+      <ul>
+        {waiting.map((pool) => (
+          <li key={pool.id}>
+            <a class="jobname" href={`/pools${buildSearch({}, { state: "available", job: pool.jobs[pool.jobs.length - 1] })}`}>
+              {t("pool {n}", { n: pool.id })} · {pool.InstanceCount ?? "1"} × {shortInstance(pool.InstanceType)}
+            </a>
+            <span class="dim">{t("idle for {time}", { time: formatDuration(pool.idle_seconds) })}</span>
+            <span class="num">{pool.expires_ms === undefined ? NONE : t("{time} left", { time: formatLeft(pool.expires_ms - now.value) })}</span>
+          </li>
+        ))}
+      </ul>
     </Part>
   );
 }
@@ -327,7 +340,7 @@ function Ingest({ fleet }: { fleet: Fleet | null }) {
   return (
     <Part name="ingest" title={t("Health of the server")}>
       <dl>
-        <Figure title={t("lines/s")}>{ingest ? formatCompact(ingest.lines_per_s) : NONE}</Figure>
+        <Figure title={t("lines/s")}>{ingest ? (ingest.lines_per_s < 1000 ? formatCount(ingest.lines_per_s) : formatCompact(ingest.lines_per_s)) : NONE}</Figure>
         <Figure title={t("behind")} hint={t("Commits whose points and incidents are still to come")}>
           {ingest ? tn(ingest.commits_behind, "{n} commit", "{n} commits") : NONE}
         </Figure>

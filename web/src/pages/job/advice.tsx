@@ -73,10 +73,10 @@ export function AdvicePart({ store }: { store: JobStore }) {
       <ul class="advice">
         {reply?.advice.map((one) => (
           <li key={one.rule}>
-            <h3>
-              <SeverityMark severity={one.severity} /> {one.text}
-            </h3>
-            <p>{one.reason}</p>
+            <h2>
+              <SeverityMark severity={one.severity} /> <span lang="en">{one.text}</span>
+            </h2>
+            <p lang="en">{one.reason}</p>
             <p class="dim">
               <code>{one.field}</code> · <a href={one.source}>{t("source")}</a> · {one.rule}{" "}
               <button type="button" class="quiet" onClick={() => void own?.mute([...new Set([...muted, one.rule])])}>

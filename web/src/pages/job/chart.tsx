@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
+import { lineOf } from "../../lib/buckets";
 import { seriesIndex } from "../../lib/color";
 import { formatCount } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
@@ -82,8 +83,8 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
     void chart.load({ map, from, to, stream, superseded, nodes, buckets });
   }, [chart, map, from, to, stream, superseded, nodesKey, buckets]);
 
-  const pick = (index: number): void => {
-    const line = chart?.buckets.line[index] ?? null;
+  const pick = (index: number, y: number | null = null): void => {
+    const line = chart ? lineOf(chart.buckets, index, y, stream !== null || metric.streams.length === 1) : null;
     if (line === null) return;
     const owner = chart?.buckets.lineStream[index] ?? stream ?? metric.streams[0];
     patchQuery({ stream: owner, line: String(line) });

@@ -12,6 +12,8 @@ export function DeleteDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
   const problem = useSignal("");
   const isBusy = useSignal(false);
   const points = (store.metrics.value ?? []).reduce((sum, one) => sum + one.count, 0);
+  // The document's count is some seconds behind.
+  const lines = Math.max(doc.lines ?? 0, (store.streams.value ?? []).reduce((sum, one) => sum + (one.lines ?? 0), 0));
   const remove = async (): Promise<void> => {
     isBusy.value = true;
     try {
@@ -27,7 +29,7 @@ export function DeleteDialog({ store, doc, onClose }: { store: JobStore; doc: Jo
     <Dialog title={t("Delete {job}?", { job: cutMiddle(store.name, 40) })} onClose={onClose}>
       <p>{t("These go, and cannot be brought back:")}</p>
       <ul class="goes">
-        <li>{tn(doc.lines ?? 0, "{n} line of its log", "{n} lines of its log")}</li>
+        <li>{tn(lines, "{n} line of its log", "{n} lines of its log")}</li>
         <li>{tn(points, "{n} point of its curves", "{n} points of its curves")}</li>
         <li>{tn(store.incidents.rows.value?.length ?? 0, "{n} incident", "{n} incidents")}</li>
         <li>{t("its document, tags and notes")}</li>

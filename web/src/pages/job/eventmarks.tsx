@@ -49,8 +49,8 @@ export function EventMarks({ events, hidden, map, plot, scales, onChoose }: Prop
         const title = here.slice(0, 8).map((event) => event.text).join("\n") + (here.length > 8 ? "\n…" : "");
         return (
           <button key={first.id} type="button" class="mark" style={{ left: `${left}px` }} title={title} aria-label={title} onClick={() => onChoose(first)}>
+            data-count={here.length > 1 ? here.length : undefined}
             {EVENT_GLYPH[first.kind]}
-            {here.length > 1 && <sup>{here.length}</sup>}
           </button>
         );
       })}

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
 import { getJson, jobPath } from "../../api/client";
 import { t } from "../../i18n/i18n";
 import { formatAge, formatCount, formatTime } from "../../lib/format";
@@ -49,6 +50,7 @@ async function findLine({ store, metric, stream, step }: Source): Promise<Line |
 
 /** A figure that tells on hover and focus its exact value, time and line; a click goes there. */
 export function Figure({ label, said, isLead = false, source, line, onOpen, children }: Props) {
+  const id = useId();
   const isOpen = useSignal(false);
   const found = useSignal<{ key: string; line: Line | null } | null>(null);
   const key = source ? `${source.metric} ${source.step}` : "";
@@ -71,17 +73,20 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
     if (target) patchQuery({ stream: target.stream, line: String(target.line) });
   };
   const canGo = onOpen !== undefined || source !== undefined || line !== undefined;
+  const id = useId();
   const lines = [...said];
   if (place?.ms !== undefined) lines.push(`${formatTime(place.ms)} (${t("{time} ago", { time: formatAge(now.value - place.ms) })})`);
   if (place) lines.push(t("line {line} of {stream}; click to open it", { line: formatCount(place.line), stream: place.stream }));
   return (
     <div class={isLead ? "figure lead" : "figure"} onPointerEnter={() => void look()} onPointerLeave={() => (isOpen.value = false)}>
-      <dt>{label}</dt>
+      <dt id={`${id}-of`}>{label}</dt>
       <dd>
         <button
           type="button"
           class={canGo ? "value" : "value still"}
-          aria-label={`${label}: ${lines.join("; ")}`}
+          id={id}
+          aria-labelledby={`${id}-of ${id}`}
+          aria-description={lines.join("; ")}
           onFocus={() => void look()}
           onBlur={() => (isOpen.value = false)}
           onKeyDown={(event) => event.key === "Escape" && (isOpen.value = false)}
@@ -90,7 +95,7 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
           {children}
         </button>
         {isOpen.value && (
-          <span class="tip" aria-hidden="true">
+          <span class="tip" role="tooltip">
             {lines.join("\n")}
           </span>
         )}

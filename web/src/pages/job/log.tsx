@@ -10,7 +10,8 @@ import type { Lines } from "../../lib/lineranges";
 import { evidenceLine } from "../../lib/marks";
 import { compareNatural } from "../../lib/metrics";
 import { buildList, jobHref, logsHref, parseFind, parseLogTarget, type LogTarget } from "../../lib/url";
-import { chosenPoints, choosePoints } from "../../state/chosenpoint";
+import { choosePoints } from "../../state/choosepoints";
+import { chosenPoints } from "../../state/chosenpoint";
 import type { Hit, HitStore } from "../../state/hits";
 import type { JobStore } from "../../state/job";
 import { chooseLines, chosenLines } from "../../state/lines";
@@ -90,6 +91,8 @@ export function LogPane({ store, isAlone = false }: Props) {
   const captures = useCaptures(store.name, shown, definitions);
   const input = useRef<HTMLInputElement>(null);
   const isFollowing = useSignal(line === null && target.atMs === null);
+  // A place that the address names is not left for a line that comes before the signal says so.
+  const follows = isFollowing.value && line === null && target.atMs === null;
   const isWrapped = useSignal(false);
   const isFolding = useSignal(true);
   const top = useRef(0);
@@ -116,7 +119,7 @@ export function LogPane({ store, isAlone = false }: Props) {
   const stepError = async (by: number): Promise<void> => {
     if (!errors || !log) return;
     void errors.count(total, true);
-    const from = line ?? (by > 0 ? top.current - 1 : isFollowing.value ? total : top.current);
+    const from = line ?? (by > 0 ? top.current - 1 : follows ? total : top.current);
     const found = await errors.near(from, by, marks.flatMap((one) => evidenceLine(one) ?? []));
     if (found !== null) choose({ from: found, to: found }, true);
   };
@@ -132,7 +135,7 @@ export function LogPane({ store, isAlone = false }: Props) {
       if (n !== null && n !== undefined) choose({ from: n, to: n }, false);
     }
   };
-  const follow = (on = !isFollowing.value): void => {
+  const follow = (on = !follows): void => {
     isFollowing.value = on;
     if (on && (line !== null || target.atMs !== null)) chooseLines(null, { at: undefined }, true);
   };
@@ -179,7 +182,7 @@ export function LogPane({ store, isAlone = false }: Props) {
         <TimeButton />
         {!target.isMerged && <Toggle on={isWrapped} text={t("wrap")} title={t("Break long lines")} />}
         {!target.isMerged && <Toggle on={isFolding} text={t("fold")} title={t("Fold stacks and lines that are said again and again")} />}
-        <button type="button" aria-pressed={isFollowing.value} aria-keyshortcuts="f" title={t("Keep the newest line in view (f)")} onClick={() => follow()}>
+        <button type="button" aria-pressed={follows} aria-keyshortcuts="f" title={t("Keep the newest line in view (f)")} onClick={() => follow()}>
           {t("follow")}
         </button>
         {shown !== null && (
@@ -208,7 +211,7 @@ export function LogPane({ store, isAlone = false }: Props) {
           errors={errors?.ticks.value ?? null}
           startMs={startMs}
           lines={lines}
-          isFollowing={isFollowing.value}
+          isFollowing={follows}
           isWrapped={isWrapped.value}
           isFolding={isFolding.value}
           incidents={marks}
@@ -227,7 +230,7 @@ export function LogPane({ store, isAlone = false }: Props) {
           line={line}
           atMs={target.atMs}
           startMs={startMs}
-          isFollowing={isFollowing.value}
+          isFollowing={follows}
           onFollow={follow}
           onChoose={showHit}
           onOnly={(one) => chooseLines(null, { stream: one, merged: undefined, at: undefined, only: undefined }, false)}

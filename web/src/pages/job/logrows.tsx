@@ -22,6 +22,8 @@ const WRAPPED_TAIL_ROWS = 40;
 const ROWS_ABOVE = 3;
 /** After so long without scrolling the scroll bar says where one is. */
 const REST_MS = 200;
+/** A scroll that goes on by itself has ended by then. */
+export const SETTLE_MS = 1000;
 const NO_RANGES: readonly Range[] = [];
 
 interface Props {
@@ -115,10 +117,14 @@ export function LogRows(props: Props) {
   }, [isKnown, isFollowing, isWrapped, map, height.value]);
 
   const from = lines?.from ?? null;
+  /** The chosen line while the reader folds and opens. */
+  const folded = useRef<number | null>(null);
   useLayoutEffect(() => {
     if (from === null || !isKnown || from >= total) return;
     const head = map.headOf(from);
-    if (head !== null) return log.toggleFold(head);
+    // Unless it is the reader who folds it away.
+    if (head !== null && folded.current !== from) return log.toggleFold(head);
+    if (head !== null) return;
     const row = map.rowOf(from);
     const isInView = row >= view.peek().row && row + 1 <= view.peek().row + height.value / ROW_HEIGHT;
     if (!isInView || isWrapped) scrollTo(isWrapped ? row - ROWS_ABOVE : rowForMiddle(shape, row));
@@ -137,15 +143,27 @@ export function LogRows(props: Props) {
   }, [isFollowing, isKnown, total]);
   useEffect(() => () => globalThis.clearTimeout(rest.current), []);
 
+  // The end of a scroll that began before one followed is not the reader's wish to leave.
+  const followedMs = useRef(-Infinity);
+  const wasFollowing = useRef(isFollowing);
+  useLayoutEffect(() => {
+    if (isFollowing && !wasFollowing.current) followedMs.current = performance.now();
+    wasFollowing.current = isFollowing;
+  }, [isFollowing]);
+  const hasJustFollowed = (): boolean => isFollowing && performance.now() - followedMs.current < SETTLE_MS;
+
   const onScroll = (event: Event): void => {
     const element = event.currentTarget as HTMLElement;
     const before = view.peek();
     const scrolled = element.scrollTop;
     if (Math.abs(scrolled - before.top) < 1) return;
+    if (hasJustFollowed() && scrolled < before.top && !isWrapped) return scrollTo(lastTop(shape));
     const row = rowAfterScroll(shape, before.row, before.top, scrolled);
     settle({ row, top: scrolled });
-    const isAtEnd = isWrapped ? scrolled + element.clientHeight >= element.scrollHeight - 2 : row >= lastTop(shape) - 0.5;
-    if (isFollowing && scrolled < before.top && !isAtEnd) onFollow(false);
+    // A view that grew is clamped by the browser before its new height is known here: that is no scrolling up.
+    const isAtBottom = scrolled + element.clientHeight >= element.scrollHeight - 2;
+    const isAtEnd = isWrapped ? isAtBottom : row >= lastTop(shape) - 0.5;
+    if (isFollowing && scrolled < before.top && !isAtEnd && !isAtBottom) onFollow(false);
     else if (!isFollowing && scrolled > before.top && isAtEnd && from === null) onFollow(true);
     globalThis.clearTimeout(rest.current);
     if (isScaled(shape)) rest.current = Number(globalThis.setTimeout(() => scrollTo(view.peek().row), REST_MS));
@@ -160,10 +178,11 @@ export function LogRows(props: Props) {
     else if (event.key === "Escape" && lines !== null) onChoose(null, true);
     else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && lines !== null) {
       const by = event.key === "ArrowUp" ? -1 : 1;
-      const end = event.shiftKey && lines.from < (cursor.current ?? lines.from) ? lines.from : lines.to;
-      const row = map.rowOf(event.shiftKey ? end : (cursor.current ?? lines.from)) + by;
+      const start = cursor.current === lines.to ? lines.to : lines.from;
+      const end = start === lines.from ? lines.to : lines.from;
+      const row = map.rowOf(event.shiftKey ? end : start) + by;
       const next = map.placeAt(Math.min(map.rows - 1, Math.max(0, row))).line;
-      onChoose(event.shiftKey ? extendLines(cursor.current ?? lines.from, next) : single(next), true);
+      onChoose(event.shiftKey ? extendLines(start, next) : single(next), true);
       if (!event.shiftKey) cursor.current = next;
     } else return;
     event.preventDefault();
@@ -177,11 +196,14 @@ export function LogRows(props: Props) {
     () => ({
       choose: (n, isRange) => {
         const chosen = latest.current.lines;
-        const start = cursor.current ?? chosen?.from ?? n;
+        const start = chosen && cursor.current === chosen.to ? chosen.to : (chosen?.from ?? n);
         if (!isRange) cursor.current = n;
         latest.current.props.onChoose(isRange && chosen ? extendLines(start, n) : single(n), false);
       },
-      toggleFold: (head) => log.toggleFold(head),
+      toggleFold: (head) => {
+        folded.current = latest.current.lines?.from ?? null;
+        log.toggleFold(head);
+      },
       togglePart: (n) => log.togglePart(n),
       nameOf: (capture) => latest.current.props.captures?.nameOf(capture) ?? "",
       showPoint: (n, capture) => latest.current.props.onPoint(n, capture),
@@ -201,7 +223,7 @@ export function LogRows(props: Props) {
         class={`lines ${isWrapped ? "wrapped" : ""}`}
         tabIndex={0}
         role="log"
-        aria-live="off"
+        aria-live={isFollowing && log.isCalm.value ? "polite" : "off"}
         aria-label={t("Lines of {stream}", { stream: log.stream })}
         aria-description={t("Enter chooses a line, arrows move, with Shift they choose more")}
         onScroll={onScroll}

@@ -3,7 +3,7 @@ import type { Incident } from "../../api/types";
 import { incidentTitle, layoutMarks, SEVERITY_GLYPH } from "../../lib/marks";
 import type { Plot } from "../../plot/plot";
 
-const GAP = 14;
+const GAP = 24;
 
 interface Props {
   /** With their places on the plot's x. */
@@ -36,11 +36,11 @@ export function Marks({ incidents, plot, scales, onChoose }: Props) {
             class={`mark severity ${mark.severity}`}
             style={{ left: `${mark.left}px` }}
             title={title}
-            aria-label={title}
+            aria-label={mark.incidents.length > 1 ? `${mark.incidents.length}: ${title}` : title}
+            data-count={mark.incidents.length > 1 ? mark.incidents.length : undefined}
             onClick={() => onChoose(gravest)}
           >
             {SEVERITY_GLYPH[mark.severity]}
-            {mark.incidents.length > 1 && <sup>{mark.incidents.length}</sup>}
           </button>
         );
       })}

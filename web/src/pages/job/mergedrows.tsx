@@ -12,7 +12,7 @@ import type { HitStore } from "../../state/hits";
 import type { MergedStore } from "../../state/merged";
 import { timeMode } from "../../state/timemode";
 import { LineText } from "./linetext";
-import { ROW_HEIGHT } from "./logrows";
+import { ROW_HEIGHT, SETTLE_MS } from "./logrows";
 
 const OVERSCAN = 12;
 const NEAR_END_ROWS = 60;
@@ -83,8 +83,18 @@ export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollow
     if (isFollowing) seen.current = lines.length - added;
   }, [isFollowing, lines.length, added]);
 
+  // The end of a scroll that began before one followed is not the reader's wish to leave.
+  const followedMs = useRef(-Infinity);
+  const wasFollowing = useRef(isFollowing);
+  useLayoutEffect(() => {
+    if (isFollowing && !wasFollowing.current) followedMs.current = performance.now();
+    wasFollowing.current = isFollowing;
+  }, [isFollowing]);
+  const hasJustFollowed = (): boolean => isFollowing && performance.now() - followedMs.current < SETTLE_MS;
+
   const onScroll = (event: Event): void => {
     const element = event.currentTarget as HTMLElement;
+    if (hasJustFollowed() && element.scrollTop < top.value - 1) return scrollTo(maxScroll(shape));
     const isUp = element.scrollTop < top.value - 1;
     const isDown = element.scrollTop > top.value + 1;
     top.value = element.scrollTop;

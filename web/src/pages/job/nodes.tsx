@@ -1,4 +1,5 @@
 import type { Derived, Num } from "../../api/types";
+import { t, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
 import { SERIES_COLORS } from "../../lib/color";
 import { formatCount, formatValue } from "../../lib/format";
@@ -17,15 +18,15 @@ export function Nodes({ metric, drawn }: { metric: Metric; drawn: readonly strin
   return (
     <div class="nodeline">
       {worst && said && (
-        <button type="button" class="quiet" title={`${worst.stream} does worst: ${said.title}. Click to show it alone.`} onClick={() => show(worst.stream)}>
-          worst <b>{worst.stream}</b> {said.text}
+        <button type="button" class="quiet" title={t("{stream} does worst: {why}. Click to show it alone.", { stream: worst.stream, why: said.title })} onClick={() => show(worst.stream)}>
+          {tx("worst {stream}", { stream: <b>{worst.stream}</b> })} {said.text}
         </button>
       )}
       {drawn.length > 0 && (
-        <ul aria-label="Nodes">
+        <ul aria-label={t("Nodes")}>
           {drawn.map((stream, i) => (
             <li key={stream}>
-              <button type="button" class="quiet" title={`Show ${stream} alone`} onClick={() => show(stream)}>
+              <button type="button" class="quiet" title={t("Show {stream} alone", { stream })} onClick={() => show(stream)}>
                 <i class={`swatch ${i < SERIES_COLORS ? "" : "dashed"}`} style={{ "--hue": `var(--series-${i % SERIES_COLORS})` }} aria-hidden="true" />
                 {stream}
               </button>
@@ -33,8 +34,9 @@ export function Nodes({ metric, drawn }: { metric: Metric; drawn: readonly strin
           ))}
           {drawn.length < metric.streams.length && (
             <li class="dim">
-              {drawn.length} of {metric.streams.length}
-              {worst && ", the worst"}
+              {worst
+                ? t("{n} of {all}, the worst", { n: drawn.length, all: metric.streams.length })
+                : t("{n} of {all}", { n: drawn.length, all: metric.streams.length })}
             </li>
           )}
         </ul>
@@ -49,10 +51,10 @@ function percent(away: number): string {
 }
 
 function describe({ mean, away }: Worst, unit: string): { text: string; title: string } {
-  if (mean === undefined) return { text: "no finite value", title: "it has no finite value" };
+  if (mean === undefined) return { text: t("no finite value"), title: t("it has no finite value") };
   const value = `${formatValue(mean)}${unit && ` ${unit}`}`;
-  if (away === null) return { text: "not finite", title: `its last value is not finite; its finite ones have the mean ${value}` };
-  return { text: `${value} ${percent(away)}`, title: `its mean is ${value}, ${percent(away)} against the mean of the others` };
+  if (away === null) return { text: t("not finite"), title: t("its last value is not finite; its finite ones have the mean {value}", { value }) };
+  return { text: `${value} ${percent(away)}`, title: t("its mean is {value}, {percent} against the mean of the others", { value, percent: percent(away) }) };
 }
 
 const inputText = (value: Num | undefined): string =>
@@ -61,11 +63,11 @@ const inputText = (value: Num | undefined): string =>
 /** No line printed this series: how it was made is said where it stands. */
 export function DerivedTag({ derived }: { derived: Derived }) {
   const inputs = Object.entries(derived.inputs ?? {});
-  const said = [`Derived: ${derived.formula}`, ...inputs.map(([name, { value, from }]) => `${name} = ${inputText(value)}${from ? ` (${from})` : ""}`)];
+  const said = [t("Derived: {formula}", { formula: derived.formula }), ...inputs.map(([name, { value, from }]) => `${name} = ${inputText(value)}${from ? ` (${from})` : ""}`)];
   return (
     <span class="derived">
       <button type="button" class="quiet" aria-label={said.join("; ")} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}>
-        derived
+        {t("derived")}
       </button>
       <span class="tip" aria-hidden="true">
         <code>{derived.formula}</code>

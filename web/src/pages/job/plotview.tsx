@@ -9,6 +9,7 @@ import { readColors } from "../../plot/colors";
 import type { UprightLine } from "../../plot/draw";
 import { Plot } from "../../plot/plot";
 import type { ChartStore } from "../../state/chart";
+import { chosenPoints } from "../../state/chosenpoint";
 import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
 import { later, lazy } from "../../ui/lazy";
@@ -17,6 +18,7 @@ import { describeBucket } from "./readout";
 const Marks = lazy(async () => (await later(() => import("./marks"))).Marks, 0);
 const EventMarks = lazy(async () => (await later(() => import("./eventmarks"))).EventMarks, 0);
 const Summary = lazy(async () => (await later(() => import("./summary"))).Summary, 0);
+const ChosenMark = lazy(async () => (await later(() => import("./chosenmark"))).ChosenMark, 0);
 
 interface Props {
   chart: ChartStore;
@@ -31,7 +33,7 @@ interface Props {
   hidden?: ReadonlySet<string>;
   onEvent?(event: JobEvent): void;
   onHover(index: number | null): void;
-  onPick(index: number): void;
+  onPick(index: number, y: number | null): void;
   onChoose(incident: Incident): void;
 }
 
@@ -69,6 +71,7 @@ export function PlotView(props: Props) {
     const x = incidentX(incident, map);
     return x === null ? [] : [{ x, incident }];
   });
+  const chosen = chosenPoints.value.filter((point) => point.metric === label);
   const isDarkNow = isDark();
   const { axis, logScale, logX, smooth, smoothing, clip } = state;
 
@@ -94,7 +97,7 @@ export function PlotView(props: Props) {
       const look = { axis, logScale, logX, smooth: now.smooth, smoothing: now.smoothing, clip: now.clip, colors: readColors(element, color), window: windowOf(now) };
       const made = new Plot(element, { width, height }, look, chart.buckets, {
         onHover: (index) => latest.current.onHover(index),
-        onPick: (index) => latest.current.onPick(index),
+        onPick: (index, y) => latest.current.onPick(index, y),
         onZoom: (from, to) => patchQuery({ from: round(from, to - from), to: round(to, to - from) }),
         onReset: resetZoom,
         onLayout: () => scales.value++,
@@ -145,7 +148,7 @@ export function PlotView(props: Props) {
     } else if (step !== undefined && count > 0) {
       cursor.value = Math.min(count - 1, Math.max(0, (cursor.value ?? count - 1) + step));
       current?.pointAt(cursor.value);
-    } else if (event.key === "Enter" && cursor.value !== null) props.onPick(cursor.value);
+    } else if (event.key === "Enter" && cursor.value !== null) props.onPick(cursor.value, null);
     else if (event.key === "Escape" && state.from !== null) resetZoom();
     else return;
     event.preventDefault();
@@ -164,6 +167,7 @@ export function PlotView(props: Props) {
         onKeyDown={onKeyDown}
       />
       {placed.current.length > 0 && <Marks incidents={placed.current} plot={plot} scales={scales} onChoose={props.onChoose} />}
+      {chosen.length > 0 && <ChosenMark points={chosen} map={map} plot={plot} scales={scales} />}
       {props.events && props.events.length > 0 && props.onEvent && (
         <EventMarks events={props.events} hidden={props.hidden} map={map} plot={plot} scales={scales} onChoose={props.onEvent} />
       )}

@@ -32,7 +32,7 @@ class SettingsStore {
   async start(): Promise<void> {
     const doc = this.store.doc.value;
     const team = doc?.Tags?.find((one) => one.Key === "team")?.Value;
-    const before = doc?.CreationTime === undefined ? "" : ` created<"${new Date(doc.CreationTime * 1000).toISOString()}"`;
+    const before = doc?.CreationTime === undefined ? "" : ` created<="${new Date(doc.CreationTime * 1000).toISOString()}"`;
     const found = [
       ...(doc?.continues ? [doc.continues] : []),
       ...(await this.find(`name:${quoteText(nameStem(this.store.name))}${before}`)),

@@ -50,7 +50,8 @@ function segmentText(one: Segment, hasAttempts: boolean): string {
 function groupText(group: MarkGroup): string {
   const lines = group.marks.slice(0, MOST_SAID).map((mark) => `${formatTime(mark.ms)} ${mark.text}`);
   const more = group.marks.length - lines.length;
-  return [...lines, ...(more > 0 ? [tn(more, "and {n} more", "and {n} more")] : [])].join("\n");
+  const count = group.marks.length > 1 ? [`${formatCount(group.marks.length)}:`] : [];
+  return [...count, ...lines, ...(more > 0 ? [tn(more, "and {n} more", "and {n} more")] : [])].join("\n");
 }
 
 const glyphOf = ({ severity, event }: TimeMark): string => (severity ? SEVERITY_GLYPH[severity] : event ? EVENT_GLYPH[event.kind] : "");
@@ -158,11 +159,10 @@ export function Timeline({ store, doc }: { store: JobStore; doc: JobDoc }) {
               {...thing(segments.length + i, groupText(group), group.left)}
               class={group.lead.severity ? `severity ${group.lead.severity}` : group.lead.kind}
               style={{ left: `${group.left}px` }}
+              data-glyph={glyphOf(group.lead)}
+              data-count={group.marks.length > 1 ? group.marks.length : undefined}
               onClick={() => openGroup(group)}
-            >
-              <span aria-hidden="true">{glyphOf(group.lead)}</span>
-              {group.marks.length > 1 && <sup aria-hidden="true">{group.marks.length}</sup>}
-            </button>
+            />
           ))}
         </div>
         {said.value && (

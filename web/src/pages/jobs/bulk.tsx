@@ -5,7 +5,6 @@ import { asProblem, jobPath, send } from "../../api/client";
 import { t, tn } from "../../i18n/i18n";
 import { compareHref, MOST_COMPARED } from "../../lib/compare";
 import { cutMiddle } from "../../lib/format";
-import { jobHref } from "../../lib/url";
 import type { Selection } from "./selection";
 
 const AT_ONCE = 4;
@@ -57,15 +56,6 @@ export function BulkActions({ selection, onChange }: { selection: Selection; onC
     const outcome = await act((n) => tn(n, "Deleted {n} job", "Deleted {n} jobs"), (name) => send("DELETE", jobPath(name)));
     selection.drop(outcome.done);
   };
-  const copyLinks = async (): Promise<void> => {
-    const text = names.map((name) => location.origin + jobHref(name)).join("\n");
-    try {
-      await navigator.clipboard.writeText(text);
-      said.value = [tn(names.length, "Copied {n} link", "Copied {n} links")];
-    } catch {
-      said.value = [t("The browser does not let this page copy: the addresses are at the rows' names")];
-    }
-  };
 
   return (
     <div class="bulk">
@@ -78,7 +68,7 @@ export function BulkActions({ selection, onChange }: { selection: Selection; onC
           <button type="button" aria-expanded={isTagging.value} onClick={() => (isTagging.value = !isTagging.value)}>
             {t("Tag…")}
           </button>
-          <button type="button" onClick={() => void copyLinks()}>
+          <button type="button" onClick={() => void selection.copyLinks(names)}>
             {t("Copy links")}
           </button>
           <button type="button" class="danger" disabled={isBusy.value} onClick={() => (isAsking.value = true)}>

@@ -36,7 +36,7 @@ export function ColumnChooser({ columns }: { columns: readonly string[] }) {
       </ul>
       {columns.length < MOST_COLUMNS && <Adder columns={columns} />}
       {hidden.length > 0 && (
-        <p class="hiddencolumns">
+        <p>
           {hidden.map((key) => (
             <button key={key} type="button" onClick={() => chooseColumns([...columns, key])}>
               + {title(key)}

@@ -22,8 +22,8 @@ export interface Column {
   /** The direction that a first click asks for. */
   descending?: boolean;
   class?: string;
-  /** Pixels; the name takes what is left. */
-  width: number;
+  /** Pixels, or as CSS says it. */
+  width: number | string;
   cell(row: JobRow): ComponentChildren;
 }
 
@@ -58,7 +58,7 @@ function Labels({ row }: { row: JobRow }) {
   return (
     <>
       {open > 0 && (
-        <span class="mark" title={title}>
+        <span class="trouble" title={title}>
           {newest ? <SeverityMark severity={newest.severity} /> : <SeverityMark severity="warning" />}
           {newest ? `${kindTitle(newest.kind)}${newest.opened_step ? ` ${formatCount(newest.opened_step)}` : ""}` : title}
           {newest && open > 1 && <span class="dim"> +{formatCount(open - 1)}</span>}{" "}
@@ -125,14 +125,14 @@ function Eta({ ms }: { ms: number | undefined }) {
 const Text = ({ text }: { text: string | undefined }) => (text ? <bdi title={text}>{text}</bdi> : <span class="dim">{NONE}</span>);
 
 const FIXED: readonly Column[] = [
-  { key: "status", title: say("state"), sort: "status", width: 104, class: "state", cell: (row) => <Status row={row} /> },
-  { key: "name", title: say("name"), sort: "name", width: 236, class: "name", cell: (row) => <Name row={row} /> },
+  { key: "status", title: say("state"), sort: "status", width: "clamp(42px, calc((100vw - 720px) * 999), 104px)", class: "state", cell: (row) => <Status row={row} /> },
+  { key: "name", title: say("name"), sort: "name", width: "min(236px, 42vw)", class: "name", cell: (row) => <Name row={row} /> },
   { key: "spark", title: say("loss"), width: 92, class: "spark", cell: () => null },
   { key: "loss", title: say("loss now"), sort: "loss", width: 76, class: "num", cell: (row) => <Value metric={leadMetric(row)} /> },
   { key: "best", title: say("best"), sort: "loss.best", width: 74, class: "num dim2", cell: (row) => <Value metric={leadMetric(row)} best /> },
   { key: "throughput", title: say("throughput"), sort: "throughput", descending: true, width: 92, class: "num", cell: (row) => <Throughput row={row} /> },
   { key: "step", title: say("step"), sort: "loss.step", descending: true, width: 116, class: "num", cell: (row) => <Step row={row} /> },
-  { key: "age", title: say("age"), width: 60, class: "num", cell: (row) => <Age ms={row.last_heard_ms ?? row.last_line_ms} /> },
+  { key: "age", title: say("age"), width: 68, class: "num", cell: (row) => <Age ms={row.last_heard_ms ?? row.last_line_ms} /> },
   {
     key: "nodes",
     title: say("nodes"),

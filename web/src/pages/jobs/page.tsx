@@ -41,7 +41,7 @@ export function JobsPage({ search, sort }: { search: string; sort: string }) {
 
   useEffect(() => {
     const isFree = (): boolean => !isPointedAt.value && selection.names.value.size === 0 && !document.activeElement?.closest(".jobscroll");
-    const next = new JobTable(search, sort, fields, isFree);
+    const next = new JobTable(search, sort, fields, isFree, current.current);
     current.current = next;
     setList(next);
     void next.start();

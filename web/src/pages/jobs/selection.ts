@@ -1,5 +1,7 @@
 // Which jobs are selected, by name: rows move while they are.
 import { signal } from "@preact/signals";
+import { t, tn } from "../../i18n/i18n";
+import { jobHref } from "../../lib/url";
 import type { JobTable } from "../../state/jobs";
 
 /** More are not meant one by one. */
@@ -37,6 +39,20 @@ export class Selection {
     this.names.value = new Set();
     this.said.value = [];
     this.anchor = -1;
+  }
+
+  copyLink(index: number): void {
+    const name = this.list()?.rowAt(index)?.TrainingJobName;
+    if (name !== undefined) void this.copyLinks([name]);
+  }
+
+  async copyLinks(names: readonly string[]): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(names.map((name) => location.origin + jobHref(name)).join("\n"));
+      this.said.value = [tn(names.length, "Copied {n} link", "Copied {n} links")];
+    } catch {
+      this.said.value = [t("The browser does not let this page copy: the addresses are at the rows' names")];
+    }
   }
 
   drop(gone: readonly string[]): void {

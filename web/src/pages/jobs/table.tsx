@@ -27,6 +27,8 @@ const WANTED_HEIGHT = 33_000_000;
 const SPARK_WIDTH = 76;
 const SPARK_HEIGHT = 20;
 
+const lengthOf = ({ width }: Column): string => (typeof width === "number" ? `${width}px` : width);
+
 function measureMost(): number {
   const probe = document.createElement("div");
   probe.style.cssText = `position:absolute;visibility:hidden;width:1px;height:${WANTED_HEIGHT}px`;
@@ -122,10 +124,11 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
     };
   }, []);
 
-  // Back where one was, as soon as it is known how long the list is.
+  // Back where one was in this list, as soon as it is known how long it is.
   useLayoutEffect(() => {
-    if (place.row > 0 && total > 0 && scroller.current) scroller.current.scrollTop = scrollFor(shape, place.row);
-  }, [total > 0]);
+    if (total > 0 && scroller.current) scroller.current.scrollTop = scrollFor(shape, place.row);
+    chosen.value = Math.floor(place.row);
+  }, [place, total > 0]);
 
   useEffect(() => {
     list.want(first, end);
@@ -172,6 +175,7 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
     { on: "End", does: say("last job"), run: () => go(total - 1) },
     { on: "Enter", does: say("open the job") },
     { on: "x", does: say("select the job"), run: () => selection.toggle(chosen.value) },
+    { on: "y", does: say("copy the job's address"), run: () => selection.copyLink(chosen.value) },
     { on: "Ctrl+a", does: say("select the jobs in view"), run: () => selection.takeAll(...inView()) },
     { on: "Escape", does: say("select none"), run: () => selection.names.value.size > 0 && selection.clear() },
   ]);
@@ -209,7 +213,7 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i);
   // What is left of the width goes to the labels, so that the eye has a short way from name to number.
   const wide = keys.includes("labels") ? "labels" : "name";
-  const least = MARK_WIDTH + columns.reduce((sum, column) => sum + column.width, 0);
+  const least = `calc(${[`${MARK_WIDTH}px`, ...columns.map(lengthOf)].join(" + ")})`;
   return (
     <div
       class="jobscroll"
@@ -223,17 +227,17 @@ export function JobsTable({ list, sort, columns: keys, selection, place, isPoint
       onPointerEnter={() => (isPointedAt.value = true)}
       onPointerLeave={() => (isPointedAt.value = false)}
     >
-      <div class="jobspace" style={{ height: `${contentHeight(shape) + HEAD_HEIGHT}px`, minWidth: `${least}px` }}>
+      <div class="jobspace" style={{ height: `${contentHeight(shape) + HEAD_HEIGHT}px`, minWidth: least }}>
         <table class="jobs" role="grid" aria-multiselectable="true" aria-label={t("Jobs")} aria-rowcount={total + 1} style={{ top: `${offset}px` }}>
           <colgroup>
             <col style={{ width: `${MARK_WIDTH}px` }} />
             {columns.map((column) => (
-              <col key={column.key} style={column.key === wide ? {} : { width: `${column.width}px` }} />
+              <col key={column.key} style={column.key === wide ? {} : { width: lengthOf(column) }} />
             ))}
           </colgroup>
           <thead>
             <tr aria-rowindex={1}>
-              <th scope="col" class="mark">
+              <th scope="col" class="pick">
                 <input
                   type="checkbox"
                   aria-label={t("Select the jobs in view")}
@@ -294,7 +298,7 @@ function Row({ index, row, columns, sparks, selection, isSelected, hasTab, onFoc
         navigate(jobHref(name));
       }}
     >
-      <td class="mark">
+      <td class="pick">
         <input
           type="checkbox"
           tabIndex={-1}

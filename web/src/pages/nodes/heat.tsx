@@ -5,7 +5,7 @@ import type { HeatReply, PointsReply } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCount, formatTime, formatValue, NONE } from "../../lib/format";
 import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, valueOf, worstCell, type Cell } from "../../lib/heat";
-import { compareNatural } from "../../lib/metrics";
+import { compareNatural, type Metric } from "../../lib/metrics";
 import { jobHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
 import { HeatStore } from "../../state/nodes";
@@ -16,6 +16,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { readBytes } from "./colors";
 
 const MOST_LINES = 512;
+const MOST_HEIGHT = 640;
 const LEVELS = 12;
 const TABLE_ROWS = 50;
 const SLOW_CELL = 8;
@@ -23,20 +24,26 @@ const LABEL_HEIGHT = 14;
 
 type Row = HeatReply["rows"][number];
 
+/** What a straggler shows in first. */
+function usualMetric(shared: readonly Metric[]): string | undefined {
+  return ["step_time", "throughput"].map((role) => shared.find((one) => one.role === role)).find((one) => one !== undefined)?.metric ?? shared[0]?.metric;
+}
+
 /** Streams over steps or time: how far each is from the median of all. What is asked for is in the address. */
 export function Heat({ store }: { store: JobStore }) {
   const [own, setOwn] = useState<HeatStore | null>(null);
-  const metric = query.value["metric"];
+  const shared = (store.metrics.value ?? []).filter((one) => one.streams.length > 1);
+  const metric = query.value["metric"] ?? usualMetric(shared);
   const axis = query.value["x"] === "time" ? "time" : "step";
   useEffect(() => {
+    if (metric === undefined) return;
     const next = new HeatStore(store.name, metric, axis);
     setOwn(next);
     void next.load();
     return () => next.stop();
   }, [store, metric, axis]);
-  const shared = (store.metrics.value ?? []).filter((one) => one.streams.length > 1);
   const heat = own?.heat.value;
-  if (shared.length === 0 && !heat) return null;
+  if (metric === undefined) return null;
   const isWorstFirst = query.value["order"] === "worst";
   const isTable = query.value["view"] === "table";
   return (
@@ -45,7 +52,7 @@ export function Heat({ store }: { store: JobStore }) {
         <h2>{t("Who is slower than the others")}</h2>
         <label>
           <span class="hidden">{t("Metric")}</span>
-          <select value={metric ?? heat?.metric ?? ""} onChange={(event) => patchQuery({ metric: event.currentTarget.value || undefined })}>
+          <select value={metric} onChange={(event) => patchQuery({ metric: event.currentTarget.value || undefined })}>
             {shared.slice(0, 200).map((one) => (
               <option key={one.metric} value={one.metric}>
                 {one.metric}
@@ -74,7 +81,7 @@ export function Heat({ store }: { store: JobStore }) {
         </button>
       </div>
       {own?.problem.value && <ProblemBox problem={own.problem.value} onRetry={() => void own.load()} />}
-      {own?.isMissing.value && <p class="dim">{t("No node prints a step time or a throughput: choose another metric to compare them by.")}</p>}
+      {own?.isMissing.value && <p class="dim">{t("No node prints this metric: choose another one to compare them by.")}</p>}
       {!heat && !own?.problem.value && !own?.isMissing.value && <Skeleton rows={6} />}
       {heat && heat.rows.length > 0 && (isTable ? <HeatTable job={store.name} heat={heat} /> : <Picture job={store.name} heat={heat} isWorstFirst={isWorstFirst} />)}
     </section>
@@ -145,7 +152,7 @@ function Picture({ job, heat, isWorstFirst }: { job: string; heat: HeatReply; is
   const scale = useComputed(() => scaleOf(given.value.heat.rows)).value;
   const each = rowsPerLine(rows.length, MOST_LINES);
   const lines = Math.ceil(rows.length / each);
-  const lineHeight = Math.max(1, Math.min(18, Math.floor(MOST_LINES / lines)));
+  const lineHeight = Math.max(1, Math.min(18, Math.floor(MOST_HEIGHT / lines)));
   const height = lines * lineHeight;
   const isLabelled = each === 1 && lineHeight >= LABEL_HEIGHT;
   const dark = isDark();

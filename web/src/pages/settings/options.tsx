@@ -37,7 +37,7 @@ export function Options({ part }: { part: Part<{ options: Option[] }> }) {
       {shown.length === 0 ? (
         <p>{words ? t("No option has that in its name or help.") : t("Every option has its default.")}</p>
       ) : (
-        <div class="scrolls" tabIndex={0} role="region" aria-label={t("Server options")}>
+        <div class="scrolls" tabIndex={0} role="group" aria-label={t("Server options")}>
           <table class="options">
             <thead>
               <tr>

@@ -55,7 +55,7 @@ export function PriceList({ part }: { part: Part<Prices> }) {
     <PartSection part={part} id="prices" title={t("Prices")}>
       <p class="dim">{t("smfleet knows no prices: what an hour of an instance costs is yours to say. Costs are worked out from the day on that a price is for.")}</p>
       <form onSubmit={save}>
-        <div class="scrolls" tabIndex={0} role="region" aria-label={t("Prices")}>
+        <div class="scrolls" tabIndex={0} role="group" aria-label={t("Prices")}>
           <table>
             <thead>
               <tr>

@@ -113,7 +113,7 @@ function SpaceForm({ doc, onAsk }: { doc: Retention; onAsk: (change: Change) => 
 function AgeForms({ doc, onAsk }: { doc: Retention; onAsk: (change: Change) => void }) {
   const name = useSignal("");
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label={t("Retention")}>
+    <div class="scrolls" tabIndex={0} role="group" aria-label={t("Retention")}>
       <table>
         <thead>
           <tr>

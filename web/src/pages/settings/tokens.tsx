@@ -51,7 +51,7 @@ export function Tokens({ part }: { part: Part<{ tokens: Token[] }> }) {
 
 function TokenTable({ tokens, onRevoke }: { tokens: readonly Token[]; onRevoke: (token: Token) => void }) {
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label={t("Tokens")}>
+    <div class="scrolls" tabIndex={0} role="group" aria-label={t("Tokens")}>
       <table>
         <thead>
           <tr>

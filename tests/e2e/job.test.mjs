@@ -1,0 +1,180 @@
+// A job's page around its charts: timeline, figures, acts, and the parts that are tabs.
+import assert from "node:assert/strict";
+import { fitsWidth, shot, test, texts, until, waitUntil } from "./support.mjs";
+
+/** Whole seconds, so that log and statuses agree. */
+const START_MS = Math.floor(Date.now() / 1000 - 400) * 1000;
+const line = (second, text) => `${new Date(START_MS + second * 1000).toISOString()} ${text}`;
+
+/** Breaks off behind step 6, comes back from the checkpoint of step 4, and ends. */
+async function story(server, job = "llama-2", more = {}) {
+  await server.post("/api/v1/jobs", { TrainingJobName: job, HyperParameters: { lr: "1e-4", max_steps: "20" }, ResourceConfig: { InstanceType: "ml.p4d.24xlarge", InstanceCount: 2, VolumeSizeInGB: 50 }, ...more });
+  const say = (SecondaryStatus, second, StatusMessage) => server.post(`/api/v1/jobs/${job}/transitions`, { SecondaryStatus, StatusMessage, time_ms: START_MS + second * 1000 });
+  await say("Starting", 0, "Launching requested ML instances");
+  await say("Training", 60, "Training");
+  const steps = [1, 2, 3, 4, 5, 6].map((n) => line(80 + n * 10, `step: ${n} loss: ${3 - n / 10}`));
+  const again = [5, 6, 7].map((n) => line(240 + (n - 5) * 10, `step: ${n} loss: ${3 - n / 10}`));
+  await server.send(job, [...steps, line(230, "Resuming from checkpoint at step 4"), ...again]);
+  await waitUntil(async () => (await server.get(`/api/v1/jobs/${job}/goodput`)).body.breaks?.length === 1, "the restart");
+  return say;
+}
+
+const timeline = (page) => page.locator(".timeline");
+const figure = (page, label) => page.locator(".figure", { has: page.locator(`dt:text-is("${label}")`) });
+const tab = (page, name) => page.click(`.jobtabs a:text-is('${name}')`);
+
+test("timeline and figures of a job that broke off", async ({ server, page, open }) => {
+  await story(server);
+  await open("/jobs/llama-2");
+  await timeline(page).getByText("1 restart").waitFor();
+  assert.ok((await texts(page, ".segment")).includes("Training"));
+
+  // Exact words on focus, by the arrow keys; a click draws the charts by that time.
+  await page.locator(".segment").first().focus();
+  await page.keyboard.press("ArrowRight");
+  const said = await page.locator(".lanes > .tip").innerText();
+  assert.match(said, /^Training .*, from .* to now: Training$/);
+  await page.keyboard.press("End");
+  assert.match(await page.locator(".lanes > .tip").innerText(), /Restart: .*stopped at step 6, went on from 4, 2 steps lost/);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/from=/);
+  const hidden = page.waitForURL(/hide=restart/);
+  await page.click(".kinds button:has-text('1 restart')");
+  await hidden;
+  assert.equal(await page.locator(".happened .restart").count(), 0);
+
+  assert.match(await figure(page, "loss").innerText(), /2\.3/);
+  await until(page, () => /step\s+7\s*\/ 20/.test(document.querySelector(".strip").innerText), "the step of all steps");
+  assert.match(await figure(page, "goodput").innerText(), /%/);
+  // Where a value came from is asked for when somebody wants to know, and a click goes there.
+  await figure(page, "loss").locator("button").focus();
+  await until(page, () => document.querySelector(".figure .tip")?.innerText.includes("line 9 of algo-1"), "the line of the loss");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/line=9/);
+  await shot(page, "job-timeline");
+});
+
+test("each part of a job has an address of its own", async ({ server, page, open }) => {
+  const say = await story(server);
+  await say("Failed", 300, "CUDA out of memory");
+  await story(server, "llama-3", { HyperParameters: { lr: "2e-4", max_steps: "20" } });
+  await open("/jobs/llama-3/goodput");
+  await page.getByText("steps that nobody had to make again").waitFor();
+  assert.ok((await texts(page, ".report tbody th")).includes("steps made once more"));
+  await tab(page, "Settings");
+  await page.waitForURL(/\/jobs\/llama-3\/settings$/);
+  // The last job of the same stem, with nobody having named it.
+  await until(page, () => document.querySelector(".diff")?.innerText.includes("hp.lr"), "what changed since llama-2");
+  const [lr] = (await texts(page, ".diff tbody tr")).filter((row) => row.startsWith("hp.lr"));
+  assert.equal(lr, "hp.lr 1e-4 2e-4");
+  await tab(page, "Document");
+  await page.fill("input[type=search]", "VolumeSize");
+  await until(page, () => document.querySelector(".tree .hit")?.innerText.includes("VolumeSizeInGB: 50"), "what is searched for");
+  await tab(page, "Advice");
+  await page.locator(".advice li").first().waitFor();
+  await page.locator(".advice button").first().click();
+  await page.getByText("Muted for this job").waitFor();
+  await tab(page, "Deliveries");
+  await page.getByText("No message was sent about this job").waitFor();
+  await tab(page, "Incidents");
+  await page.waitForURL(/\/incidents$/);
+  await page.goBack();
+  await page.getByText("No message was sent about this job").waitFor();
+  await open("/jobs/llama-2/incidents");
+  await page.locator(".report td .severity").first().waitFor();
+  await page.locator(".report .acts button:text-is('Acknowledge')").first().click();
+  await page.getByText("Acknowledged").waitFor();
+});
+
+test("tags and notes are edited, a job that ended is deleted, and one that is not there says so", async ({ server, page, open, allow }) => {
+  const say = await story(server);
+  await say("Completed", 300, "");
+  await open("/jobs/llama-2");
+  const menu = page.locator(".menu summary");
+  await menu.click();
+  await page.click("text=Edit tags and notes…");
+  await page.fill("dialog textarea >> nth=0", "team=nlp\nstage=a=b");
+  await page.fill("dialog textarea >> nth=1", "diverged <b>after the outage");
+  await page.click("dialog .primary");
+  await waitUntil(async () => (await page.locator("dialog[open]").count()) === 0, "that it is saved");
+  const { body } = await server.get("/api/v1/jobs/llama-2");
+  assert.deepEqual([body.Tags, body.Notes], [[{ Key: "team", Value: "nlp" }, { Key: "stage", Value: "a=b" }], "diverged <b>after the outage"]);
+  await menu.click();
+  await page.click("text=Delete…");
+  assert.match(await page.locator("dialog[open]").innerText(), /10 lines of its log/);
+  await shot(page, "job-delete");
+  await page.click("dialog .primary");
+  await page.waitForURL(/\/jobs$/);
+  allow(/404/);
+  const other = await story(server, "llama-3");
+  await open("/jobs/llama-3");
+  await other("Completed", 300, "");
+  await until(page, () => document.querySelector(".jobhead .status")?.innerText.includes("completed"), "the end");
+  await timeline(page).waitFor();
+  await server.request("DELETE", "/api/v1/jobs/llama-3");
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.getByText("This job was deleted.").waitFor();
+  assert.equal(await page.locator(".timeline").count(), 1, "what was on the page stays");
+  await open("/jobs/llama-2/nodes");
+  await page.getByText("There is no job of this name").waitFor();
+});
+
+test("nodes in a grid and against each other", { viewport: { width: 1200, height: 900 } }, async ({ server, page, open }) => {
+  const series = Array.from({ length: 300 }, (_, i) => ({
+    metric: "step_time",
+    stream: `algo-${i + 1}`,
+    step: Array.from({ length: 32 }, (__, step) => step),
+    ts_ms: Array.from({ length: 32 }, (__, step) => START_MS + step * 1000),
+    value: Array.from({ length: 32 }, (__, step) => (i === 76 && step >= 16 ? 1.5 : 1)),
+  }));
+  await server.post("/api/v1/points?job=wide", { series });
+  await waitUntil(async () => (await server.get("/api/v1/jobs/wide/metrics")).body.series?.filter((one) => one.count === 32).length === 300, "all points");
+  await open("/jobs/wide/nodes?order=worst");
+  await page.locator(".picture canvas").waitFor();
+  assert.ok((await page.locator("[data-stream]").count()) <= 100, "a page of the table is short");
+  // The worst node is the first row, and its bad half is orange.
+  const [before, after] = await until(page, () => {
+    const canvas = document.querySelector(".picture canvas");
+    if (canvas.width < 16) return null;
+    const at = (share) => [...canvas.getContext("2d").getImageData(Math.floor(canvas.width * share), 0, 1, 1).data];
+    return at(0.9)[0] - at(0.9)[2] > 60 ? [at(0.1), at(0.9)] : null;
+  }, "an orange stretch");
+  assert.ok(Math.abs(before[0] - before[2]) < 30, `${before} is grey, ${after} is orange`);
+  await page.locator(".picture canvas").focus();
+  await until(page, () => /algo-77 · steps? .*\+50\.0 %/.test(document.querySelector(".heat .said").innerText), "the words of a cell");
+  await shot(page, "job-nodes");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/jobs\/wide\?.*series=algo-77/);
+  await open("/jobs/wide/nodes?view=table");
+  await until(page, () => document.querySelector(".heat tbody tr")?.innerText.startsWith("algo-77"), "the worst node in words");
+  await page.locator(".nodegrid canvas").focus();
+  await page.keyboard.press("ArrowRight");
+  await until(page, () => document.querySelector(".nodegrid .said").innerText.startsWith("algo-2 "), "the second node");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/jobs\/wide\?.*stream=algo-2/);
+});
+
+test("a phone, in Chinese, in the dark", { viewport: { width: 360, height: 780 }, locale: "zh-CN", colorScheme: "dark" }, async ({ server, page, open }) => {
+  await story(server);
+  for (const [part, text] of [["", "检查点"], ["/goodput", "无需重做"], ["/settings", "更早"], ["/document", "复制文档"], ["/advice", "不适用"]]) {
+    await open(`/jobs/llama-2${part}`);
+    await page.getByText(text).first().waitFor();
+    assert.ok(await fitsWidth(page), `${part || "charts"} stands out of the window`);
+    await shot(page, `job-phone${part.replace("/", "-")}`);
+  }
+});
+
+test("one point, none, and ten thousand metrics", async ({ server, page, open }) => {
+  await server.send("lonely", ["step: 5 loss: 2.5"]);
+  await open("/jobs/lonely");
+  await until(page, () => document.querySelector(".strip")?.innerText.includes("2.5"), "the only value");
+  await server.post("/api/v1/jobs", { TrainingJobName: "empty" });
+  await open("/jobs/empty/nodes");
+  await page.getByText("Nothing has sent a line of this job yet.").waitFor();
+  const series = Array.from({ length: 10_000 }, (_, i) => ({ metric: `m${i}`, stream: "algo-1", step: [1], ts_ms: [START_MS], value: [i] }));
+  await server.post("/api/v1/points?job=many", { series });
+  await waitUntil(async () => (await server.get("/api/v1/jobs/many/metrics")).body.series?.length >= 1000, "the metrics");
+  await open("/jobs/many/goodput");
+  await page.getByText("so far, and no step in it").or(page.getByText("steps that nobody")).waitFor();
+  assert.ok((await page.evaluate(() => document.querySelectorAll("*").length)) < 1500, "no element for each metric");
+});

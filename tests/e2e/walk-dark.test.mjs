@@ -1,0 +1,4 @@
+// See walk.mjs.
+import { walk } from "./walk.mjs";
+
+walk("dark", "zh");

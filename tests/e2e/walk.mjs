@@ -1,0 +1,87 @@
+// Every page, as one look has it: axe finds nothing, nothing stands out of the window, and a picture of each is kept in
+// build/screenshots. A new page is one line of PAGES; walk-*.test.mjs go through them, some looks each.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { ODD_NAME, sendFleet } from "./fleet.mjs";
+import { fitsWidth, ROOT, shot, test } from "./support.mjs";
+
+/** Name, address, and what is there once the page is. */
+const PAGES = [
+  ["fleet", "/", "main h2"],
+  ["jobs", "/jobs", "[data-name]"],
+  ["job", "/jobs/llama-7b", ".chart canvas"],
+  ...["nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document"].map((part) => [`job-${part}`, `/jobs/llama-7b/${part}`, ".jobtabs [aria-current]"]),
+  ["job-logs", "/jobs/llama-7b/logs", ".line"],
+  ["job-definitions", "/jobs/finished/definitions", ".tryline"],
+  ["compare", `/compare?jobs=llama-7b,${encodeURIComponent(ODD_NAME)}`, ".compare canvas"],
+  ["incidents", "/incidents", "main :text('llama-7b')"],
+  ["rules", "/rules", "main h1"],
+  ["webhooks", "/webhooks", "main h1"],
+  ["pools", "/pools", "table.pools .lane > *"],
+  ["definitions", "/definitions", ".names a"],
+  ["settings", "/settings", ".settings meter"],
+  ["nowhere", "/no/such/page", ".empty h1"],
+];
+
+const AXE = readFileSync(path.join(ROOT, "tests/node_modules/axe-core/axe.min.js"), "utf8");
+const ALL = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+/** What another theme can change. */
+const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+
+/** What axe says of the page: rule, and the elements that break it. */
+async function faults(page, runOnly, without) {
+  await page.evaluate(AXE);
+  const options = { runOnly, resultTypes: ["violations"] };
+  const { violations } = await page.evaluate(([exclude, more]) => window.axe.run({ exclude }, more), [without, options]);
+  return violations.map((one) => `${one.id} (${one.impact}): ${one.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join(" | ")}`);
+}
+
+/** Two English words in a row where no data stands: what nobody has translated, and parts of it that are seen only in titles. */
+const english = (page) =>
+  page.evaluate(() => {
+    const words = /[A-Za-z][a-z]+,? [a-z]{2,}/;
+    // data, code, and what the server says in its own language
+    const left = "code, pre, bdi, .mono, [lang=en], [lang=en-US], .line, .tryline, textarea, noscript, script, style";
+    const found = [];
+    const note = (element, text) => words.test(text) && !element.closest(left) && found.push(text.trim());
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) note(node.parentElement, node.data);
+    for (const name of ["title", "aria-label", "aria-description", "placeholder"]) {
+      for (const element of document.querySelectorAll(`[${name}]`)) note(element, element.getAttribute(name));
+    }
+    return found;
+  });
+/** What is English in every language: names of metrics and programs, queries, licences, and the server's reasons. */
+const SAME = /status:inprogress|sm-ship|aws sagemaker|^step time$|public domain|matched \d+ of|derived:|steps \/ seconds|HyperParameters|by its name; the log|none of these lines/;
+
+const LOOKS = {
+  light: { context: { colorScheme: "light" }, rules: ALL },
+  dark: { context: { colorScheme: "dark" }, rules: COLOURS },
+  phone: { context: { viewport: { width: 360, height: 740 }, hasTouch: true } },
+  zh: { context: { colorScheme: "light" }, language: "zh" },
+};
+
+/** One test a look. */
+export function walk(...looks) {
+  for (const look of looks) {
+    const { context, rules, language = "en" } = LOOKS[look];
+    test(`every page: ${look}`, context, async ({ server, page }) => {
+      await sendFleet(server);
+      await page.addInitScript((value) => localStorage.setItem("smfleet.language", value), language);
+      const found = [];
+      for (const [name, address, ready] of PAGES) {
+        await page.goto(server.url + address);
+        await page.locator(ready).first().waitFor({ state: "attached" });
+        if (language === "zh") await page.locator("html[lang=zh-CN] .rail :text('作业')").waitFor();
+        if (language === "zh") found.push(...(await english(page)).filter((text) => !SAME.test(text)).map((text) => `${name}: English: ${text}`));
+        await shot(page, `walk-${name}-${look}`);
+        if (!(await fitsWidth(page))) found.push(`${name}: wider than the window`);
+        // what is the same on several pages is looked at on the first of them
+        const known = name === "fleet" ? [] : [".rail", ".statusline", ...(name.startsWith("job-") ? [".jobtop"] : [])];
+        if (rules) found.push(...(await faults(page, rules, known)).map((fault) => `${name}: ${fault}`));
+      }
+      assert.deepEqual(found, []);
+    });
+  }
+}
