@@ -39,7 +39,7 @@ TEST(a_spike_is_a_vertex)
 	picture_write(&picture, &out);
 	CHECK(!out.failure);
 	/* right in the middle of the plot, at its top but for the room above */
-	CHECK(span_find(buf_span(&out), SPAN("L375.0 39.9")) >= 0);
+	CHECK(span_find(buf_span(&out), SPAN("L375.0 40.0")) >= 0);
 	CHECK(span_find(buf_span(&out), SPAN("3 of 6 points, nothing hidden")) >= 0);
 }
 

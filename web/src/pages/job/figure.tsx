@@ -73,7 +73,6 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
     if (target) patchQuery({ stream: target.stream, line: String(target.line) });
   };
   const canGo = onOpen !== undefined || source !== undefined || line !== undefined;
-  const id = useId();
   const lines = [...said];
   if (place?.ms !== undefined) lines.push(`${formatTime(place.ms)} (${t("{time} ago", { time: formatAge(now.value - place.ms) })})`);
   if (place) lines.push(t("line {line} of {stream}; click to open it", { line: formatCount(place.line), stream: place.stream }));
