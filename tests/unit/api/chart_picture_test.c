@@ -13,7 +13,7 @@ static struct bucket bucket_of(int64_t x, double min, double max)
 static struct picture picture_of(const struct picture_curve *curve)
 {
 	return (struct picture){.title = SPAN("loss"),
-		.width = 400,
+		.width = 700,
 		.height = 200,
 		.curves = curve,
 		.curve_count = 1,
