@@ -1,5 +1,4 @@
 export default {
-  "line {n} of {stream}: {value} at step {step}": "{stream} 第 {n} 行：第 {step} 步的值为 {value}",
   "/ comes here; Enter and Shift+Enter, or n and N, go from hit to hit; Escape clears": "按 / 跳到这里；回车与 Shift+回车，或 n 与 N，在匹配之间移动；Esc 清除",
   "1 hit": "1 处匹配",
   "A line's number, or a time: 14:03, 2026-11-21 14:03, -10m before the last line": "行号，或时间：14:03、2026-11-21 14:03、-10m（最后一行之前 10 分钟）",
@@ -69,6 +68,7 @@ export default {
   "follow": "跟随",
   "follow the newest line, or stop": "跟随最新一行，或停止跟随",
   "line or 14:03": "行号或 14:03",
+  "line {n} of {stream}: {value} at step {step}": "{stream} 第 {n} 行：第 {step} 步的值为 {value}",
   "line {n}, {time}": "第 {n} 行，{time}",
   "line {n}: {what}": "第 {n} 行：{what}",
   "next error": "下一个错误",
