@@ -287,6 +287,17 @@ def test_filters(logs, stream):
     assert window["events"] == logs.filter_log_events(**group(stream), startTime=at + 1, endTime=at + 3)["events"]
 
 
+def test_filters_over_more_than_a_page_holds(server, logs):
+    """Jobs whose pages come to several times what is kept at once: each line comes once, in the order of times within a batch."""
+    jobs = [f"heavy-{i:02d}" for i in range(12)]
+    lines = ["first"] * 20 + ["x" * 50_000] * 20
+    for job in jobs:
+        server.send(job, lines)
+    pages = list(logs.get_paginator("filter_log_events").paginate(logGroupName=GROUP, logStreamNamePrefix="heavy-", PaginationConfig={"PageSize": 240}))
+    ids = [event["eventId"] for page in pages for event in page["events"]]
+    assert len(ids) == len(set(ids)) == len(jobs) * len(lines)
+
+
 def test_filters_over_jobs_and_pages(server, logs):
     at = now_ms()
     for job in ("multi-a", "multi-b", "other-c"):
