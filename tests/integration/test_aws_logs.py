@@ -289,11 +289,12 @@ def test_filters(logs, stream):
 
 def test_filters_over_more_than_a_page_holds(server, logs):
     """Jobs whose pages come to several times what is kept at once: each line comes once, in the order of times within a batch."""
-    jobs = [f"heavy-{i:02d}" for i in range(12)]
-    lines = ["first"] * 20 + ["x" * 50_000] * 20
+    at, jobs = now_ms(), [f"heavy-{i:02d}" for i in range(12)]
+    lines = [{"ts": at, "line": "first"}] * 20 + [{"ts": at + 1, "line": "x" * 50_000}] * 20
+    body = "".join(json.dumps(line) + "\n" for line in lines)
     for job in jobs:
-        server.send(job, lines)
-    pages = list(logs.get_paginator("filter_log_events").paginate(logGroupName=GROUP, logStreamNamePrefix="heavy-", PaginationConfig={"PageSize": 240}))
+        assert server.post(f"/api/v1/logs?job={job}", body, content_type="application/x-ndjson").status == 200
+    pages = list(logs.get_paginator("filter_log_events").paginate(logGroupName=GROUP, logStreamNamePrefix="heavy-", PaginationConfig={"PageSize": 20}))
     ids = [event["eventId"] for page in pages for event in page["events"]]
     assert len(ids) == len(set(ids)) == len(jobs) * len(lines)
 
