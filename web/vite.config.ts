@@ -35,14 +35,15 @@ function plainImports(): Plugin {
 type Modules = { getModuleInfo(id: string): { isEntry: boolean; importers: string[] } | null };
 
 const JOB_PAGE = /\/src\/pages\/job\/page\.tsx$/;
-// Whoever draws curves may as well have what stands around them; other pages do without.
+// Whoever draws curves may as well have what stands around them; of the other pages no one loads that.
 const OTHER_PAGES = /\/src\/pages\/(?!job\/|compare\/|embed)(.+\/page|[a-z]+)\.tsx$/;
 
 /**
- * What the page imports before it starts, or a job's page shares with others, is one file; what a job's page imports beyond that before its
- * first curve is one more: they compress better than pieces, and no piece is found only when another has come.
+ * What the page imports before it starts is one file, with what several pages share; what a job's page imports beyond that before its
+ * first curve is one more. They compress better than pieces would, and no piece is found only when another has come.
  */
 function firstView(id: string, modules: Modules): string | null {
+  if (id.includes("rolldown/runtime")) return "first";
   const above = new Set([id]);
   let isOfJob = false;
   let isOfOthers = false;
@@ -53,8 +54,7 @@ function firstView(id: string, modules: Modules): string | null {
     isOfOthers ||= OTHER_PAGES.test(one);
     info?.importers.forEach((importer) => above.add(importer));
   }
-  if (isOfJob) return isOfOthers ? "first" : "job";
-  return null;
+  return isOfJob ? (isOfOthers ? "first" : "job") : null;
 }
 
 export default defineConfig({

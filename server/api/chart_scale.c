@@ -30,6 +30,10 @@ static void pad_log(double *low, double *high)
 
 void scale_pad(double *low, double *high, bool is_log)
 {
+	if (*low <= *high) {
+		*low = fmin(fmax(*low, -DBL_MAX), DBL_MAX);
+		*high = fmin(fmax(*high, -DBL_MAX), DBL_MAX);
+	}
 	if (is_log) {
 		pad_log(low, high);
 		return;

@@ -56,18 +56,39 @@ static enum status keep(struct metric_periods *periods, size_t period, double va
 	return OK;
 }
 
-enum status metric_periods_add(struct metric_periods *periods, int64_t ts_ms, double value, struct error *err)
+/* NULL: it is another's. */
+static struct metric_period *period_at(struct metric_periods *periods, int64_t ts_ms)
 {
 	uint64_t at = ((uint64_t)ts_ms - (uint64_t)periods->origin_ms) / (uint64_t)periods->period_ms;
 
-	if (ts_ms < periods->origin_ms || at >= periods->count || !isfinite(value))
+	return ts_ms < periods->origin_ms || at >= periods->count ? NULL : &periods->items[at];
+}
+
+static void merge(struct metric_period *period, uint64_t count, double sum, double min, double max)
+{
+	period->min = period->count && period->min <= min ? period->min : min;
+	period->max = period->count && period->max >= max ? period->max : max;
+	period->sum += sum;
+	period->count += count;
+}
+
+void metric_periods_merge(
+	struct metric_periods *periods, int64_t ts_ms, uint64_t count, double sum, double min, double max)
+{
+	struct metric_period *period = period_at(periods, ts_ms);
+
+	if (period)
+		merge(period, count, sum, min, max);
+}
+
+enum status metric_periods_add(struct metric_periods *periods, int64_t ts_ms, double value, struct error *err)
+{
+	struct metric_period *period = period_at(periods, ts_ms);
+
+	if (!period || !isfinite(value))
 		return OK;
-	struct metric_period *period = &periods->items[at];
-	period->min = period->count && period->min <= value ? period->min : value;
-	period->max = period->count && period->max >= value ? period->max : value;
-	period->sum += value;
-	period->count++;
-	return periods->keeps_values ? keep(periods, (size_t)at, value, err) : OK;
+	merge(period, 1, value, value, value);
+	return periods->keeps_values ? keep(periods, (size_t)(period - periods->items), value, err) : OK;
 }
 
 static int compare_values(const void *left, const void *right)

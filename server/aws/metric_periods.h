@@ -48,6 +48,9 @@ void metric_periods_done(struct metric_periods *periods);
 /* Others than those of these periods are left out. ERR_TOO_LARGE: there is no room for its value. */
 enum status metric_periods_add(
 	struct metric_periods *periods, int64_t ts_ms, double value, struct error *err) MUST_CHECK;
+/* Values of one period together, at a time in it; not beside percentiles. */
+void metric_periods_merge(
+	struct metric_periods *periods, int64_t ts_ms, uint64_t count, double sum, double min, double max);
 /* After the last one, before percentiles are asked for. */
 void metric_periods_sort(struct metric_periods *periods);
 /* Of a period that has points. */

@@ -42,7 +42,7 @@ struct metrics_series {
 };
 struct point;
 typedef enum status metrics_take(void *context, const struct point *point, double value, struct error *err);
-/* Every point of the window, in no order of streams; take NULL: only what is there. */
+/* Every point of the window, in no order of streams. */
 enum status metrics_each(struct aws_call *call, const struct metric_identity *identity,
 	const struct metrics_window *window, metrics_take *take, void *context, struct metrics_series *out,
 	struct error *err) MUST_CHECK;

@@ -13,8 +13,9 @@ struct reading {
 	struct arena *arena;
 	const struct metrics_window *window;
 	struct metric_place place;
-	metrics_take *take; /* NULL: only what is there */
+	metrics_take *take; /* every point */
 	void *context;
+	struct metric_periods *periods; /* or what they come to; neither: only what is there */
 	struct metrics_series *out;
 	double scale; /* of the series' values */
 	struct job_view view;
@@ -90,7 +91,7 @@ static enum status take_point(void *context, const struct stream_view *stream, c
 
 static enum status view_series(struct reading *r, bool is_exact, struct error *err)
 {
-	unsigned parts = VIEW_SERIES | (r->take ? VIEW_TAILS : 0);
+	unsigned parts = VIEW_SERIES | (r->take || r->periods ? VIEW_TAILS : 0);
 	struct span stream = r->place.is_whole_job ? SPAN("") : r->place.stream;
 	enum status status = pipeline_view_job(r->call->pipeline, r->call->reader, r->arena, r->place.job, stream,
 		r->place.metric, parts, &r->view, err);
@@ -129,6 +130,20 @@ static enum status view_measured(struct reading *r, struct error *err)
 	return OK;
 }
 
+static void merge_into_periods(void *context, int64_t ts_ms, uint64_t count, double sum, double min, double max)
+{
+	const struct reading *r = context;
+
+	metric_periods_merge(r->periods, ts_ms, count, sum * r->scale, min * r->scale, max * r->scale);
+}
+
+static enum status add_to_periods(void *context, const struct point *point, struct error *err)
+{
+	const struct reading *r = context;
+
+	return metric_periods_add(r->periods, point->ts_ms, point->value * r->scale, err);
+}
+
 static enum status walk(struct reading *r, struct error *err)
 {
 	struct chart_query query = {.metric = r->place.metric,
@@ -138,56 +153,62 @@ static enum status walk(struct reading *r, struct error *err)
 		.to = r->window->until_ms - 1,
 		.attempts = ATTEMPTS_ALL};
 
-	if (!r->take || !r->out->has_points)
+	if (!r->out->has_points || (!r->take && !r->periods))
 		return OK;
-	return pipeline_each_point(r->call->pipeline, r->call->reader, r->arena, &r->view, &query, take_point, r, err);
+	if (r->take)
+		return pipeline_each_point(
+			r->call->pipeline, r->call->reader, r->arena, &r->view, &query, take_point, r, err);
+	struct period_reading asked = {.origin_ms = r->periods->origin_ms,
+		.period_ms = r->periods->period_ms,
+		.take_sum = r->periods->keeps_values ? NULL : merge_into_periods,
+		.take_point = add_to_periods,
+		.context = r};
+	TRY(pipeline_each_period(r->call->pipeline, r->call->reader, r->arena, &r->view, &query, &asked, err));
+	metric_periods_sort(r->periods);
+	return OK;
+}
+
+static enum status read_metric(struct reading *r, const struct metric_identity *identity, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct error cause;
+
+	*r->out = (struct metrics_series){.unit = SPAN("None")};
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	r->arena = arena;
+	r->scale = 1;
+	enum status status = metric_map_place(arena, identity, &r->place, &cause);
+	if (status == ERR_SEMANTIC)
+		return aws_error(err, status, METRICS_INVALID, "%s", cause.text);
+	if (status != OK)
+		return error_set(err, status, "out of memory");
+	bool is_machine = stream_is_system(r->place.stream);
+	TRY(view_series(r, !is_machine && !r->place.is_whole_job && metric_map_is_apart(r->place.stream), err));
+	if (is_machine && !r->view.stream_count)
+		TRY(view_measured(r, err));
+	note_range(r);
+	if (r->window->unit.len && !span_equal(r->window->unit, r->out->unit))
+		r->out->has_points = false;
+	return walk(r, err);
 }
 
 enum status metrics_each(struct aws_call *call, const struct metric_identity *identity,
 	const struct metrics_window *window, metrics_take *take, void *context, struct metrics_series *out,
 	struct error *err)
 {
-	AUTO(arena) arena = arena_new();
-	struct reading r = {.call = call,
-		.arena = arena,
-		.window = window,
-		.take = take,
-		.context = context,
-		.out = out,
-		.scale = 1};
-	struct error cause;
+	struct reading r = {.call = call, .window = window, .take = take, .context = context, .out = out};
 
-	*out = (struct metrics_series){.unit = SPAN("None")};
-	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	enum status status = metric_map_place(arena, identity, &r.place, &cause);
-	if (status == ERR_SEMANTIC)
-		return aws_error(err, status, METRICS_INVALID, "%s", cause.text);
-	if (status != OK)
-		return error_set(err, status, "out of memory");
-	bool is_machine = stream_is_system(r.place.stream);
-	TRY(view_series(&r, !is_machine && !r.place.is_whole_job && metric_map_is_apart(r.place.stream), err));
-	if (is_machine && !r.view.stream_count)
-		TRY(view_measured(&r, err));
-	note_range(&r);
-	if (window->unit.len && !span_equal(window->unit, out->unit))
-		out->has_points = false;
-	return walk(&r, err);
-}
-
-static enum status add_to_periods(void *context, const struct point *point, double value, struct error *err)
-{
-	return metric_periods_add(context, point->ts_ms, value, err);
+	return read_metric(&r, identity, err);
 }
 
 enum status metrics_fold(struct aws_call *call, const struct metric_identity *identity,
 	const struct metrics_window *window, struct metric_periods *periods, struct metrics_series *out,
 	struct error *err)
 {
-	TRY(metrics_each(call, identity, window, periods ? add_to_periods : NULL, periods, out, err));
-	if (periods)
-		metric_periods_sort(periods);
-	return OK;
+	struct reading r = {.call = call, .window = window, .periods = periods, .out = out};
+
+	return read_metric(&r, identity, err);
 }
 
 /* ---- periods ---- */

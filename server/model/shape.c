@@ -132,8 +132,7 @@ static enum status check_number(struct check *check, const struct json *value)
 static enum status check_boolean(struct check *check, const struct json *value)
 {
 	struct span text = check->fault->takes_texts ? json_string_of(value) : SPAN("");
-	bool fits =
-		json_kind(value) == JSON_BOOL || span_equal(text, SPAN("true")) || span_equal(text, SPAN("false"));
+	bool fits = json_kind(value) == JSON_BOOL || span_equal(text, SPAN("true")) || span_equal(text, SPAN("false"));
 
 	return fits ? OK : wrong(check, SHAPE_OTHER_TYPE, value);
 }

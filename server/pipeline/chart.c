@@ -1,4 +1,5 @@
 /* Points of a chart: sealed chunks, then the tail; folded into buckets of one width over all streams asked for. */
+#include "pipeline/points_walk.h"
 #include "pipeline/pyramids.h"
 
 #include <math.h>
@@ -9,18 +10,7 @@ static enum status out_of_memory(struct error *err)
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
-struct walk {
-	struct store_reader *reader;
-	const struct job_view *view;
-	const struct chart_query *query;
-	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
-		const struct point *point, int64_t x, struct error *err);
-	void *context;
-	struct zstd *zstd;
-	int64_t origin_ms;
-};
-
-static int64_t x_of(const struct walk *walk, const struct point *point)
+static int64_t x_of(const struct points_walk *walk, const struct point *point)
 {
 	switch (walk->query->axis) {
 	case AXIS_TIME:
@@ -32,7 +22,8 @@ static int64_t x_of(const struct walk *walk, const struct point *point)
 	}
 }
 
-static bool is_wanted(const struct walk *walk, const struct stream_view *stream, const struct point *point, int64_t x)
+static bool is_wanted(
+	const struct points_walk *walk, const struct stream_view *stream, const struct point *point, int64_t x)
 {
 	if (x < walk->query->from || x > walk->query->to)
 		return false;
@@ -41,8 +32,8 @@ static bool is_wanted(const struct walk *walk, const struct stream_view *stream,
 	return walk->query->attempts == ATTEMPTS_ALL || point->attempt == (uint32_t)walk->query->attempts;
 }
 
-static enum status take_points(struct walk *walk, const struct stream_view *stream, const struct series_view *series,
-	const struct point *points, size_t count, struct error *err)
+static enum status take_points(struct points_walk *walk, const struct stream_view *stream,
+	const struct series_view *series, const struct point *points, size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		int64_t x = x_of(walk, &points[i]);
@@ -53,7 +44,7 @@ static enum status take_points(struct walk *walk, const struct stream_view *stre
 }
 
 /* Does a chunk lie outside the window altogether? */
-static bool is_outside(const struct walk *walk, const struct chunk_row *row)
+static bool is_outside(const struct points_walk *walk, const struct chunk_row *row)
 {
 	bool is_step = walk->query->axis == AXIS_STEP;
 	int64_t origin = walk->query->axis == AXIS_RELATIVE ? walk->origin_ms : 0;
@@ -64,7 +55,7 @@ static bool is_outside(const struct walk *walk, const struct chunk_row *row)
 }
 
 /* What does not unpack is our damage, not a mistake of the one who asks. */
-static enum status unpack_chunk(struct walk *walk, const struct series_view *series, const struct chunk_row *row,
+static enum status unpack_chunk(struct points_walk *walk, const struct series_view *series, const struct chunk_row *row,
 	struct point *points, size_t *count, struct error *err)
 {
 	struct error cause;
@@ -78,8 +69,8 @@ static enum status unpack_chunk(struct walk *walk, const struct series_view *ser
 		(unsigned long long)row->first_ordinal, cause.text);
 }
 
-static enum status walk_chunks(struct walk *walk, const struct stream_view *stream, const struct series_view *series,
-	uint64_t from_ordinal, struct point *points, struct error *err)
+static enum status walk_chunks(struct points_walk *walk, const struct stream_view *stream,
+	const struct series_view *series, uint64_t from_ordinal, struct point *points, struct error *err)
 {
 	struct chunk_row row;
 	size_t count;
@@ -103,8 +94,8 @@ static enum status walk_chunks(struct walk *walk, const struct stream_view *stre
 	return OK;
 }
 
-static enum status walk_series(struct walk *walk, const struct stream_view *stream, const struct series_view *series,
-	uint64_t from_ordinal, struct point *points, struct error *err)
+enum status points_walk_series(struct points_walk *walk, const struct stream_view *stream,
+	const struct series_view *series, uint64_t from_ordinal, struct point *points, struct error *err)
 {
 	size_t skipped = from_ordinal > series->sealed_points ? (size_t)(from_ordinal - series->sealed_points) : 0;
 
@@ -131,7 +122,7 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 	void *context, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
-	struct walk walk = {reader, view, query, take, context, zstd, origin_of(view)};
+	struct points_walk walk = {reader, view, query, take, context, zstd, origin_of(view)};
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
 
 	(void)pipeline;
@@ -140,7 +131,8 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].series_count; j++)
 			if (span_equal(view->streams[i].series[j].metric, query->metric))
-				TRY(walk_series(&walk, &view->streams[i], &view->streams[i].series[j], 0, points, err));
+				TRY(points_walk_series(
+					&walk, &view->streams[i], &view->streams[i].series[j], 0, points, err));
 	return OK;
 }
 
@@ -274,7 +266,7 @@ static bool wants_attempt(void *context, uint32_t attempt, int64_t *last_step)
 	return true;
 }
 
-static enum status fold_series(struct folding *folding, struct walk *walk, const struct series_view *series,
+static enum status fold_series(struct folding *folding, struct points_walk *walk, const struct series_view *series,
 	struct point *points, struct error *err)
 {
 	struct pyramid_reading reading = {.reader = walk->reader,
@@ -293,7 +285,7 @@ static enum status fold_series(struct folding *folding, struct walk *walk, const
 
 	if (series->sealed_points >= PYRAMID_LAG_POINTS)
 		TRY(pyramid_read(&reading, &covered, err));
-	return walk_series(walk, folding->stream, series, covered, points, err);
+	return points_walk_series(walk, folding->stream, series, covered, points, err);
 }
 
 /* The range of x over all points asked for; false: there are none. */
@@ -326,7 +318,7 @@ static uint64_t count_buckets(int64_t low, int64_t high, unsigned shift)
 }
 
 /* Below the lowest level points are read one by one: not more than there is time for. */
-static enum status widen_to_base(struct folding *folding, const struct walk *walk, int64_t low, int64_t high,
+static enum status widen_to_base(struct folding *folding, const struct points_walk *walk, int64_t low, int64_t high,
 	const struct series_view *some, size_t series_count, struct error *err)
 {
 	unsigned base;
@@ -405,7 +397,7 @@ static const struct series_view *count_series(const struct job_view *view, struc
 	return largest;
 }
 
-static enum status fold_all(struct folding *folding, struct walk *walk, struct point *points, struct error *err)
+static enum status fold_all(struct folding *folding, struct points_walk *walk, struct point *points, struct error *err)
 {
 	const struct job_view *view = folding->view;
 
@@ -452,7 +444,7 @@ static enum status draw(struct store_reader *reader, struct arena *arena, struct
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
 	struct folding folding = {
 		.query = query, .view = &out->view, .take_bucket = fold_bucket, .take_point = fold_sealed_point};
-	struct walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0};
+	struct points_walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0};
 	int64_t low, high, origin = query->axis == AXIS_RELATIVE ? origin_of(&out->view) : 0;
 	size_t series_count;
 
@@ -547,7 +539,7 @@ static enum status add_point(void *context, const struct stream_view *stream, co
 
 /* One row of cells serves all streams in turn. */
 static enum status fold_rows(
-	struct folding *folding, struct walk *walk, struct point *points, struct heat *out, struct error *err)
+	struct folding *folding, struct points_walk *walk, struct point *points, struct heat *out, struct error *err)
 {
 	for (size_t i = 0; i < folding->view->stream_count; i++) {
 		const struct stream_view *stream = folding->stream = &folding->view->streams[i];
@@ -586,7 +578,7 @@ static enum status lay_out_rows(struct store_reader *reader, struct arena *arena
 		.axis = query->axis == AXIS_STEP ? PYRAMID_STEP : PYRAMID_TIME,
 		.take_bucket = add_bucket,
 		.take_point = add_sealed_point};
-	struct walk walk = {reader, &out->view, query, add_point, &folding, zstd, 0};
+	struct points_walk walk = {reader, &out->view, query, add_point, &folding, zstd, 0};
 	int64_t low, high;
 	size_t series_count;
 

@@ -349,6 +349,21 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 		const struct point *point, int64_t x, struct error *err),
 	void *context, struct error *err) MUST_CHECK;
 
+/*
+ * Points of a window of time by equal periods, of all attempts and in no order: those that lie in one period as far as pyramids have
+ * them as one, the others one by one. query: metric, from and to.
+ */
+struct period_reading {
+	int64_t origin_ms, period_ms;
+	/* Finite values of one period, at a time in it; NULL: all come one by one. */
+	void (*take_sum)(void *context, int64_t ts_ms, uint64_t count, double sum, double min, double max);
+	enum status (*take_point)(void *context, const struct point *point, struct error *err);
+	void *context;
+};
+enum status pipeline_each_period(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, const struct chart_query *query, const struct period_reading *asked,
+	struct error *err) MUST_CHECK;
+
 /* What the derived metrics of a job are made from; pipeline_write_derivation says it of one, into its object: "derived":{"formula",
  * "inputs":{NAME:{"value","from"}}}; nothing of a metric that the log prints. */
 struct inputs;

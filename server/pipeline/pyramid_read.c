@@ -1,5 +1,5 @@
-/* Reading pyramids: whole buckets of the level that fits; those that an edge or a restart cuts are looked at a level lower, and
- * at last point by point. */
+/* Reading pyramids: whole buckets of the level that fits; those that an edge, a restart or the reader cuts are looked at a level
+ * lower, and at last point by point. */
 #include "pipeline/pyramids.h"
 
 static enum status out_of_memory(struct error *err)
@@ -76,7 +76,8 @@ static enum status take_row(void *context, int64_t position, struct span data, s
 			continue;
 		}
 		bool is_whole = d->level <= d->reading->level && b->first_x >= d->piece.from &&
-				b->last_x <= d->piece.to && b->max_step <= d->last_step;
+				b->last_x <= d->piece.to && b->max_step <= d->last_step &&
+				(!d->reading->fits || d->reading->fits(d->reading->context, b));
 		if (is_whole) {
 			d->has_gap = true;
 			d->reading->take_bucket(d->reading->context, d->head->attempt, b);

@@ -45,6 +45,8 @@ struct pyramid_reading {
 	enum pyramid_axis axis;
 	int64_t from, to; /* inclusive */
 	unsigned level; /* a bucket that is given is at most 2^level wide */
+	/* NULL: every bucket does; false: it is given in parts, at last point by point. */
+	bool (*fits)(void *context, const struct pyramid_bucket *bucket);
 	/* *last_step: points of the attempt behind it are not wanted; false: none of them is. */
 	bool (*wants_attempt)(void *context, uint32_t attempt, int64_t *last_step);
 	void (*take_bucket)(void *context, uint32_t attempt, const struct pyramid_bucket *bucket);

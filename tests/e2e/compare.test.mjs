@@ -40,7 +40,7 @@ test("marked jobs are compared", async ({ server, page, open }) => {
   }
   await until(page, () => document.querySelector(".bulk [role=status]")?.innerText === "2 selected", "two marked");
   await page.click(".bulk a");
-  await until(page, () => document.querySelector(".compare .kept")?.innerText.includes("10,000 points, all kept"), "both curves");
+  await until(page, () => document.querySelector(".compare .kept")?.innerText.includes("10,000 points, nothing hidden"), "both curves");
   const rows = await texts(page, "table.compared tbody tr");
   assert.equal(rows.length, 2);
   assert.ok(rows[0].startsWith(SPIKED) && rows[0].includes("lm loss") && rows[1].startsWith("calm"), rows.join("\n"));

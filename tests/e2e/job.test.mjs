@@ -16,6 +16,8 @@ async function story(server, job = "llama-2", more = {}) {
   const again = [5, 6, 7].map((n) => line(240 + (n - 5) * 10, `step: ${n} loss: ${3 - n / 10}`));
   await server.send(job, [...steps, line(230, "Resuming from checkpoint at step 4"), ...again]);
   await waitUntil(async () => (await server.get(`/api/v1/jobs/${job}/goodput`)).body.breaks?.length === 1, "the restart");
+  // Summed up some seconds later; no event tells of it when nothing else happens.
+  await waitUntil(async () => (await server.get(`/api/v1/jobs/${job}`)).body.total_steps === 20, "the number of steps");
   return say;
 }
 
@@ -52,6 +54,10 @@ test("timeline and figures of a job that broke off", async ({ server, page, open
   await page.keyboard.press("Enter");
   await page.waitForURL(/line=9/);
   await shot(page, "job-timeline");
+  await tab(page, "Advice");
+  await page.waitForURL(/\/advice$/);
+  await figure(page, "loss").locator("button").click();
+  await page.waitForURL(/\/jobs\/llama-2\?.*line=9/);
 });
 
 test("each part of a job has an address of its own", async ({ server, page, open }) => {

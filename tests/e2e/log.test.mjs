@@ -19,7 +19,7 @@ const countSays = (page, text) => until(page, (words) => document.querySelector(
 const chosenSays = (page, text) =>
   until(page, (words) => document.querySelector(".line.chosen")?.innerText.includes(words), `the line that says ${text}`, text);
 const hitCount = (page, count) => until(page, (n) => document.querySelectorAll(".hit").length === n, `${count} hits`, count);
-const hasBars = (page) => until(page, () => document.querySelectorAll(".histogram .bar").length > 1, "the histogram");
+const hasBars = (page) => until(page, () => document.querySelectorAll(".histogram.of-hits .bar").length > 1, "the histogram");
 
 test("a search goes from hit to hit", async ({ server, page, open }) => {
   await sendNodes(server);
@@ -63,7 +63,7 @@ test("the histogram jumps", async ({ server, page, open }) => {
   await sendNodes(server);
   await open("/jobs/llama?find=NCCL");
   await hasBars(page);
-  await page.focus(".histogram");
+  await page.focus(".histogram.of-hits");
   await page.keyboard.press("Home");
   await page.keyboard.press("Enter");
   await chosenSays(page, "timeout 90 on node 0");
@@ -124,6 +124,6 @@ test("to a time", async ({ server, page, open }) => {
 test("download", async ({ server, page, open }) => {
   await sendNodes(server);
   await open("/jobs/llama?stream=algo-1");
-  const path = await page.locator("a[download]").getAttribute("href");
+  const path = await page.locator(".log .toolbar a[download]").getAttribute("href");
   assert.equal((await server.get(path)).raw.filter((byte) => byte === 10).length, 400);
 });

@@ -15,7 +15,7 @@ static atomic_bool is_cut_off;
 static enum status run(struct http_client *client, const char *url, const struct http_client_header *headers,
 	size_t count, struct span body, int *code, struct buf *reply, struct error *err)
 {
-	struct http_client_request request = {url, headers, count, body};
+	struct http_client_request request = {.url = url, .headers = headers, .header_count = count, .body = body};
 	struct http_client_answer answer;
 	int64_t until_ms = clock_mono_ms() + 20000;
 

@@ -151,6 +151,7 @@ struct asking {
 	enum pyramid_axis axis;
 	uint32_t last_attempt; /* later ones are not wanted */
 	int64_t last_step; /* of all that are */
+	int64_t width; /* a bucket must lie in one piece of the axis of this width; 0: wherever */
 	struct pyramid_bucket sums[2]; /* what came, and what should */
 	bool has[2];
 	size_t buckets;
@@ -173,10 +174,23 @@ static void add(struct asking *asking, unsigned which, const struct pyramid_buck
 	asking->has[which] = true;
 }
 
+static int64_t piece_of(const struct asking *asking, int64_t x)
+{
+	return x / asking->width - (x % asking->width < 0);
+}
+
+static bool fits(void *context, const struct pyramid_bucket *bucket)
+{
+	const struct asking *asking = context;
+
+	return piece_of(asking, bucket->first_x) == piece_of(asking, bucket->last_x);
+}
+
 static void take_bucket(void *context, uint32_t attempt, const struct pyramid_bucket *bucket)
 {
 	struct asking *asking = context;
 
+	CHECK(!asking->width || fits(context, bucket));
 	CHECK(attempt <= asking->last_attempt);
 	CHECK(bucket->first_x >> asking->level == bucket->last_x >> asking->level);
 	asking->buckets++;
@@ -219,7 +233,7 @@ static void check_same(const struct asking *asking)
 static size_t ask(struct world *w, struct asking *asking, int64_t from, int64_t to)
 {
 	struct pyramid_reading reading = {w->reader, w->zstd, w->job, SERIES, asking->axis, from, to, asking->level,
-		wants, take_bucket, take_point, asking};
+		asking->width ? fits : NULL, wants, take_bucket, take_point, asking};
 	uint64_t covered;
 
 	store_reader_deadline(w->reader, INT64_MAX); /* a slow machine is no failure */
@@ -254,6 +268,8 @@ static void ask_anything(struct world *w, unsigned times)
 			asking.last_step = w->points[next(w) % w->count].step;
 		if (next(w) % 4 == 0)
 			from = INT64_MIN, to = INT64_MAX;
+		if (next(w) % 3 == 0)
+			asking.width = (int64_t)(1 + next(w) % ((uint64_t)1 << next(w) % 40));
 		ask(w, &asking, from < to ? from : to, from < to ? to : from);
 	}
 }

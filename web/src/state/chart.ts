@@ -7,7 +7,7 @@ import { SeenPoints } from "../lib/dedupe";
 import { compareSeq } from "../lib/seq";
 import type { XMap } from "../lib/xmap";
 import { onLive } from "../live/client";
-import { askPoints, type PointsQuery } from "./points";
+import { askPoints, CURVE, LINE, type PointsQuery } from "./points";
 
 export interface ChartSpec {
   /** From the chart's axis to the server's. */
@@ -155,6 +155,7 @@ export class ChartStore {
       stream: spec.stream ?? undefined,
       buckets: spec.buckets,
       attempts: "live",
+      columns: CURVE,
       sig: this.signature,
       ...more,
     };
@@ -165,7 +166,7 @@ export class ChartStore {
     const buckets = Math.min(spec.buckets, NODE_BUCKETS);
     const one = async (stream: string): Promise<NodeCurve[]> => {
       try {
-        return [{ stream, buckets: bucketsFromReply(await this.ask(spec, { stream, buckets }, signal)) }];
+        return [{ stream, buckets: bucketsFromReply(await this.ask(spec, { stream, buckets, columns: LINE }, signal)) }];
       } catch (error) {
         // A stream without the metric is none to draw.
         if (isAbort(error)) throw error;
@@ -179,7 +180,7 @@ export class ChartStore {
     const older = (live.attempts ?? []).map((one) => one.attempt).sort((a, b) => a - b).slice(0, -1);
     return Promise.all(
       older.slice(-MAX_GHOSTS).map(async (attempt) => {
-        const { x, mean } = bucketsFromReply(await this.ask(spec, { attempts: String(attempt) }, signal));
+        const { x, mean } = bucketsFromReply(await this.ask(spec, { attempts: String(attempt), columns: LINE }, signal));
         return { attempt, x: x.map(spec.map.fromServer), y: mean };
       }),
     );

@@ -9,7 +9,7 @@ import { quoteText, type Axis } from "../lib/url";
 import { along, shifted, STEPS, TIMES, type XMap } from "../lib/xmap";
 import { onLive, setWant } from "../live/client";
 import { freshSeq } from "./info";
-import { askPoints, type PointsQuery } from "./points";
+import { askPoints, CURVE, type PointsQuery } from "./points";
 
 export interface CompareSpec {
   metric: string;
@@ -145,6 +145,7 @@ export class CompareStore {
       from: spec.from === null ? undefined : Math.floor(map.toServer(spec.from)),
       to: spec.to === null ? undefined : Math.ceil(map.toServer(spec.to)),
       buckets: spec.buckets,
+      columns: CURVE,
     };
     const buckets = bucketsFromReply(await askPoints(query, signal));
     if (!map.isPlain) buckets.x = buckets.x.map(map.fromServer);

@@ -3,6 +3,8 @@ import { asProblem, getJson, isAbort, jobPath, Problem, send } from "../api/clie
 import type { PointsReply } from "../api/types";
 import { earlyPoints } from "./preload";
 
+export { CURVE } from "./preload";
+
 export interface PointsQuery {
   job: string;
   metric: string;
@@ -12,9 +14,14 @@ export interface PointsQuery {
   to?: number | undefined;
   buckets: number;
   attempts?: string | undefined;
+  /** Absent: all. */
+  columns?: readonly string[] | undefined;
   /** Of an embedded chart: what lets it ask. */
   sig?: string | undefined;
 }
+
+/** Of one curve among many: its line alone. */
+export const LINE = ["x", "mean", "count"] as const;
 
 interface Asked {
   query: PointsQuery;
@@ -50,8 +57,9 @@ export async function askPoints(query: PointsQuery, signal: AbortSignal): Promis
 }
 
 function flush(): void {
-  const asked = waiting.filter((one) => !one.signal.aborted);
-  for (const one of waiting) if (one.signal.aborted) one.reject(new DOMException("", "AbortError"));
+  const asked = waiting.filter((one) => !one.signal.aborted && one.query.sig === undefined);
+  for (const one of waiting) if (!one.signal.aborted && one.query.sig !== undefined) void answer([one]);
+  for (const one of waiting) if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
   waiting = [];
   while (asked.length > 0) {
     let count = 0;
@@ -70,7 +78,7 @@ async function answer(part: Asked[]): Promise<void> {
     const replies = await fetchAll(part.map((one) => one.query), abort.signal);
     part.forEach((one, i) => {
       const reply = replies[i];
-      if (one.signal.aborted) one.reject(new DOMException("", "AbortError"));
+      if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
       else if (!reply || "error" in reply) one.reject(new Problem(reply?.error.status ?? 0, "The points cannot be had", reply?.error.detail ?? ""));
       else one.resolve(reply);
     });
@@ -83,8 +91,9 @@ type Result = PointsReply | { error: { status: number; detail: string } };
 
 async function fetchAll(queries: PointsQuery[], signal: AbortSignal): Promise<Result[]> {
   const [only] = queries;
-  if (only && queries.length === 1) {
-    const { job, ...params } = only;
+  // A signature is of one chart's address.
+  if (only?.sig !== undefined) {
+    const { job, columns: _, ...params } = only;
     return [await getJson<PointsReply>(jobPath(job, "/points"), params, signal)];
   }
   const reply = await send("POST", "points/query", {}, { queries }, signal);

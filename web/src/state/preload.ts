@@ -4,6 +4,9 @@ import type { PointsReply } from "../api/types";
 import { parseQuery, parseRoute } from "../lib/url";
 import { infoLoaded } from "./info";
 
+/** Columns of a chart: what is drawn, said and opened. */
+export const CURVE = ["x", "min", "max", "first", "last", "mean", "count", "non_finite", "line", "line_stream"] as const;
+
 /** By job: the curve that most jobs show first. */
 export const earlyPoints = new Map<string, Promise<PointsReply | null>>();
 
@@ -12,9 +15,10 @@ const PLOT_SHARE = 0.6;
 export function preload(): void {
   const route = parseRoute(location.pathname);
   if (route.view !== "job" || route.part) return;
-  void import("../plot/plot");
+  import("../plot/plot").catch(() => undefined); // whoever needs it says what is wrong
   const { name } = route;
   const query = parseQuery(location.search);
+  if (query["embed"] === "1") return;
   // Not before the sequence is known from which the live connection goes on: between the two nothing may be lost.
   void infoLoaded.then((info) => {
     if (!info) return;
@@ -29,7 +33,7 @@ export function preload(): void {
 /** Asked as one of many, where having none is no failed request. */
 async function askLoss(job: string, buckets: number): Promise<PointsReply | null> {
   try {
-    const reply = await send("POST", "points/query", {}, { queries: [{ job, metric: "loss", attempts: "live", buckets }] });
+    const reply = await send("POST", "points/query", {}, { queries: [{ job, metric: "loss", attempts: "live", buckets, columns: CURVE }] });
     const { results } = (await reply.json()) as { results: (PointsReply | { error: unknown })[] };
     const [result] = results;
     return result && !("error" in result) ? result : null;

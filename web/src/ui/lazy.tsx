@@ -4,6 +4,15 @@ import { asProblem, type Problem } from "../api/client";
 import { ProblemBox } from "./problem";
 import { Skeleton } from "./skeleton";
 
+/** The frame that is being made is shown, and what it needs done is done. */
+const nextFrame = (): Promise<void> => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+
+/** A part that stands around what one came for: it comes when that has been drawn. Nobody sees a frame in a hidden page. */
+export const later = async <T,>(load: () => Promise<T>): Promise<T> => {
+  if (!document.hidden) await nextFrame();
+  return load();
+};
+
 /** A part of the page that is fetched when it is first shown: the first view does not wait for it. rows: the room that it takes. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>, rows: number): ComponentType<Props> {
   const part = signal<ComponentType<Props> | null>(null);

@@ -31,6 +31,7 @@ export default {
   "instances in pools": "暖池中的实例",
   "instances of one job": "单个作业的实例",
   "journal": "日志区",
+  "lag": "延迟",
   "lines lost": "丢失的行",
   "lines/s": "行/秒",
   "longest run": "最长运行时间",

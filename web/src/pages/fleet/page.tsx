@@ -344,6 +344,9 @@ function Ingest({ fleet }: { fleet: Fleet | null }) {
         <Figure title={t("behind")} hint={t("Commits whose points and incidents are still to come")}>
           {ingest ? tn(ingest.commits_behind, "{n} commit", "{n} commits") : NONE}
         </Figure>
+        <Figure title={t("lag")} hint={t("What the slowest line of the last second took from its arrival until its points were known")}>
+          {info.value?.lag_ms === undefined ? NONE : `${formatCount(info.value.lag_ms)} ms`}
+        </Figure>
         <Figure title={t("journal")} hint={t("Text that is stored and not yet in its place")}>
           {ingest ? formatBytes(ingest.journal_bytes) : NONE}
         </Figure>

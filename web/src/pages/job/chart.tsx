@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { lineOf } from "../../lib/buckets";
@@ -12,7 +12,7 @@ import type { XMap } from "../../lib/xmap";
 import { ChartStore } from "../../state/chart";
 import type { JobStore } from "../../state/job";
 import { patchQuery, query } from "../../state/router";
-import { lazy } from "../../ui/lazy";
+import { later, lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { PlotView } from "./plotview";
 import { Readout } from "./readout";
@@ -20,7 +20,7 @@ import { Readout } from "./readout";
 const Nodes = lazy(async () => (await import("./nodes")).Nodes, 0);
 const DerivedTag = lazy(async () => (await import("./nodes")).DerivedTag, 0);
 const ChartTable = lazy(async () => (await import("./charttable")).ChartTable, 4);
-const ChartMenu = lazy(async () => (await import("./chartmenu")).ChartMenu, 0);
+const ChartMenu = lazy(async () => (await later(() => import("./chartmenu"))).ChartMenu, 0);
 
 interface Props {
   store: JobStore;
@@ -68,7 +68,7 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
   const isTable = useSignal(false);
   const state = lookOf(all, query.value, name);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const next = new ChartStore(store.name, name);
     setChart(next);
     return () => next.stop();
@@ -78,7 +78,7 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
   const isFolded = stream === null && metric.streams.length > 1;
   const nodes = isFolded && state.byNode ? nodesToDraw(metric) : [];
   const nodesKey = JSON.stringify(nodes);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!chart || !map || buckets === 0) return;
     void chart.load({ map, from, to, stream, superseded, nodes, buckets });
   }, [chart, map, from, to, stream, superseded, nodesKey, buckets]);

@@ -8,13 +8,13 @@ import type { XMap } from "../../lib/xmap";
 import type { JobStore } from "../../state/job";
 import { query } from "../../state/router";
 import { useXMap } from "../../state/xaxis";
-import { lazy } from "../../ui/lazy";
+import { later, lazy } from "../../ui/lazy";
 import { Skeleton } from "../../ui/skeleton";
 import { Chart } from "./chart";
 
 const Groups = lazy(async () => (await import("./groups")).Groups, 8);
 const NoMetrics = lazy(async () => (await import("./nometrics")).NoMetrics, 0);
-const ChartToolbar = lazy(async () => (await import("./toolbar")).ChartToolbar, 0);
+const ChartToolbar = lazy(async () => (await later(() => import("./toolbar"))).ChartToolbar, 0);
 
 type Choose = (incident: Incident) => void;
 

@@ -48,8 +48,16 @@ export function EventMarks({ events, hidden, map, plot, scales, onChoose }: Prop
         if (!first) return null;
         const title = here.slice(0, 8).map((event) => event.text).join("\n") + (here.length > 8 ? "\n…" : "");
         return (
-          <button key={first.id} type="button" class="mark" style={{ left: `${left}px` }} title={title} aria-label={title} onClick={() => onChoose(first)}>
+          <button
+            key={first.id}
+            type="button"
+            class="mark"
+            style={{ left: `${left}px` }}
+            title={title}
+            aria-label={title}
             data-count={here.length > 1 ? here.length : undefined}
+            onClick={() => onChoose(first)}
+          >
             {EVENT_GLYPH[first.kind]}
           </button>
         );

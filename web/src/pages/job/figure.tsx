@@ -4,9 +4,10 @@ import { useId } from "preact/hooks";
 import { getJson, jobPath } from "../../api/client";
 import { t } from "../../i18n/i18n";
 import { formatAge, formatCount, formatTime } from "../../lib/format";
+import { jobHref } from "../../lib/url";
 import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
-import { patchQuery } from "../../state/router";
+import { navigate, patchQuery, route } from "../../state/router";
 
 /** Where a value came from: asked for when somebody wants to know. */
 interface Source {
@@ -70,7 +71,12 @@ export function Figure({ label, said, isLead = false, source, line, onOpen, chil
   const go = async (): Promise<void> => {
     if (onOpen) return onOpen();
     const target = place ?? (await look());
-    if (target) patchQuery({ stream: target.stream, line: String(target.line) });
+    if (!target) return;
+    const patch = { stream: target.stream, line: String(target.line) };
+    // From another part of the page one comes back to where the lines are.
+    const here = route.value;
+    if (here.view === "job" && here.part !== undefined && here.part !== "logs") navigate(jobHref(here.name, patch));
+    else patchQuery(patch);
   };
   const canGo = onOpen !== undefined || source !== undefined || line !== undefined;
   const lines = [...said];

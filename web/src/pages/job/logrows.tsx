@@ -202,9 +202,13 @@ export function LogRows(props: Props) {
       },
       toggleFold: (head) => {
         folded.current = latest.current.lines?.from ?? null;
+        latest.current.props.onFollow(false); // who opens something reads it
         log.toggleFold(head);
       },
-      togglePart: (n) => log.togglePart(n),
+      togglePart: (n) => {
+        latest.current.props.onFollow(false);
+        log.togglePart(n);
+      },
       nameOf: (capture) => latest.current.props.captures?.nameOf(capture) ?? "",
       showPoint: (n, capture) => latest.current.props.onPoint(n, capture),
     }),

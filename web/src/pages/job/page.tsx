@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { cutMiddle } from "../../lib/format";
@@ -6,17 +6,17 @@ import type { JobPart } from "../../lib/url";
 import { JobStore } from "../../state/job";
 import { query } from "../../state/router";
 import { ProblemBox } from "../../ui/problem";
-import { lazy } from "../../ui/lazy";
+import { later, lazy } from "../../ui/lazy";
 import { Status } from "../../ui/status";
 import "../../styles/charts";
 import { Split } from "../../ui/split";
 import { Charts } from "./charts";
 
 // The curves do not wait for what stands around them.
-const Head = lazy(async () => (await import("./top")).Head, 0);
-const Top = lazy(async () => (await import("./top")).Top, 0);
-const JobTabs = lazy(async () => (await import("./tabs")).JobTabs, 0);
-const LogPane = lazy(async () => (await import("./log")).LogPane, 12);
+const Head = lazy(async () => (await later(() => import("./top"))).Head, 0);
+const Top = lazy(async () => (await later(() => import("./top"))).Top, 0);
+const JobTabs = lazy(async () => (await later(() => import("./tabs"))).JobTabs, 0);
+const LogPane = lazy(async () => (await later(() => import("./log"))).LogPane, 12);
 const Missing = lazy(async () => (await import("./missing")).Missing, 4);
 const Part = lazy(async () => (await import("./parts")).Part, 8);
 
@@ -25,7 +25,8 @@ const showIncident = (store: JobStore, incident: Incident): unknown => import(".
 export function JobPage({ name, part }: { name: string; part?: JobPart | undefined }) {
   const [store, setStore] = useState<JobStore | null>(null);
 
-  useEffect(() => {
+  // Before the first frame, here and down to the curve: each frame that an effect waits for is one more until there is something to see.
+  useLayoutEffect(() => {
     const next = new JobStore(name);
     setStore(next);
     void next.start();

@@ -1,5 +1,5 @@
 import { effect, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import type { JobEvent } from "../../lib/marks";
@@ -12,13 +12,13 @@ import type { ChartStore } from "../../state/chart";
 import { chosenPoints } from "../../state/chosenpoint";
 import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
-import { lazy } from "../../ui/lazy";
+import { later, lazy } from "../../ui/lazy";
 import { describeBucket } from "./readout";
 
-const Marks = lazy(async () => (await import("./marks")).Marks, 0);
-const EventMarks = lazy(async () => (await import("./eventmarks")).EventMarks, 0);
-const ChosenMark = lazy(async () => (await import("./chosenmark")).ChosenMark, 0);
-const Summary = lazy(async () => (await import("./summary")).Summary, 0);
+const Marks = lazy(async () => (await later(() => import("./marks"))).Marks, 0);
+const EventMarks = lazy(async () => (await later(() => import("./eventmarks"))).EventMarks, 0);
+const Summary = lazy(async () => (await later(() => import("./summary"))).Summary, 0);
+const ChosenMark = lazy(async () => (await later(() => import("./chosenmark"))).ChosenMark, 0);
 
 interface Props {
   chart: ChartStore;
@@ -48,7 +48,7 @@ function incidentX(incident: Incident, map: XMap): number | null {
 
 /** What is drawn first, then what can be done with it. */
 async function addGestures(plot: Plot, isGone: () => boolean): Promise<void> {
-  const [{ gestures }, { clip }] = await Promise.all([import("../../plot/gestures"), import("../../plot/clip")]);
+  const [{ gestures }, { clip }] = await later(() => Promise.all([import("../../plot/gestures"), import("../../plot/clip")]));
   if (isGone()) return;
   plot.use(gestures);
   plot.use(clip);
@@ -75,7 +75,7 @@ export function PlotView(props: Props) {
   const isDarkNow = isDark();
   const { axis, logScale, logX, smooth, smoothing, clip } = state;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = host.current;
     if (!element || isHidden) return;
     let frame = 0;
@@ -103,17 +103,19 @@ export function PlotView(props: Props) {
         onLayout: () => scales.value++,
       });
       plot.current = made;
-      void addGestures(made, () => plot.current !== made);
+      // Without them, since the server is away, the curve is still there to see.
+      addGestures(made, () => plot.current !== made).catch(() => undefined);
       schedule();
     };
 
-    const observer = new ResizeObserver(([entry]) => {
-      const width = Math.floor(entry?.contentRect.width ?? 0);
-      const height = Math.floor(entry?.contentRect.height ?? 0);
+    const fit = (): void => {
+      const { clientWidth: width, clientHeight: height } = element;
       if (width < SMALLEST.width || height < SMALLEST.height) return;
-      if (plot.current) plot.current.resize(width, height);
-      else create(width, height);
-    });
+      if (!plot.current) create(width, height);
+      else if (width !== plot.current.uplot.width || height !== plot.current.uplot.height) plot.current.resize(width, height);
+    };
+    fit();
+    const observer = new ResizeObserver(fit);
     observer.observe(element);
     const stopWatching = effect(() => {
       void chart.version.value;

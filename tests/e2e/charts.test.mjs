@@ -1,0 +1,137 @@
+// Charts in a real browser: what is zoomed, clicked, read off by keys, put together and shown elsewhere.
+import assert from "node:assert/strict";
+import { coloured, shot, test, texts, until, waitUntil } from "./support.mjs";
+
+const POINTS = 20_000;
+const SPIKE = 13_337;
+
+/** A quiet curve with one point far above it, as lines of a log. */
+async function sendSpike(server, job = "llama") {
+  const lines = Array.from({ length: POINTS }, (_, n) => `step: ${n} loss: ${n === SPIKE ? 90 : (2 + ((n * 7919) % 100) / 1000).toFixed(4)}`);
+  await server.send(job, lines);
+  await waitUntil(async () => ((await server.get(`/api/v1/jobs/${job}/metrics`)).body.series ?? []).some((one) => one.count === POINTS), "all points");
+}
+
+const kept = (page, text) => until(page, (words) => document.querySelector(".kept")?.innerText.includes(words), text, text);
+
+/** How many pixels of the lead chart are in colour in its upper half, where nothing but the spike is. */
+const spikePixels = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector(".chart canvas");
+    const { data } = canvas.getContext("2d").getImageData(canvas.width * 0.08, canvas.height * 0.1, canvas.width * 0.9, canvas.height * 0.4);
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4) count += data[i + 3] > 60 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 40;
+    return count;
+  });
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`one point is seen at every zoom: ${colorScheme}`, { colorScheme }, async ({ server, page, open }) => {
+    await sendSpike(server);
+    await open("/jobs/llama");
+    await kept(page, "nothing hidden");
+    for (const width of [POINTS, 5000, 800, 60]) {
+      if (width < POINTS) {
+        await open(`/jobs/llama?from=${SPIKE - width / 2}&to=${SPIKE + width / 2}`);
+        await until(page, () => document.querySelector(".kept")?.innerText.includes("points"), `a window of ${width}`);
+      }
+      await waitUntil(async () => (await spikePixels(page)) > 10, `the spike in a window of ${width}`);
+    }
+    await shot(page, `charts-spike-${colorScheme}`);
+  });
+}
+
+test("zoom by drag, wheel and keys; Back undoes, 0 resets, a click opens the line", async ({ server, page, open }) => {
+  await sendSpike(server);
+  await open("/jobs/llama");
+  await kept(page, "nothing hidden");
+  const over = page.locator(".chart .u-over").first();
+  const box = await over.boundingBox();
+  const window = async () => new URL(page.url()).searchParams.get("from");
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.8, box.y + 50, { steps: 4 });
+  await page.mouse.up();
+  await waitUntil(window, "a window by a drag");
+  const dragged = await window();
+  await page.waitForFunction(() => [...document.querySelectorAll(".popover, .chartbar .toolbar")].length > 0);
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 50);
+  await page.keyboard.down("Alt");
+  await waitUntil(async () => (await page.mouse.wheel(0, -240), (await window()) !== dragged), "a narrower one by the wheel");
+  await page.keyboard.up("Alt");
+  await page.goBack();
+  await waitUntil(async () => (await window()) === dragged || (await window()) === null, "Back undoes");
+  await page.keyboard.press("0");
+  await waitUntil(async () => (await window()) === null, "0 resets");
+  await page.locator(".chart .canvas").first().focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  await until(page, () => /step/.test(document.querySelector(".chart [aria-live]")?.textContent ?? ""), "a value that is read out");
+  await page.keyboard.press("Enter");
+  await waitUntil(() => new URL(page.url()).searchParams.has("line"), "the line of the point");
+  await page.keyboard.press("+");
+  await waitUntil(window, "a window by a key");
+});
+
+test("many metrics are grouped, searched, and mounted only where one looks", async ({ server, page, open }) => {
+  const series = Array.from({ length: 2000 }, (_, i) => ({ metric: `layer.${i}/norm`, stream: `algo-${i % 4}`, step: [1, 2, 3], value: [1, 2, i] }));
+  for (let i = 0; i < series.length; i += 1000) await server.post("/api/v1/points?job=wide", { series: series.slice(i, i + 1000) });
+  await waitUntil(async () => ((await server.get("/api/v1/jobs/wide/metrics")).body.series ?? []).length === series.length, "all series");
+  await open("/jobs/wide");
+  await waitUntil(() => coloured(page), "a drawn curve");
+  assert.ok((await page.locator(".chart").count()) < 100, "charts out of sight are not there");
+  await page.getByLabel("Find a metric").fill("1999");
+  await until(page, () => document.querySelectorAll(".chart").length === 1, "the one that is searched for");
+  assert.deepEqual(await texts(page, ".chart h2"), ["layer.1999/norm"]);
+});
+
+test("a chart's menu: its own look in the address, its picture, its frame", { server: ["--embed-origin", "http://127.0.0.1:1"], token: true }, async ({ server, page, open, openPage, allow }) => {
+  allow(/401/);
+  await sendSpike(server);
+  await open("/");
+  await page.getByLabel(/token/i).first().fill(server.token);
+  await page.keyboard.press("Enter");
+  await until(page, () => !document.querySelector("dialog[open]"), "the sign-in's end");
+  await open("/jobs/llama");
+  await kept(page, "nothing hidden");
+  await page.getByRole("button", { name: /^More of/ }).first().click();
+  await page.locator(".chartmenu").getByLabel("clip").check();
+  await waitUntil(() => [...new URL(page.url()).searchParams.values()].includes("clip"), "the look in the address");
+  await page.getByRole("button", { name: "Copy the address of its picture" }).click();
+  const copied = await waitUntil(async () => {
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    return text.includes("/chart.svg?") && text.includes("sig=") && text;
+  }, "the signed address");
+  const picture = await server.get(copied.slice(server.url.length), { token: null });
+  assert.equal(picture.status, 200);
+  assert.match(picture.body, /^<svg /);
+  await page.getByRole("button", { name: "Copy the address for a frame" }).click();
+  const framed = await waitUntil(async () => {
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    return text.includes("embed=1") && text;
+  }, "the frame's address");
+  const stranger = await openPage();
+  await stranger.goto(framed);
+  await waitUntil(() => coloured(stranger), "the curve without a token");
+  assert.equal(await stranger.locator(".frame").count(), 0, "nothing stands around it");
+  await shot(stranger, "charts-embed");
+});
+
+test("runs are coloured, drawn apart and put together by a setting", async ({ server, page, open }) => {
+  for (const [job, lr, level] of [["a", "1e-3", 2], ["b", "1e-3", 3], ["c", "3e-4", 5]]) {
+    await server.post("/api/v1/jobs", { TrainingJobName: job, HyperParameters: { lr } });
+    await server.post(`/api/v1/points?job=${job}`, { series: [{ metric: "loss", stream: "algo-1", step: [0, 1, 2, 3], value: [level, level, level, level] }] });
+    await server.waitForPoints(job, "loss", 4);
+  }
+  await waitUntil(async () => (await server.get("/api/v1/jobs?q=loss.last%3E0")).body.jobs.length === 3, "the search to know them");
+  await open("/compare?q=loss.last%3E0");
+  await until(page, () => document.querySelectorAll("table.compared tbody tr").length === 3, "the jobs of the search");
+  const key = await until(page, () => [...(document.querySelectorAll(".toolbar select")[1]?.options ?? [])].map((one) => one.value).find((value) => /lr/.test(value)), "what differs");
+  await page.getByLabel("group by").selectOption(key);
+  await page.getByLabel("Curves of a group").selectOption("mean");
+  await until(page, () => /1 run/.test(document.querySelector(".legend")?.innerText ?? "") && /2 runs/.test(document.querySelector(".legend").innerText), "two groups");
+  await page.getByLabel("apart by").selectOption(key);
+  await until(page, () => document.querySelectorAll(".facets .chart").length === 2, "two charts");
+  await shot(page, "compare-groups");
+  await page.getByLabel("Draw the curve of a").click();
+  await waitUntil(() => new URL(page.url()).searchParams.get("off") === "a", "a curve that is hidden, in the address");
+});
