@@ -51,7 +51,9 @@ DOCUMENT = {"TrainingJobName": "llama", "RoleArn": "arn:aws:iam::123456789012:ro
     "AlgorithmSpecification": {"TrainingImage": "train:1", "TrainingInputMode": "File",
         "MetricDefinitions": [{"Name": "loss", "Regex": r"loss: (\S+)"}]},
     "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 50},
-    "OutputDataConfig": {"S3OutputPath": "s3://bucket/out"}, "StoppingCondition": {"MaxRuntimeInSeconds": 86400},
+    # whole, as DescribeTrainingJob completes it for SageMaker's SDK
+    "OutputDataConfig": {"S3OutputPath": "s3://bucket/out", "KmsKeyId": "", "CompressionType": "GZIP"},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 86400},
     "Tags": [{"Key": "team", "Value": "nlp"}, {"Key": "stage", "Value": "base"}]}
 TOLD = ["TrainingJobName", "RoleArn", "HyperParameters", "AlgorithmSpecification", "ResourceConfig", "OutputDataConfig", "StoppingCondition",
     "Tags", "TrainingJobStatus", "SecondaryStatus"]
