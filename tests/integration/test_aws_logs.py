@@ -83,6 +83,11 @@ def test_groups(logs):
     assert not logs.describe_log_groups(logGroupNamePrefix="/groups/")["logGroups"]
 
 
+def test_members_that_are_null_are_left_out(server):
+    reply = ask(server, "DescribeLogGroups", {"logGroupNamePrefix": None, "logGroupIdentifiers": None, "limit": None, "nextToken": None})
+    assert GROUP in [row["logGroupName"] for row in json.loads(reply.raw)["logGroups"]]
+
+
 def test_groups_page_by_page(logs):
     names = [f"/pages/{i}" for i in range(5)]
     for name in names:
