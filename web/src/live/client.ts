@@ -14,6 +14,7 @@ let isAwaited = false;
 
 /** The connection goes on from where the page's data stands, so it can wait until the first of that is drawn. */
 const WAIT_MS = 300;
+const AGAIN_MS = 1000;
 const whenIdle = (run: () => void): unknown => ("requestIdleCallback" in window ? requestIdleCallback(run, { timeout: WAIT_MS }) : setTimeout(run, WAIT_MS));
 
 /** Replaces what this page wants to hear of. */
@@ -22,10 +23,7 @@ export function setWant(next: Want | null): void {
   send?.({ type: "want", want });
   if (isAwaited) return;
   isAwaited = true;
-  whenIdle(() => {
-    send = connect();
-    send({ type: "want", want });
-  });
+  whenIdle(() => (send = connect()));
 }
 
 /** Without waiting for the next try. */
@@ -52,20 +50,31 @@ function connect(): (message: ToHub) => void {
     send?.({ type: "want", want });
     take({ type: "event", event: { kind: "resync", id: "" } });
   });
-  const port = "SharedWorker" in window ? connectWorker() : connectHere();
-  port.onmessage = (message: MessageEvent<FromHub>) => take(message.data);
+  let port: MessagePort;
+  const open = (): void => {
+    port = "SharedWorker" in window ? connectWorker(open) : connectHere();
+    port.onmessage = (message: MessageEvent<FromHub>) => take(message.data);
+    port.postMessage({ type: "want", want } satisfies ToHub);
+  };
+  open();
   return (message) => port.postMessage(message);
 }
 
-function connectWorker(): MessagePort {
-  return new SharedWorker(workerUrl, { type: "module", name: "smfleet-live" }).port;
+/** When its file does not come, because the server is away just then, there is no worker, and nobody else says so. */
+function connectWorker(again: () => void): MessagePort {
+  const worker = new SharedWorker(workerUrl, { type: "module", name: "smfleet-live" });
+  worker.onerror = () => setTimeout(again, AGAIN_MS);
+  return worker.port;
 }
 
 /** Without SharedWorker the very same script runs in the page, and is connected to in the same way. */
 function connectHere(): MessagePort {
   const { port1, port2 } = new MessageChannel();
-  void import(/* @vite-ignore */ workerUrl).then(() =>
-    globalThis.dispatchEvent(new MessageEvent("connect", { ports: [port2] })),
-  );
+  const load = (): Promise<unknown> =>
+    import(/* @vite-ignore */ workerUrl).then(
+      () => globalThis.dispatchEvent(new MessageEvent("connect", { ports: [port2] })),
+      () => setTimeout(() => void load(), AGAIN_MS),
+    );
+  void load();
   return port1;
 }

@@ -135,7 +135,10 @@ export class ChartStore {
       this.meanwhile = null;
       this.version.value++;
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (isAbort(error)) return;
+      this.problem.value = asProblem(error);
+      // Until the next try what comes is added to what there is, and that try's reply has it all.
+      this.meanwhile = null;
     }
   }
 
