@@ -14,7 +14,7 @@ let isAwaited = false;
 
 /** The connection goes on from where the page's data stands, so it can wait until the first of that is drawn. */
 const WAIT_MS = 300;
-const AGAIN_MS = 1000;
+const SILENCE_MS = 2000;
 const whenIdle = (run: () => void): unknown => ("requestIdleCallback" in window ? requestIdleCallback(run, { timeout: WAIT_MS }) : setTimeout(run, WAIT_MS));
 
 /** Replaces what this page wants to hear of. */
@@ -51,30 +51,34 @@ function connect(): (message: ToHub) => void {
     take({ type: "event", event: { kind: "resync", id: "" } });
   });
   let port: MessagePort;
+  // The hub answers every first word with its state. Silence: its file did not come, the server being away just then.
   const open = (): void => {
-    port = "SharedWorker" in window ? connectWorker(open) : connectHere();
-    port.onmessage = (message: MessageEvent<FromHub>) => take(message.data);
-    port.postMessage({ type: "want", want } satisfies ToHub);
+    const mine = (port = "SharedWorker" in window ? connectWorker() : connectHere());
+    const timer = setTimeout(() => {
+      mine.onmessage = null;
+      mine.postMessage({ type: "bye" } satisfies ToHub);
+      open();
+    }, SILENCE_MS);
+    mine.onmessage = (message: MessageEvent<FromHub>) => {
+      clearTimeout(timer);
+      take(message.data);
+    };
+    mine.postMessage({ type: "want", want } satisfies ToHub);
   };
   open();
   return (message) => port.postMessage(message);
 }
 
-/** When its file does not come, because the server is away just then, there is no worker, and nobody else says so. */
-function connectWorker(again: () => void): MessagePort {
-  const worker = new SharedWorker(workerUrl, { type: "module", name: "smfleet-live" });
-  worker.onerror = () => setTimeout(again, AGAIN_MS);
-  return worker.port;
+function connectWorker(): MessagePort {
+  return new SharedWorker(workerUrl, { type: "module", name: "smfleet-live" }).port;
 }
 
 /** Without SharedWorker the very same script runs in the page, and is connected to in the same way. */
 function connectHere(): MessagePort {
   const { port1, port2 } = new MessageChannel();
-  const load = (): Promise<unknown> =>
-    import(/* @vite-ignore */ workerUrl).then(
-      () => globalThis.dispatchEvent(new MessageEvent("connect", { ports: [port2] })),
-      () => setTimeout(() => void load(), AGAIN_MS),
-    );
-  void load();
+  import(/* @vite-ignore */ workerUrl).then(
+    () => globalThis.dispatchEvent(new MessageEvent("connect", { ports: [port2] })),
+    () => undefined, // the silence tells
+  );
   return port1;
 }
