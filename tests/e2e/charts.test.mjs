@@ -32,7 +32,7 @@ for (const colorScheme of ["light", "dark"]) {
     for (const width of [POINTS, 5000, 800, 60]) {
       if (width < POINTS) {
         await open(`/jobs/llama?from=${SPIKE - width / 2}&to=${SPIKE + width / 2}`);
-        await until(page, () => document.querySelector(".kept")?.innerText.includes("points"), `a window of ${width}`);
+        await until(page, () => document.querySelector(".kept")?.innerText.includes("point"), `a window of ${width}`);
       }
       await waitUntil(async () => (await spikePixels(page)) > 10, `the spike in a window of ${width}`);
     }

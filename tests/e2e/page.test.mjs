@@ -78,7 +78,7 @@ test("sign-in with a token", { token: true }, async ({ server, page, open, allow
 });
 
 test("the page comes back after a restart", async ({ server, page, open, allow }) => {
-  allow(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/);
+  allow(/status of 503|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/);
   await server.send("llama", losses(0, 50));
   await openJob(page, open, "llama");
   await server.restart();

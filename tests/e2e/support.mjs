@@ -76,7 +76,7 @@ class Pages {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     context.on("request", (request) => this.noteRequest(request.url()));
     context.on("console", (message) => message.type() === "error" && this.errors.push(`${message.text()} (${message.location().url})`));
-    context.on("weberror", (error) => this.errors.push(String(error.error().stack ?? error.error())));
+    context.on("weberror", (error) => this.errors.push(error.error().stack || String(error.error())));
     return context.newPage();
   }
 

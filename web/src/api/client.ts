@@ -36,7 +36,21 @@ export const jobPath = (job: string, rest = ""): string => `jobs/${encodeURIComp
 
 export async function getJson<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
   const reply = await send("GET", path, params, undefined, signal);
-  return (await reply.json()) as T;
+  return readJson<T>(reply, signal);
+}
+
+/** A reply may break off in its middle: the server went away. */
+export async function readJson<T>(reply: Response, signal?: AbortSignal): Promise<T> {
+  try {
+    return (await reply.json()) as T;
+  } catch (error) {
+    throw signal?.aborted ? error : noAnswer();
+  }
+}
+
+function noAnswer(): Problem {
+  isAnswering.value = false;
+  return new Problem(0, t("The server does not answer"), t("What is on the page stays. Check that smfleet runs and is reachable."));
 }
 
 /** What is asked for before somebody wants it; the first who does has it. */
@@ -68,9 +82,7 @@ export async function send(
     if (kept) early.delete(path);
     reply = await (kept ?? fetch(apiUrl(path, params), init));
   } catch (error) {
-    if (signal?.aborted) throw error;
-    isAnswering.value = false;
-    throw new Problem(0, t("The server does not answer"), t("What is on the page stays. Check that smfleet runs and is reachable."));
+    throw signal?.aborted ? error : noAnswer();
   }
   isAnswering.value = true;
   if (!kept) noteServerTime(reply.headers.get("Date"), askedMs, Date.now());
@@ -106,7 +118,10 @@ const TITLES: Readonly<Record<number, string>> = {
 
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
 
+/** The status of what no server answered and no network lost: the page's own fault, which no second try mends. */
+export const FAILED = -1;
+
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem(0, t("The page failed"), error instanceof Error ? error.message : String(error));
+  return new Problem(FAILED, t("The page failed"), error instanceof Error ? error.message : String(error));
 }

@@ -3,8 +3,11 @@ import type { JobRow, MetricSummary } from "../api/types";
 import { toNumber } from "./number";
 import { higherIsBetter, roleRank } from "./roles";
 
-export const mainMetric = (row: JobRow, role: string): MetricSummary | undefined =>
-  row.metrics?.find((metric) => metric.role === role);
+/** What the job says itself before what is derived from it: rows of the list and live rows have not the same ones. */
+export const mainMetric = (row: JobRow, role: string): MetricSummary | undefined => {
+  const all = (row.metrics ?? []).filter((metric) => metric.role === role);
+  return all.find(({ metric }) => !metric.startsWith("derived:")) ?? all[0];
+};
 
 /** The job's loss, or whatever metric stands in for it. */
 export function leadMetric(row: JobRow): MetricSummary | undefined {

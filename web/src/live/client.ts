@@ -14,6 +14,7 @@ let isAwaited = false;
 
 /** The connection goes on from where the page's data stands, so it can wait until the first of that is drawn. */
 const WAIT_MS = 300;
+const SILENCE_MS = 2000;
 const whenIdle = (run: () => void): unknown => ("requestIdleCallback" in window ? requestIdleCallback(run, { timeout: WAIT_MS }) : setTimeout(run, WAIT_MS));
 
 /** Replaces what this page wants to hear of. */
@@ -22,10 +23,7 @@ export function setWant(next: Want | null): void {
   send?.({ type: "want", want });
   if (isAwaited) return;
   isAwaited = true;
-  whenIdle(() => {
-    send = connect();
-    send({ type: "want", want });
-  });
+  whenIdle(() => (send = connect()));
 }
 
 /** Without waiting for the next try. */
@@ -52,8 +50,22 @@ function connect(): (message: ToHub) => void {
     send?.({ type: "want", want });
     take({ type: "event", event: { kind: "resync", id: "" } });
   });
-  const port = "SharedWorker" in window ? connectWorker() : connectHere();
-  port.onmessage = (message: MessageEvent<FromHub>) => take(message.data);
+  let port: MessagePort;
+  // The hub answers every first word with its state. Silence: its file did not come, the server being away just then.
+  const open = (): void => {
+    const mine = (port = "SharedWorker" in window ? connectWorker() : connectHere());
+    const timer = setTimeout(() => {
+      mine.onmessage = null;
+      mine.postMessage({ type: "bye" } satisfies ToHub);
+      open();
+    }, SILENCE_MS);
+    mine.onmessage = (message: MessageEvent<FromHub>) => {
+      clearTimeout(timer);
+      take(message.data);
+    };
+    mine.postMessage({ type: "want", want } satisfies ToHub);
+  };
+  open();
   return (message) => port.postMessage(message);
 }
 
@@ -64,8 +76,9 @@ function connectWorker(): MessagePort {
 /** Without SharedWorker the very same script runs in the page, and is connected to in the same way. */
 function connectHere(): MessagePort {
   const { port1, port2 } = new MessageChannel();
-  void import(/* @vite-ignore */ workerUrl).then(() =>
-    globalThis.dispatchEvent(new MessageEvent("connect", { ports: [port2] })),
+  import(/* @vite-ignore */ workerUrl).then(
+    () => globalThis.dispatchEvent(new MessageEvent("connect", { ports: [port2] })),
+    () => undefined, // the silence tells
   );
   return port1;
 }

@@ -17,6 +17,7 @@ import style from "../styles/chartmenu.css?inline";
 import { ProblemBox } from "../ui/problem";
 import { Kept, useBuckets } from "./job/chart";
 import { PlotView } from "./job/plotview";
+import { every } from "../state/poll";
 
 adoptStyle(style);
 
@@ -46,9 +47,9 @@ export function EmbedPage({ job, metric }: { job: string; metric: string }) {
     const next = new ChartStore(job, metric, sig);
     setChart(next);
     if (sig === undefined) void freshSeq().then((after) => setWant({ jobs: [job], kinds: ["points"], after }));
-    const timer = window.setInterval(() => sig !== undefined && !document.hidden && next.retry(), ASK_AGAIN_MS);
+    const end = every(ASK_AGAIN_MS, () => sig !== undefined && next.retry());
     return () => {
-      window.clearInterval(timer);
+      end();
       next.stop();
     };
   }, [job, metric, sig]);

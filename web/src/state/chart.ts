@@ -8,6 +8,7 @@ import { compareSeq } from "../lib/seq";
 import type { XMap } from "../lib/xmap";
 import { onLive } from "../live/client";
 import { askPoints, CURVE, LINE, type PointsQuery } from "./points";
+import { Soon } from "./poll";
 
 export interface ChartSpec {
   /** From the chart's axis to the server's. */
@@ -59,7 +60,7 @@ export class ChartStore {
   private placed: { version: number; buckets: Buckets; nodes: NodeCurve[] } | null = null;
   private seq: string | null = null;
   private attempt = 0;
-  private refetch: number | null = null;
+  private readonly refetch = new Soon(REFETCH_MS, () => this.retry());
   private abort = new AbortController();
   private readonly seen = new SeenPoints();
   private readonly off: () => void;
@@ -73,7 +74,7 @@ export class ChartStore {
       const isReplaced = event.kind === "backfill" && event.data.job === job && event.data.state === "done";
       if (event.kind === "resync" || isReplaced) {
         this.seen.clear();
-        this.loadSoon();
+        this.refetch.ask();
       }
       if (event.kind !== "points" || event.data.job !== job || this.isStale(event.id)) return;
       for (const series of event.data.series) {
@@ -109,7 +110,7 @@ export class ChartStore {
   stop(): void {
     this.abort.abort();
     this.off();
-    if (this.refetch !== null) window.clearTimeout(this.refetch);
+    this.refetch.cancel();
   }
 
   async load(spec: ChartSpec): Promise<void> {
@@ -135,7 +136,10 @@ export class ChartStore {
       this.meanwhile = null;
       this.version.value++;
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (isAbort(error)) return;
+      this.problem.value = asProblem(error);
+      // Until the next try what comes is added to what there is, and that try's reply has it all.
+      this.meanwhile = null;
     }
   }
 
@@ -194,7 +198,7 @@ export class ChartStore {
     const from = spec.from === null ? -Infinity : spec.map.toServer(spec.from);
     const to = spec.to === null ? Infinity : spec.map.toServer(spec.to);
     for (const [step, ts, value, line, attempt] of series.points) {
-      if (attempt > this.attempt && this.attempt > 0) this.loadSoon();
+      if (attempt > this.attempt && this.attempt > 0) this.refetch.ask();
       this.attempt = Math.max(this.attempt, attempt);
       if (!this.seen.take(series.stream, series.metric, line, step) && !isAgain) continue;
       const x = spec.map.axis === "step" ? step : ts;
@@ -206,7 +210,7 @@ export class ChartStore {
     }
     if (changed) this.version.value++;
     // Twice as many buckets as pixels: let the server fold them.
-    if (this.raw.x.length > spec.buckets * 2) this.loadSoon();
+    if (this.raw.x.length > spec.buckets * 2) this.refetch.ask();
   }
 
   /** A frame that was folded into what is loaded already, replayed for another page. */
@@ -214,12 +218,5 @@ export class ChartStore {
     if (this.seq === null || id === "") return false;
     const order = compareSeq(id, this.seq);
     return order !== undefined && order <= 0;
-  }
-
-  private loadSoon(): void {
-    this.refetch ??= window.setTimeout(() => {
-      this.refetch = null;
-      this.retry();
-    }, REFETCH_MS);
   }
 }

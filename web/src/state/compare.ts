@@ -10,6 +10,7 @@ import { along, shifted, STEPS, TIMES, type XMap } from "../lib/xmap";
 import { onLive, setWant } from "../live/client";
 import { freshSeq } from "./info";
 import { askPoints, CURVE, type PointsQuery } from "./points";
+import { Soon } from "./poll";
 
 export interface CompareSpec {
   metric: string;
@@ -49,7 +50,7 @@ export class CompareStore {
   private spec: CompareSpec | null = null;
   private readonly abort = new AbortController();
   private drawing = new AbortController();
-  private refetch: number | null = null;
+  private readonly refetch = new Soon(REFETCH_MS, () => void this.loadRows().then(() => this.loadCurves()));
   private readonly off: () => void;
   /** Of axes that count from each job's own beginning, or by its tokens. */
   private readonly maps = new Map<string, XMap>();
@@ -57,7 +58,7 @@ export class CompareStore {
   constructor(private readonly choice: Choice) {
     this.off = onLive((event) => {
       const job = event.kind === "job" ? event.data.TrainingJobName : event.kind === "points" ? event.data.job : null;
-      if (event.kind === "resync" || (job !== null && this.rows.peek()?.some((row) => row.TrainingJobName === job))) this.loadSoon();
+      if (event.kind === "resync" || (job !== null && this.rows.peek()?.some((row) => row.TrainingJobName === job))) this.refetch.ask();
     });
   }
 
@@ -72,7 +73,7 @@ export class CompareStore {
     this.abort.abort();
     this.drawing.abort();
     this.off();
-    if (this.refetch !== null) window.clearTimeout(this.refetch);
+    this.refetch.cancel();
   }
 
   retry(): void {
@@ -169,13 +170,5 @@ export class CompareStore {
     if (tokens === undefined) throw new Problem(404, "No tokens", job);
     const { x, max } = bucketsFromReply(await ask(tokens, TOKEN_BUCKETS));
     return along(x, max) ?? STEPS;
-  }
-
-  private loadSoon(): void {
-    if (document.hidden) return;
-    this.refetch ??= window.setTimeout(() => {
-      this.refetch = null;
-      void this.loadRows().then(() => this.loadCurves());
-    }, REFETCH_MS);
   }
 }

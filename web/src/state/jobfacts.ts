@@ -6,6 +6,7 @@ import type { Checkpoint, Goodput, RunReply } from "../api/types";
 import { eventsOf } from "../lib/jobevents";
 import { onLive } from "../live/client";
 import type { JobStore } from "./job";
+import { Soon } from "./poll";
 
 const RELOAD_MS = 15_000;
 const CHECKPOINTS = 1000;
@@ -14,7 +15,7 @@ export class JobFacts {
   readonly goodput = signal<Goodput | null>(null);
   readonly checkpoints = signal<Checkpoint[]>([]);
   readonly run = signal<RunReply | null>(null);
-  private timer: number | null = null;
+  private readonly soon = new Soon(RELOAD_MS, () => void this.load());
   private isStopped = false;
   private readonly offs: (() => void)[];
 
@@ -22,7 +23,7 @@ export class JobFacts {
     this.offs = [
       onLive((event) => {
         const isOurs = event.kind === "job" ? event.data.TrainingJobName === store.name : event.kind === "incident" && event.data.job === store.name;
-        if (event.kind === "resync" || isOurs) this.reloadSoon();
+        if (event.kind === "resync" || isOurs) this.soon.ask();
       }),
       effect(() => {
         store.events.value = eventsOf(this.goodput.value, this.checkpoints.value, store.streams.value ?? []);
@@ -41,7 +42,7 @@ export class JobFacts {
     document.removeEventListener("visibilitychange", this.look);
     this.isStopped = true;
     for (const off of this.offs) off();
-    if (this.timer !== null) window.clearTimeout(this.timer);
+    this.soon.cancel();
   }
 
   private async load(): Promise<void> {
@@ -61,15 +62,6 @@ export class JobFacts {
       ask<{ checkpoints: Checkpoint[] }>("/checkpoints", (reply) => (this.checkpoints.value = reply.checkpoints), { limit: CHECKPOINTS }),
       ask<RunReply>("/run", (reply) => (this.run.value = reply)),
     ]);
-  }
-
-  /** Nothing is asked for while nobody looks. */
-  private reloadSoon(): void {
-    this.timer ??= window.setTimeout(() => {
-      this.timer = null;
-      if (document.hidden) this.reloadSoon();
-      else void this.load();
-    }, RELOAD_MS);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Command, HeatReply, NodeRow } from "../api/types";
 import { isAnswered } from "../lib/commands";
 import { onLive } from "../live/client";
 import type { JobStore } from "./job";
+import { Soon } from "./poll";
 
 const RELOAD_MS = 3000;
 const HEAT_RELOAD_MS = 10_000;
@@ -19,12 +20,12 @@ export class NodeStore {
   readonly problem = signal<Problem | null>(null);
   private readonly abort = new AbortController();
   private readonly offs: (() => void)[];
-  private reload: number | null = null;
+  private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
   constructor(private readonly store: JobStore) {
     this.offs = [
       onLive((event) => {
-        if (event.kind === "resync" || (event.kind === "job" && event.data.TrainingJobName === store.name)) this.reloadSoon();
+        if (event.kind === "resync" || (event.kind === "job" && event.data.TrainingJobName === store.name)) this.soon.ask();
       }),
       ordersGiven.subscribe((count) => count > 0 && void this.load()),
     ];
@@ -33,7 +34,7 @@ export class NodeStore {
   stop(): void {
     this.abort.abort();
     for (const off of this.offs) off();
-    if (this.reload !== null) window.clearTimeout(this.reload);
+    this.soon.cancel();
   }
 
   async load(): Promise<void> {
@@ -44,19 +45,10 @@ export class NodeStore {
       this.machines.value = nodes;
       this.problem.value = null;
       // No event tells that a command was answered.
-      if (commands.some((one) => one.streams.length > 0 && !isAnswered(one))) this.reloadSoon();
+      if (commands.some((one) => one.streams.length > 0 && !isAnswered(one))) this.soon.ask();
     } catch (error) {
       if (!isAbort(error)) this.problem.value = asProblem(error);
     }
-  }
-
-  /** Nothing is asked for while nobody looks. */
-  private reloadSoon(): void {
-    this.reload ??= window.setTimeout(() => {
-      this.reload = null;
-      if (document.hidden) this.reloadSoon();
-      else void this.load();
-    }, RELOAD_MS);
   }
 }
 
@@ -67,7 +59,7 @@ export class HeatStore {
   readonly problem = signal<Problem | null>(null);
   private readonly abort = new AbortController();
   private readonly off: () => void;
-  private reload: number | null = null;
+  private readonly soon = new Soon(HEAT_RELOAD_MS, () => void this.load());
 
   constructor(
     private readonly job: string,
@@ -75,14 +67,14 @@ export class HeatStore {
     private readonly axis: "step" | "time",
   ) {
     this.off = onLive((event) => {
-      if (event.kind === "resync" || (event.kind === "points" && event.data.job === job)) this.reloadSoon();
+      if (event.kind === "resync" || (event.kind === "points" && event.data.job === job)) this.soon.ask();
     });
   }
 
   stop(): void {
     this.abort.abort();
     this.off();
-    if (this.reload !== null) window.clearTimeout(this.reload);
+    this.soon.cancel();
   }
 
   async load(): Promise<void> {
@@ -97,13 +89,5 @@ export class HeatStore {
       this.isMissing.value = problem.status === 404;
       this.problem.value = problem.status === 404 ? null : problem;
     }
-  }
-
-  private reloadSoon(): void {
-    this.reload ??= window.setTimeout(() => {
-      this.reload = null;
-      if (document.hidden) this.reloadSoon();
-      else void this.load();
-    }, HEAT_RELOAD_MS);
   }
 }

@@ -1,5 +1,5 @@
 // Points of many charts in one request: what charts ask for at the same moment is sent together.
-import { asProblem, getJson, isAbort, jobPath, Problem, send } from "../api/client";
+import { asProblem, getJson, isAbort, jobPath, Problem, readJson, send } from "../api/client";
 import type { PointsReply } from "../api/types";
 import { earlyPoints } from "./preload";
 
@@ -97,5 +97,5 @@ async function fetchAll(queries: PointsQuery[], signal: AbortSignal): Promise<Re
     return [await getJson<PointsReply>(jobPath(job, "/points"), params, signal)];
   }
   const reply = await send("POST", "points/query", {}, { queries }, signal);
-  return ((await reply.json()) as { results: Result[] }).results;
+  return (await readJson<{ results: Result[] }>(reply, signal)).results;
 }

@@ -5,6 +5,7 @@ import type { PoolsReply, PoolTurn, WarmPool } from "../api/types";
 import { onLive, setWant } from "../live/client";
 import { now } from "./clock";
 import { freshSeq } from "./info";
+import { Soon } from "./poll";
 
 const PAGE = 30;
 const LARGEST_PAGE = 1000;
@@ -31,7 +32,7 @@ export class PoolList {
   readonly problem = signal<Problem | null>(null);
   private readonly abort = new AbortController();
   private readonly off: () => void;
-  private reload: number | null = null;
+  private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
   constructor(private readonly state: string) {
     this.off = onLive((event) => (event.kind === "job" || event.kind === "resync") && this.reloadSoon());
@@ -51,17 +52,13 @@ export class PoolList {
 
   /** Also when a pool's time is over, which no job tells. */
   reloadSoon(): void {
-    this.reload ??= window.setTimeout(() => {
-      this.reload = null;
-      if (document.hidden) this.reloadSoon();
-      else void this.load();
-    }, RELOAD_MS);
+    this.soon.ask();
   }
 
   stop(): void {
     this.abort.abort();
     this.off();
-    if (this.reload !== null) window.clearTimeout(this.reload);
+    this.soon.cancel();
   }
 
   private async load(): Promise<void> {

@@ -1,11 +1,24 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { asProblem, type Problem } from "../api/client";
+import { asProblem, isAnswering, type Problem } from "../api/client";
 import { ProblemBox } from "./problem";
 import { Skeleton } from "./skeleton";
 
 /** The frame that is being made is shown, and what it needs done is done. */
 const nextFrame = (): Promise<void> => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+
+/** A file that did not come while the server was away comes when it is back; a second failure is one. */
+export async function insist<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch {
+    isAnswering.value = false; // so that somebody knocks
+    let off = (): void => undefined;
+    await new Promise<void>((resolve) => (off = isAnswering.subscribe((is) => is && resolve())));
+    off();
+    return load();
+  }
+}
 
 /** A part that stands around what one came for: it comes when that has been drawn. Nobody sees a frame in a hidden page. */
 export const later = async <T,>(load: () => Promise<T>): Promise<T> => {
@@ -23,7 +36,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
     isAsked = true;
     problem.value = null;
     try {
-      part.value = await load();
+      part.value = await insist(load);
     } catch (error) {
       problem.value = asProblem(error);
       isAsked = false;

@@ -5,26 +5,25 @@ import { Soon } from "../state/poll";
 import { queryProblem } from "../state/queryproblem";
 import { isSignedOut, isSignInOpen } from "../state/session";
 
+const BACK_MS = 500;
+
 /** What happened, what to do, and a way to try again; by itself once the server answers again, or at the time that it named. */
 export function ProblemBox({ problem, onRetry }: { problem: Problem; onRetry: () => void }) {
   // The bar above marks the place in the query.
   const isQuery = problem.detail !== "" && problem.detail === queryProblem.value?.whole;
-  const isAway = problem.status === 0 && !isAnswering.value;
-  const wasAway = useRef(false);
   const retry = useRef(onRetry);
   retry.current = onRetry;
   const waitSeconds = problem.status === 429 || problem.status === 503 ? Number(problem.facts["retry_after_seconds"] ?? NaN) : NaN;
+  // Another request may have been answered already when this one's failure is shown.
+  const isBack = problem.status === 0 && isAnswering.value;
 
   useEffect(() => {
-    if (wasAway.current && !isAway) retry.current();
-    wasAway.current = isAway;
-  }, [isAway]);
-  useEffect(() => {
-    if (!Number.isFinite(waitSeconds)) return;
-    const soon = new Soon(Math.max(1, waitSeconds) * 1000, () => retry.current());
+    const ms = isBack ? BACK_MS : Math.max(1, waitSeconds) * 1000;
+    if (!Number.isFinite(ms)) return;
+    const soon = new Soon(ms, () => retry.current());
     soon.ask();
     return () => soon.cancel();
-  }, [problem]);
+  }, [problem, isBack]);
 
   return (
     <div class={isQuery ? "problem query" : "problem"} role="alert">

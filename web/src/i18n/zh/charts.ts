@@ -76,8 +76,8 @@ export default {
   "{n} below": "下方 {n} 个",
   "{n} not above 0, no place on a log axis": "{n} 个值不大于 0，对数坐标上没有位置",
   "{n} places with values that are not finite": "{n} 处有非有限值",
+  "{n} point": "{n} 个点",
   "{n} points": "{n} 个点",
   "{n} tokens": "{n} 词元",
   "{shown} of {total} points, nothing hidden": "显示 {total} 个点中的 {shown} 个，没有隐藏",
-  "{total} points": "{total} 个点",
 };

@@ -13,6 +13,7 @@ import { Confirm } from "./confirm";
 import { mayChange, type Rules } from "./rules";
 
 const SEVERITIES: readonly Severity[] = ["info", "warning", "critical"];
+const severities = () => ({ info: t("info"), warning: t("warning"), critical: t("critical") });
 
 export function RuleForm({ rules, rule }: { rules: Rules; rule: Rule | null }) {
   const draft = useSignal<RuleDraft>(draftOf(rule));
@@ -111,11 +112,11 @@ function Fields({ draft, set, isDefault }: FieldProps & { isDefault: boolean }) 
         <input class="mono" value={draft.expression} placeholder="tokens_per_second < 0.8 * median(500) for 20 steps" onInput={(event) => set({ expression: event.currentTarget.value })} />
       </label>
       {draft.expression ? (
-        <Choice label={t("Its severity")} value={draft.severity} options={SEVERITIES} onChoose={(severity) => set({ severity })} />
+        <Choice label={t("Its severity")} value={draft.severity} options={SEVERITIES} titles={severities()} onChoose={(severity) => set({ severity })} />
       ) : (
         <>
           <Kinds draft={draft} set={set} />
-          <Choice label={t("From this severity on")} value={draft.minimum_severity} options={SEVERITIES} onChoose={(minimum_severity) => set({ minimum_severity })} />
+          <Choice label={t("From this severity on")} value={draft.minimum_severity} options={SEVERITIES} titles={severities()} onChoose={(minimum_severity) => set({ minimum_severity })} />
         </>
       )}
       <Check label={t("Tell webhooks")} isOn={draft.tell} onChange={(tell) => set({ tell })} />
@@ -221,7 +222,7 @@ function QuietHours({ draft, set }: FieldProps) {
           {t("time zone")}
           <input value={quiet.tz ?? ""} placeholder="Europe/Berlin" onInput={(event) => change({ tz: event.currentTarget.value })} />
         </label>
-        <Choice label={t("but for")} value={quiet.unless ?? ""} options={["", "warning", "critical"]} titles={{ "": t("nothing") }} onChoose={(unless) => set({ quiet: withUnless(quiet, unless) })} />
+        <Choice label={t("but for")} value={quiet.unless ?? ""} options={["", "warning", "critical"]} titles={{ ...severities(), "": t("nothing") }} onChoose={(unless) => set({ quiet: withUnless(quiet, unless) })} />
         <div class="checks" role="group" aria-label={t("On these days (none: every day)")}>
           {DAYS.map(([day, label]) => (
             <Check key={day} label={t(label)} isOn={days.includes(day)} onChange={(isOn) => change({ days: isOn ? [...days, day] : days.filter((one) => one !== day) })} />

@@ -95,7 +95,7 @@ function Table({ rows, chosen }: { rows: readonly Rule[]; chosen: string }) {
 
 function takes(rule: Rule): string {
   const kinds = rule.kinds.length === 0 ? t("everything that is noticed") : rule.kinds.map(kindTitle).join(", ");
-  return rule.minimum_severity === "info" ? kinds : t("{kinds}, {severity} and above", { kinds, severity: rule.minimum_severity });
+  return rule.minimum_severity === "info" ? kinds : t("{kinds}, {severity} and above", { kinds, severity: t(rule.minimum_severity) });
 }
 
 function tells(rule: Rule): string {

@@ -15,6 +15,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { DeliveryTable } from "./deliveries";
 import { hostOf } from "./ruleform";
 import { WebhookForm } from "./webhookform";
+import { every } from "../../state/poll";
 
 export type Webhooks = Editable<Webhook, WebhookDraft>;
 
@@ -146,11 +147,11 @@ function Log({ hook }: { hook: Webhook }) {
   };
   useEffect(() => {
     void load();
-    const timer = window.setInterval(() => {
-      if (!document.hidden && rows.value?.some((row) => row.state === "pending")) void load();
-    }, RELOAD_MS);
+    const end = every(RELOAD_MS, () => {
+      if (rows.value?.some((row) => row.state === "pending")) void load();
+    });
     return () => {
-      window.clearInterval(timer);
+      end();
       loader.abort();
     };
   }, []);

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { t } from "../../i18n/i18n";
+import { t, tn } from "../../i18n/i18n";
 import { formatCount } from "../../lib/format";
 import type { ChartState } from "../../lib/url";
 import { readColors } from "../../plot/colors";
@@ -95,7 +95,7 @@ export function CompareChart({ title, facet, state, curves, y, cursor, chosen, o
         <div ref={host} class="canvas" role="img" aria-label={said} />
       </div>
       <p class="kept">
-        {curves === null ? "\u00a0" : curves.length === 0 ? t("No points here.") : total > shown ? t("{shown} of {total} points, nothing hidden", counts) : t("{total} points", counts)}
+        {curves === null ? "\u00a0" : curves.length === 0 ? t("No points here.") : total > shown ? t("{shown} of {total} points, nothing hidden", counts) : tn(total, "{n} point", "{n} points", { n: counts.total })}
       </p>
     </figure>
   );

@@ -5,6 +5,8 @@ import type { JobRow, JobsReply } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { cutMiddle } from "../../lib/format";
 import { definitionsHref } from "../../lib/url";
+import { setWant } from "../../live/client";
+import { freshSeq } from "../../state/info";
 import { noteQueryProblem } from "../../state/queryproblem";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
@@ -27,6 +29,8 @@ export function DefinitionsOf({ search }: { search: string }) {
   };
   useEffect(() => {
     const abort = new AbortController();
+    // Nothing here is live but the frame's own word on it.
+    void freshSeq().then((after) => !abort.signal.aborted && setWant({ jobs: null, kinds: ["incident"], after }));
     void load(abort.signal);
     return () => abort.abort();
   }, [search]);

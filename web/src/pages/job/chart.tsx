@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
-import { t } from "../../i18n/i18n";
+import { t, tn } from "../../i18n/i18n";
 import { lineOf } from "../../lib/buckets";
 import { seriesIndex } from "../../lib/color";
 import { formatCount } from "../../lib/format";
@@ -140,7 +140,7 @@ export function Kept({ chart, state }: { chart: ChartStore; state: ChartState })
   return (
     <p class="kept" title={t("Each bucket keeps its lowest and highest value: a spike never disappears. Drag to see finer.")}>
       {off > 0 && <b>{t("{n} not above 0, no place on a log axis", { n: formatCount(off) })} · </b>}
-      {total > x.length ? t("{shown} of {total} points, nothing hidden", counts) : t("{total} points", counts)}
+      {total > x.length ? t("{shown} of {total} points, nothing hidden", counts) : tn(total, "{n} point", "{n} points", { n: counts.total })}
     </p>
   );
 }

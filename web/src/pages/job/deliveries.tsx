@@ -10,6 +10,7 @@ import type { JobStore } from "../../state/job";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Age } from "../../ui/time";
+import { Soon } from "../../state/poll";
 
 interface Delivery {
   n: number;
@@ -31,11 +32,11 @@ class DeliveryStore {
   readonly problem = signal<Problem | null>(null);
   private readonly abort = new AbortController();
   private readonly off: () => void;
-  private timer: number | null = null;
+  private readonly soon = new Soon(RELOAD_MS, () => void this.load());
 
   constructor(private readonly name: string) {
     this.off = onLive((event) => {
-      if (event.kind === "resync" || (event.kind === "incident" && event.data.job === name)) this.reloadSoon();
+      if (event.kind === "resync" || (event.kind === "incident" && event.data.job === name)) this.soon.ask();
     });
   }
 
@@ -45,7 +46,7 @@ class DeliveryStore {
       this.rows.value = deliveries;
       this.problem.value = null;
       // No event tells that a receiver has answered.
-      if (deliveries.some((one) => one.state === "pending")) this.reloadSoon();
+      if (deliveries.some((one) => one.state === "pending")) this.soon.ask();
     } catch (error) {
       if (!isAbort(error)) this.problem.value = asProblem(error);
     }
@@ -54,15 +55,7 @@ class DeliveryStore {
   stop(): void {
     this.abort.abort();
     this.off();
-    if (this.timer !== null) window.clearTimeout(this.timer);
-  }
-
-  private reloadSoon(): void {
-    this.timer ??= window.setTimeout(() => {
-      this.timer = null;
-      if (document.hidden) this.reloadSoon();
-      else void this.load();
-    }, RELOAD_MS);
+    this.soon.cancel();
   }
 }
 

@@ -12,7 +12,7 @@ import type { ChartStore } from "../../state/chart";
 import { chosenPoints } from "../../state/chosenpoint";
 import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
-import { later, lazy } from "../../ui/lazy";
+import { insist, later, lazy } from "../../ui/lazy";
 import { describeBucket } from "./readout";
 
 const Marks = lazy(async () => (await later(() => import("./marks"))).Marks, 0);
@@ -48,7 +48,7 @@ function incidentX(incident: Incident, map: XMap): number | null {
 
 /** What is drawn first, then what can be done with it. */
 async function addGestures(plot: Plot, isGone: () => boolean): Promise<void> {
-  const [{ gestures }, { clip }] = await later(() => Promise.all([import("../../plot/gestures"), import("../../plot/clip")]));
+  const [{ gestures }, { clip }] = await later(() => insist(() => Promise.all([import("../../plot/gestures"), import("../../plot/clip")])));
   if (isGone()) return;
   plot.use(gestures);
   plot.use(clip);
@@ -144,7 +144,7 @@ export function PlotView(props: Props) {
     const factor = KEY_ZOOM.get(event.key);
     const current = plot.current;
     if (current && (factor !== undefined || (event.shiftKey && Math.abs(step ?? 0) === 1))) {
-      void import("../../plot/gestures").then(({ zoomed }) => current.events.onZoom(...zoomed(current, factor ?? 1, 0.5, factor ? 0 : (step ?? 0) / 4)));
+      void insist(() => import("../../plot/gestures")).then(({ zoomed }) => current.events.onZoom(...zoomed(current, factor ?? 1, 0.5, factor ? 0 : (step ?? 0) / 4)));
     } else if (step !== undefined && count > 0) {
       cursor.value = Math.min(count - 1, Math.max(0, (cursor.value ?? count - 1) + step));
       current?.pointAt(cursor.value);

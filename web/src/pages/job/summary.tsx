@@ -5,6 +5,7 @@ import { formatCount, formatValue } from "../../lib/format";
 import type { Axis } from "../../lib/url";
 import { formatX } from "../../plot/axes";
 import type { ChartStore } from "../../state/chart";
+import { every } from "../../state/poll";
 
 const SUMMARY_MS = 10_000;
 
@@ -17,8 +18,7 @@ export function Summary({ chart, label, axis }: { chart: ChartStore; label: stri
       text.value = summarise(chart, label, axis);
     };
     tell();
-    const timer = window.setInterval(() => document.hidden || tell(), SUMMARY_MS);
-    return () => window.clearInterval(timer);
+    return every(SUMMARY_MS, tell);
   }, [chart, label, axis, isLoaded, text]);
   return <p class="hidden">{text}</p>;
 }

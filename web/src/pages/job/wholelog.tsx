@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { getJson, jobPath } from "../../api/client";
 import type { LogBucket } from "../../api/types";
 import { Histogram } from "./histogram";
+import { every } from "../../state/poll";
 
 const AGAIN_MS = 15_000;
 
@@ -20,7 +21,6 @@ export function WholeLog({ job, stream, atMs, onJump }: Props) {
   useEffect(() => {
     const abort = new AbortController();
     const load = async (): Promise<void> => {
-      if (document.hidden) return;
       try {
         const reply = await getJson<{ histogram: LogBucket[] }>(jobPath(job, "/logs/histogram"), { stream: stream ?? undefined }, abort.signal);
         buckets.value = reply.histogram;
@@ -29,10 +29,10 @@ export function WholeLog({ job, stream, atMs, onJump }: Props) {
       }
     };
     void load();
-    const timer = window.setInterval(() => void load(), AGAIN_MS);
+    const end = every(AGAIN_MS, () => void load());
     return () => {
       abort.abort();
-      window.clearInterval(timer);
+      end();
     };
   }, [job, stream, buckets]);
   // Room for it from the start, so that the log does not move when it comes.

@@ -1,7 +1,7 @@
 import { t, tx } from "../../i18n/i18n";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { asProblem, isAbort, send, type Problem } from "../../api/client";
+import { asProblem, FAILED, isAbort, send, type Problem } from "../../api/client";
 import type { PoolMatchReply, PoolNear } from "../../api/types";
 import { cutMiddle } from "../../lib/format";
 import { formatLeft, groupNear } from "../../lib/pools";
@@ -63,7 +63,7 @@ export function MatchForm() {
       <div id="matchsaid" class="said" role="status">
         {failed && (
           <p class="bad">
-            {failed.status === 0 && failed.title === "The page failed" ? t("This is not JSON") : failed.title}
+            {failed.status === FAILED ? t("This is not JSON") : failed.title}
             {failed.detail && `: ${failed.detail}`}
           </p>
         )}
