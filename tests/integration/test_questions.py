@@ -79,8 +79,13 @@ def test_whose_log_says_it(fleet):
 def test_which_job_reached_the_lowest_loss(fleet):
     assert rest(fleet, LOWEST_LOSS, "loss.best") == [LOWEST, FAILED]
     assert shell(fleet, LOWEST_LOSS, "--sort", "loss.best", "--limit", "1") == [LOWEST]
-    done = subprocess.run([fleet.bin("sm-search"), LOWEST_LOSS, "--sort", "loss.best", "--fields", "name,hp.lr,loss.best", "--csv", "--server", fleet.url],
-        capture_output=True, text=True, timeout=PATIENCE_S)
-    head, first, second = done.stdout.splitlines()
+    def listed():
+        done = subprocess.run([fleet.bin("sm-search"), LOWEST_LOSS, "--sort", "loss.best", "--fields", "name,hp.lr,loss.best", "--csv", "--server",
+            fleet.url], capture_output=True, text=True, timeout=PATIENCE_S)
+        lines = done.stdout.splitlines()
+        return all(line.rpartition(",")[2] for line in lines) and lines
+
+    # what jobs are ranked by is worked out behind their summaries
+    head, first, second = wait_until(listed, what="the best of both")
     assert head == "name,hp.lr,loss.best" and first.startswith(f"{LOWEST},5e-05,") and second.startswith(f"{FAILED},8e-05,")
     assert float(first.rpartition(",")[2]) < float(second.rpartition(",")[2])

@@ -161,7 +161,7 @@ def test_ranking_is_robust(server):
         reply = server.get(f"/api/v1/jobs?{urlencode({'q': query, 'sort': sort})}")
         assert reply.status == 200, reply
         return [job["TrainingJobName"] for job in reply.body["jobs"]]
-    wait_until(lambda: names("loss.best_step exists loss.count=100") == ["calm", "gone", "spiky"], what="the rankings")
+    wait_until(lambda: names("loss.best_step exists loss.count=100 metric.acc.best exists metric.acc.count=100") == ["calm", "gone", "spiky"], what="the rankings")
     assert names("loss.final<1.5") == ["spiky"] and names("loss.last<2") == ["calm"]
     assert names("loss.final=nan") == ["gone"]
     assert names("status in (failed, inprogress)") == names("status=inprogress") == ["calm", "gone", "spiky"]
