@@ -11,7 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { JOBS_AT_ONCE = 100, NAMES_MAX = 100, SEARCH_MS = 2500, EVENT_ID_BYTES = 57, BATCH_BYTES = 8 << 20 };
+enum {
+	JOBS_AT_ONCE = 100,
+	NAMES_MAX = 100,
+	SEARCH_MS = 2500,
+	JOB_MS = 250,
+	EVENT_ID_BYTES = 57,
+	BATCH_BYTES = 8 << 20
+};
 
 struct job {
 	int64_t job_id;
@@ -301,6 +308,7 @@ static enum status take_hits(struct filtering *f, const struct job *job, const s
 		const struct log_hit *hit = &result->hits[i];
 		f->events[f->count++] = (struct event){
 			job->job_id, hit->place, stream_name(streams, stream_count, hit->place.stream_id), hit->text};
+		f->bytes += hit->text.len;
 	}
 	if (result->has_next)
 		set_bound(f, &(struct event){.job_id = job->job_id, .place = result->next});
@@ -309,6 +317,7 @@ static enum status take_hits(struct filtering *f, const struct job *job, const s
 
 static enum status search_job(struct filtering *f, const struct job *job, struct error *err)
 {
+	int64_t left_ms = f->until_ms - clock_mono_ms();
 	struct log_search search = {.job = job->name,
 		.stream = SPAN(""),
 		.oldest_first = true,
@@ -317,7 +326,7 @@ static enum status search_job(struct filtering *f, const struct job *job, struct
 		.limit = f->limit,
 		.text_bytes = SIZE_MAX / 2,
 		.max_bytes = LOGS_PAGE_BYTES,
-		.time_ms = f->until_ms - clock_mono_ms()};
+		.time_ms = left_ms > JOB_MS ? left_ms : JOB_MS};
 	struct log_place place = place_for(f, job);
 	struct log_search_result result;
 	struct logs_stream *streams;
@@ -344,10 +353,11 @@ static enum status search_job(struct filtering *f, const struct job *job, struct
 	return take_hits(f, job, &result, streams, stream_count, err);
 }
 
-/* As much as a page may need is enough of the jobs of one batch; the others are the next one. */
+/* As much as a page may need is enough of the jobs of one batch; the others are the next one. Behind a place the batch stays
+ * whole: all of its jobs have told what comes before. */
 static bool has_enough(const struct filtering *f)
 {
-	return clock_mono_ms() >= f->until_ms || f->bytes > BATCH_BYTES;
+	return !f->at.has_place && (clock_mono_ms() >= f->until_ms || f->bytes > BATCH_BYTES);
 }
 
 /* At least one job a page, however long it takes: else a client would ask for the same page for ever. */

@@ -209,7 +209,8 @@ enum status logs_describe_groups(struct aws_call *call, struct error *err)
 	aws_string(call, "logGroupNamePattern", &list.pattern);
 	aws_string(call, "nextToken", &list.after);
 	aws_integer(json_get(call->input, "limit"), &limit);
-	list.identifiers = json_get(call->input, "logGroupIdentifiers");
+	const struct json *identifiers = json_get(call->input, "logGroupIdentifiers");
+	list.identifiers = identifiers && json_kind(identifiers) == JSON_ARRAY ? identifiers : NULL; /* or null */
 	if (list.prefix.len && list.pattern.len)
 		return aws_error(err, ERR_SEMANTIC, "InvalidParameterException",
 			"logGroupNamePrefix and logGroupNamePattern are mutually exclusive parameters.");

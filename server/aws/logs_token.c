@@ -58,8 +58,9 @@ bool logs_filter_token_read(struct span text, struct logs_filter_token *out)
 	while (count < 7 && span_next(&rest, '.', &parts[count]))
 		count++;
 	if (rest.ptr || (count != 3 && count != 7) || !span_equal(parts[0], SPAN("1")) ||
-		!span_parse_i64(parts[1], &out->first_id) || !span_parse_i64(parts[2], &out->last_id))
-		return false;
+		!span_parse_i64(parts[1], &out->first_id) || !span_parse_i64(parts[2], &out->last_id) ||
+		out->first_id < 0 || out->last_id < 0 || out->last_id == INT64_MAX)
+		return false; /* whoever made it up: the neighbours of these numbers are asked for */
 	out->has_place = count == 7;
 	if (!out->has_place)
 		return true;

@@ -41,3 +41,6 @@ enum status follow_jobs(struct follow *follow, struct error *err) MUST_CHECK;
 /* Reads on in the log streams of those that run, or ended of late. */
 enum status follow_logs(struct follow *follow, struct error *err) MUST_CHECK;
 void follow_free_streams(struct followed_job *job);
+/* Is this error the job's alone? Then it is told and counted, and the others go on. */
+bool follow_is_of_one(
+	struct follow *follow, const struct followed_job *job, enum status status, const struct error *err);

@@ -81,24 +81,26 @@ static enum status read_tags(struct follow *follow, struct span arn, struct json
 	return json_set_copy(detail, "Tags", tags) ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* A document that is refused here is said, and does not keep the others from coming. */
-static enum status tell(struct follow *follow, struct followed_job *job, struct json *detail, struct error *err)
+/* Who may not ask, or is to ask later, need not ask for another job. */
+bool follow_is_of_one(
+	struct follow *follow, const struct followed_job *job, enum status status, const struct error *err)
+{
+	if (status == OK || status >= ERR_BUSY || status == ERR_FORBIDDEN)
+		return false;
+	atomic_fetch_add(&follow->figures->failures, 1);
+	log_line(LOG_WARNING, "collect_refused", "job=\"%.*s\" reason=\"%s\"", SPAN_ARGS(buf_span(&job->name)),
+		err->text);
+	return true;
+}
+
+static enum status tell(struct follow *follow, struct json *detail, struct error *err)
 {
 	struct span arn = json_string_of(json_get(detail, "TrainingJobArn"));
 	enum event_result result;
 
 	if (arn.len)
 		TRY(read_tags(follow, arn, detail, err));
-	enum status status =
-		pipeline_take_event(follow->options->pipeline, detail, SPAN(""), clock_wall_ms(), &result, err);
-	if (status >= ERR_BUSY)
-		return status;
-	if (status != OK) {
-		atomic_fetch_add(&follow->figures->failures, 1);
-		log_line(LOG_WARNING, "collect_refused", "job=\"%.*s\" reason=\"%s\"", SPAN_ARGS(buf_span(&job->name)),
-			err->text);
-		return OK;
-	}
+	TRY(pipeline_take_event(follow->options->pipeline, detail, SPAN(""), clock_wall_ms(), &result, err));
 	atomic_fetch_add(&follow->figures->jobs, 1);
 	return OK;
 }
@@ -120,7 +122,7 @@ static enum status describe(struct follow *follow, struct followed_job *job, str
 	TRY(status);
 	job->is_over = is_final(json_string_of(json_get(detail, "TrainingJobStatus")));
 	job->quiet_rounds = 0;
-	return tell(follow, job, detail, err);
+	return tell(follow, detail, err);
 }
 
 static enum status take_summary(struct follow *follow, const struct json *summary, struct error *err)
@@ -135,9 +137,12 @@ static enum status take_summary(struct follow *follow, const struct json *summar
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (job->modified_s == modified_s)
 		return OK;
-	TRY(describe(follow, job, err));
-	job->modified_s = modified_s;
-	return OK;
+	enum status status = describe(follow, job, err);
+	if (status == OK || follow_is_of_one(follow, job, status, err)) {
+		job->modified_s = modified_s; /* asked again when it changes */
+		return OK;
+	}
+	return status;
 }
 
 static enum status ask_page(struct follow *follow, struct span token, struct json **reply, struct error *err)

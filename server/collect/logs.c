@@ -1,6 +1,7 @@
 /* Log streams: read on from the last page's token; after a start from the time of the last line that is here. */
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "base/log.h"
 #include "collect/follow.h"
 #include "ingest/lines.h"
 
@@ -232,6 +233,18 @@ static enum status ask_events(
 	return calls_ask(follow->calls, CALLS_LOGS, "GetLogEvents", buf_span(&body), reply, err);
 }
 
+/* Tokens live for a day: of a stream that says nothing for longer, the place is found again as after a start. */
+static enum status start_over(
+	struct follow *follow, struct followed_job *job, struct followed_stream *stream, struct error *err)
+{
+	log_line(LOG_INFO, "collect_token_refused", "job=\"%.*s\" reason=\"%s\"", SPAN_ARGS(buf_span(&job->name)),
+		err->text);
+	buf_reset(&stream->token);
+	stream->from_ms = 0;
+	stream->known_lines = 0;
+	return find_place(follow, buf_span(&job->name), stream, err);
+}
+
 /* Page after page until the token stays as it was: then there is no more for now. */
 static enum status read_stream(struct follow *follow, struct followed_job *job, struct followed_stream *stream,
 	bool *has_come, struct error *err)
@@ -243,6 +256,8 @@ static enum status read_stream(struct follow *follow, struct followed_job *job, 
 		enum status status = ask_events(follow, stream, &reply, err);
 		if (status == ERR_NOT_FOUND)
 			return OK;
+		if (status == ERR_INVALID && stream->token.len)
+			return start_over(follow, job, stream, err);
 		TRY(status);
 		TRY(store_events(follow, job, stream, json_get(reply, "events"), &skipped, has_come, err));
 		struct span token = json_string_of(json_get(reply, "nextForwardToken"));
@@ -277,8 +292,11 @@ enum status follow_logs(struct follow *follow, struct error *err)
 	follow->has_more = false;
 	while (map_next(follow->jobs, &at, NULL, &value)) {
 		struct followed_job *job = value;
-		if (job->quiet_rounds < QUIET_ROUNDS)
-			TRY(read_job(follow, job, err));
+		if (job->quiet_rounds >= QUIET_ROUNDS)
+			continue;
+		enum status status = read_job(follow, job, err);
+		if (status != OK && !follow_is_of_one(follow, job, status, err))
+			return status;
 	}
 	return OK;
 }

@@ -182,7 +182,6 @@ static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = m->pipeline};
-	int64_t until_ms = clock_mono_ms() + RANK_MS;
 	struct error err = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -197,6 +196,8 @@ static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 		flushes.count--;
 	}
 	bool is_written = flushes.count && pipeline_execute(m->pipeline, write_flushes, &flushes, &err) == OK;
+	int64_t until_ms =
+		clock_mono_ms() + RANK_MS; /* not of the time for the commit: a slow disk would leave none, ever */
 	for (size_t i = 0; i < flushes.count; i++) {
 		struct flush *flush = &flushes.items[i];
 		if (is_written) {

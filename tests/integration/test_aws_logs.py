@@ -83,6 +83,11 @@ def test_groups(logs):
     assert not logs.describe_log_groups(logGroupNamePrefix="/groups/")["logGroups"]
 
 
+def test_members_that_are_null_are_left_out(server):
+    reply = ask(server, "DescribeLogGroups", {"logGroupNamePrefix": None, "logGroupIdentifiers": None, "limit": None, "nextToken": None})
+    assert GROUP in [row["logGroupName"] for row in json.loads(reply.raw)["logGroups"]]
+
+
 def test_groups_page_by_page(logs):
     names = [f"/pages/{i}" for i in range(5)]
     for name in names:
@@ -285,6 +290,18 @@ def test_filters(logs, stream):
     assert messages(window) == texts[1:4]
     assert len({event["eventId"] for event in window["events"]}) == 3
     assert window["events"] == logs.filter_log_events(**group(stream), startTime=at + 1, endTime=at + 3)["events"]
+
+
+def test_filters_over_more_than_a_page_holds(server, logs):
+    """Jobs whose pages come to several times what is kept at once: each line comes once, in the order of times within a batch."""
+    at, jobs = now_ms(), [f"heavy-{i:02d}" for i in range(12)]
+    lines = [{"ts": at, "line": "first"}] * 20 + [{"ts": at + 1, "line": "x" * 50_000}] * 20
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    for job in jobs:
+        assert server.post(f"/api/v1/logs?job={job}", body, content_type="application/x-ndjson").status == 200
+    pages = list(logs.get_paginator("filter_log_events").paginate(logGroupName=GROUP, logStreamNamePrefix="heavy-", PaginationConfig={"PageSize": 20}))
+    ids = [event["eventId"] for page in pages for event in page["events"]]
+    assert len(ids) == len(set(ids)) == len(jobs) * len(lines)
 
 
 def test_filters_over_jobs_and_pages(server, logs):

@@ -1,8 +1,10 @@
 """One server collects another's jobs and logs through its AWS doors, as it would an account's."""
 
+import http.server
 import json
 import math
 import subprocess
+import threading
 import time
 
 import pytest
@@ -25,8 +27,8 @@ def lines_of(server, job, stream):
 
 
 def points_of(server, job):
-    reply = server.get(f"/api/v1/points?job={quote(job)}&metric=loss&raw=true")
-    return reply.body if reply.status == 200 else None
+    reply = server.get(f"/api/v1/jobs/{quote(job)}/points?metric=loss&raw=true")
+    return sorted((one["stream"], one["step"], one["value"]) for one in reply.body["series"]) if reply.status == 200 else None
 
 
 def document_of(server, job):
@@ -49,18 +51,27 @@ DOCUMENT = {"TrainingJobName": "llama", "RoleArn": "arn:aws:iam::123456789012:ro
     "AlgorithmSpecification": {"TrainingImage": "train:1", "TrainingInputMode": "File",
         "MetricDefinitions": [{"Name": "loss", "Regex": r"loss: (\S+)"}]},
     "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 50},
-    "OutputDataConfig": {"S3OutputPath": "s3://bucket/out"}, "StoppingCondition": {"MaxRuntimeInSeconds": 86400},
+    # whole, as DescribeTrainingJob completes it for SageMaker's SDK
+    "OutputDataConfig": {"S3OutputPath": "s3://bucket/out", "KmsKeyId": "", "CompressionType": "GZIP"},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 86400},
     "Tags": [{"Key": "team", "Value": "nlp"}, {"Key": "stage", "Value": "base"}]}
 TOLD = ["TrainingJobName", "RoleArn", "HyperParameters", "AlgorithmSpecification", "ResourceConfig", "OutputDataConfig", "StoppingCondition",
     "Tags", "TrainingJobStatus", "SecondaryStatus"]
 
 
+def holds(there, here):
+    """All that is said there is said here; DescribeTrainingJob adds defaults to what was asked for."""
+    if isinstance(there, dict):
+        return isinstance(here, dict) and all(holds(value, here.get(key)) for key, value in there.items())
+    return there == here
+
+
 def is_same(one, other, job, streams):
     a, b = document_of(one, job), document_of(other, job)
-    return (all(a.get(key) == b.get(key) for key in TOLD if key != "Tags") and
+    return (all(holds(a.get(key), b.get(key)) for key in TOLD if key != "Tags") and
         {tag["Key"]: tag["Value"] for tag in a.get("Tags", [])} == {tag["Key"]: tag["Value"] for tag in b.get("Tags", [])} and
         all(lines_of(one, job, stream) == lines_of(other, job, stream) for stream in streams) and
-        points_of(one, job) == points_of(other, job))
+        sum(len(steps) for _, steps, _ in points_of(one, job) or []) == 300 * len(streams) and points_of(one, job) == points_of(other, job))
 
 
 def test_jobs_lines_and_points_come_over_and_go_on_after_a_kill(source, tmp_path):
@@ -145,6 +156,65 @@ def test_a_source_that_is_down_is_waited_for(source, tmp_path):
         wait_until(lambda: len(lines_of(here, "llama", "algo-1")) == 20, what="the lines")
     finally:
         here.close()
+
+
+class Account(http.server.BaseHTTPRequestHandler):
+    """As AWS where one job's log cannot be had, and another's token is older than a day at once."""
+
+    protocol_version = "HTTP/1.1"
+    lines = [f"line {n}" for n in range(5)]
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        operation = self.headers["X-Amz-Target"].partition(".")[2]
+        code, said = getattr(self, operation)(asked)
+        body = json.dumps(said).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def ListTrainingJobs(self, _asked):
+        return 200, {"TrainingJobSummaries": [{"TrainingJobName": name, "LastModifiedTime": 1.7e9} for name in
+            ("cursed-1", "bad-1", "bad-2", "bad-3", "good", "cursed-2")]}
+
+    def DescribeTrainingJob(self, asked):
+        name = asked["TrainingJobName"]
+        if name.startswith("cursed"):
+            return 400, {"__type": "ValidationException", "message": "not today"}
+        return 200, {**DOCUMENT, "TrainingJobName": name, "TrainingJobStatus": "InProgress", "SecondaryStatus": "Training"}
+
+    def DescribeLogStreams(self, asked):
+        return 200, {"logStreams": [{"logStreamName": asked["logStreamNamePrefix"] + "algo-1-1700000000"}]}
+
+    def GetLogEvents(self, asked):
+        if asked["logStreamName"].startswith("bad"):
+            return 400, {"__type": "InvalidParameterException", "message": "no such thing"}
+        if asked.get("nextToken"):
+            return 400, {"__type": "InvalidParameterException", "message": "The specified nextToken is invalid."}
+        at = 1_790_000_000_000
+        events = [{"timestamp": at + n // 2, "message": text} for n, text in enumerate(self.lines) if at + n // 2 >= asked.get("startTime", 0)]
+        return 200, {"events": events, "nextForwardToken": "f/1"}
+
+    def log_message(self, *_arguments):
+        pass
+
+
+def test_what_is_one_jobs_does_not_keep_the_others_and_a_token_may_expire(tmp_path):
+    account = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Account)
+    account.url = f"http://127.0.0.1:{account.server_port}"
+    threading.Thread(target=account.serve_forever, daemon=True).start()
+    here = collector(tmp_path, account).start()
+    try:
+        for count in (5, 6, 9):
+            Account.lines = [f"line {n}" for n in range(count)]
+            wait_until(lambda: [text for _, _, text in lines_of(here, "good", "algo-1")][count - 1:], what=f"{count} lines")
+            assert [text for _, _, text in lines_of(here, "good", "algo-1")] == Account.lines
+        here.wait_for_log(r'event=collect_refused job=\"bad-3\" reason=\"GetLogEvents was answered with 400 InvalidParameterException')
+    finally:
+        here.close()
+        account.shutdown()
+        account.server_close()
 
 
 @pytest.mark.parametrize("arguments, word", [(["--collect-endpoint", "http://127.0.0.1:1"], "--collect-region"),

@@ -95,8 +95,8 @@ TEST(tokens_of_filters)
 	token.has_place = false;
 	CHECK(logs_filter_token_read(logs_filter_token_print(arena, &token), &back));
 	CHECK(back.first_id == 3 && back.last_id == 9 && !back.has_place);
-	static const char *const none[] = {
-		"", "1", "1.2", "2.1.2", "1.a.2", "1.1.2.3", "1.1.2.3.4.4294967296.6", "1.1.2.3.4.5.6.7"};
+	static const char *const none[] = {"", "1", "1.2", "2.1.2", "1.a.2", "1.1.2.3", "1.1.2.3.4.4294967296.6",
+		"1.1.2.3.4.5.6.7", "1.-9223372036854775808.0", "1.-1.0", "1.1.-1", "1.1.9223372036854775807"};
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
 		CHECK(!logs_filter_token_read(span_from(none[i]), &back));
 }

@@ -75,7 +75,7 @@ TEST(the_longest_silent_jobs_come_first)
 
 	harness_begin(&h);
 	for (int64_t i = 1; i <= 6; i++) {
-		char name[16];
+		char name[32];
 		snprintf(name, sizeof name, "job-%lld", (long long)i);
 		struct job_row job = {.name = span_from(name), .document = SPAN("{}"), .status = SPAN("InProgress")};
 		CHECK_OK(store_put_job(h.tx, &job, &err));
