@@ -164,20 +164,24 @@ test("nothing is asked for while nobody looks", async ({ server, page, open }) =
   for (const path of ["/", "/jobs", "/jobs/llama", "/jobs/llama/nodes", "/pools", "/incidents"]) {
     await open(path);
     await page.locator(".statusline :text('1 job')").waitFor();
-    let requests = 0;
-    const count = (request) => request.url().includes("/api/") && requests++;
+    let requests = [];
+    const count = (request) => requests.push(request.url());
     page.on("request", count);
     await turn(true);
+    let calm = 0;
     await waitUntil(async () => {
-      requests = 0; // what is on its way is answered, and may have asked for more
+      // What is on its way is answered, and may ask for more: so does a part of the page whose file has just come.
+      const begun = requests.splice(0);
+      const ended = await Promise.all(begun.map((url) => page.evaluate((one) => performance.getEntriesByName(one).length > 0, url)));
       await page.clock.runFor(20_000);
-      return requests === 0;
+      calm = ended.every(Boolean) && requests.length === 0 ? calm + 1 : 0;
+      return calm > 1;
     }, `silence of ${path}`);
     await page.clock.runFor(600_000);
-    assert.equal(requests, 0, path);
+    assert.deepEqual(requests, [], path);
     await turn(false);
     await page.clock.runFor(20_000);
-    await waitUntil(() => requests > 0, "the first request when somebody looks again");
+    await waitUntil(() => requests.length > 0, "the first request when somebody looks again");
     page.off("request", count);
   }
 });

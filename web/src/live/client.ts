@@ -1,5 +1,6 @@
 // The page's end of the live connection.
 import { signal } from "@preact/signals";
+import { Soon } from "../state/poll";
 import { PING_MS, type FromHub, type LiveEvent, type LiveState, type ToHub, type Want } from "./protocol";
 import workerUrl from "./worker.ts?sharedworker&url";
 
@@ -54,13 +55,14 @@ function connect(): (message: ToHub) => void {
   // The hub answers every first word with its state. Silence: its file did not come, the server being away just then.
   const open = (): void => {
     const mine = (port = "SharedWorker" in window ? connectWorker() : connectHere());
-    const timer = setTimeout(() => {
+    const silence = new Soon(SILENCE_MS, () => {
       mine.onmessage = null;
       mine.postMessage({ type: "bye" } satisfies ToHub);
       open();
-    }, SILENCE_MS);
+    });
+    silence.ask();
     mine.onmessage = (message: MessageEvent<FromHub>) => {
-      clearTimeout(timer);
+      silence.cancel();
       take(message.data);
     };
     mine.postMessage({ type: "want", want } satisfies ToHub);

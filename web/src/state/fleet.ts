@@ -4,6 +4,7 @@ import { asProblem, getJson, isAbort, type Problem } from "../api/client";
 import type { Fleet, Incident, IncidentsReply, PacesReply, PoolsReply, WarmPool } from "../api/types";
 import { onLive, setWant } from "../live/client";
 import { freshSeq } from "./info";
+import { every, Soon } from "./poll";
 
 const POLL_MS = 5000;
 const SOON_MS = 1000;
@@ -20,15 +21,16 @@ export class FleetWatch {
   readonly currency = signal("");
   readonly problem = signal<Problem | null>(null);
   private readonly abort = new AbortController();
-  private timer: number | null = null;
   private isAsking = false;
+  private readonly soon = new Soon(SOON_MS, () => void this.ask());
   private readonly off: () => void;
+  private readonly end: () => void;
 
   constructor() {
     this.off = onLive((event) => {
-      if (event.kind === "incident" || event.kind === "resync") this.askIn(SOON_MS);
+      if (event.kind === "incident" || event.kind === "resync") this.soon.ask();
     });
-    document.addEventListener("visibilitychange", this.onVisible);
+    this.end = every(POLL_MS, () => void this.ask());
   }
 
   async start(): Promise<void> {
@@ -41,22 +43,13 @@ export class FleetWatch {
   stop(): void {
     this.abort.abort();
     this.off();
-    document.removeEventListener("visibilitychange", this.onVisible);
-    if (this.timer !== null) window.clearTimeout(this.timer);
-  }
-
-  private readonly onVisible = (): void => {
-    if (!document.hidden) this.askIn(0);
-  };
-
-  private askIn(ms: number): void {
-    if (this.abort.signal.aborted) return;
-    if (this.timer !== null) window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.ask(), ms);
+    this.soon.cancel();
+    this.end();
   }
 
   async ask(): Promise<void> {
-    if (document.hidden || this.isAsking) return;
+    // What has changed since the one that is under way was asked is not in its reply.
+    if (this.isAsking) return this.soon.ask();
     this.isAsking = true;
     try {
       const get = <T>(path: string, params = {}): Promise<T> => getJson<T>(path, params, this.abort.signal);
@@ -76,7 +69,6 @@ export class FleetWatch {
       if (!isAbort(error)) this.problem.value = asProblem(error);
     } finally {
       this.isAsking = false;
-      this.askIn(POLL_MS);
     }
   }
 }

@@ -163,7 +163,14 @@ export class HitStore {
     for (const hit of fresh) this.known.set(keyOf(hit.stream, hit.n), hit);
     if (fresh.length === 0) return;
     this.hits.value = [...fresh.reverse(), ...this.hits.value].slice(0, MOST);
+    if (this.known.size > 2 * MOST) this.forget(this.hits.value);
     if (this.total.value !== null) this.total.value += fresh.length;
+  }
+
+  /** What is no longer among the hits is not held for as long as lines come. */
+  private forget(kept: readonly Hit[]): void {
+    this.known.clear();
+    for (const hit of kept) this.known.set(keyOf(hit.stream, hit.n), hit);
   }
 
   private async ask(extra: Record<string, string | number | boolean>): Promise<LogSearchReply | null> {
