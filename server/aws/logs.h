@@ -38,6 +38,9 @@ enum status logs_no_stream(struct error *err);
 /* ERR_NOT_FOUND as AWS says it: of the group, or of the stream. A name with a suffix is that stream whatever its suffix is. */
 enum status logs_find_stream(const struct aws_call *call, const struct logs_name *name, struct logs_stream *out,
 	struct error *err) MUST_CHECK;
+/* JOB/STREAM of the group of all jobs is split at the first slash, as SageMaker's names have one. Where that is no stream, and there
+ * is one whose job has slashes in its name, it is meant. */
+enum status logs_resolve(const struct aws_call *call, struct logs_name *name, struct error *err) MUST_CHECK;
 /* All of a job that have a name by now. prefix: of the full name. */
 enum status logs_streams_of(const struct aws_call *call, bool is_training, struct span job, struct span prefix,
 	struct logs_stream **out, size_t *count, struct error *err) MUST_CHECK;

@@ -73,7 +73,8 @@ static enum status read_names(struct filtering *f, struct error *err)
 		return out_of_memory(err);
 	for (const struct json *item = json_first(names); item; item = json_next(item)) {
 		struct span name = json_string_of(item);
-		TRY(logs_reworded(f->call, name, logs_split(f->group, name, &f->names[f->name_count++], err), err));
+		TRY(logs_reworded(f->call, name, logs_split(f->group, name, &f->names[f->name_count], err), err));
+		TRY(logs_resolve(f->call, &f->names[f->name_count++], err));
 	}
 	return OK;
 }
@@ -171,19 +172,26 @@ static void keep_range(struct filtering *f)
 	f->job_count = kept;
 }
 
+/* Those that a prefix with slashes names whole: more than one only if jobs have slashes in their names. */
+static enum status add_jobs_of_prefix(struct filtering *f, struct error *err)
+{
+	for (size_t at = 1; at < f->prefix.len && f->job_count < NAMES_MAX; at++)
+		if (f->prefix.ptr[at] == '/')
+			TRY(add_job(f, span_of(f->prefix.ptr, at), err));
+	return OK;
+}
+
 static enum status find_jobs(struct filtering *f, struct error *err)
 {
-	ptrdiff_t slash = span_find_char(f->prefix, '/');
-
 	f->jobs = arena_alloc(f->call->arena, (JOBS_AT_ONCE + NAMES_MAX) * sizeof *f->jobs);
 	if (!f->jobs)
 		return out_of_memory(err);
-	if (f->is_training && !f->name_count && slash <= 0)
-		return add_jobs_by_id(f, err);
 	if (!f->is_training)
 		return add_job(f, f->group, err);
 	if (!f->name_count)
-		return add_job(f, span_of(f->prefix.ptr, (size_t)slash), err);
+		TRY(add_jobs_of_prefix(f, err));
+	if (!f->name_count && !f->job_count)
+		return add_jobs_by_id(f, err);
 	for (size_t i = 0; i < f->name_count; i++)
 		TRY(add_job(f, f->names[i].job, err));
 	keep_range(f);

@@ -110,6 +110,7 @@ enum status logs_put_events(struct aws_call *call, struct error *err)
 
 	TRY(worded(call, &put, put_events_open(&put, err), err));
 	TRY(logs_reworded(call, put.stream, logs_split(put.group, put.stream, &name, err), err));
+	TRY(logs_resolve(call, &name, err));
 	TRY(read_retention(call, name.job, &put, err));
 	TRY(open_batch(call, &name, &batch, err));
 	TRY(worded(call, &put, put_events_read(&put, batch, &batch->parts[0], err), err));

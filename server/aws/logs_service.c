@@ -202,7 +202,8 @@ enum status logs_stream_name(const struct aws_call *call, struct logs_name *out,
 
 	TRY(logs_group(call, &group, err));
 	aws_string(call, "logStreamName", &stream);
-	return logs_reworded(call, stream, logs_split(group, stream, out, err), err);
+	TRY(logs_reworded(call, stream, logs_split(group, stream, out, err), err));
+	return logs_resolve(call, out, err);
 }
 
 /* ---- streams ---- */
@@ -273,6 +274,30 @@ enum status logs_find_stream(
 		TRY(look_for(call, name, whole, out, &is_found, err));
 	}
 	return is_found ? OK : logs_no_stream(err);
+}
+
+enum status logs_resolve(const struct aws_call *call, struct logs_name *name, struct error *err)
+{
+	struct logs_name other = *name;
+	ptrdiff_t slash = span_find_char(other.stream, '/');
+	struct logs_stream stream;
+	struct error ignored;
+
+	if (!name->is_training || slash < 0)
+		return OK;
+	for (; slash > 0 && (size_t)slash + 1 < other.stream.len; slash = span_find_char(other.stream, '/')) {
+		enum status status = logs_find_stream(call, &other, &stream, &ignored);
+		if (status != ERR_NOT_FOUND)
+			break;
+		other.job.len += (size_t)slash + 1; /* they lie behind each other */
+		other.stream = span_skip(other.stream, (size_t)slash + 1);
+		if (other.job.len > LOGS_NAME_MAX_BYTES)
+			return OK;
+	}
+	enum status status = logs_find_stream(call, &other, &stream, err);
+	if (status == OK)
+		*name = other;
+	return status == ERR_NOT_FOUND ? OK : status;
 }
 
 void logs_put_arn(struct aws_call *call, const char *key, struct span group, const char *suffix)

@@ -42,7 +42,7 @@ struct list {
 	bool is_training, by_time, is_down;
 	struct span group, prefix;
 	bool has_after; /* behind this one */
-	struct span after;
+	struct span after, after_job;
 	int64_t after_ms;
 	size_t limit;
 	struct logs_stream *streams;
@@ -88,10 +88,8 @@ static bool is_behind(const struct list *list, const struct logs_stream *stream)
 
 	if (!list->has_after)
 		return true;
-	if (list->is_training) {
-		ptrdiff_t slash = span_find_char(list->after, '/');
-		after.name.job = slash < 0 ? list->after : span_of(list->after.ptr, (size_t)slash);
-	}
+	if (list->is_training)
+		after.name.job = list->after_job;
 	return compare(list, stream, &after) > 0;
 }
 
@@ -125,23 +123,25 @@ static enum status add_job_if_there(struct aws_call *call, struct list *list, st
 	return status == ERR_NOT_FOUND ? OK : status;
 }
 
-static struct span job_of(struct span name)
+/* Jobs that a prefix with slashes names whole: SageMaker's have none in their names, those of other doors may. */
+static enum status add_jobs_of_prefix(struct aws_call *call, struct list *list, struct error *err)
 {
-	ptrdiff_t slash = span_find_char(name, '/');
-
-	return slash < 0 ? name : span_of(name.ptr, (size_t)slash);
+	for (size_t at = 1; at < list->prefix.len; at++)
+		if (list->prefix.ptr[at] == '/')
+			TRY(add_job_if_there(call, list, span_of(list->prefix.ptr, at), err));
+	return OK;
 }
 
 static enum status add_jobs_by_name(struct aws_call *call, struct list *list, struct error *err)
 {
 	struct log_job_query query = {.order = list->is_down ? LOG_JOBS_BY_NAME_DOWN : LOG_JOBS_BY_NAME,
 		.prefix = list->prefix,
-		.after = list->has_after ? job_of(list->after) : SPAN(""),
+		.after = list->has_after ? list->after_job : SPAN(""),
 		.limit = JOBS_A_READ};
 	struct log_job_row *rows;
 	size_t count;
 
-	if (list->has_after)
+	if (list->has_after && span_starts_with(query.after, list->prefix))
 		TRY(add_job_if_there(call, list, query.after, err));
 	do {
 		TRY(store_read_log_jobs(call->reader, call->arena, &query, &rows, &count, err));
@@ -168,16 +168,25 @@ static enum status add_newest_jobs(struct aws_call *call, struct list *list, str
 	return OK;
 }
 
+/* In the list's order, so that it is cut where it is full. */
+static enum status add_named_jobs(struct aws_call *call, struct list *list, struct error *err)
+{
+	if (!list->is_down)
+		TRY(add_jobs_of_prefix(call, list, err));
+	TRY(add_jobs_by_name(call, list, err));
+	return list->is_down ? add_jobs_of_prefix(call, list, err) : OK;
+}
+
 static enum status gather(struct aws_call *call, struct list *list, struct error *err)
 {
 	enum status status = OK;
 
 	if (!list->is_training)
 		status = add_job(call, list, list->group, err);
-	else if (span_find_char(list->prefix, '/') > 0)
-		return add_job_if_there(call, list, job_of(list->prefix), err);
+	else if (list->by_time)
+		return add_newest_jobs(call, list, err);
 	else
-		return list->by_time ? add_newest_jobs(call, list, err) : add_jobs_by_name(call, list, err);
+		return add_named_jobs(call, list, err);
 	return status == ERR_NOT_FOUND ? logs_no_group(err) : status;
 }
 
@@ -221,26 +230,31 @@ static enum status write_page(struct aws_call *call, struct list *list, struct e
 	json_array_end(&call->w);
 	if (list->count > shown) {
 		const struct logs_stream *last = &list->streams[shown - 1];
-		buf_printf(&token, "%" PRId64 ":%.*s", last->view.last_ms, SPAN_ARGS(last->full));
+		buf_printf(&token, "%" PRId64 ":%zu:%.*s", last->view.last_ms,
+			list->is_training ? last->name.job.len : 0, SPAN_ARGS(last->full));
 		TRY(buf_status(&token, err));
 		json_put_span(&call->w, "nextToken", buf_span(&token));
 	}
 	return OK;
 }
 
-/* "TIME:NAME" of the last one. */
+/* "TIME:LENGTH:NAME" of the last one, LENGTH of its job's name. */
 static enum status read_token(const struct aws_call *call, struct list *list, struct error *err)
 {
-	struct span token = SPAN(""), ms;
+	struct span token = SPAN(""), ms, len;
+	uint64_t job_len;
 
 	aws_string(call, "nextToken", &token);
 	if (!token.len)
 		return OK;
 	list->after = token;
-	list->has_after = span_next(&list->after, ':', &ms) && list->after.len && span_parse_i64(ms, &list->after_ms);
-	return list->has_after ? OK
-			       : aws_error(err, ERR_SEMANTIC, "InvalidParameterException",
-					 "The specified nextToken is invalid.");
+	list->has_after = span_next(&list->after, ':', &ms) && span_next(&list->after, ':', &len) && list->after.len &&
+			  span_parse_i64(ms, &list->after_ms) && span_parse_u64(len, &job_len) &&
+			  job_len <= list->after.len;
+	if (!list->has_after)
+		return aws_error(err, ERR_SEMANTIC, "InvalidParameterException", "The specified nextToken is invalid.");
+	list->after_job = span_of(list->after.ptr, (size_t)job_len);
+	return OK;
 }
 
 enum status logs_describe_streams(struct aws_call *call, struct error *err)

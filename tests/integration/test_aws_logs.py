@@ -292,6 +292,32 @@ def test_filters(logs, stream):
     assert window["events"] == logs.filter_log_events(**group(stream), startTime=at + 1, endTime=at + 3)["events"]
 
 
+def test_jobs_whose_names_have_slashes(server, logs):
+    """Not SageMaker's, but other doors take them: their streams are listed once each, and read by the names they are listed under."""
+    jobs = ["runs", "runs/a", "runs/a/b", "runs/c"]
+    for job in jobs:
+        server.send(job, [f"of {job}"])
+    wait_until(lambda: len(logs.describe_log_streams(logGroupName=GROUP, logStreamNamePrefix="runs")["logStreams"]) == 4, what="their streams")
+    for arguments in ({}, {"descending": True}):
+        pages = logs.get_paginator("describe_log_streams").paginate(logGroupName=GROUP, logStreamNamePrefix="runs", **arguments,
+            PaginationConfig={"PageSize": 1})
+        names = [row["logStreamName"] for page in pages for row in page["logStreams"]]
+        assert [name.rpartition("/")[0] for name in names] == (jobs[::-1] if arguments else jobs)
+    every = [row["logStreamName"] for order in ("LogStreamName", "LastEventTime") for page in logs.get_paginator("describe_log_streams").paginate(
+        logGroupName=GROUP, orderBy=order, PaginationConfig={"PageSize": 3}) for row in page["logStreams"]]
+    assert all(every.count(name) == 2 for name in names)
+    for job, name in zip(jobs, names[::-1]):
+        assert messages(logs.get_log_events(logGroupName=GROUP, logStreamName=name)) == [f"of {job}"]
+        assert messages(logs.filter_log_events(logGroupName=GROUP, logStreamNames=[name])) == [f"of {job}"]
+        assert [row["logStreamName"] for row in logs.describe_log_streams(logGroupName=GROUP, logStreamNamePrefix=name)["logStreams"]] == [name]
+        assert messages(logs.filter_log_events(logGroupName=GROUP, logStreamNamePrefix=name)) == [f"of {job}"]
+    under = logs.describe_log_streams(logGroupName=GROUP, logStreamNamePrefix="runs/a/")["logStreams"]
+    assert [row["logStreamName"].rpartition("/")[0] for row in under] == ["runs/a", "runs/a/b"]
+    assert code(logs.get_log_events, logGroupName=GROUP, logStreamName="runs/a/none/s")[0] == MISSING
+    logs.put_log_events(logGroupName=GROUP, logStreamName=names[0], logEvents=events(now_ms(), ["more"]))
+    assert messages(logs.get_log_events(logGroupName=GROUP, logStreamName=names[0], startFromHead=True)) == ["of runs/c", "more"]
+
+
 def test_filters_over_more_than_a_page_holds(server, logs):
     """Jobs whose pages come to several times what is kept at once: each line comes once, in the order of times within a batch."""
     at, jobs = now_ms(), [f"heavy-{i:02d}" for i in range(12)]
