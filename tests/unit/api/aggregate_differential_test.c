@@ -167,7 +167,8 @@ static void note(struct entries *e, const char *key, size_t job, double hours)
 		}
 	CHECK(e->count < ENTRIES);
 	struct entry *entry = &e->all[e->count++];
-	snprintf(entry->key, sizeof entry->key, "%s", key);
+	CHECK(strlen(key) < sizeof entry->key);
+	memcpy(entry->key, key, strlen(key) + 1);
 	entry->job = job;
 	entry->hours = hours;
 }
