@@ -9,6 +9,7 @@ install(FILES deploy/sm-server.conf DESTINATION /etc/smfleet)
 install(FILES README.md ARCHITECTURE.md DESTINATION share/doc/smfleet)
 install(FILES LICENSE DESTINATION share/doc/smfleet RENAME copyright)
 install(DIRECTORY docs deploy/examples DESTINATION share/doc/smfleet)
+install(FILES deploy/aws-collector-policy.json DESTINATION share/doc/smfleet/examples)
 
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # tests are no part of it
 set(CPACK_GENERATOR DEB)

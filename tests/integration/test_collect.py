@@ -3,12 +3,13 @@
 import http.server
 import json
 import math
+import re
 import subprocess
 import threading
 import time
 
 import pytest
-from smserver import Server, quote, wait_until
+from smserver import ROOT, Server, quote, wait_until
 
 
 def losses(first, count, lift=0.0):
@@ -223,3 +224,11 @@ def test_options_that_do_not_fit_are_refused(tmp_path, arguments, word):
     server = Server(tmp_path)
     ended = subprocess.run([server.bin("sm-server"), "--db", str(server.database), *arguments], capture_output=True, text=True)
     assert ended.returncode in (1, 2) and word in ended.stderr, ended
+
+
+def test_the_policy_allows_what_is_asked_and_no_more():
+    asked = {(service, name) for file in (ROOT / "server/collect").glob("*.c")
+        for service, name in re.findall(r'CALLS_(SAGEMAKER|LOGS), "(\w+)"', file.read_text())}
+    policy = json.loads((ROOT / "deploy/aws-collector-policy.json").read_text())
+    allowed = [action.split(":") for statement in policy["Statement"] for action in statement["Action"]]
+    assert len(asked) == 5 and {(service.upper(), name) for service, name in allowed} == asked
