@@ -88,7 +88,7 @@ test("a rule is tried before it is saved", async ({ server, page, open, allow })
   assert.deepEqual(rules.map((rule) => rule.name), ["default", "too high"]);
   await page.getByRole("link", { name: "too high" }).click();
   await page.getByRole("button", { name: "Delete…" }).click();
-  await page.getByRole("button", { name: "Yes, delete" }).click();
+  await page.locator("dialog.confirm").getByRole("button", { name: "Delete" }).click();
   await until(page, () => document.querySelectorAll("table.jobs tbody tr").length === 1, "the rule that is left");
 });
 

@@ -9,7 +9,7 @@ import { kindTitle } from "../../lib/marks";
 import { bodyOf, draftOf, formatSeconds, KINDS, parseSeconds } from "../../lib/ruledraft";
 import { jobHref } from "../../lib/url";
 import { patchQuery } from "../../state/router";
-import { Confirm } from "./confirm";
+import { Delete } from "./delete";
 import { mayChange, type Rules } from "./rules";
 
 const SEVERITIES: readonly Severity[] = ["info", "warning", "critical"];
@@ -76,9 +76,9 @@ export function RuleForm({ rules, rule }: { rules: Rules; rule: Rule | null }) {
         </button>
         <span class="grow" />
         {rule && rule.name !== "default" && mayChange() && (
-          <Confirm
-            label={t("Delete…")}
-            question={t("Delete the rule {name}? What its condition has opened is over then.", { name: rule.name })}
+          <Delete
+            title={t("Delete the rule {name}?", { name: rule.name })}
+            goes={t("What its condition has opened is over then.")}
             onYes={() => attempt(async () => {
               await rules.remove(rule.id);
               patchQuery({ id: undefined });

@@ -4,7 +4,7 @@ import { asProblem, type Problem } from "../../api/client";
 import type { Severity } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { patchQuery } from "../../state/router";
-import { Confirm } from "./confirm";
+import { Delete } from "./delete";
 import { Check, Choice, hostOf } from "./ruleform";
 import type { Webhooks } from "./webhooks";
 
@@ -81,9 +81,9 @@ export function WebhookForm({ hooks, hook, onSecret }: Props) {
         </button>
         <span class="grow" />
         {hook && (
-          <Confirm
-            label={t("Delete…")}
-            question={t("Delete the webhook to {host}? What waits for it is not sent.", { host: hostOf(hook.url) })}
+          <Delete
+            title={t("Delete the webhook to {host}?", { host: hostOf(hook.url) })}
+            goes={t("What waits for it is not sent.")}
             onYes={() =>
               attempt(async () => {
                 await hooks.remove(hook.id);
