@@ -202,6 +202,17 @@ enum status api_body_object(const struct http_request *request, struct json **ou
 	return OK;
 }
 
+/* What the page asks for goes on from here: all of it is asked for later. Only for those who may ask at all. */
+static void tell_seq(struct api *api, const struct http_request *request, struct http_response *response)
+{
+	struct principal principal = *http_request_principal(request);
+	struct error err;
+
+	if (principal.scope != SCOPE_PUBLIC || tokens_authenticate(api, SPAN(""), &principal, &err) == OK)
+		http_response_header(response, "Server-Timing", "seq;desc=\"%llu\"",
+			(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->extracted_seq));
+}
+
 enum status api_assets(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -210,6 +221,8 @@ enum status api_assets(void *context, void *worker, const struct http_request *r
 
 	(void)worker;
 	TRY(assets_serve(api->options.assets, request, response, err));
+	if (span_starts_with(span_from(response->content_type), SPAN("text/html")))
+		tell_seq(api, request, response);
 	if (http_request_query(request, "embed", &embed) && span_equal(embed, SPAN("1")) &&
 		span_starts_with(http_request_path(request), SPAN("/jobs/")))
 		http_response_frames(response, api->frame_ancestors);

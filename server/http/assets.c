@@ -245,6 +245,21 @@ static bool is_page_path(struct span name, const struct http_request *request)
 	       span_find(http_request_header(request, "Accept"), SPAN("text/html")) >= 0;
 }
 
+/* A job's own page is the same as every other, but says at once what else it will need. */
+static bool is_job_path(struct span name)
+{
+	return span_starts_with(name, SPAN("jobs/")) && span_find_char(span_skip(name, 5), '/') < 0;
+}
+
+static enum status serve_page(const struct assets *assets, struct span name, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	enum status status =
+		is_job_path(name) ? serve_file(assets, SPAN("job.html"), request, response, err) : ERR_NOT_FOUND;
+
+	return status == ERR_NOT_FOUND ? serve_file(assets, SPAN("index.html"), request, response, err) : status;
+}
+
 enum status assets_serve(
 	struct assets *assets, const struct http_request *request, struct http_response *response, struct error *err)
 {
@@ -252,7 +267,7 @@ enum status assets_serve(
 	enum status status = name.len ? serve_file(assets, name, request, response, err) : ERR_NOT_FOUND;
 
 	if (status == ERR_NOT_FOUND && is_page_path(name, request)) {
-		status = serve_file(assets, SPAN("index.html"), request, response, err);
+		status = serve_page(assets, name, request, response, err);
 		if (status == ERR_NOT_FOUND) {
 			response->content_type = "text/html; charset=utf-8";
 			buf_append_text(&response->body, page_missing);

@@ -427,6 +427,8 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 			log_line(LOG_ERROR, "extraction_failed",
 				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
 				stream->name, (unsigned long long)group->slices[i].first_line, err.text);
+		atomic_store(&stream->job->is_summary_dirty,
+			true); /* not sooner: a flush in between would miss these points */
 		directory_mark_dirty(pipeline->directory, stream);
 		note_lag(&pipeline->figures, group->slices[i].arrival_ms);
 	}

@@ -32,6 +32,7 @@ struct maintenance {
 	struct store_reader *reader;
 	struct zstd *zstd;
 	int64_t flushed_ms;
+	uint64_t flushed_seq; /* summaries hold what was extracted up to here, or have been tried */
 	uint64_t seen; /* lines and points taken in when it was last looked */
 	uint64_t tidied; /* those that were sealed when unused memory went back last */
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
@@ -205,6 +206,7 @@ static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 			if (rank_job(m->pipeline, m->reader, flush->job, flush->rows, flush->count, flush->has_ended,
 				    until_ms, &err) != OK)
 				say_flush_failed(flush->job, &err);
+			atomic_store(&flush->job->is_row_dirty, true);
 			continue;
 		}
 		say_flush_failed(flush->job, &err);
@@ -236,6 +238,7 @@ static void flush_summaries(struct maintenance *m)
 	}
 	if (is_whole)
 		atomic_store(&m->pipeline->figures.indexed_seq, seq);
+	m->flushed_seq = seq;
 	for (size_t i = 0; i < count; i++)
 		job_unref(jobs[i]);
 }
@@ -384,12 +387,21 @@ static enum status count_journal(struct maintenance *m, struct error *err)
 	return OK;
 }
 
+static bool is_debt_high(const struct maintenance *m)
+{
+	return atomic_load(&m->pipeline->figures.journal_bytes) > m->pipeline->options.seal_bytes ||
+	       clock_mono_ms() - m->oldest_since_ms > m->pipeline->options.seal_age_ms;
+}
+
 static enum status trim_journal(struct maintenance *m, struct error *err)
 {
 	uint64_t newest, oldest, before;
 	bool has_trimmed = false;
 
 	TRY(find_needed(m, &before, err));
+	if (before > m->flushed_seq + 1 && !is_debt_high(m))
+		before = m->flushed_seq +
+			 1; /* a row tells a start after a crash that its jobs' summaries may be behind */
 	for (;;) {
 		TRY(store_journal_range(m->reader, &newest, &oldest, err));
 		if (oldest != m->oldest_seq) {
@@ -402,12 +414,6 @@ static enum status trim_journal(struct maintenance *m, struct error *err)
 		TRY(pipeline_execute(m->pipeline, write_trim, &trim, err));
 		has_trimmed = true;
 	}
-}
-
-static bool is_debt_high(const struct maintenance *m)
-{
-	return atomic_load(&m->pipeline->figures.journal_bytes) > m->pipeline->options.seal_bytes ||
-	       clock_mono_ms() - m->oldest_since_ms > m->pipeline->options.seal_age_ms;
 }
 
 static void seal(struct maintenance *m, bool all, int64_t until_ms)

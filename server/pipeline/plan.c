@@ -388,8 +388,6 @@ static void publish_range(const struct plan_slice *slice)
 	pthread_mutex_unlock(&stream->mutex);
 	watch_hear(stream->job, stream->heard_mono_ms);
 	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);
-	atomic_store(&stream->job->is_summary_dirty, true);
-	atomic_store(&stream->job->is_row_dirty, true);
 }
 
 /* The content of a block moves from its batch to the group. */

@@ -169,7 +169,7 @@ static void publish_row(struct pipeline *pipeline, struct store_reader *reader, 
 	struct error err;
 
 	buf_reset(out);
-	if (is_wanted && !atomic_load(&job->is_summary_dirty) && atomic_exchange(&job->is_row_dirty, false) &&
+	if (is_wanted && atomic_exchange(&job->is_row_dirty, false) &&
 		write_row(pipeline, reader, job->name, out, &err) == OK)
 		publish(pipeline, job->name, HUB_JOB, out);
 }

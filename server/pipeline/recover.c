@@ -26,7 +26,6 @@ static enum status add_range(
 	stream->last_arrival_ms = slice->arrival_ms;
 	stream->heard_mono_ms = clock_mono_ms();
 	atomic_store(&stream->job->touched_ms, slice->arrival_ms);
-	atomic_store(&stream->job->is_summary_dirty, true);
 	return OK;
 }
 
@@ -53,8 +52,11 @@ static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct 
 	struct definitions *definitions;
 
 	TRY(resolve_by_id(recovery->pipeline, recovery->reader, slice->job_id, slice->stream_id, &stream, err));
-	if (!stream || is_sealed(stream, slice))
-		return OK; /* deleted, or sealed while others of its commit were not */
+	if (!stream)
+		return OK; /* deleted */
+	atomic_store(&stream->job->is_summary_dirty, true);
+	if (is_sealed(stream, slice))
+		return OK; /* while others of its commit were not, or its summary was not written yet */
 	if (slice->first_line < stream->committed_line)
 		return error_set(err, ERR_IO,
 			"journal row %llu continues stream '%s' of job '%s' at line %llu, which stands at %llu",

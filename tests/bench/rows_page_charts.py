@@ -17,7 +17,7 @@ P99_MS, LONG_TASK_MS, HEAP_KIB = 250, 50, 4096
 
 def run_page(script, *arguments):
     """The script's own figures; an empty list where there is no Chromium or no Node."""
-    if not shutil.which("node") or not shutil.which(os.environ.get("SM_CHROMIUM", "/usr/bin/chromium")):
+    if not shutil.which("node") or not shutil.which(os.environ.get("SM_CHROMIUM", "/usr/bin/chromium-headless-shell")):
         return []
     done = subprocess.run(["node", PAGE / script, *arguments], stdout=subprocess.PIPE, text=True, timeout=1800, env=BUILD, check=True)
     return json.loads(done.stdout)

@@ -1,9 +1,8 @@
 // What is around every view: keys and their help, the menu of a right click, a server that refuses, fails or is gone, a clock
 // that is off, a page that nobody looks at, names that break things.
 import assert from "node:assert/strict";
-import { losses, openJob, shot, test, texts, until, waitUntil } from "./support.mjs";
+import { losses, openJob, SERVER_AWAY, shot, test, texts, until, waitUntil } from "./support.mjs";
 
-const GONE = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_FAILED/;
 const heading = (page, text) => page.locator(`main h1:text("${text}")`).first().waitFor({ state: "attached" });
 const pathIs = (page, path) => until(page, (wanted) => location.pathname === wanted, `the address ${path}`, path);
 const hasKeys = (page) => page.waitForFunction(() => document.querySelector(".rail") && performance.getEntriesByType("resource").some((one) => one.name.includes("/shortcuts-")));
@@ -66,7 +65,7 @@ test("a right click offers to copy", async ({ server, page, open }) => {
 });
 
 test("while the server is gone the page says so, keeps what it has, and then catches up", async ({ server, page, open, allow }) => {
-  allow(GONE);
+  allow(SERVER_AWAY);
   await server.send("llama", losses(0, 50));
   await openJob(page, open, "llama");
   await until(page, () => document.querySelector(".kept").innerText.startsWith("50 "), "50 points");
@@ -82,7 +81,7 @@ test("while the server is gone the page says so, keeps what it has, and then cat
 });
 
 test("what failed for want of a server is asked for again once there is one", async ({ server, page, open, allow }) => {
-  allow(GONE);
+  allow(SERVER_AWAY);
   await server.send("llama", losses(0, 20));
   await open("/compare");
   await page.locator(".empty").first().waitFor();

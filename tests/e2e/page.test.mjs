@@ -1,6 +1,6 @@
 // From a posted line to a drawn point, in a real browser.
 import assert from "node:assert/strict";
-import { asked, coloured, fitsWidth, losses, openJob, shot, test, until, waitUntil } from "./support.mjs";
+import { asked, coloured, fitsWidth, losses, openJob, SERVER_AWAY, shot, test, until, waitUntil } from "./support.mjs";
 
 const hasJob = (page, name) => page.locator(`[data-name=${JSON.stringify(name)}]`).waitFor();
 const hasPoints = (page, text) => until(page, (words) => document.querySelector(".kept")?.innerText.startsWith(words), `${text}points`, text);
@@ -78,7 +78,7 @@ test("sign-in with a token", { token: true }, async ({ server, page, open, allow
 });
 
 test("the page comes back after a restart", async ({ server, page, open, allow }) => {
-  allow(/status of 503|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/);
+  allow(SERVER_AWAY);
   await server.send("llama", losses(0, 50));
   await openJob(page, open, "llama");
   await server.restart();

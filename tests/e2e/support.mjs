@@ -23,7 +23,7 @@ let browser = null;
 after(() => browser?.close());
 
 async function launch() {
-  const program = process.env.SM_CHROMIUM ?? "/usr/bin/chromium";
+  const program = process.env.SM_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
   browser ??= await chromium.launch({ executablePath: program, args: FLAGS, chromiumSandbox: false, timeout: PATIENCE_MS });
   return browser;
 }
@@ -112,6 +112,9 @@ export async function until(page, look, what, argument) {
     throw new Error(`in vain for ${what}: ${error.message}`, { cause: error });
   }
 }
+
+/** What the browser says while the server is away: for allow(). */
+export const SERVER_AWAY = /status of 503|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|SOCKET_NOT_CONNECTED|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|FAILED)/;
 
 export const shot = (page, name) => page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
 

@@ -17,7 +17,7 @@ const quantile = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.leng
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "smfleet-chart-"));
 const server = await new Server(folder).start();
-const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium", args: ["--disable-gpu", "--enable-precise-memory-info"], chromiumSandbox: false });
+const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: ["--disable-gpu", "--enable-precise-memory-info"], chromiumSandbox: false });
 const line = (n, j) => `step: ${n} loss: ${(2 + 3 * Math.exp(-n / 9000) + ((n * 7919 + j) % 1000) / 5000).toFixed(4)} grad_norm: 0.${(n * 31) % 997} lr: 3e-4`;
 
 for (let j = 0; j < JOBS; j++) await server.send(`job-${j}`, Array.from({ length: HISTORY }, (_, n) => line(n, j)));

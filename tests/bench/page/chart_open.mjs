@@ -15,7 +15,7 @@ const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length 
 const folder = mkdtempSync(path.join(os.tmpdir(), "smfleet-chart-"));
 const server = await new Server(folder, ["--max-chart-buckets", "1000000"]).start();
 const flags = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"];
-const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium", args: flags, chromiumSandbox: false });
+const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: flags, chromiumSandbox: false });
 
 /** A loss that falls and trembles; other metrics are like it. */
 async function fill(job, metrics, streams, points) {
@@ -88,6 +88,7 @@ async function measure(name, address, charts, height) {
 /** From the mouse's release to the frame after the finer curve is there. */
 async function measureZoom(address) {
   const { context, page } = await open(address, 1, 1000);
+  for (const part of [".strip", ".chartbar button", "[role=log]"]) await page.locator(part).first().waitFor(); // whatever stands around it has come
   const box = await page.locator(".chart .u-over").first().boundingBox();
   const times = [];
   for (let run = 0; run < RUNS; run++) {

@@ -16,7 +16,7 @@ const quantile = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.leng
 const folder = mkdtempSync(path.join(os.tmpdir(), "smfleet-log-"));
 const server = await new Server(folder).start();
 const flags = ["--disable-gpu", "--enable-precise-memory-info"];
-const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium", args: flags, chromiumSandbox: false });
+const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: flags, chromiumSandbox: false });
 
 /** `make(k)` gives the objects of tick k; one request a tick, as a shipper of many streams would send. */
 async function run(name, address, make) {

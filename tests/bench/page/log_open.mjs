@@ -30,7 +30,7 @@ if (total < LINES) {
   await fill(server, "big", "algo-1", LINES);
 }
 
-const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium", args: ["--disable-gpu"], chromiumSandbox: false });
+const browser = await chromium.launch({ executablePath: process.env.SM_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: ["--disable-gpu"], chromiumSandbox: false });
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 
 /** From now until the line's row with its text is painted. */

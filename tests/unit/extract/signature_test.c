@@ -8,7 +8,7 @@
 
 static struct signature_set *real_set(void)
 {
-	size_t len;
+	size_t len = 0;
 	AUTO_MEM char *text = read_whole("../../../server/data/signatures.json", &len);
 	struct signature_set *set;
 

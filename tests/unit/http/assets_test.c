@@ -72,6 +72,21 @@ TEST(files_and_the_page)
 	check_missing(assets, "/assets/old-ffff.js", "text/html");
 }
 
+TEST(a_jobs_page_has_a_file_of_its_own)
+{
+	static const struct embedded_file with_job[] = {
+		{"index.html", "any page", 8}, {"job.html", "a job's", 7}, {NULL, NULL, 0}};
+	AUTO(assets) assets = NULL;
+	CHECK_OK(assets_new(&assets, with_job, NULL, &err));
+
+	AUTO_DONE(http_response) job = serve(assets, "/jobs/llama", "Accept", "text/html");
+	CHECK_SPAN(buf_span(&job.body), SPAN("a job's"));
+	AUTO_DONE(http_response) part = serve(assets, "/jobs/llama/nodes", "Accept", "text/html");
+	CHECK_SPAN(buf_span(&part.body), SPAN("any page"));
+	AUTO_DONE(http_response) jobs = serve(assets, "/jobs", "Accept", "text/html");
+	CHECK_SPAN(buf_span(&jobs.body), SPAN("any page"));
+}
+
 TEST(hashed_files_are_immutable_and_packed)
 {
 	AUTO(assets) assets = NULL;

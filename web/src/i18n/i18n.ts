@@ -2,6 +2,7 @@
 // What a table lacks is shown in English. Ask in render, not in a constant of a module: there the language is not chosen yet.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { grouped } from "../lib/number";
 
 export type Language = "en" | "zh";
 export type Table = Readonly<Record<string, string>>;
@@ -21,7 +22,7 @@ export function t(english: string, values: Values = {}): string {
 
 /** By number: `{n}` is the count, as it is to be shown. */
 export function tn(count: number, one: string, many: string, values: Values = {}): string {
-  return t(count === 1 ? one : many, { n: new Intl.NumberFormat(locale()).format(count), ...values });
+  return t(count === 1 ? one : many, { n: grouped(count), ...values });
 }
 
 /** A text with elements in its places. */

@@ -1,6 +1,7 @@
 // Jobs side by side: which metric of each is meant, and how curves of one hue are told apart.
 import type { JobRow, MetricSummary } from "../api/types";
 import { seriesIndex } from "./color";
+import { compareNatural } from "./metrics";
 import { roleRank, roleTitle } from "./roles";
 import { buildSearch } from "./url";
 
@@ -98,7 +99,6 @@ export function groupJobs(names: readonly string[], comparison: Comparison | nul
     group.jobs.push(name);
     groups.set(title, group);
   }
-  return [...groups.values()].sort((a, b) => Number(a.name === "–") - Number(b.name === "–") || natural.compare(a.name, b.name));
+  return [...groups.values()].sort((a, b) => Number(a.name === "–") - Number(b.name === "–") || compareNatural(a.name, b.name));
 }
 
-const natural = new Intl.Collator("en", { numeric: true });

@@ -1,13 +1,11 @@
 import { signal } from "@preact/signals";
 import type { Num } from "../api/types";
-import { toNumber } from "./number";
+import { grouped, toNumber } from "./number";
 
 export const NONE = "–";
 
-const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-
 export function formatCount(value: number | undefined): string {
-  return value === undefined || !Number.isFinite(value) ? NONE : grouped.format(value);
+  return value === undefined || !Number.isFinite(value) ? NONE : grouped(Math.round(value));
 }
 
 /** Four significant digits, with k/M/G from 10,000 on and an exponent below 0.001. */
@@ -24,7 +22,7 @@ function formatFinite(number: number): string {
   if (size === 0) return "0";
   if (size >= 1e15 || size < 1e-3) return shortExponent(number);
   if (size >= 1e4) return formatCompact(number);
-  if (size >= 1000) return grouped.format(number);
+  if (size >= 1000) return grouped(Math.round(number));
   if (Number.isInteger(number)) return String(number);
   return number.toFixed(Math.max(0, 3 - Math.floor(Math.log10(size))));
 }

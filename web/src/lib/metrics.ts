@@ -28,8 +28,8 @@ export interface Node {
   last: Num | undefined;
 }
 
-const natural = new Intl.Collator("en", { numeric: true });
-export const compareNatural = (a: string, b: string): number => natural.compare(a, b);
+let natural: Intl.Collator | undefined;
+export const compareNatural = (a: string, b: string): number => (natural ??= new Intl.Collator("en", { numeric: true })).compare(a, b);
 
 export function groupMetrics(series: readonly SeriesInfo[]): Metric[] {
   const groups = new Map<string, Metric>();

@@ -52,9 +52,10 @@ export class Channel {
     const last = others ? this.lastId : null;
     const isSame = this.subscription !== null && sameSubscription(this.subscription, next);
     const order = after !== null && last !== null ? compareSeq(after, last) : undefined;
-    if (isSame && others && (after === null || (order !== undefined && order >= 0))) return;
+    // Of the same mark the others may have been given something that the page came too late for.
+    if (isSame && others && (after === null || (order !== undefined && order > 0))) return;
     this.subscription = next;
-    if (!others || (after !== null && (order === undefined || order < 0))) this.lastId = after;
+    if (!others || (after !== null && (order === undefined || order <= 0))) this.lastId = after;
     // Marks that cannot be ordered: the older pages may miss events, so they load anew.
     if (others && after !== null && last !== null && order === undefined) this.onEvent({ kind: "resync", id: after });
     this.failures = 0;

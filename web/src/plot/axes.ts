@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import { t } from "../i18n/i18n";
 import { formatDuration, formatTime, formatValue } from "../lib/format";
+import { grouped } from "../lib/number";
 import type { Axis } from "../lib/url";
 import type { PlotColors } from "./colors";
 
@@ -40,11 +41,9 @@ export function formatTimeTick(ms: number, step: number): string {
 
 const STEP_INCREMENTS = Array.from({ length: 15 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
 
-const grouped = new Intl.NumberFormat("en-US");
-
 /** Steps are read off exactly until they get too long for the axis. */
 export const formatStep = (step: number): string =>
-  Math.abs(step) < 1e7 ? grouped.format(step) : formatValue(step);
+  Math.abs(step) < 1e7 ? grouped(step) : formatValue(step);
 
 export function formatX(axis: Axis, x: number): string {
   if (axis === "time") return formatTime(x);

@@ -93,8 +93,9 @@ export class Plot {
 
   /** Another window, smoothing or clip, of the same curves. */
   setLook(look: Partial<PlotLook>): void {
-    this.look = { ...this.look, ...look };
-    this.redraw();
+    const before = this.look;
+    this.look = { ...before, ...look };
+    if ((Object.keys(look) as (keyof PlotLook)[]).some((key) => before[key] !== this.look[key])) this.redraw();
   }
 
   resize(width: number, height: number): void {

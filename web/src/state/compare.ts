@@ -67,8 +67,6 @@ export class CompareStore {
     if (this.abort.signal.aborted) return;
     await this.loadRows();
     setWant({ jobs: (this.rows.peek() ?? []).map((row) => row.TrainingJobName), kinds: ["points", "job"], after: seq });
-    // A summary that was written while nobody listened yet is told by no event of a job that has ended or pauses.
-    this.refetch.ask();
   }
 
   stop(): void {

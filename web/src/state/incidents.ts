@@ -7,8 +7,10 @@ import { mergeIncident, sortIncidents } from "../lib/incidentorder";
 import { noteQueryProblem } from "./queryproblem";
 import { onLive, setWant } from "../live/client";
 import { freshSeq } from "./info";
+import { Soon } from "./poll";
 
 const LIMIT = 200;
+const RELOAD_MS = 300;
 
 /** What the pages about alerts listen to. */
 export async function hearIncidents(): Promise<void> {
@@ -22,6 +24,10 @@ export class IncidentList {
   readonly cursor = signal<string | null>(null);
   private readonly abort = new AbortController();
   private readonly off: () => void;
+  private readonly again = new Soon(RELOAD_MS, () => void this.load());
+  /** Rows that come while the list is asked for: the answer may be older. */
+  private heard: Incident[] | null = null;
+  private turn = 0;
 
   constructor(
     private readonly job: string | null,
@@ -31,15 +37,23 @@ export class IncidentList {
       if (event.kind === "resync") void this.load();
       if (event.kind !== "incident" || (this.job !== null && event.data.job !== this.job)) return;
       // With a filter only the server knows whether the row still belongs to the list.
-      if (this.params.q || this.params.state) void this.load();
-      else this.rows.value = mergeIncident(this.rows.value ?? [], event.data);
+      if (this.params.q || this.params.state) {
+        this.again.ask();
+        return;
+      }
+      this.heard?.push(event.data);
+      if (this.rows.value) this.rows.value = mergeIncident(this.rows.value, event.data);
     });
   }
 
   async load(): Promise<void> {
+    const turn = ++this.turn;
+    const heard: Incident[] = (this.heard = []);
     const reply = await this.ask({});
+    if (turn !== this.turn) return;
+    this.heard = null;
     if (!reply) return;
-    this.rows.value = sortIncidents(reply.incidents);
+    this.rows.value = heard.reduce(mergeIncident, sortIncidents(reply.incidents));
     this.cursor.value = reply.next_cursor ?? null;
   }
 
@@ -52,6 +66,7 @@ export class IncidentList {
 
   stop(): void {
     this.abort.abort();
+    this.again.cancel();
     this.off();
   }
 

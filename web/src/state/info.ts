@@ -11,9 +11,16 @@ const KNOCK_MS = 2000;
 
 export const info = signal<ServerInfo | null>(null);
 
+/** What the server had when it gave out this page, if it says so to us: all that is asked for comes after it. */
+export const pageSeq = (performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming | undefined)?.serverTiming?.find((one) => one.name === "seq")?.description;
+
 /** Asked for while the page still starts: the first view needs it before anything else. */
 export const infoLoaded: Promise<ServerInfo | null> = load();
-let early: Promise<ServerInfo | null> | null = infoLoaded;
+let early: Promise<string | null> | null = pageSeq ? Promise.resolve(pageSeq) : infoLoaded.then(seqOf);
+
+function seqOf(reply: ServerInfo | null): string | null {
+  return reply?.seq ?? null;
+}
 
 async function load(): Promise<ServerInfo | null> {
   try {
@@ -34,9 +41,9 @@ export function askNow(): void {
  * misses nothing of the replies that follow, whichever of them is answered first.
  */
 export async function freshSeq(): Promise<string | null> {
-  const reply = early ?? load();
+  const seq = early ?? load().then(seqOf);
   early = null;
-  return (await reply)?.seq ?? null;
+  return seq;
 }
 
 export function pollInfo(): void {

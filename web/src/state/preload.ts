@@ -2,7 +2,7 @@
 import { getEarly, send } from "../api/client";
 import type { PointsReply } from "../api/types";
 import { parseQuery, parseRoute } from "../lib/url";
-import { infoLoaded } from "./info";
+import { infoLoaded, pageSeq } from "./info";
 
 /** Columns of a chart: what is drawn, said and opened. */
 export const CURVE = ["x", "min", "max", "first", "last", "mean", "count", "non_finite", "line", "line_stream"] as const;
@@ -19,15 +19,16 @@ export function preload(): void {
   const { name } = route;
   const query = parseQuery(location.search);
   if (query["embed"] === "1") return;
-  // Not before the sequence is known from which the live connection goes on: between the two nothing may be lost.
-  void infoLoaded.then((info) => {
-    if (!info) return;
+  const ask = (): void => {
     const path = `jobs/${encodeURIComponent(name)}`;
     for (const rest of ["", "/metrics", "/streams"]) getEarly(path + rest);
     if (query["x"] ?? query["from"] ?? query["series"]) return;
     const buckets = Math.max(100, Math.round(window.innerWidth * window.devicePixelRatio * PLOT_SHARE));
     earlyPoints.set(name, askLoss(name, buckets));
-  });
+  };
+  // Not before the sequence is known from which the live connection goes on: between the two nothing may be lost.
+  if (pageSeq) ask();
+  else void infoLoaded.then((info) => info && ask());
 }
 
 /** Asked as one of many, where having none is no failed request. */

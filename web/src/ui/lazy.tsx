@@ -5,7 +5,7 @@ import { ProblemBox } from "./problem";
 import { Skeleton } from "./skeleton";
 
 /** The frame that is being made is shown, and what it needs done is done. */
-const nextFrame = (): Promise<void> => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+export const nextFrame = (): Promise<void> => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 /** A file that did not come while the server was away comes when it is back; a second failure is one. */
 export async function insist<T>(load: () => Promise<T>): Promise<T> {
@@ -20,8 +20,23 @@ export async function insist<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
+const PATIENCE_MS = 700;
+let release: () => void;
+const drawn = new Promise<void>((resolve) => (release = resolve));
+
+/** What one came for is there, or is not going to be: it is time for what stands beside it. */
+export const isDrawn = signal(false);
+
+export function hasDrawn(): void {
+  isDrawn.value = true;
+  release();
+}
+
+setTimeout(hasDrawn, PATIENCE_MS);
+
 /** A part that stands around what one came for: it comes when that has been drawn. Nobody sees a frame in a hidden page. */
 export const later = async <T,>(load: () => Promise<T>): Promise<T> => {
+  await drawn;
   if (!document.hidden) await nextFrame();
   return load();
 };

@@ -8,7 +8,7 @@ import type { XMap } from "../../lib/xmap";
 import type { JobStore } from "../../state/job";
 import { query } from "../../state/router";
 import { useXMap } from "../../state/xaxis";
-import { later, lazy } from "../../ui/lazy";
+import { isDrawn, later, lazy } from "../../ui/lazy";
 import { Skeleton } from "../../ui/skeleton";
 import { Chart } from "./chart";
 
@@ -83,6 +83,15 @@ function Grid({ metrics, ...rest }: GridProps) {
   );
 }
 
+/** Of a chart that waits for the first one. */
+const Room = () => (
+  <figure class="chart">
+    <figcaption>&nbsp;</figcaption>
+    <div class="plot" />
+    <p class="kept">&nbsp;</p>
+  </figure>
+);
+
 /** What is out of sight is not mounted and asks for nothing; its room stays. */
 function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps & { isSeenAtOnce: boolean }) {
   const host = useRef<HTMLDivElement>(null);
@@ -113,7 +122,7 @@ function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps 
   return (
     <div ref={host} class="plotgrid" style={isSeen ? undefined : { height: `${room}px` }}>
       {isSeen &&
-        metrics.map((metric) => (
+        metrics.map((metric) => metric !== lead && !isDrawn.value ? <Room key={`${metric.metric} room`} /> : (
           <Chart
             key={metric.metric}
             store={store}

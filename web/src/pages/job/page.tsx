@@ -6,7 +6,7 @@ import type { JobPart } from "../../lib/url";
 import { JobStore } from "../../state/job";
 import { query } from "../../state/router";
 import { ProblemBox } from "../../ui/problem";
-import { later, lazy } from "../../ui/lazy";
+import { hasDrawn, later, lazy } from "../../ui/lazy";
 import { Status } from "../../ui/status";
 import "../../styles/charts";
 import { Split } from "../../ui/split";
@@ -42,6 +42,10 @@ function Content({ store, part }: { store: JobStore; part: JobPart | undefined }
   const asked = query.value["incident"];
   const target = store.metrics.value !== null && !part ? store.incidents.rows.value?.find((one) => String(one.id) === asked) : undefined;
 
+  const hasNoCurve = part !== undefined || problem !== null || store.metrics.value?.length === 0;
+  useLayoutEffect(() => {
+    if (hasNoCurve) hasDrawn();
+  }, [hasNoCurve]);
   useEffect(() => {
     if (target) void showIncident(store, target);
   }, [store, target]);
@@ -60,7 +64,7 @@ function Content({ store, part }: { store: JobStore; part: JobPart | undefined }
             {t("This job was deleted. What is on the page stays until you leave it.")}
           </p>
         )}
-        <div class="jobfacts">
+        <div class={doc?.open_incidents ? "jobfacts troubled" : "jobfacts"}>
           <Top store={store} />
         </div>
         <div class="jobtabsroom"><JobTabs name={store.name} part={part} definitions={store.definitions.value} /></div>

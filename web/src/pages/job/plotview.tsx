@@ -12,7 +12,7 @@ import type { ChartStore } from "../../state/chart";
 import { chosenPoints } from "../../state/chosenpoint";
 import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
-import { insist, later, lazy } from "../../ui/lazy";
+import { hasDrawn, insist, later, lazy, nextFrame } from "../../ui/lazy";
 import { describeBucket } from "./readout";
 
 const Marks = lazy(async () => (await later(() => import("./marks"))).Marks, 0);
@@ -79,9 +79,11 @@ export function PlotView(props: Props) {
     const element = host.current;
     if (!element || isHidden) return;
     let frame = 0;
+    let fedVersion = -1;
 
     const feed = (): void => {
       frame = 0;
+      fedVersion = chart.version.peek();
       const { hidden, state: now } = latest.current;
       const lines: UprightLine[] = placed.current.map(({ x, incident }) => ({ x, severity: incident.severity }));
       if (map.axis === "step" && !hidden?.has("restart")) for (const step of chart.restarts) lines.push({ x: map.fromServer(step), severity: null });
@@ -105,7 +107,8 @@ export function PlotView(props: Props) {
       plot.current = made;
       // Without them, since the server is away, the curve is still there to see.
       addGestures(made, () => plot.current !== made).catch(() => undefined);
-      schedule();
+      feed();
+      void nextFrame().then(hasDrawn);
     };
 
     const fit = (): void => {
@@ -118,8 +121,7 @@ export function PlotView(props: Props) {
     const observer = new ResizeObserver(fit);
     observer.observe(element);
     const stopWatching = effect(() => {
-      void chart.version.value;
-      schedule();
+      if (chart.version.value !== fedVersion) schedule();
     });
     return () => {
       observer.disconnect();
@@ -133,8 +135,10 @@ export function PlotView(props: Props) {
   }, [chart, map, axis, logScale, logX, color, isDarkNow, isHidden]);
 
   useEffect(() => plot.current?.setLook({ smooth, smoothing, clip }), [smooth, smoothing, clip]);
+  const hasMounted = useRef(false);
   useEffect(() => {
-    if (host.current) schedules.get(host.current)?.();
+    if (hasMounted.current && host.current) schedules.get(host.current)?.();
+    hasMounted.current = true;
   }, [props.incidents, props.hidden?.has("restart"), state.from, state.to]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
