@@ -69,6 +69,26 @@ test("zoom by drag and keys; Back undoes, 0 resets, a click opens the line", asy
   await waitUntil(window, "a window by a key");
 });
 
+test("the wheel zooms with Alt, about the place under it", async ({ server, page, open }) => {
+  await sendSpike(server);
+  await open("/jobs/llama");
+  await kept(page, "nothing hidden");
+  await page.locator(".chartbar [role=toolbar]").waitFor();
+  const box = await page.locator(".chart .u-over").first().boundingBox();
+  const window = () => ["from", "to"].map((end) => Number(new URL(page.url()).searchParams.get(end)));
+  await page.mouse.move(box.x + box.width / 2, box.y + 50);
+  await page.keyboard.down("Alt");
+  // The window is that of the wheel at rest; turns before the page listens are nobody's.
+  const turn = async () => (await page.mouse.wheel(0, -240), page.waitForURL(/from=/, { timeout: 1000 }).then(() => true, () => false));
+  await waitUntil(turn, "a window by the wheel");
+  await page.keyboard.up("Alt");
+  const [from, to] = window();
+  assert.ok(from > 0 && to < POINTS && to > from, `${from} to ${to}`);
+  assert.ok(Math.abs((from + to) / 2 - POINTS / 2) < POINTS / 50, `${from} to ${to} lies about the middle`);
+  await page.keyboard.press("0");
+  await waitUntil(() => window()[1] === 0, "0 resets");
+});
+
 test("many metrics are grouped, searched, and mounted only where one looks", async ({ server, page, open }) => {
   const series = Array.from({ length: 2000 }, (_, i) => ({ metric: `layer.${i}/norm`, stream: `algo-${i % 4}`, step: [1, 2, 3], value: [1, 2, i] }));
   for (let i = 0; i < series.length; i += 1000) await server.post("/api/v1/points?job=wide", { series: series.slice(i, i + 1000) });

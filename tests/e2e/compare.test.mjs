@@ -1,5 +1,6 @@
 // Jobs side by side: marked in the list, drawn over each other, read off under the cursor.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { shot, test, texts, until, waitUntil } from "./support.mjs";
 
 const SPIKED = "a, <b>spiked";
@@ -56,6 +57,28 @@ test("marked jobs are compared", async ({ server, page, open }) => {
   const box = await page.locator(".compare .u-over").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + 10);
   await until(page, () => document.querySelector(".compared th.at").innerText.startsWith("step 2,"), "the step under the cursor");
+});
+
+test("a new point is drawn as it comes, along every axis, and what is drawn is saved", async ({ server, page, open }) => {
+  await sendJobs(server);
+  const kept = (text) => until(page, (words) => document.querySelector(".compare .kept")?.innerText.includes(words), text, text);
+  const send = (job, metric, step) => server.post(`/api/v1/points?job=${encodeURIComponent(job)}`, { series: [{ metric, stream: "algo-1", step: [step], value: [2] }] });
+  let points = 10_000;
+  for (const axis of ["step", "time", "relative", "rstep"]) {
+    await open(`/compare?jobs=calm,${encodeURIComponent(SPIKED.replaceAll(",", "%2C"))}&x=${axis}`);
+    await kept(`${points.toLocaleString("en-US")} points`);
+    await send("calm", "loss", points);
+    await send(SPIKED, "lm loss", points);
+    points += 2;
+    await kept(`${points.toLocaleString("en-US")} points`);
+  }
+  const download = page.waitForEvent("download");
+  await page.locator(".compare .underplot button", { hasText: "CSV" }).click();
+  const rows = readFileSync(await (await download).path(), "utf8").trimEnd().split("\r\n");
+  assert.equal(rows[0], "job,metric,x,count,min,max,mean");
+  assert.ok(rows.some((row) => row.startsWith('"a, <b>spiked",')) && rows.some((row) => row.startsWith("calm,")));
+  const counted = rows.slice(1).reduce((sum, row) => sum + Number(row.split(",").at(-4)), 0);
+  assert.equal(counted, points, "every point is in a bucket that was saved");
 });
 
 test("what is not there is said", async ({ server, page, open, allow }) => {

@@ -1,7 +1,9 @@
 // A chart as a file: its picture and its points by the server, what is on the screen by the canvas.
 import { apiUrl, jobPath, send } from "../api/client";
+import type { Buckets } from "./buckets";
 import type { ChartState } from "./url";
-import type { XMap } from "./xmap";
+import { joinNames } from "./compare";
+import { STEPS, TIMES, type XMap } from "./xmap";
 
 export interface Drawn {
   job: string;
@@ -12,7 +14,21 @@ export interface Drawn {
 
 /** The picture that the server draws of the same window. */
 export function pictureUrl({ job, metric, state, map }: Drawn, look: { width?: number; height?: number; theme?: string } = {}): string {
-  return apiUrl(jobPath(job, "/chart.svg"), { ...shared(state, map), metric: metric.replaceAll("%", "%25").replaceAll(",", "%2C"), scale: state.logScale ? "log" : undefined, smooth: state.smooth || undefined, ...look });
+  return apiUrl(jobPath(job, "/chart.svg"), { ...shared(state, map), metric: joinNames([metric]), ...lookOf(state), ...look });
+}
+
+const lookOf = (state: ChartState) => ({ scale: state.logScale ? "log" : undefined, smooth: state.smooth || undefined });
+
+/** As the server's: more curves are no picture. */
+const MOST_IN_A_PICTURE = 20;
+
+/** Of several jobs; null where the server draws none: too many, groups, or an axis that it does not have. */
+export function picturesUrl(curves: readonly { name: string; metric?: string }[], state: ChartState): string | null {
+  const [first, ...rest] = curves.map((curve) => curve.name);
+  const metrics = [...new Set(curves.flatMap(({ metric }) => metric ?? []))];
+  const { axis } = state;
+  if (first === undefined || metrics.length === 0 || curves.length > MOST_IN_A_PICTURE || (axis !== "step" && axis !== "time")) return null;
+  return apiUrl(jobPath(first, "/chart.svg"), { ...shared(state, axis === "time" ? TIMES : STEPS), metric: joinNames(metrics), jobs: joinNames(rest), ...lookOf(state), theme: "light" });
 }
 
 /** Every point of the window as CSV. */
@@ -46,6 +62,21 @@ export function download(url: string, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
+}
+
+interface Curve {
+  job: string;
+  metric: string;
+  buckets: Buckets;
+}
+
+/** What is drawn of many jobs: a line a bucket (RFC 4180). */
+export function curvesCsv(curves: readonly Curve[]): string {
+  const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const lines = curves.flatMap(({ job, metric, buckets: { x, count, min, max, mean } }) =>
+    x.map((at, i) => [quoted(job), quoted(metric), at, count[i], min[i] ?? "", max[i] ?? "", mean[i] ?? ""].join(",")),
+  );
+  return ["job,metric,x,count,min,max,mean", ...lines, ""].join("\r\n");
 }
 
 /** Names of jobs and metrics may hold what no file's name can. */

@@ -16,7 +16,17 @@ export interface PlotColors {
   series: string[];
 }
 
-export function readColors(host: HTMLElement, series: number): PlotColors {
+const known = new Map<string, PlotColors>();
+
+/** Asking for a colour makes the browser work out all styles first: once a theme and hue. */
+export function readColors(host: HTMLElement, series: number, isDark: boolean): PlotColors {
+  const key = `${isDark} ${series}`;
+  const colors = known.get(key) ?? probeColors(host, series);
+  known.set(key, colors);
+  return colors;
+}
+
+function probeColors(host: HTMLElement, series: number): PlotColors {
   const probe = document.createElement("span");
   host.append(probe);
   const read = (value: string): string => {

@@ -8,10 +8,12 @@ import type { Axis, ChartLook } from "../lib/url";
 import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
 import { markOutside } from "./clip";
 import type { PlotColors } from "./colors";
-import { clipped, drawNonFinite, strokePath } from "./draw";
+import { clipped, drawBand, drawNonFinite, HAIRLINE, placer, strokePath } from "./draw";
 
 export interface OverlayCurve {
   name: string;
+  /** Of one job's: what it is the curve of. */
+  metric?: string;
   pen: Pen;
   buckets: Buckets;
   /** Of a group: its band is an area. */
@@ -127,10 +129,10 @@ export class Overlay {
         if (isBand) {
           context.fillStyle = context.strokeStyle;
           context.globalAlpha = isDim ? 0.04 : 0.18;
-          fillBand(u, context, buckets);
+          drawBand(u, context, buckets);
         } else strokeExtremes(u, context, x, min, max);
         context.globalAlpha = isDim ? 0.2 : 1;
-        context.lineWidth = (name === this.chosen ? 2 : 1.4) * uPlot.pxRatio;
+        context.lineWidth = (name === this.chosen ? 2 : HAIRLINE) * uPlot.pxRatio;
         context.setLineDash((DASHES[pen.dash % DASHES.length] ?? []).map((length) => length * uPlot.pxRatio));
         if (this.look.smooth > 0 && !isBand) {
           context.globalAlpha *= 0.3;
@@ -219,36 +221,18 @@ export class Overlay {
   }
 }
 
-/** From the lowest to the highest of each bucket, as one area, where both are known. */
-function fillBand(u: uPlot, context: CanvasRenderingContext2D, { x, min, max }: Buckets): void {
-  const isLog = u.scales["y"]?.distr === 3;
-  const place = (value: number): number => u.valToPos(isLog ? Math.max(value, Number.MIN_VALUE) : value, "y", true);
-  let run: number[] = [];
-  const close = (): void => {
-    context.beginPath();
-    for (const i of run) context.lineTo(u.valToPos(x[i] ?? 0, "x", true), place(max[i] ?? 0));
-    for (const i of run.reverse()) context.lineTo(u.valToPos(x[i] ?? 0, "x", true), place(min[i] ?? 0));
-    context.fill();
-    run = [];
-  };
-  x.forEach((_, i) => {
-    if ((min[i] ?? null) !== null && (max[i] ?? null) !== null && !(isLog && (max[i] ?? 0) <= 0)) run.push(i);
-    else close();
-  });
-  close();
-}
-
 /** A stroke from the lowest to the highest value of each bucket. */
 function strokeExtremes(u: uPlot, context: CanvasRenderingContext2D, x: number[], min: (number | null)[], max: (number | null)[]): void {
   const isLog = u.scales["y"]?.distr === 3;
+  const [px, py] = [placer(u, "x"), placer(u, "y")];
   context.beginPath();
   x.forEach((at, i) => {
     const low = min[i] ?? null;
     const high = max[i] ?? null;
     if (low === null || high === null || high === low || (isLog && high <= 0)) return;
-    const px = u.valToPos(at, "x", true);
-    context.moveTo(px, u.valToPos(isLog ? Math.max(low, Number.MIN_VALUE) : low, "y", true));
-    context.lineTo(px, u.valToPos(high, "y", true));
+    const left = px(at);
+    context.moveTo(left, py(isLog ? Math.max(low, Number.MIN_VALUE) : low));
+    context.lineTo(left, py(high));
   });
   context.stroke();
 }

@@ -6,7 +6,7 @@ import type { Axis, ChartLook } from "../lib/url";
 import type { Ghost, NodeCurve } from "../state/chart";
 import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
 import type { PlotColors } from "./colors";
-import { drawGhosts, drawLines, drawNodes, drawNonFinite, type UprightLine } from "./draw";
+import { clipped, drawBand, drawGhosts, drawLines, drawNodes, drawNonFinite, HAIRLINE, type UprightLine } from "./draw";
 
 type Span = [number, number];
 
@@ -212,14 +212,14 @@ export class Plot {
         {},
         { stroke: colors.edge, width: 1, points: { show: false } },
         { stroke: colors.edge, width: 1, points: { show: false } },
-        { stroke, width: 1.25, points: { size: 4, fill: stroke } },
+        { stroke, width: HAIRLINE, points: { size: 4, fill: stroke } },
         { stroke: () => ifFolded(isSmooth() ? colors.line : "transparent"), width: 1.75, points: { show: false } },
       ],
-      bands: [{ series: [2, 1], fill: colors.band }],
       hooks: {
         setCursor: [() => this.events.onHover(this.cursorIndex)],
         setSelect: [(u) => this.selected(u)],
         drawClear: [
+          (u) => clipped(u, (context) => ((context.fillStyle = colors.band), drawBand(u, context, this.buckets))),
           (u) => drawGhosts(u, this.ghosts, colors.ghost),
           (u) => drawLines(u, this.lines, colors),
         ],

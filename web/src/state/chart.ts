@@ -37,7 +37,6 @@ export interface NodeCurve {
 }
 
 const REFETCH_MS = 400;
-const MAX_GHOSTS = 8;
 const NODE_BUCKETS = 800;
 
 export class ChartStore {
@@ -121,7 +120,7 @@ export class ChartStore {
     this.meanwhile ??= [];
     try {
       const [reply, nodes] = await Promise.all([this.ask(spec, {}, signal), this.askNodes(spec, signal)]);
-      const ghosts = spec.superseded ? await this.askGhosts(spec, reply, signal) : [];
+      const ghosts = spec.superseded ? await (await import("./ghosts")).askGhosts(reply, spec.map, (attempts) => this.ask(spec, { attempts, columns: LINE }, signal)) : [];
       if (signal.aborted) return;
       this.raw = bucketsFromReply(reply);
       this.restarts = (reply.attempts ?? []).slice(1).map((one) => one.first_step);
@@ -178,16 +177,6 @@ export class ChartStore {
       }
     };
     return Promise.all(spec.nodes.map(one)).then((all) => all.flat());
-  }
-
-  private async askGhosts(spec: ChartSpec, live: PointsReply, signal: AbortSignal): Promise<Ghost[]> {
-    const older = (live.attempts ?? []).map((one) => one.attempt).sort((a, b) => a - b).slice(0, -1);
-    return Promise.all(
-      older.slice(-MAX_GHOSTS).map(async (attempt) => {
-        const { x, mean } = bucketsFromReply(await this.ask(spec, { attempts: String(attempt), columns: LINE }, signal));
-        return { attempt, x: x.map(spec.map.fromServer), y: mean };
-      }),
-    );
   }
 
   /** `isAgain`: the point is known, but what it was added to has been replaced. */

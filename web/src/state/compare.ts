@@ -2,14 +2,16 @@
 import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, Problem } from "../api/client";
 import type { JobRow, PointsReply } from "../api/types";
+import { Batch } from "../lib/batch";
 import { bucketsFromReply, type Buckets } from "../lib/buckets";
 import { joinNames, metricFor, MOST_COMPARED, type Comparison } from "../lib/compare";
 import { tokensMetric } from "../lib/tokens";
 import { quoteText, type Axis } from "../lib/url";
 import { along, shifted, STEPS, TIMES, type XMap } from "../lib/xmap";
 import { onLive, setWant } from "../live/client";
+import { ChartStore } from "./chart";
 import { freshSeq } from "./info";
-import { askPoints, CURVE, type PointsQuery } from "./points";
+import { askPoints, type PointsQuery } from "./points";
 import { Soon } from "./poll";
 
 export interface CompareSpec {
@@ -29,12 +31,41 @@ export interface CompareCurve {
 /** Which jobs: by their names, or those that a search finds first. */
 export type Choice = { names: readonly string[] } | { query: string };
 
-const REFETCH_MS = 2000;
+const ROWS_MS = 1000;
+/** Curves that grow are drawn so many times a second at most, and less often where a frame of them costs more. */
+const DRAW_MS = 80;
 const TOKEN_BUCKETS = 500;
+const NO_TROUBLE = 404;
 
 interface Page {
   jobs: JobRow[];
   total?: number;
+}
+
+/** One job's curve, kept current. */
+class JobChart {
+  readonly store: ChartStore;
+  private readonly off: () => void;
+
+  constructor(
+    readonly job: string,
+    readonly metric: string,
+    onChange: () => void,
+  ) {
+    this.store = new ChartStore(job, metric);
+    this.off = this.store.version.subscribe((version) => version > 0 && onChange());
+  }
+
+  is = (job: string, metric: string): boolean => this.job === job && this.metric === metric;
+
+  load(map: XMap, { from, to, buckets }: CompareSpec): Promise<void> {
+    return this.store.load({ map, from, to, buckets, stream: null, superseded: false, nodes: [] });
+  }
+
+  stop(): void {
+    this.off();
+    this.store.stop();
+  }
 }
 
 export class CompareStore {
@@ -50,15 +81,17 @@ export class CompareStore {
   private spec: CompareSpec | null = null;
   private readonly abort = new AbortController();
   private drawing = new AbortController();
-  private readonly refetch = new Soon(REFETCH_MS, () => void this.loadRows().then(() => this.loadCurves()));
   private readonly off: () => void;
+  private readonly newRows = new Batch<JobRow>(ROWS_MS, (rows) => this.takeRows(rows));
+  private charts: JobChart[] = [];
+  private readonly publish = new Soon(DRAW_MS, () => this.show());
   /** Of axes that count from each job's own beginning, or by its tokens. */
   private readonly maps = new Map<string, XMap>();
 
   constructor(private readonly choice: Choice) {
     this.off = onLive((event) => {
-      const job = event.kind === "job" ? event.data.TrainingJobName : event.kind === "points" ? event.data.job : null;
-      if (event.kind === "resync" || (job !== null && this.rows.peek()?.some((row) => row.TrainingJobName === job))) this.refetch.ask();
+      if (event.kind === "resync") this.retry();
+      else if (event.kind === "job") this.newRows.add(event.data);
     });
   }
 
@@ -73,12 +106,14 @@ export class CompareStore {
     this.abort.abort();
     this.drawing.abort();
     this.off();
-    this.refetch.cancel();
+    this.newRows.stop();
+    this.publish.cancel();
+    for (const chart of this.charts) chart.stop();
   }
 
   retry(): void {
     this.problem.value = null;
-    void this.loadRows();
+    void this.loadRows().then((isThere) => (isThere ? this.loadCurves() : undefined));
   }
 
   draw(spec: CompareSpec): void {
@@ -95,7 +130,7 @@ export class CompareStore {
     }
   }
 
-  private async loadRows(): Promise<void> {
+  private async loadRows(): Promise<boolean> {
     const { choice } = this;
     const q = "query" in choice ? choice.query : `name in (${choice.names.map(quoteText).join(", ")})`;
     try {
@@ -106,9 +141,27 @@ export class CompareStore {
       this.rows.value = names.map((name) => found.get(name)).filter((row) => row !== undefined);
       this.total.value = page.total ?? page.jobs.length;
       this.problem.value = null;
+      return true;
     } catch (error) {
       if (!isAbort(error)) this.problem.value = asProblem(error);
+      return false;
     }
+  }
+
+  private takeRows(fresh: readonly JobRow[]): void {
+    const rows = this.rows.peek();
+    const news = new Map(fresh.map((row) => [row.TrainingJobName, row]));
+    if (!rows?.some((row) => news.has(row.TrainingJobName))) return;
+    this.rows.value = rows.map((row) => ({ ...row, ...news.get(row.TrainingJobName) }));
+    if (this.wanted().some(({ job, metric }) => !this.charts.some((chart) => chart.is(job, metric)))) void this.loadCurves();
+  }
+
+  /** Whose curve is drawn of what. */
+  private wanted(): { row: JobRow; job: string; metric: string }[] {
+    return (this.rows.peek() ?? []).flatMap((row) => {
+      const metric = this.spec && metricFor(row, this.spec.metric)?.metric;
+      return metric ? [{ row, job: row.TrainingJobName, metric }] : [];
+    });
   }
 
   private async loadCurves(): Promise<void> {
@@ -117,44 +170,35 @@ export class CompareStore {
     this.drawing.abort();
     this.drawing = new AbortController();
     const { signal } = this.drawing;
-    const one = async (row: JobRow): Promise<CompareCurve[]> => {
-      const metric = metricFor(row, spec.metric)?.metric;
-      if (metric === undefined) return [];
-      try {
-        return [{ job: row.TrainingJobName, metric, buckets: await this.loadCurve(row, metric, spec, signal) }];
-      } catch (error) {
-        const problem = asProblem(error);
-        // A job may have lost the metric, or gone, since its row was read.
-        if (isAbort(error) || problem.status !== 404) throw error;
-        return [];
-      }
-    };
-    try {
-      const curves = await Promise.all((this.rows.value ?? []).map(one));
-      if (!signal.aborted) this.curves.value = curves.flat();
-    } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
-    }
+    const before = this.charts;
+    const wanted = this.wanted();
+    this.charts = wanted.map(({ job, metric }) => before.find((chart) => chart.is(job, metric)) ?? new JobChart(job, metric, () => this.publish.ask()));
+    for (const chart of before) if (!this.charts.includes(chart)) chart.stop();
+    const problems = await Promise.all(this.charts.map((chart, i) => this.loadCurve(chart, wanted[i]?.row, spec, signal)));
+    if (signal.aborted) return;
+    this.problem.value = problems.find((one) => one !== null) ?? null;
+    this.show();
   }
 
-  private async loadCurve(row: JobRow, metric: string, spec: CompareSpec, signal: AbortSignal): Promise<Buckets> {
-    const map = await this.mapOf(row, metric, spec, signal);
-    const query: PointsQuery = {
-      job: row.TrainingJobName,
-      metric,
-      x: spec.axis === "relative" ? "relative" : map.axis,
-      from: spec.from === null ? undefined : Math.floor(map.toServer(spec.from)),
-      to: spec.to === null ? undefined : Math.ceil(map.toServer(spec.to)),
-      buckets: spec.buckets,
-      columns: CURVE,
-    };
-    const buckets = bucketsFromReply(await askPoints(query, signal));
-    if (!map.isPlain) buckets.x = buckets.x.map(map.fromServer);
-    return buckets;
+  private async loadCurve(chart: JobChart, row: JobRow | undefined, spec: CompareSpec, signal: AbortSignal): Promise<Problem | null> {
+    try {
+      if (row) await chart.load(await this.mapOf(row, chart.metric, spec, signal), spec);
+    } catch (error) {
+      if (isAbort(error)) return null;
+      const problem = asProblem(error);
+      // A job may have lost the metric, or gone, since its row was read.
+      return problem.status === NO_TROUBLE ? null : problem;
+    }
+    const problem = chart.store.problem.peek();
+    return problem?.status === NO_TROUBLE ? null : problem;
+  }
+
+  private show(): void {
+    this.curves.value = this.charts.filter(({ store }) => store.isLoaded.peek()).map(({ job, metric, store }) => ({ job, metric, buckets: store.buckets }));
   }
 
   private async mapOf(row: JobRow, metric: string, { axis }: CompareSpec, signal: AbortSignal): Promise<XMap> {
-    if (axis === "step" || axis === "relative") return STEPS;
+    if (axis === "step") return STEPS;
     if (axis === "time") return TIMES;
     const key = `${axis} ${row.TrainingJobName} ${axis === "rstep" ? metric : ""}`;
     const known = this.maps.get(key) ?? (await this.makeMap(row, metric, axis, signal));
@@ -162,13 +206,18 @@ export class CompareStore {
     return known;
   }
 
-  private async makeMap(row: JobRow, metric: string, axis: "rstep" | "tokens", signal: AbortSignal): Promise<XMap> {
+  private async makeMap(row: JobRow, metric: string, axis: "relative" | "rstep" | "tokens", signal: AbortSignal): Promise<XMap> {
     const job = row.TrainingJobName;
-    const ask = (name: string, buckets: number): Promise<PointsReply> => askPoints({ job, metric: name, x: "step", buckets }, signal);
-    if (axis === "rstep") return shifted("step", (await ask(metric, 1)).columns.x[0] ?? 0);
+    const ask = (name: string, x: PointsQuery["x"], buckets: number): Promise<PointsReply> => askPoints({ job, metric: name, x, buckets }, signal);
+    const first = async (x: PointsQuery["x"]): Promise<number> => (await ask(metric, x, 1)).columns.x[0] ?? 0;
+    if (axis === "rstep") return shifted("step", await first("step"));
+    if (axis === "relative") {
+      const [time, since] = await Promise.all([first("time"), first("relative")]);
+      return shifted("time", time - since);
+    }
     const tokens = tokensMetric(row.metrics ?? []);
     if (tokens === undefined) throw new Problem(404, "No tokens", job);
-    const { x, max } = bucketsFromReply(await ask(tokens, TOKEN_BUCKETS));
+    const { x, max } = bucketsFromReply(await ask(tokens, "step", TOKEN_BUCKETS));
     return along(x, max) ?? STEPS;
   }
 }

@@ -7,6 +7,7 @@ import { onLive, setWant } from "../live/client";
 import type { LiveEvent } from "../live/protocol";
 import { freshSeq } from "./info";
 import { noteRows } from "./knownrows";
+import { Soon } from "./poll";
 import { noteQueryProblem } from "./queryproblem";
 
 /** Rows of a page at a place may not be fetched while one still drags the scroll bar over them. */
@@ -48,7 +49,7 @@ export class JobTable {
   private changed = new Map<string, JobRow>();
   private rest: number | null = null;
   private show: number | null = null;
-  private look: number | null = null;
+  private readonly look = new Soon(LOOK_MS, () => void this.lookForOthers());
   private isLoaded = false;
   /** A query that looks through logs has pages by cursor only: all rows before must be there. */
   private hasPlaces = true;
@@ -79,6 +80,7 @@ export class JobTable {
     this.loading.forEach((one) => one.abort.abort());
     this.off();
     this.timers.forEach((timer) => window.clearTimeout(timer));
+    this.look.cancel();
   }
 
   /** Of the window that is shown; what is on the screen stays until the new rows are here. */
@@ -257,7 +259,7 @@ export class JobTable {
     const areOthers = this.changed.size > 0;
     this.changed = new Map();
     if (isShown) this.render();
-    if (areOthers) this.look ??= this.later(LOOK_MS, () => void this.lookForOthers());
+    if (areOthers) this.look.ask();
   }
 
   private async lookForOthers(): Promise<void> {
@@ -271,8 +273,6 @@ export class JobTable {
       else if (now > known) this.fresh.value = now - known;
     } catch {
       // The next event asks again.
-    } finally {
-      this.look = null;
     }
   }
 }

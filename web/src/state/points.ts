@@ -30,8 +30,9 @@ interface Asked {
   reject(error: unknown): void;
 }
 
-/** As the server's --max-chart-queries and --max-chart-buckets. */
-const QUERIES_AT_ONCE = 100;
+/** Below the server's --max-chart-queries: the first charts are drawn while the server works on the next. */
+const QUERIES_AT_ONCE = 32;
+/** As its --max-chart-buckets. */
 const BUCKETS_AT_ONCE = 100_000;
 
 let waiting: Asked[] = [];

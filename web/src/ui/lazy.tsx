@@ -21,18 +21,11 @@ export async function insist<T>(load: () => Promise<T>): Promise<T> {
 }
 
 const PATIENCE_MS = 700;
-let release: () => void;
-const drawn = new Promise<void>((resolve) => (release = resolve));
 
-/** What one came for is there, or is not going to be: it is time for what stands beside it. */
-export const isDrawn = signal(false);
-
-export function hasDrawn(): void {
-  isDrawn.value = true;
-  release();
-}
-
-setTimeout(hasDrawn, PATIENCE_MS);
+/** What one came for is there, or is not going to be: it is time for what stands around it. */
+export let hasDrawn: () => void;
+const drawn = new Promise<void>((resolve) => (hasDrawn = resolve));
+setTimeout(() => hasDrawn(), PATIENCE_MS);
 
 /** A part that stands around what one came for: it comes when that has been drawn. Nobody sees a frame in a hidden page. */
 export const later = async <T,>(load: () => Promise<T>): Promise<T> => {

@@ -140,7 +140,7 @@ export function QueryBar() {
           {t("Views")} ▾
         </button>
       )}
-      <Connection />
+      {here !== "unknown" && <Connection />}
     </form>
   );
 }

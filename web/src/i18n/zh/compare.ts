@@ -1,4 +1,5 @@
 export default {
+  "Save what is drawn as CSV": "将所绘内容保存为 CSV",
   "({n} of {all})": "（{all} 个中的 {n} 个）",
   "Band": "带",
   "Click: show or hide. Shift or double click: this one alone": "单击：显示或隐藏。Shift 或双击：只看这一条",

@@ -1,6 +1,7 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
+import { curvesCsv, download, fileName, picturesUrl, pngUrl } from "../../lib/export";
 import { formatCount } from "../../lib/format";
 import type { ChartState } from "../../lib/url";
 import { readColors } from "../../plot/colors";
@@ -24,6 +25,8 @@ interface Props {
 }
 
 const AXIS_WIDTH = 78;
+/** A download has begun by then. */
+const FORGET_MS = 10_000;
 const SMALLEST = { width: 66, height: 40 };
 
 /** Curves over each other; which they are, and where they come from, is the page's. */
@@ -54,7 +57,7 @@ export function CompareChart({ title, facet, state, curves, y, cursor, chosen, o
   useEffect(() => {
     const element = host.current;
     if (!element || !isSized || !size) return;
-    const look = { axis, logScale, logX, smooth, smoothing, clip, colors: readColors(element, 0) };
+    const look = { axis, logScale, logX, smooth, smoothing, clip, colors: readColors(element, 0, isDarkNow) };
     plot.current = new Overlay(element, size, look, {
       onHover: (x, name) => {
         cursor.value = x;
@@ -94,9 +97,47 @@ export function CompareChart({ title, facet, state, curves, y, cursor, chosen, o
       <div class="plot">
         <div ref={host} class="canvas" role="img" aria-label={said} />
       </div>
-      <p class="kept">
-        {curves === null ? "\u00a0" : curves.length === 0 ? t("No points here.") : total > shown ? t("{shown} of {total} points, nothing hidden", counts) : tn(total, "{n} point", "{n} points", { n: counts.total })}
-      </p>
+      <div class="underplot">
+        {curves && curves.length > 0 && <Saves title={facet === undefined ? title : `${title}-${facet}`} curves={curves} state={state} host={host} />}
+        <p class="kept">
+          {curves === null ? "\u00a0" : curves.length === 0 ? t("No points here.") : total > shown ? t("{shown} of {total} points, nothing hidden", counts) : tn(total, "{n} point", "{n} points", { n: counts.total })}
+        </p>
+      </div>
     </figure>
+  );
+}
+
+interface SavesProps {
+  title: string;
+  curves: readonly OverlayCurve[];
+  state: ChartState;
+  host: { current: HTMLElement | null };
+}
+
+function Saves({ title, curves, state, host }: SavesProps) {
+  const picture = picturesUrl(curves, state);
+  const png = (): void => {
+    const canvas = host.current?.querySelector("canvas");
+    if (canvas) download(pngUrl(canvas), fileName("compare", title, ".png"));
+  };
+  const csv = (): void => {
+    const url = URL.createObjectURL(new Blob([curvesCsv(curves.map(({ name, metric, buckets }) => ({ job: name, metric: metric ?? title, buckets })))], { type: "text/csv" }));
+    download(url, fileName("compare", title, ".csv"));
+    setTimeout(() => URL.revokeObjectURL(url), FORGET_MS);
+  };
+  return (
+    <span>
+      <button type="button" class="quiet" title={t("Save as PNG")} onClick={png}>
+        PNG
+      </button>
+      {picture && (
+        <button type="button" class="quiet" title={t("Save as SVG")} onClick={() => download(picture, fileName("compare", title, ".svg"))}>
+          SVG
+        </button>
+      )}
+      <button type="button" class="quiet" title={t("Save what is drawn as CSV")} onClick={csv}>
+        CSV
+      </button>
+    </span>
   );
 }

@@ -1,12 +1,12 @@
-import { useComputed, useSignal } from "@preact/signals";
+import { useComputed, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
 import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/aggregate";
-import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group } from "../../lib/compare";
+import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group, type Pen } from "../../lib/compare";
 import { formatCount } from "../../lib/format";
 import { tokensMetric } from "../../lib/tokens";
-import { jobHref, parseChartState } from "../../lib/url";
+import { jobHref, parseChartState, type ChartState } from "../../lib/url";
 import type { OverlayCurve } from "../../plot/overlay";
 import { CompareStore } from "../../state/compare";
 import { navigate, patchQuery, query } from "../../state/router";
@@ -104,33 +104,14 @@ function Content({ store }: { store: CompareStore }) {
 
   const comparison = store.comparison.value;
   const group = query.value["group"] ?? "";
-  const facet = query.value["facet"] ?? "";
-  const center = oneOf(CENTERS, query.value["agg"]);
-  const band = oneOf(BANDS, query.value["band"]) ?? "minmax";
   const hidden = new Set(splitNames(query.value["off"]));
   const groups = useMemo(() => groupJobs(names, comparison, group), [namesKey, comparison, group]);
-  const facets = useMemo(() => groupJobs(names, comparison, facet).slice(0, MOST_FACETS), [namesKey, comparison, facet]);
-  const curves = store.curves.value;
-  const offKey = query.value["off"] ?? "";
   // In a group all have its hue, else each its own.
   const penOf = useMemo(() => {
     const own = pens(names);
     const byGroup = groups.length > 1;
     return new Map(names.map((name, i) => [name, byGroup ? { color: groups.findIndex(({ jobs }) => jobs.includes(name)) % 8, dash: Math.floor(i / 8) % 4 } : (own[i] ?? { color: 0, dash: 0 })]));
   }, [namesKey, groups]);
-  const drawn = useMemo(() => {
-    if (!curves) return null;
-    return curves.filter(({ job }) => !hidden.has(job)).map(({ job, buckets: own }) => ({ name: job, pen: penOf.get(job) ?? { color: 0, dash: 0 }, buckets: own }));
-  }, [curves, penOf, offKey]);
-  const charts = useMemo(
-    () =>
-      facets.map(({ name, jobs }) => {
-        const here = drawn?.filter((curve) => jobs.includes(curve.name)) ?? null;
-        return { name, curves: here && center ? aggregated(groups, here, center, band) : here };
-      }),
-    [facets, drawn, groups, center, band],
-  );
-  const y = useMemo(() => (charts.length > 1 ? rangeOf(charts.flatMap((one) => one.curves ?? [])) : null), [charts]);
   const title = offered.find((one) => one.key === metric)?.title ?? metric;
 
   return (
@@ -148,30 +129,86 @@ function Content({ store }: { store: CompareStore }) {
             <Grouping keys={comparison?.differ.map((one) => one.key) ?? []} />
           </ChartToolbar>
           {metric !== "" && (
-            <div class={charts.length > 1 ? "facets" : ""}>
-              {charts.map((one) => (
-                <CompareChart
-                  key={one.name}
-                  title={title}
-                  facet={facet !== "" && comparison ? `${facet} = ${one.name}` : undefined}
-                  state={state}
-                  curves={one.curves}
-                  y={y}
-                  cursor={cursor}
-                  chosen={chosen}
-                  onPick={(name) => !center && navigate(jobHref(name))}
-                  onWidth={(pixels) => (width.value = pixels)}
-                />
-              ))}
-            </div>
+            <Plots
+              store={store}
+              title={title}
+              names={names}
+              groups={groups}
+              group={group}
+              pens={penOf}
+              hidden={hidden}
+              state={state}
+              cursor={cursor}
+              chosen={chosen}
+              onWidth={(pixels) => (width.value = pixels)}
+            />
           )}
-          {center && <Legend curves={charts[0]?.curves ?? []} group={group} chosen={chosen} />}
           {metric === "" && rows.length > 0 && <p class="empty">{t("None of these jobs has a metric yet.")}</p>}
           {rows.length === 0 && <p class="empty">{t("No job is found.")}</p>}
           {rows.length > 0 && <CompareTable store={store} rows={rows} pens={penOf} hidden={hidden} metric={metric} state={state} cursor={cursor} chosen={chosen} />}
           {rows.length > 1 && <Differences comparison={comparison} isAll={isAll} />}
         </>
       )}
+    </>
+  );
+}
+
+interface PlotsProps {
+  store: CompareStore;
+  title: string;
+  names: readonly string[];
+  groups: readonly Group[];
+  group: string;
+  pens: ReadonlyMap<string, Pen>;
+  hidden: ReadonlySet<string>;
+  state: ChartState;
+  cursor: Signal<number | null>;
+  chosen: Signal<string | null>;
+  onWidth(pixels: number): void;
+}
+
+/** What changes with every point; the tables around it do not. */
+function Plots({ store, title, names, groups, group, pens, hidden, state, cursor, chosen, onWidth }: PlotsProps) {
+  const comparison = store.comparison.value;
+  const facet = query.value["facet"] ?? "";
+  const center = oneOf(CENTERS, query.value["agg"]);
+  const band = oneOf(BANDS, query.value["band"]) ?? "minmax";
+  const namesKey = names.join("\n");
+  const offKey = [...hidden].join("\n");
+  const curves = store.curves.value;
+  const facets = useMemo(() => groupJobs(names, comparison, facet).slice(0, MOST_FACETS), [namesKey, comparison, facet]);
+  const drawn = useMemo(
+    () => curves?.filter(({ job }) => !hidden.has(job)).map(({ job, metric, buckets }) => ({ name: job, metric, pen: pens.get(job) ?? { color: 0, dash: 0 }, buckets })) ?? null,
+    [curves, pens, offKey],
+  );
+  const charts = useMemo(
+    () =>
+      facets.map(({ name, jobs }) => {
+        const here = drawn?.filter((curve) => jobs.includes(curve.name)) ?? null;
+        return { name, curves: here && center ? aggregated(groups, here, center, band) : here };
+      }),
+    [facets, drawn, groups, center, band],
+  );
+  const y = useMemo(() => (charts.length > 1 ? rangeOf(charts.flatMap((one) => one.curves ?? [])) : null), [charts]);
+  return (
+    <>
+      <div class={charts.length > 1 ? "facets" : ""}>
+        {charts.map((one) => (
+          <CompareChart
+            key={one.name}
+            title={title}
+            facet={facet !== "" && comparison ? `${facet} = ${one.name}` : undefined}
+            state={state}
+            curves={one.curves}
+            y={y}
+            cursor={cursor}
+            chosen={chosen}
+            onPick={(name) => !center && navigate(jobHref(name))}
+            onWidth={onWidth}
+          />
+        ))}
+      </div>
+      {center && <Legend curves={charts[0]?.curves ?? []} group={group} chosen={chosen} />}
     </>
   );
 }

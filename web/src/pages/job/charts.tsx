@@ -8,7 +8,7 @@ import type { XMap } from "../../lib/xmap";
 import type { JobStore } from "../../state/job";
 import { query } from "../../state/router";
 import { useXMap } from "../../state/xaxis";
-import { isDrawn, later, lazy } from "../../ui/lazy";
+import { later, lazy, nextFrame } from "../../ui/lazy";
 import { Skeleton } from "../../ui/skeleton";
 import { Chart } from "./chart";
 
@@ -96,12 +96,15 @@ const Room = () => (
 function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps & { isSeenAtOnce: boolean }) {
   const host = useRef<HTMLDivElement>(null);
   const [isSeen, setSeen] = useState(isSeenAtOnce);
+  /** The lead is on its way first. */
+  const [isTime, setTime] = useState(!isSeenAtOnce);
   const height = useRef(0);
   const state = parseChartState(query.value);
   const hidden = hiddenMarks(query.value);
   const incidents = hidden.has("incident") ? [] : (store.incidents.rows.value ?? []);
   const known = useMemo(() => new Set(store.metrics.peek()?.map((metric) => metric.metric)), [metrics]);
 
+  useEffect(() => void (isTime || nextFrame().then(() => setTime(true))), []);
   useEffect(() => {
     const element = host.current;
     if (!element) return;
@@ -122,7 +125,7 @@ function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps 
   return (
     <div ref={host} class="plotgrid" style={isSeen ? undefined : { height: `${room}px` }}>
       {isSeen &&
-        metrics.map((metric) => metric !== lead && !isDrawn.value ? <Room key={`${metric.metric} room`} /> : (
+        metrics.map((metric) => metric !== lead && !isTime ? <Room key={`${metric.metric} room`} /> : (
           <Chart
             key={metric.metric}
             store={store}

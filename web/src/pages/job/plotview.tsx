@@ -38,8 +38,7 @@ interface Props {
 }
 
 const SMALLEST = { width: 66, height: 40 };
-const KEY_STEPS = new Map([["ArrowLeft", -1], ["ArrowRight", 1], ["PageUp", -20], ["PageDown", 20], ["Home", -Infinity], ["End", Infinity]]);
-const KEY_ZOOM = new Map([["+", 0.5], ["=", 0.5], ["-", 2]]);
+const KEYS = /^(Arrow(Left|Right)|Page(Up|Down)|Home|End|Enter|Escape|[-+=])$/;
 
 function incidentX(incident: Incident, map: XMap): number | null {
   const at = map.axis === "step" ? incident.opened_step : incident.opened_ms;
@@ -96,7 +95,7 @@ export function PlotView(props: Props) {
 
     const create = (width: number, height: number): void => {
       const now = latest.current.state;
-      const look = { axis, logScale, logX, smooth: now.smooth, smoothing: now.smoothing, clip: now.clip, colors: readColors(element, color), window: windowOf(now) };
+      const look = { axis, logScale, logX, smooth: now.smooth, smoothing: now.smoothing, clip: now.clip, colors: readColors(element, color, isDarkNow), window: windowOf(now) };
       const made = new Plot(element, { width, height }, look, chart.buckets, {
         onHover: (index) => latest.current.onHover(index),
         onPick: (index, y) => latest.current.onPick(index, y),
@@ -111,14 +110,13 @@ export function PlotView(props: Props) {
       void nextFrame().then(hasDrawn);
     };
 
-    const fit = (): void => {
-      const { clientWidth: width, clientHeight: height } = element;
+    // Sizes as the browser has them at the end of its layout: to ask here would make it lay the page out once a chart.
+    const observer = new ResizeObserver(([entry]) => {
+      const [width, height] = [Math.round(entry?.contentRect.width ?? 0), Math.round(entry?.contentRect.height ?? 0)];
       if (width < SMALLEST.width || height < SMALLEST.height) return;
       if (!plot.current) create(width, height);
       else if (width !== plot.current.uplot.width || height !== plot.current.uplot.height) plot.current.resize(width, height);
-    };
-    fit();
-    const observer = new ResizeObserver(fit);
+    });
     observer.observe(element);
     const stopWatching = effect(() => {
       if (chart.version.value !== fedVersion) schedule();
@@ -143,19 +141,11 @@ export function PlotView(props: Props) {
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== host.current || event.ctrlKey || event.altKey || event.metaKey) return;
-    const count = chart.buckets.x.length;
-    const step = KEY_STEPS.get(event.key);
-    const factor = KEY_ZOOM.get(event.key);
     const current = plot.current;
-    if (current && (factor !== undefined || (event.shiftKey && Math.abs(step ?? 0) === 1))) {
-      void insist(() => import("../../plot/gestures")).then(({ zoomed }) => current.events.onZoom(...zoomed(current, factor ?? 1, 0.5, factor ? 0 : (step ?? 0) / 4)));
-    } else if (step !== undefined && count > 0) {
-      cursor.value = Math.min(count - 1, Math.max(0, (cursor.value ?? count - 1) + step));
-      current?.pointAt(cursor.value);
-    } else if (event.key === "Enter" && cursor.value !== null) props.onPick(cursor.value, null);
-    else if (event.key === "Escape" && state.from !== null) resetZoom();
-    else return;
+    if (!current || !KEYS.test(event.key) || (event.key === "Escape" && state.from === null)) return;
     event.preventDefault();
+    const keyed = { plot: current, cursor, isZoomed: state.from !== null, onPick: props.onPick };
+    void insist(() => import("./plotkeys")).then(({ pressKey }) => pressKey(event.key, event.shiftKey, keyed));
   };
 
   const spoken = cursor.value === null ? null : describeBucket(chart, axis, cursor.value);
