@@ -39,17 +39,25 @@ function plainImports(): Plugin {
   };
 }
 
-/** A job's page has all that its first curve needs on the way at once: job.html is index.html and says so. */
-function jobPage(): Plugin {
+/** What a page of its own is for: its first part, with all that this needs, is on the way at once. */
+const PAGES = { "job.html": "src/pages/job/page.tsx", "logs.html": "src/pages/job/logspage.tsx" };
+
+/** These are index.html and say so; the server gives them out for the addresses of their views. */
+function ownPages(): Plugin {
   return {
-    name: "job-page",
+    name: "own-pages",
     enforce: "post",
     generateBundle(_, bundle) {
       const page = bundle["index.html"];
-      const part = Object.values(bundle).find((one) => one.type === "chunk" && one.name === "job");
-      if (page?.type !== "asset" || !part) return this.error("there is no index.html, or no part for a job's page");
-      const link = `<link rel="modulepreload" crossorigin href="/${part.fileName}">`;
-      this.emitFile({ type: "asset", fileName: "job.html", source: String(page.source).replace("</head>", `  ${link}\n  </head>`) });
+      if (page?.type !== "asset") return this.error("there is no index.html");
+      const chunks = Object.values(bundle).filter((one) => one.type === "chunk");
+      for (const [name, source] of Object.entries(PAGES)) {
+        const files = new Set(chunks.filter((one) => one.moduleIds.some((id) => id.endsWith(source))).map((one) => one.fileName));
+        if (files.size === 0) this.error(`${source} is in no part`);
+        for (const file of files) chunks.find((one) => one.fileName === file)?.imports.forEach((other) => files.add(other));
+        const links = [...files].filter((file) => !String(page.source).includes(file)).map((file) => `  <link rel="modulepreload" crossorigin href="/${file}">\n`);
+        this.emitFile({ type: "asset", fileName: name, source: String(page.source).replace("</head>", `${links.join("  ")}  </head>`) });
+      }
     },
   };
 }
@@ -80,7 +88,7 @@ function firstView(id: string, modules: Modules): string | null {
 }
 
 export default defineConfig({
-  plugins: [slimUplot(), plainImports(), jobPage()],
+  plugins: [slimUplot(), plainImports(), ownPages()],
   build: {
     // light-dark() and the other CSS used here exist natively from these on; nothing is lowered.
     target: ["chrome123", "firefox125", "safari17.5"],

@@ -208,9 +208,17 @@ static void tell_seq(struct api *api, const struct http_request *request, struct
 	struct principal principal = *http_request_principal(request);
 	struct error err;
 
-	if (principal.scope != SCOPE_PUBLIC || tokens_authenticate(api, SPAN(""), &principal, &err) == OK)
-		http_response_header(response, "Server-Timing", "seq;desc=\"%llu\"",
-			(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->extracted_seq));
+	if (principal.scope == SCOPE_PUBLIC && tokens_authenticate(api, SPAN(""), &principal, &err) != OK)
+		return;
+	if (!http_scope_allows(principal.scope, SCOPE_READ))
+		return;
+	struct span path = http_request_path(request);
+	if (span_ends_with(path, SPAN("/logs")))
+		path.len -= sizeof "/logs" - 1;
+	if (span_starts_with(path, SPAN("/jobs/")))
+		pipeline_expect_reader(api->options.pipeline, span_skip(path, sizeof "/jobs/" - 1));
+	http_response_header(response, "Server-Timing", "seq;desc=\"%llu\"",
+		(unsigned long long)atomic_load(&pipeline_figures(api->options.pipeline)->extracted_seq));
 }
 
 enum status api_assets(void *context, void *worker, const struct http_request *request, struct http_response *response,

@@ -245,17 +245,23 @@ static bool is_page_path(struct span name, const struct http_request *request)
 	       span_find(http_request_header(request, "Accept"), SPAN("text/html")) >= 0;
 }
 
-/* A job's own page is the same as every other, but says at once what else it will need. */
-static bool is_job_path(struct span name)
+/* The same page as every other, but it says at once what else this view will need. */
+static struct span own_page(struct span name)
 {
-	return span_starts_with(name, SPAN("jobs/")) && span_find_char(span_skip(name, 5), '/') < 0;
+	struct span job;
+
+	if (!span_starts_with(name, SPAN("jobs/")))
+		return SPAN("index.html");
+	name = span_skip(name, 5);
+	if (!span_next(&name, '/', &job) || !name.len)
+		return SPAN("job.html");
+	return span_equal(name, SPAN("logs")) ? SPAN("logs.html") : SPAN("index.html");
 }
 
 static enum status serve_page(const struct assets *assets, struct span name, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
-	enum status status =
-		is_job_path(name) ? serve_file(assets, SPAN("job.html"), request, response, err) : ERR_NOT_FOUND;
+	enum status status = serve_file(assets, own_page(name), request, response, err);
 
 	return status == ERR_NOT_FOUND ? serve_file(assets, SPAN("index.html"), request, response, err) : status;
 }

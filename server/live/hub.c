@@ -424,6 +424,14 @@ bool hub_wants(struct hub *hub, struct span job, unsigned kind)
 	return is_wanted;
 }
 
+void hub_expect(struct hub *hub, struct span job, unsigned kinds)
+{
+	pthread_mutex_lock(&hub->mutex);
+	if (interest_add(hub->interest, job, kinds)) /* out of memory: a resync will do */
+		interest_remove(hub->interest, job, kinds, hub->now_ms);
+	pthread_mutex_unlock(&hub->mutex);
+}
+
 static const char *event_name(enum hub_kind kind)
 {
 	switch (kind) {

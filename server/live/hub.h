@@ -58,6 +58,9 @@ ssize_t hub_read_event(struct hub *hub, struct subscriber *subscriber, struct bu
 /* Is anybody interested (now, or in the last minute)? Cheap: producers ask before they render. */
 bool hub_wants(struct hub *hub, struct span job, unsigned kind);
 
+/* Somebody reads this job now, and will subscribe soon: what comes meanwhile is kept as for one who has just left. */
+void hub_expect(struct hub *hub, struct span job, unsigned kinds);
+
 /* Adds one event; json is one finished document on one line. Nobody is woken before hub_flush. */
 enum status hub_publish(struct hub *hub, struct span job, enum hub_kind kind, uint64_t seq, struct span json,
 	struct error *err) MUST_CHECK;

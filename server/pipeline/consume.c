@@ -339,6 +339,8 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
 	stream->extracted_seq = seq;
+	if (!stream->said) /* not before, and under the lock: a flush takes the mark and sees these points, or leaves it */
+		atomic_store(&stream->job->is_summary_dirty, true);
 	if (slice->first_line + slice->line_count > stream->extracted_lines) { /* points may come to a shadow late */
 		stream->extracted_lines = slice->first_line + slice->line_count;
 		stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
@@ -435,6 +437,16 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 	atomic_store(&worker->done_seq, group->seq);
 }
 
+/* Two workers may come here at once, the one with the lower number later. */
+static void note_extracted(struct pipeline *pipeline)
+{
+	uint64_t seq = pipeline_extracted_seq(pipeline), known = atomic_load(&pipeline->figures.extracted_seq);
+
+	while (seq > known && !atomic_compare_exchange_weak(&pipeline->figures.extracted_seq, &known, seq))
+		;
+	hub_set_seq(pipeline->options.hub, seq);
+}
+
 void *extract_run(void *context)
 {
 	struct extract_worker *worker = context;
@@ -444,11 +456,9 @@ void *extract_run(void *context)
 	while ((item = queue_pop(worker->queue, -1))) {
 		struct group *group = ((struct extract_item *)item)->group;
 		consume_group(worker, group);
+		note_extracted(worker->pipeline); /* before it counts as done: who waits for that reads the sequence */
 		group_unref(worker->pipeline, group);
 		mem_free(item);
-		uint64_t seq = pipeline_extracted_seq(worker->pipeline);
-		atomic_store(&worker->pipeline->figures.extracted_seq, seq);
-		hub_set_seq(worker->pipeline->options.hub, seq);
 	}
 	return NULL;
 }

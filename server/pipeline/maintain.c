@@ -21,6 +21,7 @@
 enum {
 	TICK_MS = 250,
 	SUMMARY_MS = 2000,
+	DEBT_SUMMARY_MS = 500, /* while sealed rows wait for summaries, and are too many */
 	FLUSH_JOBS = 64, /* in one transaction */
 	RANK_MS = 200, /* of so many jobs */
 	TRIM_ROWS = 256,
@@ -32,6 +33,7 @@ struct maintenance {
 	struct store_reader *reader;
 	struct zstd *zstd;
 	int64_t flushed_ms;
+	int64_t summed_ms; /* when summaries were last begun */
 	uint64_t flushed_seq; /* summaries hold what was extracted up to here, or have been tried */
 	uint64_t seen; /* lines and points taken in when it was last looked */
 	uint64_t tidied; /* those that were sealed when unused memory went back last */
@@ -226,6 +228,7 @@ static void flush_summaries(struct maintenance *m)
 	uint64_t seq = atomic_load(&m->pipeline->figures.extracted_seq);
 	bool is_whole = true;
 
+	m->summed_ms = clock_mono_ms();
 	if (directory_list(m->pipeline->directory, &jobs, &count, &err) != OK)
 		return; /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
@@ -395,16 +398,18 @@ static bool is_debt_high(const struct maintenance *m)
 
 static enum status trim_journal(struct maintenance *m, struct error *err)
 {
-	uint64_t newest, oldest, before;
+	uint64_t newest, oldest, needed, before;
 	bool has_trimmed = false;
 
-	TRY(find_needed(m, &before, err));
-	if (before > m->flushed_seq + 1 && !is_debt_high(m))
-		before = m->flushed_seq +
-			 1; /* a row tells a start after a crash that its jobs' summaries may be behind */
+	TRY(find_needed(m, &needed, err));
+	if (needed > m->flushed_seq + 1 && is_debt_high(m) && clock_mono_ms() - m->summed_ms >= DEBT_SUMMARY_MS)
+		flush_summaries(m);
+	/* A row tells a start after a crash that its jobs' summaries may be behind. */
+	before = needed > m->flushed_seq + 1 ? m->flushed_seq + 1 : needed;
 	for (;;) {
 		TRY(store_journal_range(m->reader, &newest, &oldest, err));
-		if (oldest != m->oldest_seq) {
+		bool is_debt = oldest && (oldest != newest || needed <= oldest); /* the newest row stays in any case */
+		if (oldest != m->oldest_seq || !is_debt) {
 			m->oldest_seq = oldest;
 			m->oldest_since_ms = clock_mono_ms();
 		}
@@ -639,6 +644,7 @@ void *maintenance_run(void *context)
 	for (bool has_more = false; !pipeline_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
 		has_more = maintain(&m, clock_mono_ms());
 	stragglers_run(pipeline, reader);
+	look_at_streams(&m, &(bool){false});
 	flush_summaries(&m);
 	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
 	return NULL;

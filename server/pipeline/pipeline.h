@@ -91,6 +91,9 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
  */
 bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t now_bytes);
 
+/* A page of this job is opened and will subscribe soon: what comes meanwhile is kept for it. Any thread. */
+void pipeline_expect_reader(struct pipeline *pipeline, struct span job);
+
 /* Runs work inside a transaction of the writer, waits until it is durable. Worker threads only (it blocks). */
 enum status pipeline_execute(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context,

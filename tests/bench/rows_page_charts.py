@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import harness  # noqa: F401  (finds smserver)
 from smserver import BUILD_DIR
@@ -17,8 +18,10 @@ P99_MS, LONG_TASK_MS, HEAP_KIB = 250, 50, 4096
 
 def run_page(script, *arguments):
     """The script's own figures; an empty list where there is no Chromium or no Node."""
-    if not shutil.which("node") or not shutil.which(os.environ.get("SM_CHROMIUM", "/usr/bin/chromium-headless-shell")):
-        return []
+    for program in ("node", os.environ.get("SM_CHROMIUM", "/usr/bin/chromium-headless-shell")):
+        if not shutil.which(program):
+            print(f"{script}: not run, there is no {program}", file=sys.stderr)
+            return []
     done = subprocess.run(["node", PAGE / script, *arguments], stdout=subprocess.PIPE, text=True, timeout=1800, env=BUILD, check=True)
     return json.loads(done.stdout)
 

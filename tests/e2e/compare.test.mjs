@@ -75,10 +75,27 @@ test("a new point is drawn as it comes, along every axis, and what is drawn is s
   const download = page.waitForEvent("download");
   await page.locator(".compare .underplot button", { hasText: "CSV" }).click();
   const rows = readFileSync(await (await download).path(), "utf8").trimEnd().split("\r\n");
-  assert.equal(rows[0], "job,metric,x,count,min,max,mean");
+  assert.equal(rows[0], "job,metric,x,count,non_finite,min,max,mean");
   assert.ok(rows.some((row) => row.startsWith('"a, <b>spiked",')) && rows.some((row) => row.startsWith("calm,")));
-  const counted = rows.slice(1).reduce((sum, row) => sum + Number(row.split(",").at(-4)), 0);
+  const counted = rows.slice(1).reduce((sum, row) => sum + Number(row.split(",").at(-5)), 0);
   assert.equal(counted, points, "every point is in a bucket that was saved");
+});
+
+test("an axis that a job does not have leaves it out", async ({ server, page, open }) => {
+  const step = Array.from({ length: 100 }, (_, n) => n);
+  const loss = step.map((n) => 4 / (1 + n));
+  const series = (metric, value) => ({ metric, stream: "algo-1", step, value });
+  await server.post("/api/v1/points?job=counted", { series: [series("loss", loss), series("tokens", step.map((n) => n * 1000))] });
+  await server.post("/api/v1/points?job=plain", { series: [series("loss", loss)] });
+  for (const job of ["counted", "plain"]) await server.waitForPoints(job, "loss", 100);
+  await server.waitForPoints("counted", "tokens", 100);
+  const kept = (text) => until(page, (words) => document.querySelector(".compare .kept")?.innerText === words, text, text);
+  await open("/compare?jobs=counted,plain");
+  await kept("200 points");
+  await page.getByRole("button", { name: "tokens" }).click();
+  await kept("100 points");
+  await page.getByRole("button", { name: "step", exact: true }).click();
+  await kept("200 points");
 });
 
 test("what is not there is said", async ({ server, page, open, allow }) => {

@@ -135,6 +135,15 @@ describe("the hub", () => {
     expect(env.sources).toHaveLength(2);
   });
 
+  test("a page that joins with the mark of the last event is given what came with it", () => {
+    const one = page();
+    hub.receive(one.key, { type: "want", want: job("a", "10") });
+    env.current.say("points", "20", { job: "a", series: [] });
+    hub.receive(page().key, { type: "want", want: job("a", "20") });
+    expect(env.sources).toHaveLength(2);
+    expect(env.current.url).toContain("after=20");
+  });
+
   test("marks that cannot be ordered make the others load anew", () => {
     const one = page();
     hub.receive(one.key, { type: "want", want: job("a", "x1") });

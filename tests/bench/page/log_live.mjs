@@ -28,6 +28,7 @@ async function run(name, address, make) {
     const seen = new Set();
     window.latencies = [];
     window.skipped = [0, 0];
+    const began = Date.now();
     window.tasks = [];
     new PerformanceObserver((list) => list.getEntries().forEach((entry) => window.tasks.push(entry.duration))).observe({ type: "longtask" });
     const look = () => {
@@ -35,6 +36,7 @@ async function run(name, address, make) {
         const found = /sent=(\d+) id=(\S+)/.exec(row.textContent);
         if (!found || seen.has(found[2])) continue;
         seen.add(found[2]);
+        if (Number(found[1]) < began) continue; // was there before the page
         if (Number(found[1]) >= window.skipped[0] && Number(found[1]) < window.skipped[1]) continue;
         // Painted at the end of this frame.
         setTimeout(() => window.latencies.push(Date.now() - Number(found[1])));

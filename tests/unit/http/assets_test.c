@@ -74,13 +74,15 @@ TEST(files_and_the_page)
 
 TEST(a_jobs_page_has_a_file_of_its_own)
 {
-	static const struct embedded_file with_job[] = {
-		{"index.html", "any page", 8}, {"job.html", "a job's", 7}, {NULL, NULL, 0}};
+	static const struct embedded_file with_job[] = {{"index.html", "any page", 8}, {"job.html", "a job's", 7},
+		{"logs.html", "its log", 7}, {NULL, NULL, 0}};
 	AUTO(assets) assets = NULL;
 	CHECK_OK(assets_new(&assets, with_job, NULL, &err));
 
 	AUTO_DONE(http_response) job = serve(assets, "/jobs/llama", "Accept", "text/html");
 	CHECK_SPAN(buf_span(&job.body), SPAN("a job's"));
+	AUTO_DONE(http_response) log = serve(assets, "/jobs/llama/logs", "Accept", "text/html");
+	CHECK_SPAN(buf_span(&log.body), SPAN("its log"));
 	AUTO_DONE(http_response) part = serve(assets, "/jobs/llama/nodes", "Accept", "text/html");
 	CHECK_SPAN(buf_span(&part.body), SPAN("any page"));
 	AUTO_DONE(http_response) jobs = serve(assets, "/jobs", "Accept", "text/html");

@@ -40,30 +40,38 @@ export function emptyBuckets(): Buckets {
 
 export function bucketsFromReply(reply: PointsReply): Buckets {
   const columns = reply.columns;
+  const count = columns.x.length;
+  // In JSON a number is finite, and what is not a text.
   const finite = (column: readonly Num[] | undefined): (number | null)[] =>
-    columns.x.map((_, i) => finiteOrNull(column?.[i]));
+    column ? column.map((value) => (typeof value === "number" ? value : null)) : new Array<null>(count).fill(null);
+  const lines = (...from: (readonly (number | null)[] | undefined)[]): (number | null)[] => from.find((one) => one)?.slice() ?? new Array<null>(count).fill(null);
   return {
     x: columns.x.slice(),
     min: finite(columns.min),
     max: finite(columns.max),
     mean: finite(columns.mean),
     last: finite(columns.last),
-    count: columns.x.map((_, i) => columns.count?.[i] ?? 1),
-    line: columns.x.map((_, i) => columns.line?.[i] ?? null),
-    lineStream: columns.x.map((_, i) => columns.line_stream?.[i] ?? null),
-    minLine: columns.x.map((_, i) => columns.min_line?.[i] ?? columns.line?.[i] ?? null),
-    maxLine: columns.x.map((_, i) => columns.max_line?.[i] ?? columns.line?.[i] ?? null),
-    nonFinite: columns.x.map((_, i) => nonFiniteOf(columns, i)),
+    count: columns.count?.slice() ?? new Array<number>(count).fill(1),
+    line: lines(columns.line),
+    lineStream: columns.line_stream?.slice() ?? new Array<null>(count).fill(null),
+    minLine: lines(columns.min_line, columns.line),
+    maxLine: lines(columns.max_line, columns.line),
+    nonFinite: nonFiniteOf(columns),
     width: reply.bucket_width,
     total: reply.total_points,
   };
 }
 
-function nonFiniteOf(columns: PointColumns, i: number): number {
-  const columnsOfValues = [columns.first, columns.last, columns.min, columns.max, columns.mean];
-  const bits = columnsOfValues.reduce((sum, column) => sum | nonFiniteBit(column?.[i]), 0);
-  // A value in the middle of its bucket shows in none of these; the count alone does not say which kind.
-  return bits === 0 && (columns.non_finite?.[i] ?? 0) > 0 ? NON_FINITE.nan : bits;
+function nonFiniteOf(columns: PointColumns): number[] {
+  const asked = [columns.first, columns.last, columns.min, columns.max, columns.mean].filter((column) => column !== undefined);
+  return columns.x.map((_, i) => {
+    const count = columns.non_finite?.[i];
+    if (count === 0) return 0;
+    let bits = 0;
+    for (const column of asked) bits |= nonFiniteBit(column[i]);
+    // A value in the middle of its bucket shows in none of these; the count alone does not say which kind.
+    return bits === 0 && count ? NON_FINITE.nan : bits;
+  });
 }
 
 function finiteOrNull(value: Num | null | undefined): number | null {

@@ -22,12 +22,13 @@ const lookOf = (state: ChartState) => ({ scale: state.logScale ? "log" : undefin
 /** As the server's: more curves are no picture. */
 const MOST_IN_A_PICTURE = 20;
 
-/** Of several jobs; null where the server draws none: too many, groups, or an axis that it does not have. */
+/** Of several jobs; null where the server draws another one: too many, groups, several names of a metric, or a look that it does not have. */
 export function picturesUrl(curves: readonly { name: string; metric?: string }[], state: ChartState): string | null {
   const [first, ...rest] = curves.map((curve) => curve.name);
   const metrics = [...new Set(curves.flatMap(({ metric }) => metric ?? []))];
-  const { axis } = state;
-  if (first === undefined || metrics.length === 0 || curves.length > MOST_IN_A_PICTURE || (axis !== "step" && axis !== "time")) return null;
+  const { axis, logX, clip, smooth, smoothing } = state;
+  const isOurs = (axis === "step" || axis === "time") && !logX && !clip && (smooth === 0 || smoothing === "ema");
+  if (first === undefined || metrics.length !== 1 || curves.length > MOST_IN_A_PICTURE || !isOurs) return null;
   return apiUrl(jobPath(first, "/chart.svg"), { ...shared(state, axis === "time" ? TIMES : STEPS), metric: joinNames(metrics), jobs: joinNames(rest), ...lookOf(state), theme: "light" });
 }
 
@@ -70,13 +71,14 @@ interface Curve {
   buckets: Buckets;
 }
 
-/** What is drawn of many jobs: a line a bucket (RFC 4180). */
+/** What is drawn of many jobs: a line a bucket (RFC 4180). A name that a spreadsheet would take for a formula has an apostrophe before it. */
 export function curvesCsv(curves: readonly Curve[]): string {
-  const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = curves.flatMap(({ job, metric, buckets: { x, count, min, max, mean } }) =>
-    x.map((at, i) => [quoted(job), quoted(metric), at, count[i], min[i] ?? "", max[i] ?? "", mean[i] ?? ""].join(",")),
+  const safe = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+  const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${safe(text).replaceAll('"', '""')}"` : safe(text));
+  const lines = curves.flatMap(({ job, metric, buckets: { x, count, nonFinite, min, max, mean } }) =>
+    x.map((at, i) => [quoted(job), quoted(metric), at, count[i], nonFinite[i] ? 1 : 0, min[i] ?? "", max[i] ?? "", mean[i] ?? ""].join(",")),
   );
-  return ["job,metric,x,count,min,max,mean", ...lines, ""].join("\r\n");
+  return ["job,metric,x,count,non_finite,min,max,mean", ...lines, ""].join("\r\n");
 }
 
 /** Names of jobs and metrics may hold what no file's name can. */

@@ -16,39 +16,35 @@ export interface PlotColors {
   series: string[];
 }
 
-const known = new Map<string, PlotColors>();
+const known = new Map<string, string[]>();
 
-/** Asking for a colour makes the browser work out all styles first: once a theme and hue. */
-export function readColors(host: HTMLElement, series: number, isDark: boolean): PlotColors {
-  const key = `${isDark} ${series}`;
-  const colors = known.get(key) ?? probeColors(host, series);
+/** Asking for a colour makes the browser work out all styles first: all are asked for at once, and once a theme. */
+function read(host: HTMLElement, isDark: boolean, texts: readonly string[]): string[] {
+  const key = `${isDark} ${texts[0]}`;
+  const before = known.get(key);
+  if (before) return before;
+  const probe = document.createElement("span");
+  probe.append(
+    ...texts.map((text) => {
+      const one = document.createElement("span");
+      one.style.color = text;
+      return one;
+    }),
+  );
+  host.append(probe);
+  const colors = Array.from(probe.children, (one) => getComputedStyle(one).color);
+  probe.remove();
   known.set(key, colors);
   return colors;
 }
 
-function probeColors(host: HTMLElement, series: number): PlotColors {
-  const probe = document.createElement("span");
-  host.append(probe);
-  const read = (value: string): string => {
-    probe.style.color = value;
-    return getComputedStyle(probe).color;
-  };
-  const line = `var(--series-${series})`;
-  const colors = {
-    line: read(line),
-    band: read(`color-mix(in srgb, ${line} 22%, transparent)`),
-    // Strong enough that a spike one pixel wide, whose band has no area, is seen.
-    edge: read(`color-mix(in srgb, ${line} 60%, transparent)`),
-    faint: read(`color-mix(in srgb, ${line} 38%, transparent)`),
-    ghost: read("color-mix(in srgb, var(--text-2) 55%, transparent)"),
-    text: read("var(--text-2)"),
-    grid: read("var(--grid)"),
-    cursor: read("var(--text-2)"),
-    info: read("var(--info)"),
-    warning: read("var(--warning)"),
-    critical: read("var(--critical)"),
-    series: Array.from({ length: SERIES_COLORS }, (_, i) => read(`var(--series-${i})`)),
-  };
-  probe.remove();
-  return colors;
+const SHARED = ["--text-2", "--grid", "--info", "--warning", "--critical", ...Array.from({ length: SERIES_COLORS }, (_, i) => `--series-${i}`)];
+
+export function readColors(host: HTMLElement, hue: number, isDark: boolean): PlotColors {
+  const own = `var(--series-${hue})`;
+  const mix = (color: string, percent: number): string => `color-mix(in srgb, ${color} ${percent}%, transparent)`;
+  // The edge is strong enough that a spike one pixel wide, whose band has no area, is seen.
+  const [line = "", band = "", edge = "", faint = ""] = read(host, isDark, [own, mix(own, 22), mix(own, 60), mix(own, 38)]);
+  const [ghost = "", text = "", grid = "", info = "", warning = "", critical = "", ...series] = read(host, isDark, [mix("var(--text-2)", 55), ...SHARED.map((name) => `var(${name})`)]);
+  return { line, band, edge, faint, ghost, text, grid, cursor: text, info, warning, critical, series };
 }

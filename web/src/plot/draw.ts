@@ -42,13 +42,15 @@ export function drawBand(u: uPlot, context: CanvasRenderingContext2D, { x, min, 
   let before: [number, number, number] | null = null;
   for (let i = 0; i < x.length; i++) {
     const [low, high] = [min[i] ?? null, max[i] ?? null];
-    if (low === null || high === null || (isLog && high <= 0)) {
+    const x1 = px(x[i] ?? 0) - first;
+    // On a logarithmic axis what is not above 0 has no place.
+    if (low === null || high === null || (isLog && high <= 0) || !Number.isFinite(x1)) {
       before = null;
       continue;
     }
-    const here: [number, number, number] = [px(x[i] ?? 0) - first, place(high), place(low)];
-    const [x0, top0, bottom0] = before ?? here;
-    const [x1, top1, bottom1] = here;
+    const here: [number, number, number] = [x1, place(high), place(low)];
+    const [x0, top0, bottom0] = before && before[0] < x1 ? before : here;
+    const [, top1, bottom1] = here;
     const slope = x1 > x0 ? 1 / (x1 - x0) : 0;
     for (let column = Math.max(0, Math.floor(x0)); column <= Math.min(width - 1, Math.floor(x1)); column++) {
       const from = (Math.max(x0, column) - x0) * slope;
@@ -59,8 +61,10 @@ export function drawBand(u: uPlot, context: CanvasRenderingContext2D, { x, min, 
     before = here;
   }
   for (let column = 0; column < width; column++) {
-    const height = (bottoms[column] ?? 0) - (tops[column] ?? 0);
-    if (height > 0) context.fillRect(first + column, tops[column] ?? 0, 1, height);
+    // What lies far outside would be rounded to anywhere.
+    const top = Math.max(tops[column] ?? 0, u.bbox.top - 1);
+    const height = Math.min(bottoms[column] ?? 0, u.bbox.top + u.bbox.height + 1) - top;
+    if (height > 0) context.fillRect(first + column, top, 1, height);
   }
 }
 
@@ -107,8 +111,11 @@ export function strokePath(u: uPlot, context: CanvasRenderingContext2D, ghost: C
     if (y === null || y === undefined || (isLog && y <= 0)) isDown = false;
     else if (isDown) context.lineTo(px(xs[i] ?? 0), py(y));
     else {
-      context.moveTo(px(xs[i] ?? 0), py(y));
+      const left = px(xs[i] ?? 0);
+      context.moveTo(left, py(y));
       isDown = true;
+      // One alone is a dot.
+      if ((ys[i + 1] ?? null) === null) context.lineTo(left + 1, py(y));
     }
   }
   context.stroke();

@@ -8,6 +8,7 @@ import { compareSeq } from "../lib/seq";
 import type { XMap } from "../lib/xmap";
 import { onLive } from "../live/client";
 import { askPoints, CURVE, LINE, type PointsQuery } from "./points";
+import { insist } from "../ui/lazy";
 import { Soon } from "./poll";
 
 export interface ChartSpec {
@@ -120,7 +121,7 @@ export class ChartStore {
     this.meanwhile ??= [];
     try {
       const [reply, nodes] = await Promise.all([this.ask(spec, {}, signal), this.askNodes(spec, signal)]);
-      const ghosts = spec.superseded ? await (await import("./ghosts")).askGhosts(reply, spec.map, (attempts) => this.ask(spec, { attempts, columns: LINE }, signal)) : [];
+      const ghosts = spec.superseded ? await (await insist(() => import("./ghosts"))).askGhosts(reply, spec.map, (attempts) => this.ask(spec, { attempts, columns: LINE }, signal)) : [];
       if (signal.aborted) return;
       this.raw = bucketsFromReply(reply);
       this.restarts = (reply.attempts ?? []).slice(1).map((one) => one.first_step);
@@ -131,6 +132,7 @@ export class ChartStore {
       this.attempt = Math.max(this.attempt, ...(reply.attempts ?? []).map((one) => one.attempt));
       this.problem.value = null;
       this.isLoaded.value = true;
+      this.seen.clear(); // what is not newer than the reply is known by its sequence
       for (const { id, series } of this.meanwhile ?? []) if (!this.isStale(id)) this.append(series, true);
       this.meanwhile = null;
       this.version.value++;

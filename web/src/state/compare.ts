@@ -1,5 +1,5 @@
 // Several jobs' documents, what differs between them, and one metric's curve of each.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, Problem } from "../api/client";
 import type { JobRow, PointsReply } from "../api/types";
 import { Batch } from "../lib/batch";
@@ -12,7 +12,7 @@ import { onLive, setWant } from "../live/client";
 import { ChartStore } from "./chart";
 import { freshSeq } from "./info";
 import { askPoints, type PointsQuery } from "./points";
-import { Soon } from "./poll";
+import { every, Soon } from "./poll";
 
 export interface CompareSpec {
   metric: string;
@@ -34,6 +34,7 @@ export type Choice = { names: readonly string[] } | { query: string };
 const ROWS_MS = 1000;
 /** Curves that grow are drawn so many times a second at most, and less often where a frame of them costs more. */
 const DRAW_MS = 80;
+const LOOK_MS = 30_000;
 const TOKEN_BUCKETS = 500;
 const NO_TROUBLE = 404;
 
@@ -45,6 +46,8 @@ interface Page {
 /** One job's curve, kept current. */
 class JobChart {
   readonly store: ChartStore;
+  /** Of the axis that is asked for; null: the job has none. */
+  private map: XMap | null = null;
   private readonly off: () => void;
 
   constructor(
@@ -58,8 +61,18 @@ class JobChart {
 
   is = (job: string, metric: string): boolean => this.job === job && this.metric === metric;
 
-  load(map: XMap, { from, to, buckets }: CompareSpec): Promise<void> {
-    return this.store.load({ map, from, to, buckets, stream: null, superseded: false, nodes: [] });
+  /** Its curve is there, and on this axis. */
+  get isShown(): boolean {
+    return this.map !== null && this.store.isLoaded.peek() && this.store.map === this.map && this.store.problem.peek()?.status !== NO_TROUBLE;
+  }
+
+  async load(find: () => Promise<XMap>, { from, to, buckets }: CompareSpec): Promise<void> {
+    const map = await find().catch((error: unknown) => {
+      this.map = null;
+      throw error;
+    });
+    this.map = map;
+    await this.store.load({ map, from, to, buckets, stream: null, superseded: false, nodes: [] });
   }
 
   stop(): void {
@@ -77,29 +90,38 @@ export class CompareStore {
   readonly curves = signal<CompareCurve[] | null>(null);
   /** Settings that differ, and on request those that do not. */
   readonly comparison = signal<Comparison | null>(null);
-  readonly problem = signal<Problem | null>(null);
+  private readonly troubles = { rows: signal<Problem | null>(null), curves: signal<Problem | null>(null), comparison: signal<Problem | null>(null) };
+  readonly problem = computed(() => this.troubles.rows.value ?? this.troubles.curves.value ?? this.troubles.comparison.value);
   private spec: CompareSpec | null = null;
   private readonly abort = new AbortController();
   private drawing = new AbortController();
   private readonly off: () => void;
   private readonly newRows = new Batch<JobRow>(ROWS_MS, (rows) => this.takeRows(rows));
   private charts: JobChart[] = [];
+  private isAll = false;
+  private readonly reload = new Soon(ROWS_MS, () => this.retry());
+  /** What begins to be found, or is deleted, sends nothing. */
+  private readonly endLooking = every(LOOK_MS, () => void this.loadRows());
   private readonly publish = new Soon(DRAW_MS, () => this.show());
   /** Of axes that count from each job's own beginning, or by its tokens. */
   private readonly maps = new Map<string, XMap>();
 
   constructor(private readonly choice: Choice) {
     this.off = onLive((event) => {
-      if (event.kind === "resync") this.retry();
+      // The curves see to themselves.
+      if (event.kind === "resync") this.reload.ask();
       else if (event.kind === "job") this.newRows.add(event.data);
+      else if (event.kind === "backfill" && event.data.state === "done" && this.rows.peek()?.some((row) => row.TrainingJobName === event.data.job)) {
+        this.maps.clear();
+        this.reload.ask();
+      }
     });
   }
 
   async start(): Promise<void> {
     const seq = await freshSeq();
     if (this.abort.signal.aborted) return;
-    await this.loadRows();
-    setWant({ jobs: (this.rows.peek() ?? []).map((row) => row.TrainingJobName), kinds: ["points", "job"], after: seq });
+    await this.loadRows(seq);
   }
 
   stop(): void {
@@ -108,12 +130,14 @@ export class CompareStore {
     this.off();
     this.newRows.stop();
     this.publish.cancel();
+    this.reload.cancel();
+    this.endLooking();
     for (const chart of this.charts) chart.stop();
   }
 
   retry(): void {
-    this.problem.value = null;
     void this.loadRows().then((isThere) => (isThere ? this.loadCurves() : undefined));
+    void this.loadComparison(this.isAll);
   }
 
   draw(spec: CompareSpec): void {
@@ -122,15 +146,23 @@ export class CompareStore {
   }
 
   async loadComparison(isAll: boolean): Promise<void> {
-    const names = (this.rows.peek() ?? []).map((row) => row.TrainingJobName);
+    const names = this.names();
+    this.isAll = isAll;
+    if (names.length < 2) return;
     try {
       this.comparison.value = await getJson<Comparison>("compare", { jobs: joinNames(names), equal: isAll || undefined }, this.abort.signal);
+      this.troubles.comparison.value = null;
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (!isAbort(error)) this.troubles.comparison.value = asProblem(error);
     }
   }
 
-  private async loadRows(): Promise<boolean> {
+  private names(): string[] {
+    return (this.rows.peek() ?? []).map((row) => row.TrainingJobName);
+  }
+
+  private async loadRows(after?: string | null): Promise<boolean> {
+    const before = this.names().join("\n");
     const { choice } = this;
     const q = "query" in choice ? choice.query : `name in (${choice.names.map(quoteText).join(", ")})`;
     try {
@@ -140,12 +172,16 @@ export class CompareStore {
       this.missing.value = names.filter((name) => !found.has(name));
       this.rows.value = names.map((name) => found.get(name)).filter((row) => row !== undefined);
       this.total.value = page.total ?? page.jobs.length;
-      this.problem.value = null;
-      return true;
+      this.troubles.rows.value = null;
     } catch (error) {
-      if (!isAbort(error)) this.problem.value = asProblem(error);
+      if (!isAbort(error)) this.troubles.rows.value = asProblem(error);
       return false;
     }
+    if (after !== undefined || this.names().join("\n") !== before) {
+      const seq = after === undefined ? await freshSeq() : after;
+      if (!this.abort.signal.aborted) setWant({ jobs: this.names(), kinds: ["points", "job", "backfill"], after: seq });
+    }
+    return true;
   }
 
   private takeRows(fresh: readonly JobRow[]): void {
@@ -176,13 +212,13 @@ export class CompareStore {
     for (const chart of before) if (!this.charts.includes(chart)) chart.stop();
     const problems = await Promise.all(this.charts.map((chart, i) => this.loadCurve(chart, wanted[i]?.row, spec, signal)));
     if (signal.aborted) return;
-    this.problem.value = problems.find((one) => one !== null) ?? null;
+    this.troubles.curves.value = problems.find((one) => one !== null) ?? null;
     this.show();
   }
 
   private async loadCurve(chart: JobChart, row: JobRow | undefined, spec: CompareSpec, signal: AbortSignal): Promise<Problem | null> {
     try {
-      if (row) await chart.load(await this.mapOf(row, chart.metric, spec, signal), spec);
+      if (row) await chart.load(() => this.mapOf(row, chart.metric, spec, signal), spec);
     } catch (error) {
       if (isAbort(error)) return null;
       const problem = asProblem(error);
@@ -194,7 +230,7 @@ export class CompareStore {
   }
 
   private show(): void {
-    this.curves.value = this.charts.filter(({ store }) => store.isLoaded.peek()).map(({ job, metric, store }) => ({ job, metric, buckets: store.buckets }));
+    this.curves.value = this.charts.filter((chart) => chart.isShown).map(({ job, metric, store }) => ({ job, metric, buckets: store.buckets }));
   }
 
   private async mapOf(row: JobRow, metric: string, { axis }: CompareSpec, signal: AbortSignal): Promise<XMap> {

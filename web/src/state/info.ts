@@ -8,15 +8,21 @@ import { isSignedOut } from "./session";
 const POLL_MS = 10_000;
 /** While the server does not answer. */
 const KNOCK_MS = 2000;
+/** What was known at the start is old by then. */
+const EARLY_MS = 10_000;
 
 export const info = signal<ServerInfo | null>(null);
 
-/** What the server had when it gave out this page, if it says so to us: all that is asked for comes after it. */
-export const pageSeq = (performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming | undefined)?.serverTiming?.find((one) => one.name === "seq")?.description;
+const arrival = performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming | undefined;
+
+/** What the server had when it gave out this page, if it says so to us: all that is asked for comes after it. Out of a cache it is old. */
+export const pageSeq = arrival?.transferSize ? arrival.serverTiming?.find((one) => one.name === "seq")?.description : undefined;
 
 /** Asked for while the page still starts: the first view needs it before anything else. */
 export const infoLoaded: Promise<ServerInfo | null> = load();
 let early: Promise<string | null> | null = pageSeq ? Promise.resolve(pageSeq) : infoLoaded.then(seqOf);
+
+setTimeout(() => (early = null), EARLY_MS);
 
 function seqOf(reply: ServerInfo | null): string | null {
   return reply?.seq ?? null;

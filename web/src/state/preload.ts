@@ -2,6 +2,7 @@
 import { getEarly, send } from "../api/client";
 import type { PointsReply } from "../api/types";
 import { parseQuery, parseRoute } from "../lib/url";
+import { onLive } from "../live/client";
 import { infoLoaded, pageSeq } from "./info";
 
 /** Columns of a chart: what is drawn, said and opened. */
@@ -11,6 +12,7 @@ export const CURVE = ["x", "min", "max", "first", "last", "mean", "count", "non_
 export const earlyPoints = new Map<string, Promise<PointsReply | null>>();
 
 const PLOT_SHARE = 0.6;
+const FRESH_MS = 5000;
 
 export function preload(): void {
   const route = parseRoute(location.pathname);
@@ -25,6 +27,10 @@ export function preload(): void {
     if (query["x"] ?? query["from"] ?? query["series"]) return;
     const buckets = Math.max(100, Math.round(window.innerWidth * window.devicePixelRatio * PLOT_SHARE));
     earlyPoints.set(name, askLoss(name, buckets));
+    // Nobody's any more once there are newer points, or when it was not taken while it was new.
+    const forget = (): void => void (earlyPoints.delete(name), off());
+    const off = onLive((event) => event.kind === "points" && forget());
+    setTimeout(forget, FRESH_MS);
   };
   // Not before the sequence is known from which the live connection goes on: between the two nothing may be lost.
   if (pageSeq) ask();

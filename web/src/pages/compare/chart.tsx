@@ -33,6 +33,8 @@ const SMALLEST = { width: 66, height: 40 };
 export function CompareChart({ title, facet, state, curves, y, cursor, chosen, onPick, onWidth }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Overlay | null>(null);
+  const pick = useRef(onPick);
+  pick.current = onPick;
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);
   const { axis, logScale, logX, smooth, smoothing, clip, from, to } = state;
   const isDarkNow = isDark();
@@ -63,7 +65,7 @@ export function CompareChart({ title, facet, state, curves, y, cursor, chosen, o
         cursor.value = x;
         chosen.value = name;
       },
-      onPick,
+      onPick: (name) => pick.current(name),
       onZoom: (low, high) => patchQuery({ from: round(low, high - low), to: round(high, high - low) }),
       onReset: () => patchQuery({ from: undefined, to: undefined }),
     });

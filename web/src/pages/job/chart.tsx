@@ -15,11 +15,11 @@ import { patchQuery, query } from "../../state/router";
 import { later, lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { PlotView } from "./plotview";
-import { Readout } from "./readout";
 
 const Nodes = lazy(async () => (await import("./nodes")).Nodes, 0);
 const DerivedTag = lazy(async () => (await import("./nodes")).DerivedTag, 0);
 const ChartTable = lazy(async () => (await import("./charttable")).ChartTable, 4);
+const Readout = lazy(async () => (await later(() => import("./readout"))).Readout, 0);
 const ChartMenu = lazy(async () => (await later(() => import("./chartmenu"))).ChartMenu, 0);
 
 interface Props {

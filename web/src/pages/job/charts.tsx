@@ -83,15 +83,6 @@ function Grid({ metrics, ...rest }: GridProps) {
   );
 }
 
-/** Of a chart that waits for the first one. */
-const Room = () => (
-  <figure class="chart">
-    <figcaption>&nbsp;</figcaption>
-    <div class="plot" />
-    <p class="kept">&nbsp;</p>
-  </figure>
-);
-
 /** What is out of sight is not mounted and asks for nothing; its room stays. */
 function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps & { isSeenAtOnce: boolean }) {
   const host = useRef<HTMLDivElement>(null);
@@ -125,7 +116,7 @@ function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps 
   return (
     <div ref={host} class="plotgrid" style={isSeen ? undefined : { height: `${room}px` }}>
       {isSeen &&
-        metrics.map((metric) => metric !== lead && !isTime ? <Room key={`${metric.metric} room`} /> : (
+        metrics.map((metric) => metric !== lead && !isTime ? <figure key={`${metric.metric} room`} class="chart" /> : (
           <Chart
             key={metric.metric}
             store={store}

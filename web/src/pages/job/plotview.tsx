@@ -13,10 +13,10 @@ import { chosenPoints } from "../../state/chosenpoint";
 import { patchQuery } from "../../state/router";
 import { isDark } from "../../state/theme";
 import { hasDrawn, insist, later, lazy, nextFrame } from "../../ui/lazy";
-import { describeBucket } from "./readout";
 
 const Marks = lazy(async () => (await later(() => import("./marks"))).Marks, 0);
 const EventMarks = lazy(async () => (await later(() => import("./eventmarks"))).EventMarks, 0);
+const Spoken = lazy(async () => (await import("./readout")).Spoken, 0);
 const Summary = lazy(async () => (await later(() => import("./summary"))).Summary, 0);
 const ChosenMark = lazy(async () => (await later(() => import("./chosenmark"))).ChosenMark, 0);
 
@@ -47,7 +47,7 @@ function incidentX(incident: Incident, map: XMap): number | null {
 
 /** What is drawn first, then what can be done with it. */
 async function addGestures(plot: Plot, isGone: () => boolean): Promise<void> {
-  const [{ gestures }, { clip }] = await later(() => insist(() => Promise.all([import("../../plot/gestures"), import("../../plot/clip")])));
+  const [{ gestures }, { clip }] = await later(() => insist(() => Promise.all([import("../../plot/gestures"), import("../../plot/clip"), import("./plotkeys")])));
   if (isGone()) return;
   plot.use(gestures);
   plot.use(clip);
@@ -142,13 +142,17 @@ export function PlotView(props: Props) {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== host.current || event.ctrlKey || event.altKey || event.metaKey) return;
     const current = plot.current;
-    if (!current || !KEYS.test(event.key) || (event.key === "Escape" && state.from === null)) return;
+    const isIdle = { Escape: state.from === null, Enter: cursor.value === null }[event.key] ?? chart.buckets.x.length === 0;
+    if (!current || !KEYS.test(event.key) || isIdle) return;
     event.preventDefault();
     const keyed = { plot: current, cursor, isZoomed: state.from !== null, onPick: props.onPick };
-    void insist(() => import("./plotkeys")).then(({ pressKey }) => pressKey(event.key, event.shiftKey, keyed));
+    // Not by insist(): a key is not to work minutes later, when the server is back.
+    void import("./plotkeys").then(
+      ({ pressKey }) => plot.current === current && pressKey(event.key, event.shiftKey, keyed),
+      () => undefined,
+    );
   };
 
-  const spoken = cursor.value === null ? null : describeBucket(chart, axis, cursor.value);
   return (
     <div class={`plot ${isHidden ? "gone" : ""}`}>
       <div
@@ -166,7 +170,7 @@ export function PlotView(props: Props) {
         <EventMarks events={props.events} hidden={props.hidden} map={map} plot={plot} scales={scales} onChoose={props.onEvent} />
       )}
       <p class="hidden" aria-live="polite">
-        {spoken && `${spoken.value}, ${spoken.rest}`}
+        {cursor.value !== null && <Spoken chart={chart} axis={axis} index={cursor.value} />}
       </p>
       <Summary chart={chart} label={label} axis={axis} />
     </div>

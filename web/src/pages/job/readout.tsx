@@ -36,13 +36,19 @@ export function Readout({ store, chart, metric: known, axis, hover }: Props) {
   );
 }
 
-export interface BucketText {
+/** Of the bucket that keys have come to. */
+export function Spoken({ chart, axis, index }: { chart: ChartStore; axis: Axis; index: number }) {
+  const text = describeBucket(chart, axis, index);
+  return text && <>{`${text.value}, ${text.rest}`}</>;
+}
+
+interface BucketText {
   value: string;
   rest: string;
   exact: string;
 }
 
-export function describeBucket(chart: ChartStore, axis: Axis, index: number): BucketText | null {
+function describeBucket(chart: ChartStore, axis: Axis, index: number): BucketText | null {
   const { x, min, max, mean, count, line, lineStream, nonFinite } = chart.buckets;
   const at = x[index];
   if (at === undefined) return null;

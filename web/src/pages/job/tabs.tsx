@@ -3,6 +3,10 @@ import { say, t } from "../../i18n/i18n";
 import { definitionsHref, JOB_PARTS, jobHref, partHref, type JobPart } from "../../lib/url";
 import { useKeys } from "../../state/keys";
 import { navigate } from "../../state/router";
+import { adoptStyle } from "../../lib/adopt";
+import style from "../../styles/jobtabs.css?inline";
+
+adoptStyle(style);
 
 interface Props {
   name: string;
