@@ -106,6 +106,16 @@ def check_points(server, stored):
         assert window["last"] == [n % 97 + 0.5 for n in window["x"]], (stream, SEED)
 
 
+def check_summary(server, stored):
+    """What lists and searches go by has all of it, without another line: also what was sealed between its last flush and the kill."""
+    def counts():
+        (job,) = server.get("/api/v1/jobs").body["jobs"]
+        return job["lines"], sum(one["count"] for one in job["metrics"] if one["metric"] == "train:loss")
+
+    total = sum(stored.values())
+    wait_until(lambda: counts() == (total, total), what=f"the summary of {total} lines (seed {SEED})")
+
+
 def test_kill_9(make_server):
     chance = random.Random(SEED)
     print(f"seed {SEED}")
@@ -124,6 +134,7 @@ def test_kill_9(make_server):
     server.start()
     stored = check(server, clients, stored)
     check_points(server, stored)
+    check_summary(server, stored)
     # the senders come back and nobody notices anything
     for client in clients:
         client.next_batch()

@@ -1,5 +1,7 @@
 """The event stream: coalesced news, replay after a sequence, resync."""
 
+import re
+
 from smserver import wait_until
 
 
@@ -79,6 +81,27 @@ def test_gap_between_load_and_subscription(server):
     server.wait_for_points("j", "train:loss", 2)
     wait_until(lambda: server.get("/api/v1/jobs").body["jobs"][0]["lines"] == 2, what="the flushed row: the event's time has passed")
     server.live(f"jobs=j&after={after}").next(where=lambda event: is_news_or_resync(event, 2))
+
+
+def test_a_page_that_was_given_out_is_a_reader(server):
+    """Between its HTML and its subscription nothing is skipped: a live job's page need not load twice."""
+    for job, path in (("a", "/jobs/a"), ("b", "/jobs/b/logs")):
+        server.send(job, "step: 1 loss: 1.0")
+        wait_until(lambda job=job: server.get(f"/api/v1/jobs/{job}").body.get("lines") == 1, what="the flushed row: what was skipped before is noted")
+        page = server.get(path, headers={"Accept": "text/html"})
+        after = re.fullmatch(r'seq;desc="(\d+)"', page.headers["Server-Timing"])[1]
+        server.send(job, "step: 2 loss: 2.0")
+        server.wait_for_points(job, "train:loss", 2)
+        events = server.live(f"jobs={job}&kinds=points,lines,incident&after={after}")
+        assert events.next(where=lambda event: is_news_or_resync(event, 2))["event"] == "points"
+    assert "Server-Timing" not in server.get("/favicon.ico").headers
+
+
+def test_an_incident_that_opens_while_nobody_listens_is_replayed(server):
+    """It need not come with a commit of its own, so that nobody could be told to resync."""
+    server.send("j", [f"step: {n} loss: 2.{n % 10}" for n in range(60)] + ["step: 60 loss: nan"])
+    wait_until(lambda: server.get("/api/v1/incidents").body["incidents"], what="the incident")
+    assert server.live("kinds=incident&after=0").next()["event"] == "incident"
 
 
 def test_gap_over_a_restart(server):

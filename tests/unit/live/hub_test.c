@@ -287,6 +287,25 @@ TEST(interest_outlives_its_subscriber_by_a_minute)
 	hub_unsubscribe(hub, subscriber);
 }
 
+TEST(a_reader_that_is_expected_counts_as_one_who_left)
+{
+	AUTO(hub) hub = hub_new(&(struct hub_options){0});
+	atomic_int wakes = 0;
+
+	hub_flush(hub, 1000);
+	hub_set_seq(hub, 7);
+	hub_expect(hub, SPAN("a"), HUB_POINTS);
+	CHECK(hub_wants(hub, SPAN("a"), HUB_POINTS));
+	CHECK(!hub_wants(hub, SPAN("b"), HUB_POINTS));
+	publish(hub, "a", 8, "8");
+	hub_flush(hub, 1050);
+	struct subscriber *subscriber = subscribe_to(hub, "a", HUB_POINTS, 7, &wakes);
+	check_read(hub, subscriber, HELLO POINTS(8, "8"));
+	hub_unsubscribe(hub, subscriber);
+	hub_flush(hub, 62000);
+	CHECK(!hub_wants(hub, SPAN("a"), HUB_POINTS));
+}
+
 TEST(close_ends_after_what_is_left)
 {
 	AUTO(hub) hub = hub_new(&(struct hub_options){0});
