@@ -6,11 +6,11 @@ import path from "node:path";
 import { ODD_NAME, sendFleet } from "./fleet.mjs";
 import { fitsWidth, ROOT, shot, test } from "./support.mjs";
 
-/** Name, address, and what is there once the page is. */
+/** Name, address, and all that is there once the page is. */
 const PAGES = [
   ["fleet", "/", "main h2"],
   ["jobs", "/jobs", "[data-name]"],
-  ["job", "/jobs/llama-7b", ".chart canvas"],
+  ["job", "/jobs/llama-7b", ".chart canvas", ".strip", ".chartbar [role=toolbar]", ".line", ".marks .mark"],
   ...["nodes", "goodput", "settings", "incidents", "advice", "deliveries", "document"].map((part) => [`job-${part}`, `/jobs/llama-7b/${part}`, ".jobtabs [aria-current]"]),
   ["job-logs", "/jobs/llama-7b/logs", ".line"],
   ["job-definitions", "/jobs/finished/definitions", ".tryline"],
@@ -70,9 +70,9 @@ export function walk(...looks) {
       await sendFleet(server);
       await page.addInitScript((value) => localStorage.setItem("smfleet.language", value), language);
       const found = [];
-      for (const [name, address, ready] of PAGES) {
+      for (const [name, address, ...ready] of PAGES) {
         await page.goto(server.url + address);
-        await page.locator(ready).first().waitFor({ state: "attached" });
+        for (const part of ready) await page.locator(part).first().waitFor({ state: "attached" });
         if (language === "zh") await page.locator("html[lang=zh-CN] .rail :text('作业')").waitFor();
         if (language === "zh") found.push(...(await english(page)).filter((text) => !SAME.test(text)).map((text) => `${name}: English: ${text}`));
         await shot(page, `walk-${name}-${look}`);
