@@ -86,7 +86,10 @@ def test_tags_notes_labels_and_the_keep_alive_period_can_be_changed(server):
 
 def test_what_cannot_be_changed_is_refused_whole(server):
     create(server)
-    before = server.get("/api/v1/jobs/llama").body
+    def settled(): # with what is worked out of it
+        job = server.get("/api/v1/jobs/llama").body
+        return job if "goodput" in job else None
+    before = wait_until(settled, what="the job's goodput")
     for changes, field in (({"RoleArn": "x"}, "RoleArn"), ({"notes": 5}, "Notes"), ({"tags": {"a": 1}}, "tags.a"), ({"tags": ["a"]}, "tags"),
             ({"labels": ["x", ""]}, "Labels[1]"), ({"ResourceConfig": {"InstanceCount": 1}}, "ResourceConfig"),
             ({"notes": "kept?", "ResourceConfig": {"KeepAlivePeriodInSeconds": 3601}}, "ResourceConfig.KeepAlivePeriodInSeconds"),
