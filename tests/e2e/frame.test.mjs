@@ -29,8 +29,9 @@ test("the keyboard reaches every view, and ? says what works here", async ({ ser
   await pathIs(page, "/jobs");
   await page.keyboard.press("Escape");
   await until(page, () => !document.querySelector("dialog.help"), "the help to go");
-  await page.keyboard.press("/");
-  await until(page, () => document.activeElement.matches(".querybar input"), "the search field");
+  // The keys are the page's again a moment after the help has gone.
+  const searches = async () => (await page.keyboard.press("/"), page.evaluate(() => document.activeElement.matches(".querybar input")));
+  await waitUntil(searches, "the search field");
   await page.keyboard.type("gs");
   await pathIs(page, "/jobs");
   await page.keyboard.press("Escape");
