@@ -53,8 +53,12 @@ test("a right click offers to copy", async ({ server, page, open }) => {
   await server.send("llama", losses(0, 20));
   await open("/jobs");
   await hasKeys(page);
-  await page.locator("[data-name=llama] td.num").first().click({ button: "right" });
-  await page.locator(".contextmenu [role=menuitem]").first().waitFor();
+  // Its code has come; whether it has run already only a menu tells.
+  const opens = async () => {
+    await page.locator("[data-name=llama] td.num").first().click({ button: "right" });
+    return page.locator(".contextmenu [role=menuitem]").first().waitFor({ timeout: 1000 }).then(() => true, () => false);
+  };
+  await waitUntil(opens, "the menu");
   assert.deepEqual(await texts(page, ".contextmenu [role=menuitem]"), ["Copy link", "Copy value"]);
   await page.keyboard.press("Enter");
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
