@@ -11,6 +11,7 @@ import argparse
 import csv
 import json
 import os
+import re
 import shutil
 import ssl
 import sys
@@ -44,7 +45,7 @@ class Failure(Exception):
 def metric_of(row, name, may_be_role):
     metrics = row.get("metrics") or []
     found = [metric for metric in metrics if metric.get("metric") == name]
-    return (found or [metric for metric in metrics if may_be_role and metric.get("role") == name] or [None])[0]
+    return (found or [metric for metric in metrics if may_be_role and metric.get("is_main") and metric.get("role") == name] or [None])[0]
 
 
 def metric_field(row, field):
@@ -68,6 +69,8 @@ def seconds_of(row, field):
 
 
 def field_of(row, field):
+    if "fields" in row:  # as the server says; how it looks is ours
+        return row["fields"].get(field)
     if field == "step":
         steps = [metric.get("last_step") for metric in row.get("metrics") or []]
         return max((step for step in steps if step is not None and step >= 0), default=None)
@@ -160,7 +163,7 @@ def pages(options):
     rest, cursor = options.limit or float("inf"), None
     while rest > 0:
         page = get(options, [("q", options.query), ("sort", options.sort), ("limit", int(min(rest, PAGE_ROWS))),
-                             ("cursor", cursor), ("total", "true" if cursor is None else "")])
+                             ("fields", options.fields), ("cursor", cursor), ("total", "true" if cursor is None else "")])
         page["jobs"] = page["jobs"][:int(min(rest, PAGE_ROWS))]
         yield page
         rest -= len(page["jobs"])
@@ -202,16 +205,21 @@ def print_table(fields, rows):
         print("  ".join(cells).rstrip())
 
 
+def names_of(fields):
+    """Parted by commas, but for those in quotes: metric."a,b".min"""
+    return [name.strip() for name in re.findall(r'(?:[^",]|"(?:\\.|[^"\\])*")+', fields) if name.strip()]
+
+
 def json_row(row, options):
     if not options.fields:
         return row
-    return {field: field_of(row, field) if is_number(field) else text_of(row, field, False) or None
-            for field in options.fields.split(",")}
+    return {field: field_of(row, field) if is_number(field) or isinstance(field_of(row, field), (int, float)) and field not in TIMES
+            else text_of(row, field, False) or None for field in names_of(options.fields)}
 
 
 def run(options):
     """How many rows there were, or jobs for --count."""
-    fields = [field.strip() for field in (options.fields or "name,status,loss,step,lines,started,age").split(",") if field.strip()]
+    fields = names_of(options.fields or "name,status,loss,step,lines,started,age")
     if not fields:
         raise Failure(2, "--fields names no field")
     if options.format == "count":

@@ -136,7 +136,7 @@ class Identity:
         self.stream = options.stream or first_set(environment, "SM_CURRENT_HOST") or self.choose_stream(environment)
         self.host = options.host or first_set(environment, "SLURMD_NODENAME", "NODE_NAME") or socket.gethostname()
         self.instance_type = options.instance_type or document.get("current_instance_type")
-        self.instance_count = first_number(environment, "SLURM_JOB_NUM_NODES") or len(document.get("hosts") or [0])
+        self.instance_count = options.instance_count or first_number(environment, "SLURM_JOB_NUM_NODES") or len(document.get("hosts") or [])
         self.rank = first_number(environment, "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                  "JOB_COMPLETION_INDEX")
         if self.rank is None:
@@ -183,7 +183,7 @@ class Identity:
         return other if other != "none" else None
 
     def document(self, job):
-        resources = {"InstanceCount": self.instance_count}
+        resources = {"InstanceCount": self.instance_count} if self.instance_count else {}
         if self.instance_type:
             resources["InstanceType"] = self.instance_type
         document = {"TrainingJobName": job, "ResourceConfig": resources,
@@ -510,6 +510,8 @@ def parse(arguments, environment):
     option("stream", "Name of the stream of lines; else from the scheduler, else algo-1.", metavar="NAME")
     option("host", "Name of this machine.", metavar="NAME")
     option("instance-type", "Type of the machine, ml.p4d.24xlarge.", metavar="TYPE")
+    option("instance-count", "How many machines the job has; else from the scheduler, or counted by the hosts that send.", type=int,
+           metavar="N")
     option("spool", "Folder where lines wait for the server. [the system's for temporary files]", metavar="DIR")
     option("drain-timeout", "How long to go on trying when the input has ended, in seconds. [60]", 60, type=float,
            metavar="SECONDS")

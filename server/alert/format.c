@@ -64,6 +64,57 @@ enum webhook_secret webhook_format_secret(const struct webhook_formats *formats,
 	return span_equal(kind, SPAN("text")) ? WEBHOOK_SECRET_TEXT : WEBHOOK_SECRET_NONE;
 }
 
+/* ---- whose address it is ---- */
+
+/* The host without user and port, and the path. */
+static void split_address(struct span url, struct span *host, struct span *path)
+{
+	ptrdiff_t at = span_find(url, SPAN("://"));
+	size_t end = 0;
+
+	*host = at < 0 ? SPAN("") : span_skip(url, (size_t)at + 3);
+	while (end < host->len && !strchr("/?#", host->ptr[end]))
+		end++;
+	*path = span_skip(*host, end);
+	*host = span_of(host->ptr, end);
+	while ((at = span_find_char(*host, '@')) >= 0)
+		*host = span_skip(*host, (size_t)at + 1);
+	if ((at = span_find_char(*host, ':')) >= 0)
+		*host = span_of(host->ptr, (size_t)at);
+}
+
+/* pattern: a host, "*." in front of it for those below it, and what the path begins with. */
+static bool is_address(struct span pattern, struct span host, struct span path)
+{
+	ptrdiff_t slash = span_find_char(pattern, '/');
+	struct span domain = slash < 0 ? pattern : span_of(pattern.ptr, (size_t)slash);
+	struct span prefix = slash < 0 ? SPAN("") : span_skip(pattern, (size_t)slash);
+
+	if (span_starts_with(domain, SPAN("*."))) {
+		domain = span_skip(domain, 1);
+		if (host.len <= domain.len)
+			return false;
+		host = span_skip(host, host.len - domain.len);
+	}
+	if (!span_equal_fold(host, domain) || !span_starts_with(path, prefix))
+		return false;
+	return path.len == prefix.len || strchr("/?#", path.ptr[prefix.len]);
+}
+
+struct span webhook_format_of_address(const struct webhook_formats *formats, struct span url)
+{
+	const struct json *list = json_get(formats->document, "formats");
+	struct span host, path;
+
+	split_address(url, &host, &path);
+	for (const struct json *at = json_first(list); at; at = json_next(at))
+		for (const struct json *pattern = json_first(json_get(at, "addresses")); pattern;
+			pattern = json_next(pattern))
+			if (is_address(json_string_of(pattern), host, path))
+				return json_string_of(json_get(at, "name"));
+	return SPAN("");
+}
+
 void webhook_format_names(const struct webhook_formats *formats, struct buf *out)
 {
 	buf_append_text(out, "json, cloudevents");
@@ -120,8 +171,10 @@ struct look {
 	const char *card_color, *card_template, *mark;
 };
 
-static struct look look_of(struct span severity, bool is_over)
+static struct look look_of(struct span severity, bool is_over, bool has_job_ended)
 {
+	if (has_job_ended)
+		return (struct look){0x7f8c8d, "Default", "grey", "Over"};
 	if (is_over)
 		return (struct look){0x2e8540, "Good", "green", "Recovered"};
 	if (span_equal(severity, SPAN("critical")))
@@ -245,7 +298,8 @@ static void fill(
 		fill_state_change(v, message);
 	else
 		fill_message(v, message, shape->public_url);
-	struct look look = look_of(v->of[NAME_SEVERITY], is_over);
+	bool has_job_ended = json_get_path(message, "data.closed_why") != NULL;
+	struct look look = look_of(v->of[NAME_SEVERITY], is_over, has_job_ended);
 	fill_look(v, &look, is_over);
 	if (!is_event)
 		append_title(v, message, &look);

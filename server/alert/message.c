@@ -102,6 +102,8 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 	json_put_i64(w, "opened_ms", incident->opened_ms);
 	if (incident->closed_ms && !row->has_open_fold)
 		json_put_i64(w, "closed_ms", incident->closed_ms);
+	if (incident->closed_why == INCIDENT_CLOSED_WITH_JOB && !row->has_open_fold)
+		json_put_text(w, "closed_why", "job_ended");
 	if (row->acknowledged_ms)
 		json_put_i64(w, "acknowledged_ms", row->acknowledged_ms);
 	put_group(w, row);
@@ -146,7 +148,7 @@ static void append_retention(struct buf *out, const struct incident_row *row)
 		out, " (%.1f MB) will be deleted about %s; pin the job to keep it", row->incident.expected / 1e6, due);
 }
 
-/* "llama-7b has said nothing for 125 s (longest pause of late: 8 s), last step 1200" */
+/* "llama-7b has said nothing for 125 s (longest pause of late: 8 s), last step 1200; its log had said: NCCL timeout on …" */
 static void append_stall(struct buf *out, const struct incident_row *row)
 {
 	const struct incident *incident = &row->incident;
@@ -163,6 +165,10 @@ static void append_stall(struct buf *out, const struct incident_row *row)
 	buf_append_text(out, " s (longest pause of late: ");
 	append_figure(out, incident->spread);
 	buf_printf(out, " s), last step %" PRId64, incident->opened_step);
+	if (row->detail.len) {
+		buf_append_text(out, "; its log had said: ");
+		append_detail(out, row->detail);
+	}
 }
 
 /* "llama-7b: GPU has fallen off the bus on gpu017: NVRM: Xid …" */
@@ -196,7 +202,10 @@ static void append_deadline(struct buf *out, const struct incident_row *row)
 static void append_overdue(struct buf *out, const struct incident_row *row)
 {
 	buf_append_span(out, row->job);
-	if (row->incident.state == INCIDENT_OPEN) {
+	if (row->incident.state == INCIDENT_OPEN && !row->incident.opened_ordinal) {
+		buf_printf(out, " has written no checkpoint so far, in %.3g h of training, and has a CheckpointConfig",
+			row->incident.value / 3600);
+	} else if (row->incident.state == INCIDENT_OPEN) {
 		buf_printf(out, " has written no checkpoint for %.4g ", row->incident.value);
 		append_detail(out, row->detail);
 		buf_printf(out, " (usual: %.4g)", row->incident.expected);
@@ -242,6 +251,30 @@ static void append_rule(struct buf *out, const struct incident_row *row)
 	buf_append_span(out, row->stream);
 }
 
+/* "train:loss of llama-7b: its definition has found no value for 84 lines (longest before: 1), algo-1" */
+static void append_silent(struct buf *out, const struct incident_row *row)
+{
+	buf_append_span(out, row->metric);
+	buf_append_text(out, " of ");
+	buf_append_span(out, row->job);
+	if (row->incident.state == INCIDENT_OPEN)
+		buf_printf(out, ": its definition has found no value for %.0f lines (longest before: %.0f), ",
+			row->incident.value, row->incident.expected);
+	else
+		buf_printf(out, ": its definition finds values again, after %.0f lines without, ", row->incident.worst);
+	buf_append_span(out, row->stream);
+}
+
+/* "train:loss of llama-7b: loss_spike, until the job ended, algo-1" */
+static void append_job_end(struct buf *out, const struct incident_row *row)
+{
+	if (row->metric.len)
+		buf_printf(out, "%.*s of ", SPAN_ARGS(row->metric));
+	buf_printf(out, "%.*s: %s, until the job ended", SPAN_ARGS(row->job), incident_kind_name(row->incident.kind));
+	if (row->stream.len)
+		buf_printf(out, ", %.*s", SPAN_ARGS(row->stream));
+}
+
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
 static void append_summary(struct buf *out, const struct incident_row *row)
 {
@@ -264,6 +297,9 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		return;
 	case INCIDENT_CHECKPOINT_OVERDUE:
 		append_overdue(out, row);
+		return;
+	case INCIDENT_DEFINITION_SILENT:
+		append_silent(out, row);
 		return;
 	case INCIDENT_LOG_SIGNATURE:
 	case INCIDENT_NODE_SUSPECT:
@@ -303,6 +339,14 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 	buf_append_span(out, row->stream);
 }
 
+static void append_sentence(struct buf *out, const struct incident_row *row)
+{
+	if (row->incident.closed_why == INCIDENT_CLOSED_WITH_JOB)
+		append_job_end(out, row);
+	else
+		append_summary(out, row);
+}
+
 static void append_url(struct buf *out, const struct incident_row *row, struct span public_url)
 {
 	buf_append_span(out, public_url);
@@ -323,7 +367,7 @@ void rule_write_message(const struct incident_row *incident, struct span public_
 	char now[ISO8601_BYTES];
 
 	iso8601_format(now_ms, now);
-	append_summary(&sentence, incident);
+	append_sentence(&sentence, incident);
 	append_url(&url, incident, public_url);
 	json_object(&w);
 	json_put_text(&w, "type", is_open ? "incident.opened" : "incident.recovered");
@@ -398,7 +442,7 @@ static void put_shown(struct json_writer *w, const struct incident_row *rows, si
 	for (size_t i = 0; i < count; i++) {
 		AUTO_DONE(buf) sentence = BUF_INIT(SENTENCE_MAX_BYTES);
 		AUTO_DONE(buf) url = BUF_INIT(SENTENCE_MAX_BYTES);
-		append_summary(&sentence, &rows[i]);
+		append_sentence(&sentence, &rows[i]);
 		append_url(&url, &rows[i], public_url);
 		json_object(w);
 		put_incident(w, &rows[i]);

@@ -20,10 +20,19 @@ bool rule_takes(const struct rule *rule, const struct incident_row *incident, st
 
 bool rule_serves(const struct rule *rule, int64_t webhook_id)
 {
-	for (size_t i = 0; i < rule->endpoint_count; i++)
-		if (rule->endpoints[i] == webhook_id)
+	for (size_t i = 0; i < rule->webhook_count; i++)
+		if (rule->webhooks[i] == webhook_id)
 			return true;
-	return rule->endpoint_count == 0;
+	return rule->has_all_webhooks;
+}
+
+bool rule_keeps(const struct rule *rule, const struct webhook_row *webhooks, size_t count)
+{
+	bool names_any = rule->webhook_count || rule->has_all_webhooks, is_heard = false;
+
+	for (size_t i = 0; i < count; i++)
+		is_heard = is_heard || (webhooks[i].is_enabled && rule_serves(rule, webhooks[i].webhook_id));
+	return rule->is_exclusive && (is_heard || !names_any || !rule->tells);
 }
 
 bool webhook_wants(const struct webhook_row *webhook, const struct incident_row *incident, struct span job_team)

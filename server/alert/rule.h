@@ -11,7 +11,7 @@
 #include "detect/condition.h"
 #include "store/store.h"
 
-enum { RULE_NAME_MAX_BYTES = 128, RULE_QUERY_MAX_BYTES = 8192, RULE_ENDPOINTS_MAX = 64 };
+enum { RULE_NAME_MAX_BYTES = 128, RULE_QUERY_MAX_BYTES = 8192, RULE_WEBHOOKS_MAX = 64 };
 
 /* Local times of day in minutes; from = to: the whole day. */
 struct quiet_hours {
@@ -41,8 +41,10 @@ struct rule {
 	int64_t cool_down_ms; /* after a message about a job no other about it */
 	int64_t collect_ms; /* what comes within it is told in one message, at its end */
 	struct quiet_hours quiet; /* what comes then is told in one message after them */
-	int64_t endpoints[RULE_ENDPOINTS_MAX];
-	size_t endpoint_count; /* 0: every webhook */
+	bool has_all_webhooks;
+	int64_t webhooks[RULE_WEBHOOKS_MAX]; /* else these */
+	size_t webhook_count;
+	bool is_exclusive; /* what it takes is not for the rules behind it: for none of the webhooks */
 	struct span command; /* "", or of "checkpoint" and "stop", with a comma between */
 };
 
@@ -70,6 +72,8 @@ const struct rule *rule_set_find(const struct rule_set *set, int64_t rule_id); /
 /* Not yet asked: whether the job is of the rule's query. */
 bool rule_takes(const struct rule *rule, const struct incident_row *incident, struct span job_team);
 bool rule_serves(const struct rule *rule, int64_t webhook_id);
+/* Is what it takes lost for the rules behind it? Not where all that it names are off or gone: it must not be lost for everybody. */
+bool rule_keeps(const struct rule *rule, const struct webhook_row *webhooks, size_t count);
 bool webhook_wants(const struct webhook_row *webhook, const struct incident_row *incident, struct span job_team);
 /* ERR_SEMANTIC with field "query". *is_match: the job is of the rule's query; what reads the store. */
 enum status rule_matches_job(const struct rule *rule, struct store_reader *reader, struct span job, int64_t now_ms,
@@ -77,9 +81,12 @@ enum status rule_matches_job(const struct rule *rule, struct store_reader *reade
 /* When the quiet hours that it is in are over; 0: it is in none. */
 int64_t quiet_until_ms(const struct quiet_hours *quiet, int64_t now_ms);
 
-/* Is this the same cause as that of `head`, which came first in the same job? Not asked: whether the group has one of its series and
- * kind already. */
-bool incident_joins(const struct incident_row *head, const struct incident_row *row);
+/* May this be of the cause of `head`, which came first in the same job? What decides then is where and when the group is. */
+bool incident_may_join(const struct incident_row *head, const struct incident_row *row);
+bool incident_joins(const struct incident_group *group, const struct incident *i);
+/* What is told once of a cause: the kind that stands for the harm that it does; and all kinds that do this harm, as bits. */
+enum incident_kind incident_harm(enum incident_kind kind);
+uint64_t incident_harm_kinds(enum incident_kind harm);
 
 /*
  * The message: {"type":"incident.opened"|"incident.recovered","timestamp":ISO 8601,"data":{the incident as in the API,
@@ -96,9 +103,12 @@ void rule_write_digest(const struct incident_row *rows, size_t count, size_t sho
 /* {"type","timestamp","data":{"summary","url"}}: about no incident. */
 void rule_write_plain(const char *type, const char *summary, struct span public_url, int64_t now_ms, struct buf *out);
 
-/* EventBridge's "SageMaker Training Job State Change"; rows: the job's history. */
+/* EventBridge's "SageMaker Training Job State Change"; rows: the job's history; place: of a job that has no ARN of its own. */
+struct rule_place {
+	struct span region, account;
+};
 enum status rule_write_state_change(const struct job_row *job, const struct transition_row *rows, size_t count,
-	const char *id, int64_t now_ms, struct buf *out, struct error *err) MUST_CHECK;
+	const struct rule_place *place, const char *id, int64_t now_ms, struct buf *out, struct error *err) MUST_CHECK;
 
 /* "whsec_" + base64 -> key bytes. */
 bool webhook_secret_parse(struct span text, struct buf *key);
@@ -111,6 +121,8 @@ struct webhook_formats;
 void webhook_formats_free(struct webhook_formats *formats);
 AUTO_TYPE(webhook_formats)
 bool webhook_format_is_known(const struct webhook_formats *formats, struct span name);
+/* Whose address it is, by its host and the beginning of its path; "": nobody's that is known. */
+struct span webhook_format_of_address(const struct webhook_formats *formats, struct span url);
 void webhook_format_names(const struct webhook_formats *formats, struct buf *out); /* "json, cloudevents, slack" … */
 enum webhook_secret {
 	WEBHOOK_SECRET_MADE, /* "whsec_…", which signs; made where none is given */

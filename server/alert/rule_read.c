@@ -56,21 +56,53 @@ static enum status read_kinds(const struct json *kinds, uint64_t *out, struct er
 	return OK;
 }
 
-static enum status read_endpoints(const struct json *endpoints, struct rule *rule, struct error *err)
+static enum status read_ids(const struct json *ids, const char *field, int64_t *out, size_t *count, struct error *err)
 {
 	double number;
 
-	if (!endpoints || json_kind(endpoints) == JSON_NULL)
-		return OK;
-	if (json_kind(endpoints) != JSON_ARRAY || json_count(endpoints) > RULE_ENDPOINTS_MAX)
-		return error_set_field(err, ERR_SEMANTIC, "endpoints",
-			"endpoints is an array of at most %d ids of webhooks", RULE_ENDPOINTS_MAX);
-	for (const struct json *at = json_first(endpoints); at; at = json_next(at)) {
+	if (json_kind(ids) != JSON_ARRAY || json_count(ids) > RULE_WEBHOOKS_MAX)
+		return error_set_field(err, ERR_SEMANTIC, field, "%s is %san array of at most %d ids of webhooks",
+			field, strcmp(field, "webhooks") == 0 ? "\"all\", or " : "", RULE_WEBHOOKS_MAX);
+	*count = 0;
+	for (const struct json *at = json_first(ids); at; at = json_next(at)) {
 		if (!json_number_of(at, &number) || number < 1 || number > 1e15 || number != floor(number))
-			return error_set_field(err, ERR_SEMANTIC, "endpoints", "endpoints holds ids of webhooks");
-		rule->endpoints[rule->endpoint_count++] = (int64_t)number;
+			return error_set_field(err, ERR_SEMANTIC, field, "%s holds ids of webhooks", field);
+		out[(*count)++] = (int64_t)number;
 	}
 	return OK;
+}
+
+static bool is_stated(const struct json *node)
+{
+	return node && json_kind(node) != JSON_NULL;
+}
+
+/* `endpoints` is what older rules say: none named is every one. Who says both says the same. */
+static enum status read_webhooks(const struct json *document, struct rule *rule, struct error *err)
+{
+	const struct json *webhooks = json_get(document, "webhooks"), *endpoints = json_get(document, "endpoints");
+	int64_t older[RULE_WEBHOOKS_MAX];
+	size_t older_count = 0;
+
+	rule->has_all_webhooks = true;
+	if (is_stated(endpoints))
+		TRY(read_ids(endpoints, "endpoints", older, &older_count, err));
+	if (!is_stated(webhooks)) {
+		memcpy(rule->webhooks, older, older_count * sizeof *older);
+		rule->webhook_count = older_count;
+		rule->has_all_webhooks = older_count == 0;
+		return OK;
+	}
+	if (!span_equal(json_string_of(webhooks), SPAN("all"))) {
+		rule->has_all_webhooks = false;
+		TRY(read_ids(webhooks, "webhooks", rule->webhooks, &rule->webhook_count, err));
+	}
+	bool is_same = rule->has_all_webhooks == (older_count == 0) && rule->webhook_count == older_count &&
+		       memcmp(rule->webhooks, older, older_count * sizeof *older) == 0;
+	return !is_stated(endpoints) || is_same
+		       ? OK
+		       : error_set_field(err, ERR_SEMANTIC, "endpoints",
+				 "endpoints and webhooks say different things: say webhooks alone");
 }
 
 /* ---- quiet hours ---- */
@@ -189,20 +221,31 @@ static enum status read_name(struct span name, struct error *err)
 				 RULE_NAME_MAX_BYTES, name.len);
 }
 
+/* The routes' schemas name the same, but for what is shown alone. */
+static const char *const known[] = {"id", "name", "team", "enabled", "tell", "recovery", "query", "kinds",
+	"minimum_severity", "expression", "severity", "persistence_s", "cool_down_s", "collect_s", "quiet", "endpoints",
+	"webhooks", "exclusive", "command", "modified_ms"};
+
+static enum status refuse_field(struct span key, struct error *err)
+{
+	AUTO_DONE(buf) names = BUF_INIT(1024);
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", known[i]);
+	TRY(buf_status(&names, err));
+	return error_set_field(err, ERR_SEMANTIC, "", "a rule has no field '%.*s'; it has %.*s",
+		(int)(key.len < 80 ? key.len : 80), key.ptr, SPAN_ARGS(buf_span(&names)));
+}
+
 static enum status check_fields(const struct json *document, struct error *err)
 {
-	static const char *const known[] = {"id", "name", "team", "enabled", "tell", "recovery", "query", "kinds",
-		"minimum_severity", "expression", "severity", "persistence_s", "cool_down_s", "collect_s", "quiet",
-		"endpoints", "command", "modified_ms"};
-
 	for (const struct json *at = json_first(document); at; at = json_next(at)) {
 		struct span key = json_key_of(at);
 		size_t i = 0, count = sizeof known / sizeof *known;
 		while (i < count && !span_equal(key, span_from(known[i])))
 			i++;
 		if (i == count)
-			return error_set_field(err, ERR_SEMANTIC, "", "a rule has no field '%.*s'",
-				(int)(key.len < 80 ? key.len : 80), key.ptr);
+			return refuse_field(key, err);
 	}
 	return OK;
 }
@@ -224,6 +267,7 @@ static enum status read_figures(struct rule *rule, const struct json *document, 
 	TRY(json_want_bool(document, "enabled", &rule->is_enabled, err));
 	TRY(json_want_bool(document, "tell", &rule->tells, err));
 	TRY(json_want_bool(document, "recovery", &rule->tells_recovery, err));
+	TRY(json_want_bool(document, "exclusive", &rule->is_exclusive, err));
 	TRY(want_severity(document, "minimum_severity", &rule->minimum_severity, err));
 	TRY(want_severity(document, "severity", &rule->severity, err));
 	TRY(want_seconds(document, "persistence_s", &rule->persistence_ms, err));
@@ -246,7 +290,7 @@ static enum status read_parts(struct rule *rule, const struct json *document, st
 	TRY(read_texts(rule, document, err));
 	TRY(read_figures(rule, document, err));
 	TRY(read_kinds(json_get(document, "kinds"), &rule->kinds, err));
-	TRY(read_endpoints(json_get(document, "endpoints"), rule, err));
+	TRY(read_webhooks(document, rule, err));
 	TRY(read_quiet(json_get(document, "quiet"), &rule->quiet, err));
 	if (rule->expression_text.len)
 		TRY(condition_parse(&rule->expression, rule->expression_text, err));
@@ -308,7 +352,7 @@ static void write_quiet(const struct quiet_hours *quiet, struct json_writer *w)
 	json_object_end(w);
 }
 
-static void write_lists(const struct rule *rule, struct json_writer *w)
+static void write_kinds(const struct rule *rule, struct json_writer *w)
 {
 	json_key(w, "kinds");
 	json_array(w);
@@ -316,11 +360,27 @@ static void write_lists(const struct rule *rule, struct json_writer *w)
 		if (rule->kinds & (uint64_t)1 << kind)
 			json_text(w, incident_kind_name((enum incident_kind)kind));
 	json_array_end(w);
-	json_key(w, "endpoints");
+}
+
+static void write_ids(const struct rule *rule, const char *key, struct json_writer *w)
+{
+	json_key(w, key);
 	json_array(w);
-	for (size_t i = 0; i < rule->endpoint_count; i++)
-		json_i64(w, rule->endpoints[i]);
+	for (size_t i = 0; i < rule->webhook_count; i++)
+		json_i64(w, rule->webhooks[i]);
 	json_array_end(w);
+}
+
+/* `endpoints` cannot say that it is nobody. */
+static void write_webhooks(const struct rule *rule, struct json_writer *w)
+{
+	if (rule->has_all_webhooks)
+		json_put_text(w, "webhooks", "all");
+	else
+		write_ids(rule, "webhooks", w);
+	if (rule->has_all_webhooks || rule->webhook_count)
+		write_ids(rule, "endpoints", w);
+	json_put_bool(w, "exclusive", rule->is_exclusive);
 }
 
 void rule_write_fields(const struct rule *rule, struct json_writer *w)
@@ -331,7 +391,8 @@ void rule_write_fields(const struct rule *rule, struct json_writer *w)
 	json_put_bool(w, "tell", rule->tells);
 	json_put_bool(w, "recovery", rule->tells_recovery);
 	json_put_span(w, "query", rule->query);
-	write_lists(rule, w);
+	write_kinds(rule, w);
+	write_webhooks(rule, w);
 	json_put_text(w, "minimum_severity", severity_name(rule->minimum_severity));
 	json_put_span(w, "expression", rule->expression_text);
 	json_put_text(w, "severity", severity_name(rule->severity));

@@ -3,9 +3,7 @@
 
 #include "base/iso8601.h"
 
-#include <stdio.h>
-
-enum { DETAIL_MAX_BYTES = 128 * 1024 };
+enum { DETAIL_MAX_BYTES = 128 * 1024, ARN_MAX_BYTES = 8192 };
 
 static bool is_ours(struct span key)
 {
@@ -50,24 +48,28 @@ static void put_transitions(struct json_writer *w, const struct transition_row *
 	json_array_end(w);
 }
 
-static void put_arn(struct json_writer *w, const struct json *document, struct span job)
+/* The document's, else one of that place: then *place is that of the ARN. */
+static enum status make_arn(
+	struct buf *out, struct rule_place *place, const struct json *document, struct span job, struct error *err)
 {
-	struct span arn = json_string_of(json_get(document, "TrainingJobArn"));
-	char made[512];
+	struct span arn = json_string_of(json_get(document, "TrainingJobArn")), rest = arn, part;
 
-	if (!arn.len) {
-		int len = snprintf(
-			made, sizeof made, "arn:aws:sagemaker:local:000000000000:training-job/%.*s", SPAN_ARGS(job));
-		arn = span_of(made, len < (int)sizeof made ? (size_t)len : sizeof made - 1);
+	if (!arn.len)
+		buf_printf(out, "arn:aws:sagemaker:%.*s:%.*s:training-job/%.*s", SPAN_ARGS(place->region),
+			SPAN_ARGS(place->account), SPAN_ARGS(job));
+	buf_append_span(out, arn);
+	for (int i = 0; i <= 4 && rest.len && span_next(&rest, ':', &part);
+		i++) { /* arn:aws:sagemaker:REGION:ACCOUNT:… */
+		place->region = i == 3 ? part : place->region;
+		place->account = i == 4 ? part : place->account;
 	}
-	json_span(w, arn);
+	return buf_status(out, err);
 }
 
-static void put_state(struct json_writer *w, const struct job_row *job, const struct json *document)
+static void put_state(struct json_writer *w, const struct job_row *job, struct span arn)
 {
 	json_put_span(w, "TrainingJobName", job->name);
-	json_key(w, "TrainingJobArn");
-	put_arn(w, document, job->name);
+	json_put_span(w, "TrainingJobArn", arn);
 	json_put_span(w, "TrainingJobStatus", job->status);
 	json_put_span(w, "SecondaryStatus", job->secondary);
 	if (job->failure_reason.len)
@@ -81,12 +83,12 @@ static void put_state(struct json_writer *w, const struct job_row *job, const st
 }
 
 /* A document that is too large for a message is left out. */
-static void put_detail(struct json_writer *w, const struct job_row *job, const struct json *document,
+static void put_detail(struct json_writer *w, const struct job_row *job, struct span arn, const struct json *document,
 	const struct transition_row *rows, size_t count)
 {
 	json_key(w, "detail");
 	json_object(w);
-	put_state(w, job, document);
+	put_state(w, job, arn);
 	if (job->document.len <= DETAIL_MAX_BYTES)
 		for (const struct json *at = json_first(document); at; at = json_next(at)) {
 			AUTO_DONE(buf) value = BUF_INIT(2 * DETAIL_MAX_BYTES);
@@ -102,27 +104,30 @@ static void put_detail(struct json_writer *w, const struct job_row *job, const s
 }
 
 enum status rule_write_state_change(const struct job_row *job, const struct transition_row *rows, size_t count,
-	const char *id, int64_t now_ms, struct buf *out, struct error *err)
+	const struct rule_place *place, const char *id, int64_t now_ms, struct buf *out, struct error *err)
 {
+	AUTO_DONE(buf) arn = BUF_INIT(ARN_MAX_BYTES);
+	struct rule_place of_job = *place;
 	struct json_writer w = json_writer_on(out);
 	AUTO(json) document = NULL;
 	char now[ISO8601_BYTES];
 
 	TRY(json_parse(&document, job->document.len ? job->document : SPAN("{}"), err));
+	TRY(make_arn(&arn, &of_job, document, job->name, err));
 	iso8601_format(now_ms, now);
 	json_object(&w);
 	json_put_text(&w, "version", "0");
 	json_put_text(&w, "id", id);
 	json_put_text(&w, "detail-type", "SageMaker Training Job State Change");
 	json_put_text(&w, "source", "aws.sagemaker");
-	json_put_text(&w, "account", "000000000000");
+	json_put_span(&w, "account", of_job.account);
 	json_put_text(&w, "time", now);
-	json_put_text(&w, "region", "local");
+	json_put_span(&w, "region", of_job.region);
 	json_key(&w, "resources");
 	json_array(&w);
-	put_arn(&w, document, job->name);
+	json_span(&w, buf_span(&arn));
 	json_array_end(&w);
-	put_detail(&w, job, document, rows, count);
+	put_detail(&w, job, buf_span(&arn), document, rows, count);
 	json_object_end(&w);
 	return buf_status(out, err);
 }

@@ -62,7 +62,7 @@ static void write_networks(const struct advice_facts *facts, struct json_writer 
 	for (size_t i = 0; i < facts->network_count; i++) {
 		json_object(w);
 		json_put_span(w, "stream", facts->networks[i].stream);
-		json_put_text(w, "network", facts->networks[i].is_efa ? "efa" : "socket");
+		json_put_span(w, "network", facts->networks[i].name);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -180,11 +180,14 @@ static enum status add_machines(struct reading *r, const struct json *document, 
 {
 	const struct json *subnets = json_get_path(document, "VpcConfig.Subnets");
 	double nodes = count_nodes(document), each = pipeline_devices_each(r->api->options.pipeline, document);
+	double ranks = pipeline_ranks_each(r->api->options.pipeline, document);
 	struct pool_shape shape;
 
 	TRY(measure(r, "nodes", nodes, err));
 	TRY(measure(r, "devices_per_node", each, err));
 	TRY(measure(r, "devices", nodes * each, err));
+	TRY(measure(r, "ranks_per_node", ranks, err));
+	TRY(measure(r, "ranks", nodes * ranks, err));
 	TRY(measure(r, "families", count_families(json_get_path(document, "ResourceConfig.InstanceGroups")), err));
 	TRY(measure(r, "subnets", subnets ? (double)json_count(subnets) : NAN, err));
 	TRY(measure(r, "has_checkpoint_config",
@@ -310,34 +313,52 @@ static bool is_noted(const struct advice_facts *facts, struct span stream)
 	return false;
 }
 
-/* Each stream once, by what it said first; *added of them are new. */
-static void note_networks(struct advice_facts *facts, const struct log_search_result *found, bool is_efa, size_t *added)
+/* "… NET/OFI Selected provider is efa, fabric is efa-direct (found 4 nics)"; of "tcp;ofi_rxm" the transport. */
+static struct span provider_of(struct span text)
 {
-	*added = 0;
-	for (size_t i = 0; i < found->count && facts->network_count < ADVICE_STREAMS_MAX; i++) {
-		if (is_noted(facts, found->hits[i].stream))
+	static const struct span marks[] = {{"elected provider is ", 20}, {"elected Provider is ", 20}};
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		ptrdiff_t at = span_find(text, marks[i]);
+		if (at < 0)
 			continue;
-		facts->networks[facts->network_count++] = (struct network){found->hits[i].stream, is_efa};
-		++*added;
+		text = span_skip(text, (size_t)at + marks[i].len);
+		while (len < text.len && (unsigned char)text.ptr[len] > ' ' && !strchr(",;(", text.ptr[len]))
+			len++;
+		return span_of(text.ptr, len);
+	}
+	return SPAN("");
+}
+
+/* Each stream once, by what it said first. name: where the line has none of its own. */
+static void note_networks(struct advice_facts *facts, const struct log_search_result *found, struct span name)
+{
+	for (size_t i = 0; i < found->count && facts->network_count < ADVICE_STREAMS_MAX; i++) {
+		struct span its = name.len ? name : provider_of(found->hits[i].text);
+		if (its.len && !is_noted(facts, found->hits[i].stream))
+			facts->networks[facts->network_count++] = (struct network){found->hits[i].stream, its};
 	}
 }
 
 /* What NCCL says of its network: aws-ofi-nccl's and its own lines. */
 static enum status add_networks(struct reading *r, struct error *err)
 {
-	struct log_search_result efa, sockets;
+	struct log_search_result providers, sockets;
 	struct stream_row *streams;
-	size_t efa_count, socket_count, count, ranks = 0;
+	size_t efa_count = 0, count, ranks = 0;
 
-	TRY(search(r, "NET/OFI Selected [Pp]rovider is efa", &efa, err));
-	note_networks(r->out, &efa, true, &efa_count);
+	TRY(search(r, "NET/OFI Selected [Pp]rovider is ", &providers, err));
+	note_networks(r->out, &providers, SPAN(""));
 	TRY(search(r, "NCCL INFO Using network Socket", &sockets, err));
-	note_networks(r->out, &sockets, false, &socket_count);
+	note_networks(r->out, &sockets, SPAN("socket"));
+	for (size_t i = 0; i < r->out->network_count; i++)
+		efa_count += span_equal(r->out->networks[i].name, SPAN("efa"));
 	TRY(store_read_streams(r->reader, r->arena, r->row->job_id, SPAN(""), &streams, &count, err));
 	for (size_t i = 0; i < count; i++)
 		ranks += !span_starts_with(streams[i].name, SPAN("system/"));
 	TRY(measure(r, "efa_nodes", (double)efa_count, err));
-	TRY(measure(r, "socket_nodes", (double)socket_count, err));
+	TRY(measure(r, "socket_nodes", (double)(r->out->network_count - efa_count), err));
 	return measure(r, "log_streams", (double)ranks, err);
 }
 

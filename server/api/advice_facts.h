@@ -16,7 +16,7 @@ struct advice_facts {
 	/* which network each stream that said so has chosen */
 	struct network {
 		struct span stream;
-		bool is_efa;
+		struct span name; /* "efa", "socket", or another provider of libfabric */
 	} networks[ADVICE_STREAMS_MAX];
 	size_t network_count;
 };

@@ -1,5 +1,6 @@
 /* What groups of jobs come to: GET /api/v1/aggregate?q=&by=tag.team,month&of=sum:node_hours,count. */
 #include "api/internal.h"
+#include "pipeline/goodput.h"
 #include "pipeline/search_jobs.h"
 #include "query/query.h"
 
@@ -15,6 +16,7 @@ struct asking {
 	bool is_partial;
 	char seq[24];
 	struct zone *own_zone; /* that the request names */
+	struct span currency; /* of sums of costs */
 };
 
 static void asking_free(struct asking *a)
@@ -56,6 +58,14 @@ static enum status check_twice(const struct asking *a, struct error *err)
 	return OK;
 }
 
+static bool is_cost(const struct aggregate_figure *figure)
+{
+	const struct query_term *term = &figure->quantity.term;
+	bool is_property = !figure->counts_jobs && term->family == QUERY_PROPERTY;
+
+	return is_property && (span_equal(term->key, SPAN("cost")) || span_equal(term->key, SPAN("lost_cost")));
+}
+
 static enum status read_ask(struct asking *a, const struct api *api, const struct http_request *request,
 	struct arena *arena, struct error *err)
 {
@@ -75,7 +85,23 @@ static enum status read_ask(struct asking *a, const struct api *api, const struc
 	a->ask.names = a->names;
 	a->ask.figures = a->figures;
 	a->ask.now_ms = http_request_arrival_ms(request);
+	for (size_t i = 0; i < a->ask.figure_count; i++)
+		a->ask.wants_unpriced |= is_cost(&a->figures[i]);
 	return check_twice(a, err);
+}
+
+/* What sums of costs are in, and what they leave out. */
+static void write_unpriced(const struct asking *a, const struct job_group *group, struct json_writer *w)
+{
+	if (!a->ask.wants_unpriced)
+		return;
+	json_put_span(w, "currency", a->currency);
+	json_put_i64(w, "unpriced_jobs", (int64_t)group->unpriced_jobs);
+	json_key(w, "unpriced_types");
+	json_array(w);
+	for (size_t i = 0; i < group->unpriced_type_count; i++)
+		json_span(w, group->unpriced_types[i]);
+	json_array_end(w);
 }
 
 static void write_json(const struct asking *a, struct json_writer *w)
@@ -101,33 +127,56 @@ static void write_json(const struct asking *a, struct json_writer *w)
 			else
 				json_double(w, group->figures[j]);
 		}
+		write_unpriced(a, group, w);
 		json_object_end(w);
 	}
 	json_array_end(w);
 	json_object_end(w);
 }
 
-static void write_csv(const struct asking *a, struct buf *out)
+static void write_csv_head(const struct asking *a, struct buf *out)
 {
 	for (size_t j = 0; j < a->ask.name_count + a->ask.figure_count; j++) {
 		buf_append_text(out, j ? "," : "");
 		api_csv_text(out, j < a->ask.name_count ? a->names[j].text : a->figures[j - a->ask.name_count].text);
 	}
-	buf_append_char(out, '\n');
-	for (size_t i = 0; i < a->count; i++) {
-		const struct job_group *group = &a->groups[i];
-		for (size_t j = 0; j < a->ask.name_count; j++) {
-			buf_append_text(out, j ? "," : "");
-			if (group->keys[j].ptr)
-				api_csv_text(out, group->keys[j]);
-		}
-		for (size_t j = 0; j < a->ask.figure_count; j++) {
-			buf_append_text(out, j || a->ask.name_count ? "," : "");
-			if (!isnan(group->figures[j]))
-				api_csv_double(out, group->figures[j]);
-		}
-		buf_append_char(out, '\n');
+	buf_append_text(out, a->ask.wants_unpriced ? ",currency,unpriced_jobs,unpriced_types\n" : "\n");
+}
+
+static void write_csv_unpriced(const struct asking *a, const struct job_group *group, struct buf *out)
+{
+	if (!a->ask.wants_unpriced)
+		return;
+	buf_append_char(out, ',');
+	api_csv_text(out, a->currency);
+	buf_printf(out, ",%llu,", (unsigned long long)group->unpriced_jobs);
+	for (size_t j = 0; j < group->unpriced_type_count; j++) {
+		buf_append_text(out, j ? " " : "");
+		api_csv_text(out, group->unpriced_types[j]);
 	}
+}
+
+static void write_csv_group(const struct asking *a, const struct job_group *group, struct buf *out)
+{
+	for (size_t j = 0; j < a->ask.name_count; j++) {
+		buf_append_text(out, j ? "," : "");
+		if (group->keys[j].ptr)
+			api_csv_text(out, group->keys[j]);
+	}
+	for (size_t j = 0; j < a->ask.figure_count; j++) {
+		buf_append_text(out, j || a->ask.name_count ? "," : "");
+		if (!isnan(group->figures[j]))
+			api_csv_double(out, group->figures[j]);
+	}
+	write_csv_unpriced(a, group, out);
+	buf_append_char(out, '\n');
+}
+
+static void write_csv(const struct asking *a, struct buf *out)
+{
+	write_csv_head(a, out);
+	for (size_t i = 0; i < a->count; i++)
+		write_csv_group(a, &a->groups[i], out);
 }
 
 static enum status answer(struct asking *a, struct api_worker *worker, struct arena *arena, struct error *err)
@@ -145,6 +194,15 @@ static enum status answer(struct asking *a, struct api_worker *worker, struct ar
 		a->ask.logs = job_log_search_answers(logs);
 	}
 	return store_aggregate_jobs(worker->reader, arena, &a->ask, &a->groups, &a->count, err);
+}
+
+static enum status read_currency(struct asking *a, struct api_worker *worker, struct arena *arena, struct error *err)
+{
+	struct price_list prices;
+
+	TRY(goodput_read_prices(worker->api->options.pipeline, worker->reader, arena, &prices, err));
+	a->currency = prices.currency;
+	return OK;
 }
 
 enum status api_aggregate(void *context, void *worker, const struct http_request *request,
@@ -165,9 +223,12 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 			err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
 	TRY(read_ask(a, api, request, arena, err));
 	a->ask.max_groups = api->options.max_groups;
+	a->ask.max_periods = api->options.max_group_periods;
 	a->ask.max_values = api->options.max_group_values;
 	a->ask.time_ms = api->options.search_ms;
 	api_print_index_seq(api, a->seq);
+	if (a->ask.wants_unpriced)
+		TRY(read_currency(a, worker, arena, err));
 	TRY(answer(a, worker, arena, err));
 	if (a->is_partial)
 		return error_set_field(err, ERR_UNAVAILABLE, "q",

@@ -39,6 +39,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	api->options = *options;
 	api->started_ms = clock_wall_ms();
 	pthread_rwlock_init(&api->tokens_lock, NULL);
+	pthread_mutex_init(&api->tokens_loading, NULL);
 	pthread_mutex_init(&api->uploads_mutex, NULL);
 	if (zone_new(&api->zone, span_from(options->timezone), err)) {
 		error_prefix(err, "--timezone");
@@ -67,11 +68,12 @@ void api_free(struct api *api)
 	advice_free(api->advice);
 	session_table_free(api->sessions);
 	pthread_rwlock_destroy(&api->tokens_lock);
+	pthread_mutex_destroy(&api->tokens_loading);
 	pthread_mutex_destroy(&api->uploads_mutex);
 	mem_free(api);
 }
 
-void api_set_server(struct api *api, const struct http_server *server)
+void api_set_server(struct api *api, struct http_server *server)
 {
 	api->server = server;
 }
@@ -89,6 +91,7 @@ static enum status worker_new(void *context, void **out, struct error *err)
 	if (!worker)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	worker->api = api;
+	worker->body = BUF_INIT(1 << 20);
 	enum status status = store_reader_new(&worker->reader, api->options.store, err);
 	if (status != OK) {
 		mem_free(worker);
@@ -110,6 +113,7 @@ static void worker_free(void *context)
 	struct api_worker *worker = context;
 
 	store_reader_free(worker->reader);
+	buf_done(&worker->body);
 	mem_free(worker);
 }
 
@@ -118,6 +122,9 @@ struct http_hooks api_hooks(struct api *api)
 	return (struct http_hooks){.context = api,
 		.authenticate = tokens_authenticate,
 		.check_signature = signatures_check,
+		.is_known = tokens_are_known,
+		.enter = audit_enter,
+		.leave = audit_leave,
 		.worker_new = worker_new,
 		.worker_free = worker_free};
 }

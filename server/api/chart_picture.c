@@ -168,7 +168,7 @@ static void write_style(const struct picture *picture, struct buf *out)
 static void write_x_axis(struct drawing *d)
 {
 	double room = (d->right - d->left) / X_TICK_PX;
-	struct scale_ticks ticks;
+	struct scale_ticks ticks = {0};
 	char text[SCALE_TEXT_BYTES];
 
 	(d->picture->axis == AXIS_STEP ? scale_ticks_even : scale_ticks_time)(

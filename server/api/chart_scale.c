@@ -75,7 +75,11 @@ static void take_multiples(double low, double high, double step, struct scale_ti
 	out->step = step;
 	if (!(step > 0) || !isfinite(low / step))
 		return;
-	for (double n = ceil(low / step); n * step <= high && out->count < SCALE_TICKS_MAX; n++) {
+	double first = ceil(low / step);
+	while (out->count < SCALE_TICKS_MAX) {
+		double n = first + (double)out->count;
+		if (n * step > high)
+			return;
 		out->at[out->count++] = n * step + 0.0; /* no -0 */
 		if (n + 1 == n)
 			return;
@@ -108,9 +112,11 @@ void scale_ticks_log(double low, double high, size_t most, struct scale_ticks *o
 	double stride = fmax(1, ceil(decades / (double)(most ? most : 1)));
 	out->count = 0;
 	out->step = 0;
-	for (double power = floor(log10(low) / stride) * stride; power <= log10(high); power += stride)
+	double first = floor(log10(low) / stride) * stride;
+	size_t powers = (size_t)((log10(high) - first) / stride) + 1;
+	for (size_t power = 0; power < powers; power++)
 		for (size_t i = 0; i < choices[choice].count; i++) {
-			double value = choices[choice].digits[i] * pow(10, power);
+			double value = choices[choice].digits[i] * pow(10, first + (double)power * stride);
 			if (value >= low && value <= high && out->count < SCALE_TICKS_MAX)
 				out->at[out->count++] = value;
 		}

@@ -1,6 +1,7 @@
 /* A chart as a picture, for mails, READMEs and chats: the buckets that /points gives, drawn here. */
 #include "api/chart_picture.h"
 #include "api/internal.h"
+#include "pipeline/work_times.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -183,16 +184,6 @@ static void add_restarts(struct plot *plot, const struct job_view *view)
 			.x = (double)most->attempt_starts[i], .is_restart = true, .text = SPAN("restart")};
 }
 
-static int64_t first_line_ms(const struct job_view *view)
-{
-	int64_t first = 0;
-
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (view->streams[i].first_ms && (!first || view->streams[i].first_ms < first))
-			first = view->streams[i].first_ms;
-	return first;
-}
-
 static enum status add_curve(struct plot *plot, struct span job, struct span metric, struct error *err)
 {
 	struct picture_curve *curve = &plot->curves[plot->picture.curve_count];
@@ -210,7 +201,7 @@ static enum status add_curve(struct plot *plot, struct span job, struct span met
 	if (!plot->picture.curve_count++) {
 		plot->metric = chart.metric;
 		plot->job_id = chart.view.row.job_id;
-		plot->origin_ms = first_line_ms(&chart.view);
+		plot->origin_ms = job_believed_first_ms(&chart.view);
 		if (plot->job_count == 1)
 			add_restarts(plot, &chart.view);
 	}

@@ -89,7 +89,7 @@ enum status api_commands_list(void *context, void *worker, const struct http_req
 	for (size_t i = 0; i < count; i++) {
 		telling.command = &rows[i];
 		telling.acks = acks ? acks + at : NULL; /* both are in the order of the commands */
-		for (telling.count = 0; at < ack_count && acks[at].command_id == rows[i].command_id; at++)
+		for (telling.count = 0; acks && at < ack_count && acks[at].command_id == rows[i].command_id; at++)
 			telling.count++;
 		write_command(api, &telling);
 	}
@@ -113,6 +113,13 @@ void api_command_given(struct api *api, const struct command_row *command)
 			"error=\"out of memory\""); /* told when the session is opened again */
 }
 
+int64_t api_lease_end_ms(struct api *api, int64_t job_id)
+{
+	int64_t end_ms = session_lease_end_ms(api->sessions, job_id);
+
+	return end_ms ? clock_wall_ms() - clock_mono_ms() + end_ms : 0;
+}
+
 enum status api_commands_create(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -130,13 +137,11 @@ enum status api_commands_create(void *context, void *worker, const struct http_r
 	if (!is_stop && !span_equal(row.command, SPAN("checkpoint")))
 		return error_set_field(err, ERR_SEMANTIC, "command",
 			"command '%.*s' is neither \"checkpoint\" nor \"stop\"", SPAN_ARGS(row.command));
-	TRY(pipeline_add_command(api->options.pipeline, http_request_segment(request, 0), api_team(request),
-		api->options.max_commands, &row, err));
+	bool ends_job = is_stop && !row.stream.len;
+	TRY((ends_job ? pipeline_stop_job : pipeline_add_command)(api->options.pipeline,
+		http_request_segment(request, 0), api_team(request), api->options.max_commands, &row, err));
 	if (!session_add_commands(api->sessions, row.job_id, &row, 1)) /* before anything else can fail: it is stored */
 		return error_set(err, ERR_MEMORY, "out of memory");
-	if (is_stop && !row.stream.len)
-		TRY(pipeline_begin_to_stop(api->options.pipeline, http_request_segment(request, 0), api_team(request),
-			row.created_ms, err));
 	session_each(api->sessions, &row, count_session, &sessions);
 	struct json_writer w = api_reply(response);
 	response->status = 202;

@@ -143,6 +143,28 @@ static bool next_key(const struct comparison *c, struct span *key)
 	return has_key;
 }
 
+static bool are_same(const struct comparison *c, struct span key)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (!is_same(&c->jobs[0], &c->jobs[i], key))
+			return false;
+	return true;
+}
+
+static void write_compared(struct comparison *c, struct span key, bool is_equal)
+{
+	json_object(c->w);
+	json_put_span(c->w, "key", key);
+	json_key(c->w, is_equal ? "value" : "values");
+	if (!is_equal)
+		json_array(c->w);
+	for (size_t i = 0; i < (is_equal ? 1 : c->count); i++)
+		write_setting(c->w, &c->jobs[i], key);
+	if (!is_equal)
+		json_array_end(c->w);
+	json_object_end(c->w);
+}
+
 /* Those that are equal in all jobs, or those that are not. */
 static void write_settings(struct comparison *c, const char *name, bool is_equal)
 {
@@ -153,21 +175,8 @@ static void write_settings(struct comparison *c, const char *name, bool is_equal
 	json_key(c->w, name);
 	json_array(c->w);
 	while (next_key(c, &key)) {
-		bool are_same = true;
-		for (size_t i = 1; i < c->count; i++)
-			are_same = are_same && is_same(&c->jobs[0], &c->jobs[i], key);
-		if (is_setting(key) && are_same == is_equal) {
-			json_object(c->w);
-			json_put_span(c->w, "key", key);
-			json_key(c->w, is_equal ? "value" : "values");
-			if (!is_equal)
-				json_array(c->w);
-			for (size_t i = 0; i < (is_equal ? 1 : c->count); i++)
-				write_setting(c->w, &c->jobs[i], key);
-			if (!is_equal)
-				json_array_end(c->w);
-			json_object_end(c->w);
-		}
+		if (is_setting(key) && are_same(c, key) == is_equal)
+			write_compared(c, key, is_equal);
 		for (size_t i = 0; i < c->count; i++)
 			c->jobs[i].at += count_values(&c->jobs[i], key);
 	}

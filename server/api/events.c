@@ -2,8 +2,6 @@
 #include "api/internal.h"
 #include "base/iso8601.h"
 
-enum { DAY_MS = 24 * 3600 * 1000 };
-
 struct verdict {
 	enum event_verdict kind;
 	struct span job, id;

@@ -3,6 +3,8 @@
 #include "api/quotas.h"
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
+#include "fleet/price.h"
+#include "pipeline/goodput.h"
 #include "store/goodput.h"
 
 #include <stdlib.h>
@@ -70,6 +72,8 @@ static void write_nodes(const struct fleet_state *fleet, int64_t now_ms, struct 
 	json_object(w);
 	json_put_i64(w, "in_jobs", sum_of(fleet, "nodes", SPAN("")));
 	json_put_i64(w, "in_waiting_pools", sum_of(fleet, "pool_nodes", SPAN("")));
+	if (fleet->now.estimated_nodes)
+		json_put_i64(w, "estimated_in_jobs", fleet->now.estimated_nodes);
 	json_key(w, "by_type");
 	json_array(w);
 	for (size_t i = 0; i < fleet->count; i++) {
@@ -101,42 +105,77 @@ static void write_pools(const struct fleet_state *fleet, struct json_writer *w)
 	json_object_end(w);
 }
 
-static void write_sums(const char *name, const struct goodput_day *days, size_t count, struct json_writer *w)
+static bool is_unpriced(const struct fleet_state *fleet, size_t index, const struct price_list *prices, int64_t today)
 {
-	int64_t productive_ms = 0, measured_ms = 0, cost = 0, lost_cost = 0;
+	const struct fleet_total *total = &fleet->totals[index];
+	bool is_live = span_equal(total->name, SPAN("nodes")), is_past = span_equal(total->name, SPAN("node_ms"));
+
+	if (!total->instance_type.len || total->value <= 0 || (!is_live && !is_past))
+		return false;
+	if (is_past && sum_of(fleet, "nodes", total->instance_type) > 0)
+		return false; /* said once */
+	return !price_find(prices, total->instance_type, today);
+}
+
+/* Instance types of jobs that the list of prices does not have. */
+static size_t write_unpriced(
+	const struct fleet_state *fleet, const struct price_list *prices, int64_t today, struct json_writer *w)
+{
+	size_t count = 0;
+
+	json_key(w, "unpriced_types");
+	json_array(w);
+	for (size_t i = 0; i < fleet->count; i++)
+		if (is_unpriced(fleet, i, prices, today)) {
+			json_span(w, fleet->totals[i].instance_type);
+			count++;
+		}
+	json_array_end(w);
+	return count;
+}
+
+static void write_sums(
+	const char *name, const struct goodput_day *days, size_t count, bool has_prices, struct json_writer *w)
+{
+	struct goodput_day sum = {.day = 0};
 
 	for (size_t i = 0; i < count; i++) {
-		productive_ms += days[i].node_ms[GOODPUT_PRODUCTIVE];
-		measured_ms += days[i].measured_ms;
-		cost += days[i].cost;
-		lost_cost += days[i].lost_cost;
+		sum.node_ms[GOODPUT_PRODUCTIVE] += days[i].node_ms[GOODPUT_PRODUCTIVE];
+		sum.measured_ms += days[i].measured_ms;
+		sum.cost += days[i].cost;
+		sum.lost_cost += days[i].lost_cost;
+		sum.unpriced_ms += days[i].unpriced_ms;
+		sum.billed_ms += days[i].billed_ms;
 	}
 	json_key(w, name);
 	json_object(w);
 	json_key(w, "goodput");
-	if (measured_ms > 0)
-		json_double(w, 100.0 * (double)productive_ms / (double)measured_ms);
+	if (sum.measured_ms > 0)
+		json_double(w, 100.0 * (double)sum.node_ms[GOODPUT_PRODUCTIVE] / (double)sum.measured_ms);
 	else
 		json_null(w);
-	json_put_double(w, "measured_node_hours", (double)measured_ms / hour_ms);
-	json_put_double(w, "cost", (double)cost / 1e6);
-	json_put_double(w, "lost_cost", (double)lost_cost / 1e6);
+	json_put_double(w, "measured_node_hours", (double)sum.measured_ms / hour_ms);
+	api_put_day_costs(w, &sum, has_prices);
 	json_object_end(w);
 }
 
 /* Useful hours of all that were measured, and what they cost; null where nothing is known. Days are of UTC. */
-static enum status write_goodput(
-	struct store_reader *reader, struct arena *arena, int64_t now_ms, struct json_writer *w, struct error *err)
+static enum status write_goodput(struct api_worker *worker, struct arena *arena, const struct fleet_state *fleet,
+	int64_t now_ms, struct json_writer *w, struct error *err)
 {
 	static const int64_t day_ms = 24LL * 3600 * 1000;
 	int64_t today = now_ms / day_ms;
 	struct goodput_day *days;
+	struct price_list prices;
 	size_t count;
 
-	TRY(store_read_goodput_days(reader, arena, 0, today - 29, today, &days, &count, err));
+	TRY(goodput_read_prices(worker->api->options.pipeline, worker->reader, arena, &prices, err));
+	bool has_prices = write_unpriced(fleet, &prices, today, w) == 0 && prices.count;
+	json_put_span(w, "currency", prices.currency);
+	TRY(store_read_goodput_days(worker->reader, arena, 0, today - 29, today, &days, &count, err));
 	bool has_today = count && days[count - 1].day == today;
-	write_sums("last_30_days", days, count, w);
-	write_sums("today", has_today ? &days[count - 1] : NULL, has_today, w);
+	write_sums("last_30_days", days, count, has_prices, w);
+	write_sums("today", has_today ? &days[count - 1] : NULL, has_today, has_prices, w);
 	return OK;
 }
 
@@ -181,7 +220,7 @@ enum status api_fleet(void *context, void *worker, const struct http_request *re
 	write_nodes(&fleet, now_ms, &w);
 	write_pools(&fleet, &w);
 	quotas_write(&fleet, now_ms, &w);
-	TRY(write_goodput(own->reader, arena, now_ms, &w, err));
+	TRY(write_goodput(own, arena, &fleet, now_ms, &w, err));
 	write_ingest(api, &w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);

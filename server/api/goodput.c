@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { DAY_MS = 24 * 60 * 60 * 1000, DAYS_DEFAULT = 30, DAYS_MAX = 4000, SECOND_MS = 1000 };
+enum { DAYS_DEFAULT = 30, DAYS_MAX = 4000, SECOND_MS = 1000 };
 
 #define UNKNOWN "unknown"
 
@@ -19,15 +19,6 @@ static void put_percent(struct json_writer *w, const char *key, int64_t part, in
 		json_double(w, 100.0 * (double)part / (double)whole);
 	else
 		json_null(w);
-}
-
-static void put_cost(struct json_writer *w, const char *key, int64_t cost)
-{
-	json_key(w, key);
-	if (cost == STORE_NO_COST)
-		json_null(w);
-	else
-		json_double(w, (double)cost / 1e6);
 }
 
 /* Seconds of the wall clock, hours of all nodes: both exact, and both add up. */
@@ -60,7 +51,7 @@ static void put_day(struct json_writer *w, const char *key, int64_t day)
 	json_span(w, span_of(text, sizeof "2026-01-01" - 1));
 }
 
-static void write_days(struct json_writer *w, const struct goodput_day *days, size_t count)
+static void write_days(struct json_writer *w, const struct goodput_day *days, size_t count, bool has_prices)
 {
 	json_key(w, "days");
 	json_array(w);
@@ -73,14 +64,28 @@ static void write_days(struct json_writer *w, const struct goodput_day *days, si
 		json_put_double(w, "node_hours", (double)total / hour_ms);
 		put_percent(w, "goodput", days[i].node_ms[GOODPUT_PRODUCTIVE], days[i].measured_ms);
 		write_buckets(w, days[i].node_ms, 0);
-		json_put_double(w, "cost", (double)days[i].cost / 1e6);
-		json_put_double(w, "lost_cost", (double)days[i].lost_cost / 1e6);
+		api_put_day_costs(w, &days[i], has_prices);
 		json_object_end(w);
 	}
 	json_array_end(w);
 }
 
 /* ---- one job ---- */
+
+/* A 0 in these is no word about the job: how it was started, where no status says so; what only steps tell, where none was printed. */
+static void write_unknown_buckets(struct json_writer *w, const struct job_goodput *job)
+{
+	json_key(w, "unknown_buckets");
+	json_array(w);
+	for (size_t i = 0; i < GOODPUT_BUCKETS; i++) {
+		bool is_of_start = i <= GOODPUT_DATA, is_of_steps = i >= GOODPUT_FIRST_STEP && i <= GOODPUT_STALLED;
+		bool is_unknown =
+			(is_of_start && !job->facts.is_start_stated) || (is_of_steps && !job->derived.has_steps);
+		if (is_unknown && !job->derived.ms[i])
+			json_text(w, goodput_bucket_name((enum goodput_bucket)i));
+	}
+	json_array_end(w);
+}
 
 static void write_steps(struct json_writer *w, const struct job_goodput *job)
 {
@@ -122,7 +127,7 @@ static void write_breaks(struct json_writer *w, const struct job_goodput *job)
 			json_put_i64(w, "step", broken->step);
 		if (broken->from_step >= 0)
 			json_put_i64(w, "from_step", broken->from_step);
-		json_put_i64(w, "lost_steps", broken->lost_steps);
+		api_put_lost_steps(w, broken->lost_steps, broken->lost_steps < 0, 1);
 		json_put_double(w, "redone_seconds", (double)broken->redone_ms / SECOND_MS);
 		json_put_double(w, "restart_seconds", (double)broken->restart_ms / SECOND_MS);
 		json_put_double(w, "node_hours", (double)lost_ms * (double)job->facts.node_count / hour_ms);
@@ -151,7 +156,7 @@ static void write_cause(struct json_writer *w, const struct goodput_cause *cause
 	json_put_double(w, mtbf, (double)up_ms / hour_ms / (double)cause->count);
 	if (cause->ended)
 		json_put_double(w, "mttr_seconds", (double)cause->repair_ms / (double)cause->ended / (double)SECOND_MS);
-	json_put_i64(w, "lost_steps", cause->lost_steps);
+	api_put_lost_steps(w, cause->lost_steps, cause->unknown_steps, cause->count);
 	json_put_double(w, "lost_node_hours", (double)(cause->redone_node_ms + cause->restart_node_ms) / hour_ms);
 	json_object_end(w);
 }
@@ -175,7 +180,8 @@ static enum status write_causes(
 		causes[at].count++;
 		causes[at].ended += incident->to_ms > 0;
 		causes[at].repair_ms += incident->to_ms ? incident->to_ms - incident->from_ms : 0;
-		causes[at].lost_steps += incident->lost_steps;
+		causes[at].lost_steps += incident->lost_steps > 0 ? incident->lost_steps : 0;
+		causes[at].unknown_steps += incident->lost_steps < 0;
 		causes[at].redone_node_ms += incident->redone_ms * incident->nodes;
 		causes[at].restart_node_ms += incident->restart_ms * incident->nodes;
 	}
@@ -214,6 +220,13 @@ static void put_each(struct json_writer *w, const char *key, int64_t cost, doubl
 		json_put_double(w, key, (double)cost / 1e6 / count);
 }
 
+/* Whatever the nodes go into: nobody stated how many there are. */
+static void put_estimated(struct json_writer *w, enum nodes_from from)
+{
+	if (from != NODES_STATED)
+		json_put_bool(w, "estimated", true);
+}
+
 static enum status write_cost(struct api *api, struct store_reader *reader, struct arena *arena, struct json_writer *w,
 	const struct job_goodput *job, struct error *err)
 {
@@ -226,14 +239,16 @@ static enum status write_cost(struct api *api, struct store_reader *reader, stru
 	json_put_span(w, "currency", row->currency);
 	if (row->cost == STORE_NO_COST) {
 		json_put_text(w, "reason", "no price");
-		json_put_span(w, "instance", job->unpriced);
+		json_put_span(w, "instance", row->instance);
+		goodput_put_unpriced(w, row->unpriced);
 	}
+	put_estimated(w, row->nodes_from);
 	json_put_double(w, "billable_seconds", (double)row->billable_ms / SECOND_MS);
-	put_cost(w, "total", row->cost);
-	put_cost(w, "lost", row->lost_cost);
-	put_cost(w, "redone_steps", job->redone_cost);
+	api_put_cost(w, "total", row->cost);
+	api_put_cost(w, "lost", row->lost_cost);
+	api_put_cost(w, "redone_steps", job->redone_cost);
 	if (job->facts.is_spot)
-		put_cost(w, "spot_saving", row->spot_saving);
+		api_put_cost(w, "spot_saving", row->spot_saving);
 	put_each(w, "per_step", row->cost, (double)row->steps);
 	put_each(w, "per_million_tokens", row->cost, scale.tokens_per_step * (double)row->steps / 1e6);
 	json_object_end(w);
@@ -258,16 +273,22 @@ enum status api_job_goodput(void *context, void *worker, const struct http_reque
 	json_put_span(&w, "job", job.job.name);
 	json_put_i64(&w, "as_of_ms", job.row.as_of_ms);
 	json_put_i64(&w, "nodes", job.row.nodes);
+	put_estimated(&w, job.row.nodes_from);
 	json_put_span(&w, "instance", job.row.instance);
 	json_put_double(&w, "wall_seconds", (double)job.derived.total_ms / SECOND_MS);
+	if (job.row.paused_ms)
+		json_put_double(&w, "paused_seconds", (double)job.row.paused_ms / SECOND_MS);
+	if (job.row.odd_times)
+		json_put_i64(&w, "odd_times", (int64_t)job.row.odd_times);
 	put_percent(&w, "goodput", job.derived.ms[GOODPUT_PRODUCTIVE], job.row.is_measured ? job.derived.total_ms : 0);
 	write_buckets(&w, job.derived.ms, job.row.nodes);
+	write_unknown_buckets(&w, &job);
 	write_steps(&w, &job);
 	write_checkpoint(&w, &job);
 	write_breaks(&w, &job);
 	TRY(write_causes(&w, arena, &job, err));
 	TRY(write_cost(api, own->reader, arena, &w, &job, err));
-	write_days(&w, job.days, job.day_count);
+	write_days(&w, job.days, job.day_count, true);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }
@@ -279,6 +300,7 @@ struct link_sum {
 	struct job_row job;
 	int64_t node_ms[GOODPUT_BUCKETS];
 	int64_t measured_ms;
+	int64_t redone_cost; /* of steps that the next job made again */
 	struct goodput_day *days;
 	size_t day_count;
 };
@@ -299,17 +321,32 @@ static enum status read_link(
 }
 
 /* What `next` makes again of the job before it was redone; and until it began, nothing was done. */
+/* What a part of its billed time came to. */
+static int64_t part_of_cost(const struct link_sum *sum, int64_t node_ms)
+{
+	double billed_ms = (double)sum->row.billable_ms * (double)sum->row.nodes;
+
+	return sum->row.cost == STORE_NO_COST || billed_ms <= 0 ? 0
+	       : (double)node_ms >= billed_ms                   ? sum->row.cost
+					      : llround((double)sum->row.cost * (double)node_ms / billed_ms);
+}
+
+static bool has_steps(const struct link_sum *sum)
+{
+	return sum->row.steps > 0 || sum->row.step_ms > 0;
+}
+
 static void go_on(struct link_sum *sum, const struct link_sum *next, int64_t *lost_steps)
 {
 	int64_t again = sum->row.last_step - next->row.first_from_step;
-	bool has_steps = sum->row.step_ms > 0 && next->row.step_ms > 0;
 
-	if (has_steps && again > 0) {
+	if (sum->row.step_ms > 0 && next->row.step_ms > 0 && again > 0) {
 		again = again < sum->row.steps ? again : sum->row.steps;
 		int64_t ms = (int64_t)((double)again * sum->row.step_ms) * sum->row.nodes;
 		ms = ms < sum->node_ms[GOODPUT_PRODUCTIVE] ? ms : sum->node_ms[GOODPUT_PRODUCTIVE];
 		sum->node_ms[GOODPUT_PRODUCTIVE] -= ms;
 		sum->node_ms[GOODPUT_REDONE] += ms;
+		sum->redone_cost = part_of_cost(sum, ms);
 		*lost_steps += again;
 	}
 	if (sum->job.ended_ms && next->job.created_ms > sum->job.ended_ms) {
@@ -324,18 +361,38 @@ static bool is_pending(const struct link_sum *sum)
 	return !sum->row.as_of_ms;
 }
 
+static bool is_named_before(const struct link_sum *sums, size_t at, struct span type)
+{
+	for (size_t i = 0; i < at; i++)
+		for (struct span rest = sums[i].row.unpriced, other; rest.len && span_next(&rest, ' ', &other);)
+			if (span_equal(other, type))
+				return true;
+	return false;
+}
+
 static void write_run_cost(struct json_writer *w, const struct link_sum *sums, size_t count)
 {
-	int64_t cost = 0;
+	int64_t cost = 0, lost = 0;
 	bool is_known = true;
+	enum nodes_from from = NODES_STATED;
 
 	for (size_t i = 0; i < count; i++) {
+		from = sums[i].row.nodes_from > from ? sums[i].row.nodes_from : from;
 		is_known &= sums[i].row.cost != STORE_NO_COST;
 		cost += is_known ? sums[i].row.cost : 0;
+		lost += is_known ? sums[i].row.lost_cost + sums[i].redone_cost : 0;
 	}
-	put_cost(w, "cost", is_known ? cost : STORE_NO_COST);
-	if (is_known)
-		json_put_span(w, "currency", sums[0].row.currency);
+	api_put_cost(w, "cost", is_known ? cost : STORE_NO_COST);
+	api_put_cost(w, "lost_cost", is_known ? lost : STORE_NO_COST);
+	json_put_span(w, "currency", sums[0].row.currency);
+	json_key(w, "unpriced_types");
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		for (struct span rest = sums[i].row.unpriced, type; rest.len && span_next(&rest, ' ', &type);)
+			if (!is_named_before(sums, i, type))
+				json_span(w, type);
+	json_array_end(w);
+	put_estimated(w, from);
 }
 
 enum status api_write_run_goodput(struct store_reader *reader, struct arena *arena, const struct run_link *links,
@@ -343,6 +400,7 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 {
 	struct link_sum *sums = arena_alloc(arena, count * sizeof *sums);
 	int64_t node_ms[GOODPUT_BUCKETS] = {0}, measured_ms = 0, lost_steps = 0, pending = 0;
+	bool is_seen = false;
 
 	if (!sums)
 		return error_set(err, ERR_MEMORY, "out of memory");
@@ -358,13 +416,14 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 			node_ms[j] += sums[i].node_ms[j];
 		measured_ms += sums[i].measured_ms;
 		lost_steps += sums[i].row.lost_steps;
+		is_seen |= has_steps(&sums[i]);
 		pending += is_pending(&sums[i]);
 	}
 	json_key(w, "goodput");
 	json_object(w);
 	put_percent(w, "goodput", node_ms[GOODPUT_PRODUCTIVE], measured_ms);
 	write_buckets(w, node_ms, 0);
-	json_put_i64(w, "lost_steps", lost_steps);
+	api_put_known(w, "lost_steps", is_seen ? (double)lost_steps : NAN);
 	write_run_cost(w, sums, count);
 	if (pending)
 		json_put_i64(w, "pending_jobs", pending);
@@ -388,7 +447,8 @@ static enum status parse_day(const struct http_request *request, const char *key
 	return OK;
 }
 
-static void write_totals(struct json_writer *w, const struct goodput_day *days, size_t count, int64_t *up_ms)
+static void write_totals(
+	struct json_writer *w, const struct goodput_day *days, size_t count, bool has_prices, int64_t *up_ms)
 {
 	struct goodput_day sum = {.day = 0};
 	int64_t total = 0;
@@ -401,12 +461,13 @@ static void write_totals(struct json_writer *w, const struct goodput_day *days, 
 		sum.measured_ms += days[i].measured_ms;
 		sum.cost += days[i].cost;
 		sum.lost_cost += days[i].lost_cost;
+		sum.unpriced_ms += days[i].unpriced_ms;
+		sum.billed_ms += days[i].billed_ms;
 	}
 	put_percent(w, "goodput", sum.node_ms[GOODPUT_PRODUCTIVE], sum.measured_ms);
 	json_put_double(w, "node_hours", (double)total / hour_ms);
 	write_buckets(w, sum.node_ms, 0);
-	put_cost(w, "cost", sum.cost);
-	put_cost(w, "lost_cost", sum.lost_cost);
+	api_put_day_costs(w, &sum, has_prices);
 	*up_ms = uptime(sum.node_ms);
 }
 
@@ -426,13 +487,14 @@ static enum status write_fleet(struct api *api, struct store_reader *reader, str
 	put_day(w, "from", first);
 	put_day(w, "to", last);
 	json_put_span(w, "currency", prices.currency);
-	write_totals(w, days, day_count, &up_ms);
+	write_totals(w, days, day_count, prices.count > 0, &up_ms);
+	TRY(api_put_unpriced_types(reader, arena, w, err));
 	json_key(w, "causes");
 	json_array(w);
 	for (size_t i = 0; i < cause_count; i++)
 		write_cause(w, &causes[i], up_ms, "mtbf_node_hours");
 	json_array_end(w);
-	write_days(w, days, day_count);
+	write_days(w, days, day_count, prices.count > 0);
 	json_object_end(w);
 	return OK;
 }

@@ -36,6 +36,8 @@ static enum status fold_health(
 			(*out)[at].matched += health->matched;
 			(*out)[at].not_numeric += health->not_numeric;
 			(*out)[at].limited += health->limited;
+			(*out)[at].missing += health->missing;
+			(*out)[at].without_step += health->without_step;
 		}
 	return OK;
 }
@@ -48,6 +50,8 @@ static void write_health(struct json_writer *w, const struct health_view *health
 	json_put_i64(w, "matched", (int64_t)health->matched);
 	json_put_i64(w, "not_numeric", (int64_t)health->not_numeric);
 	json_put_i64(w, "limited", (int64_t)health->limited);
+	json_put_i64(w, "missing", (int64_t)health->missing);
+	json_put_i64(w, "without_step", (int64_t)health->without_step);
 	json_object_end(w);
 }
 

@@ -83,12 +83,15 @@ static int64_t away_of(double mean, double median)
 	return away > AWAY_MAX ? AWAY_MAX : away < -AWAY_MAX ? -AWAY_MAX : llround(away);
 }
 
-static void write_row(struct json_writer *w, const struct heat *heat, size_t row, const double *medians)
+static void write_row(struct json_writer *w, const struct heat *heat, const struct api_hosts *hosts, size_t row,
+	const double *medians)
 {
+	const struct stream_view *stream = &heat->view.streams[heat->row_streams[row]];
 	const double *means = heat->means + row * heat->columns;
 
 	json_object(w);
-	json_put_span(w, "stream", heat->view.streams[heat->row_streams[row]].name);
+	json_put_span(w, "stream", stream->name);
+	api_write_hosts(w, hosts, stream);
 	json_key(w, "away");
 	json_array(w);
 	for (size_t i = 0; i < heat->columns; i++)
@@ -122,7 +125,7 @@ static void write_head(struct json_writer *w, const struct heat *heat, const str
 }
 
 static enum status write_heat(struct json_writer *w, struct arena *arena, const struct heat *heat,
-	const struct chart_query *query, struct error *err)
+	const struct api_hosts *hosts, const struct chart_query *query, struct error *err)
 {
 	double *room = arena_alloc(arena, (heat->row_count + 1) * sizeof *room);
 	double *medians = arena_alloc(arena, (heat->columns + 1) * sizeof *medians);
@@ -145,7 +148,7 @@ static enum status write_heat(struct json_writer *w, struct arena *arena, const 
 	json_key(w, "rows");
 	json_array(w);
 	for (size_t row = 0; row < heat->row_count; row++)
-		write_row(w, heat, row, medians);
+		write_row(w, heat, hosts, row, medians);
 	json_array_end(w);
 	snprintf(seq, sizeof seq, "%llu", (unsigned long long)heat->view.seq);
 	json_put_text(w, "seq", seq);
@@ -181,12 +184,14 @@ enum status api_job_heat(void *context, void *worker, const struct http_request 
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
 	struct chart_query query;
+	struct api_hosts hosts;
 	struct heat heat;
 
 	TRY(api_arena(&arena, err));
 	TRY(read_query(request, &query, err));
 	TRY(read_heat(api, ((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &query,
 		&heat, err));
-	TRY(write_heat(&w, arena, &heat, &query, err));
+	TRY(api_read_hosts(((struct api_worker *)worker)->reader, arena, heat.view.row.job_id, &hosts, err));
+	TRY(write_heat(&w, arena, &heat, &hosts, &query, err));
 	return buf_status(&response->body, err);
 }

@@ -1,5 +1,7 @@
 /* What the server says about itself: liveness, readiness, figures, its own interface. */
 #include "api/internal.h"
+#include "base/clock.h"
+#include "pipeline/goodput.h"
 
 #include <stdio.h>
 
@@ -23,6 +25,7 @@ enum status api_readyz(void *context, void *worker, const struct http_request *r
 
 	if (atomic_load(&api->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
+	TRY(pipeline_database_loss(api->options.pipeline, err));
 	if (atomic_load(&figures->is_disk_low))
 		return error_set(err, ERR_UNAVAILABLE,
 			"the disk is nearly full: %llu bytes are left (--min-free-bytes)",
@@ -106,6 +109,23 @@ static void gauge(struct buf *out, const char *name, const char *help, uint64_t 
 	metric(out, "gauge", name, help, value);
 }
 
+static void cost_gauge(struct buf *out, const char *name, const char *help, struct span currency, int64_t cost)
+{
+	char number[33];
+
+	buf_printf(
+		out, "# HELP smfleet_%s %s\n# TYPE smfleet_%s gauge\nsmfleet_%s{currency=\"", name, help, name, name);
+	for (size_t i = 0; i < currency.len; i++) {
+		char c = currency.ptr[i];
+		buf_append_text(out, c == '"' ? "\\\"" : c == '\\' ? "\\\\" : c == '\n' ? "\\n" : "");
+		if (!strchr("\"\\\n", c) || !c)
+			buf_append_char(out, c);
+	}
+	buf_append_text(out, "\"} ");
+	buf_append(out, number, json_format_double((double)cost / 1e6, number));
+	buf_append_char(out, '\n');
+}
+
 static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 {
 	counter(out, "lines_total", "Log lines stored.", atomic_load(&f->lines));
@@ -113,6 +133,11 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "points_total", "Points extracted.", atomic_load(&f->points));
 	counter(out, "refused_points_total", "Points left out because their stream has --max-series series already.",
 		atomic_load(&f->refused_points));
+	counter(out, "unextracted_lines_total",
+		"Lines of slices whose extraction failed: for want of memory (the next start extracts them), or in itself.",
+		atomic_load(&f->unextracted_lines));
+	counter(out, "extraction_memory_waits_total", "Slices whose extraction waited for memory.",
+		atomic_load(&f->memory_waits));
 	counter(out, "batches_total", "Slices of uploads committed.", atomic_load(&f->batches));
 	counter(out, "commits_total", "Group commits.", atomic_load(&f->commits));
 	counter(out, "commit_microseconds_total", "Time spent in group commits.", atomic_load(&f->commit_us));
@@ -140,6 +165,9 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 		atomic_load(&f->log_bytes_limit));
 	gauge(out, "disk_free_bytes", "Bytes free on the database's disk.", atomic_load(&f->disk_free_bytes));
 	gauge(out, "disk_low", "1: lines get 503 because the disk is nearly full.", atomic_load(&f->is_disk_low));
+	gauge(out, "database_lost",
+		"1: uploads get 503 because the database's file was deleted, replaced or cut under the server.",
+		atomic_load(&f->is_database_lost));
 	gauge(out, "open_slice_bytes", "Memory of slices that are being filled.", atomic_load(&f->open_bytes));
 	gauge(out, "lag_milliseconds",
 		"Of the last second: the longest from the arrival of a line until it was extracted; 0: none came.",
@@ -158,8 +186,48 @@ static void write_http(struct buf *out, const struct http_counters *c)
 	counter(out, "http_errors_4xx_total", "Replies 400 to 499.", atomic_load(&c->errors_4xx));
 	counter(out, "http_errors_5xx_total", "Replies 500 to 599.", atomic_load(&c->errors_5xx));
 	counter(out, "http_bytes_in_total", "Bytes of bodies received.", atomic_load(&c->bytes_in));
+	counter(out, "http_cut_replies_total",
+		"Long replies that broke off: the connection was aborted behind their 200.",
+		atomic_load(&c->cut_replies));
 	gauge(out, "http_connections", "Open connections.", atomic_load(&c->connections));
 	gauge(out, "http_streams", "Open event streams.", atomic_load(&c->streams));
+}
+
+static void write_store(struct buf *out, const struct store_figures *store)
+{
+	gauge(out, "database_bytes", "Bytes of database pages.", store->page_count * store->page_bytes);
+	gauge(out, "database_free_bytes", "Bytes of database pages that are free.",
+		store->freelist_count * store->page_bytes);
+	gauge(out, "wal_bytes", "Bytes in the write-ahead log.", store->wal_bytes);
+}
+
+/* What cannot be read is left out, and so is a sum of which nothing has a price. */
+static void write_money(struct buf *out, const struct api *api, struct store_reader *reader)
+{
+	static const int64_t day_ms = 24LL * 3600 * 1000;
+	AUTO(arena) arena = arena_new();
+	int64_t today = clock_wall_ms() / day_ms;
+	struct goodput_day *days, sum = {.day = 0};
+	struct price_list prices;
+	uint64_t unpriced;
+	size_t count;
+
+	if (!arena || store_count_unpriced(reader, &unpriced, NULL) != OK ||
+		store_read_goodput_days(reader, arena, 0, today - 29, today, &days, &count, NULL) != OK ||
+		goodput_read_prices(api->options.pipeline, reader, arena, &prices, NULL) != OK)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		sum.cost += days[i].cost;
+		sum.lost_cost += days[i].lost_cost;
+		sum.unpriced_ms += days[i].unpriced_ms;
+	}
+	gauge(out, "unpriced_jobs", "Jobs of an instance type without a price: no sum of costs has them.", unpriced);
+	if (!sum.cost && (sum.unpriced_ms || !prices.count))
+		return;
+	cost_gauge(out, "cost_30_days", "What jobs cost in the last 30 days (UTC), of those that have a price.",
+		prices.currency, sum.cost);
+	cost_gauge(out, "lost_cost_30_days", "Of that for steps made again, restarts and stalls.", prices.currency,
+		sum.lost_cost);
 }
 
 enum status api_metrics_text(void *context, void *worker, const struct http_request *request,
@@ -170,7 +238,8 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	struct hub_counters hub = hub_counters(api->options.hub);
 
 	(void)request;
-	TRY(store_figures(((struct api_worker *)worker)->reader, &store, err));
+	/* What a database has that cannot be read is left out: that it is so, is among the rest. */
+	bool has_store = store_figures(((struct api_worker *)worker)->reader, &store, NULL) == OK;
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_pipeline(&response->body, pipeline_figures(api->options.pipeline));
 	counter(&response->body, "no_job_lines_total",
@@ -187,10 +256,10 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	gauge(&response->body, "live_subscribers", "Subscribers of live events.", hub.subscribers);
 	gauge(&response->body, "live_ring_bytes", "Bytes of events kept for replay.", hub.ring_bytes);
 	counter(&response->body, "live_resyncs_total", "Subscribers told to fetch anew.", hub.resyncs);
-	gauge(&response->body, "database_bytes", "Bytes of database pages.", store.page_count * store.page_bytes);
-	gauge(&response->body, "database_free_bytes", "Bytes of database pages that are free.",
-		store.freelist_count * store.page_bytes);
-	gauge(&response->body, "wal_bytes", "Bytes in the write-ahead log.", store.wal_bytes);
+	if (has_store) {
+		write_store(&response->body, &store);
+		write_money(&response->body, api, ((struct api_worker *)worker)->reader);
+	}
 	if (api->options.write_metrics)
 		api->options.write_metrics(api->options.context, &response->body);
 	return buf_status(&response->body, err);
@@ -229,12 +298,88 @@ static void write_parameters(struct json_writer *w, const struct http_route *rou
 	json_array_end(w);
 }
 
+/* "array", or "array|null". */
+static void put_types(struct json_writer *w, struct span types)
+{
+	struct span type;
+
+	if (span_find(types, SPAN("|")) < 0) {
+		json_put_span(w, "type", types);
+		return;
+	}
+	json_key(w, "type");
+	json_array(w);
+	while (span_next(&types, '|', &type))
+		json_span(w, type);
+	json_array_end(w);
+}
+
+/* "name!:string columns:array" */
+static void write_members(struct json_writer *w, struct span members)
+{
+	struct span rest = members, part, name;
+
+	json_key(w, "properties");
+	json_object(w);
+	while (span_next(&rest, ' ', &part)) {
+		if (!span_next(&part, ':', &name) || !name.len)
+			continue;
+		if (name.len && name.ptr[name.len - 1] == '!')
+			name.len--;
+		json_key_span(w, name);
+		json_object(w);
+		put_types(w, part);
+		json_object_end(w);
+	}
+	json_object_end(w);
+}
+
+static bool write_required(struct json_writer *w, struct span members)
+{
+	struct span rest = members, part, name;
+	bool has_any = false;
+
+	json_key(w, "required");
+	json_array(w);
+	while (span_next(&rest, ' ', &part))
+		if (span_next(&part, ':', &name) && name.len && name.ptr[name.len - 1] == '!') {
+			json_span(w, span_of(name.ptr, name.len - 1));
+			has_any = true;
+		}
+	json_array_end(w);
+	return has_any;
+}
+
+static void write_body(struct json_writer *w, const struct http_route *route)
+{
+	struct span members = span_from(route->body);
+
+	json_key(w, "requestBody");
+	json_object(w);
+	json_key(w, "content");
+	json_object(w);
+	json_key(w, "application/json");
+	json_object(w);
+	json_key(w, "schema");
+	json_object(w);
+	json_put_text(w, "type", "object");
+	write_members(w, members);
+	bool is_required = write_required(w, members);
+	json_object_end(w);
+	json_object_end(w);
+	json_object_end(w);
+	json_put_bool(w, "required", is_required);
+	json_object_end(w);
+}
+
 static void write_operation(struct json_writer *w, const struct http_route *route)
 {
 	json_object(w);
 	json_put_text(w, "summary", route->summary);
 	json_put_text(w, "x-scope", http_scope_name(route->scope));
 	write_parameters(w, route);
+	if (route->body)
+		write_body(w, route);
 	json_key(w, "responses");
 	json_raw(w,
 		SPAN("{\"2XX\":{\"description\":\"done\"},\"default\":{\"description\":\"application/problem+json (RFC 9457)\"}}"));

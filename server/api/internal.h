@@ -6,6 +6,7 @@
 #include "base/crypto.h"
 #include "base/json_read.h"
 #include "ingest/labels.h"
+#include "pipeline/audit.h"
 
 #include <pthread.h>
 
@@ -15,16 +16,20 @@ struct session_table;
 enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
 
 enum { AWS_KEY_ID_BYTES = 20 };
+/* A sender's clock is not ahead by more. */
+enum { DAY_MS = 24 * 60 * 60 * 1000 };
 struct aws_key {
 	char id[AWS_KEY_ID_BYTES + 1];
 };
 
 struct api {
 	struct api_options options;
-	const struct http_server *_Atomic server; /* workers run before it is known */
+	struct http_server *_Atomic server; /* workers run before it is known */
 	atomic_bool is_stopping;
 	int64_t started_ms;
 	struct zone *zone; /* of times that name none; NULL: UTC */
+	pthread_mutex_t tokens_loading; /* one at a time: who reads last has what is on disk */
+	atomic_bool are_tokens_stale; /* they changed on disk and could not be read: the tick tries again */
 	pthread_rwlock_t tokens_lock;
 	struct arena *tokens_arena;
 	struct token_row *tokens;
@@ -45,11 +50,24 @@ struct api {
 struct api_worker {
 	struct api *api;
 	struct store_reader *reader;
+	struct actor actor; /* of the request that it answers */
+	char verb[64], thing[1024];
+	struct buf body;
 };
 
 /* ---- tokens.c ---- */
 enum status tokens_load(struct api *api, struct error *err) MUST_CHECK;
+/* Each tick. */
+void tokens_retry(struct api *api);
+bool tokens_are_known(void *api, const struct principal *principal);
 enum status tokens_authenticate(void *api, struct span token, struct principal *out, struct error *err) MUST_CHECK;
+
+/* ---- audit.c ---- */
+void audit_enter(void *api, void *worker, const struct http_request *request, const struct http_route *route);
+void audit_leave(void *api);
+/* The same within a handler, of a job. */
+void audit_enter_job(struct api *api, struct api_worker *worker, const struct http_request *request, const char *verb,
+	struct span job);
 
 /* ---- signatures.c ---- */
 enum status signatures_check(
@@ -58,7 +76,7 @@ enum status signatures_check(
 bool tokens_may_read(struct api *api, uint64_t token_id);
 
 /* ---- handlers, by file ---- */
-http_handler api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
+http_handler api_audit, api_reload, api_info, api_healthz, api_readyz, api_metrics_text, api_openapi;
 http_handler api_session_get, api_session_create, api_session_delete;
 http_handler api_tokens_list, api_tokens_create, api_tokens_delete, api_options_list;
 http_handler api_jobs_list, api_jobs_create, api_job_get, api_job_delete, api_job_transition;
@@ -112,23 +130,29 @@ enum status api_want_runs(const struct http_request *request, struct arena *aren
  * is, of the same moment (of a later one than what is in logs): store_reader_end is the caller's ---- */
 enum status api_search_page(struct api_worker *worker, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, bool *is_partial, struct error *err) MUST_CHECK;
-/* ---- jobs_fields.c: fields= of a page of jobs: its rows have these, and not what only a job's own page shows ---- */
+/* ---- job_values.c ---- */
 enum { JOB_FIELDS_MAX = 100 };
 struct job_fields {
 	bool are_asked;
 	size_t count;
 	struct job_field {
 		struct span name; /* as asked */
-		bool is_figure;
-		struct span metric; /* of a figure; "": of the role's main one */
-		enum role role;
+		int kind;
+		struct span key; /* of a property, a path or a metric */
+		enum role role; /* its main metric; ROLE_OTHER: the one called so */
 		unsigned aggregate; /* enum query_aggregate */
 	} list[JOB_FIELDS_MAX];
 };
-/* hp.KEY, tag.KEY, env.KEY, label.KEY, ResourceConfig.InstanceCount */
-bool api_is_property(struct span name);
-/* Names are the request's. ERR_INVALID with the field. */
-enum status api_parse_fields(const struct http_request *request, struct job_fields *out, struct error *err) MUST_CHECK;
+/* Names parted by commas, which stay the text's. ERR_INVALID with the field. */
+enum status api_read_fields(
+	struct span text, struct arena *arena, struct job_fields *out, struct error *err) MUST_CHECK;
+/* An object: what is not known, or not there, has no key. */
+enum status api_write_values(struct api_worker *worker, struct arena *arena, const struct job_row *row,
+	const struct job_fields *fields, struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- jobs_fields.c: fields= of a page of jobs: its rows have these, and not what only a job's own page shows ---- */
+enum status api_parse_fields(
+	const struct http_request *request, struct arena *arena, struct job_fields *out, struct error *err) MUST_CHECK;
 enum status api_write_fields_row(struct api_worker *worker, struct arena *arena, const struct job_row *row,
 	const struct job_fields *fields, struct json_writer *w, struct error *err) MUST_CHECK;
 
@@ -146,6 +170,19 @@ enum status api_write_run(struct store_reader *reader, struct arena *arena, stru
 struct run_link;
 enum status api_write_run_goodput(struct store_reader *reader, struct arena *arena, const struct run_link *links,
 	size_t count, struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- money.c: what is not known is null ---- */
+struct goodput_day;
+void api_put_known(struct json_writer *w, const char *key, double value); /* NaN: it is not */
+void api_put_seconds(struct json_writer *w, const char *key, int64_t ms); /* whole ones; below 0: not known */
+void api_put_cost(struct json_writer *w, const char *key, int64_t cost);
+/* cost, lost_cost, billed_node_hours, unpriced_node_hours: of a day, or of a sum of days. */
+void api_put_day_costs(struct json_writer *w, const struct goodput_day *day, bool has_prices);
+/* Of all jobs. */
+enum status api_put_unpriced_types(
+	struct store_reader *reader, struct arena *arena, struct json_writer *w, struct error *err) MUST_CHECK;
+/* Of so many breaks, some of which are not known in that. */
+void api_put_lost_steps(struct json_writer *w, int64_t known, uint64_t unknown, uint64_t breaks);
 
 /* ---- webhooks.c: nothing of it says where a webhook is: its URL may be a secret ---- */
 struct delivery_row;
@@ -166,6 +203,17 @@ void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned 
 /* ---- health.c: of the definitions of a job, folded over its streams: an array ---- */
 enum status api_write_health(
 	struct arena *arena, const struct job_view *view, struct json_writer *w, struct error *err) MUST_CHECK;
+
+/* ---- hosts.c: "host", and where several sent the stream "hosts" and "shared" ---- */
+struct stream_host_row;
+struct api_hosts {
+	struct stream_host_row *rows;
+	size_t count;
+};
+enum status api_read_hosts(struct store_reader *reader, struct arena *arena, int64_t job_id, struct api_hosts *out,
+	struct error *err) MUST_CHECK;
+/* From which line on all are its present host's; UINT64_MAX: several send it. */
+uint64_t api_write_hosts(struct json_writer *w, const struct api_hosts *hosts, const struct stream_view *stream);
 
 /* ---- points_raw.c: raw=true, or CSV of points ---- */
 enum status api_points_raw(struct api *api, struct api_worker *worker, const struct http_request *request,

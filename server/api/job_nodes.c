@@ -1,11 +1,19 @@
 /* The machines of one job: which streams they send and how old their last line is, what they measured, and how to get onto them. */
 #include "api/internal.h"
 #include "model/instance_metric.h"
+#include "model/stream_name.h"
 #include "pipeline/log_search.h"
 
 #include <stdio.h>
 
-enum { HITS_MAX = 1000, HIT_TEXT_BYTES = 400, SEARCH_MS = 2000, ID_DIGITS_MIN = 8, ID_DIGITS_MAX = 32 };
+enum {
+	HITS_MAX = 1000,
+	HIT_TEXT_BYTES = 400,
+	SEARCH_MS = 2000,
+	COMMAND_MAX_BYTES = 4096,
+	ID_DIGITS_MIN = 8,
+	ID_DIGITS_MAX = 32
+};
 
 /* As amazon-ssm-agent prints it: "Successfully registered the instance with AWS SSM using Managed instance-id: mi-0123…" */
 static const char pattern[] = "instance-id: mi-[0-9a-f]{8}";
@@ -93,29 +101,103 @@ static void write_figures(const struct stream_view *stream, double gpus, struct 
 	json_object_end(w);
 }
 
-static void write_session(const struct log_search_result *found, struct span stream, struct json_writer *w)
+/* ---- a shell on it ---- */
+
+struct way_in {
+	const struct api *api;
+	const struct log_search_result *found;
+	struct span job;
+	struct api_hosts hosts;
+	bool is_remote; /* SageMaker keeps its containers open for Systems Manager */
+};
+
+/* Nothing in a command that a shell would read as more than a word. */
+static bool is_word(struct span text)
 {
-	for (size_t i = 0; i < found->count; i++) { /* the newest first */
-		struct span id = find_id(found->hits[i].text);
-		char command[64 + ID_DIGITS_MAX];
-		if (!id.len || !span_equal(found->hits[i].stream, stream))
-			continue;
-		snprintf(command, sizeof command, "aws ssm start-session --target %.*s", SPAN_ARGS(id));
-		json_put_span(w, "ssm_instance_id", id);
-		json_put_text(w, "ssm_command", command);
-		return;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!is_plain && (!strchr("._:@-", c) || (i == 0 && c == '-')))
+			return false;
+	}
+	return text.len != 0;
+}
+
+/* As the machine says that sends the stream now: of lines from that one on. */
+static struct span instance_of(const struct way_in *in, struct span stream, uint64_t from_line)
+{
+	for (size_t i = 0; i < in->found->count; i++) { /* the newest first */
+		struct span id = find_id(in->found->hits[i].text);
+		if (id.len && in->found->hits[i].place.line >= from_line &&
+			span_equal(in->found->hits[i].stream, stream))
+			return id;
+	}
+	return SPAN("");
+}
+
+/* What Systems Manager calls it; "": it does not know it. */
+static void find_target(const struct way_in *in, const struct stream_view *stream, struct span id, struct buf *out)
+{
+	int64_t container = stream_algo_number(stream->name);
+
+	if (id.len)
+		buf_append_span(out, id);
+	else if (in->is_remote && container && is_word(in->job)) {
+		buf_append_text(out, "sagemaker-training-job:");
+		buf_append_span(out, in->job);
+		buf_printf(out, "_algo-%lld", (long long)container);
 	}
 }
 
-static void write_node(const struct stream_view *stream, const struct log_search_result *found, double gpus,
-	int64_t now_ms, struct json_writer *w)
+/* False: something that the template names is not known, or is no plain word. */
+static bool fill_template(struct span template, const struct way_in *in, const struct stream_view *stream,
+	struct span target, struct buf *out)
+{
+	const struct {
+		const char *name;
+		struct span value;
+	} words[] = {{"{host}", stream->host}, {"{stream}", stream->name}, {"{job}", in->job}, {"{target}", target}};
+
+	while (template.len) {
+		size_t i = 0, count = sizeof words / sizeof *words;
+		while (i < count && !span_starts_with(template, span_from(words[i].name)))
+			i++;
+		if (i < count && !is_word(words[i].value))
+			return false;
+		buf_append_span(out, i < count ? words[i].value : span_of(template.ptr, 1));
+		template = span_skip(template, i < count ? strlen(words[i].name) : 1);
+	}
+	return out->len && !out->failure;
+}
+
+static void write_session(
+	const struct way_in *in, const struct stream_view *stream, uint64_t from_line, struct json_writer *w)
+{
+	AUTO_DONE(buf) target = BUF_INIT(COMMAND_MAX_BYTES);
+	AUTO_DONE(buf) command = BUF_INIT(COMMAND_MAX_BYTES);
+	AUTO_DONE(buf) ssh = BUF_INIT(COMMAND_MAX_BYTES);
+	struct span id = instance_of(in, stream->name, from_line);
+
+	find_target(in, stream, id, &target);
+	if (id.len)
+		json_put_span(w, "ssm_instance_id", id);
+	if (target.len) {
+		buf_append_text(&command, "aws ssm start-session --target ");
+		buf_append_span(&command, buf_span(&target));
+		json_put_span(w, "ssm_command", buf_span(&command));
+	}
+	if (fill_template(span_from(in->api->options.ssh_template), in, stream, buf_span(&target), &ssh))
+		json_put_span(w, "ssh_command", buf_span(&ssh));
+}
+
+static void write_node(
+	const struct stream_view *stream, const struct way_in *in, double gpus, int64_t now_ms, struct json_writer *w)
 {
 	int64_t heard_ms = stream->last_arrival_ms ? stream->last_arrival_ms : stream->last_ms;
 
 	json_object(w);
 	json_put_span(w, "stream", stream->name);
-	if (stream->host.len)
-		json_put_span(w, "host", stream->host);
+	uint64_t from_line = api_write_hosts(w, &in->hosts, stream);
 	json_put_i64(w, "lines", (int64_t)stream->lines);
 	if (heard_ms) {
 		json_put_i64(w, "last_ms", heard_ms);
@@ -124,7 +206,7 @@ static void write_node(const struct stream_view *stream, const struct log_search
 	json_put_i64(w, "attempt", stream->attempt);
 	if (span_starts_with(stream->name, SPAN("system/")))
 		write_figures(stream, gpus, w);
-	write_session(found, stream->name, w);
+	write_session(in, stream, from_line, w);
 	json_object_end(w);
 }
 
@@ -154,12 +236,16 @@ enum status api_job_nodes(void *context, void *worker, const struct http_request
 	TRY(pipeline_search_logs(api->options.pipeline, own->reader, arena, &search, &found, err));
 	TRY(json_parse(&document, view.row.document, err));
 	double gpus = pipeline_devices_each(api->options.pipeline, document);
+	struct way_in in = {.api = api, .found = &found, .job = view.row.name};
+	TRY(api_read_hosts(own->reader, arena, view.row.job_id, &in.hosts, err));
+	in.is_remote =
+		!view.row.ended_ms && json_is_true(json_get_path(document, "RemoteDebugConfig.EnableRemoteDebug"));
 	json_object(&w);
 	json_put_span(&w, "job", view.row.name);
 	json_key(&w, "nodes");
 	json_array(&w);
 	for (size_t i = 0; i < view.stream_count; i++)
-		write_node(&view.streams[i], &found, gpus, http_request_arrival_ms(request), &w);
+		write_node(&view.streams[i], &in, gpus, http_request_arrival_ms(request), &w);
 	json_array_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);

@@ -220,7 +220,7 @@ enum status api_jobs_list(void *context, void *worker, const struct http_request
 	struct page page = {0};
 	bool explains = false;
 	TRY(api_want_runs(request, arena, &query, &page.are_runs, err));
-	TRY(api_parse_fields(request, &page.fields, err));
+	TRY(api_parse_fields(request, arena, &page.fields, err));
 	if (page.are_runs && page.fields.are_asked)
 		return error_set_field(err, ERR_INVALID, "fields", "rows of runs=true are whole: without fields");
 	search.query = query;
@@ -262,7 +262,7 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 		TRY(pipeline_check_job(api->options.pipeline, own->reader, body, api_team(request), err));
 	else
 		TRY(pipeline_create_job(
-			api->options.pipeline, body, api_team(request), http_request_arrival_ms(request), err));
+			api->options.pipeline, body, api_team(request), http_request_arrival_ms(request), false, err));
 	struct json_writer w = api_reply(response);
 	response->status = is_dry ? 200 : 201;
 	json_object(&w);
@@ -285,7 +285,6 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	struct job_view view;
 	struct transition_row *rows;
 	size_t count;
-	uint32_t attempts = 1;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
@@ -294,13 +293,19 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 		return api_copy_job(&view.row, as, response, err);
 	TRY(json_parse(&document, view.row.document, err));
 	TRY(store_read_transitions(own->reader, arena, view.row.job_id, &rows, &count, err));
-	for (size_t i = 0; i < view.stream_count; i++)
-		attempts = view.streams[i].attempt > attempts ? view.streams[i].attempt : attempts;
 	json_object(&w);
 	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, document, &w, err));
 	job_record_write_transitions(rows, count, &w);
-	uint32_t told = job_record_write_attempts(rows, count, view.row.ended_ms, &w);
-	json_put_i64(&w, "attempts", attempts > told ? attempts : told);
+	job_record_write_sources(&view.row, rows, count, &w);
+	struct attempt *attempts;
+	size_t attempt_count;
+	uint32_t logged = 1;
+	for (size_t i = 0; i < view.stream_count; i++)
+		logged = view.streams[i].attempt > logged ? view.streams[i].attempt : logged;
+	TRY(attempts_read(api->options.pipeline, own->reader, arena, &view.row, logged, rows, count, &attempts,
+		&attempt_count, err));
+	job_record_write_attempts(attempts, attempt_count, &w);
+	json_put_i64(&w, "attempts", attempt_count ? (int64_t)attempt_count : 1);
 	TRY(api_write_run(own->reader, arena, view.row.name, &w, err));
 	TRY(job_record_write_outcome(own->reader, arena, &view.row, document, &w, err));
 	TRY(job_record_write_document(own->reader, arena, &view.row, document, &w, err));
@@ -320,11 +325,23 @@ enum status api_job_delete(void *context, void *worker, const struct http_reques
 	return OK;
 }
 
+static enum status say_ignored(const char *reason, struct http_response *response, struct error *err)
+{
+	struct json_writer w = api_reply(response);
+
+	json_object(&w);
+	json_put_text(&w, "result", "ignored");
+	json_put_text(&w, "reason", reason);
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
 enum status api_job_transition(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	AUTO(json) body = NULL;
+	char ignored[TRANSITION_REASON_BYTES];
 	struct job_transition transition = {.secondary = SPAN(""),
 		.message = SPAN(""),
 		.failure_reason = SPAN(""),
@@ -336,6 +353,7 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 	TRY(json_want_string(body, "StatusMessage", &transition.message, err));
 	TRY(json_want_string(body, "FailureReason", &transition.failure_reason, err));
 	TRY(json_want_i64(body, "time_ms", &transition.time_ms, err));
+	transition.has_time = json_get(body, "time_ms") && json_kind(json_get(body, "time_ms")) != JSON_NULL;
 	if (!transition.secondary.len)
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus", "a transition needs SecondaryStatus");
 	transition.unless = json_get(body, "unless");
@@ -346,8 +364,14 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 		return error_set_field(err, ERR_SEMANTIC, "time_ms",
 			"time_ms is %lld, no time from 1970 to 2199 in Unix milliseconds",
 			(long long)transition.time_ms);
+	int64_t most_ms = http_request_arrival_ms(request) + DAY_MS;
+	if (transition.time_ms >
+		most_ms) /* no clock is off by that: it would begin or end then, and be billed until then */
+		return error_set_field(err, ERR_SEMANTIC, "time_ms",
+			"time_ms is %lld, more than a day from now: %lld at most", (long long)transition.time_ms,
+			(long long)most_ms);
 	TRY(pipeline_add_transition(
-		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, err));
-	response->status = 204;
-	return OK;
+		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, ignored, err));
+	response->status = ignored[0] ? 200 : 204;
+	return ignored[0] ? say_ignored(ignored, response, err) : OK;
 }

@@ -1,5 +1,6 @@
 #include "api/line_page.h"
 #include "model/stream_name.h"
+#include "pipeline/work_times.h"
 #include "store/sessions.h"
 
 #include <stdio.h>
@@ -50,63 +51,112 @@ static void write_skew(struct json_writer *w, const struct stream_view *stream, 
 	json_put_text(w, "skew_warning", text);
 }
 
+static void write_odd(struct json_writer *w, const struct stretches *work, const struct stream_view *stream)
+{
+	uint64_t odd = stream_is_system(stream->name) ? 0 : stretches_odd(work, &stream->stretches);
+
+	if (odd)
+		json_put_i64(w, "odd_times", (int64_t)odd);
+}
+
+static void write_expired(const struct expired_text *rows, size_t count, uint32_t stream_id, struct json_writer *w)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].stream_id == stream_id) {
+			json_put_i64(w, "deleted_lines", (int64_t)rows[i].first_kept_line);
+			put_ms(w, "deleted_ms", rows[i].deleted_ms);
+		}
+}
+
+struct streams_reply {
+	const struct api *api;
+	struct job_view view;
+	struct stretches work;
+	struct rank_0 rank_0;
+	struct api_hosts hosts;
+	struct exit_row *exits;
+	size_t exit_count;
+	struct expired_text *expired;
+	size_t expired_count;
+};
+
+static void write_counts(struct json_writer *w, const struct stream_view *stream)
+{
+	json_put_i64(w, "lines", (int64_t)stream->lines);
+	json_put_i64(w, "extracted_lines", (int64_t)stream->extracted_lines);
+	if (stream->sent_points) {
+		json_put_i64(w, "sent_points", (int64_t)stream->sent_points);
+		json_put_i64(w, "extracted_points", (int64_t)stream->extracted_points);
+	}
+	if (stream->has_hole)
+		json_put_bool(w, "is_held_up", true);
+	json_put_i64(w, "bytes", (int64_t)stream->bytes);
+}
+
+static void write_role(struct json_writer *w, const struct stream_view *stream, const struct rank_0 *rank_0)
+{
+	if (stream_is_system(stream->name))
+		json_put_text(w, "role", "system");
+	if (span_equal(stream->name, rank_0->stream)) {
+		json_put_text(w, "role", "rank 0");
+		json_put_span(w, "role_reason", rank_0->reason);
+	}
+}
+
+static void write_stream(struct json_writer *w, const struct streams_reply *reply, const struct stream_view *stream)
+{
+	const struct api_options *options = &reply->api->options;
+
+	json_object(w);
+	json_put_span(w, "stream", stream->name);
+	api_write_hosts(w, &reply->hosts, stream);
+	write_counts(w, stream);
+	put_ms(w, "first_ms", stream->first_ms);
+	put_ms(w, "last_ms", stream->last_ms);
+	write_odd(w, &reply->work, stream);
+	put_ms(w, "last_seen_ms", stream->last_arrival_ms);
+	put_ms(w, "silent_since_ms",
+		pipeline_silent_since(options->pipeline, &reply->view.row, stream->last_arrival_ms));
+	write_skew(w, stream, options->skew_ms);
+	json_put_i64(w, "attempt", stream->attempt);
+	write_role(w, stream, &reply->rank_0);
+	if (stream->preset.len)
+		json_put_span(w, "preset", stream->preset);
+	write_exit(reply->exits, reply->exit_count, stream->stream_id, w);
+	write_expired(reply->expired, reply->expired_count, stream->stream_id, w);
+	json_object_end(w);
+}
+
+static enum status read_streams(struct streams_reply *reply, struct store_reader *reader, struct arena *arena,
+	struct span job, struct error *err)
+{
+	struct pipeline *pipeline = reply->api->options.pipeline;
+	struct job_view *view = &reply->view;
+
+	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, view, err));
+	TRY(store_read_expired(reader, arena, view->row.job_id, 0, &reply->expired, &reply->expired_count, err));
+	TRY(store_read_exits(reader, arena, view->row.job_id, &reply->exits, &reply->exit_count, err));
+	TRY(api_read_hosts(reader, arena, view->row.job_id, &reply->hosts, err));
+	TRY(pipeline_find_rank_0(reader, arena, view, &reply->rank_0, err));
+	work_times_of(view, &reply->work);
+	return OK;
+}
+
 enum status api_streams(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
-	struct api *api = context;
+	struct streams_reply reply = {.api = context};
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
-	struct expired_text *expired;
-	struct job_view view;
-	struct rank_0 rank_0;
-	struct exit_row *exits;
-	size_t expired_count, exit_count;
 
 	TRY(api_arena(&arena, err));
-	TRY(pipeline_view_job(api->options.pipeline, own->reader, arena, http_request_segment(request, 0), SPAN(""),
-		SPAN(""), VIEW_SERIES, &view, err));
-	TRY(store_read_expired(own->reader, arena, view.row.job_id, 0, &expired, &expired_count, err));
-	TRY(store_read_exits(own->reader, arena, view.row.job_id, &exits, &exit_count, err));
-	TRY(pipeline_find_rank_0(own->reader, arena, &view, &rank_0, err));
+	TRY(read_streams(&reply, own->reader, arena, http_request_segment(request, 0), err));
 	json_object(&w);
 	json_key(&w, "streams");
 	json_array(&w);
-	for (size_t i = 0; i < view.stream_count; i++) {
-		const struct stream_view *stream = &view.streams[i];
-		json_object(&w);
-		json_put_span(&w, "stream", stream->name);
-		json_put_span(&w, "host", stream->host);
-		json_put_i64(&w, "lines", (int64_t)stream->lines);
-		json_put_i64(&w, "extracted_lines", (int64_t)stream->extracted_lines);
-		if (stream->sent_points) {
-			json_put_i64(&w, "sent_points", (int64_t)stream->sent_points);
-			json_put_i64(&w, "extracted_points", (int64_t)stream->extracted_points);
-		}
-		json_put_i64(&w, "bytes", (int64_t)stream->bytes);
-		put_ms(&w, "first_ms", stream->first_ms);
-		put_ms(&w, "last_ms", stream->last_ms);
-		put_ms(&w, "last_seen_ms", stream->last_arrival_ms);
-		put_ms(&w, "silent_since_ms",
-			pipeline_silent_since(api->options.pipeline, &view.row, stream->last_arrival_ms));
-		write_skew(&w, stream, api->options.skew_ms);
-		json_put_i64(&w, "attempt", stream->attempt);
-		if (stream_is_system(stream->name))
-			json_put_text(&w, "role", "system");
-		if (span_equal(stream->name, rank_0.stream)) {
-			json_put_text(&w, "role", "rank 0");
-			json_put_span(&w, "role_reason", rank_0.reason);
-		}
-		if (stream->preset.len)
-			json_put_span(&w, "preset", stream->preset);
-		write_exit(exits, exit_count, stream->stream_id, &w);
-		for (size_t j = 0; j < expired_count; j++)
-			if (expired[j].stream_id == stream->stream_id) {
-				json_put_i64(&w, "deleted_lines", (int64_t)expired[j].first_kept_line);
-				put_ms(&w, "deleted_ms", expired[j].deleted_ms);
-			}
-		json_object_end(&w);
-	}
+	for (size_t i = 0; i < reply.view.stream_count; i++)
+		write_stream(&w, &reply, &reply.view.streams[i]);
 	json_array_end(&w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);

@@ -25,6 +25,7 @@ static const int64_t drain_ms = 7LL * 24 * 3600 * 1000;
 static const int64_t before_ms = 60LL * 1000, after_ms = 30LL * 60 * 1000;
 
 struct ledger {
+	struct pipeline *pipeline;
 	struct store_reader *reader;
 	struct arena *arena;
 	int64_t now_ms;
@@ -46,7 +47,7 @@ struct node {
 	struct signature_sum signatures[SIGNATURES_MAX];
 	size_t signature_count;
 	uint64_t fault_lines;
-	uint64_t restarts, lost_steps;
+	uint64_t restarts, lost_steps, unknown_steps; /* breaks whose lost steps are not known */
 	int64_t lost_node_ms;
 	uint64_t slow, slow_steps, slow_jobs;
 	int64_t last_fault_ms;
@@ -55,10 +56,10 @@ struct node {
 };
 
 /* host "": of all. Of one alone those of others do not count against the most that is read. */
-static enum status ledger_read(struct ledger *out, struct store_reader *reader, struct arena *arena, struct span host,
-	int64_t now_ms, struct error *err)
+static enum status ledger_read(struct ledger *out, const struct api *api, struct store_reader *reader,
+	struct arena *arena, struct span host, int64_t now_ms, struct error *err)
 {
-	*out = (struct ledger){.reader = reader, .arena = arena, .now_ms = now_ms};
+	*out = (struct ledger){.pipeline = api->options.pipeline, .reader = reader, .arena = arena, .now_ms = now_ms};
 	TRY(store_read_node_faults(
 		reader, arena, host, now_ms - memory_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
 	return store_read_node_stragglers(
@@ -83,6 +84,12 @@ static void add_signature(struct node *node, const struct node_fault_row *fault)
 	sum[i].is_drain |= fault->is_drain;
 }
 
+static bool is_before(const struct ledger *ledger, const struct node_fault_row *fault, int64_t break_ms)
+{
+	return break_ms >= fault->ts_ms - before_ms && break_ms <= fault->last_ms + after_ms &&
+	       !pipeline_is_nonfatal(ledger->pipeline, fault->signature);
+}
+
 /* Each break of a job counts once a machine, whichever of its faults came before it. */
 static enum status add_breaks(const struct ledger *ledger, struct node *node, int64_t job_id, struct error *err)
 {
@@ -94,11 +101,13 @@ static enum status add_breaks(const struct ledger *ledger, struct node *node, in
 		for (size_t i = 0; i < ledger->fault_count; i++) {
 			const struct node_fault_row *fault = &ledger->faults[i];
 			if (fault->job_id != job_id || !span_equal(fault->host, node->host) ||
-				breaks[b].from_ms < fault->ts_ms - before_ms ||
-				breaks[b].from_ms > fault->last_ms + after_ms)
+				!is_before(ledger, fault, breaks[b].from_ms))
 				continue;
 			node->restarts++;
-			node->lost_steps += (uint64_t)breaks[b].lost_steps;
+			if (breaks[b].lost_steps < 0)
+				node->unknown_steps++;
+			else
+				node->lost_steps += (uint64_t)breaks[b].lost_steps;
 			node->lost_node_ms += breaks[b].lost_node_ms;
 			break;
 		}
@@ -201,35 +210,45 @@ static void write_sums(const struct node *node, struct json_writer *w)
 	}
 	json_array_end(w);
 	json_put_i64(w, "restarts", (int64_t)node->restarts);
-	json_put_i64(w, "lost_steps", (int64_t)node->lost_steps);
+	api_put_lost_steps(w, (int64_t)node->lost_steps, node->unknown_steps, node->restarts);
 	json_put_double(w, "lost_node_hours", (double)node->lost_node_ms / 3600000);
 	json_put_i64(w, "stragglers", (int64_t)node->slow);
 	json_put_i64(w, "slow_steps", (int64_t)node->slow_steps);
 }
 
-/* What is not sealed yet was heard of with its job. */
-static int64_t seen_ms(const struct node_stream *stream)
+/* When its last line came. Of one that is not in memory any more its log says it, or else its job, which was heard of then at the latest. */
+static int64_t seen_ms(const struct ledger *ledger, const struct node_stream *stream)
 {
-	int64_t ms = stream->last_ms > stream->begun_ms ? stream->last_ms : stream->begun_ms;
+	int64_t heard_ms;
 
-	return !stream->job_ended_ms && stream->job_heard_ms > ms ? stream->job_heard_ms : ms;
+	if (stream->until_ms)
+		return stream->until_ms;
+	if ((heard_ms = pipeline_stream_heard_ms(ledger->pipeline, stream->job, stream->stream)))
+		return heard_ms;
+	if (stream->last_ms > stream->begun_ms)
+		return stream->last_ms;
+	return stream->job_heard_ms > stream->begun_ms ? stream->job_heard_ms : stream->begun_ms;
 }
 
-static void write_streams(
-	const struct node *node, const struct node_stream *streams, size_t count, size_t shown, struct json_writer *w)
+static void write_streams(const struct ledger *ledger, const struct node *node, const struct node_stream *streams,
+	size_t count, size_t shown, struct json_writer *w)
 {
 	int64_t last_ms = node->last_fault_ms;
-	size_t jobs = 0;
+	size_t jobs = 0, shared = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		bool is_new = true;
 		for (size_t k = 0; k < i && is_new; k++)
 			is_new = streams[k].job_id != streams[i].job_id;
 		jobs += is_new;
-		last_ms = seen_ms(&streams[i]) > last_ms ? seen_ms(&streams[i]) : last_ms;
+		shared += streams[i].is_shared;
+		int64_t its_ms = seen_ms(ledger, &streams[i]);
+		last_ms = its_ms > last_ms ? its_ms : last_ms;
 	}
 	json_put_i64(w, "last_seen_ms", last_ms);
 	json_put_i64(w, "job_count", (int64_t)jobs);
+	if (shared)
+		json_put_i64(w, "shared_streams", (int64_t)shared);
 	if (count == STREAMS_MAX)
 		json_put_bool(w, "partial", true); /* there may be more jobs */
 	json_key(w, "jobs");
@@ -239,7 +258,9 @@ static void write_streams(
 		json_put_span(w, "job", streams[i].job);
 		json_put_span(w, "stream", streams[i].stream);
 		json_put_span(w, "status", streams[i].status);
-		json_put_i64(w, "last_ms", seen_ms(&streams[i]));
+		json_put_i64(w, "last_ms", seen_ms(ledger, &streams[i]));
+		if (streams[i].is_shared)
+			json_put_bool(w, "shared", true);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -276,7 +297,7 @@ static enum status write_node(
 	if (!count && !node->fault_lines)
 		return error_set_field(err, ERR_NOT_FOUND, "host", "there is no node '%.*s'", SPAN_ARGS(host));
 	write_sums(node, w);
-	write_streams(node, streams, count, shown, w);
+	write_streams(ledger, node, streams, count, shown, w);
 	return write_figures(ledger, host, w, err);
 }
 
@@ -351,13 +372,13 @@ enum status api_nodes(void *context, void *worker, const struct http_request *re
 	struct ledger ledger;
 	size_t limit;
 
-	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
 	http_request_query(request, "q", &part);
 	http_request_query(request, "cursor", &after);
 	TRY(store_reader_begin(own->reader, err));
-	enum status status = ledger_read(&ledger, own->reader, arena, SPAN(""), http_request_arrival_ms(request), err);
+	enum status status =
+		ledger_read(&ledger, context, own->reader, arena, SPAN(""), http_request_arrival_ms(request), err);
 	if (status == OK)
 		status = write_list(&ledger, part, after, limit, &w, err);
 	store_reader_end(own->reader);
@@ -402,10 +423,10 @@ enum status api_node(void *context, void *worker, const struct http_request *req
 	struct span host = http_request_segment(request, 0);
 	struct ledger ledger;
 
-	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(store_reader_begin(own->reader, err));
-	enum status status = ledger_read(&ledger, own->reader, arena, host, http_request_arrival_ms(request), err);
+	enum status status =
+		ledger_read(&ledger, context, own->reader, arena, host, http_request_arrival_ms(request), err);
 	if (status == OK)
 		status = write_one(&ledger, host, &w, err);
 	store_reader_end(own->reader);

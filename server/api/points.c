@@ -5,15 +5,27 @@
 
 /* ---- series ---- */
 
+/* The one that it answers for; ROLE_OTHER: for none. */
+static enum role main_role_of(const struct span mains[ROLE_COUNT], struct span metric)
+{
+	for (unsigned role = ROLE_OTHER + 1; role < ROLE_COUNT; role++)
+		if (span_equal(mains[role], metric))
+			return (enum role)role;
+	return ROLE_OTHER;
+}
+
 static void write_series(struct json_writer *w, const struct stream_view *stream, const struct series_view *series,
-	const struct inputs *inputs)
+	const struct span mains[ROLE_COUNT], const struct inputs *inputs)
 {
 	const struct summary *summary = &series->summary;
+	enum role main_role = main_role_of(mains, series->metric);
 
 	json_object(w);
 	json_put_span(w, "metric", series->metric);
 	json_put_span(w, "stream", stream->name);
-	json_put_text(w, "role", role_name(series->role));
+	json_put_text(w, "role", role_name(main_role != ROLE_OTHER ? main_role : series->role));
+	if (main_role != ROLE_OTHER)
+		json_put_bool(w, "is_main", true);
 	json_put_span(w, "unit", series->unit);
 	if (series->higher)
 		json_put_bool(w, "higher", series->higher > 0);
@@ -44,11 +56,13 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
 	struct inputs *inputs;
+	struct span mains[ROLE_COUNT];
 	struct job_view view;
 
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
 		http_request_segment(request, 0), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(pipeline_find_mains(((struct api_worker *)worker)->reader, arena, &view, mains, err));
 	TRY(pipeline_read_inputs(
 		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &view.row, &inputs, err));
 	json_object(&w);
@@ -56,7 +70,7 @@ enum status api_series(void *context, void *worker, const struct http_request *r
 	json_array(&w);
 	for (size_t i = 0; i < view.stream_count; i++)
 		for (size_t j = 0; j < view.streams[i].series_count; j++)
-			write_series(&w, &view.streams[i], &view.streams[i].series[j], inputs);
+			write_series(&w, &view.streams[i], &view.streams[i].series[j], mains, inputs);
 	json_array_end(&w);
 	json_key(&w, "definitions");
 	TRY(api_write_health(arena, &view, &w, err));

@@ -238,7 +238,7 @@ static enum status open_raw(
 	TRY(api_arena(&arena, err));
 	TRY(pipeline_view_job(raw->api->options.pipeline, worker->reader, arena, job, query->stream, query->metric,
 		VIEW_SERIES, &view, err));
-	TRY(pipeline_resolve_metric(&view, query, &raw->query.metric, err));
+	TRY(pipeline_resolve_metric(worker->reader, arena, &view, query, &raw->query.metric, err));
 	raw->seq = view.seq;
 	return keep_series(raw, &view, err);
 }

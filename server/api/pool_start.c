@@ -2,6 +2,7 @@
 #include "api/pool_near.h"
 #include "fleet/pool.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -127,12 +128,12 @@ static void write_turn(const struct start *start, int64_t now_ms, struct json_wr
 		json_put_text(w, "state", pool_state_name((enum pool_state)row->state));
 		json_put_i64(w, "idle_seconds", idle_ms > 0 ? idle_ms / 1000 : 0);
 	}
-	if (row->startup_ms >= 0)
-		json_put_i64(w, "startup_seconds", row->startup_ms / 1000);
-	if (start->cold_ms >= 0)
-		json_put_i64(w, "cold_startup_seconds", start->cold_ms / 1000);
-	if (row->position && row->startup_ms >= 0 && start->cold_ms > row->startup_ms)
-		json_put_i64(w, "saved_seconds", (start->cold_ms - row->startup_ms) / 1000);
+	bool has_both = row->startup_ms >= 0 && start->cold_ms >= 0;
+	int64_t saved_ms = has_both && start->cold_ms > row->startup_ms ? start->cold_ms - row->startup_ms : 0;
+	api_put_seconds(w, "startup_seconds", row->startup_ms);
+	api_put_seconds(w, "cold_startup_seconds", start->cold_ms);
+	if (row->position)
+		api_put_seconds(w, "saved_seconds", has_both ? saved_ms : -1);
 }
 
 static enum status write_start(struct store_reader *reader, struct arena *arena, struct span name, int64_t now_ms,
@@ -191,6 +192,7 @@ struct group {
 	char key[KEY_MAX_BYTES];
 	struct side cold, warm;
 	int64_t idle_ms, saved_ms;
+	int64_t unknown_savings; /* warm jobs of which it is not known what that saved */
 };
 
 struct accounting {
@@ -279,7 +281,9 @@ static void add_job(struct accounting *all, struct group *group, const struct po
 		side->held_ms += end_of(row) - row->begun_ms;
 	}
 	group->idle_ms += idle_ms > 0 ? idle_ms : 0;
-	if (row->position && row->startup_ms >= 0 && cold_ms > row->startup_ms)
+	if (row->position && (row->startup_ms < 0 || cold_ms < 0))
+		group->unknown_savings++;
+	else if (row->position && cold_ms > row->startup_ms)
 		group->saved_ms += cold_ms - row->startup_ms;
 }
 
@@ -323,9 +327,10 @@ static void write_side(struct json_writer *w, const char *name, const struct sid
 	json_key(w, name);
 	json_object(w);
 	json_put_i64(w, "jobs", side->jobs);
-	json_put_i64(w, "startup_seconds", side->startup_ms / 1000);
-	if (side->measured)
-		json_put_double(w, "mean_startup_seconds", (double)side->startup_ms / 1000 / (double)side->measured);
+	json_put_i64(w, "measured_jobs", side->measured);
+	api_put_seconds(w, "startup_seconds", side->measured || !side->jobs ? side->startup_ms : -1);
+	api_put_known(w, "mean_startup_seconds",
+		side->measured ? (double)side->startup_ms / 1000 / (double)side->measured : NAN);
 	if (hours > 0)
 		json_put_double(w, "jobs_per_hour", (double)side->ended / hours);
 	json_object_end(w);
@@ -344,7 +349,8 @@ static void write_groups(const struct accounting *all, struct json_writer *w)
 		write_side(w, "cold", &group->cold, 0);
 		write_side(w, "warm", &group->warm, group->idle_ms);
 		json_put_i64(w, "idle_seconds", group->idle_ms / 1000);
-		json_put_i64(w, "saved_seconds", group->saved_ms / 1000);
+		bool is_known = !group->warm.jobs || group->unknown_savings < group->warm.jobs;
+		api_put_seconds(w, "saved_seconds", is_known ? group->saved_ms : -1);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -16,6 +16,7 @@ enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, SHAPES_MAX = 10000 };
 struct worth {
 	int64_t idle_ms;
 	int64_t saved_ms;
+	int64_t warm, unknown; /* jobs that got a waiting cluster; of these it is not known what that saved */
 	double idle_cost; /* NaN: there is no price of the type then */
 };
 
@@ -50,8 +51,11 @@ static void add_worth(struct worth *worth, const struct pool_job_row *row, const
 
 	worth->idle_ms += waited_ms;
 	worth->idle_cost += idle_cost(prices, row->ended_ms, waited_ms);
-	if (row->position && row->startup_ms >= 0 && cold_ms > row->startup_ms)
+	if (row->position && (row->startup_ms < 0 || cold_ms < 0))
+		worth->unknown++;
+	else if (row->position && cold_ms > row->startup_ms)
 		worth->saved_ms += cold_ms - row->startup_ms;
+	worth->warm += row->position > 0;
 }
 
 /* ---- writing ---- */
@@ -88,8 +92,7 @@ static void write_turn(struct json_writer *w, const struct pool_job_row *row)
 	if (row->ended_ms)
 		json_put_i64(w, "ended_ms", row->ended_ms);
 	json_put_i64(w, "keep_alive_seconds", row->keep_alive_ms / 1000);
-	if (row->startup_ms >= 0)
-		json_put_i64(w, "startup_seconds", row->startup_ms / 1000);
+	api_put_seconds(w, "startup_seconds", row->startup_ms);
 	json_put_i64(w, "retained_seconds", row->retained_ms / 1000);
 	json_object_end(w);
 }
@@ -132,13 +135,13 @@ static enum status write_pool(struct api_worker *worker, struct arena *arena, in
 		json_put_i64(w, "left_seconds", (last->until_ms - now_ms) / 1000);
 	}
 	json_put_i64(w, "idle_seconds", worth.idle_ms / 1000);
-	json_put_i64(w, "saved_seconds", worth.saved_ms / 1000);
-	if (!isnan(worth.idle_cost)) {
-		json_put_double(w, "idle_cost", worth.idle_cost);
-		json_put_span(w, "currency", prices->list.currency);
-	}
-	if (cold_ms >= 0)
-		json_put_i64(w, "cold_startup_seconds", cold_ms / 1000);
+	bool is_saving_known = !worth.warm || worth.unknown < worth.warm;
+	api_put_seconds(w, "saved_seconds", is_saving_known ? worth.saved_ms : -1);
+	api_put_known(w, "idle_cost", worth.idle_cost);
+	json_put_span(w, "currency", prices->list.currency);
+	if (isnan(worth.idle_cost))
+		goodput_put_unpriced(w, prices->instance.len ? prices->instance : SPAN(STORE_NO_TYPE));
+	api_put_seconds(w, "cold_startup_seconds", cold_ms);
 	json_object_end(w);
 	return OK;
 }

@@ -1,6 +1,8 @@
 /* Limits on log text, the pin that lifts them, and the forecast: what is used, how it grows, what goes next. */
 #include "api/internal.h"
 
+#include <math.h>
+
 enum { NEXT_JOBS = 20 };
 
 static const double day_ms = 24.0 * 60 * 60 * 1000;
@@ -21,14 +23,15 @@ static void write_space(struct json_writer *w, const struct pipeline_figures *fi
 	int64_t growth = atomic_load(&figures->growth_bytes_a_day);
 
 	json_put_i64(w, "log_bytes", (int64_t)limit);
-	json_put_i64(w, "used_bytes", (int64_t)used);
-	json_put_i64(w, "used_at_ms", atomic_load(&figures->used_at_ms));
+	bool has_looked = atomic_load(&figures->used_at_ms);
+	api_put_known(w, "used_bytes", has_looked ? (double)used : NAN);
+	api_put_known(w, "used_at_ms", has_looked ? (double)atomic_load(&figures->used_at_ms) : NAN);
 	json_put_i64(w, "disk_free_bytes", (int64_t)atomic_load(&figures->disk_free_bytes));
 	json_key(w, "forecast");
 	json_object(w);
 	if (growth != INT64_MIN) {
 		json_put_i64(w, "growth_bytes_a_day", growth);
-		if (growth > 0 && limit)
+		if (growth > 0 && limit && has_looked)
 			json_put_double(w, "days_left", limit > used ? (double)(limit - used) / (double)growth : 0);
 	}
 }

@@ -49,17 +49,17 @@ enum status api_rules_list(void *context, void *worker, const struct http_reques
 }
 
 /* Webhooks that are not there, or another team's, are a mistake. */
-static enum status check_endpoints(
-	struct store_reader *reader, struct arena *arena, const struct rule *rule, struct error *err)
+static enum status check_webhooks(
+	struct store_reader *reader, struct arena *arena, const struct rule *rule, const char *field, struct error *err)
 {
 	struct webhook_row webhook;
 
-	for (size_t i = 0; i < rule->endpoint_count; i++) {
-		enum status status = store_read_webhook(reader, arena, rule->endpoints[i], &webhook, err);
+	for (size_t i = 0; i < rule->webhook_count; i++) {
+		enum status status = store_read_webhook(reader, arena, rule->webhooks[i], &webhook, err);
 		bool is_other = status == OK && webhook.team.len && !span_equal(webhook.team, rule->team);
 		if (status == ERR_NOT_FOUND || is_other)
-			return error_set_field(err, ERR_SEMANTIC, "endpoints", "there is no webhook %lld",
-				(long long)rule->endpoints[i]);
+			return error_set_field(
+				err, ERR_SEMANTIC, field, "there is no webhook %lld", (long long)rule->webhooks[i]);
 		TRY(status);
 	}
 	return OK;
@@ -93,7 +93,7 @@ static enum status save(struct api *api, struct api_worker *worker, const struct
 	TRY(api_body_object(request, &body, err));
 	TRY(rule_parse(&rule, body, arena, err));
 	TRY(api_own_team(request, &rule.team, err));
-	TRY(check_endpoints(worker->reader, arena, &rule, err));
+	TRY(check_webhooks(worker->reader, arena, &rule, json_get(body, "webhooks") ? "webhooks" : "endpoints", err));
 	TRY(check_query(api, worker->reader, arena, &rule, http_request_arrival_ms(request), err));
 	rule.rule_id = rule_id;
 	rule.modified_ms = http_request_arrival_ms(request);

@@ -87,7 +87,7 @@ static enum status try_job(struct preview *p, struct span job, struct error *err
 	enum status status = pipeline_view_job(
 		p->pipeline, p->reader, arena, job, query.stream, query.metric, VIEW_SERIES | VIEW_TAILS, &view, err);
 	if (status == OK)
-		status = pipeline_resolve_metric(&view, &query, &query.metric, err);
+		status = pipeline_resolve_metric(p->reader, arena, &view, &query, &query.metric, err);
 	if (status == ERR_NOT_FOUND)
 		return OK; /* it has no such metric, or was deleted meanwhile */
 	TRY(status);

@@ -29,16 +29,13 @@ static int by_size(const void *a, const void *b)
 	return (x->throughput > y->throughput) - (x->throughput < y->throughput);
 }
 
-/* The throughput with most points; jobs without one say nothing of scaling. */
+/* Jobs without one say nothing of scaling. */
 static const struct summary_row *find_throughput(const struct summary_row *rows, size_t count)
 {
-	const struct summary_row *best = NULL;
-
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].role == ROLE_THROUGHPUT && summary_has_finite(&rows[i].summary) &&
-			(!best || rows[i].summary.count > best->summary.count))
-			best = &rows[i];
-	return best;
+		if (rows[i].main_role == ROLE_THROUGHPUT && summary_has_finite(&rows[i].summary))
+			return &rows[i];
+	return NULL;
 }
 
 static enum status read_job(struct api_worker *worker, struct arena *arena, const struct job_row *row,

@@ -91,13 +91,8 @@ static enum status put_resources(struct json_writer *w, const struct json *body,
 }
 
 /* From *entry on, at most `most`; *entry: the first that is left. */
-static enum status put_some(
-	struct json_writer *w, const char *name, const struct json **entry, size_t most, struct error *err)
+static enum status put_entries(struct json_writer *w, const struct json **entry, size_t most, struct error *err)
 {
-	if (!*entry)
-		return OK;
-	json_key(w, name);
-	json_object(w);
 	for (size_t count = 0; *entry && count < most; *entry = json_next(*entry)) {
 		if (json_key_of(*entry).len > HYPER_KEY_MAX_BYTES)
 			continue; /* no query names such a key */
@@ -105,6 +100,17 @@ static enum status put_some(
 		TRY(put_as_text(w, *entry, HYPER_MAX_CHARACTERS, err));
 		count++;
 	}
+	return OK;
+}
+
+static enum status put_some(
+	struct json_writer *w, const char *name, const struct json **entry, size_t most, struct error *err)
+{
+	if (!*entry)
+		return OK;
+	json_key(w, name);
+	json_object(w);
+	TRY(put_entries(w, entry, most, err));
 	json_object_end(w);
 	return OK;
 }
@@ -116,6 +122,17 @@ static enum status put_settings(struct json_writer *w, const struct json *settin
 
 	TRY(put_some(w, "HyperParameters", &entry, HYPER_MAX, err));
 	return put_some(w, "OtherHyperParameters", &entry, SIZE_MAX, err);
+}
+
+enum status session_write_settings(const struct json *settings, struct buf *out, struct error *err)
+{
+	const struct json *entry = json_first(settings);
+	struct json_writer w = json_writer_on(out);
+
+	json_object(&w);
+	TRY(put_entries(&w, &entry, SIZE_MAX, err));
+	json_object_end(&w);
+	return buf_status(out, err);
 }
 
 enum status session_write_document(const struct json *body, const char *name, struct buf *out, struct error *err)

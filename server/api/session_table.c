@@ -215,6 +215,14 @@ static enum status add(struct session_table *table, const struct session_facts *
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
+static enum status refuse_full(const struct session_table *table, struct error *err)
+{
+	error_set(err, ERR_BUSY, "there are %zu sessions already (--max-sessions)", table->most);
+	if (err)
+		err->retry_after_s = 10;
+	return ERR_BUSY;
+}
+
 static enum status open_locked(struct session_table *table, const struct session_facts *facts, struct error *err)
 {
 	int64_t now_ms = clock_mono_ms();
@@ -231,13 +239,18 @@ static enum status open_locked(struct session_table *table, const struct session
 		drop(table, live);
 	if (own) /* the sender started again, perhaps for another job */
 		drop(table, own);
-	if (map_count(table->by_id) >= table->most) {
-		error_set(err, ERR_BUSY, "there are %zu sessions already (--max-sessions)", table->most);
-		if (err)
-			err->retry_after_s = 10;
-		return ERR_BUSY;
-	}
-	return add(table, facts, err);
+	return map_count(table->by_id) >= table->most ? refuse_full(table, err) : add(table, facts, err);
+}
+
+/* One that takes the place of another may be let in later all the same: only who is sure to be refused is. */
+enum status session_check_room(struct session_table *table, struct span id, struct error *err)
+{
+	pthread_mutex_lock(&table->mutex);
+	sweep(table, clock_mono_ms());
+	bool is_full = map_count(table->by_id) >= table->most && !find(table, id);
+	enum status status = is_full ? refuse_full(table, err) : OK;
+	pthread_mutex_unlock(&table->mutex);
+	return status;
 }
 
 enum status session_open(struct session_table *table, const struct session_facts *facts, struct error *err)
@@ -277,6 +290,19 @@ enum status session_renew(struct session_table *table, struct span id, struct sp
 		*facts = session->facts;
 	pthread_mutex_unlock(&table->mutex);
 	return status;
+}
+
+int64_t session_lease_end_ms(struct session_table *table, int64_t job_id)
+{
+	int64_t end_ms = 0;
+
+	pthread_mutex_lock(&table->mutex);
+	const struct session_job *job = map_get(table->jobs, job_key(&job_id));
+	for (const struct session *session = job ? job->sessions : NULL; session; session = session->next)
+		if (session->seen_ms + table->lease_ms > end_ms)
+			end_ms = session->seen_ms + table->lease_ms;
+	pthread_mutex_unlock(&table->mutex);
+	return end_ms;
 }
 
 void session_close(struct session_table *table, struct span id)

@@ -28,12 +28,16 @@ struct session_facts {
  * with the member expires_in_ms; ERR_FORBIDDEN: the id is another team's session; ERR_BUSY: there are --max-sessions.
  */
 enum status session_open(struct session_table *table, const struct session_facts *facts, struct error *err) MUST_CHECK;
+/* ERR_BUSY: session_open would be, too. */
+enum status session_check_room(struct session_table *table, struct span id, struct error *err) MUST_CHECK;
 /*
  * Renews the lease. job, stream: what the request says, "" where it says nothing. ERR_NOT_FOUND: not known (any more);
  * ERR_SEMANTIC: of another stream; ERR_FORBIDDEN: another team's. *facts may be NULL.
  */
 enum status session_renew(struct session_table *table, struct span id, struct span job, struct span stream,
 	struct span team, struct session_facts *facts, struct error *err) MUST_CHECK;
+/* When the lease that lasts longest among those on the job's streams is, or was, over, by the monotonic clock; 0: there is none. */
+int64_t session_lease_end_ms(struct session_table *table, int64_t job_id);
 void session_close(struct session_table *table, struct span id);
 
 /* Of a job that has sessions; known ones stay as they are. False: out of memory. */

@@ -4,6 +4,7 @@
 #include "api/session_table.h"
 #include "ingest/ingest.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { RANDOM_ID_BYTES = 16, DOCUMENT_MAX_BYTES = 4 << 20, HEARTBEATS_A_LEASE = 4, RESULT_MAX_BYTES = 500 };
@@ -66,8 +67,26 @@ static enum status have_job(struct api *api, const struct http_request *request,
 	TRY(session_write_document(body, name, &text, err));
 	TRY(json_parse(&document, buf_span(&text), err));
 	enum status status = pipeline_create_job(
-		api->options.pipeline, document, api_team(request), http_request_arrival_ms(request), err);
+		api->options.pipeline, document, api_team(request), http_request_arrival_ms(request), false, err);
 	return status == ERR_CONFLICT ? OK : status;
+}
+
+/* What is refused leaves nothing behind, not even a name. */
+static enum status check_job(struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct json *body, const struct asked *asked, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
+	AUTO(json) document = NULL;
+	char name[JOB_NAME_MAX_BYTES + 1];
+
+	if (asked->stream.len)
+		TRY(session_check_room(api->sessions, asked->id, err));
+	snprintf(name, sizeof name, "%.*s", SPAN_ARGS(asked->job));
+	TRY(session_write_document(body, name, &text, err));
+	TRY(json_parse(&document, buf_span(&text), err));
+	enum status status =
+		pipeline_check_job(api->options.pipeline, worker->reader, document, api_team(request), err);
+	return status == ERR_CONFLICT || status == ERR_FORBIDDEN ? OK : status; /* the run may have another name */
 }
 
 /* ---- opening ---- */
@@ -77,7 +96,7 @@ static void fill_facts(const struct asked *asked, const struct session_stream *s
 {
 	unsigned char random[RANDOM_ID_BYTES];
 
-	*facts = (struct session_facts){.job_id = stream->job_id, .stream_id = stream->stream_id};
+	*facts = (struct session_facts){.commands_after = INT64_MAX};
 	snprintf(facts->job, sizeof facts->job, "%.*s", SPAN_ARGS(stream->job));
 	snprintf(facts->stream, sizeof facts->stream, "%.*s", SPAN_ARGS(stream->stream));
 	snprintf(facts->host, sizeof facts->host, "%.*s", SPAN_ARGS(stream->host));
@@ -88,6 +107,21 @@ static void fill_facts(const struct asked *asked, const struct session_stream *s
 		crypto_random(random, sizeof random);
 		crypto_hex(random, sizeof random, facts->id);
 	}
+}
+
+struct lease {
+	struct api *api;
+	struct session_facts *facts;
+};
+
+/* The writer's thread: no command is told before it is known which are new. */
+static enum status take_lease(void *context, int64_t job_id, uint32_t stream_id, struct error *err)
+{
+	const struct lease *lease = context;
+
+	lease->facts->job_id = job_id;
+	lease->facts->stream_id = stream_id;
+	return session_open(lease->api->sessions, lease->facts, err);
 }
 
 /* Commands that are given meanwhile come twice, which is harmless; the other way round they would not come at all. */
@@ -135,6 +169,24 @@ static void write_name(const char *name, struct http_response *response)
 	json_object_end(&w);
 }
 
+/* A job that had ended and goes on is changed by who says so; that others of its streams are opened is none of the audit log's. */
+static enum status open_stream(struct api *api, struct api_worker *worker, const struct http_request *request,
+	struct session_stream *stream, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct job_row job = {.ended_ms = 0};
+
+	TRY(api_arena(&arena, err));
+	if (stream->resumes)
+		TRY(store_read_job(worker->reader, arena, stream->job, &job, err));
+	if (job.ended_ms)
+		audit_enter_job(api, worker, request, "resume", stream->job);
+	enum status status = pipeline_open_stream(api->options.pipeline, stream, err);
+	if (job.ended_ms)
+		audit_leave(api);
+	return status;
+}
+
 enum status api_sessions_create(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -148,6 +200,7 @@ enum status api_sessions_create(void *context, void *worker, const struct http_r
 	TRY(read_asked(body, &asked, err));
 	struct run_asked run = {
 		.job = asked.job, .run_key = asked.run_key, .team = api_team(request), .resumes = asked.resumes};
+	TRY(check_job(api, worker, request, body, &asked, err));
 	TRY(pipeline_choose_run(api->options.pipeline, &run, name, err));
 	TRY(have_job(api, request, body, name, err));
 	response->status = 201;
@@ -155,14 +208,21 @@ enum status api_sessions_create(void *context, void *worker, const struct http_r
 		write_name(name, response);
 		return buf_status(&response->body, err);
 	}
-	struct session_stream stream = {.job = span_from(name),
+	struct lease lease = {api, &facts};
+	struct session_stream stream = {.take = take_lease,
+		.take_context = &lease,
+		.job = span_from(name),
 		.team = api_team(request),
 		.stream = asked.stream,
 		.host = asked.host,
 		.source = asked.source,
+		.resumes = asked.resumes,
 		.now_ms = http_request_arrival_ms(request)};
-	TRY(pipeline_open_stream(api->options.pipeline, &stream, err));
 	fill_facts(&asked, &stream, request, &facts);
+	enum status status = open_stream(api, worker, request, &stream, err);
+	if (status != OK && facts.job_id && status != ERR_CONFLICT && status != ERR_FORBIDDEN && status != ERR_BUSY)
+		session_close(api->sessions, span_from(facts.id)); /* it was taken, and not written */
+	TRY(status);
 	TRY(take_stream(api, worker, &asked, &facts, err));
 	write_session(api, &facts, stream.next_offset, response);
 	return buf_status(&response->body, err);
@@ -231,10 +291,12 @@ static enum status take_exit(
 		return error_set_field(err, ERR_SEMANTIC, "exit", "signal 0 ends no process");
 	TRY(json_want_string(exit, "reason", &row.reason, err));
 	TRY(json_want_i64(exit, "at_ms", &row.at_ms, err));
-	if (row.reason.len > RESULT_MAX_BYTES || row.at_ms < 0)
-		return error_set_field(err, ERR_SEMANTIC, "exit",
-			"the reason of exit has %zu bytes (at most %d), or at_ms is before 1970", row.reason.len,
-			RESULT_MAX_BYTES);
+	if (row.reason.len > RESULT_MAX_BYTES)
+		return error_set_field(err, ERR_SEMANTIC, "exit", "the reason of exit has %zu bytes (at most %d)",
+			row.reason.len, RESULT_MAX_BYTES);
+	if (row.at_ms < 0 || row.at_ms >= JOB_LATEST_MS)
+		return error_set_field(
+			err, ERR_SEMANTIC, "exit", "at_ms of exit is not between 1970 and 2200: %" PRId64, row.at_ms);
 	row.code = (int32_t)code;
 	row.signal = (int32_t)number;
 	return pipeline_put_exit(api->options.pipeline, &row, err);
@@ -258,6 +320,8 @@ enum status api_session_beat(void *context, void *worker, const struct http_requ
 	const struct json *exit = json_get(body, "exit");
 	if (exit)
 		TRY(take_exit(api, &facts, exit, now_ms, err));
+	else if (is_end)
+		TRY(pipeline_leave_stream(api->options.pipeline, facts.job_id, facts.stream_id, err));
 	struct json_writer w = api_reply(response);
 	json_object(&w);
 	json_put_i64(&w, "lease_ms", api->options.lease_ms);

@@ -36,6 +36,7 @@ enum status api_options_list(void *context, void *worker, const struct http_requ
 	(void)worker;
 	(void)err;
 	TRY(api_all_teams(request, "options are those", err));
+	options_lock(options);
 	json_object(&w);
 	json_key(&w, "options");
 	json_array(&w);
@@ -47,10 +48,27 @@ enum status api_options_list(void *context, void *worker, const struct http_requ
 		if (spec->fallback)
 			json_put_text(&w, "default", spec->fallback);
 		json_put_text(&w, "source", options_origin_text(options, spec->name));
+		if (spec->is_live)
+			json_put_bool(&w, "live", true);
 		json_put_text(&w, "help", spec->help);
 		json_object_end(&w);
 	}
 	json_array_end(&w);
 	json_object_end(&w);
+	options_unlock(options);
+	return buf_status(&response->body, err);
+}
+
+enum status api_reload(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
+{
+	const struct api_options *options = &((struct api *)context)->options;
+
+	(void)worker;
+	TRY(api_all_teams(request, "options are those", err));
+	if (!options->reload)
+		return error_set(err, ERR_UNSUPPORTED, "this server has no options to read again");
+	response->content_type = "application/json";
+	TRY(options->reload(options->context, &response->body, err));
 	return buf_status(&response->body, err);
 }

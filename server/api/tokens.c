@@ -43,7 +43,7 @@ static enum status load_into(
 	return store_read_tokens(reader, arena, rows, count, err);
 }
 
-enum status tokens_load(struct api *api, struct error *err)
+static enum status load(struct api *api, struct error *err)
 {
 	AUTO(arena) arena = NULL;
 	struct token_row *rows;
@@ -67,6 +67,27 @@ enum status tokens_load(struct api *api, struct error *err)
 	return OK;
 }
 
+enum status tokens_load(struct api *api, struct error *err)
+{
+	struct http_server *server = api->server;
+
+	pthread_mutex_lock(&api->tokens_loading);
+	enum status status = load(api, err);
+	atomic_store(&api->are_tokens_stale, status != OK);
+	pthread_mutex_unlock(&api->tokens_loading);
+	if (status == OK && server)
+		http_server_recheck(server);
+	return status;
+}
+
+void tokens_retry(struct api *api)
+{
+	struct error ignored;
+
+	if (atomic_load(&api->are_tokens_stale) && tokens_load(api, &ignored) != OK)
+		return; /* the next tick comes soon */
+}
+
 bool api_needs_tokens(struct api *api)
 {
 	if (api->options.is_open)
@@ -87,7 +108,9 @@ static void copy_text(char *out, size_t cap, struct span text)
 
 static bool fill_principal(const struct token_row *row, struct principal *out)
 {
-	*out = (struct principal){.id = (uint64_t)row->token_id};
+	*out = (struct principal){.id = (uint64_t)row->token_id,
+		.rate_requests_per_s = row->rate_requests,
+		.rate_bytes_per_s = row->rate_bytes};
 	copy_text(out->name, sizeof out->name, row->name);
 	copy_text(out->team, sizeof out->team, row->team);
 	return http_scope_parse(row->scope, &out->scope);
@@ -108,20 +131,33 @@ static bool find_token(struct api *api, struct span token, struct principal *out
 	return is_found;
 }
 
+/* Whoever needed no token has the id 0, and no token has that. */
+static bool find_id(struct api *api, uint64_t token_id, struct principal *out)
+{
+	bool is_found = false;
+
+	pthread_rwlock_rdlock(&api->tokens_lock);
+	for (size_t i = 0; i < api->token_count && !is_found; i++)
+		is_found = (uint64_t)api->tokens[i].token_id == token_id && fill_principal(&api->tokens[i], out);
+	pthread_rwlock_unlock(&api->tokens_lock);
+	return is_found;
+}
+
 bool tokens_may_read(struct api *api, uint64_t token_id)
 {
 	struct principal principal;
-	bool may_read = false;
 
 	if (!api_needs_tokens(api))
 		return true;
-	pthread_rwlock_rdlock(&api->tokens_lock);
-	for (size_t i = 0; i < api->token_count; i++)
-		if ((uint64_t)api->tokens[i].token_id == token_id)
-			may_read = fill_principal(&api->tokens[i], &principal) &&
-				   http_scope_allows(principal.scope, SCOPE_READ);
-	pthread_rwlock_unlock(&api->tokens_lock);
-	return may_read;
+	return find_id(api, token_id, &principal) && http_scope_allows(principal.scope, SCOPE_READ);
+}
+
+bool tokens_are_known(void *context, const struct principal *principal)
+{
+	struct api *api = context;
+	struct principal now;
+
+	return find_id(api, principal->id, &now) || (!principal->id && !api_needs_tokens(api));
 }
 
 enum status tokens_authenticate(void *context, struct span token, struct principal *out, struct error *err)
@@ -173,14 +209,13 @@ static enum status write_token(void *context, struct store_tx *tx, struct error 
 	return store_put_token(tx, &row, err);
 }
 
-enum status api_create_token(struct api *api, struct span name, enum http_scope scope, struct span team,
-	struct buf *token, struct error *err)
+enum status api_create_token(struct api *api, const struct new_token *asked, struct buf *token, struct error *err)
 {
 	unsigned char random[TOKEN_RANDOM_BYTES], hash[SHA256_BYTES];
 	char digits[2 * TOKEN_RANDOM_BYTES + 1];
 
-	if (!name.len || name.len > NAME_MAX_BYTES || team.len > NAME_MAX_BYTES || !span_is_utf8(name) ||
-		!span_is_utf8(team))
+	if (!asked->name.len || asked->name.len > NAME_MAX_BYTES || asked->team.len > NAME_MAX_BYTES ||
+		!span_is_utf8(asked->name) || !span_is_utf8(asked->team))
 		return error_set_field(err, ERR_SEMANTIC, "name",
 			"a token's name has 1 to %d bytes of UTF-8, its team at most as many", NAME_MAX_BYTES);
 	crypto_random(random, sizeof random);
@@ -188,10 +223,12 @@ enum status api_create_token(struct api *api, struct span name, enum http_scope 
 	buf_printf(token, "smf_%s", digits);
 	TRY(buf_status(token, err));
 	crypto_sha256(buf_span(token), hash);
-	struct token_row row = {.name = name,
+	struct token_row row = {.name = asked->name,
 		.hash = span_of((const char *)hash, sizeof hash),
-		.scope = span_from(http_scope_name(scope)),
-		.team = team,
+		.scope = span_from(http_scope_name(asked->scope)),
+		.team = asked->team,
+		.rate_requests = asked->rate_requests,
+		.rate_bytes = asked->rate_bytes,
 		.created_ms = clock_wall_ms()};
 	TRY(pipeline_execute(api->options.pipeline, write_token, &row, err));
 	return tokens_load(api, err);
@@ -218,11 +255,27 @@ enum status api_tokens_list(void *context, void *worker, const struct http_reque
 		json_put_span(&w, "scope", api->tokens[i].scope);
 		json_put_span(&w, "team", api->tokens[i].team);
 		json_put_i64(&w, "created_ms", api->tokens[i].created_ms);
+		if (api->tokens[i].rate_requests)
+			json_put_i64(&w, "rate_requests", (int64_t)api->tokens[i].rate_requests);
+		if (api->tokens[i].rate_bytes)
+			json_put_i64(&w, "rate_bytes", (int64_t)api->tokens[i].rate_bytes);
 		json_object_end(&w);
 	}
 	pthread_rwlock_unlock(&api->tokens_lock);
 	json_array_end(&w);
 	json_object_end(&w);
+	return OK;
+}
+
+/* Of one token, a second; 0: as --rate-requests and --rate-bytes say for all. */
+static enum status read_rate(const struct json *body, const char *key, uint64_t *out, struct error *err)
+{
+	int64_t rate = 0;
+
+	TRY(json_want_i64(body, key, &rate, err));
+	if (rate < 0)
+		return error_set_field(err, ERR_SEMANTIC, key, "%s is not below 0", key);
+	*out = (uint64_t)rate;
 	return OK;
 }
 
@@ -232,25 +285,27 @@ enum status api_tokens_create(void *context, void *worker, const struct http_req
 	AUTO(json) body = NULL;
 	AUTO_DONE(buf) token = BUF_INIT(256);
 	AUTO_DONE(buf) key_id = BUF_INIT(128), secret = BUF_INIT(128);
-	struct span name = SPAN(""), scope_name = SPAN("read"), team = SPAN("");
-	enum http_scope scope;
+	struct new_token asked = {.name = SPAN(""), .team = SPAN("")};
+	struct span scope_name = SPAN("read");
 	bool wants_pair = false;
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
-	TRY(json_want_string(body, "name", &name, err));
+	TRY(json_want_string(body, "name", &asked.name, err));
 	TRY(json_want_string(body, "scope", &scope_name, err));
-	TRY(json_want_string(body, "team", &team, err));
+	TRY(json_want_string(body, "team", &asked.team, err));
 	TRY(json_want_bool(body, "aws", &wants_pair, err));
-	TRY(api_own_team(request, &team, err));
-	if (!http_scope_parse(scope_name, &scope) || scope == SCOPE_PUBLIC)
+	TRY(read_rate(body, "rate_requests", &asked.rate_requests, err));
+	TRY(read_rate(body, "rate_bytes", &asked.rate_bytes, err));
+	TRY(api_own_team(request, &asked.team, err));
+	if (!http_scope_parse(scope_name, &asked.scope) || asked.scope == SCOPE_PUBLIC)
 		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
 			SPAN_ARGS(scope_name));
-	TRY(api_create_token(context, name, scope, team, &token, err));
+	TRY(api_create_token(context, &asked, &token, err));
 	struct json_writer w = api_reply(response);
 	response->status = 201;
 	json_object(&w);
-	json_put_span(&w, "name", name);
+	json_put_span(&w, "name", asked.name);
 	json_put_span(&w, "scope", scope_name);
 	json_put_span(&w, "token", buf_span(&token));
 	if (wants_pair) {

@@ -9,7 +9,6 @@
 #include "api/upload.h"
 #include "base/snappy.h"
 #include "ingest/ingest.h"
-#include "model/batch_points.h"
 
 #include <stdio.h>
 
@@ -40,6 +39,7 @@ struct upload {
 	int64_t wait_ms;
 	int64_t offset; /* of the next slice, -1: none was given */
 	int64_t written_ms; /* 0: not given */
+	bool was_full; /* the slice that was handed over last */
 	int64_t zone_ms;
 	struct principal principal;
 	char session[SESSION_ID_MAX_BYTES + 1], source[NAME_MAX_BYTES + 1];
@@ -65,9 +65,7 @@ static size_t held_bytes(const struct upload *upload)
 static void note_open(struct upload *upload)
 {
 	const struct batch *batch = upload->batch;
-	size_t bytes =
-		batch ? arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) + batch_points_bytes(batch)
-		      : 0;
+	size_t bytes = batch ? batch_bytes(batch) : 0;
 
 	bytes += held_bytes(upload) + upload->whole.cap;
 	upload->must_hurry = pipeline_note_open(upload->api->options.pipeline, upload->noted_bytes, bytes);
@@ -209,6 +207,7 @@ static enum status submit(struct upload *upload, struct error *err)
 	batch->offset = upload->offset;
 	renew_session(upload);
 	batch->written_ms = upload->written_ms;
+	batch->follows_full = upload->was_full;
 	batch->zone_ms = upload->zone_ms;
 	upload->refs++;
 	upload->is_in_flight = true;
@@ -219,6 +218,7 @@ static enum status submit(struct upload *upload, struct error *err)
 		return status == ERR_BUSY && upload->result.has_committed ? OK : status;
 	}
 	upload->batch = NULL;
+	upload->was_full = counts.text_bytes >= upload->api->options.slice_bytes;
 	note_open(upload);
 	count_parsed(upload, &counts);
 	if (upload->offset >= 0)
@@ -281,11 +281,11 @@ static enum status unsupported(const struct http_request *request, const char *w
 		SPAN_ARGS(http_request_header(request, "Content-Type")), what);
 }
 
-enum { DAY_MS = 24 * 3600 * 1000 };
-
 /* What each door asks of its parameters beside their form. */
-static enum status check_parameters(const struct upload *upload, struct error *err)
+static enum status check_parameters(struct upload *upload, struct error *err)
 {
+	struct session_facts facts;
+
 	if (upload->protocol == &ingest_plain && !upload->job[0])
 		return error_set_field(err, ERR_INVALID, "job", "plain text needs the query parameter job=NAME");
 	if (upload->door->needs_job && !upload->job[0])
@@ -301,8 +301,11 @@ static enum status check_parameters(const struct upload *upload, struct error *e
 	if (!upload->job[0] || !upload->stream[0])
 		return error_set_field(
 			err, ERR_INVALID, "session", "a session is of one stream: give job= and stream= too");
-	return session_renew(upload->api->sessions, span_from(upload->session), span_from(upload->job),
-		span_from(upload->stream), span_from(upload->principal.team), NULL, err);
+	TRY(session_renew(upload->api->sessions, span_from(upload->session), span_from(upload->job),
+		span_from(upload->stream), span_from(upload->principal.team), &facts, err));
+	if (!upload->host[0])
+		snprintf(upload->host, sizeof upload->host, "%s", facts.host);
+	return OK;
 }
 
 /* +02:00, -0530, Z or UTC; a plus that was not encoded is a space by now. */
@@ -608,6 +611,7 @@ void api_tick(void *context)
 	struct api *api = context;
 	int64_t now_ms = clock_mono_ms();
 
+	tokens_retry(api);
 	pthread_mutex_lock(&api->uploads_mutex);
 	for (struct upload *upload = api->uploads; upload; upload = upload->next)
 		tick_upload(upload, now_ms);

@@ -134,15 +134,33 @@ static enum status read_limits(
 	return OK;
 }
 
+/* Which nobody states is that of the address. What was stated for an address that is not known stays for the next one. */
+static void choose_format(const struct webhook_formats *formats, struct span old_url, struct webhook_row *row)
+{
+	struct span known = webhook_format_of_address(formats, row->url);
+	struct span before = webhook_format_of_address(formats, old_url);
+
+	if (span_equal(old_url, row->url))
+		return;
+	if (known.len)
+		row->format = known;
+	else if (!row->format.len || (before.len && span_equal(before, row->format)))
+		row->format = SPAN("json");
+}
+
 /* Into what the row is so far: what the body does not say stays. */
 static enum status read_webhook(
 	const struct api *api, const struct json *body, struct webhook_row *row, struct span *secret, struct error *err)
 {
-	struct span severity = span_from(severity_name(row->minimum_severity));
+	struct span severity = span_from(severity_name(row->minimum_severity)), url = row->url, format = SPAN("");
 
 	*secret = SPAN("");
 	TRY(json_want_string(body, "url", &row->url, err));
-	TRY(json_want_string(body, "format", &row->format, err));
+	TRY(json_want_string(body, "format", &format, err));
+	if (format.len)
+		row->format = format;
+	else
+		choose_format(api->options.webhook_formats, url, row);
 	TRY(json_want_string(body, "team", &row->team, err));
 	TRY(json_want_string(body, "secret", secret, err));
 	TRY(json_want_string(body, "minimum_severity", &severity, err));
@@ -159,7 +177,7 @@ static enum status read_webhook(
 static struct webhook_row new_webhook(int64_t now_ms)
 {
 	return (struct webhook_row){.url = SPAN(""),
-		.format = SPAN("json"),
+		.format = SPAN(""),
 		.sealed_secret = SPAN(""),
 		.minimum_severity = SEVERITY_WARNING,
 		.is_enabled = true,
@@ -234,6 +252,7 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 	json_object(&w);
 	json_put_i64(&w, "id", row.webhook_id);
 	json_put_span(&w, "url", row.url);
+	json_put_span(&w, "format", row.format);
 	if (secret.len)
 		json_put_span(&w, "secret", buf_span(&secret));
 	json_object_end(&w);

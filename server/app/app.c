@@ -6,9 +6,11 @@
 #include "app/control.h"
 #include "app/doors.h"
 #include "app/key_file.h"
+#include "app/reload.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/filters.h"
+#include "pipeline/audit.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern const struct embedded_file embedded_data[];
@@ -47,6 +50,7 @@ struct app {
 	int control_fd;
 	int signal_fd;
 	struct control_backup backup;
+	struct reload reload;
 	unsigned char seal_key[SEAL_KEY_BYTES];
 };
 
@@ -76,6 +80,18 @@ static void raise_descriptor_limit(void)
 
 /* ---- parts, in order ---- */
 
+/* The key is made when the database is: one that is empty beside it was cut, and is no new one. */
+static enum status check_not_cut(const char *db, const char *key, struct error *err)
+{
+	struct stat info;
+
+	if (stat(db, &info) != 0 || info.st_size || access(key, F_OK) != 0)
+		return OK;
+	return error_set(err, ERR_IO,
+		"database '%s' is empty (0 bytes), but not new, as its key '%s' is there: put a backup there (sm-server restore FILE --replace), or remove both to begin anew",
+		db, key);
+}
+
 static enum status open_store(struct app *app, struct error *err)
 {
 	AUTO_DONE(buf) key_path = BUF_INIT(4096);
@@ -87,8 +103,9 @@ static enum status open_store(struct app *app, struct error *err)
 		.search_bytes = bytes(app->options, "search-memory"),
 		.skips_backup = options_flag(app->options, "no-backup")};
 
-	TRY(store_open(&app->store, &options, err));
 	TRY(beside(db, ".key", &key_path, err));
+	TRY(check_not_cut(db, key_path.ptr, err));
+	TRY(store_open(&app->store, &options, err));
 	return key_file_load(key ? key : key_path.ptr, app->seal_key, err);
 }
 
@@ -131,6 +148,14 @@ static void command_given(void *context, const struct command_row *command)
 		api_command_given(api, command);
 }
 
+static int64_t lease_end_ms(void *context, int64_t job_id)
+{
+	struct app *app = context;
+	struct api *api = app->api;
+
+	return api ? api_lease_end_ms(api, job_id) : 0;
+}
+
 static void tick(void *context)
 {
 	struct app *app = context;
@@ -166,7 +191,7 @@ static enum status start_filters(struct app *app, struct error *err)
 	return filters_start(&app->filters, &options, err);
 }
 
-static enum status start_pipeline(struct app *app, struct error *err)
+static enum status start_hub(struct app *app, struct error *err)
 {
 	const struct options *o = app->options;
 	struct hub_options hub = {.ring_bytes = bytes(o, "live-bytes"),
@@ -174,6 +199,15 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_subscribers = bytes(o, "max-subscribers"),
 		.max_lag_bytes = 1 << 20,
 		.heartbeat_ms = HEARTBEAT_MS};
+
+	if (!(app->hub = hub_new(&hub)))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	return start_filters(app, err);
+}
+
+static enum status start_pipeline(struct app *app, struct error *err)
+{
+	const struct options *o = app->options;
 	const struct embedded_file *presets = embedded_find(embedded_data, SPAN("presets.json"));
 	const struct embedded_file *devices = embedded_find(embedded_data, SPAN("devices.json"));
 	const struct embedded_file *prices = embedded_find(embedded_data, SPAN("prices.json"));
@@ -182,14 +216,14 @@ static enum status start_pipeline(struct app *app, struct error *err)
 	if (!presets || !devices || !prices || !signatures)
 		return error_set(err, ERR_INTERNAL,
 			"this server was built without presets.json, devices.json, prices.json or signatures.json");
-	if (!(app->hub = hub_new(&hub)))
-		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(start_filters(app, err));
+	TRY(start_hub(app, err));
 	struct pipeline_options options = {.store = app->store,
 		.hub = app->hub,
 		.presets = embedded_span(presets),
 		.devices = embedded_span(devices),
 		.prices = embedded_span(prices),
+		.aws_region = span_from(options_text(o, "aws-region")),
+		.aws_account = span_from(options_text(o, "aws-account")),
 		.goodput_every_ms = options_i64(o, "goodput-every"),
 		.signatures = embedded_span(signatures),
 		.queue_items = bytes(o, "queue-items"),
@@ -202,6 +236,7 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.extract_threads = (unsigned)options_i64(o, "extract-threads"),
 		.search_threads = search_threads(),
 		.match_steps = (uint32_t)options_i64(o, "match-steps"),
+		.audit_bytes = (uint64_t)options_i64(o, "audit-bytes"),
 		.log_bytes = options_origin(o, "log-bytes") == OPTION_FROM_NOWHERE
 				     ? LOG_BYTES_REMEMBERED
 				     : (uint64_t)options_i64(o, "log-bytes"),
@@ -212,10 +247,14 @@ static enum status start_pipeline(struct app *app, struct error *err)
 		.max_streams_a_job = bytes(o, "max-streams"),
 		.max_series_a_stream = bytes(o, "max-series"),
 		.max_sources_a_stream = bytes(o, "max-sources"),
+		.lease_ms = options_i64(o, "lease"),
+		.max_statuses = bytes(o, "max-statuses"),
+		.stop_after_ms = options_i64(o, "stop-after"),
 		.stall_ms = options_i64(o, "stall-after"),
 		.on_non_finite = span_from(options_text(o, "on-non-finite") ? options_text(o, "on-non-finite") : ""),
 		.emergency_grace_ms = options_i64(o, "emergency-grace"),
 		.command_given = command_given,
+		.lease_end_ms = lease_end_ms,
 		.deliveries_due = deliveries_due,
 		.tick = tick,
 		.context = app,
@@ -223,23 +262,22 @@ static enum status start_pipeline(struct app *app, struct error *err)
 	return pipeline_start(&app->pipeline, &options, err);
 }
 
-static enum status make_api(struct app *app, struct error *err)
+static enum status reload(void *context, struct buf *out, struct error *err)
+{
+	return reload_run(&((struct app *)context)->reload, out, err);
+}
+
+static struct api_options api_options_of(struct app *app, struct span advice)
 {
 	const struct options *o = app->options;
 
-	TRY(read_formats(app, err));
-	TRY(assets_new(&app->assets, embedded_web, options_text(o, "web-root"), err));
-	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
-
-	if (!advice)
-		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
-	struct api_options options = {.pipeline = app->pipeline,
+	return (struct api_options){.pipeline = app->pipeline,
 		.store = app->store,
 		.hub = app->hub,
 		.filters = app->filters,
 		.assets = app->assets,
 		.downloads = embedded_downloads,
-		.advice = embedded_span(advice),
+		.advice = advice,
 		.seal_key = app->seal_key,
 		.settings = o,
 		.is_open = options_flag(o, "insecure"),
@@ -267,7 +305,9 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_compare_jobs = (size_t)options_i64(o, "max-compare-jobs"),
 		.max_signature_ms = options_i64(o, "max-signature"),
 		.embed_origins = options_text(o, "embed-origin"),
+		.ssh_template = options_text(o, "ssh-template"),
 		.max_groups = (uint64_t)options_i64(o, "max-groups"),
+		.max_group_periods = (uint64_t)options_i64(o, "max-group-periods"),
 		.max_group_values = (uint64_t)options_i64(o, "max-group-values"),
 		.search_ms = options_i64(o, "search-ms"),
 		.job_search_ms = options_i64(o, "job-search-ms"),
@@ -275,10 +315,22 @@ static enum status make_api(struct app *app, struct error *err)
 		.max_sessions = bytes(o, "max-sessions"),
 		.max_commands = bytes(o, "max-commands"),
 		.max_reply_bytes = (size_t)options_i64(o, "max-reply-bytes"),
+		.reload = app->reload.options ? reload : NULL,
 		.deliveries_due = deliveries_due,
 		.event_taken = event_taken,
 		.write_metrics = write_metrics,
 		.context = app};
+}
+
+static enum status make_api(struct app *app, struct error *err)
+{
+	TRY(read_formats(app, err));
+	TRY(assets_new(&app->assets, embedded_web, options_text(app->options, "web-root"), err));
+	const struct embedded_file *advice = embedded_find(embedded_data, SPAN("advice.json"));
+
+	if (!advice)
+		return error_set(err, ERR_INTERNAL, "this server was built without advice.json");
+	struct api_options options = api_options_of(app, embedded_span(advice));
 	struct api *api = NULL;
 	TRY(api_new(&api, &options, err));
 	app->api = api;
@@ -378,6 +430,7 @@ static enum status start_server(struct app *app, struct error *err)
 	app->hooks = api_hooks(app->api);
 	TRY(http_server_start(&app->server, &options, app->routes, count, &app->hooks, err));
 	api_set_server(app->api, app->server);
+	reload_ready(&app->reload, app->pipeline, app->server);
 	return OK;
 }
 
@@ -388,6 +441,7 @@ static enum status take_signals(struct app *app, struct error *err)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
 	/* before any thread is made, so that all of them inherit it */
 	if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 ||
 		(app->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC)) < 0)
@@ -418,6 +472,7 @@ static struct app *app_new(const struct options *options)
 	if (app) {
 		app->options = options;
 		pthread_mutex_init(&app->sender_mutex, NULL);
+		pthread_mutex_init(&app->reload.mutex, NULL);
 		app->control_fd = app->signal_fd = -1;
 		app->public_url = BUF_INIT(4096);
 		app->socket_path = BUF_INIT(4096);
@@ -437,12 +492,13 @@ static void say_listening(const struct app *app)
 		http_server_port(app->server));
 }
 
-enum status app_start(struct app **out, const struct options *options, struct error *err)
+enum status app_start(struct app **out, struct options *options, struct error *err)
 {
 	AUTO(app) app = app_new(options);
 
 	if (!app)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	app->reload.options = options;
 	TRY(take_signals(app, err));
 	raise_descriptor_limit();
 	TRY(find_public_url(app, err));
@@ -452,7 +508,7 @@ enum status app_start(struct app **out, const struct options *options, struct er
 	TRY(make_api(app, err));
 	TRY(check_exposure(app, err));
 	TRY(start_sender(app, err));
-	TRY(beside(options_text(options, "db"), ".sock", &app->socket_path, err));
+	TRY(control_path(options_text(options, "db"), &app->socket_path, err));
 	TRY(control_listen(app->socket_path.ptr, &app->control_fd, err));
 	TRY(start_server(app, err));
 	TRY(start_collector(app, err));
@@ -490,12 +546,22 @@ struct pipeline *app_pipeline(struct app *app)
 enum status app_create_token(struct app *app, const struct app_token *asked, struct buf *out, struct error *err)
 {
 	AUTO_DONE(buf) token = BUF_INIT(256), key_id = BUF_INIT(128), secret = BUF_INIT(128);
-	enum http_scope parsed;
+	struct new_token wanted = {.name = asked->name, .team = asked->team};
 
-	if (!http_scope_parse(asked->scope, &parsed) || parsed == SCOPE_PUBLIC)
+	if (!http_scope_parse(asked->scope, &wanted.scope) || wanted.scope == SCOPE_PUBLIC)
 		return error_set_field(err, ERR_SEMANTIC, "scope", "scope '%.*s' is none of read, write, admin",
 			SPAN_ARGS(asked->scope));
-	TRY(api_create_token(app->api, asked->name, parsed, asked->team, &token, err));
+	/* by the control socket, or where no server runs: whoever may open the files beside the database */
+	const struct actor actor = {.token = SPAN("sm-server token create"),
+		.team = SPAN(""),
+		.address = SPAN("local"),
+		.verb = SPAN("create"),
+		.kind = SPAN("tokens"),
+		.id = asked->name};
+	pipeline_act_as(app->pipeline, &actor);
+	enum status status = api_create_token(app->api, &wanted, &token, err);
+	pipeline_act_as(app->pipeline, NULL);
+	TRY(status);
 	buf_append_span(out, buf_span(&token));
 	if (asked->wants_aws) {
 		api_print_aws_pair(app->api, buf_span(&token), &key_id, &secret);
@@ -503,6 +569,20 @@ enum status app_create_token(struct app *app, const struct app_token *asked, str
 			SPAN_ARGS(buf_span(&key_id)), SPAN_ARGS(buf_span(&secret)));
 	}
 	return buf_status(out, err);
+}
+
+/* False: the signal asks for the end. */
+static bool was_asked_to_reload(struct app *app)
+{
+	AUTO_DONE(buf) told = BUF_INIT(1 << 16);
+	struct signalfd_siginfo signal;
+	struct error err = {0};
+
+	if (read(app->signal_fd, &signal, sizeof signal) != sizeof signal || signal.ssi_signo != SIGHUP)
+		return false;
+	if (reload_run(&app->reload, &told, &err) != OK)
+		log_line(LOG_ERROR, "reload_failed", "error=\"%s\"", err.text);
+	return true;
 }
 
 enum status app_run(struct app *app, struct error *err)
@@ -514,7 +594,7 @@ enum status app_run(struct app *app, struct error *err)
 			return error_set(err, ERR_IO, "cannot wait: %s", strerror(errno));
 		if (waits[1].revents & POLLIN)
 			control_answer(app->control_fd, app);
-		if (waits[0].revents & POLLIN)
+		if (waits[0].revents & POLLIN && !was_asked_to_reload(app))
 			return OK;
 	}
 }
@@ -582,5 +662,6 @@ void app_free(struct app *app)
 	buf_done(&app->public_url);
 	buf_done(&app->socket_path);
 	pthread_mutex_destroy(&app->sender_mutex);
+	pthread_mutex_destroy(&app->reload.mutex);
 	mem_free(app);
 }

@@ -11,7 +11,7 @@ struct app;
 
 extern const struct option_program app_program;
 
-enum status app_start(struct app **out, const struct options *options, struct error *err) MUST_CHECK;
+enum status app_start(struct app **out, struct options *options, struct error *err) MUST_CHECK;
 /*
  * Until SIGTERM or SIGINT: also answers the control socket. Then the orderly stop: everything acknowledged is on disk,
  * everything else refused, within --stop-timeout.

@@ -62,21 +62,18 @@ static bool absolute(const char *path, char out[PATH_MAX])
 static int copy_once(const struct options *options, const char *path)
 {
 	const char *db = options_text(options, "db");
-	AUTO_DONE(buf) socket = BUF_INIT(4096);
 	AUTO_DONE(buf) request = BUF_INIT(8192);
 	struct json_writer w = json_writer_on(&request);
 	struct outcome outcome = {EXIT_FAILED, isatty(STDERR_FILENO)};
 	struct error err = {0};
 
-	buf_printf(&socket, "%s.sock", db);
-	buf_append_char(&socket, 0);
 	json_object(&w);
 	json_put_text(&w, "command", "backup");
 	json_put_text(&w, "file", path);
 	json_object_end(&w);
-	if (buf_status(&socket, &err) != OK || buf_status(&request, &err) != OK)
+	if (buf_status(&request, &err) != OK)
 		return command_fail(&err, EXIT_USAGE);
-	enum status status = control_ask(socket.ptr, buf_span(&request), take_line, &outcome, &err);
+	enum status status = control_ask(db, buf_span(&request), take_line, &outcome, &err);
 	if (outcome.is_terminal)
 		fprintf(stderr, "\r      \r");
 	if (status == ERR_NOT_FOUND) {

@@ -85,13 +85,8 @@ static int create_offline(const struct options *options)
 static enum status ask_server(const struct options *options, const struct buf *request,
 	bool (*take)(void *context, struct span line), void *context, struct error *err)
 {
-	AUTO_DONE(buf) path = BUF_INIT(4096);
-
-	buf_printf(&path, "%s.sock", options_text(options, "db"));
-	buf_append_char(&path, 0);
-	TRY(buf_status(&path, err));
 	TRY(buf_status(request, err));
-	return control_ask(path.ptr, buf_span(request), take, context, err);
+	return control_ask(options_text(options, "db"), buf_span(request), take, context, err);
 }
 
 /* The running server makes it (one process writes a database); without one the database is opened here. */
@@ -135,15 +130,6 @@ static bool print_rows(void *context, const char *what, uint64_t rows)
 	return true;
 }
 
-static bool has_server(const char *db)
-{
-	AUTO_DONE(buf) path = BUF_INIT(4096);
-
-	buf_printf(&path, "%s.sock", db);
-	buf_append_char(&path, 0);
-	return !path.failure && access(path.ptr, F_OK) == 0;
-}
-
 static int check_file(const char *path, bool is_quick, bool is_online)
 {
 	bool is_terminal = isatty(STDERR_FILENO);
@@ -161,20 +147,31 @@ static int check_file(const char *path, bool is_quick, bool is_online)
 	if (status != OK)
 		return command_fail(&err, EXIT_FAILED);
 	printf("%s: %" PRIu64 " problem%s%s\n", path, problems, problems == 1 ? "" : "s",
-		is_online ? " (a server is running: the pages' own structure was not looked at; a backup does that)"
-			  : "");
+		is_online
+			? " (a server is running: tables were looked at one by one, free pages were not; a backup looks at all)"
+			: "");
 	return problems ? EXIT_FAILED : EXIT_DONE;
 }
 
 int command_check(const struct options *options)
 {
 	const char *db = options_text(options, "db");
+	int64_t pid;
 
 	if (access(db, R_OK) != 0) {
 		fprintf(stderr, "sm-server: there is no database '%s' (--db)\n", db);
 		return EXIT_FAILED;
 	}
-	return check_file(db, options_flag(options, "quick"), has_server(db));
+	bool is_online = store_is_in_use(db, &pid);
+	AUTO_MEM char *log = store_beside(db, "-wal");
+	if (is_online && log && access(log, F_OK) != 0) {
+		fprintf(stderr,
+			"sm-server: '%s' is in use by process %" PRId64
+			" under another name, with its log beside that: check that one\n",
+			db, pid);
+		return EXIT_FAILED;
+	}
+	return check_file(db, options_flag(options, "quick"), is_online);
 }
 
 /* ---- restore ---- */

@@ -11,12 +11,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* FILE.sock, of the file itself where FILE is a symbolic link. */
+enum status control_path(const char *db, struct buf *out, struct error *err) MUST_CHECK;
 /* A listening socket at path; an old one there is replaced (the database's lock says that nobody listens). */
 enum status control_listen(const char *path, int *fd, struct error *err) MUST_CHECK;
 /* Takes one connection and answers its one command, or lets `backup` answer it. Failures are the client's to see. */
 void control_answer(int listen_fd, struct app *app);
 /* The client's side. ERR_NOT_FOUND: nobody listens there. take sees each line; false: it was the last one. */
-enum status control_ask(const char *path, struct span request, bool (*take)(void *context, struct span line),
+enum status control_ask(const char *db, struct span request, bool (*take)(void *context, struct span line),
 	void *context, struct error *err) MUST_CHECK;
 
 /* The server's side of a backup that runs: zeroed to begin with. */

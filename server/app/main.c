@@ -1,25 +1,13 @@
 /* sm-server: options, then either a subcommand or the server until a signal. */
 #include "app/app.h"
 #include "app/commands.h"
-#include "base/log.h"
+#include "app/reload.h"
 
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
-static bool set_level(const char *name)
-{
-	static const char *const names[] = {"debug", "info", "warning", "error"};
-
-	for (int i = 0; i < 4; i++)
-		if (strcmp(names[i], name) == 0) {
-			log_set_level((enum log_level)i);
-			return true;
-		}
-	return false;
-}
-
-static int serve(const struct options *options)
+static int serve(struct options *options)
 {
 	AUTO(app) app = NULL;
 	struct error err = {0};
@@ -31,13 +19,12 @@ static int serve(const struct options *options)
 	return EXIT_DONE;
 }
 
-static int run(const struct options *options)
+static int run(struct options *options)
 {
-	if (!set_level(options_text(options, "log-level"))) {
-		fprintf(stderr, "sm-server: --log-level is none of debug, info, warning, error: '%s'\n",
-			options_text(options, "log-level"));
-		return EXIT_USAGE;
-	}
+	struct error err = {0};
+
+	if (reload_set_level(options, &err) != OK)
+		return command_fail(&err, EXIT_USAGE);
 	return options_word_count(options) ? command_run(options) : serve(options);
 }
 

@@ -6,6 +6,7 @@
 #include "base/crypto.h"
 #include "base/inflate.h"
 #include "base/log.h"
+#include "pipeline/audit.h"
 
 /* All services. */
 static const struct aws_service *const services[] = {
@@ -341,6 +342,7 @@ static enum status prepare(struct door_call *own, struct error *err)
 static void open_output(struct door_call *own)
 {
 	own->call.w = json_writer_on(is_json(own->call.protocol) ? &own->response->body : &own->output);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): prepare() has found it */
 	if (!own->call.operation->is_void)
 		json_object(&own->call.w);
 }
@@ -421,6 +423,45 @@ enum status aws_submit(struct aws_call *call, struct batch *batch,
 	return status;
 }
 
+/* Of whom the audit log tells: jobs whatever is done to them, groups of logs when an admin does it. Shippers make groups, too. */
+static void name_thing(const struct aws_call *call, struct actor *actor)
+{
+	static const char part[] = "training-job/";
+	struct span arn = json_string_of(json_get(call->input, "ResourceArn"));
+
+	actor->kind = SPAN("jobs");
+	actor->id = json_string_of(json_get(call->input, "TrainingJobName"));
+	for (size_t i = 0; !actor->id.len && i + sizeof part <= arn.len; i++)
+		if (memcmp(arn.ptr + i, part, sizeof part - 1) == 0)
+			actor->id = span_skip(arn, i + sizeof part - 1);
+	if (!actor->id.len && call->operation->scope == SCOPE_ADMIN) {
+		actor->kind = SPAN("log_groups");
+		actor->id = json_string_of(json_get(call->input, "logGroupName"));
+	}
+}
+
+static enum status run_audited(struct aws_call *call, struct error *err)
+{
+	struct actor actor = {.token = span_from(call->principal->name),
+		.team = call->team,
+		.address = http_request_address(call->request),
+		.verb = span_from(call->operation->name)};
+	AUTO_DONE(buf) body = BUF_INIT(1 << 20);
+	enum http_scope scope = call->operation->scope;
+
+	if (scope == SCOPE_PUBLIC || scope == SCOPE_READ || !call->input)
+		return call->operation->run(call, err);
+	name_thing(call, &actor);
+	if (!actor.id.len)
+		return call->operation->run(call, err);
+	json_print(call->input, &body);
+	actor.body = body.failure ? SPAN("") : buf_span(&body);
+	pipeline_act_as(call->pipeline, &actor);
+	enum status status = call->operation->run(call, err);
+	pipeline_act_as(call->pipeline, NULL);
+	return status;
+}
+
 enum status aws_door(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
@@ -432,7 +473,7 @@ enum status aws_door(void *context, void *worker, const struct http_request *req
 	enum status status = prepare(own, err);
 	if (status == OK) {
 		open_output(own);
-		status = own->call.operation->run(&own->call, err);
+		status = run_audited(&own->call, err);
 	}
 	if (is_deferred)
 		return OK; /* it may be gone already */

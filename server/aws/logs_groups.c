@@ -58,7 +58,7 @@ enum status logs_delete_group(struct aws_call *call, struct error *err)
 	TRY(read_job(call, &group, &row, err));
 	TRY(of_one_job(group, "delete the log", err));
 	if (!row.ended_ms)
-		TRY(pipeline_add_transition(call->pipeline, group, call->team, &transition, err));
+		TRY(pipeline_add_transition(call->pipeline, group, call->team, &transition, NULL, err));
 	return pipeline_delete_job(call->pipeline, group, call->team, clock_wall_ms(), err);
 }
 

@@ -1,10 +1,11 @@
 #include "aws/logs_name.h"
 
+#include "model/stream_name.h"
+
 #include <ctype.h>
 #include <stdio.h>
 
-/* SageMaker's are of seconds or milliseconds. */
-enum { SUFFIX_LEAST = 10, SUFFIX_MOST = 13, GROUP_MAX = 512 };
+enum { GROUP_MAX = 512 };
 
 bool logs_is_training(struct span group)
 {
@@ -62,19 +63,6 @@ static enum status check_stream(struct span stream, struct error *err)
 	return OK;
 }
 
-static struct span cut_suffix(struct span *stream)
-{
-	size_t digits = 0;
-
-	while (digits < stream->len && isdigit((unsigned char)stream->ptr[stream->len - 1 - digits]))
-		digits++;
-	if (digits < SUFFIX_LEAST || digits > SUFFIX_MOST || stream->len < digits + 2 ||
-		stream->ptr[stream->len - 1 - digits] != '-')
-		return SPAN("");
-	stream->len -= digits + 1;
-	return span_of(stream->ptr + stream->len, digits + 1);
-}
-
 enum status logs_split(struct span group, struct span stream, struct logs_name *out, struct error *err)
 {
 	*out = (struct logs_name){.job = group, .stream = stream, .suffix = SPAN("")};
@@ -88,7 +76,7 @@ enum status logs_split(struct span group, struct span stream, struct logs_name *
 		out->is_training = true;
 		out->job = span_of(stream.ptr, (size_t)slash);
 		out->stream = span_skip(stream, (size_t)slash + 1);
-		out->suffix = cut_suffix(&out->stream);
+		out->suffix = stream_cut_suffix(&out->stream);
 	}
 	if (out->job.len > LOGS_NAME_MAX_BYTES || out->stream.len > LOGS_NAME_MAX_BYTES)
 		return violated("logStreamName", "the names of jobs and streams have at most 255 bytes here", err);

@@ -81,9 +81,13 @@ static enum status open_batch(
 
 	if (!batch)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	batch->host = batch->source = SPAN("");
+	/* SageMaker ends a stream's name with when its instance began: the name is that machine's alone */
+	struct span machine = name->suffix.len ? logs_join(call->arena, name) : SPAN("");
+	batch->host = machine.ptr && machine.len <= LOGS_NAME_MAX_BYTES ? machine : SPAN("");
+	batch->source = SPAN("");
 	batch->team = arena_copy(batch->arena, call->team);
-	if (!batch->team.ptr || !batch_part(batch, name->job, name->stream))
+	if (!batch->team.ptr || !machine.ptr || !(batch->host = arena_copy(batch->arena, batch->host)).ptr ||
+		!batch_part(batch, name->job, name->stream))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*out = batch;
 	batch = NULL;

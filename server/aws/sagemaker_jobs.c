@@ -62,7 +62,7 @@ enum status sagemaker_create_training_job(struct aws_call *call, struct error *e
 	TRY(check_needed(call, err));
 	TRY(aws_check(call, training_job_rules, call->input, err));
 	TRY(give_arn(call, err));
-	enum status status = pipeline_create_job(call->pipeline, call->input, call->team, call->now_ms, err);
+	enum status status = pipeline_create_job(call->pipeline, call->input, call->team, call->now_ms, true, err);
 	if (status == ERR_CONFLICT)
 		return aws_error(err, ERR_CONFLICT, "ResourceInUse",
 			"Training job names must be unique within an AWS account and region, and a training job with this name "
@@ -132,9 +132,9 @@ enum status sagemaker_stop_training_job(struct aws_call *call, struct error *err
 			"The request was rejected because the training job is in status %.*s.", SPAN_ARGS(row.status));
 	if (span_equal(row.status, SPAN("Stopping")))
 		return OK;
-	TRY(pipeline_add_command(call->pipeline, row.name, call->team, call->options->max_commands, &command, err));
+	TRY(pipeline_stop_job(call->pipeline, row.name, call->team, call->options->max_commands, &command, err));
 	call->options->command_given(call->options->context, &command);
-	return pipeline_begin_to_stop(call->pipeline, row.name, call->team, call->now_ms, err);
+	return OK;
 }
 
 static enum status copy_members(const struct aws_call *call, struct json **out, struct error *err)

@@ -1,43 +1,68 @@
 #include "base/alloc.h"
 
 #include <malloc.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The failure sweep of the unit tests needs one counter for the whole process; 0 means off, the only production state. */
-static struct {
-	atomic_long countdown;
-} state;
+/* Allocation has no argument that could carry them. countdown: of the failure sweeps of unit tests; 0, off, in production. */
+static _Thread_local struct {
+	long countdown;
+	int (*wait)(void *context);
+	void *context;
+} thread_state;
 
 static int must_fail(void)
 {
-	if (atomic_load_explicit(&state.countdown, memory_order_relaxed) == 0)
-		return 0;
-	return atomic_fetch_sub(&state.countdown, 1) == 1;
+	return thread_state.countdown && --thread_state.countdown == 0;
+}
+
+static int must_wait(void)
+{
+	return thread_state.wait && thread_state.wait(thread_state.context);
 }
 
 void mem_fail_at(long nth)
 {
-	atomic_store(&state.countdown, nth);
+	thread_state.countdown = nth;
+}
+
+void mem_wait(int (*wait)(void *context), void *context)
+{
+	thread_state.wait = wait;
+	thread_state.context = context;
 }
 
 void *mem_alloc(size_t bytes)
 {
-	return must_fail() ? NULL : malloc(bytes ? bytes : 1);
+	void *block;
+
+	do
+		block = must_fail() ? NULL : malloc(bytes ? bytes : 1);
+	while (!block && must_wait());
+	return block;
 }
 
 void *mem_zeroed(size_t bytes)
 {
-	return must_fail() ? NULL : calloc(1, bytes ? bytes : 1);
+	void *block;
+
+	do
+		block = must_fail() ? NULL : calloc(1, bytes ? bytes : 1);
+	while (!block && must_wait());
+	return block;
 }
 
 void *mem_resize(void *old, size_t count, size_t item_bytes)
 {
+	void *block;
+
 	if (item_bytes && count > SIZE_MAX / item_bytes)
 		return NULL;
-	return must_fail() ? NULL : realloc(old, count && item_bytes ? count * item_bytes : 1);
+	do
+		block = must_fail() ? NULL : realloc(old, count && item_bytes ? count * item_bytes : 1);
+	while (!block && must_wait());
+	return block;
 }
 
 char *mem_copy_string(const char *text)

@@ -1,6 +1,6 @@
 /*
  * Job: the only caller of malloc, so that tests can make the n-th allocation fail; scope cleanup.
- * Ownership: every result is freed by mem_free. Threads: any; mem_fail_at is for single-threaded tests.
+ * Ownership: every result is freed by mem_free. Threads: any; mem_fail_at and mem_wait are of the thread that calls them.
  */
 #pragma once
 
@@ -21,7 +21,13 @@ int mem_grow(void **items, size_t count, size_t *cap, size_t item_bytes);
 /* What is free goes back to the machine; a few milliseconds. */
 void mem_give_back(void);
 
-/* Tests only: the n-th allocation from now on fails (1 = the next one), once; 0 turns it off. */
+/*
+ * An allocation of this thread that fails is tried again for as long as `wait`, which takes its time, says so: for work that
+ * cannot be undone half-way. NULL: it fails at once.
+ */
+void mem_wait(int (*wait)(void *context), void *context);
+
+/* Tests only: this thread's n-th allocation from now on fails (1 = the next one), once; 0 turns it off. */
 void mem_fail_at(long nth);
 
 /*

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,6 +29,9 @@ struct options {
 	size_t word_count, word_cap;
 	char *const *command;
 	const char *config_path;
+	int argc;
+	char *const *argv, *const *environment;
+	pthread_mutex_t *mutex; /* over values of options that are live */
 	enum option_action action;
 };
 
@@ -40,6 +44,9 @@ void options_free(struct options *options)
 	mem_free(options->values);
 	mem_free(options->words);
 	arena_free(options->arena);
+	if (options->mutex)
+		pthread_mutex_destroy(options->mutex);
+	mem_free(options->mutex);
 	mem_free(options);
 }
 
@@ -412,14 +419,85 @@ enum status options_parse(struct options **out, const struct option_program *pro
 	options->program = program;
 	while (program->options[options->spec_count].name)
 		options->spec_count++;
+	options->argc = argc;
+	options->argv = argv;
+	options->environment = environment;
 	options->arena = arena_new();
+	options->mutex = mem_zeroed(sizeof(pthread_mutex_t));
 	options->values = mem_zeroed(sizeof *options->values * options->spec_count);
-	if (!options->arena || !options->values)
+	if (!options->arena || !options->values || !options->mutex)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	pthread_mutex_init(options->mutex, NULL);
 	TRY(read_everything(options, argc, argv, environment, err));
 	*out = options;
 	options = NULL;
 	return OK;
+}
+
+enum status options_parse_again(struct options **out, const struct options *options, struct error *err)
+{
+	return options_parse(out, options->program, options->argc, options->argv, options->environment, err);
+}
+
+bool options_differ(const struct options *a, const struct options *b, const char *name)
+{
+	const struct option_spec *spec = find_spec(a, span_from(name));
+	const struct option_value *first = value_of(a, name), *second = value_of(b, name);
+
+	if (first->count != second->count)
+		return true;
+	if (spec->kind != OPTION_TEXT)
+		return first->number != second->number;
+	for (size_t i = 0; i < first->count; i++)
+		if (strcmp(first->items[i], second->items[i]) != 0)
+			return true;
+	return false;
+}
+
+void options_lock(const struct options *options)
+{
+	pthread_mutex_lock(options->mutex);
+}
+
+void options_unlock(const struct options *options)
+{
+	pthread_mutex_unlock(options->mutex);
+}
+
+static const char *copy_in(struct options *options, const char *text)
+{
+	size_t bytes = text ? strlen(text) + 1 : 0;
+	char *copy = text ? arena_alloc(options->arena, bytes) : NULL;
+
+	if (copy)
+		memcpy(copy, text, bytes);
+	return copy;
+}
+
+enum status options_take(struct options *options, const struct options *from, const char *name, struct error *err)
+{
+	const struct option_spec *spec = find_spec(options, span_from(name));
+	const struct option_value *new = value_of(from, name);
+	struct option_value *value = &options->values[spec - options->program->options];
+	enum status status = OK;
+
+	options_lock(options);
+	const char *origin_text = copy_in(options, new->origin_text);
+	const char *item = new->count ? copy_in(options, new->items[0]) : NULL;
+	if ((new->origin_text && !origin_text) || (new->count && !item) ||
+		(new->count && !value->count &&
+			!mem_grow((void **)&value->items, value->count, &value->cap, sizeof *value->items)))
+		status = error_set(err, ERR_MEMORY, "out of memory");
+	if (status == OK) {
+		value->origin = new->origin;
+		value->origin_text = origin_text;
+		value->number = new->number;
+		value->count = new->count ? 1 : 0; /* no list is live */
+		if (item)
+			value->items[0] = item;
+	}
+	options_unlock(options);
+	return status;
 }
 
 enum option_action options_action(const struct options *options)

@@ -2,7 +2,8 @@
  * Job: one table of options drives the command line, the environment, the config file, --help and the documentation.
  *      Every option --some-name VALUE is also SMFLEET_SOME_NAME and a line `some-name = VALUE` of --config FILE;
  *      the command line wins over the environment, that over the file, that over the default.
- * Ownership: new/free; texts live as long as the options (or as argv and the table). Threads: read-only after parsing.
+ * Ownership: new/free; texts live as long as the options (or as argv and the table). Threads: read-only after parsing, but for
+ *      options that are live (options_take).
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct option_spec {
 	int64_t min, max; /* of numbers, in bytes or milliseconds where those; both 0: not below 0 */
 	const char *help; /* one sentence; it is wrapped */
 	const char *heading; /* starts a group in the help with this option; NULL: none */
+	bool is_live; /* a reload of the config file applies it */
 };
 
 struct option_program {
@@ -56,6 +58,14 @@ struct options;
 enum status options_parse(struct options **out, const struct option_program *program, int argc, char *const *argv,
 	char *const *environment, struct error *err) MUST_CHECK;
 void options_free(struct options *options);
+/* The same command line and environment over what the config file says now: both must still be there. */
+enum status options_parse_again(struct options **out, const struct options *options, struct error *err) MUST_CHECK;
+bool options_differ(const struct options *a, const struct options *b, const char *name);
+/* Only of options that are live; readers of these hold the lock. */
+enum status options_take(
+	struct options *options, const struct options *from, const char *name, struct error *err) MUST_CHECK;
+void options_lock(const struct options *options);
+void options_unlock(const struct options *options);
 
 enum option_action options_action(const struct options *options);
 /* Prints what --help, --help-markdown or --version ask for. */

@@ -65,10 +65,9 @@ void queue_free(struct queue *queue)
 	mem_free(queue);
 }
 
-static enum status push(struct queue *queue, struct lane *lane, struct queue_item *item, struct error *err)
+static enum status push(
+	struct queue *queue, struct lane *lane, bool is_bounded, struct queue_item *item, struct error *err)
 {
-	bool is_bounded = lane == &queue->data;
-
 	if (queue->is_closed)
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
 	/* One item always fits, however large: the limit is on what waits, not on what may be sent. */
@@ -80,6 +79,7 @@ static enum status push(struct queue *queue, struct lane *lane, struct queue_ite
 		return ERR_BUSY;
 	}
 	lane_append(lane, item);
+	item->is_counted = is_bounded;
 	if (is_bounded) {
 		queue->items++;
 		queue->bytes += item->bytes;
@@ -91,7 +91,15 @@ static enum status push(struct queue *queue, struct lane *lane, struct queue_ite
 enum status queue_push(struct queue *queue, struct queue_item *item, struct error *err)
 {
 	pthread_mutex_lock(&queue->mutex);
-	enum status status = push(queue, &queue->data, item, err);
+	enum status status = push(queue, &queue->data, true, item, err);
+	pthread_mutex_unlock(&queue->mutex);
+	return status;
+}
+
+enum status queue_push_again(struct queue *queue, struct queue_item *item, struct error *err)
+{
+	pthread_mutex_lock(&queue->mutex);
+	enum status status = push(queue, &queue->data, false, item, err);
 	pthread_mutex_unlock(&queue->mutex);
 	return status;
 }
@@ -99,7 +107,7 @@ enum status queue_push(struct queue *queue, struct queue_item *item, struct erro
 enum status queue_push_control(struct queue *queue, struct queue_item *item, struct error *err)
 {
 	pthread_mutex_lock(&queue->mutex);
-	enum status status = push(queue, &queue->control, item, err);
+	enum status status = push(queue, &queue->control, false, item, err);
 	pthread_mutex_unlock(&queue->mutex);
 	return status;
 }
@@ -108,7 +116,9 @@ static struct queue_item *take(struct queue *queue)
 {
 	struct queue_item *item = lane_take(&queue->control);
 
-	if (!item && (item = lane_take(&queue->data))) {
+	if (!item)
+		item = lane_take(&queue->data);
+	if (item && item->is_counted) {
 		queue->items--;
 		queue->bytes -= item->bytes;
 	}

@@ -16,6 +16,7 @@ struct queue;
 struct queue_item {
 	struct queue_item *next;
 	size_t bytes; /* set before the push: what it holds in memory */
+	bool is_counted; /* the queue's */
 };
 
 struct queue *queue_new(size_t max_items, size_t max_bytes) __attribute__((warn_unused_result));
@@ -23,6 +24,8 @@ void queue_free(struct queue *queue); /* must be empty; nobody may be waiting in
 
 /* ERR_BUSY when it is full, ERR_UNAVAILABLE when it is closed; the item then stays the caller's. */
 enum status queue_push(struct queue *queue, struct queue_item *item, struct error *err) MUST_CHECK;
+/* Goes on with what was let in before: waits its turn, but is neither counted nor refused as long as the queue is open. */
+enum status queue_push_again(struct queue *queue, struct queue_item *item, struct error *err) MUST_CHECK;
 /* The control lane: not counted against the limits; refused only when closed. */
 enum status queue_push_control(struct queue *queue, struct queue_item *item, struct error *err) MUST_CHECK;
 

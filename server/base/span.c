@@ -78,6 +78,27 @@ bool span_next(struct span *rest, char separator, struct span *part)
 	return true;
 }
 
+bool span_next_unquoted(struct span *rest, char separator, struct span *part)
+{
+	bool is_quoted = false;
+
+	if (!rest->ptr)
+		return false;
+	for (size_t i = 0; i < rest->len; i++) {
+		is_quoted ^= rest->ptr[i] == '"';
+		if (is_quoted && rest->ptr[i] == '\\')
+			i++;
+		else if (!is_quoted && rest->ptr[i] == separator) {
+			*part = span_of(rest->ptr, i);
+			*rest = span_skip(*rest, i + 1);
+			return true;
+		}
+	}
+	*part = *rest;
+	*rest = (struct span){NULL, 0};
+	return true;
+}
+
 bool span_parse_u64(struct span s, uint64_t *value)
 {
 	uint64_t sum = 0;

@@ -46,6 +46,8 @@ struct span span_trim(struct span s); /* spaces, tabs, CR, LF on both sides */
 
 /* Cuts *rest at the first separator: returns what is before it, *rest becomes what is behind it. False at the end. */
 bool span_next(struct span *rest, char separator, struct span *part);
+/* As span_next, but for separators between double quotes, in which a backslash speaks for the next byte. */
+bool span_next_unquoted(struct span *rest, char separator, struct span *part);
 
 /* The whole span must be the number. */
 bool span_parse_i64(struct span s, int64_t *value);

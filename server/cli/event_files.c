@@ -1,9 +1,7 @@
 #include "cli/event_files.h"
 
 #include "base/json_write.h"
-#include "base/map.h"
 #include "cli/client.h"
-#include "cli/spool_file.h"
 #include "cli/tf_events.h"
 
 #include <errno.h>
@@ -14,57 +12,37 @@
 
 enum { READ_BYTES = 256 << 10, MAX_BYTES = TF_EVENTS_MAX_RECORD_BYTES + 2 * READ_BYTES };
 
-struct run {
-	unsigned stream, source;
-	struct spool_file file;
-	struct map *counts; /* tag -> uint64_t */
-};
-
 struct event_file {
 	char *path;
 	int fd;
 	uint64_t at; /* of the first record that is not taken */
 	size_t run;
+	int64_t assumed_ms;
 	bool is_broken, has_told;
 };
 
 struct event_files {
 	const char *program;
-	struct spool *spool;
-	const char *folder;
-	struct run *runs;
-	size_t run_count, run_cap;
+	struct point_spool *points;
 	struct event_file *files;
 	size_t count, cap;
-	struct buf bytes, lines;
-	struct run *reading; /* whose points come */
+	struct buf bytes, text;
+	const struct event_file *reading; /* whose points come */
 };
 
 enum status event_files_new(
-	struct event_files **out, const char *program, struct spool *spool, const char *spool_folder, struct error *err)
+	struct event_files **out, const char *program, struct point_spool *points, struct error *err)
 {
 	struct event_files *events = mem_zeroed(sizeof *events);
 
 	if (!events)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	events->program = program;
-	events->spool = spool;
-	events->folder = spool_folder;
+	events->points = points;
 	events->bytes = BUF_INIT(MAX_BYTES);
-	events->lines = BUF_INIT(4 * MAX_BYTES);
+	events->text = BUF_INIT(8 * TF_EVENTS_MAX_RECORD_BYTES);
 	*out = events;
 	return OK;
-}
-
-static void run_done(struct run *run)
-{
-	struct span tag;
-	void *value;
-
-	for (size_t at = 0; run->counts && map_next(run->counts, &at, &tag, &value);)
-		mem_free(value);
-	map_free(run->counts);
-	spool_file_done(&run->file);
 }
 
 void event_files_free(struct event_files *events)
@@ -75,48 +53,18 @@ void event_files_free(struct event_files *events)
 		close(events->files[i].fd);
 		mem_free(events->files[i].path);
 	}
-	for (size_t i = 0; i < events->run_count; i++)
-		run_done(&events->runs[i]);
-	mem_free(events->runs);
 	mem_free(events->files);
 	buf_done(&events->bytes);
-	buf_done(&events->lines);
+	buf_done(&events->text);
 	mem_free(events);
 }
 
-bool event_files_match(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strstr(slash ? slash + 1 : path, ".tfevents.") != NULL;
-}
-
-static enum status find_run(struct event_files *events, unsigned stream, size_t *out, struct error *err)
-{
-	struct error why = {0};
-
-	for (*out = 0; *out < events->run_count; ++*out)
-		if (events->runs[*out].stream == stream)
-			return OK;
-	if (!mem_grow((void **)&events->runs, events->run_count, &events->run_cap, sizeof *events->runs))
-		return error_set(err, ERR_MEMORY, "out of memory");
-	struct run *run = &events->runs[events->run_count];
-	*run = (struct run){.stream = stream, .file = SPOOL_FILE_NONE, .counts = map_new()};
-	if (!run->counts)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	events->run_count++;
-	TRY(spool_file_open(&run->file, events->folder, "points", &why, err));
-	if (why.status != OK)
-		client_say(events->program, "%s: points wait in memory instead", why.text);
-	return spool_add_source(events->spool,
-		&(struct spool_source){.fd = run->file.fd, .stream = stream, .is_ours = true}, &run->source, err);
-}
-
-enum status event_files_add(struct event_files *events, const char *path, unsigned stream, struct error *err)
+enum status event_files_add(
+	struct event_files *events, const char *path, unsigned stream, int64_t assumed_ms, struct error *err)
 {
 	size_t run;
 
-	TRY(find_run(events, stream, &run, err));
+	TRY(point_spool_open(events->points, stream, &run, err));
 	if (!mem_grow((void **)&events->files, events->count, &events->cap, sizeof *events->files))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	char *kept = mem_copy_string(path);
@@ -127,42 +75,36 @@ enum status event_files_add(struct event_files *events, const char *path, unsign
 			close(fd);
 		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
 	}
-	events->files[events->count++] = (struct event_file){.path = kept, .fd = fd, .run = run};
+	events->files[events->count++] =
+		(struct event_file){.path = kept, .fd = fd, .run = run, .assumed_ms = assumed_ms};
 	return OK;
 }
 
-static bool next_number(struct run *run, struct span tag, uint64_t *number)
-{
-	uint64_t *count = map_get(run->counts, tag);
-
-	if (!count) {
-		count = mem_zeroed(sizeof *count);
-		if (!count || !map_put(run->counts, tag, count)) {
-			mem_free(count);
-			return false;
-		}
-	}
-	*number = (*count)++;
-	return true;
-}
-
-static void take(void *context, const struct tf_scalar *scalar)
+static void take_scalar(void *context, const struct tf_scalar *scalar)
 {
 	struct event_files *events = context;
-	struct json_writer w = json_writer_on(&events->lines);
-	uint64_t number;
+	int64_t ts_ms = scalar->ts_ms ? scalar->ts_ms : events->reading->assumed_ms;
+	struct spool_point point = {scalar->tag, scalar->step, ts_ms, scalar->value};
 
-	if (!next_number(events->reading, scalar->tag, &number))
+	point_spool_put(events->points, events->reading->run, &point);
+}
+
+static void take_setting(void *context, const struct tf_setting *setting)
+{
+	struct event_files *events = context;
+	struct json_writer w = json_writer_on(&events->text);
+
+	buf_reset(&events->text);
+	if (setting->kind == TF_SETTING_NONE)
 		return;
-	buf_printf(&events->lines, "%" PRIu64 "\t", number);
-	json_object(&w);
-	json_put_span(&w, "metric", scalar->tag);
-	json_put_i64(&w, "step", scalar->step);
-	if (scalar->ts_ms)
-		json_put_i64(&w, "ts_ms", scalar->ts_ms);
-	json_put_double(&w, "value", scalar->value);
-	json_object_end(&w);
-	buf_append_char(&events->lines, '\n');
+	if (setting->kind == TF_SETTING_TEXT)
+		json_span(&w, setting->text);
+	else if (setting->kind == TF_SETTING_BOOL)
+		json_bool(&w, setting->number != 0);
+	else
+		json_double(&w, setting->number);
+	if (events->text.failure == OK)
+		point_spool_put_setting(events->points, events->reading->run, setting->key, buf_span(&events->text));
 }
 
 static void tell_damage(struct event_files *events, struct event_file *file, const struct tf_events_progress *progress,
@@ -179,22 +121,23 @@ static void tell_damage(struct event_files *events, struct event_file *file, con
 			progress->damaged_records);
 }
 
-/* Reads and takes once; false at the end. More is read at a time when a record is longer. */
+/* Reads and takes once; false at the end, or while the spool is full. More is read at a time when a record is longer. */
 static bool read_some(struct event_files *events, struct event_file *file, size_t *wanted)
 {
+	const struct tf_events_taker taker = {take_scalar, take_setting, events};
 	struct tf_events_progress progress;
 	struct error err = {0};
 
+	if (!point_spool_flush(events->points))
+		return false;
 	buf_reset(&events->bytes);
-	buf_reset(&events->lines);
 	char *room = buf_reserve(&events->bytes, *wanted);
 	ssize_t got = room ? pread(file->fd, room, *wanted, (off_t)file->at) : 0;
 	if (got <= 0)
 		return false;
-	events->reading = &events->runs[file->run];
-	enum status status = tf_events_read(span_of(room, (size_t)got), take, events, &progress, &err);
+	events->reading = file;
+	enum status status = tf_events_read(span_of(room, (size_t)got), &taker, &progress, &err);
 	file->at += progress.used_bytes;
-	spool_write(events->spool, events->reading->source, buf_span(&events->lines), false, 0);
 	if (status != OK) {
 		file->is_broken = true;
 		tell_damage(events, file, &progress, err.text);
@@ -210,11 +153,23 @@ static bool read_some(struct event_files *events, struct event_file *file, size_
 	return true;
 }
 
-void event_files_round(struct event_files *events)
+bool event_files_round(struct event_files *events)
 {
 	for (size_t i = 0; i < events->count; i++) {
 		size_t wanted = READ_BYTES;
 		while (!events->files[i].is_broken && read_some(events, &events->files[i], &wanted))
 			;
+		if (!point_spool_flush(events->points))
+			return false;
 	}
+	return true;
+}
+
+size_t event_files_damaged(const struct event_files *events)
+{
+	size_t damaged = 0;
+
+	for (size_t i = 0; i < events->count; i++)
+		damaged += events->files[i].has_told;
+	return damaged;
 }

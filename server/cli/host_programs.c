@@ -33,8 +33,6 @@ struct host_programs {
 	struct program items[HOST_PROGRAM_COUNT];
 };
 
-extern char **environ;
-
 /* nvidia-smi --query-gpu, in its order; a card says [N/A] of what it has not. */
 static const char *const gpu_metrics[] = {"gpu_utilization_percent", "gpu_memory_used_mib", "gpu_memory_total_mib",
 	"gpu_power_watts", "gpu_temperature_celsius"};

@@ -225,16 +225,18 @@ static enum status add_hyper_parameter(struct identity *identity, const struct j
 }
 
 /* What the SageMaker training toolkit says of the container: https://github.com/aws/sagemaker-training-toolkit */
-static enum status read_training_environment(struct identity *identity, char *const *environment, struct error *err)
+static enum status read_training_environment(
+	struct identity *identity, const struct identity_input *input, struct error *err)
 {
+	char *const *environment = input->environment;
 	const char *text = environment_find(environment, "SM_TRAINING_ENV");
 	AUTO(json) document = NULL;
 
-	identity->instance_count = 1;
+	identity->instance_count = input->instance_count;
 	if (!text || json_parse(&document, span_from(text), NULL) != OK)
 		return OK;
 	const struct json *hosts = json_get(document, "hosts"), *settings = json_get(document, "hyperparameters");
-	if (hosts && json_kind(hosts) == JSON_ARRAY && json_first(hosts))
+	if (!input->instance_count && hosts && json_kind(hosts) == JSON_ARRAY && json_first(hosts))
 		identity->instance_count = (int64_t)json_count(hosts);
 	if (!settings || json_kind(settings) != JSON_OBJECT)
 		return OK;
@@ -295,9 +297,9 @@ static enum status fill_in(struct identity *identity, const struct identity_inpu
 	identity->instance_type = input->instance_type
 					  ? keep(identity, span_from(input->instance_type))
 					  : training_environment(identity, environment, "current_instance_type");
-	TRY(read_training_environment(identity, environment, err));
+	TRY(read_training_environment(identity, input, err));
 	int64_t nodes;
-	if (first_number(environment, NAMES("SLURM_JOB_NUM_NODES"), &nodes) && nodes > 0)
+	if (!input->instance_count && first_number(environment, NAMES("SLURM_JOB_NUM_NODES"), &nodes) && nodes > 0)
 		identity->instance_count = nodes;
 	if (!first_number(environment, NAMES("SLURM_RESTART_COUNT"), &identity->attempt))
 		identity->attempt = -1;
@@ -340,7 +342,8 @@ enum status identity_new(struct identity **out, const struct identity_input *inp
 	TRY(fill_in(identity, input, err));
 	TRY(check_name("job", identity->job, err));
 	TRY(check_name("stream", identity->stream, err));
-	TRY(check_name("host", identity->host, err));
+	if (*identity->host) /* "": what was imported may be of any machine */
+		TRY(check_name("host", identity->host, err));
 	*out = identity;
 	identity = NULL;
 	return OK;
@@ -381,10 +384,11 @@ static void put_tags(struct json_writer *w, const struct identity *identity)
 
 void identity_put_fields(const struct identity *identity, const struct settings *metrics, struct json_writer *w)
 {
-	json_put_text(w, "host", identity->host);
+	put_tag(w, "host", identity->host);
 	if (identity->instance_type)
 		json_put_text(w, "instance_type", identity->instance_type);
-	json_put_i64(w, "instance_count", identity->instance_count);
+	if (identity->instance_count) /* else it is counted by those who come */
+		json_put_i64(w, "instance_count", identity->instance_count);
 	json_key(w, "hp");
 	json_object(w);
 	put_settings(w, &identity->hyper_parameters);

@@ -29,6 +29,7 @@ struct identity_input {
 	struct tm now; /* local time */
 	/* What was said by option; NULL: not. */
 	const char *job, *stream, *host, *instance_type;
+	int64_t instance_count; /* 0: not said */
 };
 
 struct identity {
@@ -36,7 +37,7 @@ struct identity {
 	const char *job, *stream, *host;
 	const char *owner, *folder, *command_line, *instance_type, *git_commit; /* NULL: unknown */
 	bool is_named_by_time; /* no second start gives the same name */
-	int64_t instance_count;
+	int64_t instance_count; /* 0: not known */
 	int64_t attempt; /* -1: unknown */
 	int64_t rank; /* 0: the first or the only one */
 	int64_t local_rank; /* 0: the first or the only one of this machine */

@@ -1,6 +1,7 @@
 #include "cli/import.h"
 
 #include "base/clock.h"
+#include "base/iso8601.h"
 #include "cli/child.h"
 #include "cli/client.h"
 #include "cli/identity.h"
@@ -29,6 +30,8 @@ struct import {
 	const struct import_list *list;
 	uint64_t done_bytes, all_bytes;
 	bool has_bar;
+	size_t damaged; /* tables, and event files */
+	uint64_t there_before, new_to_server; /* lines and points */
 	bool is_stopped; /* by a signal */
 };
 
@@ -41,6 +44,9 @@ struct session {
 	struct sender *sender;
 	struct settings metrics;
 	const char **streams, **paths, **names;
+	struct table_part *parts; /* with the times that are assumed for them */
+	const struct table_part **tables;
+	bool *is_points; /* of the streams */
 };
 
 static void session_done(struct session *session)
@@ -52,8 +58,11 @@ static void session_done(struct session *session)
 	identity_free(session->identity);
 	mem_free(session->metrics.items);
 	mem_free(session->streams);
+	mem_free(session->is_points);
 	mem_free(session->paths);
 	mem_free(session->names);
+	mem_free(session->parts);
+	mem_free(session->tables);
 }
 AUTO_DONE_TYPE(session)
 
@@ -99,8 +108,9 @@ static enum status make_identity(
 		.job = file->job,
 		.stream = file->stream,
 		.host = file->host ? file->host : options_text(import->options, "host"),
-		.host_name = "import",
-		.instance_type = options_text(import->options, "instance-type")};
+		.host_name = "",
+		.instance_type = options_text(import->options, "instance-type"),
+		.instance_count = options_i64(import->options, "instance-count")};
 
 	TRY(identity_new(&session->identity, &input, err));
 	struct identity *identity = session->identity;
@@ -111,20 +121,56 @@ static enum status make_identity(
 	return identity_add_setting(identity, &identity->tags, "tag", imported, err);
 }
 
+/* Of what bears no time: when the file was written, and the past. */
+static int64_t assumed_ms(const struct import_file *file)
+{
+	int64_t latest_ms = clock_wall_ms() - PAST_MS;
+
+	return file->written_ms > 0 && file->written_ms < latest_ms ? file->written_ms : latest_ms;
+}
+
+static void tell_assumed(const struct import_list *list)
+{
+	char time[ISO8601_BYTES];
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct import_file *file = &list->files[i];
+		bool is_told = false;
+		if (!file->part || file->has_times)
+			continue;
+		for (size_t j = 0; j < i && !is_told; j++)
+			is_told = list->files[j].part && strcmp(list->files[j].path, file->path) == 0;
+		if (is_told)
+			continue;
+		iso8601_format(assumed_ms(file), time);
+		client_say(ship_program.name, "'%s' bears no times: all its points are of %s (assumed: the file's)",
+			file->path, time);
+	}
+}
+
 static enum status start_session(const struct import *import, struct session *session, const struct import_file *files,
 	size_t count, struct error *err)
 {
 	session->spool = spool_new((uint64_t)options_i64(import->options, "spool-bytes"));
 	session->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *session->streams);
+	session->is_points = mem_zeroed(WATCH_MAX_FILES * sizeof *session->is_points);
 	session->paths = mem_zeroed(count * sizeof *session->paths);
 	session->names = mem_zeroed(count * sizeof *session->names);
-	if (!session->spool || !session->streams || !session->paths || !session->names)
+	session->parts = mem_zeroed(count * sizeof *session->parts);
+	session->tables = mem_zeroed(count * sizeof *session->tables);
+	if (!session->spool || !session->streams || !session->is_points || !session->paths || !session->names ||
+		!session->parts || !session->tables)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(make_identity(import, session, &files[0], err));
 	int64_t last_ms = 0;
 	for (size_t i = 0; i < count; i++) {
 		session->paths[i] = files[i].path;
 		session->names[i] = files[i].stream;
+		if (files[i].part) {
+			session->parts[i] = *files[i].part;
+			session->parts[i].written_ms = assumed_ms(&files[i]);
+			session->tables[i] = &session->parts[i];
+		}
 		last_ms = files[i].written_ms > last_ms ? files[i].written_ms : last_ms;
 	}
 	struct watch_options watch = {.program = ship_program.name,
@@ -132,7 +178,10 @@ static enum status start_session(const struct import *import, struct session *se
 		.patterns = session->paths,
 		.count = count,
 		.names = session->names,
+		.tables = session->tables,
 		.past_ms = clock_wall_ms() - PAST_MS,
+		.spool_folder = ship_spool_folder(import->options, import->environment),
+		.is_points = session->is_points,
 		.streams = session->streams};
 	TRY(watch_new(&session->watch, &watch, err));
 	struct sender_options sender = {.program = ship_program.name,
@@ -142,6 +191,7 @@ static enum status start_session(const struct import *import, struct session *se
 		.identity = session->identity,
 		.metrics = &session->metrics,
 		.streams = session->streams,
+		.is_points = session->is_points,
 		.max_streams = WATCH_MAX_FILES,
 		.is_import = true,
 		.resumes = true,
@@ -192,7 +242,14 @@ static enum status import_job(struct import *import, const struct import_file *f
 	TRY(start_session(import, &session, files, count, err));
 	for (size_t i = 0; i < count; i++)
 		import->done_bytes += files[i].bytes;
-	return finish_session(import, &session, err);
+	enum status status = finish_session(import, &session, err);
+	uint64_t there_before, new_to_server;
+	sender_count_import(session.sender, &there_before, &new_to_server);
+	import->there_before += there_before;
+	import->new_to_server += new_to_server;
+	if (intake_is_done(session.intake))
+		import->damaged += watch_damaged_count(session.watch);
+	return status;
 }
 
 static int run(struct import *import)
@@ -219,8 +276,21 @@ static int run(struct import *import)
 		}
 	}
 	client_say(ship_program.name, "%zu jobs of %zu files, %" PRIu64 " bytes; %zu other files were passed over",
-		jobs - refused, list->count, import->all_bytes, list->other_count);
-	return refused ? EXIT_REFUSED : EXIT_DONE;
+		jobs - refused, list->path_count, import->all_bytes, list->other_count);
+	if (import->there_before && !import->new_to_server)
+		client_say(ship_program.name, "all %" PRIu64 " lines and points were there already: nothing is new",
+			import->there_before);
+	else if (import->there_before)
+		client_say(ship_program.name,
+			"%" PRIu64 " of %" PRIu64 " lines and points were there already, %" PRIu64 " are new",
+			import->there_before, import->there_before + import->new_to_server, import->new_to_server);
+	if (import->damaged)
+		client_say(ship_program.name, "%zu runs were not read whole: their files are named above",
+			import->damaged);
+	if (list->refused_count)
+		client_say(
+			ship_program.name, "%zu files hold nothing to send: they are named above", list->refused_count);
+	return refused || list->refused_count || import->damaged ? EXIT_REFUSED : EXIT_DONE;
 }
 
 int import_run(const struct options *options, char *const *environment)
@@ -234,16 +304,20 @@ int import_run(const struct options *options, char *const *environment)
 		client_say(ship_program.name, "--import takes neither FILEs nor -- COMMAND");
 		return EXIT_USAGE;
 	}
-	if (import_list_new(&list, options_text(options, "import"), options_text(options, "job"), &err) != OK ||
+	if (import_list_new(&list, options_text(options, "import"), options_text(options, "job"),
+		    (size_t)options_i64(options, "row-bytes"), &err) != OK ||
 		client_open(&client, options, ship_program.name, &err) != OK) {
 		client_say(ship_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
+	for (size_t i = 0; i < list->refused_count; i++)
+		client_say(ship_program.name, "'%s' is %s", list->refused[i].path, list->refused[i].why);
 	if (list->count == 0) {
 		client_say(ship_program.name, "no file matches --import '%s' (%zu others do not)",
 			options_text(options, "import"), list->other_count);
 		return EXIT_USAGE;
 	}
+	tell_assumed(list);
 	child_block_signals();
 	import.list = list;
 	import.client = client;

@@ -1,6 +1,7 @@
 #include "cli/import_list.h"
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/regex.h"
 
 #include <dirent.h>
@@ -16,7 +17,8 @@ struct walk {
 	struct regex *regex;
 	struct regex_scratch *scratch;
 	int job_group, stream_group, host_group; /* -1: not in the pattern */
-	const char *job;
+	const char *job, *pattern;
+	size_t max_record_bytes; /* of tables */
 	size_t folder_bytes; /* of a path in front of what is matched */
 };
 
@@ -26,6 +28,7 @@ void import_list_free(struct import_list *list)
 		return;
 	arena_free(list->arena);
 	mem_free(list->files);
+	mem_free(list->refused);
 	mem_free(list);
 }
 
@@ -56,21 +59,87 @@ static const char *group_text(struct walk *walk, const struct span *groups, int 
 	return group >= 0 && groups[group].len ? keep(walk->list, groups[group]) : otherwise;
 }
 
-/* gzip, zstd, xz, bzip2, zip: their bytes are no lines. */
-static bool is_packed(const char *path)
+static enum status add_refused(struct import_list *list, const char *path, const char *why, struct error *err)
 {
-	static const struct span starts[] = {
-		{"\x1f\x8b", 2}, {"\x28\xb5\x2f\xfd", 4}, {"\xfd\x37zXZ", 5}, {"BZh", 3}, {"PK\x03\x04", 4}};
-	char start[8];
-	FILE *file = fopen(path, "rbe");
-	size_t got = file ? fread(start, 1, sizeof start, file) : 0;
+	if (!mem_grow((void **)&list->refused, list->refused_count, &list->refused_cap, sizeof *list->refused))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	struct import_refused *refused = &list->refused[list->refused_count];
+	*refused = (struct import_refused){.path = keep(list, span_from(path)), .why = keep(list, span_from(why))};
+	if (!refused->path || !refused->why)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	list->refused_count++;
+	return OK;
+}
 
-	if (file)
-		fclose(file);
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-		if (span_starts_with(span_of(start, got), starts[i]))
-			return true;
-	return false;
+static enum status add_item(struct walk *walk, const struct import_file *file, struct error *err)
+{
+	struct import_list *list = walk->list;
+
+	if (!file->job && walk->job_group < 0)
+		return error_set_field(err, ERR_INVALID, "import",
+			"the pattern of --import, '%s', has no group (?<job>…), and there is no --job", walk->pattern);
+	if (!file->job)
+		return error_set_field(
+			err, ERR_INVALID, "import", "the group 'job' of --import is empty for '%s'", file->path);
+	if (!mem_grow((void **)&list->files, list->count, &list->cap, sizeof *list->files))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	list->files[list->count++] = *file;
+	return OK;
+}
+
+/* A job a run; where the table names none, the file's job. */
+static enum status add_run(struct walk *walk, struct import_file file, const struct table_scan *scan,
+	const struct table_scan_run *run, struct error *err)
+{
+	struct arena *arena = walk->list->arena;
+	struct table_part *part = arena_alloc(arena, sizeof *part);
+	struct span *metrics = arena_alloc(arena, (run->metric_count + 1) * sizeof *metrics);
+
+	if (!part || !metrics)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*part = (struct table_part){.path = file.path,
+		.start = run->start,
+		.end = run->end,
+		.line = run->line,
+		.written_ms = file.written_ms,
+		.max_record_bytes = walk->max_record_bytes};
+	if (run->name)
+		file.job = part->run = keep(walk->list, span_from(run->name));
+	for (size_t i = 0; i < run->metric_count; i++) {
+		metrics[i] = arena_copy(arena, run->metrics[i]);
+		if (!metrics[i].ptr)
+			return error_set(err, ERR_MEMORY, "out of memory");
+	}
+	if (run->name && !file.job)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	file.part = part;
+	file.metrics = metrics;
+	file.metric_count = run->metric_count;
+	file.has_times = scan->has_times;
+	file.bytes = scan->kind == RUN_TABLE_CHART ? file.bytes / scan->count : file.bytes;
+	if (scan->kind == RUN_TABLE_METRICS)
+		file.bytes = run->end - run->start;
+	return add_item(walk, &file, err);
+}
+
+/* *is_table: it is one, and was added or refused. */
+static enum status add_table(struct walk *walk, const struct import_file *file, bool *is_table, struct error *err)
+{
+	AUTO(table_scan) scan = NULL;
+	struct error why = {0};
+	enum status status = table_scan_new(&scan, file->path, walk->max_record_bytes, &why);
+
+	*is_table = scan || status == ERR_INVALID;
+	if (status == ERR_INVALID)
+		return add_refused(walk->list, file->path, why.text, err);
+	if (status != OK)
+		return error_set(err, status, "%s", why.text);
+	struct import_file table = *file;
+	table.kind = FILE_OF_TABLE;
+	for (size_t i = 0; scan && i < scan->count; i++)
+		TRY(add_run(walk, table, scan, &scan->runs[i], err));
+	walk->list->path_count += scan != NULL;
+	return OK;
 }
 
 static enum status add_file(struct walk *walk, const char *path, const struct stat *info, struct error *err)
@@ -82,25 +151,25 @@ static enum status add_file(struct walk *walk, const char *path, const struct st
 		list->other_count++;
 		return OK;
 	}
-	if (is_packed(path))
-		return error_set_field(err, ERR_INVALID, "import",
-			"'%s' is compressed: unpack it, or let the pattern pass it over", path);
-	if (!mem_grow((void **)&list->files, list->count, &list->cap, sizeof *list->files))
-		return error_set(err, ERR_MEMORY, "out of memory");
-	struct import_file *file = &list->files[list->count];
-	*file = (struct import_file){.path = keep(list, span_from(path)),
+	enum file_kind kind = file_kind_read(path);
+	if (file_kind_refusal(kind))
+		return add_refused(list, path, file_kind_refusal(kind), err);
+	struct import_file file = {.path = keep(list, span_from(path)),
 		.job = group_text(walk, groups, walk->job_group, walk->job),
 		.stream = group_text(walk, groups, walk->stream_group, "algo-1"),
 		.host = group_text(walk, groups, walk->host_group, NULL),
+		.kind = kind,
 		.bytes = (uint64_t)info->st_size,
 		.written_ms = (int64_t)info->st_mtim.tv_sec * 1000};
-	if (!file->path || !file->stream)
+	bool is_table = false;
+	if (!file.path || !file.stream)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	if (!file->job)
-		return error_set_field(
-			err, ERR_INVALID, "import", "the group 'job' of --import is empty for '%s'", path);
-	list->count++;
-	return OK;
+	if (kind == FILE_OF_LINES)
+		TRY(add_table(walk, &file, &is_table, err));
+	if (is_table)
+		return OK;
+	list->path_count++;
+	return add_item(walk, &file, err);
 }
 
 static enum status walk_folder(struct walk *walk, char path[MAX_PATH_BYTES], int depth, struct error *err)
@@ -129,23 +198,75 @@ static enum status walk_folder(struct walk *walk, char path[MAX_PATH_BYTES], int
 	return status;
 }
 
+static int compare_streams(const struct import_file *one, const struct import_file *other)
+{
+	int jobs = strcmp(one->job, other->job), streams = strcmp(one->stream, other->stream);
+
+	return jobs ? jobs : streams ? streams : (one->kind != FILE_OF_LINES) - (other->kind != FILE_OF_LINES);
+}
+
+/* Event files bear the time in their names: in this order they are one run. */
 static int compare_files(const void *a, const void *b)
 {
 	const struct import_file *one = a, *other = b;
-	int jobs = strcmp(one->job, other->job);
+	int streams = compare_streams(one, other);
 
-	return jobs ? jobs : strcmp(one->stream, other->stream);
+	return streams ? streams : strcmp(one->path, other->path);
+}
+
+static size_t folder_bytes_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+/* Event files of one folder are one run, as TensorBoard has it. */
+static bool are_one_run(const struct import_file *one, const struct import_file *other)
+{
+	size_t len = folder_bytes_of(one->path);
+
+	return one->kind == FILE_OF_EVENTS && other->kind == FILE_OF_EVENTS && len == folder_bytes_of(other->path) &&
+	       memcmp(one->path, other->path, len) == 0;
+}
+
+/* Charts of one run are its metrics; but the same metric twice would be one series with each point twice. */
+static enum status check_metrics(const struct import_list *list, struct error *err)
+{
+	AUTO(map) seen = map_new();
+	AUTO_DONE(buf) key = BUF_INIT(64 << 10);
+
+	if (!seen)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < list->count; i++) {
+		const struct import_file *file = &list->files[i], *other;
+		for (size_t j = 0; j < file->metric_count; j++) {
+			buf_reset(&key);
+			buf_printf(&key, "%s%c%s%c", file->job, 0, file->stream, 0);
+			buf_append_span(&key, file->metrics[j]);
+			other = map_get(seen, buf_span(&key));
+			if (other)
+				return error_set_field(err, ERR_INVALID, "import",
+					"'%s' and '%s' both hold '%.*s' of run '%s': let the pattern pass over one of them",
+					other->path, file->path, SPAN_ARGS(file->metrics[j]), file->job);
+			if (key.failure != OK || !map_put(seen, buf_span(&key), (void *)file))
+				return error_set(err, ERR_MEMORY, "out of memory");
+		}
+	}
+	return OK;
 }
 
 static enum status check_streams(const struct import_list *list, struct error *err)
 {
 	for (size_t i = 1; i < list->count; i++)
-		if (compare_files(&list->files[i - 1], &list->files[i]) == 0)
+		if (compare_streams(&list->files[i - 1], &list->files[i]) == 0 &&
+			!(list->files[i - 1].part && list->files[i].part) &&
+			!are_one_run(&list->files[i - 1], &list->files[i]))
 			return error_set_field(err, ERR_INVALID, "import",
 				"'%s' and '%s' are both stream '%s' of job '%s': let the pattern tell them apart by (?<stream>…)",
 				list->files[i - 1].path, list->files[i].path, list->files[i].stream,
 				list->files[i].job);
-	return OK;
+	return check_metrics(list, err);
 }
 
 static enum status compile(struct walk *walk, const char *pattern, struct error *err)
@@ -166,9 +287,6 @@ static enum status compile(struct walk *walk, const char *pattern, struct error 
 	walk->job_group = regex_group(walk->regex, "job");
 	walk->stream_group = regex_group(walk->regex, "stream");
 	walk->host_group = regex_group(walk->regex, "host");
-	if (walk->job_group < 0 && !walk->job)
-		return error_set_field(err, ERR_INVALID, "import",
-			"the pattern of --import, '%s', has no group (?<job>…), and there is no --job", pattern);
 	return OK;
 }
 
@@ -191,13 +309,14 @@ static enum status fill(struct walk *walk, const char *pattern, struct error *er
 	return check_streams(walk->list, err);
 }
 
-enum status import_list_new(struct import_list **out, const char *pattern, const char *job, struct error *err)
+enum status import_list_new(
+	struct import_list **out, const char *pattern, const char *job, size_t max_record_bytes, struct error *err)
 {
 	AUTO(import_list) list = mem_zeroed(sizeof *list);
 
 	if (!list || !(list->arena = arena_new()))
 		return error_set(err, ERR_MEMORY, "out of memory");
-	struct walk walk = {.list = list, .job = job};
+	struct walk walk = {.list = list, .job = job, .pattern = pattern, .max_record_bytes = max_record_bytes};
 	enum status status = fill(&walk, pattern, err);
 	regex_free(walk.regex);
 	regex_scratch_free(walk.scratch);

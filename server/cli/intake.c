@@ -1,5 +1,6 @@
 #include "cli/intake.h"
 
+#include "base/clock.h"
 #include "cli/line_reader.h"
 
 #include <errno.h>
@@ -9,13 +10,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { ROOM_POLL_MS = 10 };
+
 struct intake {
 	struct intake_options options;
 	struct line_reader *readers;
 	int stop_fd; /* an eventfd: readable once stop was asked for */
 	pthread_t thread;
 	bool has_thread, is_joined;
-	_Atomic bool is_done;
+	_Atomic bool is_done, is_given_up;
 };
 
 /* True when stop was asked for; else after wait_ms, or when fd has one of the events. */
@@ -35,16 +38,38 @@ static void run_pipe(struct intake *intake)
 			break;
 }
 
+/* What has no room in the spool waits as long as the server takes something now and then. */
+struct patience {
+	uint64_t waiting_bytes;
+	int64_t moved_mono_ms;
+};
+
+static bool wait_for_room(const struct intake *intake, struct patience *patience)
+{
+	uint64_t waiting_bytes = spool_totals(intake->options.spool).waiting_bytes;
+	int64_t now_ms = clock_mono_ms();
+
+	if (!patience->moved_mono_ms || waiting_bytes != patience->waiting_bytes)
+		*patience = (struct patience){waiting_bytes, now_ms};
+	if (atomic_load(&intake->is_given_up) ||
+		(intake->options.patience_ms && now_ms - patience->moved_mono_ms >= intake->options.patience_ms))
+		return false;
+	poll(NULL, 0, ROOM_POLL_MS);
+	return true;
+}
+
 static void run_files(struct intake *intake)
 {
 	bool is_last = intake->options.ends_at_end;
+	struct patience patience = {0};
 
 	for (;;) {
 		for (size_t i = 0; i < intake->options.count; i++)
 			while (line_reader_read(&intake->readers[i], intake->options.spool))
 				;
-		if (intake->options.watch)
-			watch_round(intake->options.watch);
+		bool is_all = !intake->options.watch || watch_round(intake->options.watch);
+		if (is_last && !is_all && wait_for_room(intake, &patience))
+			continue;
 		if (is_last)
 			break;
 		is_last = wait_stop(intake, -1, 0, intake->options.poll_ms); /* then once more, to the end */
@@ -117,6 +142,7 @@ void intake_free(struct intake *intake)
 	if (!intake)
 		return;
 	if (intake->has_thread && !intake->is_joined) {
+		atomic_store(&intake->is_given_up, true);
 		intake_stop(intake);
 		intake_join(intake);
 	}

@@ -26,6 +26,7 @@ struct intake_options {
 	bool ends_at_end; /* files: done at their ends; else when intake_stop was called and the ends are reached */
 	struct watch *watch; /* the user's files; NULL: none */
 	int poll_ms; /* files: how often to look */
+	int64_t patience_ms; /* how long what has no room in the spool waits at the end while nothing moves; 0: for ever */
 	pthread_t waiter; /* gets SIGCHLD when the thread is done */
 };
 

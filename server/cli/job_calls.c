@@ -88,8 +88,10 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	buf_append_percent_encoded(&path, span_from(lines->job));
 	buf_append_text(&path, "&stream=");
 	buf_append_percent_encoded(&path, span_from(lines->stream));
-	buf_append_text(&path, "&host=");
-	buf_append_percent_encoded(&path, span_from(lines->host));
+	if (*lines->host) { /* "": not known */
+		buf_append_text(&path, "&host=");
+		buf_append_percent_encoded(&path, span_from(lines->host));
+	}
 	buf_append_text(&path, "&session=");
 	buf_append_percent_encoded(&path, span_from(lines->session));
 	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
@@ -115,16 +117,37 @@ static enum status want_all_read(
 	return done < stored ? error_set(err, ERR_BUSY, "the server has not read all %s yet", stored_key) : OK;
 }
 
-enum status job_read_times(
-	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err)
+static enum status read_streams(struct http_client *client, const char *job, struct json **document, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
-	AUTO(json) document = NULL;
-	bool has_times = false;
 
 	put_job_path(&path, job, "/streams");
 	TRY(buf_status(&path, err));
-	TRY(get_json(client, buf_span(&path), &document, err));
+	return get_json(client, buf_span(&path), document, err);
+}
+
+enum status job_want_points_read(struct http_client *client, const char *job, const char *stream, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	enum status status = read_streams(client, job, &document, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	const struct json *row = json_first(json_get(document, "streams"));
+	for (; row; row = json_next(row))
+		if (span_equal(json_string_of(json_get(row, "stream")), span_from(stream)))
+			return want_all_read(row, "sent_points", "extracted_points", err);
+	return OK;
+}
+
+enum status job_read_times(
+	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err)
+{
+	AUTO(json) document = NULL;
+	bool has_times = false;
+
+	TRY(read_streams(client, job, &document, err));
 	const struct json *row = json_first(json_get(document, "streams"));
 	for (; row; row = json_next(row)) {
 		int64_t first = 0, last = 0;

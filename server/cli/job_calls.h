@@ -28,12 +28,29 @@ struct job_lines {
  */
 enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
 	bool *has_next, struct command_list *commands, struct error *err) MUST_CHECK;
+#define JOB_POINTS_SETTING "hp" /* instead of a number: the object is settings of the job, {KEY: VALUE} */
 struct job_points {
+	const char *program; /* for messages */
 	const char *job, *stream, *host;
-	struct span text; /* lines "N TAB object", or "@TS TAB object" */
-	bool may_be_there; /* those with an N below the server's count of the series, or a TS not past its last, are not sent */
+	struct span text; /* lines "N TAB object", or "@TS TAB object", or JOB_POINTS_SETTING TAB object */
+	bool asks; /* what the server has: it may be more than is known */
+	bool *has_told; /* the caller's: that the server did not take some was said */
+	struct json **known; /* the caller's: the server's series as they were asked; NULL in it: none */
 };
+struct job_points_count {
+	uint64_t there, fresh; /* points that the server has, and those that it has not */
+};
+/* How many of them the server has; nothing is sent. Where points->asks it is asked. */
+enum status job_count_points(struct http_client *client, const struct job_points *points,
+	struct job_points_count *count, struct error *err) MUST_CHECK;
+/* Those with an N below the known count of the series, or a TS not past its last, are not sent. */
 enum status job_send_points(struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
+/* Adds the text's settings to what the job states. What it states otherwise, and what the server refuses, is said. */
+enum status job_send_settings(
+	struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
+/* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */
+enum status job_want_points_read(
+	struct http_client *client, const char *job, const char *stream, struct error *err) MUST_CHECK;
 /* The first and last time of all streams' lines; unchanged when there are none. */
 enum status job_read_times(
 	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err) MUST_CHECK;

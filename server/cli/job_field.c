@@ -145,7 +145,7 @@ static const struct json *member(const struct json *object, struct span key)
 	return NULL;
 }
 
-/* The series of that exact name, else the first of that role. */
+/* The series of that exact name, else the one that the server says answers for that role. */
 static const struct json *find_metric(const struct json *row, struct span name, bool may_be_role)
 {
 	const struct json *first = json_first(json_get(row, "metrics"));
@@ -154,7 +154,8 @@ static const struct json *find_metric(const struct json *row, struct span name, 
 		if (span_equal(json_string_of(json_get(metric, "metric")), name))
 			return metric;
 	for (const struct json *metric = first; metric && may_be_role; metric = json_next(metric))
-		if (span_equal(json_string_of(json_get(metric, "role")), name))
+		if (json_is_true(json_get(metric, "is_main")) &&
+			span_equal(json_string_of(json_get(metric, "role")), name))
 			return metric;
 	return NULL;
 }
@@ -221,12 +222,35 @@ static const struct json *walk(const struct json *row, struct span path)
 	return row;
 }
 
+/* What the server says that the field is; how it looks is ours. */
+static void put_asked(const struct json *value, struct span field, const struct job_field_style *style, struct buf *out)
+{
+	const struct alias *alias = find_alias(field);
+	bool is_long = span_equal(field, SPAN("age")) || span_equal(field, SPAN("duration")) ||
+		       span_equal(field, SPAN("silent"));
+	double seconds;
+
+	if (!value)
+		return;
+	if (style->is_for_people && json_kind(value) == JSON_NULL && span_equal(field, SPAN("cost")))
+		buf_append_text(out, "–"); /* without a price it is not nothing */
+	else if (alias && alias->is_time && json_number_of(value, &seconds))
+		put_time(seconds, style, out);
+	else if (is_long && json_number_of(value, &seconds))
+		put_span_of_time(seconds, style, out);
+	else
+		put_value(value, style, out);
+}
+
 void job_field_put(const struct json *row, struct span field, const struct job_field_style *style, struct buf *out)
 {
 	const struct alias *alias = find_alias(field);
+	const struct json *asked = json_get(row, "fields");
 	double seconds;
 
-	if (alias && alias->is_time) {
+	if (asked) {
+		put_asked(member(asked, field), field, style, out);
+	} else if (alias && alias->is_time) {
 		if (time_of(row, alias->path, &seconds))
 			put_time(seconds, style, out);
 	} else if (span_equal(field, SPAN("step"))) {

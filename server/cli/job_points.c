@@ -1,4 +1,4 @@
-/* Points of a run: what the server has of each series is asked when it may be more than we know. */
+/* Points of a run: what the server has of each series is asked when it may be more than we know, and then remembered. */
 #include "base/json_write.h"
 #include "base/map.h"
 #include "cli/job_calls.h"
@@ -56,7 +56,9 @@ static bool is_there(const struct map *rows, bool is_time, uint64_t number, stru
 	return is_time ? (double)number <= there : (double)number < there;
 }
 
-static enum status put_body(struct buf *body, struct span text, const struct map *rows, struct error *err)
+/* What is new is put into the body. */
+static enum status put_body(
+	struct buf *body, struct span text, const struct map *rows, struct job_points_count *count, struct error *err)
 {
 	struct span line, digits;
 	uint64_t number;
@@ -68,12 +70,58 @@ static enum status put_body(struct buf *body, struct span text, const struct map
 		bool is_time = span_starts_with(digits, SPAN("@"));
 		if (!span_parse_u64(span_skip(digits, is_time), &number))
 			continue;
-		if (object.len == 0 || is_there(rows, is_time, number, object))
+		if (object.len == 0)
 			continue;
+		if (is_there(rows, is_time, number, object)) {
+			count->there++;
+			continue;
+		}
+		count->fresh++;
 		buf_append_span(body, object);
 		buf_append_char(body, '\n');
 	}
 	return buf_status(body, err);
+}
+
+static void tell_rejected(const struct job_points *points, const struct http_reply *reply)
+{
+	AUTO(json) document = NULL;
+	double rejected = 0;
+
+	if (*points->has_told || json_parse(&document, buf_span(&reply->body), NULL) != OK ||
+		!json_number_of(json_get(document, "rejected"), &rejected) || rejected < 1)
+		return;
+	const struct json *warnings = json_get(document, "warnings");
+	struct span why = json_string_of(warnings ? json_first(warnings) : NULL);
+	client_say(points->program, "the server did not take %.0f point%s of stream '%s': %.*s", rejected,
+		rejected == 1 ? "" : "s", points->stream, SPAN_ARGS(why));
+	*points->has_told = true;
+}
+
+static enum status write_new(struct http_client *client, const struct job_points *points, struct buf *body,
+	struct job_points_count *count, struct error *err)
+{
+	AUTO(map) rows = map_new();
+
+	if (!rows)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (points->asks) {
+		json_free(*points->known);
+		*points->known = NULL;
+		TRY(job_want_points_read(client, points->job, points->stream, err));
+		TRY(read_series(client, points->job, points->known, err));
+	}
+	TRY(index_series(rows, *points->known, points->stream, err));
+	*count = (struct job_points_count){0};
+	return put_body(body, points->text, rows, count, err);
+}
+
+enum status job_count_points(
+	struct http_client *client, const struct job_points *points, struct job_points_count *count, struct error *err)
+{
+	AUTO_DONE(buf) body = BUF_INIT(MAX_POINTS_BYTES);
+
+	return write_new(client, points, &body, count, err);
 }
 
 enum status job_send_points(struct http_client *client, const struct job_points *points, struct error *err)
@@ -81,25 +129,21 @@ enum status job_send_points(struct http_client *client, const struct job_points 
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(buf) body = BUF_INIT(MAX_POINTS_BYTES);
 	AUTO_DONE(http_reply) reply = {0};
-	AUTO(json) document = NULL;
-	AUTO(map) rows = map_new();
+	struct job_points_count count;
 
-	if (!rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	if (points->may_be_there) {
-		TRY(read_series(client, points->job, &document, err));
-		TRY(index_series(rows, document, points->stream, err));
-	}
-	TRY(put_body(&body, points->text, rows, err));
+	TRY(write_new(client, points, &body, &count, err));
 	if (body.len == 0)
 		return OK;
 	put_name(&path, "/api/v1/points?job=", points->job);
 	put_name(&path, "&stream=", points->stream);
-	put_name(&path, "&host=", points->host);
+	if (*points->host) /* "": not known */
+		put_name(&path, "&host=", points->host);
 	TRY(buf_status(&path, err));
 	struct http_request request = {.method = "POST",
 		.path = buf_span(&path),
 		.content_type = "application/x-ndjson",
 		.body = buf_span(&body)};
-	return client_call(client, &request, &reply, err);
+	TRY(client_call(client, &request, &reply, err));
+	tell_rejected(points, &reply);
+	return OK;
 }

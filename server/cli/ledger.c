@@ -90,7 +90,9 @@ void ledger_page_pack(const struct ledger_page *page, struct buf *out)
 		pack_u64(out, piece->lost_lines);
 		pack_u64(out, piece->lost_bytes);
 		pack_i64(out, piece->ts_ms);
-		pack_u64(out, (uint64_t)piece->has_open_end | (uint64_t)piece->is_cut << 1);
+		bool is_cut = piece->lost_to == SPOOL_LOST_TO_CUT;
+		pack_u64(out, (uint64_t)piece->has_open_end | (uint64_t)is_cut << 1 |
+				      (uint64_t)(is_cut ? 0 : piece->lost_to) << 2);
 	}
 }
 
@@ -120,7 +122,7 @@ static void unpack_piece(struct unpacker *u, struct ledger_piece *out, size_t fi
 	piece->ts_ms = unpack_i64(u);
 	uint64_t flags = unpack_u64(u);
 	piece->has_open_end = flags & 1;
-	piece->is_cut = flags & 2;
+	piece->lost_to = flags & 2 ? SPOOL_LOST_TO_CUT : (unsigned)(flags >> 2 & SPOOL_LOST_ALL);
 	u->has_failed |= out->file >= file_count || piece->start > INT64_MAX || len > INT64_MAX;
 }
 

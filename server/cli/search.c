@@ -79,7 +79,7 @@ static enum status read_fields(struct search *search, struct error *err)
 	struct span rest = span_from(given ? given : "name,status,loss,step,lines,started,age"), name;
 
 	search->has_fields = given != NULL;
-	while (span_next(&rest, ',', &name)) {
+	while (span_next_unquoted(&rest, ',', &name)) {
 		name = span_trim(name);
 		if (name.len == 0)
 			continue;
@@ -117,6 +117,9 @@ static enum status get_page(struct search *search, struct json **page, struct er
 	put_parameter(&path, "tz", span_from(options_text(search->options, "timezone")));
 	put_parameter(&path, "explain", options_flag(search->options, "explain") ? SPAN("true") : SPAN(""));
 	put_parameter(&path, "sort", span_from(options_text(search->options, "sort")));
+	bool are_whole = options_flag(search->options, "runs") || options_flag(search->options, "explain");
+	const char *fields = options_text(search->options, "fields");
+	put_parameter(&path, "fields", span_from(fields && !are_whole ? fields : ""));
 	put_parameter(&path, "limit", span_from(limit));
 	put_parameter(&path, "cursor", buf_span(&search->cursor));
 	put_parameter(&path, "total", wants_total ? SPAN("true") : SPAN(""));
@@ -128,6 +131,14 @@ static enum status get_page(struct search *search, struct json **page, struct er
 			"%s did not answer with a list of jobs: is it an smfleet server?",
 			options_text(search->options, "server"));
 	return OK;
+}
+
+static bool is_number(const struct json *row, const struct table_column *column)
+{
+	for (const struct json *at = json_first(json_get(row, "fields")); at; at = json_next(at))
+		if (span_equal(json_key_of(at), column->name))
+			return json_kind(at) == JSON_NUMBER;
+	return column->is_number;
 }
 
 static void put_fields_as_json(struct search *search, const struct json *row)
@@ -143,7 +154,7 @@ static void put_fields_as_json(struct search *search, const struct json *row)
 		json_key_span(&w, search->table.columns[i].name);
 		if (text.len == 0)
 			json_null(&w);
-		else if (search->table.columns[i].is_number && span_parse_double(buf_span(&text), &number))
+		else if (is_number(row, &search->table.columns[i]) && span_parse_double(buf_span(&text), &number))
 			json_double(&w, number);
 		else
 			json_span(&w, buf_span(&text));

@@ -50,12 +50,27 @@ static enum status get(const struct search_groups *search, struct http_reply *re
 	return client_call(search->client, &request, reply, err);
 }
 
+/* A figure that nobody knows is none; one of costs lacks a price. */
+static void put_unknown(struct span name, bool is_unpriced, struct buf *out)
+{
+	bool is_cost = is_unpriced && name.len >= 4 && span_equal(span_skip(name, name.len - 4), SPAN("cost"));
+
+	buf_append_text(out, is_cost ? "no price" : span_find_char(name, ':') >= 0 ? "–" : "");
+}
+
 static void put_value(const struct json *value, bool is_for_people, struct buf *out)
 {
 	double number;
 
 	if (!value || json_kind(value) == JSON_NULL)
 		return;
+	if (json_kind(value) == JSON_ARRAY) {
+		for (const struct json *at = json_first(value); at; at = json_next(at)) {
+			buf_append_text(out, at == json_first(value) ? "" : " ");
+			buf_append_span(out, json_string_of(at));
+		}
+		return;
+	}
 	if (json_kind(value) == JSON_STRING)
 		buf_append_span(out, json_string_of(value));
 	else if (is_for_people && json_number_of(value, &number) && number != trunc(number))
@@ -73,9 +88,14 @@ static enum status put_rows(const struct search_groups *search, const struct jso
 
 	for (const struct json *group = json_first(groups); group; group = json_next(group)) {
 		bool is_first = true;
+		double unpriced = 0;
+		bool is_unpriced = json_number_of(json_get(group, "unpriced_jobs"), &unpriced) && unpriced > 0;
 		for (const struct json *at = json_first(group); at; at = json_next(at), is_first = false) {
 			buf_reset(&cell);
-			put_value(at, is_table, &cell);
+			if (is_table && json_kind(at) == JSON_NULL)
+				put_unknown(json_key_of(at), is_unpriced, &cell);
+			else
+				put_value(at, is_table, &cell);
 			if (is_table && !table_add_cell(table, buf_span(&cell)))
 				return error_set(err, ERR_MEMORY, "out of memory");
 			if (is_table)
@@ -92,7 +112,8 @@ static enum status put_head(const struct search_groups *search, const struct jso
 	struct buf *out, struct error *err)
 {
 	for (const struct json *at = json_first(group); at; at = json_next(at)) {
-		struct table_column column = {.name = json_key_of(at), .is_number = json_kind(at) != JSON_STRING};
+		struct table_column column = {.name = json_key_of(at),
+			.is_number = json_kind(at) == JSON_NUMBER || json_kind(at) == JSON_NULL};
 		if (search->format == GROUPS_TABLE && table->column_count == TABLE_MAX_COLUMNS)
 			return error_set(
 				err, ERR_INVALID, "a table has at most %d columns: take --csv", TABLE_MAX_COLUMNS);

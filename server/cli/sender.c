@@ -25,11 +25,22 @@ bool sender_is_over(const struct sender *sender)
 
 void sender_tell_of_loss(struct sender *sender)
 {
-	if (sender->has_told_of_loss || spool_totals(sender->options.spool).lost_lines == 0)
-		return;
-	sender->has_told_of_loss = true;
-	client_say(sender->options.program,
-		"the spool is full (see --spool-bytes): new lines are dropped until the server takes some");
+	static const struct {
+		unsigned lost_to;
+		const char *text;
+	} told[] = {
+		{SPOOL_LOST_TO_BOUND,
+			"the spool is full (see --spool-bytes): new lines are dropped until the server takes some"},
+		{SPOOL_LOST_TO_DISK,
+			"the disk of the spool is full (see --spool): new lines are dropped until the server takes some"},
+		{SPOOL_LOST_TO_MEMORY, "memory has run out: new lines are dropped until there is some"},
+	};
+	unsigned news = spool_totals(sender->options.spool).lost_to & ~sender->told_lost_to;
+
+	sender->told_lost_to |= news;
+	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+		if (news & told[i].lost_to)
+			client_say(sender->options.program, "%s", told[i].text);
 }
 
 void sender_pause(struct sender *sender, int64_t ms)
@@ -245,6 +256,8 @@ void sender_free(struct sender *sender)
 		sender_give_up_at(sender, 1);
 		pthread_join(sender->thread, NULL);
 	}
+	for (size_t i = 0; i < sender->options.max_streams; i++)
+		json_free(sender->streams[i].known_series);
 	spool_batch_done(&sender->batch);
 	buf_done(&sender->body);
 	mem_free(sender->streams);
@@ -288,6 +301,12 @@ enum status sender_join(struct sender *sender, struct error *err)
 uint64_t sender_sent_lines(const struct sender *sender)
 {
 	return atomic_load(&sender->sent_lines);
+}
+
+void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server)
+{
+	*there_before = atomic_load(&sender->there_before);
+	*new_to_server = atomic_load(&sender->new_to_server);
 }
 
 const char *sender_job(const struct sender *sender)

@@ -54,6 +54,9 @@ enum status sender_join(struct sender *sender, struct error *err) MUST_CHECK;
 /* Lines, and points, that the server has taken so far. */
 uint64_t sender_sent_lines(const struct sender *sender);
 
+/* Of an import: lines and points that the server had, and those that it had not. */
+void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server);
+
 /* After the join. */
 const char *sender_job(const struct sender *sender); /* perhaps J-2 */
 uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream);

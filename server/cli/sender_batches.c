@@ -11,13 +11,13 @@ enum {
 	REREAD_MS = 200,
 };
 
-static void count_sent(struct sender *sender, struct span text)
+static uint64_t count_lines(struct span text)
 {
 	uint64_t lines = 0;
 
 	for (ptrdiff_t at; (at = span_find_char(text, '\n')) >= 0; lines++)
 		text = span_skip(text, (size_t)at + 1);
-	atomic_fetch_add(&sender->sent_lines, lines);
+	return lines;
 }
 
 /* The server has taken the batch, or the part of it before next. */
@@ -26,7 +26,9 @@ static void accept_batch(struct sender *sender, struct stream_state *stream, uin
 	uint64_t base = stream->offset, total = sender->batch.text.len;
 	uint64_t taken = next > base && next < base + total ? next - base : total;
 
-	count_sent(sender, span_of(sender->batch.text.ptr, (size_t)taken));
+	uint64_t lines = count_lines(span_of(sender->batch.text.ptr, (size_t)taken));
+	atomic_fetch_add(&sender->sent_lines, lines);
+	atomic_fetch_add(&sender->new_to_server, lines);
 	spool_release(sender->options.spool, (size_t)taken);
 	stream->sent_bytes += taken;
 	stream->offset = next;
@@ -102,6 +104,7 @@ static enum status pass_over(struct sender *sender, bool *is_passed, struct erro
 	}
 	uint64_t bytes = stream->passed_over < sender->batch.text.len ? stream->passed_over : sender->batch.text.len;
 	stream->passed_over -= bytes;
+	atomic_fetch_add(&sender->there_before, count_lines(span_of(sender->batch.text.ptr, (size_t)bytes)));
 	*is_passed = bytes > 0;
 	if (bytes)
 		spool_release(sender->options.spool, (size_t)bytes);
@@ -113,17 +116,27 @@ static enum status send_points(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
 	const char *name = sender->options.streams[sender->batch.stream];
-	struct job_points points = {.job = sender->job,
+	struct job_points points = {.program = sender->options.program,
+		.job = sender->job,
 		.stream = name,
 		.host = sender->options.identity->host,
-		.text = buf_span(&sender->batch.text)};
+		.text = buf_span(&sender->batch.text),
+		.asks = !stream->is_known,
+		.has_told = &stream->has_told_rejected,
+		.known = &stream->known_series};
 
-	points.may_be_there = !stream->is_known;
+	struct job_points_count count = {0};
+	TRY(job_send_settings(sender->options.client, &points, err));
 	stream->is_known = false;
+	if (sender->options.is_import)
+		TRY(job_count_points(sender->options.client, &points, &count, err));
+	points.asks = points.asks && !sender->options.is_import;
 	TRY(job_send_points(sender->options.client, &points, err));
 	stream->is_known = true;
 	stream->sent_bytes += sender->batch.text.len;
-	count_sent(sender, buf_span(&sender->batch.text));
+	atomic_fetch_add(&sender->sent_lines, count_lines(buf_span(&sender->batch.text)));
+	atomic_fetch_add(&sender->there_before, count.there);
+	atomic_fetch_add(&sender->new_to_server, count.fresh);
 	spool_release(sender->options.spool, sender->batch.text.len);
 	sender->has_batch = false;
 	return OK;
@@ -163,15 +176,15 @@ enum status sender_send_lines(struct sender *sender, struct error *err)
 		return OK;
 	}
 	TRY(status);
+	if (holds_points(sender)) { /* their body depends on what the server has */
+		sender->has_batch = true;
+		return OK;
+	}
 	if (sender->options.is_import) {
 		bool is_passed = false;
 		TRY(pass_over(sender, &is_passed, err));
 		if (is_passed)
 			return OK;
-	}
-	if (holds_points(sender)) { /* their body depends on what the server has */
-		sender->has_batch = true;
-		return OK;
 	}
 	buf_reset(&sender->body);
 	if (sender->options.is_import) { /* the server reads the times that the lines bear */

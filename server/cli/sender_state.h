@@ -18,7 +18,9 @@ struct stream_state {
 	uint64_t sent_bytes;
 	uint64_t passed_over; /* still: the server has them from an earlier import */
 	bool is_known;
+	struct json *known_series; /* of points: what the server had when it was asked */
 	bool has_session;
+	bool has_told_rejected; /* points */
 	char session[SESSION_ID_BYTES];
 };
 
@@ -29,6 +31,8 @@ struct sender {
 	_Atomic bool is_done;
 	_Atomic int64_t give_up_ms;
 	_Atomic uint64_t sent_lines;
+	_Atomic uint64_t there_before; /* of an import's lines and points, and what was new of them */
+	_Atomic uint64_t new_to_server;
 	enum phase phase;
 	char job[256]; /* as asked, then as the server has it: perhaps J-2 */
 	struct stream_state *streams;
@@ -53,7 +57,8 @@ struct sender {
 	int64_t backoff_ms;
 	bool is_away; /* the last request failed, and it was said */
 	uint64_t noted_offset; /* of the batch in the ledger; UINT64_MAX: this one is not there */
-	bool has_told_of_loss, has_told_of_ledger;
+	unsigned told_lost_to; /* what of losses was said */
+	bool has_told_of_ledger;
 	enum status result;
 	struct error err;
 };

@@ -99,7 +99,8 @@ static enum status find_identity(struct ship *ship, char *const *environment, st
 		.job = options_text(options, "job"),
 		.stream = options_text(options, "stream"),
 		.host = options_text(options, "host"),
-		.instance_type = options_text(options, "instance-type")};
+		.instance_type = options_text(options, "instance-type"),
+		.instance_count = options_i64(options, "instance-count")};
 
 	if (getcwd(folder, sizeof folder))
 		input.folder = folder;
@@ -117,12 +118,17 @@ static enum status find_identity(struct ship *ship, char *const *environment, st
 	return identity_add_setting(ship->identity, &ship->identity->tags, "continues", continues, err);
 }
 
-static const char *spool_folder(const struct ship *ship, char *const *environment)
+const char *ship_spool_folder(const struct options *options, char *const *environment)
 {
 	const char *state_home = environment_find(environment, "XDG_STATE_HOME");
-	const char *given = options_text(ship->options, "spool");
+	const char *given = options_text(options, "spool");
 
 	return given ? given : state_home && *state_home ? state_home : "/tmp";
+}
+
+static const char *spool_folder(const struct ship *ship, char *const *environment)
+{
+	return ship_spool_folder(ship->options, environment);
 }
 
 static enum status add_input(struct ship *ship, int fd, int pass_fd, struct error *err)
@@ -305,6 +311,7 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 		.ends_at_end = !is_command && !follows,
 		.watch = ship->watch,
 		.poll_ms = is_command ? COMMAND_POLL_MS : FOLLOW_POLL_MS,
+		.patience_ms = options_i64(ship->options, "drain-timeout") + 1,
 		.waiter = pthread_self()};
 	struct sender_options sender = {.program = ship_program.name,
 		.server = options_text(ship->options, "server"),
@@ -415,6 +422,17 @@ static bool is_whole_file(const struct ship *ship)
 	return options_word_count(ship->options) == 1 && sender_sent_bytes(ship->sender, 0) == 0;
 }
 
+static void tell_lost(const struct spool_totals *totals)
+{
+	char text[256];
+	struct buf reason = {.ptr = text, .cap = sizeof text, .max_bytes = sizeof text};
+
+	spool_put_loss_reason(&reason, totals->lost_to);
+	if (totals->lost_lines)
+		client_say(say_as(), "%" PRIu64 " lines (%" PRIu64 " bytes) were dropped because %.*s",
+			totals->lost_lines, totals->lost_bytes, (int)reason.len, reason.ptr);
+}
+
 static void tell_unsent(struct ship *ship, const char *folder, const struct error *cause)
 {
 	const char *server = options_text(ship->options, "server");
@@ -460,12 +478,12 @@ static int finish(struct ship *ship, char *const *environment)
 		ledger_remove(ship->ledger);
 	if (status == ERR_UNAVAILABLE)
 		tell_unsent(ship, spool_folder(ship, environment), &err);
-	if (totals.lost_lines)
-		client_say(say_as(), "%" PRIu64 " lines (%" PRIu64 " bytes) were dropped because the spool was full",
-			totals.lost_lines, totals.lost_bytes);
+	tell_lost(&totals);
 	if (options_command(ship->options))
 		return ship->end.exit_code; /* a scheduler must not run a training again because its chart is missing */
-	return status == OK ? EXIT_DONE : status == ERR_UNAVAILABLE ? EXIT_UNREACHABLE : EXIT_REFUSED;
+	if (status == ERR_UNAVAILABLE)
+		return EXIT_UNREACHABLE;
+	return status == OK && !(ship->watch && watch_refused_count(ship->watch)) ? EXIT_DONE : EXIT_REFUSED;
 }
 
 static enum status run_command(struct ship *ship, int64_t started_ms, struct error *err)

@@ -10,3 +10,6 @@ extern const struct option_program ship_program;
 
 /* The exit status of the program. */
 int ship_run(const struct options *options, char *const *environment);
+
+/* Where what waits is kept. */
+const char *ship_spool_folder(const struct options *options, char *const *environment);

@@ -34,6 +34,12 @@ static const struct option_spec specs[] = {
 		.kind = OPTION_TEXT,
 		.value_name = "TYPE",
 		.help = "Type of the machine, ml.p4d.24xlarge."},
+	{.name = "instance-count",
+		.kind = OPTION_I64,
+		.value_name = "N",
+		.min = 1,
+		.max = 1000000,
+		.help = "How many machines the job has. Else from SM_TRAINING_ENV or SLURM_JOB_NUM_NODES, or counted by the hosts that send."},
 	{.name = "continues", .kind = OPTION_TEXT, .value_name = "JOB", .help = "The job that this one goes on with."},
 	{.name = "resume",
 		.kind = OPTION_FLAG,
@@ -52,8 +58,16 @@ static const struct option_spec specs[] = {
 		.kind = OPTION_TEXT,
 		.value_name = "PATTERN",
 		.help = "Send old logs: 'DIR/(?<job>[^/]+)/(?<stream>.+)[.]out' is a folder and a regular expression over the paths "
-			"below it, whose groups name job, stream and host. Lines without a time have that of the line before "
+			"below it, whose groups name job, stream and host; TensorBoard's event files, and tables of runs by W&B or MLflow (CSV), are "
+			"points, and runs that a table names are jobs of their names. Lines without a time have that of the line before "
 			"them; the first ones that of the first line that has one, or the file's. Start it again, and it goes on where it stood."},
+	{.name = "row-bytes",
+		.kind = OPTION_BYTES,
+		.value_name = "SIZE",
+		.fallback = "16MiB",
+		.min = 1024,
+		.max = 1 << 30,
+		.help = "The longest row of a table of runs (CSV of W&B or MLflow) that --import reads."},
 	{.name = "system",
 		.kind = OPTION_FLAG,
 		.help = "Measure this machine too, one process a host: processor, memory, disk, network, GPUs by nvidia-smi, Neuron "
@@ -103,7 +117,7 @@ const struct option_program ship_program = {
 	.usage =
 		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... -- COMMAND [ARGUMENT]...",
 	.notes =
-		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server; with COMMAND, COMMAND's own, or "
+		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server, or a file held nothing to send; with COMMAND, COMMAND's own, or "
 		"128 + N when signal N ended it.\n"
 		"FILEs of a job that is named (--job, or by a scheduler) go on where a killed sm-ship stood when the same command is "
 		"started again: each line arrives once.",

@@ -14,6 +14,7 @@ enum {
 	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
 	MERGE_TS_MS = 1000,
 	LOOK_AT_DISK_MS = 100,
+	RESERVED_ENTRIES = 64, /* the ring grows while it has so many: they are for when there is no memory */
 };
 
 struct entry {
@@ -28,6 +29,8 @@ struct source_state {
 	uint64_t write_at; /* of spool_write */
 	uint64_t punched_end; /* free up to here */
 	size_t entry_count;
+	uint64_t unsaid_lines, unsaid_bytes; /* of losses: there was no entry that could say so in their place */
+	unsigned unsaid_to;
 	bool cannot_punch;
 };
 
@@ -44,17 +47,44 @@ struct spool {
 	uint64_t kept_bytes; /* of our files */
 	uint64_t waiting_bytes; /* of all files */
 	struct spool_totals totals;
+	bool has_unsaid; /* a source has */
 	bool is_dropping; /* until there is some room again */
+	bool is_waited_for; /* somebody has more than there was room for: no lingering */
 	bool has_ended, is_discarding;
 };
+
+static struct entry *entry_at(const struct spool *spool, size_t index)
+{
+	return &spool->entries[(spool->first + index) % spool->cap];
+}
+
+/* False: out of memory, and the ring is full. */
+static bool make_room(struct spool *spool)
+{
+	if (spool->count + RESERVED_ENTRIES < spool->cap)
+		return true;
+	size_t cap = spool->cap ? spool->cap * 2 : (size_t)2 * RESERVED_ENTRIES;
+	struct entry *grown = mem_alloc(cap * sizeof *grown);
+	if (!grown)
+		return spool->count < spool->cap;
+	for (size_t i = 0; i < spool->count; i++)
+		grown[i] = *entry_at(spool, i);
+	mem_free(spool->entries);
+	spool->entries = grown;
+	spool->cap = cap;
+	spool->first = 0;
+	return true;
+}
 
 struct spool *spool_new(uint64_t max_bytes)
 {
 	struct spool *spool = mem_zeroed(sizeof *spool);
 	pthread_condattr_t attributes;
 
-	if (!spool)
+	if (!spool || !make_room(spool)) {
+		mem_free(spool);
 		return NULL;
+	}
 	spool->max_bytes = max_bytes;
 	pthread_mutex_init(&spool->lock, NULL);
 	pthread_condattr_init(&attributes);
@@ -97,11 +127,6 @@ bool spool_is_source_empty(struct spool *spool, unsigned source)
 	return is_empty;
 }
 
-static struct entry *entry_at(const struct spool *spool, size_t index)
-{
-	return &spool->entries[(spool->first + index) % spool->cap];
-}
-
 static struct entry *last_entry(const struct spool *spool)
 {
 	return spool->count ? entry_at(spool, spool->count - 1) : NULL;
@@ -110,18 +135,8 @@ static struct entry *last_entry(const struct spool *spool)
 /* NULL: out of memory. */
 static struct entry *push(struct spool *spool, unsigned source, int64_t ts_ms)
 {
-	if (spool->count == spool->cap) {
-		size_t cap = spool->cap ? spool->cap * 2 : 64;
-		struct entry *grown = mem_alloc(cap * sizeof *grown);
-		if (!grown)
-			return NULL;
-		for (size_t i = 0; i < spool->count; i++)
-			grown[i] = *entry_at(spool, i);
-		mem_free(spool->entries);
-		spool->entries = grown;
-		spool->cap = cap;
-		spool->first = 0;
-	}
+	if (!make_room(spool))
+		return NULL;
 	struct entry *entry = entry_at(spool, spool->count++);
 	*entry = (struct entry){.source = source,
 		.put_mono_ms = clock_mono_ms(),
@@ -148,19 +163,48 @@ static void punch(struct source_state *state, uint64_t start, uint64_t end)
 		state->cannot_punch = errno != EINTR; /* not on this file system: the file grows, nothing is lost */
 }
 
-/* Under the lock: counts a loss where the lines would stand. */
-static void lose(struct spool *spool, unsigned source, uint64_t lines, uint64_t bytes, int64_t ts_ms)
+/* Under the lock: losses stand where the lines would. False: there is no memory for that yet. */
+static bool say_loss(struct spool *spool, unsigned source, int64_t ts_ms)
 {
+	struct source_state *state = &spool->sources[source];
 	struct entry *last = last_entry(spool);
+
+	if (!state->unsaid_lines)
+		return true;
+	if (!last || !last->piece.lost_lines || last->is_taken || last->source != source)
+		last = push(spool, source, ts_ms);
+	if (!last)
+		return false;
+	last->piece.lost_lines += state->unsaid_lines;
+	last->piece.lost_bytes += state->unsaid_bytes;
+	last->piece.lost_to |= state->unsaid_to;
+	state->unsaid_lines = state->unsaid_bytes = 0;
+	state->unsaid_to = 0;
+	return true;
+}
+
+/* Under the lock: entries have become free, or will not come any more. */
+static void say_losses(struct spool *spool)
+{
+	bool has_unsaid = false;
+
+	for (size_t i = 0; spool->has_unsaid && i < spool->source_count; i++)
+		has_unsaid = !say_loss(spool, (unsigned)i, 0) || has_unsaid;
+	spool->has_unsaid = has_unsaid;
+}
+
+/* Under the lock: counts a loss. */
+static void lose(struct spool *spool, unsigned source, uint64_t lines, uint64_t bytes, unsigned lost_to, int64_t ts_ms)
+{
+	struct source_state *state = &spool->sources[source];
 
 	spool->totals.lost_lines += lines;
 	spool->totals.lost_bytes += bytes;
-	if (!last || !last->piece.lost_lines || last->is_taken || last->source != source)
-		last = push(spool, source, ts_ms);
-	if (last) {
-		last->piece.lost_lines += lines;
-		last->piece.lost_bytes += bytes;
-	}
+	state->unsaid_lines += lines;
+	state->unsaid_bytes += bytes;
+	state->unsaid_to |= lost_to;
+	spool->totals.lost_to |= lost_to;
+	spool->has_unsaid = !say_loss(spool, source, ts_ms) || spool->has_unsaid;
 }
 
 /* How much more may go to the folder's disk: a child that writes there must not find it full by our doing. */
@@ -185,66 +229,97 @@ uint64_t spool_disk_free(int fd)
 	return (uint64_t)info.f_bavail * info.f_frsize;
 }
 
-/* Under the lock: how much of the text there is room for, in whole lines. */
-static size_t admit(struct spool *spool, unsigned source, struct span text)
+/* Under the lock. *most: what the source's file may come to hold in all. */
+static uint64_t room_for(struct spool *spool, unsigned source, uint64_t *most)
 {
-	if (!spool->sources[source].source.is_ours)
-		return text.len;
-	uint64_t most = disk_room(spool, &spool->sources[source]);
-	most = most < spool->max_bytes ? most + spool->kept_bytes : spool->max_bytes;
-	most = most < spool->max_bytes ? most : spool->max_bytes;
-	uint64_t room = most > spool->kept_bytes ? most - spool->kept_bytes : 0;
-	if (spool->is_dropping && room < most / 8)
-		return 0; /* else losses and lines would alternate, one notice each */
-	spool->is_dropping = text.len > room;
-	if (!spool->is_dropping)
+	*most = disk_room(spool, &spool->sources[source]);
+	*most = *most < spool->max_bytes ? *most + spool->kept_bytes : spool->max_bytes;
+	*most = *most < spool->max_bytes ? *most : spool->max_bytes;
+	return *most > spool->kept_bytes ? *most - spool->kept_bytes : 0;
+}
+
+static size_t whole_lines_within(struct span text, uint64_t room)
+{
+	if (text.len <= room)
 		return text.len;
 	const char *end = room ? memrchr(text.ptr, '\n', (size_t)room) : NULL;
 	return end ? (size_t)(end - text.ptr) + 1 : 0;
 }
 
+/* Under the lock: how much of the text there is room for, in whole lines; *lost_to: what the rest is lost to. */
+static size_t admit(struct spool *spool, unsigned source, struct span text, unsigned *lost_to)
+{
+	uint64_t most;
+
+	*lost_to = SPOOL_LOST_TO_MEMORY; /* where there is room it is the index that cannot grow */
+	if (!spool->sources[source].source.is_ours)
+		return text.len;
+	uint64_t room = room_for(spool, source, &most);
+	if (text.len > room || spool->is_dropping)
+		*lost_to = most < spool->max_bytes ? SPOOL_LOST_TO_DISK : SPOOL_LOST_TO_BOUND;
+	if (spool->is_dropping && room < most / 8)
+		return 0; /* else losses and lines would alternate, one notice each */
+	spool->is_dropping = text.len > room;
+	return whole_lines_within(text, room);
+}
+
+static bool continues(const struct entry *last, unsigned source, uint64_t start)
+{
+	return last && !last->piece.lost_lines && !last->piece.has_open_end && last->source == source &&
+	       last->piece.end == start;
+}
+
 static bool can_merge(
 	const struct spool *spool, const struct entry *last, unsigned source, uint64_t start, int64_t ts_ms)
 {
-	if (!last || last->piece.lost_lines || last->piece.has_open_end || last->source != source ||
-		last->piece.end != start)
+	if (!continues(last, source, start))
 		return false;
 	return last->piece.ts_ms == ts_ms || (spool->count > MERGE_ENTRIES && ts_ms - last->piece.ts_ms < MERGE_TS_MS);
 }
 
-/* Under the lock: makes the bytes part of the index. */
-static void keep(struct spool *spool, unsigned source, uint64_t start, uint64_t len, bool has_open_end, int64_t ts_ms)
+/*
+ * Under the lock: makes the bytes part of the index. Without memory they go with those before them, whose time they then have.
+ * False: that cannot be either, and they are not in it.
+ */
+static bool keep(struct spool *spool, unsigned source, uint64_t start, uint64_t len, bool has_open_end, int64_t ts_ms)
 {
+	if (!say_loss(spool, source, ts_ms))
+		return false; /* what is lost stands before them */
 	struct entry *entry = last_entry(spool);
-
 	if (!can_merge(spool, entry, source, start, ts_ms)) {
-		entry = push(spool, source, ts_ms);
-		if (!entry)
-			return;
-		entry->piece.start = start;
+		struct entry *pushed = push(spool, source, ts_ms);
+		if (pushed)
+			pushed->piece.start = start;
+		else if (!continues(entry, source, start) || entry->is_taken)
+			return false;
+		entry = pushed ? pushed : entry;
 	}
 	entry->piece.end = start + len;
 	entry->piece.has_open_end = has_open_end;
 	spool->waiting_bytes += len;
 	if (spool->sources[source].source.is_ours)
 		spool->kept_bytes += len;
+	return true;
 }
 
 static void put(
 	struct spool *spool, unsigned source, struct span lines, uint64_t start, bool has_open_end, int64_t ts_ms)
 {
 	size_t kept = 0;
+	unsigned lost_to;
 
 	if (lines.len == 0)
 		return;
 	pthread_mutex_lock(&spool->lock);
 	if (!spool->is_discarding) {
-		kept = admit(spool, source, lines);
-		if (kept)
-			keep(spool, source, start, kept, has_open_end && kept == lines.len, ts_ms);
+		kept = admit(spool, source, lines, &lost_to);
+		if (kept && !keep(spool, source, start, kept, has_open_end && kept == lines.len, ts_ms)) {
+			lost_to = kept == lines.len ? SPOOL_LOST_TO_MEMORY : lost_to | SPOOL_LOST_TO_MEMORY;
+			kept = 0;
+		}
 		if (kept < lines.len) {
 			struct span rest = span_skip(lines, kept);
-			lose(spool, source, count_lines(rest, has_open_end), rest.len, ts_ms);
+			lose(spool, source, count_lines(rest, has_open_end), rest.len, lost_to, ts_ms);
 		}
 		pthread_cond_signal(&spool->changed);
 	}
@@ -275,6 +350,11 @@ void spool_put_piece(struct spool *spool, unsigned source, const struct spool_pi
 		if (spool->sources[source].source.is_ours)
 			spool->kept_bytes += piece->end - piece->start;
 		pthread_cond_signal(&spool->changed);
+	} else if (!spool->is_discarding) { /* how many lines they were is in the file */
+		bool is_loss = piece->lost_lines != 0;
+		lose(spool, source, is_loss ? piece->lost_lines : 1,
+			is_loss ? piece->lost_bytes : piece->end - piece->start,
+			is_loss ? piece->lost_to : SPOOL_LOST_TO_MEMORY, piece->ts_ms);
 	}
 	pthread_mutex_unlock(&spool->lock);
 }
@@ -293,16 +373,27 @@ static size_t write_at(int fd, struct span text, uint64_t at)
 	return done;
 }
 
-/* The place for the next lines; where nothing can be punched an empty spool starts its file again, so that it stays small. */
-static uint64_t begin_write(struct spool *spool, unsigned source, int *fd, size_t *kept, struct span lines)
+/*
+ * Under the lock, which alone keeps the source where it is: the place for the next lines. Where nothing can be punched an empty spool
+ * starts its file again, so that it stays small.
+ */
+static uint64_t place_of_write(struct spool *spool, unsigned source, int *fd)
 {
-	pthread_mutex_lock(&spool->lock);
-	struct source_state *state = &spool->sources[source]; /* another thread may add one: only under the lock */
+	struct source_state *state = &spool->sources[source];
+
 	*fd = state->source.fd;
 	if (state->cannot_punch && state->entry_count == 0 && state->write_at && ftruncate(state->source.fd, 0) == 0)
 		state->write_at = state->punched_end = 0;
-	*kept = spool->is_discarding ? 0 : admit(spool, source, lines);
-	uint64_t at = state->write_at;
+	return state->write_at;
+}
+
+static uint64_t begin_write(
+	struct spool *spool, unsigned source, int *fd, size_t *kept, unsigned *lost_to, struct span lines)
+{
+	pthread_mutex_lock(&spool->lock);
+	uint64_t at = place_of_write(spool, source, fd);
+	*lost_to = 0;
+	*kept = spool->is_discarding ? 0 : admit(spool, source, lines, lost_to);
 	pthread_mutex_unlock(&spool->lock);
 	return at;
 }
@@ -310,27 +401,68 @@ static uint64_t begin_write(struct spool *spool, unsigned source, int *fd, size_
 void spool_write(struct spool *spool, unsigned source, struct span lines, bool has_open_end, int64_t ts_ms)
 {
 	size_t kept;
+	unsigned lost_to;
 	int fd;
 
 	if (lines.len == 0)
 		return;
-	uint64_t at = begin_write(spool, source, &fd, &kept, lines);
+	uint64_t at = begin_write(spool, source, &fd, &kept, &lost_to, lines);
+	unsigned kept_lost_to = 0; /* what there was room for */
 	if (write_at(fd, span_of(lines.ptr, kept), at) < kept)
-		kept = 0; /* the disk is full: as if the spool were */
-	struct span rest = span_skip(lines, kept);
+		kept_lost_to = spool_disk_free(fd) == UINT64_MAX ? SPOOL_LOST_TO_MEMORY : SPOOL_LOST_TO_DISK;
 	pthread_mutex_lock(&spool->lock);
-	if (kept && !spool->is_discarding)
-		keep(spool, source, at, kept, has_open_end && kept == lines.len, ts_ms);
+	if (kept && !kept_lost_to && !spool->is_discarding &&
+		!keep(spool, source, at, kept, has_open_end && kept == lines.len, ts_ms))
+		kept_lost_to = SPOOL_LOST_TO_MEMORY;
+	if (kept_lost_to) {
+		lost_to = kept == lines.len ? kept_lost_to : lost_to | kept_lost_to;
+		kept = 0;
+	}
+	struct span rest = span_skip(lines, kept);
 	if (rest.len && !spool->is_discarding)
-		lose(spool, source, count_lines(rest, has_open_end), rest.len, ts_ms);
+		lose(spool, source, count_lines(rest, has_open_end), rest.len, lost_to, ts_ms);
 	spool->sources[source].write_at = at + kept;
 	pthread_cond_signal(&spool->changed);
 	pthread_mutex_unlock(&spool->lock);
 }
 
+/* Under the lock. A line that is longer than the bound has the spool for itself. */
+static size_t fit(struct spool *spool, unsigned source, struct span lines)
+{
+	uint64_t most, room = room_for(spool, source, &most);
+	size_t kept = whole_lines_within(lines, room);
+	ptrdiff_t end = kept || spool->kept_bytes ? -1 : span_find_char(lines, '\n');
+
+	return end < 0 ? kept : (size_t)end + 1;
+}
+
+size_t spool_offer(struct spool *spool, unsigned source, struct span lines)
+{
+	int fd;
+
+	pthread_mutex_lock(&spool->lock);
+	uint64_t at = place_of_write(spool, source, &fd);
+	size_t kept = fit(spool, source, lines);
+	bool is_discarding = spool->is_discarding;
+	pthread_mutex_unlock(&spool->lock);
+	if (is_discarding)
+		return lines.len;
+	if (write_at(fd, span_of(lines.ptr, kept), at) < kept)
+		kept = 0; /* the disk is full: it may have room later */
+	pthread_mutex_lock(&spool->lock);
+	if (kept && !spool->is_discarding && !keep(spool, source, at, kept, false, 0))
+		kept = 0;
+	spool->sources[source].write_at = at + kept;
+	spool->is_waited_for = kept < lines.len;
+	pthread_cond_signal(&spool->changed);
+	pthread_mutex_unlock(&spool->lock);
+	return kept;
+}
+
 void spool_end(struct spool *spool)
 {
 	pthread_mutex_lock(&spool->lock);
+	say_losses(spool);
 	spool->has_ended = true;
 	pthread_cond_signal(&spool->changed);
 	pthread_mutex_unlock(&spool->lock);
@@ -382,7 +514,8 @@ enum spool_state spool_wait(struct spool *spool, size_t full_bytes, int64_t ling
 		int64_t now_ms = clock_mono_ms(), wait_ms = give_up_ms - now_ms;
 		if (spool->count) {
 			int64_t due_ms = entry_at(spool, 0)->put_mono_ms + linger_ms;
-			if (spool->waiting_bytes >= full_bytes || due_ms <= now_ms || spool->has_ended) {
+			if (spool->waiting_bytes >= full_bytes || due_ms <= now_ms || spool->has_ended ||
+				spool->is_waited_for) {
 				state = SPOOL_HAS_BATCH;
 				break;
 			}
@@ -457,6 +590,7 @@ void spool_release(struct spool *spool, size_t text_bytes)
 		advance(spool, file_bytes);
 		pop(spool);
 	}
+	say_losses(spool);
 	pthread_mutex_unlock(&spool->lock);
 }
 
@@ -469,7 +603,8 @@ void spool_lose_head(struct spool *spool)
 		advance(spool, bytes);
 		head->piece.end = head->piece.start;
 		head->piece.lost_lines = 1;
-		head->piece.is_cut = true;
+		head->piece.lost_to = SPOOL_LOST_TO_CUT;
+		spool->totals.lost_to |= SPOOL_LOST_TO_CUT;
 		head->piece.lost_bytes = bytes;
 		spool->totals.lost_lines++;
 		spool->totals.lost_bytes += bytes;

@@ -38,6 +38,8 @@ void spool_put_open_end(struct spool *spool, unsigned source, struct span line, 
 void spool_put_piece(struct spool *spool, unsigned source, const struct spool_piece *piece);
 /* Appends whole lines to the source's file (nobody else writes it) and puts them. */
 void spool_write(struct spool *spool, unsigned source, struct span lines, bool has_open_end, int64_t ts_ms);
+/* The same as far as there is room: how many bytes, in whole lines. The rest is the caller's still, and is no loss. */
+size_t spool_offer(struct spool *spool, unsigned source, struct span lines);
 /* Nothing of the source waits: its descriptor is no longer needed. */
 bool spool_is_source_empty(struct spool *spool, unsigned source);
 /* Nothing more will be put. */
@@ -59,6 +61,7 @@ void spool_lose_head(struct spool *spool);
 struct spool_totals {
 	uint64_t waiting_bytes;
 	uint64_t lost_lines, lost_bytes;
+	unsigned lost_to; /* flags of spool_batch.h */
 };
 struct spool_totals spool_totals(struct spool *spool);
 

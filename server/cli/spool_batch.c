@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { MAX_LOSS_TEXT_BYTES = 160 };
+enum { MAX_LOSS_TEXT_BYTES = 256 };
 
 void spool_batch_init(struct spool_batch *batch)
 {
@@ -19,15 +19,29 @@ void spool_batch_done(struct spool_batch *batch)
 	*batch = (struct spool_batch){0};
 }
 
+void spool_put_loss_reason(struct buf *out, unsigned why)
+{
+	static const char *const reasons[] = {"the spool was full", "the disk of the spool was full", "memory ran out",
+		"the file was cut before they were sent"};
+	bool is_first = true;
+
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+		if (!((why ? why : SPOOL_LOST_TO_BOUND) >> i & 1))
+			continue;
+		buf_printf(out, "%s%s", is_first ? "" : " and ", reasons[i]);
+		is_first = false;
+	}
+}
+
 static void put_loss_text(struct buf *out, const struct spool_piece *piece)
 {
-	if (piece->is_cut)
-		buf_printf(out, "smfleet: %" PRIu64 " bytes were lost because the file was cut before they were sent",
-			piece->lost_bytes);
+	if (piece->lost_to == SPOOL_LOST_TO_CUT)
+		buf_printf(out, "smfleet: %" PRIu64 " bytes were lost because ", piece->lost_bytes);
 	else
-		buf_printf(out, "smfleet: %" PRIu64 " %s (%" PRIu64 " bytes) %s dropped because the spool was full",
-			piece->lost_lines, piece->lost_lines == 1 ? "line" : "lines", piece->lost_bytes,
+		buf_printf(out, "smfleet: %" PRIu64 " %s (%" PRIu64 " bytes) %s dropped because ", piece->lost_lines,
+			piece->lost_lines == 1 ? "line" : "lines", piece->lost_bytes,
 			piece->lost_lines == 1 ? "was" : "were");
+	spool_put_loss_reason(out, piece->lost_to);
 }
 
 uint64_t spool_piece_bytes(const struct spool_piece *piece)

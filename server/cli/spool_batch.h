@@ -17,13 +17,24 @@ struct spool_run {
 	int64_t ts_ms;
 };
 
+/* Why lines were dropped: flags, since losses that follow each other are told together. */
+enum {
+	SPOOL_LOST_TO_BOUND = 1, /* --spool-bytes */
+	SPOOL_LOST_TO_DISK = 2,
+	SPOOL_LOST_TO_MEMORY = 4,
+	SPOOL_LOST_TO_CUT = 8, /* of the file, before they were sent */
+	SPOOL_LOST_ALL = 15,
+};
+/* "the spool was full and memory ran out" */
+void spool_put_loss_reason(struct buf *out, unsigned why);
+
 /* A part of a file in whole lines, or a loss (lost_lines > 0). */
 struct spool_piece {
 	int fd;
 	uint64_t start, end;
 	uint64_t lost_lines, lost_bytes;
 	int64_t ts_ms;
-	bool is_cut; /* the loss: the file was cut before it was sent; else the spool was full */
+	unsigned lost_to; /* flags; 0, in what older versions left: to the bound */
 	bool has_open_end; /* the last line has no newline: one is added */
 };
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-enum { TABLE_MAX_COLUMNS = 32 };
+enum { TABLE_MAX_COLUMNS = 100 };
 
 struct table_column {
 	struct span name;

@@ -5,6 +5,8 @@
 
 enum { HEAD_BYTES = 12, TAIL_BYTES = 4, MAX_TENSOR_DIMS = 16 };
 
+static const double EARLIEST_S = 631152000, LATEST_S = 7258118400; /* 1990 to 2200, as the server takes times */
+
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 enum dtype { DT_FLOAT = 1, DT_DOUBLE = 2, DT_INT32 = 3, DT_INT64 = 9 };
 
@@ -203,7 +205,56 @@ static bool read_tensor(struct span tensor, double *value)
 	return has_value && is_number_type(dtype);
 }
 
-static bool read_value(struct span message, struct tf_scalar *scalar)
+/* The field of that number, the last one as protobuf has it; empty where there is none. */
+static struct span bytes_field(struct span message, unsigned number)
+{
+	struct span found = SPAN("");
+	struct field field;
+
+	while (next_field(&message, &field))
+		if (field.number == number && field.wire == WIRE_BYTES)
+			found = field.bytes;
+	return found;
+}
+
+static void read_setting_value(struct span value, struct tf_setting *setting)
+{
+	struct field field;
+
+	while (next_field(&value, &field)) {
+		if (field.number == 2 && field.wire == WIRE_64) {
+			setting->kind = TF_SETTING_NUMBER;
+			setting->number = as_double(field.value);
+		} else if (field.number == 3 && field.wire == WIRE_BYTES && span_is_utf8(field.bytes)) {
+			setting->kind = TF_SETTING_TEXT;
+			setting->text = field.bytes;
+		} else if (field.number == 4 && field.wire == WIRE_VARINT) {
+			setting->kind = TF_SETTING_BOOL;
+			setting->number = field.value != 0;
+		}
+	}
+}
+
+/* SummaryMetadata.plugin_data(1): plugin_name(1) "hparams", content(2) a HParamsPluginData with session_start_info(3).hparams(1). */
+static void read_metadata(struct span metadata, const struct tf_events_taker *taker)
+{
+	struct span plugin = bytes_field(metadata, 1);
+	struct field entry;
+
+	if (!span_equal(bytes_field(plugin, 1), SPAN("hparams")))
+		return;
+	struct span start = bytes_field(bytes_field(plugin, 2), 3);
+	while (next_field(&start, &entry)) {
+		if (entry.number != 1 || entry.wire != WIRE_BYTES)
+			continue;
+		struct tf_setting setting = {.key = bytes_field(entry.bytes, 1)};
+		read_setting_value(bytes_field(entry.bytes, 2), &setting);
+		if (setting.key.len && span_is_utf8(setting.key))
+			taker->take_setting(taker->context, &setting);
+	}
+}
+
+static bool read_value(struct span message, const struct tf_events_taker *taker, struct tf_scalar *scalar)
 {
 	struct field field;
 	bool has_value = false;
@@ -217,12 +268,14 @@ static bool read_value(struct span message, struct tf_scalar *scalar)
 			has_value = true;
 		} else if (field.number == 8 && field.wire == WIRE_BYTES) {
 			has_value = read_tensor(field.bytes, &scalar->value);
+		} else if (field.number == 9 && field.wire == WIRE_BYTES) {
+			read_metadata(field.bytes, taker);
 		}
 	}
 	return has_value && scalar->tag.len && span_is_utf8(scalar->tag);
 }
 
-static void read_event(struct span event, void (*take)(void *context, const struct tf_scalar *scalar), void *context)
+static void read_event(struct span event, const struct tf_events_taker *taker)
 {
 	struct span rest = event, summary = SPAN("");
 	struct tf_scalar scalar = {0};
@@ -231,7 +284,8 @@ static void read_event(struct span event, void (*take)(void *context, const stru
 	while (next_field(&rest, &field)) {
 		if (field.number == 1 && field.wire == WIRE_64) {
 			double seconds = as_double(field.value);
-			scalar.ts_ms = seconds > 0 && seconds < 4e9 ? (int64_t)(seconds * 1000) : 0;
+			bool is_time = seconds >= EARLIEST_S && seconds < LATEST_S;
+			scalar.ts_ms = is_time ? (int64_t)(seconds * 1000) : 0;
 		} else if (field.number == 2 && field.wire == WIRE_VARINT) {
 			scalar.step = (int64_t)field.value;
 		} else if (field.number == 5 && field.wire == WIRE_BYTES) {
@@ -239,12 +293,12 @@ static void read_event(struct span event, void (*take)(void *context, const stru
 		}
 	}
 	while (next_field(&summary, &field))
-		if (field.number == 1 && field.wire == WIRE_BYTES && read_value(field.bytes, &scalar))
-			take(context, &scalar);
+		if (field.number == 1 && field.wire == WIRE_BYTES && read_value(field.bytes, taker, &scalar))
+			taker->take_scalar(taker->context, &scalar);
 }
 
-enum status tf_events_read(struct span data, void (*take)(void *context, const struct tf_scalar *scalar), void *context,
-	struct tf_events_progress *progress, struct error *err)
+enum status tf_events_read(
+	struct span data, const struct tf_events_taker *taker, struct tf_events_progress *progress, struct error *err)
 {
 	*progress = (struct tf_events_progress){0};
 	while (data.len >= HEAD_BYTES) {
@@ -261,11 +315,28 @@ enum status tf_events_read(struct span data, void (*take)(void *context, const s
 			return OK;
 		struct span event = span_of(data.ptr + HEAD_BYTES, (size_t)len);
 		if (fits(event, event.ptr + event.len))
-			read_event(event, take, context);
+			read_event(event, taker);
 		else
 			progress->damaged_records++;
 		progress->used_bytes += whole;
 		data = span_skip(data, (size_t)whole);
 	}
 	return OK;
+}
+
+enum tf_events_sniffed tf_events_sniff(struct span start)
+{
+	struct field field;
+
+	if (start.len < HEAD_BYTES || !fits(span_of(start.ptr, 8), start.ptr + 8))
+		return TF_EVENTS_NO_RECORD;
+	uint64_t len = little(start.ptr, 8);
+	struct span event = span_skip(start, HEAD_BYTES);
+	if (len < event.len)
+		event.len = (size_t)len;
+	while (next_field(&event, &field))
+		if (field.number == 3 && field.wire == WIRE_BYTES)
+			return span_starts_with(field.bytes, SPAN("brain.Event:")) ? TF_EVENTS_VERSION
+										   : TF_EVENTS_RECORD;
+	return TF_EVENTS_RECORD;
 }

@@ -3,9 +3,11 @@
 #include "base/clock.h"
 #include "cli/client.h"
 #include "cli/event_files.h"
+#include "cli/file_kind.h"
 #include "cli/first_time.h"
 #include "cli/line_reader.h"
 #include "cli/rotation.h"
+#include "cli/table_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +38,14 @@ struct watch {
 	size_t count, cap;
 	size_t stream_count;
 	struct file *retired;
-	struct event_files *events; /* NULL: none yet */
+	struct point_spool *points; /* NULL: none yet */
+	struct event_files *events; /* the same */
+	struct table_files *tables; /* the same */
+	bool has_unread; /* points, when the last round ended */
 	char **event_paths;
 	size_t event_count, event_cap;
+	char **refused_paths;
+	size_t refused_count, refused_cap;
 	int64_t globbed_ms;
 };
 
@@ -68,7 +75,12 @@ void watch_free(struct watch *watch)
 	for (size_t i = 0; i < watch->event_count; i++)
 		mem_free(watch->event_paths[i]);
 	mem_free(watch->event_paths);
+	for (size_t i = 0; i < watch->refused_count; i++)
+		mem_free(watch->refused_paths[i]);
+	mem_free(watch->refused_paths);
 	event_files_free(watch->events);
+	table_files_free(watch->tables);
+	point_spool_free(watch->points);
 	mem_free(watch->files);
 	mem_free(watch);
 }
@@ -119,15 +131,15 @@ static void name_run(const char *pattern, const char *path, char out[ROTATION_MA
 		snprintf(out, ROTATION_MAX_PATH_BYTES, "events");
 }
 
-static enum status add_stream(
-	struct watch *watch, const char *pattern, const char *path, unsigned *stream, struct error *err)
+/* named: the stream's name where it is told; else NULL. */
+static enum status add_stream(struct watch *watch, const char *pattern, const char *path, const char *named,
+	unsigned *stream, struct error *err)
 {
 	const char *name = watch->options.only_stream ? watch->options.only_stream : name_within(pattern, path);
 
-	if (watch->options.names)
-		name = watch->options.names[watch->count];
-
-	if (is_name_taken(watch, name))
+	if (named)
+		name = named;
+	else if (is_name_taken(watch, name))
 		name = path;
 	char *kept = mem_copy_string(name);
 	if (!kept)
@@ -150,6 +162,14 @@ static enum status open_file(const char *path, int *fd, struct error *err)
 		return OK;
 	close(*fd);
 	return error_set(err, ERR_INVALID, "'%s' is not a file; give it on standard input: sm-ship < %s", path, path);
+}
+
+/* When an old file was written. */
+static int64_t past_of(const struct watch *watch, const struct stat *info)
+{
+	int64_t written_ms = (int64_t)info->st_mtim.tv_sec * 1000;
+
+	return written_ms > 0 && written_ms < watch->options.past_ms ? written_ms : watch->options.past_ms;
 }
 
 /* Takes the descriptor. */
@@ -175,7 +195,7 @@ static enum status file_of(
 	line_reader_init(&file->reader, fd, -1, 0);
 	file->reader.says_times = watch->options.follows;
 	if (watch->options.past_ms) {
-		int64_t written_ms = (int64_t)info.st_mtim.tv_sec * 1000;
+		int64_t written_ms = past_of(watch, &info);
 		first_time_find(fd, clock_wall_ms(), &written_ms);
 		file->reader.ts_ms =
 			written_ms > 0 && written_ms < watch->options.past_ms ? written_ms : watch->options.past_ms;
@@ -344,6 +364,9 @@ static bool is_watched(const struct watch *watch, const char *path)
 	for (size_t i = 0; i < watch->event_count; i++)
 		if (strcmp(watch->event_paths[i], path) == 0)
 			return true;
+	for (size_t i = 0; i < watch->refused_count; i++)
+		if (strcmp(watch->refused_paths[i], path) == 0)
+			return true;
 	return false;
 }
 
@@ -361,19 +384,43 @@ static enum status find_run_stream(struct watch *watch, const char *name, unsign
 	return OK;
 }
 
-static enum status add_events(struct watch *watch, const char *pattern, const char *path, struct error *err)
+static enum status add_table(struct watch *watch, const struct table_part *part, const char *named, struct error *err)
+{
+	const struct watch_options *options = &watch->options;
+	unsigned stream;
+
+	if (watch->stream_count >= WATCH_MAX_FILES)
+		return error_set(err, ERR_INVALID, "'%s' is one stream too many: at most %d are sent", part->path,
+			WATCH_MAX_FILES);
+	if (!watch->points)
+		TRY(point_spool_new(&watch->points, options->program, options->spool, options->spool_folder, err));
+	if (!watch->tables)
+		TRY(table_files_new(&watch->tables, options->program, watch->points, err));
+	TRY(find_run_stream(watch, named ? named : part->path, &stream, err));
+	return table_files_add(watch->tables, part, stream, err);
+}
+
+static enum status add_events(
+	struct watch *watch, const char *pattern, const char *path, const char *named, struct error *err)
 {
 	const struct watch_options *options = &watch->options;
 	char name[ROTATION_MAX_PATH_BYTES];
+	int64_t assumed_ms = options->past_ms;
+	struct stat info;
 	unsigned stream;
 
+	if (assumed_ms && stat(path, &info) == 0)
+		assumed_ms = past_of(watch, &info);
+
+	if (!watch->points)
+		TRY(point_spool_new(&watch->points, options->program, options->spool, options->spool_folder, err));
 	if (!watch->events)
-		TRY(event_files_new(&watch->events, options->program, options->spool, options->spool_folder, err));
+		TRY(event_files_new(&watch->events, options->program, watch->points, err));
 	if (!mem_grow((void **)&watch->event_paths, watch->event_count, &watch->event_cap, sizeof *watch->event_paths))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	name_run(pattern, path, name);
-	TRY(find_run_stream(watch, name, &stream, err));
-	TRY(event_files_add(watch->events, path, stream, err));
+	TRY(find_run_stream(watch, named ? named : name, &stream, err));
+	TRY(event_files_add(watch->events, path, stream, assumed_ms, err));
 	watch->event_paths[watch->event_count] = mem_copy_string(path);
 	if (!watch->event_paths[watch->event_count])
 		return error_set(err, ERR_MEMORY, "out of memory");
@@ -381,7 +428,29 @@ static enum status add_events(struct watch *watch, const char *pattern, const ch
 	return OK;
 }
 
-static enum status add_file(struct watch *watch, const char *pattern, const char *path, struct error *err)
+/* Said once. What a glob has found is no reason to stop; what was asked for by its name is. */
+static enum status refuse_file(
+	struct watch *watch, const char *pattern, const char *path, enum file_kind kind, struct error *err)
+{
+	const char *why = file_kind_refusal(kind);
+
+	if (kind == FILE_TOO_SHORT && watch->options.follows && has_wildcard(pattern))
+		return OK; /* it is looked at again */
+	if (!has_wildcard(pattern))
+		return error_set(err, ERR_INVALID, "'%s' is %s", path, why);
+	if (!mem_grow((void **)&watch->refused_paths, watch->refused_count, &watch->refused_cap,
+		    sizeof *watch->refused_paths))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	watch->refused_paths[watch->refused_count] = mem_copy_string(path);
+	if (!watch->refused_paths[watch->refused_count])
+		return error_set(err, ERR_MEMORY, "out of memory");
+	watch->refused_count++;
+	client_say(watch->options.program, "'%s' is %s", path, why);
+	return OK;
+}
+
+static enum status add_file(
+	struct watch *watch, const char *pattern, const char *path, const char *named, struct error *err)
 {
 	struct file *file = NULL;
 	unsigned stream;
@@ -398,9 +467,12 @@ static enum status add_file(struct watch *watch, const char *pattern, const char
 		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
 	if (!S_ISREG(info.st_mode) && has_wildcard(pattern))
 		return OK; /* a folder that happens to fit */
-	if (event_files_match(path) && watch->options.is_points)
-		return add_events(watch, pattern, path, err);
-	TRY(add_stream(watch, pattern, path, &stream, err));
+	enum file_kind kind = S_ISREG(info.st_mode) ? file_kind_read(path) : FILE_OF_LINES;
+	if (file_kind_refusal(kind))
+		return refuse_file(watch, pattern, path, kind, err);
+	if (kind == FILE_OF_EVENTS)
+		return add_events(watch, pattern, path, named, err);
+	TRY(add_stream(watch, pattern, path, named, &stream, err));
 	if (watch->options.ledger)
 		TRY(open_known(watch, path, stream, &file, err));
 	if (!file)
@@ -409,20 +481,24 @@ static enum status add_file(struct watch *watch, const char *pattern, const char
 	return OK;
 }
 
-static enum status add_pattern(struct watch *watch, const char *pattern, struct error *err)
+static enum status add_pattern(struct watch *watch, size_t index, struct error *err)
 {
+	const char *pattern = watch->options.patterns[index];
+	const char *named = watch->options.names ? watch->options.names[index] : NULL;
 	enum status status = OK;
 	glob_t found;
 
-	if (watch->options.names || !has_wildcard(pattern) || access(pattern, F_OK) == 0)
-		return add_file(watch, pattern, pattern, err);
+	if (watch->options.tables && watch->options.tables[index])
+		return add_table(watch, watch->options.tables[index], named, err);
+	if (named || !has_wildcard(pattern) || access(pattern, F_OK) == 0)
+		return add_file(watch, pattern, pattern, named, err);
 	int result = glob(pattern, 0, NULL, &found);
 	if (result == GLOB_NOMATCH)
 		return watch->options.follows ? OK : error_set(err, ERR_INVALID, "no file is called '%s'", pattern);
 	if (result != 0)
 		return error_set(err, ERR_INVALID, "cannot look for '%s': %s", pattern, strerror(errno));
 	for (size_t i = 0; i < found.gl_pathc && status == OK; i++)
-		status = add_file(watch, pattern, found.gl_pathv[i], err);
+		status = add_file(watch, pattern, found.gl_pathv[i], NULL, err);
 	globfree(&found);
 	return status;
 }
@@ -435,7 +511,7 @@ enum status watch_new(struct watch **out, const struct watch_options *options, s
 		return error_set(err, ERR_MEMORY, "out of memory");
 	watch->options = *options;
 	for (size_t i = 0; i < options->count; i++)
-		TRY(add_pattern(watch, options->patterns[i], err));
+		TRY(add_pattern(watch, i, err));
 	watch->globbed_ms = clock_mono_ms();
 	*out = watch;
 	watch = NULL;
@@ -535,12 +611,11 @@ static void look_for_files(struct watch *watch)
 		return;
 	watch->globbed_ms = clock_mono_ms();
 	for (size_t i = 0; i < watch->options.count; i++)
-		if (has_wildcard(watch->options.patterns[i]) &&
-			add_pattern(watch, watch->options.patterns[i], &err) != OK)
+		if (has_wildcard(watch->options.patterns[i]) && add_pattern(watch, i, &err) != OK)
 			client_say(watch->options.program, "%s", err.text);
 }
 
-void watch_round(struct watch *watch)
+bool watch_round(struct watch *watch)
 {
 	if (watch->options.follows)
 		look_for_files(watch);
@@ -550,18 +625,34 @@ void watch_round(struct watch *watch)
 		else
 			read_all(watch, watch->files[i]);
 	}
-	if (watch->events)
-		event_files_round(watch->events);
+	watch->has_unread = (watch->events && !event_files_round(watch->events)) ||
+			    (watch->tables && !table_files_round(watch->tables));
 	free_retired(watch);
+	return !watch->has_unread;
 }
 
 void watch_finish(struct watch *watch)
 {
 	for (size_t i = 0; i < watch->count; i++)
 		line_reader_finish(&watch->files[i]->reader, watch->options.spool);
+	if (watch->has_unread)
+		client_say(watch->options.program,
+			"files of points were not read to their ends: the server did not take what waited before them; "
+			"started again, sm-ship goes on there");
 }
 
 size_t watch_stream_count(const struct watch *watch)
 {
 	return watch->stream_count;
+}
+
+size_t watch_refused_count(const struct watch *watch)
+{
+	return watch->refused_count;
+}
+
+size_t watch_damaged_count(const struct watch *watch)
+{
+	return (watch->tables ? table_files_damaged(watch->tables) : 0) +
+	       (watch->events ? event_files_damaged(watch->events) : 0);
 }

@@ -9,6 +9,7 @@
 
 #include "cli/ledger.h"
 #include "cli/spool.h"
+#include "cli/table_scan.h"
 
 struct watch;
 
@@ -20,6 +21,7 @@ struct watch_options {
 	const char *const *patterns;
 	size_t count;
 	const char *const *names; /* streams of the patterns, which are then plain paths; NULL: see watch.c */
+	const struct table_part *const *tables; /* as patterns: which of them are tables of runs; NULL: none is */
 	int64_t past_ms; /* not 0: old logs; told is the first time that a file's lines show, else the file's, at most this */
 	const char *only_stream; /* of a single file that is called by its name */
 	struct ledger *ledger; /* NULL: everything is read from its start */
@@ -33,10 +35,14 @@ struct watch_options {
 /* Opens what is there. ERR_INVALID: a file cannot be opened, or there is none. */
 enum status watch_new(struct watch **out, const struct watch_options *options, struct error *err) MUST_CHECK;
 void watch_free(struct watch *watch);
-/* Looks for new and changed files, reads all there is. */
-void watch_round(struct watch *watch);
+/* Looks for new and changed files, reads all there is; false: there are points for which the spool has no room yet. */
+bool watch_round(struct watch *watch);
 /* The last lines of all files. */
 void watch_finish(struct watch *watch);
 size_t watch_stream_count(const struct watch *watch);
+/* Files that a glob has found and that hold nothing to send: each was named on standard error. After the intake's end. */
+size_t watch_refused_count(const struct watch *watch);
+/* Tables and event files of which something could not be read: the same. */
+size_t watch_damaged_count(const struct watch *watch);
 
 AUTO_TYPE(watch)

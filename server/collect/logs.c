@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "collect/follow.h"
 #include "ingest/lines.h"
+#include "model/stream_name.h"
 
 #include <pthread.h>
 
@@ -34,16 +35,13 @@ void follow_free_streams(struct followed_job *job)
 	}
 }
 
-/* JOB/algo-1-1700000000 -> algo-1: SageMaker ends a stream's name with when it was made. */
+/* JOB/algo-1-1700000000 -> algo-1 */
 static struct span short_name(struct span job, struct span full)
 {
 	struct span name = span_skip(full, job.len + 1);
-	size_t at = name.len;
 
-	while (at && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9')
-		at--;
-	return at > 1 && at < name.len && name.ptr[at - 1] == '-' && name.len - at >= 9 ? span_of(name.ptr, at - 1)
-											: name;
+	stream_cut_suffix(&name);
+	return name;
 }
 
 /* Behind the last line that is here. */
@@ -203,8 +201,11 @@ static enum status store_events(struct follow *follow, struct followed_job *job,
 
 	if (!batch)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	batch->host = batch->source = batch->team = SPAN("");
-	if (!(part = batch_part(batch, buf_span(&job->name), buf_span(&stream->name))))
+	batch->source = batch->team = SPAN("");
+	/* a name that ends with when its instance began is that machine's alone */
+	bool is_machine = stream->full.len > job->name.len + 1 + stream->name.len;
+	batch->host = is_machine ? arena_copy(batch->arena, buf_span(&stream->full)) : SPAN("");
+	if (!batch->host.ptr || !(part = batch_part(batch, buf_span(&job->name), buf_span(&stream->name))))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(add_events(follow, stream, events, batch, part, skipped, err));
 	if (!batch->line_count)

@@ -157,7 +157,7 @@ struct outcome {
 
 static struct outcome evaluate(const struct watch *watch, const struct condition *expression, double value)
 {
-	double stack[CONDITION_STEPS_MAX];
+	double stack[CONDITION_STEPS_MAX] = {0};
 	struct outcome outcome = {0};
 	size_t top = 0;
 

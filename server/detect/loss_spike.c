@@ -306,8 +306,8 @@ static void become_divergence(
 	alarm->incident.score = (point->value - alarm->level) / alarm->spread;
 	alarm->incident.worst = spike.worst;
 	alarm->incident.worst_step = spike.worst_step;
+	to->report(to->context, INCIDENT_OPENED, &alarm->incident); /* first: the cause is never closed in between */
 	incident_close(&spike, point, to);
-	to->report(to->context, INCIDENT_OPENED, &alarm->incident);
 }
 
 static bool has_diverged(const struct loss_spike *state)

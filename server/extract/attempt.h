@@ -90,4 +90,6 @@ bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__(
 enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
 	struct error *err) MUST_CHECK;
 void attempts_pack(const struct attempts *attempts, struct buf *out);
-enum status attempts_unpack(struct attempts *attempts, struct unpacker *in, struct error *err) MUST_CHECK;
+/* has_places: written since definitions know the place of their value. */
+enum status attempts_unpack(
+	struct attempts *attempts, bool has_places, struct unpacker *in, struct error *err) MUST_CHECK;

@@ -29,6 +29,8 @@ static void pack_track(struct buf *out, const struct track *track)
 	pack_u64(out, track->health.matched);
 	pack_u64(out, track->health.not_numeric);
 	pack_u64(out, track->health.limited);
+	pack_u64(out, track->health.without_step);
+	pack_u64(out, track->health.missing);
 	pack_u64(out, track->is_left_out ? LEFT_OUT : track->overrun);
 	pack_u64(out, track->progress);
 	pack_u64(out, track->count);
@@ -103,12 +105,16 @@ static void unpack_position(struct unpacker *in, struct position *p)
 	p->last_line = unpack_u64(in);
 }
 
-static void unpack_track(struct unpacker *in, struct track *track)
+static void unpack_track(struct unpacker *in, bool has_places, struct track *track)
 {
 	track->health.tried = unpack_u64(in);
 	track->health.matched = unpack_u64(in);
 	track->health.not_numeric = unpack_u64(in);
 	track->health.limited = unpack_u64(in);
+	if (has_places) {
+		track->health.without_step = unpack_u64(in);
+		track->health.missing = unpack_u64(in);
+	}
 	track->overrun = unpack_u32(in);
 	track->is_left_out = track->overrun == LEFT_OUT;
 	track->progress = unpack_u32(in);
@@ -136,7 +142,7 @@ static void unpack_trial(struct unpacker *in, struct attempts *attempts)
 	in->has_failed |= attempts->trial.is_open && attempts->start_count < 2;
 }
 
-enum status attempts_unpack(struct attempts *attempts, struct unpacker *in, struct error *err)
+enum status attempts_unpack(struct attempts *attempts, bool has_places, struct unpacker *in, struct error *err)
 {
 	size_t count = unpack_count(in, 1);
 
@@ -155,6 +161,6 @@ enum status attempts_unpack(struct attempts *attempts, struct unpacker *in, stru
 	if (!attempts_add_tracks(attempts, tracks))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < tracks; i++)
-		unpack_track(in, &attempts->tracks[i]);
+		unpack_track(in, has_places, &attempts->tracks[i]);
 	return OK;
 }

@@ -1,4 +1,5 @@
 /* Rows of numbers under a header that names the columns: one is the step, each other one a series by its name. */
+#include "extract/csv.h"
 #include "extract/number.h"
 #include "extract/state.h"
 
@@ -43,13 +44,21 @@ static bool is_header(struct span row)
 	return step_column(row) >= 0;
 }
 
-static bool read_step(struct span names, struct span row, int64_t *step)
+bool csv_read_step(struct buf *header, struct span row, int64_t *step, struct span *where)
 {
-	struct span part = row;
+	struct span names = buf_span(header), part = row;
 
+	if (is_header(row)) {
+		buf_reset(header);
+		buf_append_span(header, row);
+		return false;
+	}
+	if (names.len == 0 || column_count(row) != column_count(names))
+		return false;
 	for (ptrdiff_t column = step_column(names); column >= 0; column--)
 		if (!span_next(&row, ',', &part))
 			return false;
+	*where = part;
 	return number_parse_step(part, step);
 }
 
@@ -67,16 +76,12 @@ bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t ran
 {
 	struct extractor *extractor = run->extractor;
 	struct track *track = &extractor->attempts.tracks[extractor->first_slot + index];
-	struct span names = buf_span(&extractor->header), name, part;
 	struct found found = {.definition = index, .rank = rank, .has_step = true};
+	struct span name, part;
 
-	if (is_header(segment)) {
-		buf_reset(&extractor->header);
-		buf_append_span(&extractor->header, segment);
+	if (!csv_read_step(&extractor->header, segment, &found.step, &part))
 		return true;
-	}
-	if (names.len == 0 || column_count(segment) != column_count(names) || !read_step(names, segment, &found.step))
-		return true;
+	struct span names = buf_span(&extractor->header);
 	track->health.matched++;
 	run->has_match = true;
 	ptrdiff_t step = step_column(names);

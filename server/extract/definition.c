@@ -1,6 +1,7 @@
 #include "extract/definition.h"
 #include "extract/line_hint.h"
 #include "extract/number.h"
+#include "extract/value_place.h"
 
 #include <stdio.h>
 
@@ -163,6 +164,26 @@ static enum status build_step_regex(struct definition *definition, const struct 
 	return OK;
 }
 
+static enum status build_place(struct definition *definition, struct error *err)
+{
+	AUTO_DONE(buf) pattern = BUF_INIT(2 * METRIC_REGEX_MAX_BYTES);
+	struct error ignored;
+
+	if (definition->name_group > 0 || definition->is_step_only ||
+		!value_place_pattern(definition->shown.regex, definition->value_group, &pattern))
+		return OK;
+	TRY(buf_status(&pattern, err));
+	enum status status = regex_new(&definition->place_regex, buf_span(&pattern), 0, &ignored);
+	if (status == ERR_MEMORY)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (status != OK)
+		return OK; /* one that is no expression by itself has no place */
+	definition->place_group = regex_group(definition->place_regex, PLACE_GROUP);
+	definition->place_step_group = regex_group(definition->place_regex, "step");
+	definition->place_epoch_group = regex_group(definition->place_regex, "epoch");
+	return OK;
+}
+
 /* Joins the chain of those with the same Regex, or compiles it. */
 static enum status build_regex(struct definition_list *list, struct definition *definition, struct span group,
 	const struct place *at, struct error *err)
@@ -254,7 +275,8 @@ static enum status build_one(struct definition_list *list, struct arena *arena, 
 	definition->is_step_only = definition->shown.is_step_only = json_is_true(json_get(shared, "StepOnly"));
 	if (at->is_preset)
 		read_flags(definition, node, shared);
-	return build_regex(list, definition, *group, at, err);
+	TRY(build_regex(list, definition, *group, at, err));
+	return at->is_preset ? OK : build_place(definition, err);
 }
 
 static enum status build_entry(struct definition_list *list, struct arena *arena, const struct json *item,
@@ -335,6 +357,7 @@ void definition_list_done(struct definition_list *list)
 	for (size_t i = 0; i < list->count; i++) {
 		regex_free(list->items[i].regex);
 		regex_free(list->items[i].step_regex);
+		regex_free(list->items[i].place_regex);
 	}
 	*list = (struct definition_list){0};
 }

@@ -18,6 +18,9 @@ struct definition {
 	struct metric_definition shown;
 	struct regex *regex; /* the leader's */
 	struct regex *step_regex; /* NULL: none */
+	struct regex
+		*place_regex; /* of a user's: what stands where its value should (value_place.h); NULL: no such place */
+	int place_group, place_step_group, place_epoch_group; /* in it */
 	uint32_t leader; /* itself, or an earlier one */
 	uint32_t next; /* with the same Regex; UINT32_MAX: the last */
 	int value_group;
@@ -57,6 +60,7 @@ struct preset {
 	struct regex *detect;
 	struct span detect_text;
 	bool is_generic; /* gives way to any that is not */
+	bool has_step_lines; /* the step may stand on a line without a value */
 	size_t include_count; /* presets whose definitions are in it too: it takes over from them */
 	int includes[PRESET_INCLUDES_MAX];
 	struct definition_list list;
@@ -65,11 +69,14 @@ struct preset {
 struct definition_set {
 	struct arena *arena;
 	struct definition_list list; /* the explicit form */
-	const struct definition_set *presets; /* borrowed; the preset form */
+	const struct definition_set
+		*presets; /* borrowed; what the preset form chooses from, and what says where steps stand */
 	struct preset *items; /* a set made by definition_presets_new */
 	size_t preset_count;
+	const struct definition *line_step; /* one whose step_regex finds the step on lines of no known format */
 	const struct sieve *sieve; /* which of these may know a line */
 	bool is_preset_form;
+	bool is_guided; /* has definitions without a step of their own */
 	int fixed_preset; /* asked for by name; -1: chosen by the lines */
 };
 
@@ -92,5 +99,8 @@ struct definition_set *definition_set_alloc(void) __attribute__((warn_unused_res
 const struct definition_list *definition_set_list(const struct definition_set *set, int preset);
 /* The presets that a stream may choose from; NULL: none. */
 const struct preset *definition_set_presets(const struct definition_set *set, size_t *count);
+/* Whose step_regex finds the step on a line of any format; NULL: none does. */
+const struct definition *definition_set_line_step(const struct definition_set *set);
+bool definition_has_step(const struct definition *definition); /* it says itself where the step is */
 /* Which of them may know a line, by their numbers; only when there are any. */
 const struct sieve *definition_set_sieve(const struct definition_set *set);

@@ -50,6 +50,20 @@ static enum status fix_preset(struct definition_set *set, struct span name, stru
 		"MetricDefinitions[0].Preset: there is no preset '%.*s'", SPAN_ARGS(name));
 }
 
+bool definition_has_step(const struct definition *definition)
+{
+	return definition->step_group > 0 || definition->step_regex || definition->is_step_only;
+}
+
+/* Presets are what says where the step of a line stands. */
+static bool needs_guide(const struct definition_set *set)
+{
+	for (size_t i = 0; i < set->list.count && set->presets; i++)
+		if (!definition_has_step(&set->list.items[i]))
+			return true;
+	return false;
+}
+
 enum status definition_set_new(struct definition_set **out, const struct json *definitions,
 	const struct definition_set *presets, struct error *err)
 {
@@ -65,7 +79,8 @@ enum status definition_set_new(struct definition_set **out, const struct json *d
 	if (is_given && name.len == 0)
 		TRY(definition_list_build(&set->list, set->arena, &source, 1, err));
 	set->is_preset_form = set->list.count == 0;
-	set->presets = set->is_preset_form ? presets : NULL;
+	set->presets = presets;
+	set->is_guided = needs_guide(set);
 	set->fixed_preset = -1;
 	if (name.len)
 		TRY(fix_preset(set, name, err));
@@ -144,7 +159,10 @@ static enum status preset_build(struct preset *preset, struct arena *arena, cons
 	TRY(copy_name(preset, arena, name, err));
 	TRY(build_detect(preset, arena, detect, field, err));
 	snprintf(field, sizeof field, "presets[%zu].definitions", index);
-	return build_list(preset, arena, presets, node, field, err);
+	TRY(build_list(preset, arena, presets, node, field, err));
+	for (size_t i = 0; i < preset->list.count; i++)
+		preset->has_step_lines |= preset->list.items[i].is_step_only || preset->list.items[i].is_csv;
+	return OK;
 }
 
 static enum status build_sieve(struct definition_set *set, struct error *err)
@@ -157,6 +175,15 @@ static enum status build_sieve(struct definition_set *set, struct error *err)
 	TRY(sieve_new(&sieve, set->arena, patterns, set->preset_count, err));
 	set->sieve = sieve;
 	return OK;
+}
+
+static const struct definition *find_line_step(const struct definition_set *set)
+{
+	for (size_t i = 0; i < set->preset_count; i++)
+		for (size_t j = 0; set->items[i].is_generic && j < set->items[i].list.count; j++)
+			if (set->items[i].list.items[j].step_regex)
+				return &set->items[i].list.items[j];
+	return NULL;
 }
 
 enum status definition_presets_new(struct definition_set **out, struct span json, struct error *err)
@@ -180,6 +207,7 @@ enum status definition_presets_new(struct definition_set **out, struct span json
 		*preset = (struct preset){0};
 		TRY(preset_build(preset, set->arena, presets, item, set->preset_count - 1, err));
 	}
+	set->line_step = find_line_step(set);
 	TRY(build_sieve(set, err));
 	*out = set;
 	set = NULL;
@@ -205,6 +233,16 @@ const struct preset *definition_set_presets(const struct definition_set *set, si
 const struct sieve *definition_set_sieve(const struct definition_set *set)
 {
 	return set->presets ? set->presets->sieve : NULL;
+}
+
+const struct definition *definition_set_line_step(const struct definition_set *set)
+{
+	return set->presets ? set->presets->line_step : NULL;
+}
+
+bool definition_set_is_guided(const struct definition_set *set)
+{
+	return set->is_guided;
 }
 
 int definition_set_preset_find(const struct definition_set *set, struct span name)

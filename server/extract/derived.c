@@ -10,7 +10,8 @@ static const struct {
 	unsigned inputs; /* bits of enum input */
 } table[DERIVED_COUNT] = {
 	[DERIVED_STEPS_PER_SECOND] = {"derived:steps_per_second", "steps/s", ROLE_THROUGHPUT, 1,
-		"1 / step time where the log prints it, else steps / seconds of log time", 0},
+		"1 / step time where the log prints it, else steps / seconds of log time over a few seconds, without pauses",
+		0},
 	[DERIVED_TOKENS] = {"derived:tokens", "tokens", ROLE_OTHER, 0,
 		"consumed samples * sequence_length where the log prints them, else step * tokens_per_step",
 		1 << INPUT_TOKENS_PER_STEP | 1 << INPUT_GLOBAL_BATCH | 1 << INPUT_SEQUENCE_LENGTH},

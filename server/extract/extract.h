@@ -34,6 +34,8 @@ void definition_set_free(struct definition_set *set);
 size_t definition_set_count(const struct definition_set *set, int preset);
 struct metric_definition definition_set_get(const struct definition_set *set, int preset, size_t index);
 bool definition_set_is_preset_form(const struct definition_set *set);
+/* Has definitions of a user's that do not say where the step is: it is looked for on the line, by the rules of the presets. */
+bool definition_set_is_guided(const struct definition_set *set);
 int definition_set_preset_find(const struct definition_set *set, struct span name); /* -1: there is none */
 const char *definition_set_preset_name(const struct definition_set *set, int preset); /* NULL for -1 */
 
@@ -49,6 +51,9 @@ struct definition_health {
 	uint64_t
 		limited; /* not looked at as a whole: given up at the match limit, matched but cut short (a line longer than
 			     --max-line-bytes, more matches on one line than are read), or not tried any more */
+	uint64_t missing; /* lines where "None", "n/a", "-" or the like stands in its place */
+	uint64_t
+		without_step; /* matched, and no step stands on the line, nor just before it in a record of several lines */
 };
 
 /* A point found: which series of the stream it belongs to. */
@@ -90,8 +95,9 @@ struct extract_line {
  * arrival_ms is the log time of a line that neither states nor shows one. A value that takes its step from a line at
  * most 64 further up (a record of several lines) takes the time shown there too.
  *
- * Step: the `step` group, else step_regex on the segment, else the step found on the segment, else the stream's last
- * seen step, else the definition's own count from 0. When an `epoch` group grows as the step falls back, the step is
+ * Step: the `step` group, else step_regex on the segment, else the step found on the segment, else (of definitions that say
+ * nothing of a step) where the preset that knows the format finds it, or the generic rules do; else the stream's last seen
+ * step, else the definition's own count from 0. When an `epoch` group grows as the step falls back, the step is
  * unrolled (base + step), so that a per-epoch counter gives a global axis; a per-epoch counter without an epoch group is
  * unrolled from where it is recognised on (its third epoch).
  * Attempt: see DESIGN.md section 5. An attempt opens when a definition's step goes back while log time does not, and it
@@ -114,10 +120,14 @@ uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
 /* Steps at which the attempts opened: attempt i + 1 at starts[i]. */
 size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts);
 int64_t extractor_last_step(const struct extractor *extractor); /* the last one seen; -1: none */
+/* Of the line just extracted, which still is there: its text without escapes and prefixes, of several parts the last. */
+struct span extractor_peeled(const struct extractor *extractor);
 bool extractor_has_steps(const struct extractor *extractor); /* a line has said one */
 /* The last one of a run, as said beside a step ("12/500"): of the loss, or of a progress bar. 0: not said since the start. */
 int64_t extractor_total(const struct extractor *extractor);
 int extractor_preset(const struct extractor *extractor); /* -1: none (yet) */
+int extractor_format(
+	const struct extractor *extractor); /* also where definitions take their steps by its rules; -1: not known */
 /* Why that one: "matched 12 of the first 40 lines: 'iteration …'"; nothing is appended when there is none. */
 void extractor_preset_reason(const struct extractor *extractor, struct buf *out);
 /* A number stays the same series until extractor_reset_definitions. Spans last until the extractor changes. */

@@ -18,6 +18,8 @@ struct extractor *extractor_new(void)
 	if (!extractor || !attempts_init(&extractor->attempts))
 		return NULL;
 	choice_init(&extractor->choice);
+	choice_init(&extractor->guide);
+	extractor->is_guided = true;
 	extractor->step_ts_ms = NO_TIME;
 	extractor->bare_rank = RANK_NONE;
 	extractor->plain = BUF_INIT(PLAIN_MAX_BYTES);
@@ -36,6 +38,7 @@ void extractor_free(struct extractor *extractor)
 	attempts_done(&extractor->attempts);
 	slots_done(&extractor->slots);
 	choice_done(&extractor->choice);
+	choice_done(&extractor->guide);
 	buf_done(&extractor->plain);
 	buf_done(&extractor->name);
 	buf_done(&extractor->header);
@@ -63,12 +66,13 @@ void extractor_settle_tried(struct extractor *extractor)
 }
 
 /* The slots of a list stand together; those of the list before stay, so that a number means one series for ever. */
-static bool adopt_list(struct extractor *extractor, size_t count)
+static bool adopt_list(struct run *run)
 {
-	size_t first = extractor->slots.count;
+	struct extractor *extractor = run->extractor;
+	size_t first = extractor->slots.count, count = run->list->count;
 
 	extractor_settle_tried(extractor);
-	if (!slots_add_definitions(&extractor->slots, extractor->choice.preset, count) ||
+	if (!slots_add_definitions(&extractor->slots, extractor->choice.preset, count + run->is_guided) ||
 		!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
 		return false; /* as it was: numbers without a slot would lie outside of everything */
 	extractor->first_slot = (uint32_t)first;
@@ -86,13 +90,13 @@ static enum status ensure_list(struct run *run, struct error *err)
 	struct extractor *extractor = run->extractor;
 
 	run->list = definition_set_list(run->set, extractor->choice.preset);
-	if (extractor->definition_count == run->list->count || adopt_list(extractor, run->list->count))
+	if (extractor->definition_count == run->list->count || adopt_list(run))
 		return OK;
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* "Epoch 3/30" comes before the first line that tells who speaks. */
-static void remember(struct extractor *extractor, struct span segment)
+void extractor_remember(struct extractor *extractor, struct span segment)
 {
 	struct buf *recent = &extractor->recent;
 
@@ -138,11 +142,11 @@ static enum status choose_preset(struct run *run, struct span segment, struct er
 
 	if (!choice_see(&extractor->choice, run->set, run->scratch, line_peel(segment, &prefix))) {
 		if (extractor->choice.preset < 0)
-			remember(extractor, segment);
+			extractor_remember(extractor, segment);
 		return OK;
 	}
 	run->list = definition_set_list(run->set, extractor->choice.preset);
-	if (!adopt_list(extractor, run->list->count))
+	if (!adopt_list(run))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	return replay_recent(run, err);
 }
@@ -164,6 +168,8 @@ static enum status extract_segment(struct run *run, struct span segment, struct 
 	if (run->list->count == 0)
 		return OK;
 	TRY(match_segment(run, segment, err));
+	if (run->is_guided)
+		TRY(guide_segment(run, segment, err));
 	if (run->extractor->found_count)
 		TRY(place_found(run, err));
 	keep_name(run);
@@ -197,11 +203,12 @@ enum status extract_line(struct extractor *extractor, const struct definition_se
 	const struct extract_line *line, int64_t arrival_ms, struct extracted_list *out, struct error *err)
 {
 	struct run run = {extractor, set, .scratch = scratch, .line = line, .text = line->text,
-		.arrival_ms = arrival_ms, .out = out};
+		.arrival_ms = arrival_ms, .is_guided = extractor->is_guided && set->is_guided, .out = out};
 	struct attempts *attempts = &extractor->attempts;
 	size_t first = out->count;
 
 	TRY(ensure_list(&run, err));
+	extractor->peeled = SPAN("");
 	run.may_be_start = run.list->count == 0; /* no sieve has looked */
 	if (run.text.len && memchr(run.text.ptr, ESCAPE, run.text.len))
 		TRY(strip(&run, err));
@@ -262,6 +269,11 @@ bool extractor_has_steps(const struct extractor *extractor)
 	return extractor->attempts.has_step;
 }
 
+struct span extractor_peeled(const struct extractor *extractor)
+{
+	return extractor->peeled;
+}
+
 int64_t extractor_total(const struct extractor *extractor)
 {
 	return extractor->said_total;
@@ -270,6 +282,11 @@ int64_t extractor_total(const struct extractor *extractor)
 int extractor_preset(const struct extractor *extractor)
 {
 	return extractor->choice.preset;
+}
+
+int extractor_format(const struct extractor *extractor)
+{
+	return extractor->choice.preset >= 0 ? extractor->choice.preset : extractor->guide.preset;
 }
 
 void extractor_preset_reason(const struct extractor *extractor, struct buf *out)
@@ -321,6 +338,9 @@ void extractor_reset_definitions(struct extractor *extractor)
 {
 	choice_done(&extractor->choice);
 	choice_init(&extractor->choice);
+	choice_done(&extractor->guide);
+	choice_init(&extractor->guide);
+	extractor->is_guided = true;
 	slots_done(&extractor->slots);
 	extractor->attempts.trial.is_open = false;
 	extractor->attempts.track_count = 0;

@@ -5,7 +5,7 @@
 #include "extract/number.h"
 #include "extract/state.h"
 
-enum { MARK = -2, VERSION = 2 };
+enum { MARK = -2, VERSION_COUNTED = 2, VERSION = 3 }; /* before VERSION steps of definitions without one were counted */
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
 {
@@ -28,6 +28,8 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	pack_i64(out, MARK);
 	pack_u64(out, VERSION);
 	choice_pack(&extractor->choice, out);
+	pack_u64(out, extractor->is_guided);
+	choice_pack(&extractor->guide, out);
 	pack_u64(out, extractor->first_slot);
 	pack_u64(out, extractor->definition_count);
 	pack_i64(out, extractor->last_step);
@@ -90,10 +92,11 @@ static enum status unpack_first(struct extractor *extractor, int64_t preset, str
 	extractor->step_ts_ms = unpack_i64(in);
 	if (in->has_failed || preset < -1 || preset >= PRESETS_MAX || !is_step(extractor->last_step))
 		return damaged(err, "steps");
+	extractor->is_guided = false;
 	extractor->choice.preset = (int)preset;
 	extractor->choice.lines = preset >= 0 ? CHOICE_LINES : 0;
 	extractor->last_raw_step = extractor->last_step;
-	TRY(attempts_unpack(&extractor->attempts, in, err));
+	TRY(attempts_unpack(&extractor->attempts, false, in, err));
 	extractor->definition_count = extractor->attempts.track_count;
 	return slots_add_definitions(&extractor->slots, (int32_t)preset, extractor->definition_count)
 		       ? OK
@@ -111,9 +114,12 @@ static bool has_recent(const struct extractor *extractor)
 	       (text.len == 0 || text.ptr[text.len - 1] == '\n');
 }
 
-static enum status unpack_second(struct extractor *extractor, struct unpacker *in, struct error *err)
+static enum status unpack_second(struct extractor *extractor, uint64_t version, struct unpacker *in, struct error *err)
 {
 	choice_unpack(&extractor->choice, in);
+	extractor->is_guided = version > VERSION_COUNTED && unpack_u64(in) != 0;
+	if (version > VERSION_COUNTED)
+		choice_unpack(&extractor->guide, in);
 	uint64_t first = unpack_u64(in), count = unpack_u64(in);
 	extractor->last_step = unpack_i64(in);
 	extractor->last_raw_step = unpack_i64(in);
@@ -130,7 +136,7 @@ static enum status unpack_second(struct extractor *extractor, struct unpacker *i
 	if (in->has_failed || extractor->name.failure || extractor->header.failure || !has_recent(extractor) ||
 		!is_step(extractor->last_step) || !is_step(extractor->last_raw_step))
 		return damaged(err, "steps");
-	TRY(attempts_unpack(&extractor->attempts, in, err));
+	TRY(attempts_unpack(&extractor->attempts, version > VERSION_COUNTED, in, err));
 	TRY(slots_unpack(&extractor->slots, in, err));
 	size_t slots = extractor->slots.count;
 	if (slots != extractor->attempts.track_count || first > slots || count > slots - first ||
@@ -139,6 +145,15 @@ static enum status unpack_second(struct extractor *extractor, struct unpacker *i
 	extractor->first_slot = (uint32_t)first;
 	extractor->definition_count = count;
 	return unpack_held(extractor, in, err);
+}
+
+static enum status unpack_versioned(struct extractor *extractor, struct unpacker *in, struct error *err)
+{
+	uint64_t version = unpack_u64(in);
+
+	if (version < VERSION_COUNTED || version > VERSION)
+		return damaged(err, "its version is not known here");
+	return unpack_second(extractor, version, in, err);
 }
 
 enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct error *err)
@@ -150,10 +165,8 @@ enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct
 	int64_t preset = unpack_i64(in);
 	if (preset != MARK)
 		TRY(unpack_first(extractor, preset, in, err));
-	else if (unpack_u64(in) != VERSION)
-		return damaged(err, "its version is not known here");
 	else
-		TRY(unpack_second(extractor, in, err));
+		TRY(unpack_versioned(extractor, in, err));
 	if (in->has_failed)
 		return damaged(err, "counts");
 	*out = extractor;

@@ -250,31 +250,43 @@ static void resolve_devices(const struct finding *in, const struct input_machine
 {
 	double counted = machines->instances * machines->devices_each;
 
-	if (!machines->has_cores && take(in, WORLD, &out->items[INPUT_DEVICES]))
+	if (machines->cores_of_device <= 1 && take(in, WORLD, &out->items[INPUT_DEVICES]))
 		return;
 	if (counted > 0)
 		set(&out->items[INPUT_DEVICES], counted, "%.*s", SPAN_ARGS(machines->from));
 }
 
+/* Processes of the trainer: one a device, or several. */
+static double count_ranks(const struct finding *in, const struct input_machines *machines, const struct inputs *out)
+{
+	const struct input_setting *by;
+	double devices = out->items[INPUT_DEVICES].value, world;
+
+	if (machines->cores_of_device <= 1)
+		return devices;
+	world = number_of(in, WORLD, &by);
+	return by ? world : devices * machines->ranks_of_device;
+}
+
 /* Of one rank, times those that have data of their own, times the passes of a step (1 where no trainer says otherwise). */
-static void multiply_batch(const struct finding *in, struct inputs *out)
+static void multiply_batch(const struct finding *in, const struct input_machines *machines, struct inputs *out)
 {
 	const struct input_setting *each, *passes;
-	double batch = number_of(in, BATCH_EACH, &each), devices = out->items[INPUT_DEVICES].value;
+	double batch = number_of(in, BATCH_EACH, &each), ranks = count_ranks(in, machines, out);
 	double accumulation = number_of(in, ACCUMULATION, &passes);
 	double shared = number_or_one(in, TENSOR) * number_or_one(in, PIPELINE) * number_or_one(in, CONTEXT);
 
-	if (!each || devices <= 0 || fmod(devices, shared) != 0)
+	if (!each || ranks <= 0 || fmod(ranks, shared) != 0)
 		return;
 	if (!passes && find(in, ACCUMULATION)) /* "auto" */
 		return;
 	accumulation = passes ? accumulation : 1;
-	set(&out->items[INPUT_GLOBAL_BATCH], batch * accumulation * devices / shared,
+	set(&out->items[INPUT_GLOBAL_BATCH], batch * accumulation * ranks / shared,
 		"%.*s %g (%.*s) x %g passes x %g data-parallel ranks", SPAN_ARGS(each->key), batch,
-		SPAN_ARGS(each->from), accumulation, devices / shared);
+		SPAN_ARGS(each->from), accumulation, ranks / shared);
 }
 
-static void resolve_batch(const struct finding *in, struct inputs *out)
+static void resolve_batch(const struct finding *in, const struct input_machines *machines, struct inputs *out)
 {
 	const struct input_setting *ramp = find(in, RAMP);
 
@@ -284,7 +296,7 @@ static void resolve_batch(const struct finding *in, struct inputs *out)
 		return;
 	if (find(in, BATCH_MICRO) && take(in, BATCH_DEEPSPEED, &out->items[INPUT_GLOBAL_BATCH]))
 		return;
-	multiply_batch(in, out);
+	multiply_batch(in, machines, out);
 }
 
 static void resolve_tokens(const struct finding *in, struct inputs *out)
@@ -339,7 +351,7 @@ void inputs_resolve(
 
 	*out = (struct inputs){0};
 	resolve_devices(&in, machines, out);
-	resolve_batch(&in, out);
+	resolve_batch(&in, machines, out);
 	resolve_tokens(&in, out);
 	resolve_parameters(&in, out);
 	if (machines->peak_tflops > 0)

@@ -44,7 +44,7 @@ struct input_machines {
 	double instances; /* 0: not known, as below */
 	double devices_each;
 	double peak_tflops;
-	bool has_cores; /* a device has several ranks (Trainium): world_size does not count devices */
+	double cores_of_device, ranks_of_device; /* more than 1 of Trainium: world_size counts ranks, not devices */
 	struct span from; /* "2 x ml.p4d.24xlarge" */
 };
 

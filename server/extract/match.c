@@ -2,6 +2,7 @@
 #include "extract/guess.h"
 #include "extract/number.h"
 #include "extract/state.h"
+#include "extract/value_place.h"
 
 enum { MATCHES_MAX = 65536 };
 /* In hundredths of the match limit: a definition may overrun it a hundred times before it has paid anything back. */
@@ -155,6 +156,89 @@ static void count_match(const struct run *run, struct track *track)
 	track->health.limited += run->line->is_cut;
 }
 
+static bool add_found(struct extractor *extractor, const struct found *found)
+{
+	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof *found))
+		return false;
+	extractor->found[extractor->found_count++] = *found;
+	return true;
+}
+
+/* In front of the place, else by the definition's own Step, else where the generic rules find it: it may stand behind. */
+static void find_place_step(const struct run *run, const struct definition *definition, const struct subject *subject,
+	const struct span groups[REGEX_MAX_GROUPS], struct found *found)
+{
+	struct line_step line = {0};
+	struct guided guided;
+
+	line.has_step = group_step(groups, definition->place_step_group, &line.step);
+	line.has_epoch = group_step(groups, definition->place_epoch_group, &line.epoch);
+	if (!line.has_step && definition->step_regex)
+		search_line_step(run, found->definition, subject, &line);
+	if (!line.has_step && definition->step_group > 0) {
+		guide_find(run->set, -1, run->scratch, subject->segment, NULL, &guided);
+		line.has_step = guided.has_step;
+		line.step = guided.step;
+	}
+	found->has_step = line.has_step;
+	found->has_epoch = line.has_epoch;
+	found->step = line.step;
+	found->epoch = line.epoch;
+}
+
+/* What stands where the value should: *is_told when it is a value or says that there is none. */
+static bool look_at_place(struct run *run, uint32_t index, const struct subject *subject, bool *is_told)
+{
+	const struct definition *definition = &run->list->items[index];
+	struct found found = {.definition = index, .rank = subject->rank};
+	struct span groups[REGEX_MAX_GROUPS];
+
+	*is_told = false;
+	if (!definition->place_regex ||
+		search(run, index, definition->place_regex, subject->segment, 0, groups) != REGEX_MATCH)
+		return true;
+	found.text = groups[definition->place_group];
+	enum place_kind kind = value_place_read(found.text, &found.value);
+	*is_told = kind != PLACE_OTHER;
+	if (kind == PLACE_MISSING)
+		track_of(run, index)->health.missing++;
+	if (kind != PLACE_NON_FINITE)
+		return true;
+	count_match(run, track_of(run, index));
+	run->has_match = true;
+	find_place_step(run, definition, subject, groups, &found);
+	return add_found(run->extractor, &found);
+}
+
+/* The expression matches nothing on the line, whose value it may not foresee. */
+static bool look_at_places(struct run *run, uint32_t leader, const struct subject *subject)
+{
+	bool is_told;
+
+	for (uint32_t i = leader; i != UINT32_MAX; i = run->list->items[i].next)
+		if (!look_at_place(run, i, subject, &is_told))
+			return false;
+	return true;
+}
+
+/* Captured, and no number: part of one that the expression does not foresee, or a word for none. */
+static bool take_odd(struct run *run, uint32_t index, const struct subject *subject, struct span text)
+{
+	struct definition_health *health = &track_of(run, index)->health;
+	bool is_told;
+	double value;
+
+	if (!look_at_place(run, index, subject, &is_told))
+		return false;
+	if (is_told)
+		return true;
+	if (!run->set->is_preset_form && value_place_read(text, &value) == PLACE_MISSING)
+		health->missing++;
+	else
+		health->not_numeric++;
+	return true;
+}
+
 /* One match, for one definition of the chain. */
 static bool take_match(struct run *run, uint32_t index, const struct subject *subject, const struct span *groups,
 	struct line_step *line)
@@ -171,19 +255,14 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 		return true;
 	count_match(run, track);
 	run->has_match = true;
-	if (!parse_value(definition, groups, &found)) {
-		track->health.not_numeric++;
-		return true;
-	}
+	if (!parse_value(definition, groups, &found))
+		return take_odd(run, index, subject, found.text);
 	found.rank = rank_of(definition, subject, groups);
 	find_step(run, definition, subject, groups, line, &found);
 	note_total(run, definition, groups);
 	if (found.name.len && definition->is_guess && guess_points_needed(found.name, found.has_step) == GUESS_NEVER)
 		return true;
-	if (!mem_grow((void **)&extractor->found, extractor->found_count, &extractor->found_cap, sizeof found))
-		return false;
-	extractor->found[extractor->found_count++] = found;
-	return true;
+	return add_found(extractor, &found);
 }
 
 static bool take_chain(struct run *run, uint32_t leader, const struct subject *subject, const struct span *groups,
@@ -265,7 +344,9 @@ static bool try_chain(struct run *run, uint32_t leader, struct subject subject, 
 	if (track->overrun)
 		pay_back(track, whole.len);
 	enum regex_result result = search_first(run, leader, &subject, whole, groups);
-	bool is_ok = result != REGEX_MATCH || take_matches(run, leader, &subject, groups);
+	bool is_ok = result == REGEX_MATCH      ? take_matches(run, leader, &subject, groups)
+		     : result == REGEX_NO_MATCH ? look_at_places(run, leader, &subject)
+						: true;
 	if (track->overrun >= OVERRUN_MAX)
 		leave_out(run, leader);
 	return is_ok;
@@ -303,6 +384,7 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 	struct subject subject = {line_peel(segment, &prefix), RANK_NONE};
 
 	subject.rank = rank_of_prefix(run->extractor, &prefix);
+	run->extractor->peeled = subject.segment;
 	run->extractor->found_count = 0;
 	run->extractor->segments++;
 	run->name = buf_span(&run->extractor->name);

@@ -157,7 +157,7 @@ static bool give(struct run *run, const struct found *found, struct point *point
 		if (!release(run, found->slot))
 			return false;
 	}
-	if (definition->step_follows && !found->has_step)
+	if ((definition->step_follows || found->step_follows) && !found->has_step)
 		return hold(run->extractor, found->slot, true, point);
 	return emit(run, found->slot, point);
 }
@@ -190,6 +190,17 @@ static int64_t raw_step_of(const struct extractor *extractor)
 	return extractor->last_raw_step;
 }
 
+static void note_step(struct run *run, int64_t step, int64_t raw)
+{
+	struct extractor *extractor = run->extractor;
+
+	extractor->last_step = step;
+	extractor->last_raw_step = raw;
+	extractor->step_line = run->line->number;
+	extractor->step_ts_ms = shown_time(run);
+	extractor->attempts.has_hint = false;
+}
+
 /* The stream's step is that of the first value that has one. */
 static enum status place_steps(struct run *run, bool *has_seen, struct error *err)
 {
@@ -206,14 +217,43 @@ static enum status place_steps(struct run *run, bool *has_seen, struct error *er
 		seen = *has_seen ? seen : found->placed;
 		*has_seen = true;
 	}
-	if (*has_seen) {
-		extractor->last_step = seen;
-		extractor->last_raw_step = raw;
-		extractor->step_line = run->line->number;
-		extractor->step_ts_ms = shown_time(run);
-		extractor->attempts.has_hint = false;
-	}
+	if (*has_seen)
+		note_step(run, seen, raw);
 	return OK;
+}
+
+enum status place_step(struct run *run, const struct guided *guided, struct error *err)
+{
+	struct extractor *extractor = run->extractor;
+	struct found found = {.has_step = true,
+		.has_epoch = guided->has_epoch,
+		.step = guided->step,
+		.epoch = guided->epoch,
+		.slot = extractor->first_slot + (uint32_t)extractor->definition_count};
+
+	if (found.slot >= extractor->attempts.track_count)
+		return OK; /* of a damaged state */
+	run->has_match = true;
+	TRY(place(run, &found, err));
+	note_step(run, found.placed, found.step);
+	if (guided->total)
+		extractor->said_total = guided->total;
+	return release(run, SLOT_NONE) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* A match whose step is not known, but for what was seen last. */
+static void count_without_step(struct run *run)
+{
+	struct extractor *extractor = run->extractor;
+	bool is_of_record = extractor->attempts.has_step && run->line->number - extractor->step_line <= RECORD_LINES;
+
+	for (size_t i = 0; i < extractor->found_count && !is_of_record; i++) {
+		const struct found *found = &extractor->found[i];
+		bool waits = found->step_follows || definition_of(run, found)->step_follows;
+		bool is_first = i == 0 || found->definition != found[-1].definition;
+		if (!waits && is_first)
+			extractor->attempts.tracks[extractor->first_slot + found->definition].health.without_step++;
+	}
 }
 
 /* All points of a segment carry the attempt that its steps led to. */
@@ -223,6 +263,8 @@ enum status place_found(struct run *run, struct error *err)
 	bool has_seen = false, is_ok = true;
 
 	TRY(place_steps(run, &has_seen, err));
+	if (!has_seen)
+		count_without_step(run);
 	if (has_seen && extractor->held_count)
 		is_ok = release(run, SLOT_NONE);
 	for (size_t i = 0; i < extractor->found_count && is_ok; i++)

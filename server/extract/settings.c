@@ -360,7 +360,8 @@ static enum status look_at_brackets(
 	ptrdiff_t at;
 
 	*is_taken = true;
-	if (settings->expects_environment && brace >= 0) {
+	bool is_environment = brace >= 0 && span_ends_with(span_of(text.ptr, (size_t)brace), SPAN("SM_TRAINING_ENV="));
+	if (brace >= 0 && (settings->expects_environment || is_environment)) {
 		settings->expects_environment = false;
 		return begin_dump(settings, ENVIRONMENT_DUMP, span_skip(text, (size_t)brace), err);
 	}

@@ -52,6 +52,22 @@ static enum status take_master(struct settings *settings, struct span text, stru
 	return settings_put(settings, SPAN(""), name, span_of(rest.ptr, len), err);
 }
 
+/* "Connect to algo-4": SageMaker's workers name whom they wait for. The first host's own ssh says "connect to host algo-2". */
+static enum status take_connect(struct settings *settings, struct span text, struct error *err)
+{
+	static const struct span words = SPAN("Connect to algo-");
+	ptrdiff_t at = span_find(text, words);
+	size_t len = 0;
+
+	if (at < 0)
+		return OK;
+	struct span rest = span_skip(text, (size_t)at + words.len);
+	while (len < rest.len && isdigit((unsigned char)rest.ptr[len]))
+		len++;
+	struct span host = span_of(rest.ptr - (sizeof "algo-" - 1), len + sizeof "algo-" - 1);
+	return len ? settings_put(settings, SPAN(""), SPAN("connect_to"), host, err) : OK;
+}
+
 /* All of them end in ": 12" or " = 12" behind one of a few words: most lines are known by that not to be one. */
 static bool may_be_said(struct span text)
 {
@@ -74,6 +90,7 @@ enum status settings_take_said(struct settings *settings, struct span text, stru
 	char digits[32];
 
 	TRY(take_master(settings, text, err));
+	TRY(take_connect(settings, text, err));
 	text = span_trim(text);
 	if (!may_be_said(text))
 		return OK;

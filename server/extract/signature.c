@@ -80,7 +80,11 @@ static enum status read_signature(struct signature *out, const struct json *node
 	TRY(read_about(node, field, &out->about, err));
 	TRY(read_beneath(node, field, &out->beneath, err));
 	out->is_drain = json_is_true(json_get(node, "drain"));
+	out->is_nonfatal = json_is_true(json_get(node, "nonfatal"));
+	if (out->is_drain && out->is_nonfatal)
+		return refuse(err, field, "nonfatal", "goes with drain");
 	out->is_kernel = json_is_true(json_get(node, "kernel"));
+	out->warning_on = json_get(node, "warning_on");
 	if (!severity_parse(json_string_of(json_get(node, "severity")), &out->severity))
 		return refuse(err, field, "severity", "is none of info, warning, critical");
 	return OK;
@@ -97,6 +101,7 @@ static enum status add(struct signature_set *set, const struct json *node, const
 	TRY(want(node, "name", field, &item->shown.name, err));
 	TRY(want(node, "pattern", field, &item->shown.pattern, err));
 	item->shown.source = json_string_of(json_get(node, "source"));
+	item->shown.presets = is_checkpoint ? json_get(node, "presets") : NULL;
 	if (!is_checkpoint)
 		TRY(read_signature(&item->shown, node, field, err));
 	if (regex_new(&item->regex, item->shown.pattern, 0, err) != OK)
@@ -173,6 +178,25 @@ size_t signature_index(const struct signature_set *set, struct span name)
 		if (set->items[i].shown.about != SIGNATURE_CHECKPOINT && span_equal(set->items[i].shown.name, name))
 			return i;
 	return SIZE_MAX;
+}
+
+bool signature_reads_saves(const struct signature_set *set, struct span preset)
+{
+	for (size_t i = 0; i < set->count; i++)
+		for (const struct json *at = json_first(set->items[i].shown.presets); at; at = json_next(at))
+			if (span_equal(json_string_of(at), preset))
+				return true;
+	return false;
+}
+
+enum severity signature_severity(const struct signature *signature, struct span instance_type)
+{
+	struct span type = span_starts_with(instance_type, SPAN("ml.")) ? span_skip(instance_type, 3) : instance_type;
+
+	for (const struct json *at = json_first(signature->warning_on); at; at = json_next(at))
+		if (span_equal(json_string_of(at), type) && signature->severity < SEVERITY_WARNING)
+			return SEVERITY_WARNING;
+	return signature->severity;
 }
 
 static int64_t step_of(const struct compiled *item, const struct span *groups)

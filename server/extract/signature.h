@@ -29,13 +29,16 @@ struct signature {
 	enum severity severity;
 	enum signature_about about;
 	bool is_drain; /* the machine should not be given to the next job */
+	bool is_nonfatal; /* of a machine that works on: nothing broke for it */
 	bool is_kernel; /* looked for in system streams alone */
+	const struct json *warning_on; /* names of instance types; NULL: none */
+	const struct json *presets; /* of a checkpoint: formats that print it by default; NULL: none */
 	uint32_t beneath; /* bits of kinds: with an incident of them about, it is part of that */
 };
 
 /*
- * {"signatures":[{"name","title","pattern","severity","about","drain"?,"kernel"?,"beneath"?,"cause","action","source"}],
- * "checkpoints":[{"name","pattern","source"}]}. A group `host` names the machine; of a checkpoint the first group that takes
+ * {"signatures":[{"name","title","pattern","severity","about","drain"?,"nonfatal"?,"kernel"?,"warning_on"?,"beneath"?,"cause","action","source"}],
+ * "checkpoints":[{"name","pattern","presets"?,"source"}]}. A group `host` names the machine; of a checkpoint the first group that takes
  * part is the step. ERR_SEMANTIC with the field.
  */
 enum status signature_set_new(struct signature_set **out, struct span json, struct error *err) MUST_CHECK;
@@ -44,6 +47,10 @@ size_t signature_count(const struct signature_set *set);
 const struct signature *signature_at(const struct signature_set *set, size_t index);
 /* Of a signature, not of a checkpoint's form. SIZE_MAX: there is none. */
 size_t signature_index(const struct signature_set *set, struct span name);
+/* Is a save seen in the log of a trainer whose format this preset reads, without more being asked of it? */
+bool signature_reads_saves(const struct signature_set *set, struct span preset);
+/* At least a warning on some instance types; "" and "ml.p4d.24xlarge" are read, too. */
+enum severity signature_severity(const struct signature *signature, struct span instance_type);
 
 struct signature_found {
 	size_t index;

@@ -8,6 +8,7 @@
 #include "extract/attempt.h"
 #include "extract/choice.h"
 #include "extract/definition.h"
+#include "extract/guide.h"
 #include "extract/slot.h"
 
 enum { HELD_MAX = 512, RECENT_MAX = 8, RECENT_LINE_BYTES = 200 };
@@ -20,6 +21,7 @@ struct found {
 	struct span text; /* the value's, in the line */
 	bool has_step;
 	bool has_epoch;
+	bool step_follows; /* the record ends with its step */
 	int64_t step; /* raw */
 	int64_t epoch;
 	double value;
@@ -38,8 +40,12 @@ struct extractor {
 	struct attempts attempts; /* tracks[i] belongs to slots.items[i] */
 	struct slots slots;
 	struct choice choice;
-	uint32_t first_slot; /* of the present definitions */
+	struct choice guide; /* of a guided set: whose rules find the step */
+	bool is_guided; /* false: begun by a program that counted instead, and goes on so until the definitions change */
+	uint32_t
+		first_slot; /* of the present definitions; behind them, in a guided set, that of lines with a step alone */
 	size_t definition_count;
+	struct span peeled; /* the last of them, without its prefixes: while its line lives */
 	uint64_t segments; /* looked at; not packed: only tells one from the next */
 	uint64_t pending_tried; /* segments not yet in the `tried` of those definitions that are not given up */
 	int64_t last_step; /* meaningful when attempts.has_step */
@@ -77,15 +83,22 @@ struct run {
 	struct span name; /* the last one that a match gave; of an earlier line: in extractor->name */
 	bool is_time_known;
 	bool has_match;
+	bool is_guided; /* the set, and the stream */
 	bool may_be_start; /* line_hint.h has to look */
 	struct extracted_list *out;
 };
 
 /* match.c: fills extractor->found. */
 enum status match_segment(struct run *run, struct span segment, struct error *err) MUST_CHECK;
+/* guided.c: the step of the segment for what was found without one, or by itself for what comes behind it. */
+enum status guide_segment(struct run *run, struct span segment, struct error *err) MUST_CHECK;
+/* extractor.c: one of the last lines before it is known whose rules find the step. */
+void extractor_remember(struct extractor *extractor, struct span segment);
 /* extractor.c: every definition that is not left out was tried on the segments so far. */
 void extractor_settle_tried(struct extractor *extractor);
 /* csv.c: the same for a row of numbers or its header; false: no memory. */
 bool match_csv(struct run *run, uint32_t index, struct span segment, int32_t rank);
 /* place.c: what was found becomes points. */
 enum status place_found(struct run *run, struct error *err) MUST_CHECK;
+/* A step that a line says without a value. */
+enum status place_step(struct run *run, const struct guided *guided, struct error *err) MUST_CHECK;

@@ -1,9 +1,10 @@
 #include "extract/trial.h"
 
 #include "extract/ansi.h"
-#include "extract/definition.h"
+#include "extract/guide.h"
 #include "extract/number.h"
 #include "extract/prefix.h"
+#include "extract/value_place.h"
 
 #include <stdio.h>
 
@@ -18,6 +19,11 @@ struct tried {
 
 struct trial {
 	struct arena *arena;
+	const struct definition_set *presets;
+	struct choice guide;
+	struct buf header;
+	int64_t largest_total;
+	bool has_step_lines; /* lines that say the step alone: values take it from there */
 	struct tried *items;
 	size_t count;
 	struct buf text;
@@ -30,6 +36,8 @@ struct trying {
 	struct trial_hit *hits;
 	size_t cap;
 	size_t *count;
+	struct guided guided; /* of the segment, once a value without a step was found there */
+	bool is_guided;
 };
 
 const char *trial_warning_name(enum trial_warning warning)
@@ -47,6 +55,8 @@ const char *trial_warning_name(enum trial_warning warning)
 		return "no_step";
 	case TRIAL_GAVE_UP:
 		return "gave_up";
+	case TRIAL_PLACE_ODD:
+		return "place_not_numeric";
 	case TRIAL_WARNINGS:
 		break;
 	}
@@ -65,9 +75,11 @@ const char *trial_warning_text(enum trial_warning warning)
 	case TRIAL_SHADOWED:
 		return "an earlier definition of the same name matches every line that this one does";
 	case TRIAL_NO_STEP:
-		return "no step is found beside the value, though other definitions find one: add (?<step>[0-9]+) or a Step";
+		return "no step is found on these lines, so the points take the step seen last, or are counted 0, 1, 2: add (?<step>[0-9]+) or a Step";
 	case TRIAL_GAVE_UP:
 		return "gave up on some lines after too many steps: avoid nested repeats such as (a+)+ and .*.*";
+	case TRIAL_PLACE_ODD:
+		return "on some lines what stands where the value should is no number: those lines give no point";
 	case TRIAL_WARNINGS:
 		break;
 	}
@@ -97,7 +109,7 @@ static enum status compile_one(struct trial *trial, const struct json *item, siz
 	buf_append_char(&text, ']');
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&list, buf_span(&text), err));
-	tried->figures.status = definition_set_new(&tried->set, list, NULL, &tried->figures.err);
+	tried->figures.status = definition_set_new(&tried->set, list, trial->presets, &tried->figures.err);
 	if (tried->figures.status == ERR_MEMORY || !tried->figures.name.ptr)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (tried->figures.status != OK)
@@ -105,7 +117,8 @@ static enum status compile_one(struct trial *trial, const struct json *item, siz
 	return OK;
 }
 
-enum status trial_new(struct trial **out, const struct json *definitions, struct error *err)
+enum status trial_new(
+	struct trial **out, const struct json *definitions, const struct definition_set *presets, struct error *err)
 {
 	AUTO(trial) trial = mem_zeroed(sizeof *trial);
 
@@ -120,6 +133,9 @@ enum status trial_new(struct trial **out, const struct json *definitions, struct
 		!(trial->items = arena_alloc(trial->arena, json_count(definitions) * sizeof *trial->items)))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	trial->text = BUF_INIT(TEXT_MAX_BYTES);
+	trial->header = BUF_INIT(TEXT_MAX_BYTES);
+	trial->presets = presets;
+	choice_init(&trial->guide);
 	for (const struct json *item = json_first(definitions); item; item = json_next(item))
 		TRY(compile_one(trial, item, trial->count, err));
 	*out = trial;
@@ -134,6 +150,8 @@ void trial_free(struct trial *trial)
 	for (size_t i = 0; i < trial->count; i++)
 		definition_set_free(trial->items[i].set);
 	buf_done(&trial->text);
+	buf_done(&trial->header);
+	choice_done(&trial->guide);
 	arena_free(trial->arena);
 	mem_free(trial);
 }
@@ -155,11 +173,30 @@ static const struct definition *definition_at(const struct trial *trial, size_t 
 	return set ? definition_set_list(set, -1)->items : NULL;
 }
 
-static bool find_step(struct trying *on, const struct definition *definition, struct span segment,
+/* Once a segment. */
+static const struct guided *guide(struct trying *on, const struct definition_set *set, struct span peeled)
+{
+	struct trial *trial = on->trial;
+	struct guide_memory memory = {&trial->header, &trial->largest_total};
+
+	if (!on->is_guided)
+		guide_find(set, trial->guide.preset, on->scratch, peeled, &memory, &on->guided);
+	on->is_guided = true;
+	return &on->guided;
+}
+
+static bool find_step(struct trying *on, size_t index, struct span segment, struct span peeled,
 	const struct span *groups, struct span *where, int64_t *step)
 {
+	const struct definition *definition = definition_at(on->trial, index);
 	struct span line_groups[REGEX_MAX_GROUPS];
 
+	if (!definition_has_step(definition) && on->trial->presets) {
+		const struct guided *guided = guide(on, on->trial->items[index].set, peeled);
+		*where = guided->where;
+		*step = guided->step;
+		return guided->has_step;
+	}
 	if (definition->step_group > 0 && groups[definition->step_group].ptr)
 		*where = groups[definition->step_group];
 	else if (definition->step_regex &&
@@ -180,7 +217,8 @@ static bool find_value(const struct definition *definition, const struct span *g
 }
 
 /* False: the match has no value. */
-static bool take_hit(struct trying *on, size_t index, struct span segment, const struct span *groups, bool is_first)
+static bool take_hit(struct trying *on, size_t index, struct span segment, struct span peeled,
+	const struct span *groups, bool is_first)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct tried *tried = &on->trial->items[index];
@@ -194,7 +232,7 @@ static bool take_hit(struct trying *on, size_t index, struct span segment, const
 		.end = (size_t)(value.ptr - text) + value.len,
 		.name = definition->name_group > 0 ? groups[definition->name_group] : SPAN("")};
 	hit.is_number = find_value(definition, groups, &hit.value);
-	if (find_step(on, definition, segment, groups, &step, &hit.step)) {
+	if (find_step(on, index, segment, peeled, groups, &step, &hit.step)) {
 		hit.has_step = true;
 		hit.step_start = (size_t)(step.ptr - text);
 		hit.step_end = hit.step_start + step.len;
@@ -202,13 +240,61 @@ static bool take_hit(struct trying *on, size_t index, struct span segment, const
 	tried->is_hit = true;
 	tried->figures.matched += is_first;
 	tried->figures.numeric += hit.is_number;
+	tried->figures.not_numeric += is_first && !hit.is_number;
 	tried->figures.with_step += hit.has_step;
 	if (*on->count < on->cap)
 		on->hits[(*on->count)++] = hit;
 	return true;
 }
 
-static void try_one(struct trying *on, size_t index, struct span segment, struct span peeled)
+/* In front of the place, else as of a value; the groups are those of the place. */
+static bool find_place_step(struct trying *on, size_t index, struct span whole, struct span peeled,
+	const struct span *groups, struct span *where, int64_t *step)
+{
+	const struct definition *definition = definition_at(on->trial, index);
+
+	if (definition->place_step_group > 0 && groups[definition->place_step_group].ptr) {
+		*where = groups[definition->place_step_group];
+		return number_parse_step(*where, step);
+	}
+	return definition->step_group <= 0 && find_step(on, index, whole, peeled, groups, where, step);
+}
+
+/*
+ * The expression does not match, but what stands before its group does: "nan" and "inf" there are values all the same, all else is
+ * shown for what it is.
+ */
+static void take_place(struct trying *on, size_t index, struct span whole, struct span peeled)
+{
+	const struct definition *definition = definition_at(on->trial, index);
+	struct tried *tried = &on->trial->items[index];
+	struct span groups[REGEX_MAX_GROUPS], step;
+	const char *text = on->trial->text.ptr;
+
+	if (!definition->place_regex ||
+		regex_search(definition->place_regex, on->scratch, whole, 0, groups) != REGEX_MATCH)
+		return;
+	struct span place = groups[definition->place_group];
+	struct trial_hit hit = {.definition = (uint32_t)index,
+		.start = (size_t)(place.ptr - text),
+		.end = (size_t)(place.ptr - text) + place.len,
+		.name = SPAN("")};
+	hit.is_number = value_place_read(place, &hit.value) == PLACE_NON_FINITE;
+	if (hit.is_number && find_place_step(on, index, whole, peeled, groups, &step, &hit.step)) {
+		hit.has_step = true;
+		hit.step_start = (size_t)(step.ptr - text);
+		hit.step_end = hit.step_start + step.len;
+	}
+	tried->is_hit |= hit.is_number;
+	tried->figures.matched += hit.is_number;
+	tried->figures.numeric += hit.is_number;
+	tried->figures.with_step += hit.has_step;
+	tried->figures.not_numeric += !hit.is_number;
+	if (*on->count < on->cap)
+		on->hits[(*on->count)++] = hit;
+}
+
+static void try_one(struct trying *on, size_t index, struct span whole, struct span peeled)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct trial_figures *figures = &on->trial->items[index].figures;
@@ -218,18 +304,21 @@ static void try_one(struct trying *on, size_t index, struct span segment, struct
 	if (!definition)
 		return;
 	figures->tried++;
-	enum regex_result result = regex_search(definition->regex, on->scratch, peeled, 0, groups);
-	if (result == REGEX_NO_MATCH && peeled.len != segment.len) {
-		peeled = segment;
-		result = regex_search(definition->regex, on->scratch, peeled, 0, groups);
+	struct span segment = peeled;
+	enum regex_result result = regex_search(definition->regex, on->scratch, segment, 0, groups);
+	if (result == REGEX_NO_MATCH && peeled.len != whole.len) {
+		segment = whole;
+		result = regex_search(definition->regex, on->scratch, segment, 0, groups);
 	}
 	figures->limited += result == REGEX_LIMIT;
+	if (result == REGEX_NO_MATCH)
+		take_place(on, index, whole, peeled);
 	for (int i = 0; result == REGEX_MATCH && i < MATCHES_MAX; i++) {
-		is_first = !take_hit(on, index, peeled, groups, is_first) && is_first;
-		size_t end = (size_t)(groups[0].ptr - peeled.ptr) + groups[0].len + (groups[0].len == 0);
-		if (!definition->repeats || end >= peeled.len)
+		is_first = !take_hit(on, index, segment, peeled, groups, is_first) && is_first;
+		size_t end = (size_t)(groups[0].ptr - segment.ptr) + groups[0].len + (groups[0].len == 0);
+		if (!definition->repeats || end >= segment.len)
 			break;
-		result = regex_search(definition->regex, on->scratch, peeled, end, groups);
+		result = regex_search(definition->regex, on->scratch, segment, end, groups);
 	}
 }
 
@@ -244,10 +333,28 @@ static void note_shadows(struct trial *trial)
 	}
 }
 
+/* The rows of a CSV, and lines that say the step alone, count as steps of what follows when it runs. */
+static void see_format(struct trying *on, struct span peeled)
+{
+	const struct definition_set *set = NULL;
+
+	for (size_t i = 0; i < on->trial->count && !set; i++)
+		set = on->trial->items[i].set;
+	on->is_guided = false;
+	if (set && on->trial->presets && guide_is_choosing(&on->trial->guide))
+		(void)!choice_see(&on->trial->guide, set, on->scratch, peeled);
+	if (!set || !on->trial->presets)
+		return;
+	struct guide_memory memory = {&on->trial->header, &on->trial->largest_total};
+	struct guided alone;
+	guide_find_alone(set, on->trial->guide.preset, on->scratch, peeled, &memory, &alone);
+	on->trial->has_step_lines |= alone.has_step;
+}
+
 enum status trial_line(struct trial *trial, struct regex_scratch *scratch, struct span text, struct trial_hit *hits,
 	size_t cap, size_t *count, struct error *err)
 {
-	struct trying on = {trial, scratch, hits, cap, count};
+	struct trying on = {.trial = trial, .scratch = scratch, .hits = hits, .cap = cap, .count = count};
 	struct span rest, segment;
 
 	*count = 0;
@@ -262,6 +369,7 @@ enum status trial_line(struct trial *trial, struct regex_scratch *scratch, struc
 	for (rest = buf_span(&trial->text); span_next(&rest, '\r', &segment);) {
 		struct prefix prefix;
 		struct span peeled = segment.len ? line_peel(segment, &prefix) : segment;
+		see_format(&on, peeled);
 		for (size_t i = 0; i < trial->count && segment.len; i++)
 			try_one(&on, i, segment, peeled);
 	}
@@ -275,14 +383,6 @@ bool trial_match(const struct trial *trial, size_t definition, struct regex_scra
 	struct span groups[REGEX_MAX_GROUPS];
 
 	return one && regex_search(one->regex, scratch, text, 0, groups) == REGEX_MATCH;
-}
-
-static bool others_have_steps(const struct trial *trial, size_t index)
-{
-	for (size_t i = 0; i < trial->count; i++)
-		if (i != index && trial->items[i].figures.with_step)
-			return true;
-	return false;
 }
 
 static unsigned unnamed_groups(const struct definition *definition)
@@ -305,12 +405,12 @@ struct trial_figures trial_figures(const struct trial *trial, size_t index)
 
 	if (!definition)
 		return figures;
-	figures.warnings =
-		(figures.tried && !figures.matched ? TRIAL_NEVER_MATCHED : 0) |
-		(figures.matched && !figures.numeric ? TRIAL_NEVER_NUMERIC : 0) |
-		(unnamed_groups(definition) > 1 ? TRIAL_SEVERAL_GROUPS : 0) |
-		(figures.matched && !tried->alone ? TRIAL_SHADOWED : 0) |
-		(figures.matched && !figures.with_step && others_have_steps(trial, index) ? TRIAL_NO_STEP : 0) |
-		(figures.limited ? TRIAL_GAVE_UP : 0);
+	figures.warnings = (figures.tried && !figures.matched ? TRIAL_NEVER_MATCHED : 0) |
+			   (figures.matched && !figures.numeric ? TRIAL_NEVER_NUMERIC : 0) |
+			   (unnamed_groups(definition) > 1 ? TRIAL_SEVERAL_GROUPS : 0) |
+			   (figures.matched && !tried->alone ? TRIAL_SHADOWED : 0) |
+			   (figures.matched && !figures.with_step && !trial->has_step_lines ? TRIAL_NO_STEP : 0) |
+			   (figures.limited ? TRIAL_GAVE_UP : 0) |
+			   (figures.not_numeric && (figures.numeric || !figures.matched) ? TRIAL_PLACE_ODD : 0);
 	return figures;
 }

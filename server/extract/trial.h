@@ -13,9 +13,10 @@ enum trial_warning {
 	TRIAL_NEVER_NUMERIC = 2,
 	TRIAL_SEVERAL_GROUPS = 4, /* unnamed ones: SageMaker takes the first */
 	TRIAL_SHADOWED = 8, /* an earlier one of the same name matches every line that it does */
-	TRIAL_NO_STEP = 16, /* matches without a step while others on these lines have one */
+	TRIAL_NO_STEP = 16, /* matches without a step, and the rules of the presets find none on the lines either */
 	TRIAL_GAVE_UP = 32, /* over the limit of match steps: catastrophic backtracking */
-	TRIAL_WARNINGS = 6 /* how many there are */
+	TRIAL_PLACE_ODD = 64, /* on some lines something else than a number stands where the value should */
+	TRIAL_WARNINGS = 7 /* how many there are */
 };
 /* For people: what it means and what to do. */
 const char *trial_warning_text(enum trial_warning warning);
@@ -36,6 +37,7 @@ struct trial_hit {
 struct trial_figures {
 	struct span name;
 	uint64_t tried, matched, numeric, with_step, limited;
+	uint64_t not_numeric; /* lines where what stands in its place is no number */
 	unsigned warnings; /* bits of trial_warning */
 	enum status status; /* not OK: does not compile, and err says where */
 	struct error err;
@@ -43,8 +45,12 @@ struct trial_figures {
 
 struct trial;
 
-/* `definitions`: an array as in MetricDefinitions. ERR_SEMANTIC when it is none, or has more than DEFINITIONS_MAX. */
-enum status trial_new(struct trial **out, const struct json *definitions, struct error *err) MUST_CHECK;
+/*
+ * `definitions`: an array as in MetricDefinitions. ERR_SEMANTIC when it is none, or has more than DEFINITIONS_MAX. `presets` say
+ * where steps stand (NULL: nobody does), and live longer.
+ */
+enum status trial_new(struct trial **out, const struct json *definitions, const struct definition_set *presets,
+	struct error *err) MUST_CHECK;
 void trial_free(struct trial *trial);
 size_t trial_count(const struct trial *trial);
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { KEY_MAX_BYTES = 256, TEXT_MAX_BYTES = 2000, FACTOR_MAX = 3 };
+enum { KEY_MAX_BYTES = 256, TEXT_MAX_BYTES = 2000, FACTOR_MAX = 3, DEPTH_MAX = 4 };
 
 struct advice {
 	struct json *document;
@@ -87,7 +87,24 @@ struct scope {
 	const struct advice_setting *settings;
 	size_t count;
 	bool is_check; /* names must be there, their values are not */
+	unsigned depth; /* of quantities that are worked out of others */
 };
+
+static bool resolve(void *context, struct span name, double *value);
+
+/* "else": what it is where nobody says it. */
+static double work_out(const struct scope *scope, const struct json *quantity)
+{
+	struct span expression = json_string_of(json_get(quantity, "else"));
+	struct scope inner = *scope;
+	struct error ignored;
+	double value = NAN;
+
+	inner.depth++;
+	if (!expression.len || inner.depth > DEPTH_MAX)
+		return NAN;
+	return condition_evaluate(expression, resolve, &inner, &value, &ignored) == OK ? value : NAN;
+}
 
 /* A name that is no quantity of the file is a measurement of the caller. */
 static double look_up(const struct scope *scope, struct span name)
@@ -95,8 +112,10 @@ static double look_up(const struct scope *scope, struct span name)
 	const struct json *quantity = find_quantity(scope->advice, name);
 	const struct advice_setting *setting;
 
-	if (quantity)
-		return read_quantity(quantity, scope->settings, scope->count, &setting);
+	if (quantity) {
+		double value = read_quantity(quantity, scope->settings, scope->count, &setting);
+		return isnan(value) ? work_out(scope, quantity) : value;
+	}
 	for (size_t i = 0; i < scope->count; i++)
 		if (span_equal(scope->settings[i].key, name))
 			return setting_value(NULL, &scope->settings[i]);
@@ -120,7 +139,7 @@ static bool resolve(void *context, struct span name, double *value)
 double advice_quantity(
 	const struct advice *advice, struct span name, const struct advice_setting *settings, size_t count)
 {
-	struct scope scope = {advice, settings, count, false};
+	struct scope scope = {.advice = advice, .settings = settings, .count = count};
 
 	return look_up(&scope, name);
 }
@@ -196,7 +215,7 @@ enum status advice_run(const struct advice *advice, struct arena *arena, const s
 	size_t count, struct advice_finding **out, size_t *found, struct error *err)
 {
 	const struct json *rules = json_get(advice->document, "rules");
-	struct scope scope = {advice, settings, count, false};
+	struct scope scope = {.advice = advice, .settings = settings, .count = count};
 
 	*found = 0;
 	*out = arena_alloc(arena, (json_count(rules) + 1) * sizeof **out);
@@ -243,7 +262,7 @@ const struct json *advice_reference(const struct advice *advice, double paramete
 static enum status check_rule(const struct advice *advice, const struct json *rule, struct error *err)
 {
 	static const char *const texts[] = {"name", "severity", "field", "when", "text", "reason", "source"};
-	struct scope scope = {advice, NULL, 0, true};
+	struct scope scope = {.advice = advice, .is_check = true};
 	struct span name = json_string_of(json_get(rule, "name"));
 	struct error why;
 	double value;
@@ -257,6 +276,18 @@ static enum status check_rule(const struct advice *advice, const struct json *ru
 	return OK;
 }
 
+static enum status check_quantity(const struct advice *advice, const struct json *quantity, struct error *err)
+{
+	struct scope scope = {.advice = advice, .is_check = true};
+	struct span expression = json_string_of(json_get(quantity, "else")), name = json_key_of(quantity);
+	struct error why;
+	double value;
+
+	if (expression.len && condition_evaluate(expression, resolve, &scope, &value, &why) != OK)
+		return error_set(err, ERR_INVALID, "advice.json: quantity '%.*s': %s", SPAN_ARGS(name), why.text);
+	return OK;
+}
+
 enum status advice_new(struct advice **out, struct span json, struct error *err)
 {
 	AUTO(advice) advice = mem_zeroed(sizeof *advice);
@@ -264,7 +295,10 @@ enum status advice_new(struct advice **out, struct span json, struct error *err)
 	if (!advice)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(json_parse(&advice->document, json, err));
-	const struct json *rules = json_get(advice->document, "rules");
+	const struct json *rules = json_get(advice->document, "rules"),
+			  *list = json_get(advice->document, "quantities");
+	for (const struct json *at = json_first(list); at; at = json_next(at))
+		TRY(check_quantity(advice, at, err));
 	for (const struct json *rule = json_first(rules); rule; rule = json_next(rule))
 		TRY(check_rule(advice, rule, err));
 	*out = advice;

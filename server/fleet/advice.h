@@ -2,7 +2,7 @@
  * Job: advice on a job from rules in a data file: each looks at quantities that settings, the document and measurements say under
  *      any of their names, and speaks only when all that it needs is known.
  * A condition: or, and, not, comparisons (= != < <= > >=), + - * /, parentheses, numbers, names of quantities; known(NAME),
- *      pow2(EXPRESSION). What is not known makes a comparison unknown, and that is no reason to speak.
+ *      pow2(EXPRESSION), whole(EXPRESSION). What is not known makes a comparison unknown, and that is no reason to speak.
  * Ownership: new/free; a value's spans are the caller's. Threads: the rules are immutable.
  */
 #pragma once

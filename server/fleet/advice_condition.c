@@ -68,8 +68,12 @@ static enum status parse_call(struct parser *p, struct span name, double *value)
 		*value = !isnan(inner);
 		return OK;
 	}
+	if (span_equal(name, SPAN("whole"))) {
+		*value = isnan(inner) ? NAN : floor(inner) == inner;
+		return OK;
+	}
 	if (!span_equal(name, SPAN("pow2")))
-		return error_set(p->err, ERR_INVALID, "'%.*s' is none of known, pow2", SPAN_ARGS(name));
+		return error_set(p->err, ERR_INVALID, "'%.*s' is none of known, pow2, whole", SPAN_ARGS(name));
 	int exponent;
 	*value = isnan(inner) ? NAN : inner > 0 && frexp(inner, &exponent) == 0.5;
 	return OK;

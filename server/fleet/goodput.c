@@ -62,7 +62,7 @@ static void *grow(struct arena *arena, void *items, size_t count, size_t *cap, s
 		return items;
 	size_t wanted = *cap ? 2 * *cap : 32;
 	void *grown = arena_alloc(arena, wanted * bytes);
-	if (grown && count)
+	if (grown && items && count)
 		memcpy(grown, items, count * bytes);
 	if (grown)
 		*cap = wanted;
@@ -116,7 +116,8 @@ static bool is_crossed(const struct goodput_facts *facts, size_t *phase, int64_t
 	while (*phase < facts->phase_count && facts->phases[*phase].to_ms <= from_ms)
 		++*phase;
 	for (size_t i = *phase; i < facts->phase_count && facts->phases[i].from_ms < to_ms; i++)
-		if (!facts->phases[i].is_training && facts->phases[i].to_ms > facts->phases[i].from_ms)
+		if (!facts->phases[i].is_training && !facts->phases[i].is_away &&
+			facts->phases[i].to_ms > facts->phases[i].from_ms)
 			return true;
 	return false;
 }
@@ -249,8 +250,8 @@ static struct span cause_of(const struct goodput_facts *facts, int64_t from_ms, 
 {
 	for (size_t i = 0; i < facts->phase_count; i++)
 		if (facts->phases[i].to_ms > from_ms && facts->phases[i].from_ms < to_ms &&
-			facts->phases[i].cause.len && facts->phases[i].bucket == GOODPUT_RESTART &&
-			!facts->phases[i].is_training)
+			facts->phases[i].cause.len && !facts->phases[i].is_training &&
+			(facts->phases[i].bucket == GOODPUT_RESTART || facts->phases[i].bucket == GOODPUT_IDLE))
 			return facts->phases[i].cause;
 	return SPAN("");
 }
@@ -270,19 +271,26 @@ static struct goodput_break *add_break(struct deriving *d, int64_t from_ms, int6
 	return &out->breaks[out->break_count++];
 }
 
-/* Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. */
+/*
+ * Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. Before the first one nothing was lost;
+ * behind the last one it is not known yet.
+ */
 static enum status add_silent_breaks(
 	struct deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err)
 {
+	int64_t lost_steps = d->facts->point_count && step < 0 ? 0 : -1;
 	bool was_restart = false;
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
 		bool is_restart =
 			!phase->is_training && phase->bucket == GOODPUT_RESTART && phase->to_ms > phase->from_ms;
-		if (is_restart && !was_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms &&
-			!add_break(d, phase->from_ms, 0, step))
-			return out_of_memory(err);
+		if (is_restart && !was_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms) {
+			struct goodput_break *broken = add_break(d, phase->from_ms, 0, step);
+			if (!broken)
+				return out_of_memory(err);
+			broken->lost_steps = lost_steps;
+		}
 		if (is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms && i + 1 < d->facts->phase_count)
 			d->out->breaks[d->out->break_count - 1].to_ms = phase->to_ms;
 		was_restart = is_restart;
@@ -442,8 +450,10 @@ static enum status find_last_break(struct deriving *d, int64_t last_ms, int64_t 
 	if (!broken)
 		return out_of_memory(err);
 	broken->cause = d->facts->end_cause.len ? d->facts->end_cause : broken->cause;
-	if (d->facts->next_from_step == INT64_MAX)
+	if (d->facts->next_from_step == INT64_MAX) {
+		broken->lost_steps = -1;
 		return OK;
+	}
 	broken->from_step = d->facts->next_from_step;
 	broken->lost_steps = is_cut ? last_step - d->facts->next_from_step : 0;
 	d->last_break = d->out->break_count - 1;
@@ -509,6 +519,8 @@ static enum status lay_over(struct deriving *d, struct error *err)
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
+		if (phase->is_away)
+			continue;
 		if (!phase->is_training) {
 			TRY(put_segment(d, phase->from_ms, phase->to_ms, phase->bucket, NO_BREAK, err));
 			continue;
@@ -533,7 +545,7 @@ static void sum_breaks(struct goodput *out)
 			if (out->segments[j].bucket == GOODPUT_RESTART)
 				broken->restart_ms += least(out->segments[j].to_ms, to_ms) -
 						      most(out->segments[j].from_ms, broken->from_ms);
-		out->lost_steps += broken->lost_steps;
+		out->lost_steps += most(broken->lost_steps, 0);
 	}
 }
 

@@ -38,16 +38,22 @@ enum goodput_bucket {
 /* "capacity", "first_step" … */
 const char *goodput_bucket_name(enum goodput_bucket bucket);
 
-/* One stretch of one secondary status; they follow on each other without gaps. */
+/* One stretch of one secondary status, or a pause; they follow on each other without gaps. */
 struct goodput_phase {
 	int64_t from_ms, to_ms;
 	bool is_training; /* the steps decide */
+	bool is_away; /* the job was put aside: no part of its wall clock */
 	enum goodput_bucket bucket; /* if not */
 	struct span cause; /* of a restart, where it says so: "spot interruption"; "" */
 };
 
 /* Times and steps beyond this are cut: what is added and taken from each other stays in range. */
 #define GOODPUT_LIMIT (1LL << 50)
+static inline int64_t goodput_within(int64_t x)
+{
+	return x > GOODPUT_LIMIT ? GOODPUT_LIMIT : x < -GOODPUT_LIMIT ? -GOODPUT_LIMIT : x;
+}
+
 /* More nodes than anybody has: a job that claims them is taken as one that does not say. */
 enum { JOB_NODES_MAX = 1000000 };
 
@@ -92,7 +98,7 @@ struct goodput_break {
 	struct span cause; /* "": nobody said */
 	int64_t step; /* the last one that was printed; -1: none */
 	int64_t from_step; /* work went on from here: the checkpoint; -1: not known */
-	int64_t lost_steps;
+	int64_t lost_steps; /* -1: not known */
 	int64_t redone_ms; /* these steps took, the first time */
 	int64_t restart_ms;
 };
@@ -100,7 +106,7 @@ struct goodput_break {
 struct goodput {
 	int64_t ms[GOODPUT_BUCKETS];
 	int64_t total_ms; /* their sum */
-	struct goodput_segment *segments; /* in order of time, without gaps */
+	struct goodput_segment *segments; /* in order of time, without gaps but for pauses */
 	size_t segment_count;
 	struct goodput_break *breaks; /* in order of time */
 	size_t break_count;
@@ -110,7 +116,7 @@ struct goodput {
 	int64_t first_from_step; /* the first step that was printed followed on this one */
 	int64_t last_step; /* the highest of the newest attempt */
 	int64_t steps; /* made and kept */
-	int64_t lost_steps; /* made, and made again */
+	int64_t lost_steps; /* made, and made again, as far as is known */
 };
 
 enum status goodput_derive(

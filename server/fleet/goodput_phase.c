@@ -46,7 +46,9 @@ struct goodput_phase goodput_phase_of(struct span status, struct span message, b
 {
 	struct goodput_phase phase = {.bucket = bucket_of(status), .cause = SPAN("")};
 
-	if (span_equal(status, SPAN("Training"))) {
+	/* SageMaker goes to Training before the image is there; "Training image download completed" is said behind it */
+	bool is_image = span_equal(status, SPAN("Training")) && has_text(message, "downloading the training image");
+	if (span_equal(status, SPAN("Training")) && !is_image) {
 		phase.is_training = true;
 		return phase;
 	}

@@ -32,7 +32,7 @@ static int compare_spans(const void *a, const void *b)
 
 static void print_list(const struct json *list, struct buf *out)
 {
-	struct span items[LIST_MAX];
+	struct span items[LIST_MAX] = {0};
 	size_t count = 0;
 
 	for (const struct json *item = json_first(list); item && count < LIST_MAX; item = json_next(item))

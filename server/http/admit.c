@@ -163,7 +163,7 @@ enum status admit(struct exchange *exchange, struct error *err)
 	if (!match.route)
 		return answer_without_handler(exchange, match.allowed, err);
 	TRY((has_leave ? check_signature : authenticate)(exchange, err));
-	TRY(rate_admit(server->rate, exchange->request.principal.id, clock_mono_ms(), err));
+	TRY(rate_admit(server->rate, &exchange->request.principal, clock_mono_ms(), err));
 	TRY(router_check_query(match.route, &exchange->request, err));
 	return check_stop(exchange, err);
 }

@@ -91,6 +91,7 @@ enum status body_take(struct exchange *exchange, struct span *piece, bool *is_wa
 {
 	struct span decoded;
 
+	TRY(exchange_check(exchange, err));
 	for (;;) {
 		bool must_wait = false;
 		TRY(decode(exchange, piece, &decoded, err));

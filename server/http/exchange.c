@@ -56,6 +56,7 @@ void exchange_release(struct exchange *exchange)
 {
 	if (exchange->has_object && exchange->route->kind == ROUTE_STREAM)
 		stream_end(exchange);
+	produce_leave(exchange);
 	server_unlist(exchange->server, exchange);
 	/* The count is the last thing: the server may be freed behind it, so what its callbacks need is done before. */
 	struct http_server *server = exchange->is_underway ? exchange->server : NULL;
@@ -97,6 +98,13 @@ bool exchange_make_reply(struct exchange *exchange)
 	if (exchange->reply)
 		response_init(exchange->reply);
 	return exchange->reply != NULL;
+}
+
+enum status exchange_check(const struct exchange *exchange, struct error *err)
+{
+	return atomic_load(&exchange->is_revoked)
+		       ? error_set(err, ERR_UNAUTHORIZED, "the token of this request is not known here any more")
+		       : OK;
 }
 
 static void count_reply(struct http_server *server, int code)
@@ -176,8 +184,8 @@ static void account(struct exchange *exchange, size_t bytes)
 
 	exchange->wire_bytes += bytes;
 	atomic_fetch_add(&server->counters.bytes_in, bytes);
-	if (server->options.rate_bytes_per_s && exchange->phase == PHASE_BODY)
-		rate_charge_bytes(server->rate, exchange->request.principal.id, bytes, clock_mono_ms());
+	if (exchange->phase == PHASE_BODY)
+		rate_charge_bytes(server->rate, &exchange->request.principal, bytes, clock_mono_ms());
 }
 
 static enum step take_piece(struct exchange *exchange, struct span *piece)
@@ -235,9 +243,18 @@ enum step exchange_body(struct exchange *exchange, struct span *piece)
 /* Runs the handler; exchange->reply is there. */
 static void call_handler(struct exchange *exchange, void *worker)
 {
+	const struct http_hooks *hooks = exchange->server->hooks;
+	const struct http_route *route = exchange->route;
+	bool is_audited = route->audit && worker && hooks->enter;
 	struct error err = {0};
+
+	mhd_address(exchange->connection, exchange->request.address, sizeof exchange->request.address);
+	if (is_audited)
+		hooks->enter(hooks->context, worker, &exchange->request, route);
 	enum status status =
-		exchange->route->handler(exchange_context(exchange), worker, &exchange->request, exchange->reply, &err);
+		route->handler(exchange_context(exchange), worker, &exchange->request, exchange->reply, &err);
+	if (is_audited)
+		hooks->leave(hooks->context);
 
 	if (!exchange->deferred.is_deferred)
 		exchange_settle(exchange, status, &err);
@@ -246,8 +263,12 @@ static void call_handler(struct exchange *exchange, void *worker)
 /* On a worker, or on the thread that a reply was deferred to. */
 static void send_reply(struct exchange *exchange, bool is_dropped)
 {
+	struct error err = {0};
+
 	if (exchange->reply && exchange->reply->producer) {
-		produce_begin(exchange);
+		enum status status = produce_begin(exchange, &err);
+		if (status != OK)
+			exchange_fail(exchange, status, &err);
 	} else if (!is_dropped) {
 		response_compress(exchange->reply, http_request_header(&exchange->request, "Accept-Encoding"));
 	}

@@ -81,9 +81,10 @@ struct exchange {
 	bool is_produced; /* it is the last one */
 	bool has_failed; /* there will be no other */
 
-	struct exchange *next; /* the server's list of uploads, streams and deferred replies */
+	struct exchange *next; /* the server's list */
 	struct exchange *previous;
 	bool is_listed;
+	atomic_bool is_revoked; /* who was let in would not be now */
 };
 
 /* NULL: out of memory. */
@@ -105,6 +106,9 @@ void *exchange_context(const struct exchange *exchange);
 /* An empty reply to be filled; false: out of memory. */
 bool exchange_make_reply(struct exchange *exchange);
 void exchange_drop_reply(struct exchange *exchange);
+
+/* ERR_UNAUTHORIZED once whoever was let in is unknown. */
+enum status exchange_check(const struct exchange *exchange, struct error *err) MUST_CHECK;
 
 /* The upload waits for http_upload_resume. True: suspended, the callback must return. */
 bool exchange_wait(struct exchange *exchange);
@@ -130,9 +134,10 @@ enum status stream_open(struct exchange *exchange, struct error *err) MUST_CHECK
 ssize_t stream_read(struct exchange *exchange, char *out, size_t room);
 void stream_end(struct exchange *exchange);
 
-/* produce.c: takes over the reply's producer, with what was written as the first batch. */
-void produce_begin(struct exchange *exchange);
+/* produce.c: takes over the reply's producer, with what was written as the first batch. After an error there is none. */
+enum status produce_begin(struct exchange *exchange, struct error *err) MUST_CHECK;
 /* > 0: bytes; 0: suspended; -1: the end; PRODUCE_FAILED. */
 enum { PRODUCE_FAILED = -2 };
 ssize_t produce_read(struct exchange *exchange, char *out, size_t room);
+void produce_leave(struct exchange *exchange); /* the connection ends: notes what the server's end has cut */
 void produce_end(struct exchange *exchange);

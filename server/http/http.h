@@ -27,6 +27,7 @@ struct principal {
 	enum http_scope scope;
 	char name[64]; /* of the token; "" when no token is needed */
 	char team[64]; /* "" : none */
+	uint64_t rate_requests_per_s, rate_bytes_per_s; /* its own limits; 0: the server's */
 	uint64_t id; /* for rate limits: of the token; 0 for all who need none */
 };
 
@@ -47,6 +48,8 @@ struct http_header {
 };
 /* All of them as they came, at most `most`; how many there are. */
 size_t http_request_headers(const struct http_request *request, struct http_header *out, size_t most);
+/* Of who is connected, as text: behind a proxy that is the proxy. WORKER handlers. */
+struct span http_request_address(const struct http_request *request);
 struct span http_request_body(const struct http_request *request); /* WORKER and INLINE: whole, decompressed */
 const struct principal *http_request_principal(const struct http_request *request);
 int64_t http_request_arrival_ms(const struct http_request *request);
@@ -147,7 +150,10 @@ struct http_route {
 	const struct http_stream_ops *stream;
 	const char *query; /* names of the query parameters it knows, separated by spaces; "*" : any */
 	size_t max_body_bytes; /* of a buffered body; 0: no body */
+	const char *
+		body; /* members of its JSON object, "name!:string columns:array" (!: must be there); NULL: it takes no JSON */
 	bool is_signable; /* with sig= in its address a GET needs neither token nor origin: hooks.check_signature says */
+	const char *audit; /* what it changes, as the audit log calls it: "jobs"; NULL: nothing, or it takes lines */
 	const char *summary; /* for the OpenAPI document */
 
 	/* What doors of another protocol have of their own; each may be left out. */
@@ -186,6 +192,14 @@ struct http_hooks {
 	/* The same of a request whose address has sig=. ERR_FORBIDDEN when it is not this address's, or has expired. */
 	enum status (*check_signature)(
 		void *context, const struct http_request *request, struct principal *out, struct error *err);
+	/*
+	 * Is whoever was let in still somebody? Asked of what goes on (streams, uploads, long replies) after each
+	 * http_server_recheck. Any thread, must not block; NULL: always.
+	 */
+	bool (*is_known)(void *context, const struct principal *principal);
+	/* Around the handler of a route with `audit`, on its worker; NULL: nobody wants to know. */
+	void (*enter)(void *context, void *worker, const struct http_request *request, const struct http_route *route);
+	void (*leave)(void *context);
 	/* One worker's own things (a read-only database connection). */
 	enum status (*worker_new)(void *context, void **worker, struct error *err);
 	void (*worker_free)(void *worker);
@@ -201,6 +215,7 @@ struct http_counters {
 	atomic_uint_fast64_t bytes_in;
 	atomic_uint_fast64_t connections;
 	atomic_uint_fast64_t streams;
+	atomic_uint_fast64_t cut_replies; /* that began with a 200 and could not be made whole */
 };
 
 struct http_server;
@@ -213,6 +228,9 @@ unsigned http_server_port(const struct http_server *server);
 const struct http_route *http_server_routes(const struct http_server *server, size_t *count);
 const struct http_counters *http_server_counters(const struct http_server *server);
 
+/* Who is known has changed: what goes on for those who are not any more ends. Any thread. */
+void http_server_recheck(struct http_server *server);
+
 /*
  * The stop order: quiesce (requests that are not ingest are still answered; new uploads get 503),
  * then the caller drains its writer, then end_streams (every stream is woken and ends; suspended uploads must have been
@@ -221,3 +239,5 @@ const struct http_counters *http_server_counters(const struct http_server *serve
 void http_server_quiesce(struct http_server *server);
 void http_server_end_streams(struct http_server *server);
 void http_server_free(struct http_server *server, int64_t deadline_ms);
+/* Instead of those of the options, from now on. */
+void http_server_set_rates(struct http_server *server, uint64_t requests_per_s, uint64_t bytes_per_s);

@@ -1,7 +1,9 @@
 #include "http/mhd.h"
 #include "http/server.h"
 
+#include <arpa/inet.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 /* Request headers, read buffer and reply headers of one connection: 1000 subscribers must stay cheap. */
@@ -26,6 +28,18 @@ int mhd_socket(struct MHD_Connection *connection)
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+void mhd_address(struct MHD_Connection *connection, char *out, size_t room)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = info ? info->client_addr : NULL;
+
+	*out = 0;
+	if (address && address->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, out, (socklen_t)room);
+	else if (address && address->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, out, (socklen_t)room);
+}
+
 /* A resumed connection is read again in any case, and then the end is seen. */
 void mhd_notice_end(struct MHD_Connection *connection)
 {
@@ -35,6 +49,14 @@ void mhd_notice_end(struct MHD_Connection *connection)
 		return;
 	MHD_suspend_connection(connection);
 	MHD_resume_connection(connection);
+}
+
+/* Not by lingering: libmicrohttpd shuts down before it closes, and that would be an end like any other. */
+void mhd_reset(struct MHD_Connection *connection)
+{
+	struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+
+	(void)connect(mhd_socket(connection), &nowhere, sizeof nowhere); /* one that fails is broken already */
 }
 
 void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s)
@@ -50,33 +72,77 @@ static size_t keep_escapes(void *unused, struct MHD_Connection *connection, char
 	return strlen(text);
 }
 
+/* One TCP connection. It has the exchange: of a request that fails before its handler is called, completion is not told. */
+struct peer {
+	struct exchange *exchange;
+};
+
+static struct peer *peer_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static void end_exchange(struct peer *peer)
+{
+	struct exchange *exchange = peer->exchange;
+
+	peer->exchange = NULL;
+	if (exchange)
+		exchange_release(exchange);
+}
+
+/*
+ * The library's list of arguments is not used, and one that outgrows its memory leaves the request without an answer until
+ * its connection times out: what it reads them from, its own buffer, ends where they begin.
+ */
+static void hide_arguments(const char *target)
+{
+	char *mark = strchr(target, '?');
+
+	if (mark)
+		mark[1] = 0;
+}
+
 static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
 {
-	return exchange_new(context, connection, span_from(target));
+	struct peer *peer = peer_of(connection);
+
+	if (!peer || !target)
+		return NULL; /* the request is closed */
+	end_exchange(peer);
+	peer->exchange = exchange_new(context, connection, span_from(target));
+	hide_arguments(target);
+	return peer->exchange;
 }
 
 static void on_completed(
 	void *context, struct MHD_Connection *connection, void **exchange, enum MHD_RequestTerminationCode why)
 {
+	struct peer *peer = peer_of(connection);
+
 	(void)context;
-	(void)connection;
 	(void)why;
-	if (*exchange)
-		exchange_release(*exchange);
+	if (peer)
+		end_exchange(peer);
 	*exchange = NULL;
 }
 
 static void on_connection(
-	void *context, struct MHD_Connection *connection, void **unused, enum MHD_ConnectionNotificationCode what)
+	void *context, struct MHD_Connection *connection, void **peer, enum MHD_ConnectionNotificationCode what)
 {
 	struct http_server *server = context;
 
 	(void)connection;
-	(void)unused;
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		atomic_fetch_add(&server->counters.connections, 1);
-	else
-		atomic_fetch_sub(&server->counters.connections, 1);
+		*peer = mem_zeroed(sizeof(struct peer));
+		return;
+	}
+	atomic_fetch_sub(&server->counters.connections, 1);
+	if (*peer)
+		end_exchange(*peer);
+	mem_free(*peer);
+	*peer = NULL;
 }
 
 static enum MHD_Result copy_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)

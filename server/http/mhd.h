@@ -10,6 +10,8 @@
  *  - No reply can be queued while a body arrives: refusals drain it, or go around (refusal.h).
  *  - An end of input that arrives together with the last bytes is not seen (edge-triggered epoll, short read), and an
  *    upload whose client has died would stay until its timeout: mhd_notice_end.
+ *  - A request that fails between its first line and its handler is not told as completed: exchanges end with their
+ *    connection, too.
  *  - Without a no-op in place of its unescaping, "%2F" would be a '/' before anybody can route.
  */
 #pragma once
@@ -38,8 +40,12 @@ void mhd_stop(struct mhd *mhd); /* ends all connections; no connection may be su
 
 void mhd_suspend(struct MHD_Connection *connection);
 void mhd_resume(struct MHD_Connection *connection);
+/* Of the other end, as text; empty where it has none. */
+void mhd_address(struct MHD_Connection *connection, char *out, size_t room);
 int mhd_socket(struct MHD_Connection *connection);
 /* Has the client stopped sending? Makes the daemon look, once a piece of a body was taken. */
 void mhd_notice_end(struct MHD_Connection *connection);
+/* Ends it so that the client sees it break, not close. */
+void mhd_reset(struct MHD_Connection *connection);
 /* Of silence, from now on, for this connection; 0: none. */
 void mhd_set_timeout(struct MHD_Connection *connection, unsigned timeout_s);

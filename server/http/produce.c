@@ -38,10 +38,17 @@ static enum status begin_packing(struct exchange *exchange, struct error *err)
 	return pack(exchange, err);
 }
 
-void produce_begin(struct exchange *exchange)
+/* Its head is with the client, and says 200: only a connection that breaks tells that this is not the whole. */
+static void cut(struct exchange *exchange, const struct error *err)
+{
+	exchange->has_failed = true;
+	atomic_fetch_add(&exchange->server->counters.cut_replies, 1);
+	log_line(LOG_WARNING, "reply_cut", "path=\"%.*s\" error=\"%s\"", SPAN_ARGS(exchange->target), err->text);
+}
+
+enum status produce_begin(struct exchange *exchange, struct error *err)
 {
 	struct http_response *reply = exchange->reply;
-	struct error err = {0};
 
 	exchange->producer = reply->producer;
 	exchange->producer_state = reply->producer_state;
@@ -49,7 +56,23 @@ void produce_begin(struct exchange *exchange)
 	exchange->batch = reply->body;
 	reply->body = BUF_INIT(BATCH_MAX_BYTES);
 	exchange->batch.max_bytes = BATCH_MAX_BYTES;
-	exchange->has_failed = begin_packing(exchange, &err) != OK;
+	enum status status = begin_packing(exchange, err);
+	if (status != OK)
+		produce_end(exchange);
+	else if (!exchange->is_listed)
+		server_list(exchange->server, exchange); /* the server's end finds it */
+	return status;
+}
+
+void produce_leave(struct exchange *exchange)
+{
+	bool is_whole = exchange->is_produced && exchange->batch_at == exchange->batch.len;
+	struct error err = {0};
+
+	if (!exchange->producer || is_whole || exchange->has_failed || !atomic_load(&exchange->server->is_ending))
+		return; /* a client that has gone need not be told */
+	error_set(&err, ERR_UNAVAILABLE, "the server is stopping");
+	cut(exchange, &err);
 }
 
 void produce_end(struct exchange *exchange)
@@ -77,10 +100,25 @@ static void produce_in_worker(struct work *work, void *worker, bool is_dropped)
 		status = buf_status(&exchange->batch, &err);
 	if (status == OK)
 		status = pack(exchange, &err);
-	exchange->has_failed = status != OK;
-	if (exchange->has_failed)
-		log_line(LOG_WARNING, "reply_cut", "path=\"%.*s\" error=\"%s\"", SPAN_ARGS(exchange->target), err.text);
+	if (status != OK)
+		cut(exchange, &err);
 	mhd_resume(exchange->connection); /* the last touch */
+}
+
+static ssize_t fail(struct exchange *exchange)
+{
+	if (exchange->request.is_http_10) /* its end of a body is the connection's */
+		mhd_reset(exchange->connection);
+	return PRODUCE_FAILED;
+}
+
+static size_t take(struct exchange *exchange, char *out, size_t room, size_t left)
+{
+	size_t some = left < room ? left : room;
+
+	memcpy(out, exchange->batch.ptr + exchange->batch_at, some);
+	exchange->batch_at += some;
+	return some;
 }
 
 ssize_t produce_read(struct exchange *exchange, char *out, size_t room)
@@ -88,21 +126,24 @@ ssize_t produce_read(struct exchange *exchange, char *out, size_t room)
 	struct error err = {0};
 	size_t left = exchange->batch.len - exchange->batch_at;
 
-	if (exchange->has_failed || atomic_load(&exchange->server->is_ending))
-		return PRODUCE_FAILED; /* what the client has is visibly not the whole */
-	if (left) {
-		size_t some = left < room ? left : room;
-		memcpy(out, exchange->batch.ptr + exchange->batch_at, some);
-		exchange->batch_at += some;
-		return (ssize_t)some;
-	}
-	if (exchange->is_produced)
+	if (exchange->has_failed)
+		return fail(exchange);
+	if (exchange->is_produced && !left)
 		return -1;
+	enum status status = exchange_check(exchange, &err);
+	if (status == OK && atomic_load(&exchange->server->is_ending))
+		status = error_set(&err, ERR_UNAVAILABLE, "the server is stopping");
+	if (status != OK) {
+		cut(exchange, &err);
+		return fail(exchange);
+	}
+	if (left)
+		return (ssize_t)take(exchange, out, room, left);
 	exchange->work.run = produce_in_worker;
 	exchange->work.item.bytes = 0;
 	mhd_suspend(exchange->connection);
-	if (workers_push(exchange->server->workers, &exchange->work, &err) != OK) {
-		exchange->has_failed = true;
+	if (workers_push_again(exchange->server->workers, &exchange->work, &err) != OK) {
+		cut(exchange, &err);
 		mhd_resume(exchange->connection);
 	}
 	return 0;

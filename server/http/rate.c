@@ -6,7 +6,12 @@
 
 enum { BURST_S = 2, SWEEP_AT = 4096, LONGEST_WAIT_S = 3600 };
 
+struct limits {
+	double requests_per_s, bytes_per_s; /* 0: none */
+};
+
 struct bucket {
+	struct limits limits; /* of the last request */
 	double requests; /* left; below 0 is debt */
 	double bytes;
 	int64_t filled_at_ms;
@@ -14,11 +19,16 @@ struct bucket {
 
 struct rate {
 	pthread_mutex_t mutex;
-	double requests_per_s;
-	double bytes_per_s;
+	atomic_uint_fast64_t requests_per_s, bytes_per_s;
 	struct map *buckets; /* by the principal's id */
 	size_t sweep_at;
 };
+
+void rate_set(struct rate *rate, uint64_t requests_per_s, uint64_t bytes_per_s)
+{
+	atomic_store(&rate->requests_per_s, requests_per_s);
+	atomic_store(&rate->bytes_per_s, bytes_per_s);
+}
 
 struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s)
 {
@@ -29,8 +39,7 @@ struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s)
 		return NULL;
 	}
 	pthread_mutex_init(&rate->mutex, NULL);
-	rate->requests_per_s = (double)requests_per_s;
-	rate->bytes_per_s = (double)bytes_per_s;
+	rate_set(rate, requests_per_s, bytes_per_s);
 	rate->sweep_at = SWEEP_AT;
 	return rate;
 }
@@ -48,25 +57,30 @@ void rate_free(struct rate *rate)
 	mem_free(rate);
 }
 
-static bool is_limited(const struct rate *rate)
+static struct limits limits_of(struct rate *rate, const struct principal *who)
 {
-	return rate->requests_per_s > 0 || rate->bytes_per_s > 0;
+	uint64_t requests = who->rate_requests_per_s ? who->rate_requests_per_s : atomic_load(&rate->requests_per_s);
+	uint64_t bytes = who->rate_bytes_per_s ? who->rate_bytes_per_s : atomic_load(&rate->bytes_per_s);
+
+	return (struct limits){(double)requests, (double)bytes};
 }
 
-static void fill(const struct rate *rate, struct bucket *bucket, int64_t now_ms)
+static void fill(struct bucket *bucket, int64_t now_ms)
 {
 	double passed_s = (double)(now_ms - bucket->filled_at_ms) / 1000;
+	const struct limits *limits = &bucket->limits;
 
-	bucket->requests = fmin(rate->requests_per_s * BURST_S, bucket->requests + rate->requests_per_s * passed_s);
-	bucket->bytes = fmin(rate->bytes_per_s * BURST_S, bucket->bytes + rate->bytes_per_s * passed_s);
+	bucket->requests = fmin(limits->requests_per_s * BURST_S, bucket->requests + limits->requests_per_s * passed_s);
+	bucket->bytes = fmin(limits->bytes_per_s * BURST_S, bucket->bytes + limits->bytes_per_s * passed_s);
 	bucket->filled_at_ms = now_ms;
 }
 
 /* A full bucket is what a new one would be. */
-static bool is_worth_keeping(const struct rate *rate, struct bucket *bucket, int64_t now_ms)
+static bool is_worth_keeping(struct bucket *bucket, int64_t now_ms)
 {
-	fill(rate, bucket, now_ms);
-	return bucket->requests < rate->requests_per_s * BURST_S || bucket->bytes < rate->bytes_per_s * BURST_S;
+	fill(bucket, now_ms);
+	return bucket->requests < bucket->limits.requests_per_s * BURST_S ||
+	       bucket->bytes < bucket->limits.bytes_per_s * BURST_S;
 }
 
 static void drop_full_buckets(struct rate *rate, int64_t now_ms)
@@ -78,7 +92,7 @@ static void drop_full_buckets(struct rate *rate, int64_t now_ms)
 	if (!kept)
 		return;
 	for (size_t at = 0; map_next(old, &at, &key, &bucket);)
-		if (!is_worth_keeping(rate, bucket, now_ms) || !map_put(kept, key, bucket))
+		if (!is_worth_keeping(bucket, now_ms) || !map_put(kept, key, bucket))
 			mem_free(bucket);
 	map_free(old);
 	rate->buckets = kept;
@@ -86,9 +100,9 @@ static void drop_full_buckets(struct rate *rate, int64_t now_ms)
 }
 
 /* NULL: out of memory; the request then goes unlimited rather than unanswered. */
-static struct bucket *bucket_of(struct rate *rate, uint64_t id, int64_t now_ms)
+static struct bucket *bucket_of(struct rate *rate, const struct principal *who, struct limits limits, int64_t now_ms)
 {
-	struct span key = span_of((const char *)&id, sizeof id);
+	struct span key = span_of((const char *)&who->id, sizeof who->id);
 	struct bucket *bucket = map_get(rate->buckets, key);
 
 	if (!bucket) {
@@ -97,13 +111,15 @@ static struct bucket *bucket_of(struct rate *rate, uint64_t id, int64_t now_ms)
 		bucket = mem_alloc(sizeof *bucket);
 		if (!bucket)
 			return NULL;
-		*bucket = (struct bucket){rate->requests_per_s * BURST_S, rate->bytes_per_s * BURST_S, now_ms};
+		*bucket =
+			(struct bucket){limits, limits.requests_per_s * BURST_S, limits.bytes_per_s * BURST_S, now_ms};
 		if (!map_put(rate->buckets, key, bucket)) {
 			mem_free(bucket);
 			return NULL;
 		}
 	}
-	fill(rate, bucket, now_ms);
+	bucket->limits = limits;
+	fill(bucket, now_ms);
 	return bucket;
 }
 
@@ -115,33 +131,40 @@ static enum status refuse(double wait_s, const char *what, double per_s, struct 
 	return ERR_BUSY;
 }
 
-static enum status admit(const struct rate *rate, struct bucket *bucket, struct error *err)
+static enum status admit(struct bucket *bucket, struct error *err)
 {
-	if (rate->requests_per_s > 0 && bucket->requests < 1)
-		return refuse((1 - bucket->requests) / rate->requests_per_s, "requests", rate->requests_per_s, err);
-	if (rate->bytes_per_s > 0 && bucket->bytes < 0)
-		return refuse(-bucket->bytes / rate->bytes_per_s, "bytes", rate->bytes_per_s, err);
-	bucket->requests -= 1;
+	const struct limits *limits = &bucket->limits;
+
+	if (limits->requests_per_s > 0 && bucket->requests < 1)
+		return refuse((1 - bucket->requests) / limits->requests_per_s, "requests", limits->requests_per_s, err);
+	if (limits->bytes_per_s > 0 && bucket->bytes < 0)
+		return refuse(-bucket->bytes / limits->bytes_per_s, "bytes", limits->bytes_per_s, err);
+	if (limits->requests_per_s > 0) /* else a limit that comes later would find a debt */
+		bucket->requests -= 1;
 	return OK;
 }
 
-enum status rate_admit(struct rate *rate, uint64_t principal_id, int64_t now_mono_ms, struct error *err)
+enum status rate_admit(struct rate *rate, const struct principal *who, int64_t now_mono_ms, struct error *err)
 {
-	if (!is_limited(rate))
+	struct limits limits = limits_of(rate, who);
+
+	if (limits.requests_per_s <= 0 && limits.bytes_per_s <= 0)
 		return OK;
 	pthread_mutex_lock(&rate->mutex);
-	struct bucket *bucket = bucket_of(rate, principal_id, now_mono_ms);
-	enum status status = bucket ? admit(rate, bucket, err) : OK;
+	struct bucket *bucket = bucket_of(rate, who, limits, now_mono_ms);
+	enum status status = bucket ? admit(bucket, err) : OK;
 	pthread_mutex_unlock(&rate->mutex);
 	return status;
 }
 
-void rate_charge_bytes(struct rate *rate, uint64_t principal_id, uint64_t bytes, int64_t now_mono_ms)
+void rate_charge_bytes(struct rate *rate, const struct principal *who, uint64_t bytes, int64_t now_mono_ms)
 {
-	if (rate->bytes_per_s <= 0)
+	struct limits limits = limits_of(rate, who);
+
+	if (limits.bytes_per_s <= 0)
 		return;
 	pthread_mutex_lock(&rate->mutex);
-	struct bucket *bucket = bucket_of(rate, principal_id, now_mono_ms);
+	struct bucket *bucket = bucket_of(rate, who, limits, now_mono_ms);
 	if (bucket)
 		bucket->bytes -= (double)bytes;
 	pthread_mutex_unlock(&rate->mutex);

@@ -1,5 +1,5 @@
 /*
- * Job: token buckets, one a principal: requests and bytes per second, bursts of two seconds. Bytes are charged as they
+ * Job: token buckets, one a principal: requests and bytes per second, bursts of two seconds; a principal's own limits go first. Bytes are charged as they
  *      arrive and may run into debt; the next request waits until it is paid, so that a large body is never cut.
  * Ownership: new/free. Threads: any. Time is an argument.
  */
@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "http/http.h"
 
 struct rate;
 
@@ -14,7 +15,10 @@ struct rate;
 struct rate *rate_new(uint64_t requests_per_s, uint64_t bytes_per_s) __attribute__((warn_unused_result));
 void rate_free(struct rate *rate);
 /* ERR_BUSY with retry_after_s when the principal has to wait. */
-enum status rate_admit(struct rate *rate, uint64_t principal_id, int64_t now_mono_ms, struct error *err) MUST_CHECK;
-void rate_charge_bytes(struct rate *rate, uint64_t principal_id, uint64_t bytes, int64_t now_mono_ms);
+enum status rate_admit(
+	struct rate *rate, const struct principal *who, int64_t now_mono_ms, struct error *err) MUST_CHECK;
+void rate_charge_bytes(struct rate *rate, const struct principal *who, uint64_t bytes, int64_t now_mono_ms);
+/* From now on, for those who have no limits of their own. */
+void rate_set(struct rate *rate, uint64_t requests_per_s, uint64_t bytes_per_s);
 
 AUTO_TYPE(rate)

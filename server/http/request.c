@@ -122,9 +122,12 @@ static enum status parse_query(struct http_request *request, struct span raw, ch
 {
 	struct span part, name, value;
 
-	while (span_next(&raw, '&', &part)) {
+	for (size_t count = 0; span_next(&raw, '&', &part);) {
 		if (part.len == 0)
 			continue;
+		if (count++ == REQUEST_MAX_ARGUMENTS)
+			return error_set(err, ERR_INVALID, "the request has more than %d query parameters",
+				REQUEST_MAX_ARGUMENTS);
 		ptrdiff_t equals = span_find_char(part, '=');
 		struct span raw_name = equals < 0 ? part : span_of(part.ptr, (size_t)equals);
 		struct span raw_value = equals < 0 ? span_skip(part, part.len) : span_skip(part, (size_t)equals + 1);
@@ -217,6 +220,11 @@ size_t http_request_headers(const struct http_request *request, struct http_head
 		if (count < most)
 			out[count] = (struct http_header){pair->name, pair->value};
 	return count;
+}
+
+struct span http_request_address(const struct http_request *request)
+{
+	return span_from(request->address);
 }
 
 struct span http_request_body(const struct http_request *request)

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "http/http.h"
 
-enum { REQUEST_MAX_SEGMENTS = 16, REQUEST_MAX_PARAMETERS = 8 };
+enum { REQUEST_MAX_SEGMENTS = 16, REQUEST_MAX_PARAMETERS = 8, REQUEST_MAX_ARGUMENTS = 256 };
 
 struct request_pair {
 	struct request_pair *next;
@@ -28,6 +28,7 @@ struct http_request {
 	bool is_head;
 	bool is_http_10;
 	int64_t arrival_ms;
+	char address[48];
 	struct span path; /* decoded */
 	size_t segment_count;
 	struct span segments[REQUEST_MAX_SEGMENTS]; /* the first ones, decoded; they lie in path */

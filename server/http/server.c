@@ -18,6 +18,19 @@ enum {
 	STOP_CHECK_MS = 10,
 };
 
+/* Whoever asked without being anybody, of what all may have, goes on. */
+static void check_principal(struct http_server *server, struct exchange *exchange)
+{
+	const struct http_hooks *hooks = server->hooks;
+
+	if (exchange->route->scope == SCOPE_PUBLIC || !hooks->is_known ||
+		hooks->is_known(hooks->context, &exchange->request.principal))
+		return;
+	atomic_store(&exchange->is_revoked, true);
+	if (exchange->route->kind == ROUTE_STREAM)
+		park_wake(&exchange->park);
+}
+
 void server_list(struct http_server *server, struct exchange *exchange)
 {
 	pthread_mutex_lock(&server->mutex);
@@ -27,6 +40,7 @@ void server_list(struct http_server *server, struct exchange *exchange)
 		server->listed->previous = exchange;
 	server->listed = exchange;
 	exchange->is_listed = true;
+	check_principal(server, exchange); /* it may have been let in before, and the others checked since */
 	pthread_mutex_unlock(&server->mutex);
 }
 
@@ -196,6 +210,14 @@ static void wake_streams(struct http_server *server)
 			park_wake(&at->park);
 }
 
+void http_server_recheck(struct http_server *server)
+{
+	pthread_mutex_lock(&server->mutex);
+	for (struct exchange *at = server->listed; at; at = at->next)
+		check_principal(server, at);
+	pthread_mutex_unlock(&server->mutex);
+}
+
 void http_server_end_streams(struct http_server *server)
 {
 	atomic_store(&server->is_ending, true);
@@ -233,6 +255,16 @@ static void detach_suspended(struct http_server *server)
 	pthread_mutex_unlock(&server->mutex);
 }
 
+/* Replies in pieces whose clients read too slowly: the transport would close them as if they were whole. */
+static void break_off(struct http_server *server)
+{
+	pthread_mutex_lock(&server->mutex);
+	for (struct exchange *at = server->listed; at; at = at->next)
+		if (at->route->kind == ROUTE_WORKER && at->request.is_http_10)
+			mhd_reset(at->connection);
+	pthread_mutex_unlock(&server->mutex);
+}
+
 void http_server_free(struct http_server *server, int64_t deadline_ms)
 {
 	if (!server)
@@ -242,6 +274,12 @@ void http_server_free(struct http_server *server, int64_t deadline_ms)
 	wait_until_idle(server, clock_mono_ms() + deadline_ms);
 	workers_stop(server->workers);
 	detach_suspended(server);
+	break_off(server);
 	mhd_stop(server->mhd);
 	free_parts(server);
+}
+
+void http_server_set_rates(struct http_server *server, uint64_t requests_per_s, uint64_t bytes_per_s)
+{
+	rate_set(server->rate, requests_per_s, bytes_per_s);
 }

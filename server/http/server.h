@@ -34,7 +34,7 @@ struct http_server {
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	struct exchange *listed; /* uploads, streams, deferred replies */
+	struct exchange *listed; /* uploads, streams, deferred replies, replies in pieces */
 	size_t underway; /* requests that are whole and not yet answered to the end */
 };
 

@@ -15,7 +15,7 @@ ssize_t stream_read(struct exchange *exchange, char *out, size_t room)
 	for (;;) {
 		park_clear(
 			&exchange->park); /* before all that a wake-up may mean: one that comes from now on is kept */
-		if (atomic_load(&exchange->server->is_ending))
+		if (atomic_load(&exchange->server->is_ending) || atomic_load(&exchange->is_revoked))
 			return -1;
 		ssize_t bytes = exchange->route->stream->read(exchange->object, out, room);
 		if (bytes != 0)

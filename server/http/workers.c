@@ -103,3 +103,8 @@ enum status workers_push(struct workers *workers, struct work *work, struct erro
 	}
 	return status;
 }
+
+enum status workers_push_again(struct workers *workers, struct work *work, struct error *err)
+{
+	return queue_push_again(workers->queue, &work->item, err);
+}

@@ -22,5 +22,7 @@ void workers_stop(struct workers *workers);
 void workers_free(struct workers *workers); /* stops first */
 /* ERR_BUSY (with retry_after_s) when too many wait. */
 enum status workers_push(struct workers *workers, struct work *work, struct error *err) MUST_CHECK;
+/* More of work that was done in part: behind what waits, however much that is. Refused only when they stop. */
+enum status workers_push_again(struct workers *workers, struct work *work, struct error *err) MUST_CHECK;
 
 AUTO_TYPE(workers)

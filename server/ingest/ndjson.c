@@ -1,6 +1,6 @@
 /*
- * NDJSON: an object a line. Fields: line, log or message (text), ts, time or date, stream, job; all others are skipped. A bad
- * object harms itself alone.
+ * NDJSON: an object a line. Fields: line, log or message (text), ts, time or date, stream, job; all others are skipped. An
+ * object without a text of those names is the line itself. A bad object harms itself alone.
  */
 #include "ingest/ingest.h"
 #include "ingest/lines.h"
@@ -132,7 +132,8 @@ static bool read_name(struct ingest_parser *parser, struct batch *batch, struct 
 {
 	if (value->kind == NDJSON_ABSENT || value->kind == NDJSON_NULL)
 		return true;
-	if (value->kind == NDJSON_OTHER)
+	bool is_rank = value->kind != NDJSON_OTHER && strcmp(field, "stream") == 0; /* 3: the stream of that rank */
+	if (value->kind != NDJSON_STRING && !is_rank)
 		return reject(parser, batch, 1, "the field '%s' is not a text", field);
 	return read_string(parser, batch, object, value, scratch, out);
 }
@@ -161,7 +162,7 @@ static int64_t read_time(struct ingest_parser *parser, struct span object, const
 /* Docker writes "stdout" and "stderr" beside `log`: which output of a process it was, not which process of the job. */
 static bool is_docker_output(struct span stream, const struct ndjson_value *text, const struct ndjson_object *fields)
 {
-	return text == &fields->fields[NDJSON_LOG] &&
+	return text && text == &fields->fields[NDJSON_LOG] &&
 	       (span_equal(stream, SPAN("stdout")) || span_equal(stream, SPAN("stderr")));
 }
 
@@ -176,10 +177,9 @@ static bool read_entry(struct ingest_parser *parser, struct batch *batch, struct
 	for (int i = NDJSON_MESSAGE; i >= NDJSON_LINE; i--)
 		if (fields.fields[i].kind == NDJSON_STRING)
 			text = &fields.fields[i];
-	if (!text)
-		return reject(parser, batch, 1, "no text in a field 'line', 'log' or 'message'");
-	*entry = (struct entry){.job = parser->options.job, .stream = parser->options.stream};
-	if (!read_string(parser, batch, object, text, &parser->decoded, &entry->text) ||
+	*entry =
+		(struct entry){.text = span_trim(object), .job = parser->options.job, .stream = parser->options.stream};
+	if ((text && !read_string(parser, batch, object, text, &parser->decoded, &entry->text)) ||
 		!read_name(parser, batch, object, "job", &fields.fields[NDJSON_JOB], &parser->job_name, &entry->job) ||
 		!read_name(parser, batch, object, "stream", &fields.fields[NDJSON_STREAM], &parser->stream_name,
 			&entry->stream))

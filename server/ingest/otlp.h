@@ -36,18 +36,35 @@ struct otlp_json {
 	struct batch *batch;
 	const char *resources, *scopes, *items; /* names of the lists */
 	json_scan_take *take; /* an item; the context is this */
+	bool is_interval; /* of metrics: the distributions at hand have delta temporality */
 };
 enum status otlp_request_json(struct otlp_json *request, struct error *err) MUST_CHECK;
+
+/*
+ * ---- otlp_record.c: a log record as one line: the body, then its severity (INFO says nothing and is left out) and its attributes,
+ * key=value; values of several lines, as stack traces, stand below it. The body goes into parser->text. ----
+ */
+void otlp_record_begin(struct ingest_parser *parser);
+void otlp_record_severity(struct ingest_parser *parser, uint64_t number, struct span text);
+/* Not one that tells where a collector read the line (log.file.name, logtag). */
+void otlp_record_attribute(struct ingest_parser *parser, struct span key, struct span value);
+enum status otlp_record_end(struct ingest_parser *parser, struct batch *batch, bool has_body, uint64_t time_ns,
+	struct error *err) MUST_CHECK;
 
 /* ---- otlp_points.c: points of the stream at hand, one by one ---- */
 void otlp_metric_begin(struct ingest_parser *parser, struct span name, struct span unit);
 void otlp_point_begin(struct ingest_parser *parser); /* of the same metric */
 /* An attribute: the point's step, or a label. */
 void otlp_point_label(struct ingest_parser *parser, struct span key, struct span value);
-/* suffix: "", or ".sum" behind the metric's name. Rejected with a warning: a name or time that is none, too many labels. */
+/* suffix: "", or ".count" behind the metric's name, which has no role then. Rejected with a warning: a name or time that is none, too many labels. */
 enum status otlp_point_add(struct ingest_parser *parser, struct batch *batch, const char *suffix, double value,
 	struct error *err) MUST_CHECK;
 void otlp_point_reject(struct ingest_parser *parser, struct batch *batch, const char *why);
-/* Of a histogram or a summary nothing else is stored: its reply says so. */
-enum status otlp_point_distribution(struct ingest_parser *parser, struct batch *batch, double count, bool has_sum,
-	double sum, struct error *err) MUST_CHECK;
+/* Of a histogram or a summary: of an interval, or since start_ns. */
+struct otlp_distribution {
+	bool is_interval, has_sum;
+	uint64_t start_ns; /* 0: not known */
+	double sum, count;
+};
+enum status otlp_point_distribution(struct ingest_parser *parser, struct batch *batch,
+	const struct otlp_distribution *distribution, struct error *err) MUST_CHECK;

@@ -1,22 +1,22 @@
 /*
  * OTLP metrics as protobuf: ExportMetricsServiceRequest{1: ResourceMetrics{1: Resource, 2: ScopeMetrics{2: Metric{1: name, 3: unit,
- * 5: Gauge, 7: Sum, 9: Histogram, 10: ExponentialHistogram, 11: Summary, each {1: data points}}}}}. A sum is stored as it is
- * sent, cumulative or not.
+ * 5: Gauge, 7: Sum, 9: Histogram, 10: ExponentialHistogram, 11: Summary, each {1: data points, 2: temporality}}}}}. A sum is stored as
+ * it is sent, cumulative or not.
  */
 #include "ingest/otlp.h"
 
 enum { GAUGE = 5, SUM = 7, HISTOGRAM = 9, EXPONENTIAL = 10, SUMMARY = 11 };
-enum { NO_RECORDED_VALUE = 1 };
+enum { NO_RECORDED_VALUE = 1, IS_INTERVAL = 1 };
 
-/* The forms of a data point differ in where their attributes and flags are; time is 3, count and sum are 4 and 5. */
+/* The forms of a data point differ in where their attributes and flags are; start is 2, time is 3, count and sum are 4 and 5. */
 static const struct {
 	uint32_t kind, attributes, flags;
 } forms[] = {{GAUGE, 7, 8}, {SUM, 7, 8}, {HISTOGRAM, 9, 10}, {EXPONENTIAL, 1, 10}, {SUMMARY, 7, 8}};
 
 struct numbers {
-	bool has_value, has_sum, is_empty;
-	double value, sum;
-	uint64_t count;
+	bool has_value, is_empty;
+	double value;
+	struct otlp_distribution of;
 };
 
 static enum status read_field(struct ingest_parser *parser, const struct protobuf_field *field, size_t form,
@@ -28,6 +28,8 @@ static enum status read_field(struct ingest_parser *parser, const struct protobu
 	if (protobuf_is(field, forms[form].attributes, PROTOBUF_BYTES)) {
 		TRY(otlp_attribute(field->bytes, body, &key, &parser->text, err));
 		otlp_point_label(parser, key, buf_span(&parser->text));
+	} else if (protobuf_is(field, 2, PROTOBUF_FIXED64)) {
+		numbers->of.start_ns = field->value;
 	} else if (protobuf_is(field, 3, PROTOBUF_FIXED64)) {
 		parser->point.time_ns = field->value;
 	} else if (protobuf_is(field, forms[form].flags, PROTOBUF_VARINT)) {
@@ -39,18 +41,18 @@ static enum status read_field(struct ingest_parser *parser, const struct protobu
 		numbers->has_value = true;
 		numbers->value = (double)(int64_t)field->value;
 	} else if (protobuf_is(field, 4, PROTOBUF_FIXED64)) {
-		numbers->count = field->value;
+		numbers->of.count = (double)field->value;
 	} else if (protobuf_is(field, 5, PROTOBUF_FIXED64)) {
-		numbers->has_sum = true;
-		numbers->sum = protobuf_double(field->value);
+		numbers->of.has_sum = true;
+		numbers->of.sum = protobuf_double(field->value);
 	}
 	return OK;
 }
 
 static enum status read_point(struct ingest_parser *parser, struct batch *batch, struct span message, size_t form,
-	struct span body, struct error *err)
+	bool is_interval, struct span body, struct error *err)
 {
-	struct numbers numbers = {0};
+	struct numbers numbers = {.of.is_interval = is_interval};
 	struct protobuf_field field;
 
 	otlp_point_begin(parser);
@@ -60,7 +62,7 @@ static enum status read_point(struct ingest_parser *parser, struct batch *batch,
 	if (numbers.is_empty)
 		return OK;
 	if (forms[form].kind != GAUGE && forms[form].kind != SUM)
-		return otlp_point_distribution(parser, batch, (double)numbers.count, numbers.has_sum, numbers.sum, err);
+		return otlp_point_distribution(parser, batch, &numbers.of, err);
 	if (numbers.has_value)
 		return otlp_point_add(parser, batch, "", numbers.value, err);
 	otlp_point_reject(parser, batch, "a data point has no value");
@@ -71,10 +73,15 @@ static enum status read_points(struct ingest_parser *parser, struct batch *batch
 	struct span body, struct error *err)
 {
 	struct protobuf_field field;
+	struct span rest = message;
+	bool is_interval = false; /* may stand behind the points */
 
+	while (protobuf_next(&rest, &field))
+		if (protobuf_is(&field, 2, PROTOBUF_VARINT))
+			is_interval = field.value == IS_INTERVAL;
 	while (protobuf_next(&message, &field))
 		if (protobuf_is(&field, 1, PROTOBUF_BYTES))
-			TRY(read_point(parser, batch, field.bytes, form, body, err));
+			TRY(read_point(parser, batch, field.bytes, form, is_interval, body, err));
 	return protobuf_end(message, body, "Metric", err);
 }
 

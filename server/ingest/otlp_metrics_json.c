@@ -2,8 +2,9 @@
 #include "ingest/otlp.h"
 
 struct numbers {
-	bool has_value, has_sum, has_count, is_empty;
-	double value, sum, count;
+	bool has_value, has_count, is_empty;
+	double value;
+	struct otlp_distribution of;
 };
 
 static enum status read_double(struct json_scan *s, double *value, bool *is_there, struct error *err)
@@ -44,12 +45,14 @@ static enum status read_field(struct otlp_json *request, struct json_scan *s, co
 		return json_scan_each(s, take_label, request, err);
 	if (json_scan_is(key, "timeUnixNano"))
 		return read_u64(s, &request->parser->point.time_ns, err);
+	if (json_scan_is(key, "startTimeUnixNano"))
+		return read_u64(s, &numbers->of.start_ns, err);
 	if (json_scan_is(key, "asDouble") || json_scan_is(key, "asInt"))
 		return read_double(s, &numbers->value, &numbers->has_value, err);
 	if (json_scan_is(key, "count"))
-		return read_double(s, &numbers->count, &numbers->has_count, err);
+		return read_double(s, &numbers->of.count, &numbers->has_count, err);
 	if (json_scan_is(key, "sum"))
-		return read_double(s, &numbers->sum, &numbers->has_sum, err);
+		return read_double(s, &numbers->of.sum, &numbers->of.has_sum, err);
 	if (!json_scan_is(key, "flags"))
 		return json_scan_skip(s, err);
 	TRY(read_u64(s, &flags, err));
@@ -60,7 +63,7 @@ static enum status read_field(struct otlp_json *request, struct json_scan *s, co
 static enum status take_point(void *context, struct json_scan *s, struct error *err)
 {
 	struct otlp_json *request = context;
-	struct numbers numbers = {0};
+	struct numbers numbers = {.of.is_interval = request->is_interval};
 	struct ndjson_value key;
 	bool is_end;
 
@@ -77,10 +80,36 @@ static enum status take_point(void *context, struct json_scan *s, struct error *
 	if (numbers.has_value)
 		return otlp_point_add(request->parser, request->batch, "", numbers.value, err);
 	if (numbers.has_count)
-		return otlp_point_distribution(
-			request->parser, request->batch, numbers.count, numbers.has_sum, numbers.sum, err);
+		return otlp_point_distribution(request->parser, request->batch, &numbers.of, err);
 	otlp_point_reject(request->parser, request->batch, "a data point has no value");
 	return OK;
+}
+
+/* A number, or the word of the protocol's definition. */
+static enum status read_temporality(struct json_scan *s, bool *is_interval, struct error *err)
+{
+	struct span word;
+
+	TRY(json_scan_number(s, &word, err));
+	*is_interval = span_equal(word, SPAN("1")) || span_equal(word, SPAN("AGGREGATION_TEMPORALITY_DELTA"));
+	return OK;
+}
+
+/* May stand behind the points. */
+static enum status find_temporality(struct json_scan s, bool *is_interval, struct error *err)
+{
+	struct ndjson_value key;
+	bool is_end;
+
+	*is_interval = false;
+	TRY(json_scan_open(&s, '{', err));
+	for (;;) {
+		TRY(json_scan_key(&s, &key, &is_end, err));
+		if (is_end)
+			return OK;
+		TRY(json_scan_is(&key, "aggregationTemporality") ? read_temporality(&s, is_interval, err)
+								 : json_scan_skip(&s, err));
+	}
 }
 
 static enum status read_points(struct otlp_json *request, struct json_scan *s, struct error *err)
@@ -147,12 +176,13 @@ static enum status take_metric(void *context, struct json_scan *s, struct error 
 		}
 	}
 	otlp_metric_begin(parser, buf_span(&parser->key), buf_span(&parser->text));
+	TRY(find_temporality(points, &request->is_interval, err));
 	return read_points(request, &points, err);
 }
 
 static enum status finish(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
-	struct otlp_json request = {parser, batch, "resourceMetrics", "scopeMetrics", "metrics", take_metric};
+	struct otlp_json request = {parser, batch, "resourceMetrics", "scopeMetrics", "metrics", take_metric, false};
 
 	return otlp_request_json(&request, err);
 }

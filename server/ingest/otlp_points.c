@@ -71,60 +71,103 @@ static enum status name_point(struct push_point *point, const char *suffix, stru
 	return ingest_metric_name(buf_span(full), &point->canonical, err);
 }
 
-static enum status store_point(
-	struct ingest_parser *parser, struct batch *batch, double value, int64_t ts_ms, struct error *err)
+static enum status keep_unit(struct push_point *point, struct batch *batch, struct batch_series *series)
 {
-	struct push_point *point = &parser->point;
-	struct batch_part *part = push_part(parser, batch);
-	struct batch_series *series = batch_series(batch, part, buf_span(&point->canonical));
-	uint64_t bits;
-
-	if (!series)
-		return error_set(err, ERR_MEMORY, "out of memory");
 	if (point->unit.len && !series->unit.len) {
 		series->unit = arena_copy(batch->arena, buf_span(&point->unit));
-		if (!series->unit.ptr)
-			return error_set(err, ERR_MEMORY, "out of memory");
+		if (!series->unit.ptr) {
+			series->unit = SPAN("");
+			return ERR_MEMORY;
+		}
 	}
+	return OK;
+}
+
+/* A body that is sent again has the same of all this. */
+static void identify(struct push_point *point, struct batch_part *part, double value)
+{
+	uint64_t bits;
+
 	memcpy(&bits, &value, sizeof bits);
 	hash128_add(&part->push_hash, buf_span(&point->canonical));
 	hash128_add_number(&part->push_hash, bits);
 	hash128_add_number(&part->push_hash, point->time_ns);
 	hash128_add_number(&part->push_hash, (uint64_t)point->step);
+}
+
+static enum status store_point(struct ingest_parser *parser, struct batch *batch, bool has_role, double value,
+	int64_t ts_ms, struct error *err)
+{
+	struct push_point *point = &parser->point;
+	struct batch_part *part = push_part(parser, batch);
+	struct batch_series *series = batch_series(batch, part, buf_span(&point->canonical));
+
+	if (!series || keep_unit(point, batch, series) != OK)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	series->role = has_role ? series->role : ROLE_OTHER;
+	identify(point, part, value);
 	return batch_add_points(batch, part, series, &point->step, &ts_ms, &value, 1)
 		       ? OK
 		       : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-enum status otlp_point_add(
-	struct ingest_parser *parser, struct batch *batch, const char *suffix, double value, struct error *err)
+/* The time of the point at hand and its stored name; false: it was rejected, and that was told. */
+static bool may_store(struct ingest_parser *parser, struct batch *batch, const char *suffix, int64_t *ts_ms)
 {
 	struct push_point *point = &parser->point;
-	int64_t ts_ms = batch->arrival_ms;
 	struct error reason;
 
+	*ts_ms = batch->arrival_ms;
 	if (!push_part(parser, batch)) {
 		batch->rejected++;
 		batch->no_job += label_set_value(&parser->labels, LABEL_JOB).len == 0;
-		return OK;
+		return false;
 	}
-	if (point->time_ns && !ingest_time_ns(point->time_ns, &ts_ms)) {
+	if (point->time_ns && !ingest_time_ns(point->time_ns, ts_ms)) {
 		batch->rejected++;
 		push_warn(parser, "%llu ns is no time between 1990 and 2200", (unsigned long long)point->time_ns);
-		return OK;
+		return false;
 	}
 	if (name_point(point, suffix, &reason) != OK) {
 		otlp_point_reject(parser, batch, reason.text);
-		return OK;
+		return false;
 	}
-	return store_point(parser, batch, value, ts_ms, err);
+	return true;
 }
 
-enum status otlp_point_distribution(
-	struct ingest_parser *parser, struct batch *batch, double count, bool has_sum, double sum, struct error *err)
+enum status otlp_point_add(
+	struct ingest_parser *parser, struct batch *batch, const char *suffix, double value, struct error *err)
 {
-	push_warn(parser, "of histograms and summaries NAME.count and NAME.sum are stored");
-	if (has_sum)
-		TRY(otlp_point_add(parser, batch, ".sum", sum, err));
-	return otlp_point_add(parser, batch, ".count", count, err);
+	int64_t ts_ms;
+
+	return may_store(parser, batch, suffix, &ts_ms)
+		       ? store_point(parser, batch, suffix[0] == '\0', value, ts_ms, err)
+		       : OK;
+}
+
+enum status otlp_point_distribution(struct ingest_parser *parser, struct batch *batch,
+	const struct otlp_distribution *distribution, struct error *err)
+{
+	struct push_point *point = &parser->point;
+	struct batch_total total = {
+		.step = point->step, .start_ms = NO_TIME, .sum = distribution->sum, .count = distribution->count};
+	struct error reason;
+
+	push_warn(parser,
+		"of histograms and summaries the mean of each interval is stored, with NAME.count and NAME.sum");
+	if (!distribution->has_sum)
+		return otlp_point_add(parser, batch, ".count", distribution->count, err);
+	/* the longer name of a part must be one, too */
+	if (!may_store(parser, batch, ".count", &total.ts_ms) || name_point(point, "", &reason) != OK)
+		return OK;
+	struct batch_part *part = push_part(parser, batch);
+	struct batch_series *series = batch_distribution(
+		batch, part, buf_span(&point->canonical), distribution->is_interval ? SERIES_INTERVALS : SERIES_TOTALS);
+	if (!series || keep_unit(point, batch, series) != OK)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (distribution->start_ns)
+		(void)ingest_time_ns(distribution->start_ns, &total.start_ms); /* no time: not known */
+	identify(point, part, distribution->sum);
+	identify(point, part, distribution->count);
+	return batch_add_total(batch, part, series, &total) ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }

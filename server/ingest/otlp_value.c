@@ -1,6 +1,8 @@
 /* AnyValue{string=1, bool=2, int=3, double=4, array=5{values=1}, kvlist=6{values=1}, bytes=7}; KeyValue{key=1, value=2}. */
 #include "ingest/otlp.h"
 
+#include <math.h>
+
 static enum status too_deep(struct error *err)
 {
 	return error_set(err, ERR_INVALID, "a value is nested deeper than %d", OTLP_DEPTH);
@@ -167,37 +169,172 @@ static enum status append_text(struct json_scan *s, struct buf *scratch, struct 
 	return OK;
 }
 
-/* Lists and maps stand as they came, in OTLP's own words: whoever logs them reads them so. */
-static enum status append_raw(struct json_scan *s, struct buf *out, struct error *err)
+/* Into the plain JSON that the protobuf form becomes, too. */
+struct plain {
+	struct json_writer w;
+	struct buf *scratch;
+	unsigned depth;
+};
+
+static enum status plain_value(struct plain *plain, struct json_scan *s, struct error *err);
+
+static enum status plain_item(void *context, struct json_scan *s, struct error *err)
 {
-	json_scan_peek(s);
-	const char *from = s->at;
-	TRY(json_scan_skip(s, err));
-	buf_append(out, from, (size_t)(s->at - from));
+	return plain_value(context, s, err);
+}
+
+/* {"key":"k","value":{…}}; the key comes first, as everybody writes it, or the member has none. */
+static enum status plain_member(void *context, struct json_scan *s, struct error *err)
+{
+	struct plain *plain = context;
+	struct ndjson_value field, raw;
+	bool is_end, has_key = false, has_value = false;
+	struct span key;
+
+	TRY(json_scan_open(s, '{', err));
+	for (;;) {
+		TRY(json_scan_key(s, &field, &is_end, err));
+		if (is_end)
+			break;
+		if (json_scan_is(&field, "key") && !has_key) {
+			TRY(json_scan_text(s, &raw, err));
+			TRY(json_scan_decode(s, &raw, plain->scratch, &key, err));
+			json_key_span(&plain->w, key);
+			has_key = true;
+		} else if (json_scan_is(&field, "value") && !has_value) {
+			if (!has_key)
+				json_key(&plain->w, "");
+			has_key = has_value = true;
+			TRY(plain_value(plain, s, err));
+		} else {
+			TRY(json_scan_skip(s, err));
+		}
+	}
+	if (has_key && !has_value)
+		json_null(&plain->w);
 	return OK;
 }
 
-enum status otlp_value_json(struct json_scan *s, struct buf *scratch, struct buf *out, struct error *err)
+/* {"values":[…]} */
+static enum status plain_list(struct plain *plain, struct json_scan *s, bool is_object, struct error *err)
 {
 	struct ndjson_value key;
-	struct span number;
 	bool is_end;
 
-	if (json_scan_null(s))
-		return OK;
+	if (++plain->depth > OTLP_DEPTH)
+		return too_deep(err);
+	if (is_object)
+		json_object(&plain->w);
+	else
+		json_array(&plain->w);
 	TRY(json_scan_open(s, '{', err));
 	for (;;) {
 		TRY(json_scan_key(s, &key, &is_end, err));
 		if (is_end)
-			return buf_status(out, err);
-		if (json_scan_is(&key, "stringValue")) {
-			TRY(append_text(s, scratch, out, err));
+			break;
+		if (!json_scan_is(&key, "values"))
+			TRY(json_scan_skip(s, err));
+		else if (!json_scan_null(s))
+			TRY(json_scan_each(s, is_object ? plain_member : plain_item, plain, err));
+	}
+	if (is_object)
+		json_object_end(&plain->w);
+	else
+		json_array_end(&plain->w);
+	plain->depth--;
+	return OK;
+}
+
+static enum status plain_number(struct plain *plain, struct json_scan *s, struct error *err)
+{
+	struct span number;
+	double value;
+
+	TRY(json_scan_number(s, &number, err));
+	if (span_parse_double(number, &value) && isfinite(value))
+		json_raw(&plain->w, number);
+	else
+		json_span(&plain->w, number);
+	return OK;
+}
+
+static enum status plain_text(struct plain *plain, struct json_scan *s, struct error *err)
+{
+	struct ndjson_value raw;
+	struct span text;
+
+	TRY(json_scan_text(s, &raw, err));
+	TRY(json_scan_decode(s, &raw, plain->scratch, &text, err));
+	json_span(&plain->w, text);
+	return OK;
+}
+
+/* One of the members says the value. */
+static enum status plain_value(struct plain *plain, struct json_scan *s, struct error *err)
+{
+	bool is_end, is_true, has_value = false;
+	struct ndjson_value key;
+
+	if (json_scan_null(s)) {
+		json_null(&plain->w);
+		return OK;
+	}
+	TRY(json_scan_open(s, '{', err));
+	for (;;) {
+		TRY(json_scan_key(s, &key, &is_end, err));
+		if (is_end)
+			break;
+		bool is_list = json_scan_is(&key, "arrayValue"), is_map = json_scan_is(&key, "kvlistValue");
+		if (has_value) {
+			TRY(json_scan_skip(s, err));
+		} else if (is_list || is_map) {
+			TRY(plain_list(plain, s, is_map, err));
+		} else if (json_scan_is(&key, "stringValue") || json_scan_is(&key, "bytesValue")) {
+			TRY(plain_text(plain, s, err));
 		} else if (json_scan_is(&key, "intValue") || json_scan_is(&key, "doubleValue")) {
-			TRY(json_scan_number(s, &number, err));
-			buf_append_span(out, number);
+			TRY(plain_number(plain, s, err));
+		} else if (json_scan_is(&key, "boolValue")) {
+			TRY(json_scan_bool(s, &is_true, err));
+			json_bool(&plain->w, is_true);
 		} else {
-			TRY(append_raw(s, out, err));
+			TRY(json_scan_skip(s, err));
+			continue;
 		}
+		has_value = true;
+	}
+	if (!has_value)
+		json_null(&plain->w);
+	return OK;
+}
+
+/* A text as it is, all else as JSON. */
+enum status otlp_value_json(struct json_scan *s, struct buf *scratch, struct buf *out, struct error *err)
+{
+	struct plain plain = {.w = json_writer_on(out), .scratch = scratch};
+	struct json_scan ahead;
+	struct ndjson_value key;
+	bool is_end;
+
+	if (json_scan_null(s))
+		return OK;
+	ahead = *s;
+	TRY(json_scan_open(&ahead, '{', err));
+	TRY(json_scan_key(&ahead, &key, &is_end, err));
+	if (is_end) {
+		*s = ahead;
+		return OK;
+	}
+	if (!json_scan_is(&key, "stringValue")) {
+		TRY(plain_value(&plain, s, err));
+		return buf_status(out, err);
+	}
+	*s = ahead;
+	TRY(append_text(s, scratch, out, err));
+	for (;;) {
+		TRY(json_scan_key(s, &key, &is_end, err));
+		if (is_end)
+			return buf_status(out, err);
+		TRY(json_scan_skip(s, err));
 	}
 }
 

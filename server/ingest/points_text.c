@@ -1,5 +1,7 @@
 #include "ingest/points_text.h"
 
+#include "ingest/prometheus_pairs.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -14,6 +16,7 @@ void points_text_free(struct ingest_parser *parser)
 	buf_done(&parser->metric);
 	buf_done(&parser->text);
 	buf_done(&parser->warnings);
+	prometheus_pairs_free(parser->pairs);
 	arena_free(parser->arena);
 	mem_free(parser);
 }
@@ -99,6 +102,8 @@ enum status points_text_finish(struct ingest_parser *parser, struct batch *batch
 {
 	if (parser->carry.len)
 		TRY(take(parser, batch, buf_span(&parser->carry), err));
+	if (parser->take_end)
+		TRY(parser->take_end(parser, batch, err));
 	if (parser->rejected > TOLD_REJECTIONS)
 		buf_printf(&parser->warnings, "; %" PRIu64 " points or lines were not stored in all", parser->rejected);
 	return OK;
@@ -109,20 +114,27 @@ struct span points_text_warning(const struct ingest_parser *parser)
 	return buf_span(&parser->warnings);
 }
 
+enum status points_text_part(struct ingest_parser *parser, struct batch *batch, struct span stream,
+	struct batch_part **out, struct error *err)
+{
+	struct span name = stream.len ? stream : parser->options.stream;
+
+	if ((*out = batch_find_part(batch, parser->options.job, name)))
+		return OK;
+	TRY(ingest_check_name("stream", name, parser->options.max_name_bytes, err));
+	if (batch->part_count >= parser->options.max_parts)
+		return error_set(err, ERR_TOO_LARGE, "more than %zu streams in one slice", parser->options.max_parts);
+	*out = batch_part(batch, parser->options.job, name);
+	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
 enum status points_text_add(struct ingest_parser *parser, struct batch *batch, struct span stream, struct span metric,
 	int64_t step, int64_t ts_ms, double value, struct error *err)
 {
-	struct span name = stream.len ? stream : parser->options.stream;
-	struct batch_part *part = batch_find_part(batch, parser->options.job, name);
+	struct batch_part *part;
 
-	if (!part) {
-		TRY(ingest_check_name("stream", name, parser->options.max_name_bytes, err));
-		if (batch->part_count >= parser->options.max_parts)
-			return error_set(
-				err, ERR_TOO_LARGE, "more than %zu streams in one slice", parser->options.max_parts);
-		part = batch_part(batch, parser->options.job, name);
-	}
-	struct batch_series *series = part ? batch_series(batch, part, metric) : NULL;
+	TRY(points_text_part(parser, batch, stream, &part, err));
+	struct batch_series *series = batch_series(batch, part, metric);
 	ts_ms = ts_ms == NO_TIME ? batch->arrival_ms : ts_ms;
 	return series && batch_add_points(batch, part, series, &step, &ts_ms, &value, 1)
 		       ? OK

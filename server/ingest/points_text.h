@@ -9,6 +9,7 @@
 #include "model/batch_points.h"
 
 struct csv_columns;
+struct prometheus_pairs;
 
 struct ingest_parser {
 	struct ingest_options options; /* its names are in the arena */
@@ -20,6 +21,9 @@ struct ingest_parser {
 	uint64_t line_number; /* from 1 */
 	struct buf metric, text; /* at work */
 	struct csv_columns *columns; /* of CSV: its head, in the arena */
+	struct prometheus_pairs *pairs; /* of Prometheus: parts of distributions */
+	/* At the end of the body, what is still held; NULL: nothing ever. */
+	enum status (*take_end)(struct ingest_parser *parser, struct batch *batch, struct error *err);
 	bool is_head_bad; /* there is no telling what the lines mean: the mistake is the body's */
 	struct buf warnings;
 	uint64_t rejected;
@@ -37,6 +41,9 @@ void points_text_free(struct ingest_parser *parser);
 /* A point of a metric in its stored form; stream "" : the body's. ts_ms NO_TIME: that of arrival. */
 enum status points_text_add(struct ingest_parser *parser, struct batch *batch, struct span stream, struct span metric,
 	int64_t step, int64_t ts_ms, double value, struct error *err) MUST_CHECK;
+/* The body's part of that stream, made when it is not there; "": the body's own. */
+enum status points_text_part(struct ingest_parser *parser, struct batch *batch, struct span stream,
+	struct batch_part **out, struct error *err) MUST_CHECK;
 /* A rejection of a part of a line: the rest of it counts. */
 void points_text_reject(struct ingest_parser *parser, struct batch *batch, const char *why);
 /* A whole number from 0 to 2^53, also as "12.0", which spreadsheets make of it. */

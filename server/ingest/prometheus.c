@@ -1,8 +1,8 @@
 /*
  * Prometheus' text: name{label="value"} number [time]. Comments are skipped, an OpenMetrics exemplar behind '#' too. The label
- * "step" is the point's step. Source: prometheus.io/docs/instrumenting/exposition_formats
+ * "step" is the point's step. Sum and count of a histogram or a summary are one distribution; its parts have no role. Source: prometheus.io/docs/instrumenting/exposition_formats
  */
-#include "ingest/points_text.h"
+#include "ingest/prometheus_pairs.h"
 
 #include <stdio.h>
 
@@ -69,6 +69,67 @@ static bool next_word(struct span *rest, struct span *word)
 	return len > 0;
 }
 
+/* # TYPE name kind: a name that has a kind of its own is no part of another one. */
+static void take_comment(struct ingest_parser *parser, struct span line)
+{
+	struct span rest = span_skip(line, 1), word;
+
+	if (!next_word(&rest, &word) || !span_equal(word, SPAN("TYPE")) || !next_word(&rest, &word))
+		return;
+	buf_reset(&parser->text);
+	buf_append_span(&parser->text, word);
+}
+
+static bool has_label(struct span metric, const char *name)
+{
+	char first[16], later[16];
+
+	snprintf(first, sizeof first, "{%s=\"", name);
+	snprintf(later, sizeof later, ",%s=\"", name);
+	ptrdiff_t labels = span_find_char(metric, '{');
+	struct span rest = labels < 0 ? SPAN("") : span_skip(metric, (size_t)labels);
+	return span_starts_with(rest, span_from(first)) || span_find(rest, span_from(later)) >= 0;
+}
+
+/* Takes the ending off the name; labels stay. False: there is none. */
+static bool cut_ending(struct buf *metric, const char *ending)
+{
+	struct span text = buf_span(metric);
+	ptrdiff_t brace = span_find_char(text, '{');
+	size_t bare = brace < 0 ? text.len : (size_t)brace, len = strlen(ending);
+
+	if (bare <= len || !span_ends_with(span_of(text.ptr, bare), span_from(ending)))
+		return false;
+	memmove(metric->ptr + bare - len, metric->ptr + bare, metric->len - bare);
+	metric->len -= len;
+	return true;
+}
+
+static bool has_own_type(const struct ingest_parser *parser)
+{
+	struct span metric = buf_span(&parser->metric);
+	ptrdiff_t brace = span_find_char(metric, '{');
+
+	return span_equal(brace < 0 ? metric : span_of(metric.ptr, (size_t)brace), buf_span(&parser->text));
+}
+
+static enum status add(
+	struct ingest_parser *parser, struct batch *batch, int64_t step, int64_t ts_ms, double value, struct error *err)
+{
+	struct buf *metric = &parser->metric;
+
+	if (has_label(buf_span(metric), "quantile") || has_label(buf_span(metric), "le"))
+		return prometheus_part_add(parser, batch, buf_span(metric), step, ts_ms, value, err);
+	/* clients give _created a kind of its own, where the format has none for it */
+	if (cut_ending(metric, "_created"))
+		return prometheus_pairs_put(parser, batch, buf_span(metric), PART_CREATED, step, ts_ms, value, err);
+	if (!has_own_type(parser) && cut_ending(metric, "_sum"))
+		return prometheus_pairs_put(parser, batch, buf_span(metric), PART_SUM, step, ts_ms, value, err);
+	if (!has_own_type(parser) && cut_ending(metric, "_count"))
+		return prometheus_pairs_put(parser, batch, buf_span(metric), PART_COUNT, step, ts_ms, value, err);
+	return points_text_add(parser, batch, SPAN(""), buf_span(metric), step, ts_ms, value, err);
+}
+
 static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span line, struct error *err)
 {
 	struct span metric, rest, word;
@@ -76,6 +137,8 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 	double value;
 
 	line = span_trim(line);
+	if (line.len && line.ptr[0] == '#')
+		take_comment(parser, line);
 	if (!line.len || line.ptr[0] == '#')
 		return OK;
 	if (!split(line, &metric, &rest))
@@ -89,12 +152,18 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 	if (next_word(&rest, &word) && word.ptr[0] != '#' && !ingest_parse_time(word, &ts_ms))
 		return error_set(err, ERR_INVALID, "'%.*s' is no time between 1990 and 2200",
 			(int)(word.len < 60 ? word.len : 60), word.ptr);
-	return points_text_add(parser, batch, SPAN(""), buf_span(&parser->metric), step, ts_ms, value, err);
+	return add(parser, batch, step, ts_ms, value, err);
 }
 
 static enum status open_prometheus(struct ingest_parser **out, const struct ingest_options *options, struct error *err)
 {
-	return points_text_open(out, options, take_line, err);
+	TRY(points_text_open(out, options, take_line, err));
+	if (!((*out)->pairs = prometheus_pairs_new())) {
+		points_text_free(*out);
+		return error_set(err, ERR_MEMORY, "out of memory");
+	}
+	(*out)->take_end = prometheus_pairs_end;
+	return OK;
 }
 
 const struct ingest_protocol ingest_prometheus = {.name = "prometheus",

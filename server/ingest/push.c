@@ -23,6 +23,9 @@ void push_free(struct ingest_parser *parser)
 	buf_done(&parser->point.full);
 	buf_done(&parser->point.canonical);
 	buf_done(&parser->scratch);
+	buf_done(&parser->value);
+	buf_done(&parser->extra);
+	buf_done(&parser->below);
 	buf_done(&parser->cri);
 	buf_done(&parser->warnings);
 	label_set_done(&parser->labels);
@@ -38,6 +41,7 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 	parser->options = *options;
 	parser->options.job = parser->options.stream = SPAN(""); /* the caller's; labels say them here */
 	parser->body = parser->plain = parser->text = parser->key = parser->scratch = BUF_INIT(options->max_push_bytes);
+	parser->value = parser->extra = parser->below = parser->body;
 	parser->point.name = parser->point.full = parser->point.canonical = BUF_INIT(POINT_NAME_BYTES);
 	parser->point.unit = BUF_INIT(METRIC_UNIT_MAX_BYTES);
 	parser->cri = BUF_INIT(options->max_line_bytes + 1); /* what fills it is cut and marked with the other lines */
@@ -138,6 +142,19 @@ static bool is_name(struct ingest_parser *parser, const char *what, struct span 
 	return false;
 }
 
+/* Of a stream that the body has already. */
+static enum status note_host(
+	struct ingest_parser *parser, struct batch *batch, struct batch_part *part, struct error *err)
+{
+	struct span host = label_set_value(&parser->labels, LABEL_HOST);
+
+	if (!host.len || part->other_host.len || span_equal(host, part->host) || !is_name(parser, "host", host))
+		return OK;
+	struct span *to = part->host.len ? &part->other_host : &part->host;
+	*to = arena_copy(batch->arena, host);
+	return to->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
 enum status push_begin_stream(struct ingest_parser *parser, struct batch *batch, struct error *err)
 {
 	struct span job = label_set_value(&parser->labels, LABEL_JOB);
@@ -158,6 +175,8 @@ enum status push_begin_stream(struct ingest_parser *parser, struct batch *batch,
 			return OK;
 		TRY(make_part(parser, batch, job, stream, err));
 		found = &batch->parts[batch->part_count - 1];
+	} else {
+		TRY(note_host(parser, batch, found, err));
 	}
 	parser->part = (size_t)(found - batch->parts);
 	parser->has_part = true;

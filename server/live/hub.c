@@ -215,7 +215,7 @@ static uint64_t skipped_of(const struct hub *hub, struct span job, enum hub_kind
 /* Up to where something that the subscriber wants was not rendered. */
 static uint64_t skipped_to(const struct hub *hub, const struct subscriber *subscriber)
 {
-	static const enum hub_kind kinds[] = {HUB_POINTS, HUB_LINES, HUB_INCIDENT, HUB_POOL};
+	static const enum hub_kind kinds[] = {HUB_POINTS, HUB_LINES, HUB_POOL};
 	uint64_t floor = 0;
 
 	for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {

@@ -19,7 +19,7 @@ struct batch *batch_new(int64_t arrival_ms)
 		return NULL;
 	batch->arrival_ms = arrival_ms;
 	batch->offset = -1;
-	batch->host = batch->team = SPAN("");
+	batch->host = batch->team = batch->source = SPAN("");
 	struct batch *result = batch;
 	batch = NULL;
 	return result;
@@ -38,6 +38,7 @@ void batch_free(struct batch *batch)
 	map_free(batch->index);
 	buf_done(&batch->content);
 	buf_done(&batch->block);
+	arena_free(batch->texts);
 	arena_free(batch->arena);
 	mem_free(batch);
 }
@@ -122,8 +123,9 @@ struct batch_part *batch_part(struct batch *batch, struct span job, struct span 
 bool batch_add(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, uint32_t flags,
 	uint64_t sent_bytes)
 {
-	struct span copy = arena_copy(batch->arena, text);
-
+	if (!batch->texts && !(batch->texts = arena_new()))
+		return false;
+	struct span copy = arena_copy(batch->texts, text);
 	if (!copy.ptr || !mem_grow((void **)&part->lines, part->count, &part->cap, sizeof *part->lines))
 		return false;
 	part->lines[part->count++] = (struct line){copy, ts_ms, flags, sent_bytes};
@@ -132,4 +134,17 @@ bool batch_add(struct batch *batch, struct batch_part *part, struct span text, i
 	batch->line_count++;
 	batch->cut_lines += (flags & LINE_CUT) != 0;
 	return true;
+}
+
+void batch_drop_texts(struct batch *batch)
+{
+	arena_free(batch->texts);
+	batch->texts = NULL;
+}
+
+size_t batch_bytes(const struct batch *batch)
+{
+	return arena_bytes(batch->arena) + (batch->texts ? arena_bytes(batch->texts) : 0) +
+	       batch->line_count * sizeof(struct line) + batch->content.cap + batch->block.cap +
+	       batch_points_bytes(batch);
 }

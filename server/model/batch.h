@@ -33,6 +33,7 @@ struct batch_part {
 	struct span job;
 	struct span stream;
 	struct span host; /* that sent it, where the body says so; else empty, and the batch's counts */
+	struct span other_host; /* that the body says of some of its lines; "": of none */
 	struct span
 		team; /* of the job, if it is made for this part and the batch has no team: where the body says so */
 	struct line *lines;
@@ -52,7 +53,8 @@ struct batch_part {
 };
 
 struct batch {
-	struct arena *arena;
+	struct arena *arena; /* of all names: what borrows from it is good as long as the batch */
+	struct arena *texts; /* of the lines alone, since the last batch_drop_texts; NULL: none yet */
 	struct batch_part *parts;
 	size_t part_count;
 	size_t part_cap;
@@ -64,6 +66,7 @@ struct batch {
 	/* Of the whole body: where it starts in the stream as sent, or -1. Only with exactly one part. */
 	int64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time, 0: when they arrive */
+	bool follows_full; /* of a body: the slice before it was full, so both were there at once */
 	struct span source; /* whose bytes `offset` counts; "": the stream's */
 	int64_t zone_ms; /* what times in lines are ahead of UTC that state no zone */
 	struct span host; /* of the sender; "" when not stated */
@@ -85,10 +88,13 @@ struct batch_part *batch_find_part(const struct batch *batch, struct span job, s
 /* The part of that stream, made when it is not there; NULL: out of memory. Copies the names into the arena. */
 struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream);
 /*
- * Copies the text into the arena. sent_bytes: text and newline, plus what a cut line lost (bytes that a cut line lost in
+ * Copies the text. sent_bytes: text and newline, plus what a cut line lost (bytes that a cut line lost in
  * an earlier slice count with the line that follows). False: out of memory.
  */
 bool batch_add(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, uint32_t flags,
 	uint64_t sent_bytes) __attribute__((warn_unused_result));
+/* All line texts were copied to where lines[].text points by now: the memory of the first copies goes, no other. */
+void batch_drop_texts(struct batch *batch);
+size_t batch_bytes(const struct batch *batch); /* memory that it holds */
 
 AUTO_TYPE(batch)

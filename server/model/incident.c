@@ -2,7 +2,7 @@
 
 static const char *const kinds[] = {"loss_spike", "divergence", "non_finite", "retention_due", "plateau", "loss_drop",
 	"grad_spike", "throughput_drop", "throughput_change", "stall", "job_failed", "straggler", "rule",
-	"log_signature", "node_suspect", "deadline", "checkpoint_overdue"};
+	"log_signature", "node_suspect", "deadline", "checkpoint_overdue", "definition_silent"};
 static const char *const severities[] = {"info", "warning", "critical"};
 static const char *const states[] = {"open", "recovered"};
 

@@ -23,10 +23,13 @@ enum incident_kind {
 	INCIDENT_NODE_SUSPECT, /* of a job: one of its machines is at fault */
 	INCIDENT_DEADLINE, /* of a job: it will not be done in time */
 	INCIDENT_CHECKPOINT_OVERDUE, /* of a job */
+	INCIDENT_DEFINITION_SILENT, /* of a series: its definition finds no value any more */
 	INCIDENT_KIND_COUNT
 };
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };
 enum incident_state { INCIDENT_OPEN, INCIDENT_RECOVERED, INCIDENT_STATE_COUNT };
+/* The numbers are in the database. */
+enum incident_close { INCIDENT_CLOSED_ITSELF, INCIDENT_CLOSED_WITH_JOB };
 
 const char *incident_kind_name(enum incident_kind kind); /* as in API.md: "loss_spike" */
 bool incident_kind_parse(struct span name, enum incident_kind *out);
@@ -49,6 +52,7 @@ struct incident {
 	int64_t opened_step; /* of the point that tripped it */
 	int64_t opened_ms;
 	int64_t closed_ms; /* 0 while open */
+	enum incident_close closed_why; /* it came to its end, or the job did */
 	uint64_t line; /* of the point that tripped it */
 	int64_t rule_id; /* of INCIDENT_RULE: whose; 0 else */
 	bool is_historic; /* its lines were old when they came: no webhook */

@@ -26,6 +26,8 @@ bool role_parse(struct span name, enum role *out);
 enum role role_guess(struct span metric);
 /* Names an accuracy or the like: higher is better, and it is no loss wherever it is printed. */
 bool metric_is_score(struct span metric);
+/* Names what is measured in an evaluation, whatever it is: "validation:accuracy", "eval_runtime"; not "train:value". */
+bool metric_is_evaluation(struct span metric);
 
 /* Is it the metric that is asked for: of that very name, or with labels (name{rank="3"}) where the name is asked without? */
 bool metric_matches(struct span metric, struct span asked);

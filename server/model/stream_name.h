@@ -7,6 +7,11 @@
 
 #include "base/span.h"
 
+/* algo-1-1700000000: SageMaker ends the name with when the stream was made. Cuts that off and returns it; "": there is none. */
+struct span stream_cut_suffix(struct span *name);
+/* The container's: 3 of algo-3, of algo-3-r5 of a rank, and of algo-3-1714564800000; 0: it is none of SageMaker's. */
+int64_t stream_algo_number(struct span name);
+
 static inline bool stream_is_system(struct span name)
 {
 	return span_starts_with(name, SPAN("system/"));

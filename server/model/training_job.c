@@ -378,7 +378,7 @@ static bool is_alphanumeric(char c)
 
 void training_job_next_name(struct span name, struct buf *out)
 {
-	char text[AWS_NAME_MAX + 1], suffix[24];
+	char text[AWS_NAME_MAX + 1] = "", suffix[24];
 	size_t len = 0, digits = 0;
 	unsigned number = 1, unit = 1;
 

@@ -3,6 +3,7 @@
  * and takes its place in one transaction.
  */
 #include "pipeline/backfill.h"
+#include "pipeline/notices.h"
 
 #include "base/log.h"
 
@@ -256,7 +257,9 @@ static enum status check_still_wanted(
 		return error_set(err, ERR_BUSY, "a stream is made in this very transaction");
 	struct stream_state *stream;
 	for (size_t i = 0; (stream = job_stream_at(backfill->job, i)); i++)
-		if (i >= backfill->count || !is_level(stream, backfill->shadows[i].state))
+		if (i < backfill->count && backfill->shadows[i].state->has_hole)
+			return out_of_memory(err);
+		else if (i >= backfill->count || !is_level(stream, backfill->shadows[i].state))
 			return error_set(err, ERR_BUSY, "a stream came meanwhile, or an incident is on its way");
 	return OK;
 }
@@ -281,16 +284,22 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 {
 	struct backfill *backfill = context;
 	AUTO(arena) arena = arena_new();
+	struct incident_row *open;
 	struct job_row job;
+	size_t open_count;
 
 	if (!arena)
 		return out_of_memory(err);
+	backfill->has_deliveries = false; /* after a commit that failed this runs again */
 	TRY(check_still_wanted(backfill, tx, arena, &job, err));
+	TRY(notices_read_open(tx, arena, job.job_id, &open, &open_count, err));
 	for (size_t i = 0; i < backfill->count; i++) {
 		struct dead_series old = shadow_numbers(backfill->shadows[i].stream, clock_wall_ms() + GRACE_MS);
 		TRY(shadow_incidents(&backfill->shadows[i], tx, err));
 		TRY(store_bury_series(tx, &old, err));
 	}
+	TRY(notices_hear_lost(
+		backfill->pipeline, tx, arena, open, open_count, job.team, &backfill->has_deliveries, err));
 	TRY(store_adopt_backfill(tx, job.job_id, err));
 	TRY(write_job(backfill, tx, arena, &job, err));
 	count(backfill);
@@ -320,6 +329,8 @@ static void apply_change(void *context)
 	backfill->row.state = BACKFILL_DONE;
 	atomic_store(&job->is_summary_dirty, true);
 	atomic_store(&job->is_row_dirty, true);
+	if (backfill->has_deliveries && backfill->pipeline->options.deliveries_due)
+		backfill->pipeline->options.deliveries_due(backfill->pipeline->options.context);
 }
 
 /* While nothing is sealed: what the streams' rows say and what the shadows hold fit together then. */
@@ -513,6 +524,8 @@ void *backfill_run(void *context)
 	pthread_setname_np(pthread_self(), "backfill");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* live ingest first; where it is not allowed, evenly */
 	enum status status = open_tools(&backfill, &err);
+	if (status == OK && due_definitions_begin(pipeline, backfill.reader, &err) != OK)
+		log_line(LOG_ERROR, "backfill_failed", "error=\"%s\"", err.text);
 	if (status != OK)
 		log_line(LOG_ERROR, "backfill_failed", "error=\"%s\"", err.text);
 	while (status == OK && !pipeline_wait_tick(pipeline, TICK_MS)) {

@@ -14,6 +14,10 @@
 enum status definitions_into_document(
 	const struct json *definitions, struct span document, struct buf *out, struct error *err) MUST_CHECK;
 
+/* ---- due_definitions.c ---- */
+/* Back-fill thread, first of all. */
+enum status due_definitions_begin(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
+
 /* ---- backfill.c ---- */
 /* Writer, in a transaction: the job has one from now on. ERR_CONFLICT when it cannot, with the reason. */
 enum status backfill_begin(struct store_tx *tx, struct arena *arena, const struct job_row *row, uint32_t generation,
@@ -42,6 +46,7 @@ struct backfill {
 	struct job_state *job; /* counted */
 	struct definitions *definitions; /* counted */
 	struct backfill_row row;
+	bool has_deliveries; /* of the change */
 	struct shadow *shadows;
 	size_t count, cap;
 	int64_t told_ms; /* when subscribers last heard of it */

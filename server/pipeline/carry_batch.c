@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "pipeline/pools.h"
+#include "store/told.h"
 
 void carried_free(struct carried *job)
 {
@@ -92,6 +93,11 @@ static enum status write_stream(struct store_tx *tx, struct carry_op *op, struct
 		op->stream.expired.stream_id = row.stream_id;
 		TRY(store_import_expired(tx, job_id, &op->stream.expired, err));
 	}
+	for (size_t i = 0; i < op->stream.host_count; i++) {
+		op->stream.hosts[i].job_id = job_id;
+		op->stream.hosts[i].stream_id = row.stream_id;
+		TRY(store_put_stream_host(tx, &op->stream.hosts[i], err));
+	}
 	for (size_t i = 0; i < op->stream.source_count; i++) {
 		op->stream.sources[i].job_id = job_id;
 		op->stream.sources[i].stream_id = row.stream_id;
@@ -109,7 +115,29 @@ static enum status write_stream(struct store_tx *tx, struct carry_op *op, struct
 	}
 	op->stream.exit.job_id = job_id;
 	op->stream.exit.stream_id = row.stream_id;
-	return op->stream.has_exit ? store_put_exit(tx, &op->stream.exit, err) : OK;
+	if (!op->stream.has_exit)
+		return OK;
+	TRY(store_put_session(tx, job_id, row.stream_id, 0, err));
+	return store_put_exit(tx, &op->stream.exit, err);
+}
+
+/* What is shown there is what was told here. */
+static enum status write_history(struct store_tx *tx, int64_t job_id, const struct carry_job *from, struct error *err)
+{
+	for (size_t i = 0; i < from->transition_count; i++) {
+		const struct transition_row *row = &from->transitions[i];
+		bool is_last = i + 1 == from->transition_count;
+		struct told_row told = {.status = row->status,
+			.message = row->message,
+			.reason = is_last ? from->row.failure_reason : SPAN(""),
+			.start_ms = row->start_ms,
+			.source = row->source >= SOURCE_DATED ? SOURCE_STATED : row->source,
+			.is_undated = row->source == SOURCE_DATED};
+		if (row->source == SOURCE_SESSION)
+			told.lifts_ms = row->start_ms;
+		TRY(store_put_told(tx, job_id, &told, err));
+	}
+	return store_put_transitions(tx, job_id, from->transitions, from->transition_count, err);
 }
 
 static enum status write_parts(struct pipeline *pipeline, struct store_tx *tx, struct carried *job, struct error *err)
@@ -117,7 +145,7 @@ static enum status write_parts(struct pipeline *pipeline, struct store_tx *tx, s
 	const struct carry_job *from = &job->job;
 
 	(void)pipeline;
-	TRY(store_put_transitions(tx, job->job_id, from->transitions, from->transition_count, err));
+	TRY(write_history(tx, job->job_id, from, err));
 	TRY(store_add_settings(tx, job->job_id, from->settings, from->setting_count, err));
 	for (size_t i = 0; i < from->message_count; i++)
 		TRY(store_put_status_message(tx, job->job_id, &from->messages[i], err));
@@ -125,7 +153,11 @@ static enum status write_parts(struct pipeline *pipeline, struct store_tx *tx, s
 		TRY(store_put_definitions(tx, job->job_id, from->row.generation, from->definitions, err));
 	if (from->retention.is_pinned || from->retention.max_age_ms || from->retention.max_bytes)
 		TRY(store_put_job_retention(tx, job->job_id, &from->retention, err));
-	return from->newest_event_ms ? store_put_newest_event(tx, job->job_id, from->newest_event_ms, err) : OK;
+	if (!from->newest_event_ms)
+		return OK;
+	TRY(store_put_newest_event(tx, job->job_id, from->newest_event_ms, err));
+	return store_put_event_times(
+		tx, job->job_id, &(struct event_times){true, from->row.started_ms, from->row.ended_ms}, err);
 }
 
 /* Its summaries and ranks are made in RAM, as of a job that was written to. */

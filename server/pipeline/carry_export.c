@@ -167,6 +167,8 @@ static enum status read_rest(struct carry_export *export, struct store_reader *r
 	TRY(store_read_expired(reader, arena, export->row.job_id, stream->row.stream_id, &expired, &count, err));
 	if (count)
 		stream->expired = expired[0];
+	TRY(store_read_stream_hosts(
+		reader, arena, export->row.job_id, stream->row.stream_id, &stream->hosts, &stream->host_count, err));
 	TRY(store_read_sources(reader, arena, export->row.job_id, stream->row.stream_id, &stream->sources,
 		&stream->source_count, err));
 	TRY(store_read_stream_hits(

@@ -254,6 +254,19 @@ static bool copy_sources(struct arena *arena, struct carry_stream *stream)
 	return rows != NULL;
 }
 
+static bool copy_hosts(struct arena *arena, struct carry_stream *stream)
+{
+	struct stream_host_row *rows = arena_alloc(arena, stream->host_count * sizeof *rows + 1);
+
+	for (size_t i = 0; rows && i < stream->host_count; i++) {
+		rows[i] = stream->hosts[i];
+		if (!copy(arena, &rows[i].host))
+			return false;
+	}
+	stream->hosts = rows;
+	return rows != NULL;
+}
+
 static bool copy_hits(struct arena *arena, struct carry_stream *stream)
 {
 	struct signature_hit_row *rows = arena_alloc(arena, stream->hit_count * sizeof *rows + 1);
@@ -286,8 +299,9 @@ static enum status add_stream(struct carry_import *import, struct error *err)
 	op->stream = import->stream;
 	bool is_whole = copy(arena, &op->stream.row.name) && copy(arena, &op->stream.row.host) &&
 			copy(arena, &op->stream.row.state) && copy(arena, &op->stream.expired.reason) &&
-			copy(arena, &op->stream.exit.reason) && copy_sources(arena, &op->stream) &&
-			copy_hits(arena, &op->stream) && copy_checkpoints(arena, &op->stream);
+			copy(arena, &op->stream.exit.reason) && copy_hosts(arena, &op->stream) &&
+			copy_sources(arena, &op->stream) && copy_hits(arena, &op->stream) &&
+			copy_checkpoints(arena, &op->stream);
 	return is_whole ? OK : out_of_memory(err);
 }
 

@@ -184,7 +184,7 @@ static enum status make_rows(
 static enum status read_transition(
 	const struct json *node, struct arena *arena, struct transition_row *row, struct error *err)
 {
-	static const char *const sources[] = {"stated", "assumed", "log"};
+	static const char *const sources[] = {"stated", "assumed", "log", "exit", "session", "dated", "by_hand"};
 	struct span source;
 
 	TRY(want_text(node, "status", STATUS_MAX_BYTES, arena, &row->status, err));
@@ -198,7 +198,7 @@ static enum status read_transition(
 			return OK;
 		}
 	return error_set_field(err, ERR_SEMANTIC, "transitions.source",
-		"a transition's source is stated, assumed or log, not '%.*s'", SPAN_ARGS(source));
+		"a transition's source is no '%.*s', but stated, assumed, log, exit …", SPAN_ARGS(source));
 }
 
 static enum status read_transitions(
@@ -370,6 +370,29 @@ static enum status read_sources(
 	return OK;
 }
 
+static enum status read_hosts(
+	const struct json *object, struct arena *arena, struct carry_stream *stream, struct error *err)
+{
+	const struct json *array;
+	uint32_t at = 0;
+
+	if (!json_get(object, "hosts")) /* an older server's */
+		return OK;
+	TRY(want_array(object, "hosts", &array, err));
+	TRY(make_rows(array, sizeof *stream->hosts, arena, &stream->host_count, (void **)&stream->hosts, err));
+	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
+		struct stream_host_row *row = &stream->hosts[at];
+		TRY(want_object(node, "hosts", at, err));
+		*row = (struct stream_host_row){.number = at, .is_shared = json_is_true(json_get(node, "shared"))};
+		TRY(want_name(node, "host", 1, arena, &row->host, err));
+		TRY(want_count(node, "from_line", &row->from_line, err));
+		TRY(want_time(node, "from_ms", &row->from_ms, err));
+		TRY(want_time(node, "since_ms", &row->since_ms, err));
+		TRY(want_time(node, "until_ms", &row->until_ms, err));
+	}
+	return OK;
+}
+
 static enum status read_exit(
 	const struct json *object, struct arena *arena, struct carry_stream *stream, struct error *err)
 {
@@ -478,6 +501,7 @@ static enum status read_stream(
 	TRY(want_time(object, "first_ms", &stream->row.first_ms, err));
 	TRY(want_time(object, "last_ms", &stream->row.last_ms, err));
 	TRY(read_expired(object, arena, &stream->expired, err));
+	TRY(read_hosts(object, arena, stream, err));
 	TRY(read_sources(object, arena, stream, err));
 	TRY(read_exit(object, arena, stream, err));
 	TRY(read_hits(object, arena, stream, err));
@@ -723,6 +747,7 @@ static enum status read_incident(
 	row->incident_id = (uint32_t)id;
 	row->series_id = (uint32_t)series;
 	incident->line = (uint64_t)line;
+	incident->closed_why = json_get(object, "closed_why") ? INCIDENT_CLOSED_WITH_JOB : INCIDENT_CLOSED_ITSELF;
 	incident->opened_ordinal = (uint64_t)ordinal;
 	TRY(read_group(object, row, err));
 	TRY(read_facts(object, arena, row, err));

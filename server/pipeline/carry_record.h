@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "model/batch.h"
 #include "store/carry.h"
+#include "store/stream_hosts.h"
 
 enum { CARRY_FORMAT = 1 };
 
@@ -29,6 +30,8 @@ struct carry_job {
 struct carry_stream {
 	struct stream_row row; /* state: of exactly these lines and points */
 	struct expired_text expired; /* first_kept_line 0: nothing was deleted */
+	struct stream_host_row *hosts; /* older records have but the stream's */
+	size_t host_count;
 	struct source_row *sources;
 	size_t source_count;
 	struct signature_hit_row *hits;

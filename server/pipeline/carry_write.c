@@ -48,7 +48,7 @@ static void put_bytes(struct json_writer *w, struct span bytes)
 
 static void write_transitions(const struct carry_job *job, struct json_writer *w)
 {
-	static const char *const sources[] = {"stated", "assumed", "log"};
+	static const char *const sources[] = {"stated", "assumed", "log", "exit", "session", "dated", "by_hand"};
 
 	json_key(w, "transitions");
 	json_array(w);
@@ -156,6 +156,24 @@ static void write_sources(const struct carry_stream *stream, struct json_writer 
 	json_array_end(w);
 }
 
+static void write_hosts(const struct carry_stream *stream, struct json_writer *w)
+{
+	json_key(w, "hosts");
+	json_array(w);
+	for (size_t i = 0; i < stream->host_count; i++) {
+		const struct stream_host_row *row = &stream->hosts[i];
+		json_object(w);
+		json_put_span(w, "host", row->host);
+		put_i64(w, "from_line", (int64_t)row->from_line);
+		put_i64(w, "from_ms", row->from_ms);
+		put_i64(w, "since_ms", row->since_ms);
+		put_i64(w, "until_ms", row->until_ms);
+		json_put_bool(w, "shared", row->is_shared);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 static void write_hits(const struct carry_stream *stream, struct json_writer *w)
 {
 	json_key(w, "signatures");
@@ -219,6 +237,7 @@ static void write_stream(const struct carry_stream *stream, struct json_writer *
 	put_i64(w, "first_ms", row->first_ms);
 	put_i64(w, "last_ms", row->last_ms);
 	write_expired(&stream->expired, w);
+	write_hosts(stream, w);
 	write_sources(stream, w);
 	write_exit(stream, w);
 	write_hits(stream, w);
@@ -328,6 +347,8 @@ static void write_incident(const struct incident_row *row, struct json_writer *w
 	put_i64(w, "opened_step", incident->opened_step);
 	put_i64(w, "opened_ms", incident->opened_ms);
 	put_i64(w, "closed_ms", incident->closed_ms);
+	if (incident->closed_why == INCIDENT_CLOSED_WITH_JOB)
+		json_put_text(w, "closed_why", "job_ended");
 	put_i64(w, "acknowledged_ms", row->acknowledged_ms);
 	put_i64(w, "line", (int64_t)incident->line);
 	json_put_bool(w, "is_historic", incident->is_historic);

@@ -1,6 +1,7 @@
 /* Points of a chart: sealed chunks, then the tail; folded into buckets of one width over all streams asked for. */
 #include "pipeline/points_walk.h"
 #include "pipeline/pyramids.h"
+#include "pipeline/work_times.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,16 +106,6 @@ enum status points_walk_series(struct points_walk *walk, const struct stream_vie
 	return take_points(walk, stream, series, series->tail + skipped, series->tail_count - skipped, err);
 }
 
-static int64_t origin_of(const struct job_view *view)
-{
-	int64_t origin = INT64_MAX;
-
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (view->streams[i].first_ms && view->streams[i].first_ms < origin)
-			origin = view->streams[i].first_ms;
-	return origin == INT64_MAX ? 0 : origin;
-}
-
 enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
 	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
@@ -122,7 +113,7 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 	void *context, struct error *err)
 {
 	AUTO(zstd) zstd = zstd_new();
-	struct points_walk walk = {reader, view, query, take, context, zstd, origin_of(view)};
+	struct points_walk walk = {reader, view, query, take, context, zstd, job_believed_first_ms(view)};
 	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
 
 	(void)pipeline;
@@ -344,37 +335,6 @@ static enum status lay_out(struct folding *folding, struct arena *arena, int64_t
 	return OK;
 }
 
-static const struct series_view *find_series(const struct job_view *view, struct span metric, bool by_role)
-{
-	for (size_t i = 0; i < view->stream_count; i++)
-		for (size_t j = 0; j < view->streams[i].series_count; j++) {
-			const struct series_view *series = &view->streams[i].series[j];
-			if (by_role ? span_equal(span_from(role_name(series->role)), metric)
-				    : metric_matches(series->metric, metric))
-				return series;
-		}
-	return NULL;
-}
-
-/* A metric by its name, with and without labels; else, for the name of a role, the job's first series of that role. */
-enum status pipeline_resolve_metric(
-	const struct job_view *view, const struct chart_query *query, struct span *metric, struct error *err)
-{
-	const struct series_view *series = NULL;
-
-	if (find_series(view, query->metric, false)) {
-		*metric = query->metric;
-		return OK;
-	}
-	series = find_series(view, query->metric, true);
-	if (!series)
-		return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s",
-			SPAN_ARGS(view->row.name), SPAN_ARGS(query->metric),
-			query->stream.len ? " in this stream" : "");
-	*metric = series->metric;
-	return OK;
-}
-
 static bool is_of_metric(const struct series_view *series, struct span metric)
 {
 	return metric_matches(series->metric, metric) && series->sealed_points + series->tail_count;
@@ -445,7 +405,7 @@ static enum status draw(struct store_reader *reader, struct arena *arena, struct
 	struct folding folding = {
 		.query = query, .view = &out->view, .take_bucket = fold_bucket, .take_point = fold_sealed_point};
 	struct points_walk walk = {reader, &out->view, query, fold_point, &folding, zstd, 0};
-	int64_t low, high, origin = query->axis == AXIS_RELATIVE ? origin_of(&out->view) : 0;
+	int64_t low, high, origin = query->axis == AXIS_RELATIVE ? job_believed_first_ms(&out->view) : 0;
 	size_t series_count;
 
 	if (!zstd || !points)
@@ -475,7 +435,7 @@ enum status pipeline_read_chart(struct pipeline *pipeline, struct store_reader *
 	*out = (struct chart){.bucket_width = 1};
 	TRY(pipeline_view_job(
 		pipeline, reader, arena, job, asked->stream, asked->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
-	TRY(pipeline_resolve_metric(&out->view, asked, &resolved.metric, err));
+	TRY(pipeline_resolve_metric(reader, arena, &out->view, asked, &resolved.metric, err));
 	out->metric = resolved.metric;
 	return draw(reader, arena, &resolved, out, err);
 }
@@ -609,7 +569,7 @@ enum status pipeline_read_heat(struct pipeline *pipeline, struct store_reader *r
 	*out = (struct heat){.bucket_width = 1};
 	TRY(pipeline_view_job(
 		pipeline, reader, arena, job, SPAN(""), asked->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
-	TRY(pipeline_resolve_metric(&out->view, asked, &resolved.metric, err));
+	TRY(pipeline_resolve_metric(reader, arena, &out->view, asked, &resolved.metric, err));
 	out->metric = resolved.metric;
 	return lay_out_rows(reader, arena, &resolved, out, err);
 }

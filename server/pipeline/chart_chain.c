@@ -43,7 +43,7 @@ static enum status find_piece(struct pipeline *pipeline, struct store_reader *re
 	enum status status = pipeline_view_job(
 		pipeline, reader, arena, link->job, asked->stream, asked->metric, VIEW_SERIES | VIEW_TAILS, &view, err);
 	if (status == OK)
-		status = pipeline_resolve_metric(&view, asked, &out->query.metric, err);
+		status = pipeline_resolve_metric(reader, arena, &view, asked, &out->query.metric, err);
 	if (status == OK)
 		find_steps(&view, out);
 	return status == ERR_NOT_FOUND && !is_asked ? OK : status;

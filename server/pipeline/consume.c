@@ -5,13 +5,17 @@
 #include "base/log.h"
 #include "extract/status_line.h"
 #include "model/stream_name.h"
+#include "pipeline/life.h"
 #include "pipeline/log_status.h"
 #include "pipeline/signs.h"
+#include "pipeline/silence.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watchers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 }; /* for one slice */
 
 static enum status out_of_memory(struct error *err)
 {
@@ -261,6 +265,15 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	return OK;
 }
 
+void consume_time(struct stream_state *stream, int64_t ts_ms)
+{
+	if (!stream->first_ms || ts_ms < stream->first_ms)
+		stream->first_ms = ts_ms;
+	if (ts_ms > stream->last_ms)
+		stream->last_ms = ts_ms;
+	stretches_add(&stream->stretches, ts_ms);
+}
+
 static void add_live_line(struct stream_state *stream, const struct line *line, uint64_t number, int64_t ts_ms)
 {
 	struct buf *out = &stream->live_lines;
@@ -281,6 +294,21 @@ static void add_live_line(struct stream_state *stream, const struct line *line, 
 		out->len = before; /* full: subscribers are told the count and fetch */
 }
 
+static enum status extract_values(struct pipeline *pipeline, struct stream_state *stream,
+	struct definitions *definitions, const struct extract_line *input, struct regex_scratch *scratch,
+	int64_t arrival_ms, struct extracted_list *found, struct error *err)
+{
+	uint32_t attempt = extractor_attempt(stream->extractor);
+	struct silence_line heard = {
+		input->text, input->number, input->ts_ms == NO_TIME ? arrival_ms : input->ts_ms, arrival_ms};
+
+	found->count = 0;
+	TRY(extract_line(stream->extractor, definitions->set, scratch, input, arrival_ms, found, err));
+	if (found->count || extractor_attempt(stream->extractor) != attempt)
+		TRY(take_found(pipeline, stream, definitions, attempt, found, arrival_ms, err));
+	return silences_feed(pipeline, stream, definitions, &heard, found, err);
+}
+
 static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch,
 	struct extracted_list *found, struct error *err)
@@ -292,7 +320,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	struct line line;
 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
-		uint32_t attempt = extractor_attempt(stream->extractor);
+		bool is_status = false;
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
 		newest_ms = is_timed ? ts_ms : newest_ms;
@@ -302,19 +330,15 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		if (stream->settings && !is_system)
 			TRY(consume_settings(stream, line.text, number, err));
 		if (!is_system && status_line_may_be(line.text))
-			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, err));
-		found->count = 0;
+			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, &is_status, err));
 		if (!is_system)
-			TRY(extract_line(
-				stream->extractor, definitions->set, scratch, &input, slice->arrival_ms, found, err));
-		if (found->count || extractor_attempt(stream->extractor) != attempt)
-			TRY(take_found(pipeline, stream, definitions, attempt, found, slice->arrival_ms, err));
+			TRY(extract_values(
+				pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found, err));
 		if (!stream->said && pipeline->signatures)
 			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
-		if (!stream->first_ms || ts_ms < stream->first_ms)
-			stream->first_ms = ts_ms;
-		if (ts_ms > stream->last_ms)
-			stream->last_ms = ts_ms;
+		if (!is_status)
+			life_see(stream, ts_ms);
+		consume_time(stream, ts_ms);
 		if (is_watched)
 			add_live_line(stream, &line, number, ts_ms);
 		else
@@ -325,6 +349,12 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	return signs_hand_over(pipeline, stream, err);
 }
 
+/* What failed is not the slice: a replay will do better. */
+static bool may_pass(enum status status)
+{
+	return status == ERR_MEMORY || status == ERR_UNAVAILABLE || status == ERR_IO || status == ERR_BUSY;
+}
+
 static enum status consume_locked(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch,
 	struct extracted_list *found, struct error *err)
@@ -333,11 +363,17 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 
 	adopt_definitions(stream, definitions);
 	watchers_begin(stream, rules, seq);
+	life_begin_slice(stream);
 	enum status status = slice->kind == JOURNAL_POINTS
 				     ? consume_points(pipeline, stream, slice, err)
 				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
+	stream->has_hole = may_pass(status);
+	if (stream->has_hole)
+		return status;
+	enum status signs = life_end_slice(pipeline, stream, slice->arrival_ms, status == OK ? err : NULL);
+	status = status == OK ? signs : status;
 	stream->extracted_seq = seq;
 	if (!stream->said) /* not before, and under the lock: a flush takes the mark and sees these points, or leaves it */
 		atomic_store(&stream->job->is_summary_dirty, true);
@@ -368,6 +404,13 @@ static bool is_next(const struct stream_state *shadow, const struct journal_slic
 	       (slice->kind != JOURNAL_POINTS || slice->first_point == shadow->extracted_points);
 }
 
+static void note_unextracted(
+	struct pipeline *pipeline, const struct stream_state *stream, const struct journal_slice *slice)
+{
+	if (!stream->said)
+		atomic_fetch_add(&pipeline->figures.unextracted_lines, slice->line_count);
+}
+
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
 	struct error *err)
@@ -375,12 +418,20 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	struct stream_state *shadow;
 
 	pthread_mutex_lock(&stream->mutex);
+	if (stream->has_hole) {
+		note_unextracted(pipeline, stream, slice);
+		pthread_mutex_unlock(&stream->mutex);
+		return OK;
+	}
 	struct definitions *present = newer_definitions(stream, definitions);
 	enum status status = consume_locked(pipeline, stream, present, seq, slice, scratch, found, err);
 	definitions_unref(present);
+	if (status != OK)
+		note_unextracted(pipeline, stream, slice);
 	if ((shadow = stream->shadow)) {
 		pthread_mutex_lock(&shadow->mutex);
-		if (is_next(shadow, slice)) { /* whatever became of the stream's own: a hole would stay */
+		if (!shadow->has_hole &&
+			is_next(shadow, slice)) { /* whatever became of the stream's own: a hole would stay */
 			enum status fed = consume_locked(pipeline, shadow, shadow->own_definitions, seq, slice, scratch,
 				found, status == OK ? err : NULL);
 			status = status == OK ? fed : status;
@@ -406,6 +457,21 @@ void group_unref(struct pipeline *pipeline, struct group *group)
 	mem_free(group);
 }
 
+/* With the stream's lock held: what asks for it meanwhile would find no memory either. */
+static int wait_for_memory(void *context)
+{
+	struct extract_worker *worker = context;
+	int64_t now_ms = clock_mono_ms();
+
+	if (!worker->waits_since_ms) {
+		worker->waits_since_ms = now_ms;
+		atomic_fetch_add(&worker->pipeline->figures.memory_waits, 1);
+		log_line(LOG_WARNING, "extraction_waits", "for=memory");
+	}
+	return now_ms - worker->waits_since_ms < MEMORY_WAIT_MS &&
+	       !pipeline_wait_tick(worker->pipeline, MEMORY_LOOK_MS);
+}
+
 static void note_lag(struct pipeline_figures *figures, int64_t arrival_ms)
 {
 	int64_t lag_ms = clock_wall_ms() - arrival_ms, known_ms = atomic_load(&figures->lag_so_far_ms);
@@ -424,13 +490,12 @@ static void consume_group(struct extract_worker *worker, struct group *group)
 		unsigned owner = (unsigned)((stream->job->job_id * 31 + stream->stream_id) % pipeline->extract_count);
 		if (owner != worker->number || atomic_load(&stream->job->is_deleted))
 			continue;
+		worker->waits_since_ms = 0;
 		if (consume_slice(pipeline, stream, group->definitions[i], group->seq, &group->slices[i],
 			    worker->scratch, &worker->found, &err) != OK)
 			log_line(LOG_ERROR, "extraction_failed",
 				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
 				stream->name, (unsigned long long)group->slices[i].first_line, err.text);
-		atomic_store(&stream->job->is_summary_dirty,
-			true); /* not sooner: a flush in between would miss these points */
 		directory_mark_dirty(pipeline->directory, stream);
 		note_lag(&pipeline->figures, group->slices[i].arrival_ms);
 	}
@@ -453,6 +518,7 @@ void *extract_run(void *context)
 	struct queue_item *item;
 
 	pthread_setname_np(pthread_self(), "extract");
+	mem_wait(wait_for_memory, worker);
 	while ((item = queue_pop(worker->queue, -1))) {
 		struct group *group = ((struct extract_item *)item)->group;
 		consume_group(worker, group);

@@ -43,6 +43,34 @@ double pipeline_devices_each(const struct pipeline *pipeline, const struct json 
 	return machines.devices_each > 0 ? machines.devices_each : NAN;
 }
 
+/* How many physical cores make one; 0: nobody says. */
+static double logical_core(const struct json *document)
+{
+	static const char *const keys[] = {
+		"Environment.NEURON_LOGICAL_NC_CONFIG", "Environment.NEURON_RT_VIRTUAL_CORE_SIZE"};
+	double size;
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const struct json *said = json_get_path(document, keys[i]);
+		if (json_number_of(said, &size) || span_parse_double(json_string_of(said), &size))
+			return size;
+	}
+	return 0;
+}
+
+double pipeline_ranks_each(const struct pipeline *pipeline, const struct json *document)
+{
+	char from[INPUT_FROM_BYTES];
+	struct input_machines machines = {0};
+	double size = logical_core(document);
+
+	devices_find(pipeline->devices, json_get(document, "ResourceConfig"), from, &machines);
+	if (machines.devices_each <= 0)
+		return NAN;
+	bool is_said = machines.cores_of_device > 1 && (size == 1 || size == 2 || size == 4);
+	return machines.devices_each * (is_said ? machines.cores_of_device / size : machines.ranks_of_device);
+}
+
 enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, double *parameters, struct error *err)
 {

@@ -7,7 +7,7 @@
 struct device {
 	struct span name;
 	double peak_tflops;
-	bool has_cores;
+	double cores, ranks; /* of one; 1 of what has no cores of its own */
 };
 
 struct instance {
@@ -46,9 +46,11 @@ static enum status read_devices(struct devices *devices, const struct json *list
 {
 	for (const struct json *at = json_first(list); at; at = json_next(at)) {
 		struct device *device = &devices->devices[devices->device_count++];
-		double cores;
 		device->name = json_string_of(json_get(at, "name"));
-		device->has_cores = json_number_of(json_get(at, "cores"), &cores);
+		if (!json_number_of(json_get(at, "cores"), &device->cores))
+			device->cores = 1;
+		if (!json_number_of(json_get(at, "ranks"), &device->ranks))
+			device->ranks = device->cores;
 		if (!device->name.len || !json_number_of(json_get(at, "peak_tflops"), &device->peak_tflops))
 			return error_set(err, ERR_INVALID, "devices.json: device %zu has no name or no peak_tflops",
 				devices->device_count);
@@ -124,7 +126,8 @@ static void take_type(const struct devices *devices, struct span type, struct in
 	if (!device)
 		return;
 	out->peak_tflops = device->peak_tflops;
-	out->has_cores = device->has_cores;
+	out->cores_of_device = device->cores;
+	out->ranks_of_device = device->ranks;
 }
 
 void devices_find(const struct devices *devices, const struct json *resources, char text[INPUT_FROM_BYTES],

@@ -1,6 +1,7 @@
 #include "pipeline/directory.h"
 
 #include "pipeline/signs.h"
+#include "pipeline/silence.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watchers.h"
 
@@ -58,12 +59,15 @@ void stream_state_free(struct stream_state *stream)
 	definitions_unref(stream->own_definitions);
 	said_list_free(stream->said);
 	signs_free(stream->signs);
+	silences_free(stream->silences);
 	settings_free(stream->settings);
 	derive_free(stream->derive);
 	buf_done(&stream->live_lines);
 	pthread_mutex_destroy(&stream->mutex);
 	mem_free(stream->name);
 	mem_free(stream->host);
+	mem_free(stream->hosts.planned);
+	mem_free(stream->host_lines.at);
 	mem_free(stream);
 }
 
@@ -112,6 +116,9 @@ struct job_state *job_state_new(const struct job_row *row)
 		return NULL;
 	pthread_mutex_init(&job->mutex, NULL);
 	atomic_init(&job->refs, 1);
+	atomic_init(&job->signed_ms, INT64_MAX);
+	atomic_init(&job->awaited_ms, INT64_MAX);
+	atomic_init(&job->presumed_ms, INT64_MAX);
 	job->job_id = row->job_id;
 	job->generation = row->generation;
 	job->name = mem_copy_bytes(row->name.ptr, row->name.len);

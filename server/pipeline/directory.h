@@ -15,6 +15,8 @@
 #include "extract/extract.h"
 #include "extract/settings.h"
 #include "model/point.h"
+#include "model/stretches.h"
+#include "model/totals.h"
 #include "pipeline/clock_skew.h"
 #include "pipeline/said_list.h"
 #include "pipeline/job_settings.h"
@@ -26,6 +28,7 @@
 struct rule_set;
 struct watcher; /* watchers.h */
 struct signs; /* signs.h */
+struct silences; /* silence.h */
 
 struct definitions { /* immutable, counted */
 	atomic_uint refs;
@@ -60,6 +63,7 @@ struct series_state { /* lock */
 	struct point *tail;
 	size_t tail_count, tail_cap;
 	uint64_t published; /* ordinal of the next point to be published */
+	struct totals totals; /* of a distribution's counts: its last reading */
 	struct detector_set *detectors;
 	struct watcher *watchers; /* watchers.h */
 	size_t watcher_count;
@@ -70,20 +74,40 @@ struct series_state { /* lock */
 	bool needs_summary; /* an attempt opened: the summary still holds superseded points that were sealed */
 };
 
+/* The last log time known of a source's lines of the past, on disk; 0: none. */
+enum { PAST_SOURCES = 4 };
+struct past_source {
+	uint64_t source; /* hash of its name */
+	int64_t past_ms;
+};
+
+struct host_lines { /* lock: where its machine changed */
+	uint64_t *at;
+	size_t count, cap;
+	size_t planned; /* the writer's, behind them */
+};
+
 struct stream_state {
 	struct job_state *job; /* not counted: the job owns the stream */
 	uint32_t stream_id;
 	char *name;
-	char *host;
+	char *host; /* lock: that sends now; "": not known, or several do */
 	/* Writer only. planned: inside the open group; committed: on disk. */
+	struct {
+		char *planned; /* host, when the open group changes it; else NULL */
+		uint64_t said_hash; /* of the one that was stated last; 0: none since the start */
+		int64_t changed_ms; /* when what was stated last changed */
+		bool is_shared; /* as far as it was read */
+	} hosts; /* hosts.c */
 	uint64_t planned_line, planned_byte, planned_point;
 	struct stream_state *next_touched;
 	bool is_touched;
-	atomic_int_fast64_t past_ms; /* the last log time known of lines of the past, on disk; 0: none */
 
 	pthread_mutex_t mutex;
 	/* lock */
+	struct host_lines host_lines;
 	uint64_t committed_line, committed_byte;
+	struct past_source past[PAST_SOURCES];
 	/* Points that were sent as such have numbers of their own: what is on disk, consumed, and in chunks. */
 	uint64_t committed_point, extracted_points, sealed_sent_points;
 	struct tail_range *ranges;
@@ -93,7 +117,11 @@ struct stream_state {
 	uint64_t sealed_seq, sealed_lines, sealed_bytes; /* replay goes on at line sealed_lines */
 	uint64_t text_lines; /* maintenance: up to where its blocks go; below sealed_lines: not known to go further */
 	uint64_t extracted_seq, extracted_lines, extracted_bytes;
+	bool has_hole; /* a slice was extracted in part: none behind it is, and none is sealed; a replay mends it */
 	int64_t first_ms, last_ms, last_arrival_ms;
+	struct stretches stretches; /* of its lines and of points that were sent as such; no back-fill changes them */
+	int64_t seen_ms, seen_last_ms, seen_after_ms, awaited_ms; /* of the slice that is being consumed: life_see */
+	atomic_int_fast64_t believed_ms; /* its earliest line that is believed; 0: none, or not known yet */
 	uint32_t generation; /* of the definitions that the extractor last ran */
 	uint32_t series_base; /* of its series' numbers: 0 or SERIES_HALF */
 	struct stream_state *shadow; /* a back-fill's, fed along with it; its lock is taken after this one's */
@@ -104,6 +132,7 @@ struct stream_state {
 	uint64_t rules_seq;
 	struct extractor *extractor;
 	struct signs *signs; /* NULL: no line had any */
+	struct silences *silences; /* NULL: no definition found anything */
 	struct settings *settings; /* NULL: its lines are not looked at any more */
 	struct series_state **series;
 	size_t series_count, series_cap;
@@ -133,6 +162,9 @@ struct job_state {
 	atomic_bool is_summary_dirty; /* summaries in the store are behind */
 	atomic_bool is_row_dirty; /* subscribers have an old row */
 	atomic_int_fast64_t touched_ms;
+	/* Which lines would change what is shown of its life (life.h): earlier than signed_ms; from awaited_ms on (INT64_MAX: none);
+	 * that come after presumed_ms, when it was taken for stopped (INT64_MAX: it is not). */
+	atomic_int_fast64_t signed_ms, awaited_ms, presumed_ms;
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 	struct job_settings *settings; /* has a lock of its own */

@@ -1,6 +1,7 @@
 #include "pipeline/due.h"
 
 #include "base/log.h"
+#include "model/stream_name.h"
 #include "store/faults.h"
 
 #include <stdio.h>
@@ -12,7 +13,9 @@ enum {
 	DAYS_MOST = 28,
 	LOOKS = 3,
 	SETTLED_MS = 20000,
-	FACTS_BYTES = 200
+	FIRST_SAVE_MS = 3 * 60 * 60 * 1000, /* three times the hour that many save in */
+	FACTS_BYTES = 512,
+	NEVER_ORDINAL = 0 /* of checkpoint_overdue: others have the time of the last one */
 };
 
 static enum status out_of_memory(struct error *err)
@@ -116,9 +119,9 @@ static enum status open_deadline(const struct look *look, int64_t needed_s, int6
 	int64_t now_ms = clock_wall_ms();
 	char facts[FACTS_BYTES];
 
-	snprintf(facts, sizeof facts, "\"eta_ms\":%lld,\"limit_ms\":%lld,\"unit\":\"s\"",
-		(long long)(start_of(&look->row) + needed_s * 1000),
-		(long long)(start_of(&look->row) + limit_s * 1000));
+	int64_t eta_ms = start_of(&look->row) + needed_s * 1000, limit_ms = start_of(&look->row) + limit_s * 1000;
+	snprintf(facts, sizeof facts, "\"eta_ms\":%lld,\"limit_ms\":%lld,\"unit\":\"s\"", (long long)eta_ms,
+		(long long)limit_ms);
 	note.row.facts = span_from(facts);
 	note.row.detail = SPAN("");
 	note.row.incident = (struct incident){.kind = INCIDENT_DEADLINE,
@@ -179,7 +182,7 @@ static double median_of(double *values, size_t count)
 /* The median, and how far the others are from it, as a part of it. */
 static double usual(const double *gaps, size_t count, double *unrest)
 {
-	double sorted[GAPS], off[GAPS];
+	double sorted[GAPS], off[GAPS] = {0};
 
 	memcpy(sorted, gaps, count * sizeof *gaps);
 	double middle = median_of(sorted, count);
@@ -257,6 +260,91 @@ static enum status open_overdue(const struct look *look, const struct checkpoint
 	return put(&note, err);
 }
 
+/* ---- never one ---- */
+
+static bool wants_checkpoints(const struct json *document)
+{
+	const struct json *config = json_get(document, "CheckpointConfig");
+
+	return json_string_of(json_get(config, "S3Uri")).len || json_string_of(json_get(config, "LocalPath")).len;
+}
+
+/* Would a save be seen? */
+static bool has_known_format(const struct look *look)
+{
+	bool is_known = false;
+	struct stream_state *stream;
+
+	for (size_t i = 0; (stream = job_stream_at(look->job, i)) && !is_known; i++) {
+		if (stream_is_system(span_from(stream->name)))
+			continue;
+		pthread_mutex_lock(&stream->mutex);
+		int preset = stream->extractor ? extractor_format(stream->extractor) : -1;
+		pthread_mutex_unlock(&stream->mutex);
+		const char *name = definition_set_preset_name(look->pipeline->presets, preset);
+		is_known = name && signature_reads_saves(look->pipeline->signatures, span_from(name));
+	}
+	return is_known;
+}
+
+/* As long as it was in Training; of what lies between two of them nothing could be saved. */
+static enum status find_trained(const struct look *look, int64_t now_ms, int64_t *out, struct error *err)
+{
+	struct transition_row *rows;
+	size_t count;
+
+	*out = 0;
+	TRY(store_read_transitions(look->reader, look->arena, look->job->job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		int64_t end_ms = rows[i].end_ms ? rows[i].end_ms : now_ms;
+		if (span_equal(rows[i].status, SPAN("Training")) && end_ms > rows[i].start_ms)
+			*out += end_ms - rows[i].start_ms;
+	}
+	return OK;
+}
+
+static enum status open_never(const struct look *look, int64_t step, int64_t trained_ms, struct error *err)
+{
+	static const char facts[] =
+		"\"never\":true,\"unit\":\"s\",\"title\":\"CheckpointConfig is there, and the log tells of no checkpoint so far\","
+		"\"action\":\"See whether the program saves at all, and into CheckpointConfig.LocalPath (/opt/ml/checkpoints): until it "
+		"does, a failure loses everything.\"";
+	struct note note = {.pipeline = look->pipeline, .job = look->job};
+	double trained_s = (double)trained_ms / 1000;
+
+	note.row.facts = span_from(facts);
+	note.row.detail = SPAN("s");
+	note.row.incident = (struct incident){.kind = INCIDENT_CHECKPOINT_OVERDUE,
+		.severity = SEVERITY_INFO,
+		.state = INCIDENT_OPEN,
+		.opened_ordinal = NEVER_ORDINAL, /* one a job */
+		.opened_step = step,
+		.last_step = step,
+		.opened_ms = clock_wall_ms(),
+		.value = trained_s,
+		.expected = (double)FIRST_SAVE_MS / 1000,
+		.score = trained_s * 1000 / FIRST_SAVE_MS,
+		.worst = trained_s,
+		.worst_step = step};
+	return put(&note, err);
+}
+
+/* Of a job that trains now, by what its lines show: what is imported, or silent, saves nothing any more. */
+static enum status look_for_first(const struct look *look, struct error *err)
+{
+	AUTO(json) document = NULL;
+	int64_t step, newest_ms, trained_ms;
+
+	if (look->row.ended_ms || !span_equal(look->row.secondary, SPAN("Training")) || !look->pipeline->signatures)
+		return OK;
+	TRY(json_parse(&document, look->row.document, err));
+	find_now(look->job, &step, &newest_ms);
+	if (!wants_checkpoints(document) || newest_ms < clock_wall_ms() - HISTORIC_MS || !has_known_format(look))
+		return OK;
+	TRY(find_trained(look, newest_ms, &trained_ms, err));
+	return trained_ms < FIRST_SAVE_MS ? OK : open_never(look, step, trained_ms, err);
+}
+
 static enum status look_at_checkpoints(const struct look *look, struct error *err)
 {
 	struct checkpoint_row *rows;
@@ -268,10 +356,18 @@ static enum status look_at_checkpoints(const struct look *look, struct error *er
 	TRY(find_open(look->reader, look->arena, look->job->job_id, INCIDENT_CHECKPOINT_OVERDUE, &open, err));
 	TRY(store_read_checkpoints(
 		look->reader, look->arena, look->job->job_id, INT64_MAX, GAPS + 1, &rows, &count, err));
+	if (!count && !open)
+		return look_for_first(look, err);
+	if (!count && !look->row.ended_ms) {
+		look->job->is_due = true;
+		return OK; /* of the first one there is no news yet */
+	}
 	if (count < 3 && !open)
 		return OK;
 	find_now(look->job, &step, &now_ms);
-	bool is_overdue = !look->row.ended_ms && due_is_overdue(rows, count, step, now_ms, &overdue);
+	bool is_overdue = !look->row.ended_ms && count >= 3 &&
+			  (!open || open->incident.opened_ordinal != NEVER_ORDINAL) &&
+			  due_is_overdue(rows, count, step, now_ms, &overdue);
 	look->job->is_due = look->job->is_due || open;
 	if (open)
 		return is_overdue ? OK : end(look->pipeline, look->job, open, err);

@@ -1,6 +1,6 @@
 /*
  * Job: what a running job should have done, or will not have done in time: `deadline` (it will need longer than it may run) and
- *      `checkpoint_overdue` (twice its usual gap without a checkpoint).
+ *      `checkpoint_overdue` (twice its usual gap without a checkpoint, or none at all).
  * Ownership: the caller's. Threads: due_run: maintenance, every few seconds; the others are pure.
  */
 #pragma once

@@ -132,7 +132,7 @@ static enum status stop(
 	if (pipeline->options.command_given)
 		pipeline->options.command_given(pipeline->options.context, &stopping.command);
 	transition.unless = unless;
-	enum status status = pipeline_add_transition(pipeline, job->name, SPAN(""), &transition, err);
+	enum status status = pipeline_add_transition(pipeline, job->name, SPAN(""), &transition, NULL, err);
 	return status == ERR_CONFLICT ? OK : status; /* it ended meanwhile */
 }
 

@@ -3,6 +3,8 @@
 
 struct waiting {
 	struct control control;
+	struct pipeline *pipeline;
+	const struct actor *actor;
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err);
 	void (*after)(void *context);
 	void *context;
@@ -17,7 +19,7 @@ static enum status run_work(void *context, struct store_tx *tx, struct error *er
 {
 	struct waiting *waiting = context;
 
-	return waiting->work(waiting->context, tx, err);
+	return audit_run(waiting->pipeline, waiting->actor, tx, waiting->work, waiting->context, err);
 }
 
 static void settle(void *context, enum status status, const struct error *err)
@@ -39,7 +41,8 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context),
 	void *context, struct error *err)
 {
-	struct waiting waiting = {.work = work, .after = after, .context = context};
+	struct waiting waiting = {
+		.pipeline = pipeline, .actor = audit_actor(pipeline), .work = work, .after = after, .context = context};
 
 	waiting.control = (struct control){.work = run_work, .done = settle, .context = &waiting};
 	pthread_mutex_init(&waiting.mutex, NULL);

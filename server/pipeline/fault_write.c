@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 #include "extract/signature.h"
+#include "pipeline/goodput.h"
+#include "pipeline/known_fault.h"
 
 #include <stdio.h>
 
@@ -23,7 +25,7 @@ struct writing {
 	struct store_tx *tx;
 	struct arena *arena;
 	const struct job_row *job;
-	const struct stretch *stretch;
+	const struct stretch *stretch; /* its host is known; "": several share the stream, and none is charged */
 	struct stretch_told *out;
 };
 
@@ -43,6 +45,11 @@ static uint64_t ordinal_of(struct span what, int64_t at_ms)
 	return (hash.low & ((UINT64_C(1) << ORDINAL_HASH_BITS) - 1)) << INCIDENT_TIME_BITS | time;
 }
 
+static bool is_of_machine(const struct writing *w)
+{
+	return w->stretch->signature->about == SIGNATURE_NODE && w->stretch->host.len;
+}
+
 static bool is_of(uint64_t ordinal, struct span what)
 {
 	return ordinal >> INCIDENT_TIME_BITS == ordinal_of(what, 0) >> INCIDENT_TIME_BITS;
@@ -60,7 +67,10 @@ static enum status write_facts(const struct writing *w, bool is_node, bool is_ow
 	json_object(&json);
 	json_put_span(&json, is_node ? "fault" : "signature", signature->name);
 	json_put_span(&json, "title", signature->title);
-	json_put_span(&json, "host", w->stretch->host);
+	if (w->stretch->host.len)
+		json_put_span(&json, "host", w->stretch->host);
+	else
+		json_put_bool(&json, "shared", true);
 	if (is_own)
 		json_put_span(&json, "stream", w->stretch->stream);
 	else
@@ -84,8 +94,8 @@ static enum status write_detail(const struct writing *w, struct span *out, struc
 
 	buf_append_span(&text, w->stretch->signature->title);
 	buf_append_text(&text, " on ");
-	buf_append_span(&text, w->stretch->host);
-	buf_append_text(&text, ": ");
+	buf_append_span(&text, w->stretch->host.len ? w->stretch->host : w->stretch->stream);
+	buf_append_text(&text, w->stretch->host.len ? ": " : " (several machines send it): ");
 	buf_append_span(&text, w->stretch->hit.text);
 	TRY(buf_status(&text, err));
 	*out = arena_copy(w->arena, buf_span(&text));
@@ -94,7 +104,7 @@ static enum status write_detail(const struct writing *w, struct span *out, struc
 
 static enum status put(const struct writing *w, struct incident_row *row, struct span team, struct error *err)
 {
-	struct incident_told told;
+	struct incident_told told = {0};
 
 	TRY(incidents_write(w->pipeline, w->tx, row, team, &told, err));
 	if (w->out->count == sizeof w->out->rows / sizeof *w->out->rows)
@@ -102,6 +112,21 @@ static enum status put(const struct writing *w, struct incident_row *row, struct
 	w->out->rows[w->out->count] = *row;
 	w->out->told[w->out->count++] = told;
 	return OK;
+}
+
+/* Where machines talk to each other; one alone has nobody to talk to. */
+static enum severity severity_of(const struct writing *w, const struct job_row *job)
+{
+	AUTO(json) document = NULL;
+
+	if (!w->stretch->signature->warning_on || json_parse(&document, job->document, NULL) != OK ||
+		goodput_stated_nodes(document) == 1)
+		return w->stretch->signature->severity;
+	const struct json *resources = json_get(document, "ResourceConfig");
+	struct span type = json_string_of(json_get(resources, "InstanceType"));
+	if (!type.len)
+		type = json_string_of(json_get(json_first(json_get(resources, "InstanceGroups")), "InstanceType"));
+	return signature_severity(w->stretch->signature, type);
 }
 
 static enum status open_incident(
@@ -115,7 +140,7 @@ static enum status open_incident(
 		.stream = is_own ? w->stretch->stream : SPAN("")};
 
 	row.incident = (struct incident){.kind = is_node ? INCIDENT_NODE_SUSPECT : INCIDENT_LOG_SIGNATURE,
-		.severity = w->stretch->signature->severity,
+		.severity = severity_of(w, job),
 		.state = INCIDENT_OPEN,
 		.opened_ordinal = ordinal_of(is_node ? w->stretch->host : hit->signature, hit->first_ms),
 		.opened_ms = hit->first_ms,
@@ -140,7 +165,7 @@ static enum status find_near(const struct writing *w, int64_t job_id, uint32_t k
 	TRY(store_read_near(store_tx_reader(w->tx), w->arena, job_id, kinds, hit->first_ms - CAUSE_BEFORE_MS,
 		hit->last_ms + CAUSE_AFTER_MS, &rows, &count, err));
 	for (size_t i = 0; i < count && !*id; i++)
-		if (rows[i].kind != INCIDENT_NODE_SUSPECT || w->stretch->signature->about != SIGNATURE_NODE ||
+		if (rows[i].kind != INCIDENT_NODE_SUSPECT || !is_of_machine(w) ||
 			is_of(rows[i].opened_ordinal, w->stretch->host))
 			*id = rows[i].incident_id;
 	return OK;
@@ -225,7 +250,7 @@ static enum status choose(const struct writing *w, uint32_t *id, struct error *e
 {
 	const struct signature_hit_row *hit = &w->stretch->hit;
 
-	if (w->stretch->signature->about == SIGNATURE_NODE)
+	if (is_of_machine(w))
 		return choose_of_node(w, id, err);
 	if (w->stretch->signature->beneath)
 		TRY(find_near(w, w->job->job_id, w->stretch->signature->beneath, id, err));
@@ -252,17 +277,39 @@ static enum status put_node_fault(const struct writing *w, struct error *err)
 	return store_put_node_fault(w->tx, &row, err);
 }
 
+/* The one that the line names, that the stream is of, or that sent the line. Of one that nobody names all that is known is its place. */
+static enum status find_host(const struct writing *w, struct span *host, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	struct span stream = w->stretch->stream;
+	AUTO_DONE(buf) place = BUF_INIT(DETAIL_MAX_BYTES);
+	bool is_shared;
+
+	if (host->len)
+		return OK;
+	TRY(stream_line_host(store_tx_reader(w->tx), w->arena, hit->job_id, hit->stream_id, stream, hit->first_line,
+		host, &is_shared, err));
+	if (is_shared || host->len)
+		return OK;
+	buf_printf(&place, "%.*s/%.*s", SPAN_ARGS(w->job->name), SPAN_ARGS(stream));
+	TRY(buf_status(&place, err));
+	*host = arena_copy(w->arena, buf_span(&place));
+	return host->ptr ? OK : out_of_memory(err);
+}
+
 enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, const struct job_row *job,
 	const struct stretch *stretch, struct stretch_told *out, struct error *err)
 {
-	const struct writing w = {pipeline, tx, arena, job, stretch, out};
+	struct stretch own = *stretch;
+	const struct writing w = {pipeline, tx, arena, job, &own, out};
 	struct signature_hit_row hit = stretch->hit;
 
+	TRY(find_host(&w, &own.host, err));
 	TRY(store_find_signature_hit(store_tx_reader(tx), &hit, &hit.incident_id, err));
 	if (!hit.incident_id)
 		TRY(choose(&w, &hit.incident_id, err));
 	TRY(store_put_signature_hit(tx, &hit, err));
-	return stretch->signature->about == SIGNATURE_NODE ? put_node_fault(&w, err) : OK;
+	return is_of_machine(&w) ? put_node_fault(&w, err) : OK;
 }
 
 /* ---- the end ---- */

@@ -1,7 +1,9 @@
 #include "pipeline/goodput.h"
 
 #include "base/log.h"
+#include "model/failure.h"
 #include "pipeline/internal.h"
+#include "pipeline/pools.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,6 +61,17 @@ enum status goodput_put_prices(struct pipeline *pipeline, const struct json *doc
 	return OK;
 }
 
+void goodput_put_unpriced(struct json_writer *w, struct span types)
+{
+	struct span type;
+
+	json_key(w, "unpriced_types");
+	json_array(w);
+	while (types.len && span_next(&types, ' ', &type))
+		json_span(w, type);
+	json_array_end(w);
+}
+
 /* ---- one job ---- */
 
 enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
@@ -71,22 +84,23 @@ enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
-/* What the log said between the last step and the next one: the gravest, of these the first. */
-static struct span find_signature(
-	const struct said_signature *said, size_t count, const struct goodput_break *broken, int64_t now_ms)
+/* What the log said between the last step and the next one: the gravest, of these the first; not what a machine outlived. */
+static struct span find_signature(const struct pipeline *pipeline, const struct said_signature *said, size_t count,
+	const struct goodput_break *broken, int64_t now_ms)
 {
 	int64_t to_ms = broken->to_ms ? broken->to_ms : now_ms;
 	const struct said_signature *best = NULL;
 
 	for (size_t i = 0; i < count && said[i].first_ms <= to_ms; i++)
-		if (said[i].last_ms >= broken->from_ms && (!best || said[i].severity > best->severity))
+		if (said[i].last_ms >= broken->from_ms && (!best || said[i].severity > best->severity) &&
+			!pipeline_is_nonfatal(pipeline, said[i].signature))
 			best = &said[i];
 	return best ? best->signature : SPAN("");
 }
 
 /* A status that names the cause is believed first. */
-static enum status name_causes(
-	struct job_goodput *job, struct store_reader *reader, struct arena *arena, int64_t now_ms, struct error *err)
+static enum status name_causes(const struct pipeline *pipeline, struct job_goodput *job, struct store_reader *reader,
+	struct arena *arena, int64_t now_ms, struct error *err)
 {
 	struct goodput *derived = &job->derived;
 	struct said_signature *said;
@@ -97,8 +111,9 @@ static enum status name_causes(
 	TRY(store_read_said_signatures(reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &said, &count, err));
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
-		bool is_class = span_equal(broken->cause, job->facts.facts.end_cause);
-		struct span signature = find_signature(said, count, broken, now_ms);
+		const char *class = failure_class(broken->cause);
+		bool is_class = class && span_equal(broken->cause, span_from(class));
+		struct span signature = find_signature(pipeline, said, count, broken, now_ms);
 		if (signature.len && (!broken->cause.len || is_class))
 			broken->cause = signature;
 	}
@@ -138,16 +153,17 @@ static int64_t next_due_ms(const struct pipeline *pipeline, const struct job_fac
 enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct price_list *prices, int64_t now_ms, struct job_goodput *out, struct error *err)
 {
-	*out = (struct job_goodput){.unpriced = SPAN(""), .redone_cost = STORE_NO_COST};
+	*out = (struct job_goodput){.redone_cost = STORE_NO_COST};
 	TRY(goodput_gather(pipeline, reader, arena, job, now_ms, &out->job, &out->facts, err));
 	TRY(goodput_derive(&out->facts.facts, arena, &out->derived, err));
-	TRY(name_causes(out, reader, arena, now_ms, err));
+	TRY(name_causes(pipeline, out, reader, arena, now_ms, err));
 	const struct goodput *derived = &out->derived;
 	bool is_measured = derived->total_ms > 0 && !derived->ms[GOODPUT_UNMEASURED];
 	out->row = (struct goodput_row){.job_id = out->job.job_id,
 		.due_ms = next_due_ms(pipeline, &out->facts, now_ms),
 		.as_of_ms = now_ms,
 		.nodes = out->facts.node_count,
+		.nodes_from = out->facts.nodes_from,
 		.is_measured = is_measured,
 		.instance = out->facts.nodes[0].instance,
 		.goodput =
@@ -158,9 +174,14 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 		.first_from_step = derived->first_from_step,
 		.last_step = derived->last_step,
 		.currency = prices->currency,
+		.unpriced = SPAN(""),
 		.cost = STORE_NO_COST,
 		.lost_cost = STORE_NO_COST,
-		.spot_saving = STORE_NO_COST};
+		.spot_saving = STORE_NO_COST,
+		.work_from_ms = stretches_first_ms(&out->facts.work),
+		.work_to_ms = stretches_last_ms(&out->facts.work),
+		.paused_ms = out->facts.paused_ms,
+		.odd_times = stretches_odd(&out->facts.work, &out->facts.work)};
 	TRY(goodput_account(out, prices, arena, err));
 	return keep_incidents(out, arena, err);
 }
@@ -177,6 +198,12 @@ struct goodput_batch {
 	size_t count;
 };
 
+static enum status put_goodput(struct store_tx *tx, const struct job_goodput *job, struct error *err)
+{
+	TRY(store_put_goodput(tx, &job->row, job->days, job->day_count, job->incidents, job->derived.break_count, err));
+	return pools_count_job(tx, job->row.job_id, err);
+}
+
 static enum status write_batch(void *context, struct store_tx *tx, struct error *err)
 {
 	const struct goodput_batch *batch = context;
@@ -186,8 +213,7 @@ static enum status write_batch(void *context, struct store_tx *tx, struct error 
 		if (batch->jobs[i].is_kept)
 			TRY(store_postpone_goodput(tx, job->row.job_id, job->row.due_ms, err));
 		else
-			TRY(store_put_goodput(tx, &job->row, job->days, job->day_count, job->incidents,
-				job->derived.break_count, err));
+			TRY(put_goodput(tx, job, err));
 	}
 	return OK;
 }
@@ -205,7 +231,8 @@ static enum status work_out(struct pipeline *pipeline, struct store_reader *read
 	if (status != OK && status != ERR_NOT_FOUND)
 		log_line(LOG_WARNING, "goodput_failed", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(due->name), err->text);
 	if (out->is_kept)
-		out->goodput.row = (struct goodput_row){.job_id = due->job_id, .due_ms = now_ms + RETRY_MS};
+		out->goodput.row =
+			(struct goodput_row){.job_id = due->job_id, .due_ms = now_ms + RETRY_MS, .unpriced = SPAN("")};
 	out->goodput.row.changes = due->changes;
 	return OK;
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { DAY_MS = 24 * 60 * 60 * 1000, DAYS_MAX = 4000 };
+enum { DAY_MS = 24 * 60 * 60 * 1000, DAYS_MAX = 4000, UNPRICED_MAX_BYTES = 1 << 20 };
 
 _Static_assert((int)STORE_GOODPUT_BUCKETS == (int)GOODPUT_BUCKETS, "the columns are the buckets");
 
@@ -89,8 +89,8 @@ static void split_billed(const struct accounting *a, int64_t *training_ms)
 	*training_ms = 0;
 	for (size_t i = 0; i < facts->phase_count; i++) {
 		const struct goodput_phase *phase = &facts->phases[i];
-		has_begun |= phase->is_training;
-		*training_ms += has_begun ? phase->to_ms - phase->from_ms : 0;
+		has_begun |= phase->is_training || a->job->facts.is_billed[i];
+		*training_ms += has_begun && !phase->is_away ? phase->to_ms - phase->from_ms : 0;
 		if (!a->job->facts.is_billed[i])
 			continue;
 		add_days(a, a->billed_ms, phase->from_ms, phase->to_ms);
@@ -125,18 +125,34 @@ static void follow_stated(const struct accounting *a, int64_t stated_ms)
 /* Of all nodes for an hour; NaN: one of the types has no price then. */
 static double hour_price(const struct accounting *a, int64_t day)
 {
-	struct job_goodput *job = a->job;
+	const struct job_goodput *job = a->job;
 	double sum = 0;
 
+	if (job->facts.has_price)
+		return job->facts.price_per_hour * (double)job->facts.node_count;
 	for (size_t i = 0; i < job->facts.type_count; i++) {
 		const struct price *price = price_find(a->prices, job->facts.nodes[i].instance, day);
-		if (!price) {
-			job->unpriced = job->facts.nodes[i].instance;
-			return NAN;
-		}
-		sum += price->per_hour * (double)job->facts.nodes[i].count;
+		sum += price ? price->per_hour * (double)job->facts.nodes[i].count : NAN;
 	}
 	return sum;
+}
+
+/* Each type that lacks a price on a day of the job: what has one on the first has one on all that follow. */
+static enum status name_unpriced(const struct accounting *a, struct arena *arena, struct error *err)
+{
+	AUTO_DONE(buf) names = BUF_INIT(UNPRICED_MAX_BYTES);
+	const struct job_facts *facts = &a->job->facts;
+
+	for (size_t i = 0; !facts->has_price && i < facts->type_count; i++) {
+		struct span instance = facts->nodes[i].instance;
+		if (price_find(a->prices, instance, a->first_day))
+			continue;
+		buf_append_text(&names, names.len ? " " : "");
+		buf_append_span(&names, instance.len ? instance : SPAN(STORE_NO_TYPE));
+	}
+	TRY(buf_status(&names, err));
+	a->job->row.unpriced = arena_copy(arena, buf_span(&names));
+	return a->job->row.unpriced.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
 static int64_t cost_of(double per_hour, int64_t ms)
@@ -146,21 +162,23 @@ static int64_t cost_of(double per_hour, int64_t ms)
 	return millionths < 1e15 ? llround(millionths) : (int64_t)1e15; /* DAYS_MAX of them can be added up */
 }
 
+/* A job is priced on all of its days, or it has no cost, and its hours are in the fleet's sums of those without a price. */
 static void price_days(const struct accounting *a, int64_t training_ms)
 {
 	struct goodput_row *row = &a->job->row;
 	int64_t cost = 0, lost = 0, redone = 0;
 
-	for (size_t i = 0; i < a->job->day_count; i++)
+	for (size_t i = 0; i < a->job->day_count; i++) {
 		row->billable_ms += a->billed_ms[i];
+		a->job->days[i].billed_ms = a->billed_ms[i] * a->job->facts.node_count;
+		if (row->unpriced.len)
+			a->job->days[i].unpriced_ms = a->job->days[i].billed_ms;
+	}
+	if (row->unpriced.len)
+		return;
 	for (size_t i = 0; i < a->job->day_count; i++) {
 		struct goodput_day *day = &a->job->days[i];
 		double per_hour = hour_price(a, day->day);
-		if (isnan(per_hour)) {
-			for (size_t j = 0; j < i; j++)
-				a->job->days[j].cost = a->job->days[j].lost_cost = 0;
-			return;
-		}
 		day->cost = cost_of(per_hour, a->billed_ms[i]);
 		day->lost_cost = cost_of(per_hour, a->lost_ms[i]);
 		cost += day->cost;
@@ -181,7 +199,7 @@ enum status goodput_account(
 	const struct goodput *derived = &job->derived;
 	int64_t training_ms;
 
-	job->unpriced = SPAN("");
+	job->row.unpriced = SPAN("");
 	if (!derived->segment_count)
 		return OK;
 	a.last_day = day_of(derived->segments[derived->segment_count - 1].to_ms - 1);
@@ -202,6 +220,7 @@ enum status goodput_account(
 	split_segments(&a);
 	split_billed(&a, &training_ms);
 	follow_stated(&a, job->facts.stated_billable_ms);
+	TRY(name_unpriced(&a, arena, err));
 	price_days(&a, training_ms);
 	return OK;
 }

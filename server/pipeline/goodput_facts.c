@@ -1,5 +1,5 @@
 /*
- * What a job's time is derived from: statuses with their messages, the times at which steps were printed, and evaluations.
+ * What a job's time is derived from: the times at which steps were printed, and evaluations; statuses: goodput_phases.c.
  * A series of many points is read by its pyramid's lowest buckets, which hold 64 steps or so: their times and steps are exact.
  */
 #include "pipeline/goodput.h"
@@ -7,20 +7,16 @@
 #include "model/failure.h"
 #include "model/stream_name.h"
 #include "pipeline/pyramids.h"
+#include "pipeline/work_times.h"
 #include "store/faults.h"
 
 #include <stdlib.h>
 
-enum { EXACT_POINTS = 16384, CHECKPOINTS_MAX = 65536 };
+enum { EXACT_POINTS = 16384, CHECKPOINTS_MAX = 65536, EVALUATIONS_MAX = 32 };
 
 static enum status out_of_memory(struct error *err)
 {
 	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
-static int64_t within(int64_t x)
-{
-	return x > GOODPUT_LIMIT ? GOODPUT_LIMIT : x < -GOODPUT_LIMIT ? -GOODPUT_LIMIT : x;
 }
 
 /* ---- which series tells of the steps ---- */
@@ -36,6 +32,32 @@ static uint64_t points_of(const struct series_view *series)
 	return series->sealed_points + series->tail_count + series->summary.count;
 }
 
+/* What a definition looks for in front of the value: "valid_acc=" of "valid_acc=([0-9.]+)". */
+static bool definition_says_evaluation(const struct json *definition)
+{
+	struct span regex = json_string_of(json_get(definition, "Regex"));
+	char text[METRIC_NAME_MAX_BYTES];
+	size_t len = 0;
+
+	for (size_t i = 0; i < regex.len && regex.ptr[i] != '(' && len < sizeof text; i++) {
+		bool is_escape = regex.ptr[i] == '\\' && i + 1 < regex.len;
+		text[len++] = is_escape ? ' ' : regex.ptr[i];
+		i += is_escape;
+	}
+	return metric_is_evaluation(span_of(text, len));
+}
+
+static bool is_evaluation(const struct series_view *series, const struct json *document)
+{
+	const struct json *definition = json_first(json_get_path(document, "AlgorithmSpecification.MetricDefinitions"));
+
+	if (series->role == ROLE_EVAL_LOSS || metric_is_evaluation(series->metric))
+		return true;
+	while (definition && !span_equal(json_string_of(json_get(definition, "Name")), series->metric))
+		definition = json_next(definition);
+	return definition && series->role == ROLE_OTHER && definition_says_evaluation(definition);
+}
+
 /* The loss is printed once a step; what else is may be printed less often, and by anybody. */
 static int rank_of(const struct series_view *series)
 {
@@ -48,7 +70,9 @@ static int rank_of(const struct series_view *series)
 	return 0;
 }
 
-static struct lead find_lead(const struct job_view *view, struct span rank_0)
+/* What is not of an evaluation, and the main series of its role, before others of it, and of the streams the leading one's. */
+static struct lead find_lead(const struct job_view *view, const struct json *document, struct span rank_0,
+	const struct span mains[ROLE_COUNT])
 {
 	struct lead best = {0};
 
@@ -57,24 +81,14 @@ static struct lead find_lead(const struct job_view *view, struct span rank_0)
 		bool is_rank_0 = span_equal(stream->name, rank_0);
 		for (size_t j = 0; !stream_is_system(stream->name) && j < stream->series_count; j++) {
 			const struct series_view *series = &stream->series[j];
-			int rank = 2 * rank_of(series) + is_rank_0;
-			if (rank < 2 || series_is_derived(series->series_id) || !points_of(series) ||
+			bool is_main = span_equal(series->metric, mains[series->role]);
+			int rank = 8 * rank_of(series) + 4 * !is_evaluation(series, document) + 2 * is_main + is_rank_0;
+			if (!rank_of(series) || series_is_derived(series->series_id) || !points_of(series) ||
 				rank < best.rank || (rank == best.rank && points_of(series) <= points_of(best.series)))
 				continue;
 			best = (struct lead){stream, series, rank};
 		}
 	}
-	return best;
-}
-
-static const struct series_view *find_evaluation(const struct stream_view *stream)
-{
-	const struct series_view *best = NULL;
-
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (stream->series[i].role == ROLE_EVAL_LOSS && points_of(&stream->series[i]) &&
-			(!best || points_of(&stream->series[i]) > points_of(best)))
-			best = &stream->series[i];
 	return best;
 }
 
@@ -97,12 +111,12 @@ static void collect(struct collecting *c, int64_t ts_ms, int64_t step, uint32_t 
 			c->is_out_of_memory = true;
 			return;
 		}
-		if (c->count)
+		if (c->points && c->count)
 			memcpy(grown, c->points, c->count * sizeof *grown);
 		c->points = grown;
 		c->cap = cap;
 	}
-	c->points[c->count++] = (struct goodput_point){within(ts_ms), within(step), attempt};
+	c->points[c->count++] = (struct goodput_point){goodput_within(ts_ms), goodput_within(step), attempt};
 }
 
 static void collect_point(void *context, const struct point *point)
@@ -119,7 +133,7 @@ static void collect_bucket(void *context, uint32_t attempt, const struct pyramid
 	if (values < 2)
 		return;
 	collect(c, bucket->last_x, bucket->max_step, attempt);
-	c->spans += within(bucket->max_step) - within(bucket->min_step);
+	c->spans += goodput_within(bucket->max_step) - goodput_within(bucket->min_step);
 	c->between += (int64_t)values - 1;
 }
 
@@ -170,7 +184,7 @@ static size_t join_equal_times(struct goodput_point *points, size_t count)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; points && i < count; i++) {
 		bool is_same = kept && points[kept - 1].ts_ms == points[i].ts_ms &&
 			       points[kept - 1].attempt == points[i].attempt;
 		bool is_first = kept < 2 || points[kept - 2].attempt != points[i].attempt;
@@ -182,9 +196,20 @@ static size_t join_equal_times(struct goodput_point *points, size_t count)
 	return kept;
 }
 
+/* A date that a line happens to show is no time of a step. */
+static size_t drop_odd(struct goodput_point *points, size_t count, const struct stretches *work)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (stretches_hold(work, points[i].ts_ms))
+			points[kept++] = points[i];
+	return kept;
+}
+
 static enum status read_series(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_view *view, struct span stream, const struct series_view *series, struct collecting *c,
-	struct error *err)
+	const struct job_view *view, struct span stream, const struct series_view *series, const struct stretches *work,
+	struct collecting *c, struct error *err)
 {
 	struct chart_query query = {.metric = series->metric,
 		.stream = stream,
@@ -208,8 +233,35 @@ static enum status read_series(struct pipeline *pipeline, struct store_reader *r
 	}
 	if (c->is_out_of_memory)
 		return out_of_memory(err);
-	if (c->count)
+	c->count = drop_odd(c->points, c->count, work);
+	if (c->points && c->count)
 		qsort(c->points, c->count, sizeof *c->points, by_time);
+	return OK;
+}
+
+/* All there are beside the series that tells of the steps: one may be of every epoch, another of the end. */
+static enum status read_evaluations(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, const struct json *document, const struct lead *lead, const struct stretches *work,
+	struct collecting *out, struct error *err)
+{
+	size_t used = 0;
+
+	*out = (struct collecting){.arena = arena};
+	for (size_t i = 0; i < lead->stream->series_count && used < EVALUATIONS_MAX; i++) {
+		const struct series_view *series = &lead->stream->series[i];
+		struct collecting one;
+		if (series == lead->series || series_is_derived(series->series_id) || !points_of(series) ||
+			!is_evaluation(series, document))
+			continue;
+		used++;
+		TRY(read_series(pipeline, reader, arena, view, lead->stream->name, series, work, &one, err));
+		for (size_t j = 0; j < one.count; j++)
+			collect(out, one.points[j].ts_ms, one.points[j].step, one.points[j].attempt);
+	}
+	if (out->is_out_of_memory)
+		return out_of_memory(err);
+	if (out->count)
+		qsort(out->points, out->count, sizeof *out->points, by_time);
 	return OK;
 }
 
@@ -238,8 +290,8 @@ static enum status read_marks(struct store_reader *reader, struct arena *arena, 
 			marks[out->mark_count++] =
 				(struct goodput_mark){evaluations->points[i].ts_ms, GOODPUT_EVALUATION, -1};
 	for (size_t i = 0; i < saved_count; i++)
-		marks[out->mark_count++] =
-			(struct goodput_mark){within(saved[i].ts_ms), GOODPUT_CHECKPOINT, within(saved[i].step)};
+		marks[out->mark_count++] = (struct goodput_mark){
+			goodput_within(saved[i].ts_ms), GOODPUT_CHECKPOINT, goodput_within(saved[i].step)};
 	if (out->mark_count)
 		qsort(marks, out->mark_count, sizeof *marks, by_mark);
 	out->marks = marks;
@@ -247,198 +299,64 @@ static enum status read_marks(struct store_reader *reader, struct arena *arena, 
 }
 
 static enum status read_steps(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_view *view, struct job_facts *out, struct error *err)
+	const struct job_view *view, const struct json *document, struct job_facts *out, struct error *err)
 {
+	struct span mains[ROLE_COUNT];
 	struct rank_0 rank_0;
 	struct collecting c;
 
 	TRY(pipeline_find_rank_0(reader, arena, view, &rank_0, err));
-	struct lead lead = find_lead(view, rank_0.stream);
+	TRY(pipeline_find_mains(reader, arena, view, mains, err));
+	struct lead lead = find_lead(view, document, rank_0.stream, mains);
 	out->metric = lead.series ? lead.series->metric : SPAN("");
 	out->stream = lead.series ? lead.stream->name : SPAN("");
 	if (!lead.series)
 		return OK;
-	TRY(read_series(pipeline, reader, arena, view, lead.stream->name, lead.series, &c, err));
+	TRY(read_series(pipeline, reader, arena, view, lead.stream->name, lead.series, &out->work, &c, err));
 	out->facts.point_count = join_equal_times(c.points, c.count);
 	out->facts.points = c.points;
 	if (c.between && c.spans / c.between > 0)
 		out->facts.stride = c.spans / c.between;
-	const struct series_view *evaluation = find_evaluation(lead.stream);
-	c = (struct collecting){.count = 0};
-	if (evaluation)
-		TRY(read_series(pipeline, reader, arena, view, lead.stream->name, evaluation, &c, err));
+	TRY(read_evaluations(pipeline, reader, arena, view, document, &lead, &out->work, &c, err));
 	return read_marks(reader, arena, view->row.job_id, &c, &out->facts, err);
 }
 
-/* ---- the machines ---- */
-
-static int64_t count_of(const struct json *node)
+static const struct series_view *find_longest(const struct stream_view *stream)
 {
-	double count;
+	const struct series_view *best = NULL;
 
-	return node && json_number_of(node, &count) && count >= 1 && count <= JOB_NODES_MAX ? (int64_t)count : 0;
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (!series_is_derived(stream->series[i].series_id) &&
+			(!best || points_of(&stream->series[i]) > points_of(best)))
+			best = &stream->series[i];
+	return best;
 }
 
-/* Names of the machines that its lines came from. */
-static int64_t count_hosts(const struct job_view *view)
+enum status goodput_read_attempts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct attempt_points *out, struct error *err)
 {
-	int64_t count = 0;
+	const struct stream_view *most = NULL;
+	struct stretches work;
+	struct collecting c;
+	struct job_view view;
 
-	for (size_t i = 0; i < view->stream_count; i++) {
-		bool is_new = !stream_is_system(view->streams[i].name) && view->streams[i].host.len;
-		for (size_t j = 0; is_new && j < i; j++)
-			is_new = !span_equal(view->streams[i].host, view->streams[j].host) ||
-				 stream_is_system(view->streams[j].name);
-		count += is_new;
-	}
-	return count;
-}
-
-static enum status read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
-	struct job_facts *out, struct error *err)
-{
-	const struct json *resources = json_get(document, "ResourceConfig");
-	const struct json *groups = resources ? json_get(resources, "InstanceGroups") : NULL;
-	size_t most = groups ? json_count(groups) + 1 : 1;
-
-	out->nodes = arena_alloc(arena, most * sizeof *out->nodes);
-	if (!out->nodes)
-		return out_of_memory(err);
-	for (const struct json *group = groups ? json_first(groups) : NULL; group; group = json_next(group)) {
-		int64_t count = count_of(json_get(group, "InstanceCount"));
-		struct span instance = arena_copy(arena, json_string_of(json_get(group, "InstanceType")));
-		if (!instance.ptr)
-			return out_of_memory(err);
-		if (!count || out->node_count + count > JOB_NODES_MAX)
-			continue;
-		out->nodes[out->type_count++] = (struct job_nodes){instance, count};
-		out->node_count += count;
-	}
-	if (out->type_count)
-		return OK;
-	int64_t count = resources ? count_of(json_get(resources, "InstanceCount")) : 0;
-	struct span instance = resources ? json_string_of(json_get(resources, "InstanceType")) : SPAN("");
-	if (!count)
-		count = count_hosts(view);
-	out->node_count = count ? count : 1;
-	out->nodes[0] = (struct job_nodes){arena_copy(arena, instance), out->node_count};
-	out->type_count = 1;
-	return out->nodes[0].instance.ptr ? OK : out_of_memory(err);
-}
-
-/* ---- statuses ---- */
-
-struct phasing {
-	struct goodput_phase *phases;
-	bool *is_billed;
-	size_t count;
-	bool has_trained;
-};
-
-static bool is_waiting(struct span status)
-{
-	return span_equal(status, SPAN("Interrupted")) || span_equal(status, SPAN("Starting")) ||
-	       span_equal(status, SPAN("Pending")) || span_equal(status, SPAN("LaunchingMLInstances")) ||
-	       span_equal(status, SPAN("PreparingTrainingStack"));
-}
-
-static void add_phase(struct phasing *p, struct span status, struct span message, int64_t from_ms, int64_t to_ms)
-{
-	struct goodput_phase phase = goodput_phase_of(status, message, p->has_trained);
-
-	phase.from_ms = p->count ? p->phases[p->count - 1].to_ms : from_ms;
-	phase.to_ms = to_ms > phase.from_ms ? to_ms : phase.from_ms;
-	p->has_trained |= phase.is_training;
-	p->is_billed[p->count] = p->has_trained && !is_waiting(status);
-	p->phases[p->count++] = phase;
-}
-
-/* A transition in the pieces that its messages cut it into. */
-static void add_transition(struct phasing *p, const struct transition_row *row, int64_t to_ms,
-	const struct status_message *messages, size_t message_count)
-{
-	struct span message = SPAN("");
-	int64_t from_ms = row->start_ms;
-	bool has_any = false;
-
-	for (size_t i = 0; i < message_count; i++) {
-		const struct status_message *said = &messages[i];
-		if (!span_equal(said->status, row->status) || said->at_ms < row->start_ms ||
-			(said->at_ms >= to_ms && said->at_ms > row->start_ms))
-			continue;
-		if (has_any && said->at_ms > from_ms) { /* the first one holds from the beginning */
-			add_phase(p, row->status, message, from_ms, said->at_ms);
-			from_ms = said->at_ms;
+	*out = (struct attempt_points){.attempts = 1};
+	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	for (size_t i = 0; i < view.stream_count; i++)
+		if (!stream_is_system(view.streams[i].name) && view.streams[i].attempt > out->attempts &&
+			view.streams[i].attempt <= view.streams[i].attempt_start_count) {
+			most = &view.streams[i];
+			out->attempts = most->attempt;
 		}
-		message = said->message;
-		has_any = true;
-	}
-	add_phase(p, row->status, has_any ? message : row->message, from_ms, to_ms);
-}
-
-static int64_t first_line_ms(const struct job_view *view)
-{
-	int64_t first_ms = INT64_MAX;
-
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (view->streams[i].first_ms && view->streams[i].first_ms < first_ms)
-			first_ms = view->streams[i].first_ms;
-	return first_ms;
-}
-
-/* A job that nobody announced and nobody ended runs as long as its lines: of the past, or until it falls silent. */
-static int64_t open_end_ms(
-	const struct pipeline *pipeline, const struct job_view *view, int64_t now_ms, struct job_facts *out)
-{
-	int64_t last_ms = 0, heard_ms = 0;
-
-	for (size_t i = 0; i < view->stream_count; i++) {
-		last_ms = view->streams[i].last_ms > last_ms ? view->streams[i].last_ms : last_ms;
-		heard_ms = view->streams[i].last_arrival_ms > heard_ms ? view->streams[i].last_arrival_ms : heard_ms;
-	}
-	out->changed_ms = heard_ms > view->row.modified_ms ? heard_ms : view->row.modified_ms;
-	bool is_over = view->row.is_implicit && last_ms &&
-		       (last_ms < heard_ms - HISTORIC_MS || pipeline_silent_since(pipeline, &view->row, heard_ms));
-	out->is_open = !is_over;
-	return is_over ? last_ms : now_ms;
-}
-
-static enum status read_phases(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_view *view, int64_t now_ms, struct job_facts *out, struct error *err)
-{
-	const struct job_row *row = &view->row;
-	struct transition_row *rows;
-	struct status_message *messages;
-	size_t count, message_count;
-	int64_t end_ms = row->ended_ms ? row->ended_ms : open_end_ms(pipeline, view, now_ms, out);
-	int64_t begin_ms = row->created_ms, first_ms = first_line_ms(view);
-
-	TRY(store_read_transitions(reader, arena, row->job_id, &rows, &count, err));
-	TRY(store_read_status_messages(reader, arena, row->job_id, &messages, &message_count, err));
-	struct phasing p = {.phases = arena_alloc(arena, (count + message_count + 2) * sizeof *p.phases),
-		.is_billed = arena_alloc(arena, (count + message_count + 2) * sizeof *p.is_billed)};
-	if (!p.phases || !p.is_billed)
-		return out_of_memory(err);
-	if (count && rows[0].start_ms < begin_ms)
-		begin_ms = rows[0].start_ms;
-	if (row->is_implicit && first_ms < begin_ms)
-		begin_ms = first_ms;
-	begin_ms = within(begin_ms);
-	end_ms = within(end_ms);
-	/* It was asked for before it trained, whether anybody said so or not. */
-	bool begins_training = count && span_equal(rows[0].status, SPAN("Training"));
-	if (!count)
-		add_phase(&p, row->secondary, SPAN(""), begin_ms, end_ms);
-	else if (begins_training && rows[0].source != SOURCE_ASSUMED && rows[0].start_ms > begin_ms)
-		add_phase(&p, SPAN("Starting"), SPAN(""), begin_ms, within(rows[0].start_ms));
-	else
-		rows[0].start_ms = begin_ms;
-	for (size_t i = 0; i < count; i++)
-		add_transition(
-			&p, &rows[i], i + 1 < count ? within(rows[i + 1].start_ms) : end_ms, messages, message_count);
-	out->facts.phases = p.phases;
-	out->facts.phase_count = p.count;
-	out->is_billed = p.is_billed;
+	const struct series_view *series = most ? find_longest(most) : NULL;
+	if (most)
+		out->starts = most->attempt_starts;
+	if (!series)
+		return OK;
+	TRY(work_times_read(reader, &view, &work, err));
+	TRY(read_series(pipeline, reader, arena, &view, most->name, series, &work, &c, err));
+	out->items = c.points;
+	out->count = c.count;
 	return OK;
 }
 
@@ -461,13 +379,14 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	*out = (struct job_facts){.stated_billable_ms = -1, .facts = {.next_from_step = INT64_MAX}};
 	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(json_parse(&document, view.row.document, err));
-	TRY(read_nodes(arena, &view, document, out, err));
 	if (json_number_of(json_get(document, "BillableTimeInSeconds"), &billable_s) && billable_s >= 0 &&
 		billable_s < 1e12)
 		out->stated_billable_ms = (int64_t)(billable_s * 1000);
 	out->is_spot = json_is_true(json_get(document, "EnableManagedSpotTraining"));
-	TRY(read_phases(pipeline, reader, arena, &view, now_ms, out, err));
-	TRY(read_steps(pipeline, reader, arena, &view, out, err));
+	TRY(work_times_read(reader, &view, &out->work, err));
+	TRY(goodput_read_nodes(arena, &view, document, out, err));
+	TRY(goodput_read_phases(pipeline, reader, arena, &view, now_ms, out, err));
+	TRY(read_steps(pipeline, reader, arena, &view, document, out, err));
 	out->facts.end = end_of(&view.row);
 	const char *class = failure_class(view.row.failure_reason);
 	out->facts.end_cause = span_from(class ? class : "");

@@ -1,6 +1,10 @@
 #include "pipeline/history.h"
 
-/* https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SecondaryStatusTransition.html */
+#include "pipeline/exits.h"
+
+#include <stdlib.h>
+
+/* In the order of a job's life. https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SecondaryStatusTransition.html */
 static const struct phase phases[] = {
 	{"Starting", "InProgress", false},
 	{"Pending", "InProgress", false},
@@ -29,84 +33,262 @@ const struct phase *phase_find(struct span secondary)
 	return NULL;
 }
 
-static bool is_final(const struct transition_row *row)
+bool phase_is_final(struct span secondary)
 {
-	const struct phase *phase = phase_find(row->status);
+	const struct phase *phase = phase_find(secondary);
 
 	return phase && phase->is_final;
 }
 
-static bool has_source(const struct history *history, enum transition_source source)
+bool phase_is_before(struct span secondary, struct span other)
 {
-	for (size_t i = 0; i < history->count; i++)
-		if (history->rows[i].source == source)
-			return true;
-	return false;
+	const struct phase *a = phase_find(secondary), *b = phase_find(other);
+
+	return a && b && a < b;
 }
 
-static bool is_overruled(const struct transition_row *row, const struct told *told, int64_t first_ms)
+static bool is_training(struct span secondary)
 {
-	if (row->source == SOURCE_STATED)
-		return false;
-	if (row->source == SOURCE_ASSUMED)
-		return told->is_whole || row->start_ms >= first_ms;
-	return told->rows->source == SOURCE_STATED && (told->is_whole || is_final(row));
+	return span_equal(secondary, SPAN("Training"));
 }
 
-static void put(struct history *history, const struct transition_row *row)
+bool phase_is_resume(struct span secondary)
 {
-	size_t at = history->count;
+	return is_training(secondary) || span_equal(secondary, SPAN("Starting")) ||
+	       span_equal(secondary, SPAN("Restarting"));
+}
 
-	for (size_t i = 0; i < history->count; i++) {
-		struct transition_row *known = &history->rows[i];
-		if (known->start_ms == row->start_ms && span_equal(known->status, row->status)) {
-			known->message = row->message.len ? row->message : known->message;
-			known->source = row->source < known->source ? row->source : known->source;
-			return;
-		}
+bool phase_is_waiting(struct span secondary)
+{
+	return phase_is_before(secondary, SPAN("Training")) || span_equal(secondary, SPAN("Restarting")) ||
+	       span_equal(secondary, SPAN("Updating")) || span_equal(secondary, SPAN("Interrupted"));
+}
+
+/* ---- what counts at all ---- */
+
+static bool is_before(const struct told_row *a, const struct told_row *b)
+{
+	if (a->start_ms != b->start_ms)
+		return a->start_ms < b->start_ms;
+	if (!span_equal(a->status, b->status))
+		return phase_is_before(a->status, b->status);
+	return a->source < b->source;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct told_row *x = a, *y = b;
+
+	return is_before(y, x) - is_before(x, y);
+}
+
+struct deciding {
+	struct told_row *rows; /* that count, in order */
+	size_t count;
+	struct told_row *shown;
+	size_t shown_count;
+	int64_t run_ms; /* when the present run began that goes on with an end; 0: the first one is the present one */
+};
+
+static bool is_known(const struct told_row *row) /* by somebody, not by us */
+{
+	return row->source == SOURCE_STATED || row->source == SOURCE_LOG;
+}
+
+/* The log tells what was before the first thing that is stated; nothing of the end, and nothing beside a whole history. */
+static bool does_log_count(const struct told_row *row, const struct told_row *first_stated, bool has_whole)
+{
+	if (!first_stated)
+		return true;
+	return !has_whole && !phase_is_final(row->status) && row->start_ms <= first_stated->start_ms &&
+	       !phase_is_before(first_stated->status, row->status);
+}
+
+/* That it was announced says when it was asked for, where nobody else does. */
+static bool does_start_count(const struct deciding *d, const struct told_row *row)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const struct told_row *other = &d->rows[i];
+		if (is_known(other) && span_equal(other->status, row->status))
+			return false;
+		if (other->source != SOURCE_ASSUMED && other->start_ms <= row->start_ms)
+			return false;
+		if (other->source == SOURCE_ASSUMED && is_training(other->status) && other->start_ms < row->start_ms)
+			return false;
 	}
-	for (; at > 0 && history->rows[at - 1].start_ms > row->start_ms; at--)
-		history->rows[at] = history->rows[at - 1];
-	history->rows[at] = *row;
-	history->count++;
+	return true;
 }
 
-static void move_end_last(struct history *history)
+static bool is_assumed_start(const struct told_row *row)
 {
-	size_t at = history->count;
+	return row->source == SOURCE_ASSUMED && span_equal(row->status, SPAN("Starting"));
+}
 
-	while (at > 0 && !is_final(&history->rows[at - 1]))
-		at--;
-	if (at == 0 || at == history->count)
+/* Who posts the log of last week and then says that it is completed means that it ended when its log did; unless somebody said that it
+ * went on since. */
+static int64_t past_end_of(const struct history_facts *facts)
+{
+	for (size_t i = 0; i < facts->told_count; i++) {
+		const struct told_row *row = &facts->told[i];
+		bool is_other = row->source == SOURCE_SESSION || (row->source == SOURCE_STATED && !row->is_undated);
+		if (is_other && !phase_is_final(row->status) && row->start_ms > facts->past_ms)
+			return 0;
+	}
+	return facts->past_ms;
+}
+
+/* Of the rows that count: nobody said when they were. */
+static struct told_row date(const struct told_row *told, int64_t past_ms)
+{
+	struct told_row row = *told;
+
+	row.is_undated = told->is_undated && past_ms;
+	if (row.is_undated && row.start_ms > past_ms)
+		row.start_ms = past_ms;
+	return row;
+}
+
+static void take_told(struct deciding *d, const struct history_facts *facts)
+{
+	const struct told_row *first_stated = NULL;
+	int64_t past_ms = past_end_of(facts);
+	bool has_whole = false;
+
+	for (size_t i = 0; i < facts->told_count; i++) {
+		const struct told_row *row = &facts->told[i];
+		has_whole |= row->is_whole;
+		if (row->source == SOURCE_STATED && (!first_stated || is_before(row, first_stated)))
+			first_stated = row;
+	}
+	for (size_t i = 0; i < facts->told_count; i++) {
+		const struct told_row *row = &facts->told[i];
+		if (!is_assumed_start(row) &&
+			(row->source != SOURCE_LOG || does_log_count(row, first_stated, has_whole)))
+			d->rows[d->count++] = date(row, past_ms);
+	}
+	for (size_t i = 0; i < facts->told_count; i++)
+		if (is_assumed_start(&facts->told[i]) && !has_whole && does_start_count(d, &facts->told[i]))
+			d->rows[d->count++] = facts->told[i];
+	if (d->count)
+		qsort(d->rows, d->count, sizeof *d->rows, by_time);
+}
+
+/* ---- one after the other ---- */
+
+static const struct told_row *next_known(const struct deciding *d, size_t at)
+{
+	for (size_t i = at + 1; i < d->count; i++)
+		if (is_known(&d->rows[i]))
+			return &d->rows[i];
+	return NULL;
+}
+
+/* Where somebody says when it trained, or that it did not yet, nothing is assumed. */
+static bool may_train(const struct deciding *d, size_t at)
+{
+	const struct told_row *next = next_known(d, at);
+
+	return !next || phase_is_before(SPAN("Training"), next->status);
+}
+
+static bool follows_end(const struct deciding *d, size_t at, const struct told_row *end)
+{
+	const struct told_row *row = &d->rows[at];
+
+	if (phase_is_final(row->status))
+		return is_known(row);
+	if (row->source == SOURCE_SESSION)
+		return end->start_ms <= row->lifts_ms && may_train(d, at);
+	return row->source == SOURCE_STATED && phase_is_resume(row->status);
+}
+
+static bool follows(const struct deciding *d, size_t at, const struct told_row *last)
+{
+	const struct told_row *row = &d->rows[at];
+
+	if (last && phase_is_final(last->status))
+		return follows_end(d, at, last);
+	if (is_known(row) || row->source == SOURCE_EXIT)
+		return true;
+	if (is_training(row->status))
+		return (!last || phase_is_waiting(last->status)) && may_train(d, at);
+	if (phase_is_final(row->status))
+		return last && span_equal(last->status, SPAN("Stopping")) && !next_known(d, at);
+	return true;
+}
+
+static void walk(struct deciding *d)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const struct told_row *last = d->shown_count ? &d->shown[d->shown_count - 1] : NULL;
+		if (!follows(d, i, last))
+			continue;
+		if (last && phase_is_final(last->status) && !phase_is_final(d->rows[i].status))
+			d->run_ms = d->rows[i].start_ms;
+		d->shown[d->shown_count++] = d->rows[i];
+	}
+}
+
+/* How its processes ended ends the job where nobody says that it has; it is better known than assumed. */
+static void add_exit(struct deciding *d, const struct history_facts *facts)
+{
+	size_t kept = d->shown_count;
+	struct told_row end;
+
+	if (kept && phase_is_final(d->shown[kept - 1].status) && d->shown[--kept].source != SOURCE_ASSUMED)
 		return;
-	struct transition_row end = history->rows[at - 1];
-	memmove(&history->rows[at - 1], &history->rows[at], (history->count - at) * sizeof end);
-	history->rows[history->count - 1] = end;
+	const struct told_row *last = kept ? &d->shown[kept - 1] : NULL;
+	bool is_stop = last && span_equal(last->status, SPAN("Stopping"));
+	if (!exits_decide(facts->held, facts->held_count, d->run_ms, is_stop, &end))
+		return;
+	if (last && end.start_ms < last->start_ms)
+		end.start_ms = last->start_ms; /* a sender's clock */
+	d->shown_count = kept;
+	d->shown[d->shown_count++] = end;
 }
 
-static void join_neighbours(struct history *history)
-{
-	size_t kept = 0;
+/* ---- what is shown ---- */
 
-	for (size_t i = 0; i < history->count; i++) {
-		struct transition_row *before = kept ? &history->rows[kept - 1] : NULL;
-		const struct transition_row *row = &history->rows[i];
-		if (!before || !span_equal(before->status, row->status)) {
-			history->rows[kept++] = *row;
+static void join_neighbours(const struct deciding *d, struct history *out)
+{
+	for (size_t i = 0; i < d->shown_count; i++) {
+		struct transition_row *before = out->count ? &out->rows[out->count - 1] : NULL;
+		const struct told_row *row = &d->shown[i];
+		bool is_same = before && span_equal(before->status, row->status);
+		bool is_dated = row->is_undated && row->source == SOURCE_STATED;
+		if (!is_same) {
+			out->rows[out->count++] = (struct transition_row){
+				row->status, row->message, row->start_ms, 0, is_dated ? SOURCE_DATED : row->source};
+			out->failure_reason = phase_is_final(row->status) ? row->reason : SPAN("");
 			continue;
 		}
 		before->message = row->message.len ? row->message : before->message;
 		before->source = row->source < before->source ? row->source : before->source;
+		if (row->reason.len)
+			out->failure_reason = row->reason;
 	}
-	history->count = kept;
-	for (size_t i = 0; i < kept; i++) {
-		struct transition_row *row = &history->rows[i];
-		int64_t next_ms = i + 1 < kept ? history->rows[i + 1].start_ms : 0;
-		row->end_ms = next_ms && next_ms < row->start_ms ? row->start_ms : next_ms;
-	}
+	for (size_t i = 0; i + 1 < out->count; i++)
+		out->rows[i].end_ms = out->rows[i + 1].start_ms;
 }
 
-static bool is_same(const struct history *a, const struct history *b)
+enum status history_decide(
+	struct arena *arena, const struct history_facts *facts, struct history *out, struct error *err)
+{
+	size_t most = facts->told_count + 1; /* and the end that exits make */
+	struct deciding d = {
+		.rows = arena_alloc(arena, most * sizeof *d.rows), .shown = arena_alloc(arena, most * sizeof *d.shown)};
+
+	*out = (struct history){.rows = arena_alloc(arena, most * sizeof *out->rows), .failure_reason = SPAN("")};
+	if (!d.rows || !d.shown || !out->rows)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	take_told(&d, facts);
+	walk(&d);
+	add_exit(&d, facts);
+	join_neighbours(&d, out);
+	return OK;
+}
+
+bool history_is_same(const struct history *a, const struct history *b)
 {
 	bool is_same = a->count == b->count;
 
@@ -118,63 +300,33 @@ static bool is_same(const struct history *a, const struct history *b)
 	return is_same;
 }
 
-enum status history_merge(struct arena *arena, const struct history *old, const struct told *told, struct history *out,
-	bool *has_changed, struct error *err)
+/* What an event says outright counts more than what follows from the rows; not of an end that the job has left behind. */
+static int64_t end_of(const struct history *history, const struct event_times *times)
 {
-	int64_t first_ms = INT64_MAX;
-	bool had_ended = false;
+	const struct transition_row *last = &history->rows[history->count - 1];
+	int64_t begun_ms = history->count > 1 ? last[-1].start_ms : 0;
 
-	*has_changed = false;
-	*out = *old;
-	if (!told->count || (told->rows->source == SOURCE_LOG && has_source(old, SOURCE_STATED)))
-		return OK;
-	out->rows = arena_alloc(arena, (old->count + told->count) * sizeof *out->rows);
-	if (!out->rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
-	out->count = 0;
-	for (size_t i = 0; i < told->count; i++)
-		first_ms = told->rows[i].start_ms < first_ms ? told->rows[i].start_ms : first_ms;
-	for (size_t i = 0; i < old->count; i++)
-		if (!is_overruled(&old->rows[i], told, first_ms)) {
-			had_ended = is_final(&old->rows[i]); /* the last one decides */
-			out->rows[out->count++] = old->rows[i];
-		}
-	for (size_t i = 0; i < told->count; i++)
-		put(out, &told->rows[i]);
-	if (had_ended)
-		move_end_last(out);
-	join_neighbours(out);
-	*has_changed = !is_same(old, out);
-	return OK;
+	if (!phase_is_final(last->status))
+		return 0;
+	return times->ended_ms && times->ended_ms >= begun_ms && last->source == SOURCE_STATED ? times->ended_ms
+											       : last->start_ms;
 }
 
-enum status history_forget_log_end(struct store_tx *tx, struct arena *arena, int64_t job_id, struct error *err)
-{
-	struct history history;
-	size_t kept = 0;
-
-	TRY(store_read_transitions(store_tx_reader(tx), arena, job_id, &history.rows, &history.count, err));
-	for (size_t i = 0; i < history.count; i++)
-		if (history.rows[i].source != SOURCE_LOG || !is_final(&history.rows[i]))
-			history.rows[kept++] = history.rows[i];
-	return kept < history.count ? store_put_transitions(tx, job_id, history.rows, kept, err) : OK;
-}
-
-void history_to_row(const struct history *history, struct job_row *row)
+void history_to_row(const struct history *history, const struct event_times *times, struct job_row *row)
 {
 	if (!history->count)
 		return;
 	const struct transition_row *last = &history->rows[history->count - 1];
 	const struct phase *phase = phase_find(last->status);
-	int64_t started_ms = 0;
 
-	for (size_t i = 0; i < history->count && !started_ms; i++)
-		if (span_equal(history->rows[i].status, SPAN("Training")))
-			started_ms = history->rows[i].start_ms;
-	if (history->rows[0].start_ms < row->created_ms)
+	row->started_ms = times->started_ms;
+	for (size_t i = 0; i < history->count && !row->started_ms; i++)
+		if (is_training(history->rows[i].status))
+			row->started_ms = history->rows[i].start_ms;
+	if (history->rows[0].start_ms < row->created_ms && history->rows[0].source != SOURCE_ASSUMED)
 		row->created_ms = history->rows[0].start_ms;
 	row->secondary = last->status;
 	row->status = phase ? span_from(phase->status) : row->status;
-	row->started_ms = started_ms ? started_ms : row->started_ms;
-	row->ended_ms = phase && phase->is_final ? last->start_ms : 0;
+	row->ended_ms = end_of(history, times);
+	row->failure_reason = history->failure_reason;
 }

@@ -1,15 +1,16 @@
 /*
- * Job: a job's history of secondary statuses, made of what several sources say of it, in any order and more than once.
- *      Rows in, rows out, but for history_forget_log_end.
+ * Job: a job's history of secondary statuses, made of all that is known of its life. Pure: facts in, rows out; the same facts
+ *      give the same history in whatever order they were told.
  * Ownership: in the arena that the caller gives; spans are not copied. Threads: any.
  *
- * Order of trust: what is stated (REST, sm-ship, EventBridge), then the log, then what the server assumed ("the first line
- * arrived"). The log adds nothing to a history of which anything was stated. What is stated takes away the log's word about
- * the end, and a whole stated history all of the log's; what anybody says takes away what was assumed to be later.
+ * Order of trust: what is stated (REST, sm-ship, EventBridge), then the lines that SageMaker's SDK prints, then how sessions
+ * ended, then what is assumed: Starting when the job was announced, Training at the first line or session, Stopped when a stop was
+ * asked for and nobody was heard any more. The order is (time, phase). A job that has ended stays so unless a later Starting,
+ * Training or Restarting is stated, or a session goes on with it.
  */
 #pragma once
 
-#include "store/store.h"
+#include "store/told.h"
 
 struct phase {
 	const char *secondary;
@@ -18,28 +19,31 @@ struct phase {
 };
 /* NULL: none of SageMaker's. */
 const struct phase *phase_find(struct span secondary);
+bool phase_is_final(struct span secondary);
+/* Begins a stretch of the job anew: of a job that has ended too, where it is stated. */
+bool phase_is_resume(struct span secondary);
+/* It does not train then: what is logged says that it does. */
+bool phase_is_waiting(struct span secondary);
+/* Does it come before the other in a job's life? */
+bool phase_is_before(struct span secondary, struct span other);
+
+struct history_facts {
+	const struct told_row *told;
+	size_t told_count;
+	const struct held_row *held; /* streams with sessions */
+	size_t held_count;
+	int64_t past_ms; /* when the job's log ended, of a log of the past; 0: it is none */
+};
 
 struct history {
-	struct transition_row *rows;
+	struct transition_row *rows; /* by time; neighbours of one status joined, ends set */
 	size_t count;
+	struct span failure_reason; /* of the last row; "" */
 };
 
-struct told {
-	const struct transition_row *rows; /* of one source, with start_ms; end_ms is not looked at */
-	size_t count;
-	bool is_whole; /* all that ever was, as EventBridge's SecondaryStatusTransitions */
-};
+enum status history_decide(
+	struct arena *arena, const struct history_facts *facts, struct history *out, struct error *err) MUST_CHECK;
+bool history_is_same(const struct history *a, const struct history *b);
 
-/*
- * Sorted by start (a job that has ended stays so, whatever comes late), neighbours of one status joined, ends set. A row is
- * known again by (status, start): the same told twice changes nothing. *has_changed: out differs from old.
- */
-enum status history_merge(struct arena *arena, const struct history *old, const struct told *told, struct history *out,
-	bool *has_changed, struct error *err) MUST_CHECK;
-
-/* Before something is stated. */
-enum status history_forget_log_end(
-	struct store_tx *tx, struct arena *arena, int64_t job_id, struct error *err) MUST_CHECK;
-
-/* Status and times of the job as its history says; what is in the row and older stays. */
-void history_to_row(const struct history *history, struct job_row *row);
+/* Status and times of the job as its history says. The job is as old as its oldest row that somebody told, if that is older. */
+void history_to_row(const struct history *history, const struct event_times *times, struct job_row *row);

@@ -6,6 +6,7 @@
 #include "pipeline/emergency.h"
 #include "pipeline/notices.h"
 #include "store/faults.h"
+#include "store/stream_hosts.h"
 
 #include <stdio.h>
 
@@ -21,24 +22,23 @@ struct said {
 	struct incident_told told;
 };
 
-/* One cause, one incident: the newest group that it belongs to, and in it the one of its kind and metric, of another stream. */
+/* One cause, one group: the newest that it belongs to, and in it the one of its kind and metric, of other streams alone, to show it in. */
 static enum status find_cause(struct store_tx *tx, struct arena *arena, struct incident_row *row, struct error *err)
 {
 	struct store_reader *reader = store_tx_reader(tx);
+	struct incident_group group;
 	struct incident_row *first;
-	uint32_t fold_id = 0;
-	bool is_taken;
 	size_t count;
 
 	TRY(store_read_first_incidents(reader, arena, row->job_id, FIRST_LOOKED_AT, &first, &count, err));
 	for (size_t i = 0; i < count; i++) {
-		if (first[i].incident_id == row->incident_id || !incident_joins(&first[i], row))
+		if (first[i].incident_id == row->incident_id || !incident_may_join(&first[i], row))
 			continue;
-		TRY(store_look_in_group(reader, first[i].incident_id, row, &fold_id, &is_taken, err));
-		if (is_taken)
+		TRY(store_look_in_group(reader, first[i].incident_id, row, &group, err));
+		if (!incident_joins(&group, &row->incident))
 			continue;
 		row->cause_id = first[i].incident_id;
-		row->fold_id = fold_id;
+		row->fold_id = group.fold_id;
 		return store_set_cause(tx, row, err);
 	}
 	return OK;
@@ -68,10 +68,11 @@ static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, str
 	const struct rule *rule = rule_set_find(set, row->incident.rule_id);
 	enum status status = OK;
 
-	*out = rule != NULL && rule->expression && rule->is_enabled;
-	if (*out && row->incident.state == INCIDENT_OPEN)
+	bool is_there = rule != NULL && rule->expression && rule->is_enabled;
+	*out = is_there || row->incident.closed_why == INCIDENT_CLOSED_WITH_JOB;
+	if (is_there && row->incident.state == INCIDENT_OPEN)
 		status = rules_match_job(rule, tx, row->job, out, err);
-	if (*out && status == OK)
+	if (is_there && *out && status == OK)
 		status = describe(rule, arena, row, err);
 	rule_set_unref(set);
 	return status;
@@ -100,7 +101,32 @@ static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, stru
 	return OK;
 }
 
-/* The newest rule that takes it and has a command: those who send the job are told, beside whatever webhooks are. */
+/* Which machine was slow: the one that sent the stream then. */
+static enum status add_host(struct store_tx *tx, struct arena *arena, struct incident_row *row,
+	struct incident_told *told, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(sizeof told->facts);
+	struct json_writer w = json_writer_on(&text);
+	struct stream_host_row host;
+
+	if (row->facts.len || row->incident.kind != INCIDENT_STRAGGLER)
+		return OK;
+	TRY(store_find_stream_host(store_tx_reader(tx), arena, row->job_id, row->series_id >> SERIES_BITS, NO_LINE,
+		row->incident.opened_ms, &host, err));
+	if (!host.host.len || host.is_shared)
+		return OK;
+	json_object(&w);
+	json_put_span(&w, "host", host.host);
+	json_object_end(&w);
+	if (buf_status(&text, err) != OK || text.len >= sizeof told->facts)
+		return OK; /* a name of control characters alone */
+	memcpy(told->facts, text.ptr + 1, text.len - 2);
+	row->facts = span_of(told->facts, text.len - 2);
+	return OK;
+}
+
+/* The newest rule that takes it and has a command: those who send the job are told, beside whatever webhooks are. Behind an exclusive
+ * one there is none. */
 static enum status obey_rules(struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *row,
 	const struct rule_set *rules, struct span team, struct incident_told *told, struct error *err)
 {
@@ -109,11 +135,12 @@ static enum status obey_rules(struct pipeline *pipeline, struct store_tx *tx, co
 
 	for (size_t i = rule_set_count(rules); i-- > 0;) {
 		const struct rule *rule = rule_set_get(rules, i);
-		if (!rule->command.len || !rule_takes(rule, row, team) || !emergency_parse(rule->command, &acts))
+		bool has_command = rule->command.len && emergency_parse(rule->command, &acts);
+		if ((!has_command && !rule->is_exclusive) || !rule_takes(rule, row, team))
 			continue;
 		TRY(rules_match_job(rule, tx, row->job, &is_match, err));
 		if (is_match)
-			return emergency_act(pipeline, tx, row, acts, told, err);
+			return has_command ? emergency_act(pipeline, tx, row, acts, told, err) : OK;
 	}
 	return OK;
 }
@@ -152,6 +179,7 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	if (!wants_it)
 		return OK;
 	TRY(add_checkpoint(tx, arena, row, told, err));
+	TRY(add_host(tx, arena, row, told, err));
 	TRY(store_put_incident(tx, row, &news, err));
 	told->has_news = news.is_new || news.has_ended || news.is_raised;
 	if (news.is_new && row->series_id)
@@ -230,6 +258,7 @@ static bool fill(struct said *said, const struct stream_state *stream, const str
 			return false;
 	said->row.job_id = stream->job->job_id;
 	said->row.series_id = series->series_id;
+	said->row.attempt = extractor_attempt(stream->extractor);
 	said->row.job = names[0];
 	said->row.metric = names[1];
 	said->row.stream = names[2];
@@ -246,6 +275,12 @@ static bool fill(struct said *said, const struct stream_state *stream, const str
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct incident *incident, struct error *err)
 {
+	return incidents_hand_over_facts(pipeline, stream, series, incident, SPAN(""), err);
+}
+
+enum status incidents_hand_over_facts(struct pipeline *pipeline, struct stream_state *stream,
+	struct series_state *series, const struct incident *incident, struct span facts, struct error *err)
+{
 	struct said *said = mem_zeroed(sizeof *said);
 
 	if (!said)
@@ -255,7 +290,8 @@ enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *
 	said->row.incident = *incident;
 	job_ref(stream->job);
 	said->control = (struct control){.work = write_said, .done = said_done, .context = said, .is_kept = true};
-	if (!(said->arena = arena_new()) || !fill(said, stream, series)) {
+	if (!(said->arena = arena_new()) || !fill(said, stream, series) ||
+		!(said->row.facts = arena_copy(said->arena, facts)).ptr) {
 		said_free(said);
 		return error_set(err, ERR_MEMORY, "out of memory");
 	}

@@ -53,6 +53,7 @@ struct extract_worker {
 	struct queue *queue;
 	struct regex_scratch *scratch;
 	struct extracted_list found;
+	int64_t waits_since_ms; /* for memory, in this slice; 0: it does not */
 	atomic_uint_fast64_t done_seq;
 };
 
@@ -103,6 +104,9 @@ struct pipeline {
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */
 	uint64_t deletion_round; /* writer: the newest one that deletes a job */
+	struct error database_loss; /* set by the writer before figures.is_database_lost */
+	atomic_uint_fast64_t audit_bytes, min_free_bytes; /* of the options; may change */
+	pthread_key_t actor_key; /* audit.h: each thread's */
 	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
 	pthread_cond_t tick;
 	bool must_end;
@@ -124,6 +128,11 @@ struct ingest {
 	struct ingest_result result;
 	struct source_row source; /* writer; job_id 0: the stream's own count */
 };
+
+/* ---- hosts.c ---- */
+enum status hosts_load(struct store_reader *reader, struct stream_state *stream, struct error *err) MUST_CHECK;
+/* Under the stream's lock: did another machine begin to send behind that line, up to this one? */
+bool hosts_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line);
 
 /* ---- resolve.c: writer and start-up: states by name, made or loaded on demand ---- */
 struct claim {
@@ -163,9 +172,10 @@ enum status definitions_put_default(
 enum status job_mask_secrets(const struct json *document, struct error *err) MUST_CHECK;
 
 /* ---- past.c: any thread that brings a batch ---- */
-/* Times whose zone batch.zone_ms says. Where batch.written_ms says that it is of the past: a line without a time has that of
- * the line before it. */
+/* Times whose zone batch.zone_ms says, and those of lines without one that are the time of the line before them. */
 void past_fill_times(struct pipeline *pipeline, struct batch *batch);
+/* Under the stream's lock: its lines are on disk. */
+void past_note(struct stream_state *stream, const struct batch *batch, const struct batch_part *part);
 
 /* ---- pack.c: any thread that brings a batch ---- */
 enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err) MUST_CHECK;
@@ -181,7 +191,11 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void (*after)(void *context),
 	void *context, struct error *err) MUST_CHECK;
 
-/* ---- consume.c: extraction and detection of one slice; takes the stream's lock ---- */
+/*
+ * ---- consume.c: extraction and detection of one slice; takes the stream's lock ----
+ * A slice that fails for want of memory ends the extraction of its stream until the next start replays it from the journal:
+ * half of it is in the state, so it can be neither taken again nor passed over, and nothing from it on is sealed.
+ */
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
 	struct error *err) MUST_CHECK;
@@ -192,6 +206,8 @@ enum status consume_find_derived(
 	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err) MUST_CHECK;
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* When a line or a point that was sent as such is of, under the stream's lock. */
+void consume_time(struct stream_state *stream, int64_t ts_ms);
 /* ---- consume_settings.c: what a line says of the job's settings, under the stream's lock ---- */
 enum status consume_settings(
 	struct stream_state *stream, struct span text, uint64_t number, struct error *err) MUST_CHECK;
@@ -221,12 +237,16 @@ enum status rules_load(struct pipeline *pipeline, struct error *err) MUST_CHECK;
 enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct incident *incident, struct error *err) MUST_CHECK;
 
+/* With members of a JSON object: what it is about beside figures. */
+enum status incidents_hand_over_facts(struct pipeline *pipeline, struct stream_state *stream,
+	struct series_state *series, const struct incident *incident, struct span facts, struct error *err) MUST_CHECK;
+
 /* Any incident, with its outbox rows, inside a transaction; then, after the commit, who must hear of it. */
 struct incident_told {
 	bool has_news;
 	bool has_deliveries;
 	struct command_row command; /* command_id 0: none was given */
-	char facts[200];
+	char facts[600];
 };
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err) MUST_CHECK;
@@ -249,13 +269,23 @@ void *maintenance_run(void *pipeline);
 void *publisher_run(void *pipeline);
 
 /* ---- job_times.c: TrainingTimeInSeconds and BillableTimeInSeconds, into an object that is open ---- */
+/* paused_ms: of its goodput. */
 enum status job_write_seconds(struct store_reader *reader, const struct job_row *row, const struct json *document,
-	struct json_writer *w, struct error *err) MUST_CHECK;
+	int64_t paused_ms, struct json_writer *w, struct error *err) MUST_CHECK;
 
 /* ---- job_change.c: documents; what a caller changed of a job before its document came stays where that says nothing ---- */
 enum status job_change_document(
 	struct span old, const struct json *changes, struct buf *out, struct error *err) MUST_CHECK;
 enum status job_keep_changes(struct span old, struct span new, struct buf *out, struct error *err) MUST_CHECK;
+
+/* ---- audit.c ---- */
+struct actor;
+/* This thread's; NULL: nobody acts on it. */
+const struct actor *audit_actor(const struct pipeline *pipeline);
+/* The work, and in its transaction what there is to tell of it. actor NULL: the work alone. */
+enum status audit_run(struct pipeline *pipeline, const struct actor *actor, struct store_tx *tx,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context,
+	struct error *err) MUST_CHECK;
 
 /* ---- recover.c ---- */
 enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;

@@ -6,8 +6,8 @@
 #include "base/secret.h"
 #include "model/json_form.h"
 #include "model/training_job.h"
-#include "pipeline/history.h"
-#include "pipeline/watch.h"
+#include "pipeline/life.h"
+#include "pipeline/notices.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -58,8 +58,10 @@ struct creation {
 	struct job_row row;
 	struct span definitions; /* JSON, "" : none */
 	int64_t now_ms;
+	bool is_told; /* its start is news */
 	int64_t job_id; /* what was written */
 	uint32_t generation;
+	bool has_state_messages;
 };
 
 static enum status check_name(struct span name, struct error *err)
@@ -168,10 +170,10 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	}
 	TRY(pools_put_job(tx, &row, err));
 	if (is_new)
-		TRY(store_add_transition(tx, row.job_id,
-			&(struct transition_row){
-				SPAN("Starting"), SPAN("created"), creation->now_ms, 0, SOURCE_ASSUMED},
-			err));
+		TRY(life_begin(tx, &row, SPAN("created"), err));
+	creation->has_state_messages = false;
+	if (is_new && creation->is_told)
+		TRY(job_states_hear(creation->pipeline, tx, &row, &creation->has_state_messages, err));
 	if (creation->definitions.len)
 		TRY(store_put_definitions(tx, row.job_id, row.generation, creation->definitions, err));
 	else if (is_new)
@@ -193,6 +195,8 @@ static void apply_creation(void *context)
 		job->generation = creation->generation;
 		atomic_store(&job->is_row_dirty, true);
 	}
+	if (creation->has_state_messages && creation->pipeline->options.deliveries_due)
+		creation->pipeline->options.deliveries_due(creation->pipeline->options.context);
 }
 
 static enum status check_document(const struct pipeline *pipeline, const struct json *document, struct span *name,
@@ -226,8 +230,8 @@ enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *r
 	return refuse_existing(&creation, &old, err);
 }
 
-enum status pipeline_create_job(
-	struct pipeline *pipeline, const struct json *document, struct span team, int64_t now_ms, struct error *err)
+enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team,
+	int64_t now_ms, bool is_told, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
 	AUTO_DONE(buf) definitions = BUF_INIT(1 << 20);
@@ -242,7 +246,8 @@ enum status pipeline_create_job(
 	TRY(job_mask_secrets(copy, err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
-	struct creation creation = {.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms};
+	struct creation creation = {
+		.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms, .is_told = is_told};
 	creation.row = (struct job_row){.name = name,
 		.team = team,
 		.document = buf_span(&kept),
@@ -255,106 +260,24 @@ enum status pipeline_create_job(
 	return pipeline_execute_then(pipeline, write_creation, apply_creation, &creation, err);
 }
 
-/* ---- transitions ---- */
+/* ---- deletion ---- */
 
-struct change {
+struct deletion {
 	struct pipeline *pipeline;
 	struct span job;
 	struct span team;
-	const struct job_transition *transition;
-	const struct phase *phase;
 	int64_t job_id;
 	int64_t now_ms;
-	struct watch_failed failed;
+	bool has_deliveries;
 };
-
-static enum status read_own_job(
-	const struct change *change, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
-{
-	TRY(store_read_job(store_tx_reader(tx), arena, change->job, row, err));
-	if (change->team.len && !span_equal(change->team, row->team))
-		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(row->name),
-			row->team.len ? "team " : "no team", SPAN_ARGS(row->team));
-	return OK;
-}
-
-/* Many processes tell how they fare, and the first word about the end counts: decided here, where nobody can be between. */
-static enum status check_unless(const struct json *unless, const struct job_row *row, struct error *err)
-{
-	for (const struct json *entry = unless ? json_first(unless) : NULL; entry; entry = json_next(entry))
-		if (span_equal(json_string_of(entry), row->status))
-			return error_set_field(err, ERR_CONFLICT, "unless", "job '%.*s' is %.*s already",
-				SPAN_ARGS(row->name), SPAN_ARGS(row->status));
-	return OK;
-}
-
-static enum status write_transition(void *context, struct store_tx *tx, struct error *err)
-{
-	struct change *change = context;
-	AUTO(arena) arena = arena_new();
-	const struct job_transition *transition = change->transition;
-	struct job_row row;
-
-	if (!arena)
-		return out_of_memory(err);
-	TRY(read_own_job(change, tx, arena, &row, err));
-	TRY(check_unless(transition->unless, &row, err));
-	row.status = span_from(change->phase->status);
-	row.secondary = transition->secondary;
-	row.failure_reason = change->phase->is_final ? transition->failure_reason : SPAN("");
-	row.modified_ms = change->now_ms;
-	if (transition->time_ms < row.created_ms)
-		row.created_ms = transition->time_ms; /* told afterwards */
-	if (!row.started_ms && span_equal(transition->secondary, SPAN("Training")))
-		row.started_ms = transition->time_ms;
-	row.ended_ms = change->phase->is_final ? transition->time_ms : 0;
-	change->job_id = row.job_id;
-	TRY(pools_put_job(tx, &row, err));
-	TRY(history_forget_log_end(tx, arena, row.job_id, err));
-	TRY(store_add_transition(tx, row.job_id,
-		&(struct transition_row){
-			transition->secondary, transition->message, transition->time_ms, 0, SOURCE_STATED},
-		err));
-	TRY(watch_put_status(change->pipeline, tx, &row, &change->failed, err));
-	change->failed.row.job = change->job; /* outlives the row */
-	return OK;
-}
-
-static void apply_transition(void *context)
-{
-	struct change *change = context;
-	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
-
-	if (job) {
-		atomic_store(&job->is_row_dirty, true);
-		atomic_store(&job->is_summary_dirty, true); /* its end settles how it ranks */
-	}
-	watch_say_failed(change->pipeline, &change->failed);
-}
-
-enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
-	const struct job_transition *transition, struct error *err)
-{
-	struct change change = {
-		.pipeline = pipeline, .job = job, .team = team, .transition = transition, .now_ms = clock_wall_ms()};
-
-	change.phase = phase_find(transition->secondary);
-	if (!change.phase)
-		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
-			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
-			SPAN_ARGS(transition->secondary));
-	return pipeline_execute_then(pipeline, write_transition, apply_transition, &change, err);
-}
-
-/* ---- deletion ---- */
 
 enum { SILENT_MS = 10 * 60 * 1000 };
 
 /* Also after a restart, when RAM knows nothing of the job. Times of log lines may be anything: those of the future say nothing. */
-static enum status was_heard(const struct change *change, struct store_tx *tx, struct arena *arena,
+static enum status was_heard(const struct deletion *deletion, struct store_tx *tx, struct arena *arena,
 	const struct job_row *row, bool *is, struct error *err)
 {
-	struct job_state *job = directory_peek_id(change->pipeline->directory, row->job_id);
+	struct job_state *job = directory_peek_id(deletion->pipeline->directory, row->job_id);
 	struct job_counts counts;
 	struct summary_row *rows;
 	size_t count;
@@ -363,46 +286,70 @@ static enum status was_heard(const struct change *change, struct store_tx *tx, s
 	int64_t times[] = {row->modified_ms, counts.last_line_ms, job ? atomic_load(&job->touched_ms) : 0};
 	*is = false;
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-		*is |= times[i] <= change->now_ms && change->now_ms - times[i] < SILENT_MS;
+		*is |= times[i] <= deletion->now_ms && deletion->now_ms - times[i] < SILENT_MS;
+	return OK;
+}
+
+/* Whoever was told of something open is told that it is over with the job. */
+static enum status end_incidents(struct deletion *deletion, struct store_tx *tx, struct arena *arena,
+	const struct job_row *job, struct error *err)
+{
+	struct incident_row *rows;
+	size_t count;
+
+	deletion->has_deliveries = false; /* after a commit that failed this runs again */
+	TRY(notices_read_open(tx, arena, job->job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		struct incident_told told = {0};
+		rows[i].incident.state = INCIDENT_RECOVERED;
+		rows[i].incident.closed_why = INCIDENT_CLOSED_WITH_JOB;
+		rows[i].incident.closed_ms = deletion->now_ms;
+		TRY(incidents_write(deletion->pipeline, tx, &rows[i], job->team, &told, err));
+		deletion->has_deliveries |= told.has_deliveries;
+	}
 	return OK;
 }
 
 static enum status write_deletion(void *context, struct store_tx *tx, struct error *err)
 {
-	struct change *change = context;
+	struct deletion *deletion = context;
 	AUTO(arena) arena = arena_new();
 	struct job_row row;
 
 	if (!arena)
 		return out_of_memory(err);
-	TRY(read_own_job(change, tx, arena, &row, err));
+	TRY(store_read_job(store_tx_reader(tx), arena, deletion->job, &row, err));
+	TRY(check_team(row.team, row.name, deletion->team, err));
 	bool is_heard;
-	TRY(was_heard(change, tx, arena, &row, &is_heard, err));
+	TRY(was_heard(deletion, tx, arena, &row, &is_heard, err));
 	if (!row.ended_ms && is_heard)
 		return error_set(err, ERR_CONFLICT,
 			"job '%.*s' is running; stop it first, or wait until it was silent for ten minutes",
 			SPAN_ARGS(row.name));
-	change->job_id = row.job_id;
-	change->pipeline->deletion_round = change->pipeline->round;
+	deletion->job_id = row.job_id;
+	deletion->pipeline->deletion_round = deletion->pipeline->round;
+	TRY(end_incidents(deletion, tx, arena, &row, err));
 	TRY(pools_leave(tx, row.job_id, err));
 	return store_delete_job(tx, row.job_id, err);
 }
 
 static void apply_deletion(void *context)
 {
-	struct change *change = context;
-	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
+	struct deletion *deletion = context;
+	struct job_state *job = directory_peek_id(deletion->pipeline->directory, deletion->job_id);
 
 	if (job) {
 		atomic_store(&job->is_deleted, true);
-		directory_remove(change->pipeline->directory, job);
+		directory_remove(deletion->pipeline->directory, job);
 	}
+	if (deletion->has_deliveries && deletion->pipeline->options.deliveries_due)
+		deletion->pipeline->options.deliveries_due(deletion->pipeline->options.context);
 }
 
 enum status pipeline_delete_job(
 	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err)
 {
-	struct change change = {.pipeline = pipeline, .job = job, .team = team, .now_ms = now_ms};
+	struct deletion deletion = {.pipeline = pipeline, .job = job, .team = team, .now_ms = now_ms};
 
-	return pipeline_execute_then(pipeline, write_deletion, apply_deletion, &change, err);
+	return pipeline_execute_then(pipeline, write_deletion, apply_deletion, &deletion, err);
 }

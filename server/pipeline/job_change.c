@@ -1,18 +1,24 @@
-/* What a caller may change of a job's document after it was made: tags, notes, labels, the keep-alive period. */
-#include "pipeline/internal.h"
+/* What a caller may change of a job's document after it was made: tags, notes, labels, the keep-alive period; settings it lacks. */
+#include "pipeline/life.h"
 #include "pipeline/pools.h"
 
+#include "base/log.h"
+#include "base/map.h"
+#include "base/secret.h"
+#include "model/by_hand.h"
 #include "model/training_job.h"
 
 #include <stdio.h>
 
-enum { DOCUMENT_MAX_BYTES = 4 << 20 };
+enum { DOCUMENT_MAX_BYTES = 4 << 20, STATED_MAX = 100 /* settings that SageMaker's document takes */ };
 
 struct job_change {
 	struct pipeline *pipeline;
 	struct span job, team;
 	const struct json *changes;
+	struct buf document; /* as it has become */
 	int64_t job_id;
+	struct life life; /* of by_hand */
 };
 
 static enum status out_of_memory(struct error *err)
@@ -140,33 +146,158 @@ static enum status change_resources(struct json *document, const struct json *ch
 	return json_set_copy(document, "ResourceConfig", merged) ? OK : out_of_memory(err);
 }
 
-static enum status change_one(struct json *document, const struct json *change, struct error *err)
+/* ---- settings ---- */
+
+static const char *const setting_sections[] = {"HyperParameters", "OtherHyperParameters"};
+
+/* Key to node; spans and nodes are the document's. */
+static enum status index_settings(struct map **out, const struct json *document, struct error *err)
 {
-	/* what UpdateTrainingJob changes, beside the keep-alive period */
-	static const char *const whole[] = {"RemoteDebugConfig", "ProfilerConfig", "ProfilerRuleConfigurations"};
-	struct span key = json_key_of(change);
+	AUTO(map) stated = map_new();
+
+	if (!stated)
+		return out_of_memory(err);
+	for (size_t i = 0; i < sizeof setting_sections / sizeof *setting_sections; i++) {
+		const struct json *section = json_get(document, setting_sections[i]);
+		for (const struct json *at = section ? json_first(section) : NULL; at; at = json_next(at))
+			if (!map_put(stated, json_key_of(at), (void *)at))
+				return out_of_memory(err);
+	}
+	*out = stated;
+	stated = NULL;
+	return OK;
+}
+
+/* What the section has, and of the changes from *change on what is stated nowhere, while the section has room. */
+static enum status fill_section(struct json *document, const char *section, const struct map *stated,
+	const struct json **change, size_t most, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
+	AUTO(json) merged = NULL;
+	struct json_writer w = json_writer_on(&text);
+	const struct json *old = json_get(document, section);
+	size_t count = 0;
+
+	json_object(&w);
+	for (const struct json *at = old ? json_first(old) : NULL; at; at = json_next(at), count++) {
+		json_key_span(&w, json_key_of(at));
+		TRY(put_copy(&w, at, err));
+	}
+	for (; *change && count < most; *change = json_next(*change)) {
+		if (map_get(stated, json_key_of(*change)))
+			continue;
+		json_key_span(&w, json_key_of(*change));
+		TRY(put_copy(&w, *change, err));
+		count++;
+	}
+	json_object_end(&w);
+	TRY(parse_written(&merged, &text, err));
+	if (!count)
+		return OK;
+	return json_set_copy(document, section, merged) ? OK : out_of_memory(err);
+}
+
+/* Those that the document does not state are added: at most a hundred, as SageMaker's has them, and the rest beside these. */
+static enum status add_settings(struct json *document, const struct json *changes, struct error *err)
+{
+	const struct json *change = json_kind(changes) == JSON_OBJECT ? json_first(changes) : NULL;
+	const struct json *stated_in_full = json_get(document, setting_sections[0]);
+	AUTO(map) stated = NULL;
+
+	if (json_kind(changes) != JSON_OBJECT || (!is_null(stated_in_full) && json_kind(stated_in_full) != JSON_OBJECT))
+		return error_set_field(err, ERR_SEMANTIC, "hp",
+			"hp is an object, {\"lr\": \"3e-4\"}: what the job does not state is added");
+	TRY(index_settings(&stated, document, err));
+	TRY(fill_section(document, setting_sections[0], stated, &change, STATED_MAX, err));
+	return fill_section(document, setting_sections[1], stated, &change, SIZE_MAX, err);
+}
+
+enum status pipeline_write_kept_settings(struct store_reader *reader, struct span job, const struct json *asked,
+	struct json_writer *w, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO(json) document = NULL;
+	AUTO(map) stated = NULL;
+	struct job_row row;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_job(reader, arena, job, &row, err));
+	TRY(json_parse(&document, row.document, err));
+	TRY(index_settings(&stated, document, err));
+	json_key(w, "kept");
+	json_object(w);
+	for (const struct json *at = json_first(asked); at; at = json_next(at)) {
+		const struct json *node = map_get(stated, json_key_of(at));
+		struct span value = json_string_of(node);
+		if (!node || span_equal(value, json_string_of(at)) || secret_is_masked(value))
+			continue;
+		json_key_span(w, json_key_of(at));
+		TRY(put_copy(w, node, err));
+	}
+	json_object_end(w);
+	return OK;
+}
+
+/* ---- all of them ---- */
+
+static enum status change_notes(struct json *document, const struct json *change, struct error *err)
+{
+	return replace(document, "Notes", change, err);
+}
+
+static enum status change_labels(struct json *document, const struct json *change, struct error *err)
+{
+	return replace(document, "Labels", change, err);
+}
+
+static enum status change_muted(struct json *document, const struct json *change, struct error *err)
+{
+	return replace(document, "MutedAdvice", change, err);
+}
+
+static enum status change_same(struct json *document, const struct json *change, struct error *err)
+{
 	char field[64];
 
-	if (span_equal(key, SPAN("tags")))
-		return merge_tags(document, change, err);
-	if (span_equal(key, SPAN("Tags")))
-		return replace(document, "Tags", change, err);
-	if (span_equal(key, SPAN("notes")))
-		return replace(document, "Notes", change, err);
-	if (span_equal(key, SPAN("labels")))
-		return replace(document, "Labels", change, err);
-	if (span_equal(key, SPAN("muted_advice")))
-		return replace(document, "MutedAdvice", change, err);
-	if (span_equal(key, SPAN("ResourceConfig")))
-		return change_resources(document, change, err);
-	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-		if (span_equal(key, span_from(whole[i])))
-			return replace(document, whole[i], change, err);
+	snprintf(field, sizeof field, "%.*s", SPAN_ARGS(json_key_of(change)));
+	return replace(document, field, change, err);
+}
+
+/* What a PATCH takes, beside retention: the route's schema names the same. */
+static const struct {
+	const char *name;
+	enum status (*change)(struct json *, const struct json *, struct error *);
+} members[] = {{"tags", merge_tags}, {"Tags", change_same}, {"hp", add_settings}, {"notes", change_notes},
+	{"labels", change_labels}, {"muted_advice", change_muted}, {"by_hand", by_hand_change},
+	{"ResourceConfig", change_resources},
+	/* what UpdateTrainingJob changes, beside the keep-alive period */
+	{"RemoteDebugConfig", change_same}, {"ProfilerConfig", change_same},
+	{"ProfilerRuleConfigurations", change_same}};
+enum { MEMBER_COUNT = sizeof members / sizeof *members };
+
+static enum status refuse_member(struct span key, struct error *err)
+{
+	AUTO_DONE(buf) names = BUF_INIT(1024);
+	char field[64];
+
+	for (size_t i = 0; i < MEMBER_COUNT; i++)
+		buf_printf(&names, "%s, ", members[i].name);
+	TRY(buf_status(&names, err));
 	snprintf(field, sizeof field, "%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
-		"'%s' of a job cannot be changed; tags, Tags, notes, labels, muted_advice, ResourceConfig.KeepAlivePeriodInSeconds,"
-		" RemoteDebugConfig, ProfilerConfig, ProfilerRuleConfigurations and retention can",
-		field);
+		"'%s' of a job cannot be changed; %.*sretention can (of ResourceConfig: KeepAlivePeriodInSeconds)",
+		field, SPAN_ARGS(buf_span(&names)));
+}
+
+static enum status change_one(struct json *document, const struct json *change, struct error *err)
+{
+	struct span key = json_key_of(change);
+
+	for (size_t i = 0; i < MEMBER_COUNT; i++)
+		if (span_equal(key, span_from(members[i].name)))
+			return members[i].change(document, change, err);
+	return refuse_member(key, err);
 }
 
 enum status job_change_document(struct span old, const struct json *changes, struct buf *out, struct error *err)
@@ -183,7 +314,7 @@ enum status job_change_document(struct span old, const struct json *changes, str
 
 enum status job_keep_changes(struct span old, struct span new, struct buf *out, struct error *err)
 {
-	static const char *const kept[] = {"Tags", "Notes", "Labels", "MutedAdvice"};
+	static const char *const kept[] = {"Tags", "Notes", "Labels", "MutedAdvice", "by_hand"};
 	AUTO(json) before = NULL;
 	AUTO(json) document = NULL;
 
@@ -198,39 +329,76 @@ enum status job_keep_changes(struct span old, struct span new, struct buf *out, 
 	return buf_status(out, err);
 }
 
+/* What is set must be so afterwards: of a job that did not train, or did not end, there is nothing to be set right. */
+static enum status check_times(const struct job_row *row, struct error *err)
+{
+	AUTO(json) document = NULL;
+	struct by_hand by;
+
+	TRY(json_parse(&document, row->document, err));
+	by_hand_read(&by, document);
+	if (by.start_ms && row->started_ms != by.start_ms)
+		return error_set_field(err, ERR_SEMANTIC, "by_hand.start_ms",
+			"by_hand.start_ms is of a job that has trained, and before its training's end");
+	if (by.end_ms && row->ended_ms != by.end_ms)
+		return error_set_field(err, ERR_SEMANTIC, "by_hand.end_ms",
+			"by_hand.end_ms is of a job that has ended, and after its start");
+	return OK;
+}
+
+static enum status write_by_hand(
+	struct job_change *change, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
+{
+	change->life = (struct life){.pipeline = change->pipeline, .arena = arena, .now_ms = row->modified_ms};
+	TRY(life_write(&change->life, tx, row, true, err));
+	return check_times(row, err);
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct job_change *change = context;
 	AUTO(arena) arena = arena_new();
-	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_MAX_BYTES);
 	struct job_row row;
 
+	buf_reset(&change->document); /* after a commit that failed this runs again */
 	if (!arena)
 		return out_of_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
 	if (change->team.len && !span_equal(change->team, row.team))
 		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(row.name),
 			row.team.len ? "team " : "no team", SPAN_ARGS(row.team));
-	TRY(job_change_document(row.document, change->changes, &document, err));
-	row.document = buf_span(&document);
+	TRY(job_change_document(row.document, change->changes, &change->document, err));
+	row.document = buf_span(&change->document);
 	row.modified_ms = clock_wall_ms();
 	change->job_id = row.job_id;
-	return pools_put_job(tx, &row, err);
+	if (!json_get(change->changes, "by_hand"))
+		return pools_put_job(tx, &row, err);
+	return write_by_hand(change, tx, arena, &row, err);
 }
 
 static void apply_change(void *context)
 {
 	struct job_change *change = context;
 	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
+	struct error err;
 
-	if (job)
-		atomic_store(&job->is_row_dirty, true);
+	if (!job)
+		return;
+	if (job_settings_state(job->settings, change->pipeline->devices, buf_span(&change->document), &err) != OK)
+		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
+	atomic_store(&job->is_row_dirty, true);
 }
 
 enum status pipeline_change_job(
 	struct pipeline *pipeline, struct span job, struct span team, const struct json *changes, struct error *err)
 {
-	struct job_change change = {.pipeline = pipeline, .job = job, .team = team, .changes = changes};
+	struct job_change change = {.pipeline = pipeline,
+		.job = job,
+		.team = team,
+		.changes = changes,
+		.document = BUF_INIT(DOCUMENT_MAX_BYTES)};
+	enum status status = pipeline_execute_then(pipeline, write_change, apply_change, &change, err);
 
-	return pipeline_execute_then(pipeline, write_change, apply_change, &change, err);
+	buf_done(&change.document);
+	return status;
 }

@@ -48,12 +48,11 @@ static enum status check_status(struct span status, const char *field, struct er
 		SPAN_ARGS(status));
 }
 
-static enum status read_transition(
-	const struct json *entry, size_t index, struct transition_row *row, struct error *err)
+static enum status read_transition(const struct json *entry, size_t index, struct told_row *row, struct error *err)
 {
 	char field[64];
 
-	*row = (struct transition_row){.status = SPAN(""), .message = SPAN(""), .source = SOURCE_STATED};
+	*row = (struct told_row){.status = SPAN(""), .message = SPAN(""), .reason = SPAN(""), .source = SOURCE_STATED};
 	snprintf(field, sizeof field, "SecondaryStatusTransitions[%zu]", index);
 	if (json_kind(entry) != JSON_OBJECT)
 		return error_set_field(err, ERR_SEMANTIC, field, "%s is no object", field);
@@ -68,8 +67,8 @@ static enum status read_transition(
 	return OK;
 }
 
-static enum status read_transitions(struct arena *arena, const struct json *list, struct job_event *out,
-	struct transition_row **rows, struct error *err)
+static enum status read_transitions(
+	struct arena *arena, const struct json *list, struct job_event *out, struct told_row **rows, struct error *err)
 {
 	static const char field[] = "SecondaryStatusTransitions";
 	bool is_there = list && json_kind(list) != JSON_NULL;
@@ -83,39 +82,42 @@ static enum status read_transitions(struct arena *arena, const struct json *list
 	*rows = arena_alloc(arena, (count + 1) * sizeof **rows);
 	if (!*rows)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	out->told.rows = *rows;
+	out->told = *rows;
 	const struct json *entry = is_there ? json_first(list) : NULL;
-	for (; entry; entry = json_next(entry), out->told.count++)
-		TRY(read_transition(entry, out->told.count, &(*rows)[out->told.count], err));
-	out->told.is_whole = count > 0;
+	for (; entry; entry = json_next(entry), out->told_count++)
+		TRY(read_transition(entry, out->told_count, &(*rows)[out->told_count], err));
+	for (size_t i = 0; i < out->told_count; i++)
+		(*rows)[i].is_whole = true;
 	return OK;
 }
 
-static bool is_told(const struct told *told, struct span status)
+static bool is_told(const struct job_event *event, struct span status)
 {
-	for (size_t i = 0; i < told->count; i++)
-		if (span_equal(told->rows[i].status, status))
+	for (size_t i = 0; i < event->told_count; i++)
+		if (span_equal(event->told[i].status, status))
 			return true;
 	return false;
 }
 
 /* The present status, which the list need not hold: the list of the event may be empty. */
-static enum status add_present(
-	struct job_event *event, struct span secondary, struct transition_row *rows, struct error *err)
+static enum status add_present(struct job_event *event, struct span secondary, struct told_row *rows, struct error *err)
 {
-	struct transition_row row = {
-		.status = secondary, .message = SPAN(""), .start_ms = event->newest_ms, .source = SOURCE_STATED};
+	struct told_row row = {.status = secondary,
+		.message = SPAN(""),
+		.reason = SPAN(""),
+		.start_ms = event->newest_ms,
+		.source = SOURCE_STATED};
 
 	if (!secondary.len)
-		return event->told.count
+		return event->told_count
 			       ? OK
 			       : error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 					 "the event says no SecondaryStatus and has no SecondaryStatusTransitions");
 	TRY(check_status(secondary, "SecondaryStatus", err));
 	if (phase_find(secondary)->is_final && event->ended_ms)
 		row.start_ms = event->ended_ms;
-	if (!is_told(&event->told, secondary))
-		rows[event->told.count++] = row;
+	if (!is_told(event, secondary))
+		rows[event->told_count++] = row;
 	return OK;
 }
 
@@ -143,7 +145,7 @@ enum status job_event_read(
 	struct arena *arena, const struct json *detail, int64_t sent_ms, struct job_event *out, struct error *err)
 {
 	struct span secondary = SPAN("");
-	struct transition_row *rows;
+	struct told_row *rows;
 
 	*out = (struct job_event){.job = SPAN(""), .status = SPAN(""), .failure_reason = SPAN(""), .detail = detail};
 	TRY(json_want_string(detail, "TrainingJobName", &out->job, err));
@@ -162,7 +164,11 @@ enum status job_event_read(
 		secondary = out->status;
 	TRY(check_job_status(out, secondary, err));
 	TRY(read_transitions(arena, json_get(detail, "SecondaryStatusTransitions"), out, &rows, err));
-	return add_present(out, secondary, rows, err);
+	TRY(add_present(out, secondary, rows, err));
+	for (size_t i = 0; i < out->told_count; i++)
+		if (phase_is_final(rows[i].status))
+			rows[i].reason = out->failure_reason;
+	return OK;
 }
 
 /* ---- the document ---- */

@@ -15,7 +15,8 @@ struct job_event {
 	struct span job;
 	struct span status; /* "": not said */
 	struct span failure_reason;
-	struct told told;
+	struct told_row *told; /* what it says of the history */
+	size_t told_count;
 	int64_t created_ms, started_ms, ended_ms; /* 0: not said */
 	int64_t newest_ms; /* LastModifiedTime, else when it was sent */
 	const struct json *detail;

@@ -2,8 +2,7 @@
 #include "base/log.h"
 #include "pipeline/internal.h"
 #include "pipeline/job_event.h"
-#include "pipeline/pools.h"
-#include "pipeline/watch.h"
+#include "pipeline/life.h"
 #include "store/goodput.h"
 
 struct taking {
@@ -13,7 +12,7 @@ struct taking {
 	int64_t now_ms;
 	struct buf *document; /* as it is kept */
 	struct arena *arena; /* of what is said after the commit */
-	struct watch_failed failed;
+	struct life life;
 	int64_t job_id;
 	bool has_changed;
 	bool has_new_document;
@@ -44,28 +43,6 @@ static enum status merge_document(struct taking *taking, struct store_tx *tx, st
 		       : OK;
 }
 
-/* What the event says outright counts more than what follows from the history. */
-static void state_times(const struct job_event *event, struct job_row *row)
-{
-	if (event->created_ms)
-		row->created_ms = event->created_ms;
-	if (event->started_ms)
-		row->started_ms = event->started_ms;
-	if (event->ended_ms && row->ended_ms)
-		row->ended_ms = event->ended_ms;
-	if (event->failure_reason.len)
-		row->failure_reason = event->failure_reason;
-	else if (!row->ended_ms)
-		row->failure_reason = SPAN("");
-}
-
-static bool is_row_same(const struct job_row *a, const struct job_row *b)
-{
-	return span_equal(a->status, b->status) && span_equal(a->secondary, b->secondary) &&
-	       span_equal(a->failure_reason, b->failure_reason) && a->created_ms == b->created_ms &&
-	       a->started_ms == b->started_ms && a->ended_ms == b->ended_ms && a->is_implicit == b->is_implicit;
-}
-
 /* An event says what the present status is about now: its message began then, or with the status. */
 static enum status keep_message(const struct job_event *event, struct store_tx *tx, const struct history *merged,
 	int64_t job_id, struct error *err)
@@ -78,42 +55,36 @@ static enum status keep_message(const struct job_event *event, struct store_tx *
 	return store_put_status_message(tx, job_id, &(struct status_message){at_ms, last->status, last->message}, err);
 }
 
-static enum status merge_history(
-	struct taking *taking, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
+static enum status put_told(
+	const struct job_event *event, struct store_tx *tx, const struct job_row *row, struct error *err)
 {
-	struct history old, merged;
-	bool has_changed;
+	const struct event_times times = {true, event->started_ms, event->ended_ms};
 
-	TRY(store_read_transitions(store_tx_reader(tx), arena, row->job_id, &old.rows, &old.count, err));
-	TRY(history_merge(arena, &old, &taking->event->told, &merged, &has_changed, err));
-	history_to_row(&merged, row);
-	if (!has_changed)
-		return OK;
-	taking->has_changed = true;
-	TRY(keep_message(taking->event, tx, &merged, row->job_id, err));
-	return store_put_transitions(tx, row->job_id, merged.rows, merged.count, err);
+	for (size_t i = 0; i < event->told_count; i++)
+		TRY(store_put_told(tx, row->job_id, &event->told[i], err));
+	return store_put_event_times(tx, row->job_id, &times, err);
 }
 
 static enum status write_event(void *context, struct store_tx *tx, struct error *err)
 {
 	struct taking *taking = context;
-	struct job_row row, before;
+	const struct job_event *event = taking->event;
+	struct job_row row;
 
 	taking->has_changed = taking->has_new_document = false; /* after a commit that failed this runs again */
-	taking->failed = (struct watch_failed){0};
-	TRY(store_read_job(store_tx_reader(tx), taking->arena, taking->event->job, &row, err));
+	taking->life = (struct life){.pipeline = taking->pipeline, .arena = taking->arena, .now_ms = taking->now_ms};
+	TRY(store_read_job(store_tx_reader(tx), taking->arena, event->job, &row, err));
 	TRY(check_team(row.team, row.name, taking->team, err));
-	before = row;
 	taking->job_id = row.job_id;
 	TRY(merge_document(taking, tx, &row, err));
-	TRY(merge_history(taking, tx, taking->arena, &row, err));
-	state_times(taking->event, &row);
-	taking->has_changed |= !is_row_same(&before, &row);
-	if (!taking->has_changed)
-		return OK;
-	row.modified_ms = taking->now_ms;
-	TRY(pools_put_job(tx, &row, err));
-	return watch_put_status(taking->pipeline, tx, &row, &taking->failed, err);
+	if (event->created_ms && event->created_ms != row.created_ms) { /* said outright */
+		row.created_ms = event->created_ms;
+		taking->has_changed = true;
+	}
+	TRY(put_told(event, tx, &row, err));
+	TRY(life_write(&taking->life, tx, &row, taking->has_changed, err));
+	taking->has_changed |= taking->life.has_changed;
+	return taking->life.has_changed ? keep_message(event, tx, &taking->life.history, row.job_id, err) : OK;
 }
 
 static void apply_event(void *context)
@@ -122,7 +93,7 @@ static void apply_event(void *context)
 	struct job_state *job = directory_peek_id(taking->pipeline->directory, taking->job_id);
 	struct error err;
 
-	watch_say_failed(taking->pipeline, &taking->failed); /* also of a job that is not in memory */
+	life_say(&taking->life); /* also of a job that is not in memory */
 	if (!job || !taking->has_changed)
 		return;
 	if (taking->has_new_document &&
@@ -138,7 +109,7 @@ static enum status create(struct pipeline *pipeline, const struct job_event *eve
 	AUTO(json) document = NULL;
 
 	TRY(job_event_document(event, NULL, &document, err));
-	enum status status = pipeline_create_job(pipeline, document, team, now_ms, err);
+	enum status status = pipeline_create_job(pipeline, document, team, now_ms, false, err);
 	struct json *algorithm = (struct json *)json_get(/* of a document that is ours */
 		document, "AlgorithmSpecification");
 	if (status == ERR_SEMANTIC && algorithm && json_kind(algorithm) == JSON_OBJECT &&
@@ -146,7 +117,7 @@ static enum status create(struct pipeline *pipeline, const struct job_event *eve
 		log_line(LOG_WARNING, "definitions_refused", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(event->job),
 			err->text);
 		json_remove(algorithm, "MetricDefinitions");
-		status = pipeline_create_job(pipeline, document, team, now_ms, err);
+		status = pipeline_create_job(pipeline, document, team, now_ms, false, err);
 	}
 	*is_new = status == OK;
 	return status == ERR_CONFLICT ? OK : status;

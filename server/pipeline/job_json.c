@@ -1,10 +1,12 @@
 /* A job as JSON: what the document says and what was derived. */
+#include "pipeline/goodput.h"
 #include "pipeline/internal.h"
 #include "pipeline/pools.h"
 #include "store/goodput.h"
 
 #include "base/clock.h"
 
+#include "model/by_hand.h"
 #include "model/failure.h"
 
 #include <math.h>
@@ -38,7 +40,9 @@ static void write_metric(
 
 	json_object(w);
 	json_put_span(w, "metric", row->metric);
-	json_put_text(w, "role", role_name(row->role));
+	json_put_text(w, "role", role_name(row->main_role != ROLE_OTHER ? row->main_role : row->role));
+	if (row->main_role != ROLE_OTHER)
+		json_put_bool(w, "is_main", true);
 	json_put_span(w, "unit", row->unit);
 	json_put_i64(w, "count", (int64_t)summary->count);
 	json_put_double(w, "last", summary->last);
@@ -52,20 +56,46 @@ static void write_metric(
 	json_object_end(w);
 }
 
-/* As it was worked out last. */
-static enum status write_goodput(struct store_reader *reader, struct arena *arena, const struct job_row *row,
-	struct json_writer *w, struct error *err)
+/* What is stated is known at once; what is counted, as it was worked out last. */
+static void write_nodes(
+	const struct goodput_row *goodput, int64_t stated, const struct by_hand *by, struct json_writer *w)
 {
-	struct goodput_row goodput;
+	static const char *const sources[] = {"stated", "hosts", "streams"};
 
-	TRY(store_read_goodput(reader, arena, row->job_id, &goodput, err));
-	if (isfinite(goodput.goodput))
-		json_put_double(w, "goodput", goodput.goodput);
-	if (goodput.cost != STORE_NO_COST) {
-		json_put_double(w, "cost", (double)goodput.cost / 1e6);
-		json_put_span(w, "currency", goodput.currency);
+	if (!stated && !goodput->nodes)
+		return;
+	json_put_i64(w, "nodes", stated ? stated : goodput->nodes);
+	json_put_text(w, "nodes_from", by->nodes ? "by_hand" : sources[stated ? NODES_STATED : goodput->nodes_from]);
+}
+
+static void write_by_hand(const struct by_hand *by, struct json_writer *w)
+{
+	if (by->instance_type.len)
+		json_put_text(w, "instance_type_from", "by_hand");
+	if (!isnan(by->price_per_hour))
+		json_put_text(w, "price_from", "by_hand");
+}
+
+/* As it was worked out last. */
+static void write_goodput(const struct goodput_row *goodput, struct json_writer *w)
+{
+	if (isfinite(goodput->goodput))
+		json_put_double(w, "goodput", goodput->goodput);
+	if (goodput->cost != STORE_NO_COST) {
+		json_put_double(w, "cost", (double)goodput->cost / 1e6);
+		json_put_span(w, "currency", goodput->currency);
+		if (goodput->nodes_from != NODES_STATED)
+			json_put_bool(w, "cost_estimated", true);
 	}
-	return OK;
+	if (goodput->unpriced.len) {
+		json_key(w, "cost");
+		json_null(w);
+		goodput_put_unpriced(w, goodput->unpriced);
+	}
+	if (goodput->paused_ms)
+		json_put_i64(w, "paused_seconds", goodput->paused_ms / 1000);
+	if (goodput->odd_times)
+		json_put_i64(w, "odd_times", (int64_t)goodput->odd_times);
 }
 
 /* eta_ms: Unix time of the last step, at the pace of the last ones. A job that has ended has none. */
@@ -133,7 +163,8 @@ static void write_metrics(const struct summary_row *rows, size_t count, const st
 }
 
 static enum status write_figures(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, bool is_slim, struct json_writer *w, struct error *err)
+	const struct job_row *row, const struct goodput_row *goodput, bool is_slim, struct json_writer *w,
+	struct error *err)
 {
 	struct job_counts counts;
 	struct summary_row *rows;
@@ -149,7 +180,7 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 	write_heard(pipeline, row, &counts, w);
 	json_put_i64(w, "open_incidents", (int64_t)open);
 	TRY(write_progress(reader, arena, row, w, err));
-	TRY(write_goodput(reader, arena, row, w, err));
+	write_goodput(goodput, w);
 	write_metrics(rows, count, rankings, ranking_count, is_slim, w);
 	return OK;
 }
@@ -157,6 +188,10 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 static enum status write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, const struct json *document, bool is_slim, struct json_writer *w, struct error *err)
 {
+	struct goodput_row goodput;
+	struct by_hand by;
+
+	TRY(store_read_goodput(reader, arena, row->job_id, &goodput, err));
 	json_put_span(w, "TrainingJobName", row->name);
 	json_put_span(w, "TrainingJobStatus", row->status);
 	json_put_span(w, "SecondaryStatus", row->secondary);
@@ -164,14 +199,19 @@ static enum status write_derived(const struct pipeline *pipeline, struct store_r
 		json_put_span(w, "FailureReason", row->failure_reason);
 	if (failure_class(row->failure_reason))
 		json_put_text(w, "FailureClass", failure_class(row->failure_reason));
-	put_time(w, "CreationTime", row->created_ms);
+	bool is_of_past =
+		row->started_ms && row->started_ms < row->created_ms; /* of a log that was posted afterwards */
+	put_time(w, "CreationTime", is_of_past ? row->started_ms : row->created_ms);
 	put_time(w, "TrainingStartTime", row->started_ms);
 	put_time(w, "TrainingEndTime", row->ended_ms);
 	put_time(w, "LastModifiedTime", row->modified_ms);
-	TRY(job_write_seconds(reader, row, document, w, err));
+	TRY(job_write_seconds(reader, row, document, goodput.paused_ms, w, err));
+	by_hand_read(&by, document);
+	write_nodes(&goodput, goodput_stated_nodes(document), &by, w);
+	write_by_hand(&by, w);
 	if (row->team.len)
 		json_put_span(w, "team", row->team);
-	return write_figures(pipeline, reader, arena, row, is_slim, w, err);
+	return write_figures(pipeline, reader, arena, row, &goodput, is_slim, w, err);
 }
 
 enum status pipeline_write_derived(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -10,7 +10,9 @@ static bool is_derived(struct span key)
 		"LastModifiedTime", "SecondaryStatusTransitions", "TrainingTimeInSeconds", "BillableTimeInSeconds",
 		"team", "streams", "lines", "last_line_ms", "last_heard_ms", "silent_since_ms", "continues",
 		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
-		"total_steps_from", "eta_ms", "goodput", "cost", "currency"};
+		"total_steps_from", "eta_ms", "goodput", "cost", "currency", "odd_times", "paused_seconds", "nodes",
+		"nodes_from", "instance_type_from", "price_from", "cost_estimated", "unpriced_types", "start_from",
+		"end_from"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))
@@ -54,6 +56,27 @@ void job_record_write_transitions(const struct transition_row *rows, size_t coun
 		json_object_end(w);
 	}
 	json_array_end(w);
+}
+
+static void put_source(const char *key, const struct transition_row *row, struct json_writer *w)
+{
+	json_put_text(w, key,
+		row->source == SOURCE_BY_HAND  ? "by_hand"
+		: row->source == SOURCE_STATED ? "stated"
+					       : "assumed");
+}
+
+void job_record_write_sources(
+	const struct job_row *row, const struct transition_row *rows, size_t count, struct json_writer *w)
+{
+	size_t training = 0;
+
+	while (training < count && !span_equal(rows[training].status, SPAN("Training")))
+		training++;
+	if (row->started_ms && training < count)
+		put_source("start_from", &rows[training], w);
+	if (row->ended_ms && count)
+		put_source("end_from", &rows[count - 1], w);
 }
 
 enum status job_record_write_arn(const struct arn_place *place, const struct json *document, struct span name,

@@ -30,9 +30,22 @@ enum status job_record_write_arn(const struct arn_place *place, const struct jso
 enum status job_record_write_document(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;
 void job_record_write_transitions(const struct transition_row *rows, size_t count, struct json_writer *w);
-/* The number of the last attempt. */
-unsigned job_record_write_attempts(
-	const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w);
+/* start_from, end_from: "stated" by somebody, or "assumed" from lines, points and processes that ended. */
+void job_record_write_sources(
+	const struct job_row *row, const struct transition_row *rows, size_t count, struct json_writer *w);
+/* attempts.c: one try of the job at its training. */
+struct attempt {
+	int64_t start_ms;
+	int64_t end_ms; /* 0: the present one */
+	struct span reason, message; /* of a further one: the status that began it, or "log" */
+};
+/* Those that statuses tell of, and those that its log shows (logged: the highest of a stream); by their start. */
+enum status attempts_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *job, uint32_t logged, const struct transition_row *rows, size_t row_count,
+	struct attempt **out, size_t *count, struct error *err) MUST_CHECK;
+/* How many statuses alone tell of; 1 at least. */
+unsigned attempts_told(const struct transition_row *rows, size_t count);
+void job_record_write_attempts(const struct attempt *rows, size_t count, struct json_writer *w);
 /* What came of it, where its document does not say it itself. */
 enum status job_record_write_outcome(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	const struct json *document, struct json_writer *w, struct error *err) MUST_CHECK;

@@ -13,7 +13,13 @@ static void write_metric(const struct summary_row *row, struct json_writer *w)
 	json_object_end(w);
 }
 
-/* Of those that have a role first: there may be hundreds of others, and SageMaker's list has forty places. */
+/* 0: it answers for a role; 1: it has one; 2: it has none. */
+static int rank_of(const struct summary_row *row)
+{
+	return row->main_role != ROLE_OTHER ? 0 : row->role != ROLE_OTHER ? 1 : 2;
+}
+
+/* In this order: there may be hundreds, and SageMaker's list has forty places. */
 static enum status write_final_metrics(struct store_reader *reader, struct arena *arena, const struct job_row *row,
 	struct json_writer *w, struct error *err)
 {
@@ -26,69 +32,14 @@ static enum status write_final_metrics(struct store_reader *reader, struct arena
 		return OK;
 	json_key(w, "FinalMetricDataList");
 	json_array(w);
-	for (int has_role = 1; has_role >= 0; has_role--)
+	for (int rank = 0; rank <= 2; rank++)
 		for (size_t i = 0; i < count && written < FINAL_METRICS_MAX; i++)
-			if ((rows[i].role != ROLE_OTHER) == (has_role == 1) && rows[i].summary.count) {
+			if (rank_of(&rows[i]) == rank && rows[i].summary.count) {
 				write_metric(&rows[i], w);
 				written++;
 			}
 	json_array_end(w);
 	return OK;
-}
-
-static bool is_one_of(struct span status, const char *const *names)
-{
-	for (; *names; names++)
-		if (span_equal(status, span_from(*names)))
-			return true;
-	return false;
-}
-
-/* After it has trained, each of these begins a new attempt: cluster repair, spot interruption, RetryStrategy. */
-static bool begins_attempt(const struct transition_row *row)
-{
-	static const char *const names[] = {"Restarting", "Interrupted", "Starting", "Pending", NULL};
-
-	return is_one_of(row->status, names);
-}
-
-static void write_attempt(
-	unsigned number, const struct transition_row *from, int64_t end_ms, bool is_again, struct json_writer *w)
-{
-	json_object(w);
-	json_put_i64(w, "attempt", number);
-	json_put_i64(w, "start_ms", from->start_ms);
-	if (end_ms)
-		json_put_i64(w, "end_ms", end_ms);
-	if (is_again) {
-		json_put_span(w, "reason", from->status);
-		json_put_span(w, "message", from->message);
-	}
-	json_object_end(w);
-}
-
-unsigned job_record_write_attempts(
-	const struct transition_row *rows, size_t count, int64_t ended_ms, struct json_writer *w)
-{
-	const struct transition_row *from = rows;
-	bool has_trained = false;
-	unsigned number = 1;
-
-	json_key(w, "attempt_list");
-	json_array(w);
-	for (size_t i = 0; i < count; i++) {
-		if (has_trained && begins_attempt(&rows[i])) {
-			write_attempt(number, from, rows[i].start_ms, number > 1, w);
-			number++;
-			from = &rows[i];
-			has_trained = false;
-		}
-		has_trained |= span_equal(rows[i].status, SPAN("Training"));
-	}
-	if (count)
-		write_attempt(number, from, ended_ms, number > 1, w);
-	json_array_end(w);
-	return number;
 }
 
 /* Where SageMaker puts it: https://docs.aws.amazon.com/sagemaker/latest/dg/cdf-training.html */

@@ -12,7 +12,7 @@ static bool put_stated(const struct json *document, const char *field, struct js
 }
 
 enum status job_write_seconds(struct store_reader *reader, const struct job_row *row, const struct json *document,
-	struct json_writer *w, struct error *err)
+	int64_t paused_ms, struct json_writer *w, struct error *err)
 {
 	bool has_run = row->started_ms && row->ended_ms >= row->started_ms;
 	int64_t idle_ms;
@@ -22,6 +22,7 @@ enum status job_write_seconds(struct store_reader *reader, const struct job_row 
 	if (put_stated(document, "BillableTimeInSeconds", w) || !has_run)
 		return OK;
 	TRY(store_read_idle(reader, row->job_id, row->started_ms, row->ended_ms, &idle_ms, err));
-	json_put_i64(w, "BillableTimeInSeconds", (row->ended_ms - row->started_ms - idle_ms) / 1000);
+	int64_t billable_ms = row->ended_ms - row->started_ms - idle_ms - paused_ms;
+	json_put_i64(w, "BillableTimeInSeconds", billable_ms > 0 ? billable_ms / 1000 : 0);
 	return OK;
 }

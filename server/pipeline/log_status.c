@@ -2,9 +2,8 @@
 
 #include "base/log.h"
 #include "extract/status_line.h"
-#include "pipeline/history.h"
+#include "pipeline/life.h"
 #include "pipeline/pools.h"
-#include "pipeline/watch.h"
 #include "store/goodput.h"
 
 enum { MESSAGE_MAX_BYTES = 1024 };
@@ -15,7 +14,8 @@ struct heard {
 	struct stream_state *stream; /* its job is counted */
 	char *text; /* status and message lie in it */
 	struct status_line line;
-	struct watch_failed failed;
+	struct arena *arena;
+	struct life life;
 };
 
 static enum status out_of_memory(struct error *err)
@@ -26,6 +26,7 @@ static enum status out_of_memory(struct error *err)
 static void heard_free(struct heard *heard)
 {
 	job_unref(heard->stream->job);
+	arena_free(heard->arena);
 	mem_free(heard->text);
 	mem_free(heard);
 }
@@ -56,47 +57,44 @@ static enum status write_seconds(
 	return pools_put_job(tx, row, err);
 }
 
-static enum status write_transition(struct heard *heard, struct store_tx *tx, struct arena *arena,
-	const struct history *old, struct job_row *row, struct error *err)
+static enum status write_transition(
+	struct heard *heard, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
 {
 	const struct status_line *line = &heard->line;
-	struct transition_row told = {line->status, line->message, line->ts_ms, 0, SOURCE_LOG};
-	struct history merged;
-	bool has_changed;
+	bool has_failed = span_equal(line->status, SPAN("Failed"));
 
-	TRY(history_merge(arena, old, &(struct told){&told, 1, false}, &merged, &has_changed, err));
-	if (!has_changed)
-		return OK;
-	history_to_row(&merged, row);
-	row->failure_reason = span_equal(row->secondary, SPAN("Failed")) ? line->message : SPAN("");
-	row->modified_ms = clock_wall_ms();
-	TRY(store_put_transitions(tx, row->job_id, merged.rows, merged.count, err));
-	TRY(store_put_status_message(
-		tx, row->job_id, &(struct status_message){told.start_ms, told.status, told.message}, err));
-	TRY(pools_put_job(tx, row, err));
-	TRY(watch_put_status(heard->pipeline, tx, row, &heard->failed, err));
-	heard->failed.row.job = span_from(heard->stream->job->name); /* outlives the row */
-	return OK;
+	heard->life = (struct life){.pipeline = heard->pipeline, .arena = arena, .now_ms = clock_wall_ms()};
+	TRY(store_put_told(tx, row->job_id,
+		&(struct told_row){.status = line->status,
+			.message = line->message,
+			.reason = has_failed ? line->message : SPAN(""),
+			.start_ms = line->ts_ms,
+			.source = SOURCE_LOG},
+		err));
+	TRY(life_write(&heard->life, tx, row, false, err));
+	return heard->life.has_changed
+		       ? store_put_status_message(tx, row->job_id,
+				 &(struct status_message){line->ts_ms, line->status, line->message}, err)
+		       : OK;
 }
 
 static enum status write_heard(void *context, struct store_tx *tx, struct error *err)
 {
 	struct heard *heard = context;
-	AUTO(arena) arena = arena_new();
-	struct history history;
+	struct arena *arena = heard->arena;
+	struct history history = {.failure_reason = SPAN("")};
 	struct job_row row;
 	bool is_gone;
 
-	if (!arena)
-		return out_of_memory(err);
-	heard->failed = (struct watch_failed){0}; /* after a commit that failed this runs again */
+	heard->life = (struct life){0}; /* after a commit that failed this runs again */
 	TRY(is_job_gone(heard->pipeline, tx, heard->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), arena, heard->stream->job->job_id, &row, err));
+	if (heard->line.status.len)
+		return write_transition(heard, tx, arena, &row, err);
 	TRY(store_read_transitions(store_tx_reader(tx), arena, row.job_id, &history.rows, &history.count, err));
-	return heard->line.status.len ? write_transition(heard, tx, arena, &history, &row, err)
-				      : write_seconds(heard, tx, &history, &row, err);
+	return write_seconds(heard, tx, &history, &row, err);
 }
 
 static void heard_done(void *context, enum status status, const struct error *err)
@@ -113,7 +111,8 @@ static void heard_done(void *context, enum status status, const struct error *er
 	if (status == OK) {
 		atomic_store(&heard->stream->job->is_row_dirty, true);
 		directory_mark_dirty(heard->pipeline->directory, heard->stream);
-		watch_say_failed(heard->pipeline, &heard->failed);
+		if (heard->life.pipeline)
+			life_say(&heard->life);
 	}
 	heard_free(heard);
 }
@@ -134,16 +133,19 @@ static bool keep_text(struct heard *heard, const struct status_line *line)
 	return true;
 }
 
-enum status consume_status(
-	struct pipeline *pipeline, struct stream_state *stream, struct span text, int64_t arrival_ms, struct error *err)
+enum status consume_status(struct pipeline *pipeline, struct stream_state *stream, struct span text, int64_t arrival_ms,
+	bool *is_status, struct error *err)
 {
 	struct status_line line;
 
-	if (stream->said || !status_line_read(text, arrival_ms, &line) || stream->statuses++ >= STATUSES_MAX)
+	*is_status = status_line_read(text, arrival_ms, &line);
+	if (!*is_status || stream->said || stream->statuses++ >= STATUSES_MAX)
 		return OK;
 	struct heard *heard = mem_zeroed(sizeof *heard);
-	if (!heard)
+	if (!heard || !(heard->arena = arena_new())) {
+		mem_free(heard);
 		return out_of_memory(err);
+	}
 	heard->pipeline = pipeline;
 	heard->stream = stream;
 	job_ref(stream->job);

@@ -9,5 +9,6 @@
 /* A stream's word is heard so many times; what it says again and again is chatter. */
 enum { STATUSES_MAX = 500 };
 
+/* *is_status: it is such a line, and none of the training's. */
 enum status consume_status(struct pipeline *pipeline, struct stream_state *stream, struct span text, int64_t arrival_ms,
-	struct error *err) MUST_CHECK;
+	bool *is_status, struct error *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 #include "pipeline/log_streams.h"
 
-#include "pipeline/internal.h"
+#include "pipeline/life.h"
 #include "pipeline/pools.h"
 
 #include <stdlib.h>
@@ -42,9 +42,7 @@ static enum status make_job(const struct making *making, struct store_tx *tx, st
 	TRY(pools_put_job(tx, row, err));
 	TRY(definitions_put_default(tx, row->job_id, row->generation, err));
 	row->document = SPAN("");
-	return store_add_transition(tx, row->job_id,
-		&(struct transition_row){SPAN("Starting"), SPAN("made for its log"), making->now_ms, 0, SOURCE_ASSUMED},
-		err);
+	return life_begin(tx, row, SPAN("made for its log"), err);
 }
 
 static enum status write_group(void *context, struct store_tx *tx, struct error *err)

@@ -4,6 +4,8 @@
 #include "pipeline/emergency.h"
 #include "pipeline/filter_sweep.h"
 #include "pipeline/goodput.h"
+#include "pipeline/job_record.h"
+#include "pipeline/life.h"
 #include "store/goodput.h"
 #include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
@@ -13,6 +15,7 @@
 #include "pipeline/notices.h"
 #include "pipeline/stragglers.h"
 #include "pipeline/watch.h"
+#include "pipeline/work_times.h"
 
 #include "base/log.h"
 
@@ -61,6 +64,7 @@ struct flush {
 	size_t setting_count, setting_end;
 	struct job_progress progress;
 	bool has_ended;
+	bool may_be_undated; /* it has ended, or is to: perhaps nobody said when */
 };
 
 struct flushes {
@@ -118,6 +122,10 @@ static enum status fold_series(
 
 static enum status fold_job(struct flush *flush, struct arena *names, const struct job_view *view, struct error *err)
 {
+	struct stretches work;
+
+	work_times_of(view, &work);
+	flush->counts.work_to_ms = stretches_last_ms(&work);
 	for (size_t i = 0; i < view->stream_count; i++) {
 		const struct stream_view *stream = &view->streams[i];
 		if (stream_is_system(stream->name))
@@ -156,6 +164,25 @@ static enum status write_flushes(void *context, struct store_tx *tx, struct erro
 	return OK;
 }
 
+/* Statuses may tell of some, and the log of others: both are looked through only where that can be. */
+static enum status count_attempts(
+	struct maintenance *m, struct arena *arena, const struct job_row *row, struct flush *flush, struct error *err)
+{
+	struct transition_row *rows;
+	struct attempt *attempts;
+	size_t count, row_count;
+
+	if (flush->counts.attempts < 2)
+		return OK;
+	TRY(store_read_transitions(m->reader, arena, row->job_id, &rows, &row_count, err));
+	if (attempts_told(rows, row_count) < 2)
+		return OK;
+	TRY(attempts_read(
+		m->pipeline, m->reader, arena, row, flush->counts.attempts, rows, row_count, &attempts, &count, err));
+	flush->counts.attempts = (uint32_t)count;
+	return OK;
+}
+
 static enum status read_flush(struct maintenance *m, struct arena *names, struct flush *flush, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
@@ -168,10 +195,12 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 	if (view.row.job_id != flush->job->job_id)
 		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
 	flush->has_ended = view.row.ended_ms != 0;
+	flush->may_be_undated = flush->has_ended || span_equal(view.row.status, SPAN("Stopping"));
 	TRY(job_settings_unwritten(
 		flush->job->settings, names, &flush->settings, &flush->setting_count, &flush->setting_end, err));
 	pipeline_find_progress(flush->job, &flush->progress);
-	return fold_job(flush, names, &view, err);
+	TRY(fold_job(flush, names, &view, err));
+	return count_attempts(m, arena, &view.row, flush, err);
 }
 
 static void say_flush_failed(const struct job_state *job, const struct error *err)
@@ -207,6 +236,9 @@ static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 			job_settings_settle(flush->job->settings, flush->setting_end);
 			if (rank_job(m->pipeline, m->reader, flush->job, flush->rows, flush->count, flush->has_ended,
 				    until_ms, &err) != OK)
+				say_flush_failed(flush->job, &err);
+			if (flush->may_be_undated &&
+				life_date_ends(m->pipeline, m->reader, flush->job->job_id, &err) != OK)
 				say_flush_failed(flush->job, &err);
 			atomic_store(&flush->job->is_row_dirty, true);
 			continue;
@@ -602,11 +634,13 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	if (now_ms - m->flushed_ms >= SUMMARY_MS) {
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);
+		incident_ends_run(m->pipeline, m->reader); /* before others close what the end of the job closes */
 		watch_run(m->pipeline, m->reader);
 		stragglers_run(m->pipeline, m->reader);
 		faults_run(m->pipeline, m->reader);
 		due_run(m->pipeline, m->reader);
 		emergency_run(m->pipeline, m->reader);
+		life_run(m->pipeline, m->reader);
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}

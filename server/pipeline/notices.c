@@ -3,7 +3,8 @@
 #include "base/crypto.h"
 #include "base/log.h"
 
-enum { MESSAGE_MAX_BYTES = 256 * 1024, MINUTE_MS = 60000, DUE_AT_ONCE = 2000, DIGEST_SHOWN = 50 };
+enum { MESSAGE_MAX_BYTES = 256 * 1024, MINUTE_MS = 60000, DUE_AT_ONCE = 2000, DIGEST_SHOWN = 50, LOST_MAX = 4096 };
+enum { AGAIN_MS = 5 * MINUTE_MS }; /* what comes again after it was told is told again when it stays for so long */
 
 /* ---- messages ---- */
 
@@ -82,6 +83,8 @@ struct hearing {
 	const struct incident_news *news;
 	struct span team;
 	struct rule_set *rules;
+	struct webhook_row *webhooks;
+	size_t webhook_count;
 	signed char *is_of_job; /* by rule: -1: not asked yet */
 	int64_t now_ms;
 	bool has_deliveries;
@@ -99,19 +102,21 @@ static enum status is_of_job(struct hearing *h, size_t i, bool *out, struct erro
 	return OK;
 }
 
-/* The one that was made last: a narrower rule is an exception of those before it. */
+/* The one that was made last: a narrower rule is an exception of those before it, for its own webhooks or, when it is exclusive,
+ * for all. */
 static enum status choose(struct hearing *h, int64_t webhook_id, const struct rule **out, struct error *err)
 {
 	*out = NULL;
 	for (size_t i = rule_set_count(h->rules); i-- > 0;) {
 		const struct rule *rule = rule_set_get(h->rules, i);
-		bool is_match = false;
-		if (!rule_serves(rule, webhook_id) || !rule_takes(rule, h->row, h->team))
+		bool is_match = false, is_its = rule_serves(rule, webhook_id);
+		if (!is_its && !rule_keeps(rule, h->webhooks, h->webhook_count))
 			continue;
-		TRY(is_of_job(h, i, &is_match, err));
+		if (rule_takes(rule, h->row, h->team))
+			TRY(is_of_job(h, i, &is_match, err));
 		if (!is_match)
 			continue;
-		*out = rule;
+		*out = is_its ? rule : NULL;
 		return OK;
 	}
 	return OK;
@@ -129,27 +134,26 @@ static enum status is_cooling(
 	return OK;
 }
 
-static enum status tell(
-	struct hearing *h, const struct rule *rule, const struct webhook_row *webhook, struct error *err)
+/* notice: of the webhook, group and harm; what it was told of them so far goes on. */
+static enum status tell(struct hearing *h, const struct rule *rule, const struct webhook_row *webhook,
+	struct notice_row *notice, struct error *err)
 {
-	struct notice_row notice = {.webhook_id = webhook->webhook_id,
-		.job_id = h->row->job_id,
-		.group_id = incident_group(h->row),
-		.rule_id = rule->rule_id,
-		.state = NOTICE_WAITING,
-		.severity = h->row->incident.severity,
-		.due_ms = h->now_ms + rule->persistence_ms};
-
+	notice->incident_id = h->row->incident_id;
+	notice->rule_id = rule->rule_id;
+	notice->severity = h->row->incident.severity;
+	notice->state = NOTICE_WAITING;
+	notice->due_ms = h->now_ms + rule->persistence_ms;
 	if (!rule->persistence_ms) {
-		TRY(hold(h->tx, rule, webhook, notice.severity, h->now_ms, &notice.due_ms, err));
-		notice.state = notice.due_ms ? NOTICE_HELD : NOTICE_TOLD;
+		TRY(hold(h->tx, rule, webhook, notice->severity, h->now_ms, &notice->due_ms, err));
+		notice->state = notice->due_ms ? NOTICE_HELD : NOTICE_TOLD;
 	}
-	if (notice.state == NOTICE_TOLD) {
+	if (notice->state == NOTICE_TOLD) {
 		TRY(put_incident(h->pipeline, h->tx, webhook->webhook_id, h->row, h->now_ms, err));
-		notice.told_ms = h->now_ms;
+		notice->told_ms = h->now_ms;
+		notice->is_standing = true;
 		h->has_deliveries = true;
 	}
-	return store_put_notice(h->tx, &notice, err);
+	return store_put_notice(h->tx, notice, err);
 }
 
 /* What was held for the night alone may be grown to what breaks it. */
@@ -161,78 +165,110 @@ static enum status grow(struct hearing *h, struct notice_row *known, struct erro
 	if (known->severity >= severity)
 		return OK;
 	known->severity = severity;
+	known->incident_id = h->row->incident_id;
 	if (known->state == NOTICE_HELD && severity == SEVERITY_CRITICAL && rule && rule->quiet.is_broken_by_critical &&
 		quiet_until_ms(&rule->quiet, h->now_ms) && known->due_ms > h->now_ms)
 		known->due_ms = h->now_ms;
 	return store_put_notice(h->tx, known, err);
 }
 
+/* It was told and is over, and is there again: silently, unless it stays. */
+static enum status wait_again(struct hearing *h, struct notice_row *known, struct error *err)
+{
+	known->state = NOTICE_WAITING;
+	known->incident_id = h->row->incident_id;
+	known->due_ms = h->now_ms + AGAIN_MS;
+	return store_put_notice(h->tx, known, err);
+}
+
 /* Opened, or grown to a severity that this webhook wants to hear of. */
 static enum status hear_opening(struct hearing *h, const struct webhook_row *webhook, struct error *err)
 {
-	struct notice_row known;
+	struct notice_row notice = {.webhook_id = webhook->webhook_id,
+		.job_id = h->row->job_id,
+		.group_id = incident_group(h->row),
+		.harm = incident_harm(h->row->incident.kind)};
 	const struct rule *rule;
 	bool is_known, is_muted, is_quiet;
 
-	TRY(store_read_notice(store_tx_reader(h->tx), webhook->webhook_id, h->row->job_id, incident_group(h->row),
-		&known, &is_known, err));
-	if (is_known)
-		return grow(h, &known, err);
+	TRY(store_read_notice(store_tx_reader(h->tx), &notice, &is_known, err));
+	bool is_pending = is_known && (notice.state == NOTICE_HELD || notice.state == NOTICE_WAITING);
+	bool was_told = is_known && notice.told_ms, is_worse = h->row->incident.severity > notice.severity;
+	if (is_pending && !(was_told && is_worse && notice.state == NOTICE_WAITING))
+		return grow(h, &notice, err);
+	if (was_told && !is_worse)
+		return notice.state == NOTICE_OVER ? wait_again(h, &notice, err) : OK;
 	TRY(choose(h, webhook->webhook_id, &rule, err));
 	if (!rule || !rule->tells)
 		return OK;
 	TRY(store_is_muted(store_tx_reader(h->tx), h->row, h->now_ms, &is_muted, err));
 	TRY(is_cooling(h, rule, webhook->webhook_id, &is_quiet, err));
-	return is_muted || is_quiet ? OK : tell(h, rule, webhook, err);
+	return is_muted || is_quiet ? OK : tell(h, rule, webhook, &notice, err);
 }
 
-/* The message is about the group's first one, whose number the opening had. */
+/* About what was told, not about the one that ended last. A back-fill may have taken it away. */
 static enum status put_recovery(
 	struct hearing *h, struct arena *arena, const struct notice_row *notice, struct error *err)
 {
-	struct incident_row first = *h->row;
+	struct incident_row row = *h->row;
 
-	if (notice->group_id != h->row->incident_id)
-		TRY(store_read_incident(store_tx_reader(h->tx), arena, notice->job_id, notice->group_id, &first, err));
-	first.incident.state = INCIDENT_RECOVERED;
+	if (notice->incident_id != h->row->incident_id) {
+		enum status status = store_read_incident(
+			store_tx_reader(h->tx), arena, notice->job_id, notice->incident_id, &row, err);
+		if (status != ERR_NOT_FOUND)
+			TRY(status);
+	}
+	row.incident.state = INCIDENT_RECOVERED;
+	row.incident.severity = notice->severity;
 	h->has_deliveries = true;
-	return put_incident(h->pipeline, h->tx, notice->webhook_id, &first, h->now_ms, err);
+	return put_incident(h->pipeline, h->tx, notice->webhook_id, &row, h->now_ms, err);
 }
 
+/* All of the group are closed: one recovery, of the worst that was told. */
 static enum status hear_end(
 	struct hearing *h, struct arena *arena, const struct webhook_row *webhook, struct error *err)
 {
-	struct notice_row notice;
-	bool is_there, is_muted;
+	const struct notice_row *worst = NULL;
+	struct notice_row *notices;
+	size_t count;
+	bool is_muted;
 
-	TRY(store_read_notice(store_tx_reader(h->tx), webhook->webhook_id, h->row->job_id, incident_group(h->row),
-		&notice, &is_there, err));
-	if (!is_there || notice.state == NOTICE_HELD || notice.state == NOTICE_OVER)
-		return OK; /* of a held one the message will say how it stands */
-	const struct rule *rule = rule_set_find(h->rules, notice.rule_id);
+	TRY(store_read_group_notices(store_tx_reader(h->tx), arena, webhook->webhook_id, h->row->job_id,
+		incident_group(h->row), &notices, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		const struct rule *rule = rule_set_find(h->rules, notices[i].rule_id);
+		bool is_wanted = notices[i].is_standing && (!rule || rule->tells_recovery);
+		if (is_wanted && (!worst || notices[i].severity > worst->severity))
+			worst = &notices[i];
+	}
 	TRY(store_is_muted(store_tx_reader(h->tx), h->row, h->now_ms, &is_muted, err));
-	if (notice.state == NOTICE_TOLD && (!rule || rule->tells_recovery) && !is_muted)
-		TRY(put_recovery(h, arena, &notice, err));
-	notice.state = NOTICE_OVER;
-	return store_put_notice(h->tx, &notice, err);
+	if (worst && !is_muted)
+		TRY(put_recovery(h, arena, worst, err));
+	for (size_t i = 0; i < count; i++) {
+		notices[i].is_standing = false;
+		if (notices[i].state != NOTICE_HELD) /* of that one the message will say how it stands */
+			notices[i].state = NOTICE_OVER;
+		TRY(store_put_notice(h->tx, &notices[i], err));
+	}
+	return OK;
 }
 
 static enum status hear_all(struct hearing *h, struct arena *arena, struct error *err)
 {
-	struct webhook_row *webhooks;
 	bool is_open = false;
-	size_t count;
 
-	TRY(store_read_webhooks(store_tx_reader(h->tx), arena, &webhooks, &count, err));
+	TRY(store_read_webhooks(store_tx_reader(h->tx), arena, &h->webhooks, &h->webhook_count, err));
 	if (h->news->has_ended)
-		TRY(store_is_group_open(store_tx_reader(h->tx), h->row->job_id, incident_group(h->row), &is_open, err));
-	for (size_t i = 0; i < count; i++) {
+		TRY(store_is_group_open(
+			store_tx_reader(h->tx), h->row->job_id, incident_group(h->row), 0, &is_open, err));
+	for (size_t i = 0; i < h->webhook_count; i++) {
+		const struct webhook_row *webhook = &h->webhooks[i];
 		bool is_opening = (h->news->is_new || h->news->is_raised) && h->row->incident.state == INCIDENT_OPEN;
-		if (is_opening && span_find(webhooks[i].events, SPAN("incident")) >= 0 &&
-			webhook_wants(&webhooks[i], h->row, h->team))
-			TRY(hear_opening(h, &webhooks[i], err));
-		if (h->news->has_ended && !is_open && webhooks[i].is_enabled)
-			TRY(hear_end(h, arena, &webhooks[i], err));
+		if (is_opening && span_find(webhook->events, SPAN("incident")) >= 0 &&
+			webhook_wants(webhook, h->row, h->team))
+			TRY(hear_opening(h, webhook, err));
+		if (h->news->has_ended && !is_open) /* also of one that is off: its messages wait */
+			TRY(hear_end(h, arena, webhook, err));
 	}
 	return OK;
 }
@@ -255,6 +291,44 @@ enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct 
 	return status;
 }
 
+/* ---- what is gone ---- */
+
+enum status notices_read_open(struct store_tx *tx, struct arena *arena, int64_t job_id, struct incident_row **rows,
+	size_t *count, struct error *err)
+{
+	struct incident_filter filter = {.has_all = true,
+		.job_id = job_id,
+		.state = INCIDENT_OPEN,
+		.kind = -1,
+		.cursor = SPAN(""),
+		.limit = LOST_MAX};
+	struct span next;
+
+	return store_read_incidents(store_tx_reader(tx), arena, &filter, rows, count, &next, err);
+}
+
+enum status notices_hear_lost(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct incident_row *rows, size_t count, struct span team, bool *has_deliveries, struct error *err)
+{
+	static const struct incident_news ended = {.has_ended = true};
+
+	for (size_t i = count; i-- > 0;) { /* the oldest first: it stands for its group */
+		struct incident_row now, row = rows[i];
+		bool has_own = false;
+		enum status status =
+			store_read_incident(store_tx_reader(tx), arena, row.job_id, row.incident_id, &now, err);
+		if (status != ERR_NOT_FOUND)
+			TRY(status);
+		if (row.incident.is_historic || (status == OK && now.incident.state == INCIDENT_OPEN))
+			continue;
+		row.incident.state = INCIDENT_RECOVERED;
+		row.incident.closed_ms = status == OK ? now.incident.closed_ms : clock_wall_ms();
+		TRY(notices_hear(pipeline, tx, arena, &row, &ended, team, &has_own, err));
+		*has_deliveries |= has_own;
+	}
+	return OK;
+}
+
 /* ---- what has waited ---- */
 
 struct due {
@@ -275,6 +349,12 @@ static enum status end_notice(struct store_tx *tx, struct notice_row *notice, st
 	return store_put_notice(tx, notice, err);
 }
 
+static enum status is_harm_open(struct store_tx *tx, const struct notice_row *notice, bool *is_open, struct error *err)
+{
+	return store_is_group_open(
+		store_tx_reader(tx), notice->job_id, notice->group_id, incident_harm_kinds(notice->harm), is_open, err);
+}
+
 /* It has lasted, or it has not. */
 static enum status end_waiting(struct due *due, struct store_tx *tx, struct notice_row *notice,
 	const struct incident_row *row, struct error *err)
@@ -282,14 +362,15 @@ static enum status end_waiting(struct due *due, struct store_tx *tx, struct noti
 	const struct rule *rule = rule_set_find(due->rules, notice->rule_id);
 	bool is_open;
 
-	TRY(store_is_group_open(store_tx_reader(tx), notice->job_id, notice->group_id, &is_open, err));
-	if (!is_open || !rule)
+	TRY(is_harm_open(tx, notice, &is_open, err));
+	if (!is_open || !rule || !rule->is_enabled || !rule->tells)
 		return end_notice(tx, notice, err);
 	TRY(hold(tx, rule, &due->webhook, notice->severity, due->now_ms, &notice->due_ms, err));
 	notice->state = notice->due_ms ? NOTICE_HELD : NOTICE_TOLD;
 	if (notice->state == NOTICE_TOLD) {
 		TRY(put_incident(due->pipeline, tx, notice->webhook_id, row, due->now_ms, err));
 		notice->told_ms = due->now_ms;
+		notice->is_standing = true;
 		due->has_deliveries = true;
 	}
 	return store_put_notice(tx, notice, err);
@@ -300,7 +381,7 @@ static enum status look_at(
 {
 	struct incident_row row;
 	enum status status =
-		store_read_incident(store_tx_reader(tx), arena, notice->job_id, notice->group_id, &row, err);
+		store_read_incident(store_tx_reader(tx), arena, notice->job_id, notice->incident_id, &row, err);
 
 	if (status == ERR_NOT_FOUND || (status == OK && !due->webhook.is_enabled))
 		return end_notice(tx, notice, err);
@@ -312,7 +393,7 @@ static enum status look_at(
 	row.incident.severity = notice->severity;
 	if (notice->state == NOTICE_WAITING)
 		return end_waiting(due, tx, notice, &row, err);
-	TRY(store_is_group_open(store_tx_reader(tx), notice->job_id, notice->group_id, &is_open, err));
+	TRY(is_harm_open(tx, notice, &is_open, err));
 	row.incident.state = is_open ? INCIDENT_OPEN : INCIDENT_RECOVERED;
 	due->held[due->held_count] = row;
 	due->notices[due->held_count++] = *notice;
@@ -335,18 +416,29 @@ static enum status put_digest(struct due *due, struct store_tx *tx, struct error
 	return notices_put_message(tx, due->webhook.webhook_id, 0, 0, buf_span(&message), due->now_ms, NULL, err);
 }
 
+/* Of a receiver that keeps what it was told open until it is told the end, by the group's key: one message of many has no such key. */
+static enum status put_each(struct due *due, struct store_tx *tx, struct error *err)
+{
+	for (size_t i = 0; i < due->held_count; i++)
+		if (due->held[i].incident.state == INCIDENT_OPEN)
+			TRY(put_incident(due->pipeline, tx, due->webhook.webhook_id, &due->held[i], due->now_ms, err));
+	return OK;
+}
+
 static enum status tell_held(struct due *due, struct store_tx *tx, struct error *err)
 {
 	if (!due->held_count)
 		return OK;
 	if (due->held_count == 1 && due->held[0].incident.state == INCIDENT_OPEN)
-		TRY(put_incident(due->pipeline, tx, due->webhook.webhook_id, due->held, due->now_ms, err));
+		TRY(put_each(due, tx, err));
 	else
-		TRY(put_digest(due, tx, err));
+		TRY((span_equal(due->webhook.format, SPAN("pagerduty")) ? put_each : put_digest)(due, tx, err));
 	due->has_deliveries = true;
 	for (size_t i = 0; i < due->held_count; i++) {
 		struct notice_row *notice = &due->notices[i];
-		notice->state = due->held[i].incident.state == INCIDENT_OPEN ? NOTICE_TOLD : NOTICE_OVER;
+		bool is_open = due->held[i].incident.state == INCIDENT_OPEN;
+		notice->state = is_open ? NOTICE_TOLD : NOTICE_OVER;
+		notice->is_standing = notice->is_standing || is_open;
 		notice->told_ms = due->now_ms;
 		TRY(store_put_notice(tx, notice, err));
 	}

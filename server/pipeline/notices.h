@@ -1,6 +1,6 @@
 /*
- * Job: who is told of an incident, and when: by the rule that takes it, once a group; what quiet hours, a rule or too many messages
- *      hold back is told in one message later. Heartbeats of webhooks.
+ * Job: who is told of an incident, and when: by the rule that takes it, each harm of a group once; what quiet hours, a rule or too
+ *      many messages hold back is told in one message later. Heartbeats of webhooks.
  * Ownership: the caller's. Threads: said at each verb.
  */
 #pragma once
@@ -10,6 +10,14 @@
 /* Writer, in the incident's transaction, once its group is known. *has_deliveries is set when there is something to send. */
 enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct incident_row *row, const struct incident_news *news, struct span team, bool *has_deliveries,
+	struct error *err) MUST_CHECK;
+
+/* Writer: all that is open of a job. */
+enum status notices_read_open(struct store_tx *tx, struct arena *arena, int64_t job_id, struct incident_row **rows,
+	size_t *count, struct error *err) MUST_CHECK;
+/* Writer, in the transaction that took some of them away or closed them: whoever was told of one is told that it is over. */
+enum status notices_hear_lost(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct incident_row *rows, size_t count, struct span team, bool *has_deliveries,
 	struct error *err) MUST_CHECK;
 
 /* Maintenance thread, every few seconds: what has waited long enough. */
@@ -22,5 +30,5 @@ enum status notices_put_message(struct store_tx *tx, int64_t webhook_id, int64_t
 /* As the number of an incident, of messages about a job's state: they are sent in their order. */
 #define JOB_STATE_GROUP (UINT32_MAX - 1)
 /* Writer, in the transaction that gives the job this state, once its history is written. */
-enum status job_states_hear(
-	struct store_tx *tx, const struct job_row *job, bool *has_deliveries, struct error *err) MUST_CHECK;
+enum status job_states_hear(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
+	bool *has_deliveries, struct error *err) MUST_CHECK;

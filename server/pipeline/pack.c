@@ -32,27 +32,15 @@ void pack_give_back(struct pipeline *pipeline, struct zstd *zstd)
 	zstd_free(zstd);
 }
 
-/* The texts lie in the content from now on: what they were copied from goes, all but the names. */
-static enum status move_texts(struct batch *batch, struct error *err)
+/* The texts lie in the content from now on: what they were copied from goes. Names lie elsewhere (struct batch). */
+static void move_texts(struct batch *batch)
 {
-	struct batch_part *part = &batch->parts[0];
-	struct span *names[] = {&part->job, &part->stream, &part->host, &part->team, &batch->host, &batch->team},
-		    copies[sizeof names / sizeof *names];
 	struct block_cursor cursor = block_lines(buf_span(&batch->content));
-	AUTO(arena) arena = arena_new();
 	struct line line;
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!arena || !(copies[i] = arena_copy(arena, *names[i])).ptr)
-			return error_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		*names[i] = copies[i];
 	for (size_t i = 0; block_next_line(&cursor, &line); i++)
-		part->lines[i].text = line.text;
-	arena_free(batch->arena);
-	batch->arena = arena;
-	arena = NULL;
-	return OK;
+		batch->parts[0].lines[i].text = line.text;
+	batch_drop_texts(batch);
 }
 
 static enum status lay_out(struct batch *batch, struct zstd *zstd, struct error *err)
@@ -63,7 +51,8 @@ static enum status lay_out(struct batch *batch, struct zstd *zstd, struct error 
 	buf_reserve(&batch->content, batch->text_bytes + 2 * batch->line_count + 64);
 	TRY(block_lay_out(part->lines, part->count, &batch->content, err));
 	TRY(block_compress(buf_span(&batch->content), zstd, &batch->block, err));
-	return move_texts(batch, err);
+	move_texts(batch);
+	return OK;
 }
 
 /* Of a batch that the writer had no room for there may be more lines by now, and the older ones' texts lie in its old content. */

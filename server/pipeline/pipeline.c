@@ -1,9 +1,8 @@
 #include "pipeline/backfill.h"
 #include "pipeline/emergency.h"
 #include "pipeline/internal.h"
+#include "pipeline/retention.h"
 #include "store/carry.h"
-
-#include "model/batch_points.h"
 
 #include "base/log.h"
 
@@ -40,6 +39,8 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&pipeline->tick, &attributes);
 	pthread_condattr_destroy(&attributes);
+	pthread_key_create(&pipeline->actor_key, NULL);
+	pipeline_set_limits(pipeline, pipeline->options.audit_bytes, pipeline->options.min_free_bytes);
 	pthread_mutex_init(&pipeline->tick_mutex, NULL);
 	pthread_mutex_init(&pipeline->packers_mutex, NULL);
 	pthread_mutex_init(&pipeline->rules_mutex, NULL);
@@ -134,11 +135,13 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 		return error_set(err, ERR_MEMORY, "out of memory");
 	pipeline->options = *options;
 	pipeline->started_ms = clock_wall_ms();
+	store_listens_since(options->store, pipeline->started_ms);
 	TRY(make(pipeline, err));
 	TRY(drop_imports(pipeline, err));
 	TRY(rules_load(pipeline, err));
 	TRY(recover_journal(pipeline, err));
 	TRY(find_pool_change(pipeline, err));
+	TRY(retention_look_at_disk(pipeline, err)); /* before anybody asks how much is left */
 	TRY(start_threads(pipeline, err));
 	*out = pipeline;
 	pipeline = NULL;
@@ -219,6 +222,7 @@ void pipeline_free(struct pipeline *pipeline)
 	journal_writer_done(&pipeline->journal);
 	pthread_cond_destroy(&pipeline->tick);
 	pthread_mutex_destroy(&pipeline->tick_mutex);
+	pthread_key_delete(pipeline->actor_key);
 	mem_free(pipeline);
 }
 
@@ -246,11 +250,12 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 
 	if (atomic_load(&pipeline->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
+	TRY(pipeline_database_loss(pipeline, err));
 	if (atomic_load(&pipeline->figures.is_disk_low)) {
 		error_set(err, ERR_UNAVAILABLE,
 			"the disk has %llu bytes left, less than --min-free-bytes %llu: free some space; nothing is deleted by itself",
 			(unsigned long long)atomic_load(&pipeline->figures.disk_free_bytes),
-			(unsigned long long)pipeline->options.min_free_bytes);
+			(unsigned long long)atomic_load(&pipeline->min_free_bytes));
 		if (err)
 			err->retry_after_s = DISK_RETRY_S;
 		return ERR_UNAVAILABLE;
@@ -270,12 +275,26 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	if (!ingest)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	*ingest = (struct ingest){.batch = batch, .done = done, .context = context};
-	ingest->work_item.item.bytes = arena_bytes(batch->arena) + batch->line_count * sizeof(struct line) +
-				       batch->content.cap + batch->block.cap + batch_points_bytes(batch);
+	ingest->work_item.item.bytes = batch_bytes(batch);
 	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);
 	if (status != OK)
 		mem_free(ingest);
 	return status == ERR_BUSY ? refuse(pipeline, FIRST_RETRY_S, err) : status;
+}
+
+void pipeline_set_limits(struct pipeline *pipeline, uint64_t audit_bytes, uint64_t min_free_bytes)
+{
+	atomic_store(&pipeline->audit_bytes, audit_bytes);
+	atomic_store(&pipeline->min_free_bytes, min_free_bytes);
+}
+
+enum status pipeline_database_loss(const struct pipeline *pipeline, struct error *err)
+{
+	if (!atomic_load(&pipeline->figures.is_database_lost))
+		return OK;
+	if (err)
+		*err = pipeline->database_loss;
+	return pipeline->database_loss.status;
 }
 
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline)

@@ -11,6 +11,8 @@
 #include "base/json_write.h"
 #include "live/hub.h"
 #include "model/batch.h"
+#include "model/stretches.h"
+#include "model/totals.h"
 #include "store/sessions.h"
 #include "store/store.h"
 
@@ -27,6 +29,7 @@ struct pipeline_options {
 	struct span presets; /* presets.json */
 	struct span devices; /* devices.json */
 	struct span prices; /* prices.json */
+	struct span aws_region, aws_account; /* in the ARNs of jobs that AWS gave none */
 	struct span signatures; /* signatures.json; "": nothing is looked for */
 	size_t queue_items; /* batches that may wait for the writer */
 	size_t queue_bytes; /* and their memory; also of batches being filled, and of what extraction is behind: each */
@@ -38,6 +41,7 @@ struct pipeline_options {
 	unsigned extract_threads;
 	unsigned search_threads; /* beside the one that asks */
 	uint32_t match_steps; /* a regular expression's limit on one line */
+	uint64_t audit_bytes; /* of the log of who changed what */
 	uint64_t log_bytes; /* the database may use so much before the oldest text goes; 0: no limit; or: */
 	uint64_t min_free_bytes; /* less room than this on the disk stops ingest */
 	int64_t delivery_age_ms; /* settled deliveries go after it; 0: they stay */
@@ -47,11 +51,16 @@ struct pipeline_options {
 	size_t max_series_a_stream;
 	size_t max_sources_a_stream;
 	int64_t goodput_every_ms; /* how often a job's time is worked out while its lines come */
+	int64_t lease_ms; /* of sessions */
+	size_t max_statuses; /* that were told of one job */
+	int64_t stop_after_ms; /* who was asked to stop and is not heard for so long has stopped */
 	int64_t stall_ms; /* a running job's silence is no stall before it; 0: none is */
 	struct span on_non_finite; /* emergency.h; "": nothing is done */
 	int64_t emergency_grace_ms; /* how long a job may take for its checkpoint before it is stopped */
 	/* A command is on disk: those who send the job are to be told. Any thread. */
 	void (*command_given)(void *context, const struct command_row *command);
+	/* When the last lease on one of the job's streams is, or was, over, by the wall clock; 0: nobody had one. Any thread; may be NULL. */
+	int64_t (*lease_end_ms)(void *context, int64_t job_id);
 	/* New outbox rows are on disk. Any thread. */
 	void (*deliveries_due)(void *context);
 	/* Each 50 ms, on the publisher's thread; may be NULL. */
@@ -100,25 +109,37 @@ enum status pipeline_execute(struct pipeline *pipeline,
 	struct error *err) MUST_CHECK;
 
 /* ---- jobs (worker threads: they wait for the writer) ---- */
-/* A CreateTrainingJob document. ERR_CONFLICT: exists (unless it was only made by its first line); ERR_SEMANTIC with field. */
+/* A CreateTrainingJob document; is_told: it begins now, and webhooks are told. ERR_CONFLICT: exists (unless it was only made by its
+ * first line); ERR_SEMANTIC with field. */
 enum status pipeline_create_job(struct pipeline *pipeline, const struct json *document, struct span team,
-	int64_t now_ms, struct error *err) MUST_CHECK;
+	int64_t now_ms, bool is_told, struct error *err) MUST_CHECK;
 /* Would pipeline_create_job take it? Nothing is stored. */
 enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *reader, const struct json *document,
 	struct span team, struct error *err) MUST_CHECK;
-/* {"tags", "Tags", "notes", "labels", "ResourceConfig": {"KeepAlivePeriodInSeconds"}}; ERR_SEMANTIC names the field. */
+/* {"tags", "Tags", "hp", "notes", "labels", "ResourceConfig": {"KeepAlivePeriodInSeconds"}}; ERR_SEMANTIC names the field. */
 enum status pipeline_change_job(struct pipeline *pipeline, struct span job, struct span team,
 	const struct json *changes, struct error *err) MUST_CHECK;
+/* Which settings of `asked` the job states otherwise: "kept": {KEY: what it states}. */
+enum status pipeline_write_kept_settings(struct store_reader *reader, struct span job, const struct json *asked,
+	struct json_writer *w, struct error *err) MUST_CHECK;
 struct job_transition {
 	struct span secondary;
 	struct span message;
 	struct span failure_reason;
 	int64_t time_ms;
+	bool has_time; /* it is said when that was; else it is said of the present, and time_ms is now */
 	const struct json *unless; /* array of statuses in which the job is left as it is; NULL: none */
+	/* In the same transaction, before it; NULL: nothing is. */
+	enum status (*first)(void *context, struct store_tx *tx, struct error *err);
+	void *context;
 };
-/* ERR_CONFLICT when the job has one of the statuses that `unless` names. */
+enum { TRANSITION_REASON_BYTES = 256 };
+/*
+ * ERR_CONFLICT when the job has one of the statuses that `unless` names. ignored: why it changes nothing of what is shown, and
+ * will not; "": it does, or is known already; may be NULL.
+ */
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
-	const struct job_transition *transition, struct error *err) MUST_CHECK;
+	const struct job_transition *transition, char ignored[TRANSITION_REASON_BYTES], struct error *err) MUST_CHECK;
 /*
  * What EventBridge says of a training job: `detail` is its document with its status. The job is made if it is not there; what
  * is newer changes its document, and all of it its history, where the same told twice and the older after the newer change
@@ -200,12 +221,13 @@ struct series_view {
 	struct summary summary; /* of the points that are not superseded */
 	int64_t min_step, max_step, min_ms, max_ms; /* over all points */
 	uint64_t sealed_points;
+	struct totals totals; /* of a distribution's counts */
 	struct point *tail; /* a copy of the points behind them; NULL unless asked for */
 	size_t tail_count;
 };
 struct health_view {
 	struct span name;
-	uint64_t tried, matched, not_numeric, limited;
+	uint64_t tried, matched, not_numeric, limited, missing, without_step;
 };
 struct stream_view {
 	uint32_t stream_id;
@@ -216,11 +238,14 @@ struct stream_view {
 	uint64_t bytes;
 	int64_t first_ms; /* 0: no line yet */
 	int64_t last_ms;
+	struct stretches
+		stretches; /* first_ms and last_ms are of all lines and points, these of those that belong together */
 	int64_t last_arrival_ms;
 	bool has_skew;
 	int64_t skew_ms; /* of its clock: what its log times are ahead of arrival */
 	uint64_t sent_points; /* points that came as such */
 	uint64_t extracted_points; /* of these, see extracted_lines */
+	bool has_hole; /* extraction stopped there for want of memory; the next start goes on with it */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;
@@ -252,6 +277,12 @@ struct rank_0 {
 /* view: with its series. */
 enum status pipeline_find_rank_0(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	struct rank_0 *out, struct error *err) MUST_CHECK;
+
+/* The metric that answers for a role (model/main_metric.h); view: with its series. "": none does. */
+enum status pipeline_find_main(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	enum role role, struct span *metric, struct error *err) MUST_CHECK;
+enum status pipeline_find_mains(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	struct span mains[ROLE_COUNT], struct error *err) MUST_CHECK;
 
 struct line_view {
 	uint64_t number;
@@ -343,8 +374,8 @@ enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader 
 	struct span job, struct span stream, const struct chart_query *query, uint64_t ordinal,
 	struct points_batch *out, struct error *err) MUST_CHECK;
 /* By its name (which, said without labels, means those with labels, too), else by the name of a role: the name of the metric that is meant. */
-enum status pipeline_resolve_metric(const struct job_view *view, const struct chart_query *query, struct span *metric,
-	struct error *err) MUST_CHECK;
+enum status pipeline_resolve_metric(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	const struct chart_query *query, struct span *metric, struct error *err) MUST_CHECK;
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
 enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct chart_query *query,
@@ -374,11 +405,17 @@ enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader 
 	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
 /* Of the instance type in ResourceConfig; NaN: it is not known. */
 double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document);
+/* Of a fault by its name in signatures.json: the machine works on, and nothing broke for it. */
+bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature);
+/* How many processes of a trainer an instance has: of Trainium its cores, as the job's environment puts them together; NaN: not known. */
+double pipeline_ranks_each(const struct pipeline *pipeline, const struct json *document);
 /* Of the model, as the job's settings say; NaN: they do not. */
 enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;
 void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
 
+/* When anything of the stream came last; 0: not since this start. */
+int64_t pipeline_stream_heard_ms(struct pipeline *pipeline, struct span job, struct span stream);
 /* heard_ms, when it has been too long ago for a job that runs, else 0: heard of so and so long, not more. While the server was
  * down nobody could be heard. */
 int64_t pipeline_silent_before(
@@ -429,6 +466,8 @@ struct pipeline_figures {
 	atomic_uint_fast64_t lines;
 	atomic_uint_fast64_t bytes;
 	atomic_uint_fast64_t points;
+	atomic_uint_fast64_t unextracted_lines; /* of slices whose extraction failed, or waits for a replay */
+	atomic_uint_fast64_t memory_waits; /* of extraction */
 	atomic_uint_fast64_t refused_points; /* of series beyond max_series_a_stream */
 	atomic_uint_fast64_t commits;
 	atomic_uint_fast64_t commit_us; /* sum */
@@ -459,7 +498,12 @@ struct pipeline_figures {
 	atomic_int_fast64_t growth_bytes_a_day; /* INT64_MIN: not known yet */
 	atomic_uint_fast64_t disk_free_bytes;
 	atomic_bool is_disk_low; /* ingest answers 503 */
+	atomic_bool is_database_lost; /* and so it does then: see pipeline_database_loss */
 };
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
+/* Instead of those of the options, from now on. */
+void pipeline_set_limits(struct pipeline *pipeline, uint64_t audit_bytes, uint64_t min_free_bytes);
+/* Its file was deleted, replaced or cut under the server: ERR_UNAVAILABLE with the reason, from then on. */
+enum status pipeline_database_loss(const struct pipeline *pipeline, struct error *err) MUST_CHECK;
 
 AUTO_TYPE(pipeline)

@@ -1,6 +1,7 @@
 #include "pipeline/plan.h"
 #include "base/log.h"
 #include "model/batch_points.h"
+#include "model/stream_name.h"
 #include "pipeline/watch.h"
 
 #include <stdlib.h>
@@ -42,6 +43,7 @@ void plan_abandon(struct plan *plan)
 		stream->planned_line = stream->committed_line;
 		stream->planned_byte = stream->committed_byte;
 		stream->planned_point = stream->committed_point;
+		hosts_abandon(stream);
 		stream->is_touched = false;
 	}
 	if (plan->new_streams)
@@ -278,7 +280,7 @@ static size_t count_refused(const struct plan *plan, struct stream_state *stream
 		for (size_t j = 0; j < stream->series_count && !is_known; j++)
 			is_known = span_equal(span_from(stream->series[j]->metric), part->series[i].metric);
 		if (!is_known && part->series[i].count && count++ >= most)
-			refused += part->series[i].count;
+			refused += batch_series_points(&part->series[i]);
 	}
 	pthread_mutex_unlock(&stream->mutex);
 	return refused;
@@ -326,6 +328,7 @@ static enum status plan_parts(struct plan *plan, struct ingest *ingest, struct e
 	TRY(buf_status(&plan->pipeline->journal.plain, err));
 	TRY(buf_status(&plan->pipeline->journal.blocks, err));
 	TRY(push_note(plan, ingest, first_slice, err));
+	TRY(hosts_note(plan, ingest, first_slice, err));
 	return source_note(plan, ingest, err);
 }
 
@@ -382,11 +385,11 @@ static void publish_range(const struct plan_slice *slice)
 	stream->committed_byte += slice->sent_bytes;
 	stream->committed_point += slice->range.point_count;
 	stream->last_arrival_ms = slice->range.arrival_ms;
-	if (slice->batch->written_ms)
-		atomic_store(&stream->past_ms, slice->batch->parts[slice->part].past_ms);
+	past_note(stream, slice->batch, &slice->batch->parts[slice->part]);
 	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);
-	watch_hear(stream->job, stream->heard_mono_ms);
+	if (!stream_is_system(span_from(stream->name))) /* a machine measures on while its training hangs */
+		watch_hear(stream->job, stream->heard_mono_ms);
 	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);
 }
 
@@ -435,8 +438,10 @@ struct group *plan_publish(struct plan *plan, struct buf *plain)
 	struct group *group = NULL;
 
 	publish_states(plan);
-	for (struct stream_state *stream = plan->touched; stream; stream = stream->next_touched)
+	for (struct stream_state *stream = plan->touched; stream; stream = stream->next_touched) {
+		hosts_publish(stream);
 		stream->is_touched = false;
+	}
 	for (size_t i = 0; i < plan->slice_count; i++)
 		publish_range(&plan->slices[i]);
 	if (plan->slice_count)

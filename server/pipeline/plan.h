@@ -47,5 +47,11 @@ enum status source_find(struct plan *plan, struct ingest *ingest, const struct s
 /* The last word on a batch: nothing of it fails any more. */
 enum status source_note(struct plan *plan, struct ingest *ingest, struct error *err) MUST_CHECK;
 
+/* hosts.c: which machine its slices state that they are of. */
+enum status hosts_note(
+	struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err) MUST_CHECK;
+void hosts_publish(struct stream_state *stream);
+void hosts_abandon(struct stream_state *stream);
+
 /* The batch's slices, from first_slice on, are planned: their bodies are known from now on. */
 enum status push_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err) MUST_CHECK;

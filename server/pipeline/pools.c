@@ -1,5 +1,7 @@
 #include "pipeline/pools.h"
 
+#include "model/by_hand.h"
+
 #include "base/clock.h"
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
@@ -189,7 +191,8 @@ static void set_facts(struct pool_job_row *row, const struct job_row *job, const
 	row->begun_ms = job->created_ms;
 	row->ended_ms = job->ended_ms;
 	row->is_retained = is_retained(job);
-	row->startup_ms = job->started_ms ? job->started_ms - job->created_ms : -1;
+	/* of a job that its first line made nobody knows when it was asked for */
+	row->startup_ms = job->started_ms > job->created_ms ? job->started_ms - job->created_ms : -1;
 	row->told_heir = told_heir;
 }
 
@@ -255,30 +258,63 @@ static enum status derive_there(
 	return derive_after(tx, &reach, old, err);
 }
 
-/* Of a mixed cluster the sum of its groups, whose type is not one. What nobody has is not believed: goodput neither. */
-static int64_t count_nodes(const struct json *document)
+/* Of a mixed cluster the sum of its groups, whose type is not one; of a job that does not say it what was seen. What nobody has is not believed: goodput neither. */
+static int64_t count_nodes(const struct json *document, int64_t seen)
 {
 	const struct json *groups = json_get_path(document, "ResourceConfig.InstanceGroups");
 	double count = 0, sum = 0;
+	struct by_hand by;
 
+	by_hand_read(&by, document);
+	if (by.nodes)
+		return by.nodes;
 	for (const struct json *group = json_first(groups); group; group = json_next(group))
 		sum += json_number_of(json_get(group, "InstanceCount"), &count) && count > 0 ? count : 0;
 	if (sum < 1 && !json_number_of(json_get_path(document, "ResourceConfig.InstanceCount"), &sum))
-		return 1;
+		return seen > 0 ? seen : 1;
 	return sum >= 1 && sum <= JOB_NODES_MAX ? (int64_t)sum : 1;
 }
 
 static enum status count_job(
 	struct store_tx *tx, const struct job_row *job, const struct json *document, int64_t now_ms, struct error *err)
 {
+	AUTO(arena) arena = arena_new();
+	struct goodput_row goodput;
+	struct by_hand by;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	by_hand_read(&by, document);
+	TRY(store_read_goodput(store_tx_reader(tx), arena, job->job_id, &goodput, err));
 	struct fleet_job row = {.job_id = job->job_id,
 		.status = job->status,
-		.instance_type = json_string_of(json_get_path(document, "ResourceConfig.InstanceType")),
-		.nodes = count_nodes(document),
+		.instance_type = by.instance_type.len
+					 ? by.instance_type
+					 : json_string_of(json_get_path(document, "ResourceConfig.InstanceType")),
+		.nodes = count_nodes(document, goodput.nodes),
 		.started_ms = job->started_ms,
-		.ended_ms = job->ended_ms};
+		.ended_ms = job->ended_ms,
+		.paused_ms = goodput.paused_ms};
 
 	return store_put_fleet_job(tx, &row, now_ms, err);
+}
+
+enum status pools_count_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO(json) document = NULL;
+	int64_t now_ms = clock_wall_ms();
+	struct job_row job;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	enum status status = store_read_job_by_id(store_tx_reader(tx), arena, job_id, &job, err);
+	if (status == ERR_NOT_FOUND)
+		return OK; /* deleted meanwhile */
+	TRY(status);
+	TRY(json_parse(&document, job.document.len ? job.document : SPAN("{}"), err));
+	TRY(count_job(tx, &job, document, now_ms, err));
+	return store_settle_fleet_totals(tx, now_ms, err);
 }
 
 static enum status follow(struct store_tx *tx, const struct job_row *job, int64_t now_ms, struct error *err)

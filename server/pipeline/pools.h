@@ -9,6 +9,8 @@
 
 /* store_put_job, and what follows from it: the way in which a row is written whenever status, times or document may change. */
 enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err) MUST_CHECK;
+/* Counts it in the sums of the fleet as it is now: its goodput was worked out, by which they go, too. */
+enum status pools_count_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 /* The job is about to be deleted: its cluster goes now if it ran, and its turn in a pool stays. */
 enum status pools_leave(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 /* Maintenance thread: ends what is due, a shape a call. */

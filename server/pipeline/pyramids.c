@@ -312,8 +312,8 @@ static enum status find_head(
 	struct making *m, uint32_t attempt, enum pyramid_axis axis, struct pyramid_head **out, struct error *err)
 {
 	struct pyramid_head *like = NULL;
-	size_t points;
-	unsigned base;
+	size_t points = 0;
+	unsigned base = 0;
 
 	for (size_t i = 0; i < m->head_count; i++) {
 		like = m->heads[i].axis == axis ? &m->heads[i] : like;
@@ -373,7 +373,7 @@ static bool is_first_of_attempt(const struct making *m, size_t at)
 
 static enum status add_slice(struct making *m, struct error *err)
 {
-	struct pyramid_head *head;
+	struct pyramid_head *head = NULL;
 
 	for (size_t i = 0; i < m->count; i++) {
 		if ((i && m->points[i].attempt == m->points[i - 1].attempt) || !is_first_of_attempt(m, i))

@@ -12,13 +12,26 @@ static bool is_host(struct span name, struct span host)
 	return name.len && (span_equal(name, host) || (dot > 0 && span_equal(name, span_of(host.ptr, (size_t)dot))));
 }
 
+/* algo-4 has been algo-4-1600000000 and is algo-4-1700000000: the newest is meant. */
+static bool is_made_of(struct span name, struct span host)
+{
+	return stream_cut_suffix(&name).len && is_host(name, host);
+}
+
 static const struct stream_view *of_host(const struct job_view *view, struct span host)
 {
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (!stream_is_system(view->streams[i].name) &&
-			(is_host(view->streams[i].name, host) || is_host(view->streams[i].host, host)))
-			return &view->streams[i];
-	return NULL;
+	const struct stream_view *newest = NULL;
+
+	for (size_t i = 0; i < view->stream_count; i++) {
+		const struct stream_view *stream = &view->streams[i];
+		if (stream_is_system(stream->name))
+			continue;
+		if (is_host(stream->name, host) || is_host(stream->host, host))
+			return stream;
+		if (is_made_of(stream->name, host) && (!newest || span_compare(newest->name, stream->name) < 0))
+			newest = stream;
+	}
+	return newest;
 }
 
 static const struct setting_row *find_setting(const struct setting_row *rows, size_t count, const char *key)
@@ -40,7 +53,7 @@ static enum status say(struct rank_0 *out, struct arena *arena, const struct str
 static enum status find_named(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	struct rank_0 *out, struct error *err)
 {
-	static const char *const keys[] = {"master_hostname", "MASTER_ADDR", "master_addr"};
+	static const char *const keys[] = {"master_hostname", "MASTER_ADDR", "master_addr", "connect_to"};
 	AUTO_DONE(buf) reason = BUF_INIT(REASON_BYTES);
 	struct setting_row *rows;
 	size_t count;

@@ -1,6 +1,7 @@
 /* States of jobs and streams on the writer thread: from RAM, else from the store, else new. */
-#include "pipeline/internal.h"
+#include "pipeline/life.h"
 #include "pipeline/pools.h"
+#include "pipeline/work_times.h"
 
 #include <stdio.h>
 
@@ -56,9 +57,7 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 		.is_implicit = true};
 	TRY(pools_put_job(tx, &row, err));
 	TRY(definitions_put_default(tx, row.job_id, row.generation, err));
-	TRY(store_add_transition(tx, row.job_id,
-		&(struct transition_row){SPAN("Training"), SPAN("the first line arrived"), now_ms, 0, SOURCE_ASSUMED},
-		err));
+	TRY(life_begin(tx, &row, SPAN("the first line arrived"), err));
 	*out = job_state_new(&row);
 	return *out ? OK : out_of_memory(err);
 }
@@ -67,9 +66,13 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 	struct job_state **out, struct error *err)
 {
 	AUTO(job_state) job = job_state_new(row);
+	AUTO(arena) arena = arena_new();
+	struct history history = {.failure_reason = SPAN("")};
 
-	if (!job)
+	if (!job || !arena)
 		return out_of_memory(err);
+	TRY(store_read_transitions(reader, arena, row->job_id, &history.rows, &history.count, err));
+	life_note(job, &history);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));
 	TRY(job_settings_state(job->settings, pipeline->devices, row->document, err));
 	*out = job;
@@ -112,8 +115,23 @@ static void adopt_row(struct stream_state *stream, const struct stream_row *row)
 	stream->last_ms = row->last_ms;
 }
 
-static enum status load_stream(
-	struct job_state *job, const struct stream_row *row, struct stream_state **out, struct error *err)
+/* Kept by an older version: from here on it is as if they had been there all the time. */
+static enum status rebuild_stretches(
+	struct store_reader *reader, struct stream_state *stream, const struct stream_row *row, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct stream_view view = {.stream_id = row->stream_id, .first_ms = row->first_ms, .last_ms = row->last_ms};
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(stream_unpack_view(row->state, arena, &view, err));
+	TRY(work_times_rebuild(reader, row->job_id, &view, err));
+	stream->stretches = view.stretches;
+	return OK;
+}
+
+static enum status load_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
+	struct stream_state **out, struct error *err)
 {
 	struct stream_state *stream = stream_state_new(job, row->stream_id, row->name, row->host);
 
@@ -121,6 +139,10 @@ static enum status load_stream(
 		return out_of_memory(err);
 	adopt_row(stream, row);
 	enum status status = row->state.len ? stream_unpack(stream, row->state, err) : OK;
+	if (status == OK && stream->stretches.is_rough)
+		status = rebuild_stretches(reader, stream, row, err);
+	if (status == OK)
+		status = hosts_load(reader, stream, err);
 	if (status != OK) {
 		error_prefix(err, "state of stream '%s' of job '%s'", stream->name, job->name);
 		stream_state_free(stream);
@@ -174,7 +196,7 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 	*is_new = true;
 	job->birth_round = pipeline->round;
 	if (count)
-		return load_stream(job, &rows[0], out, err);
+		return load_stream(store_tx_reader(tx), job, &rows[0], out, err);
 	return make_stream(pipeline, tx, job, name, host, now_ms, out, err);
 }
 
@@ -219,7 +241,7 @@ static enum status load_streams(
 	for (size_t i = 0; i < count; i++) {
 		if (job_find_stream_id(job, rows[i].stream_id))
 			continue;
-		TRY(load_stream(job, &rows[i], &stream, err));
+		TRY(load_stream(reader, job, &rows[i], &stream, err));
 		if (!job_add_stream(job, stream)) {
 			stream_state_free(stream);
 			return out_of_memory(err);

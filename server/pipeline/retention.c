@@ -33,13 +33,13 @@ static enum status out_of_memory(struct error *err)
 
 /* ---- the disk ---- */
 
-static enum status look_at_disk(struct pipeline *pipeline, struct error *err)
+enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err)
 {
 	struct pipeline_figures *figures = &pipeline->figures;
 	uint64_t free_bytes;
 
 	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
-	bool is_low = free_bytes < pipeline->options.min_free_bytes;
+	bool is_low = free_bytes < atomic_load(&pipeline->min_free_bytes);
 	atomic_store(&figures->disk_free_bytes, free_bytes);
 	if (atomic_exchange(&figures->is_disk_low, is_low) != is_low)
 		log_line(is_low ? LOG_ERROR : LOG_INFO, is_low ? "disk_low" : "disk_has_room", "free_bytes=%" PRIu64,
@@ -374,7 +374,7 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 
 	*has_more = false;
 	if (is_due(&state->disk_ms, DISK_MS))
-		TRY(look_at_disk(pipeline, err));
+		TRY(retention_look_at_disk(pipeline, err));
 	if (was_told)
 		state->budget_ms = state->plan_ms = 0;
 	if (!is_due(&state->budget_ms, BUDGET_MS))

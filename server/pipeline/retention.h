@@ -11,6 +11,9 @@ struct retention_state {
 	int64_t disk_ms, budget_ms, plan_ms, pushes_ms; /* monotonic: when each was looked at last */
 };
 
+/* Also before the threads start: nobody is told of 0 bytes that are left because nobody looked yet. */
+enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err) MUST_CHECK;
+
 /* Looks at what is due, and does at most one slice; *has_more: call again soon. */
 enum status retention_run(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
 	bool *has_more, struct error *err) MUST_CHECK;

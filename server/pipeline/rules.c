@@ -58,6 +58,10 @@ struct change {
 	size_t most;
 	struct span document;
 	struct rule_set *set; /* what there will be */
+	struct arena *arena; /* of those that are over with it */
+	struct incident_row *ended;
+	struct incident_told *told; /* beside them */
+	size_t ended_count;
 };
 
 static void swap_set(void *context)
@@ -71,6 +75,30 @@ static void swap_set(void *context)
 	change->set = NULL;
 	pthread_mutex_unlock(&pipeline->rules_mutex);
 	rule_set_unref(old);
+	for (size_t i = 0; i < change->ended_count; i++)
+		incidents_say(pipeline, &change->ended[i], &change->told[i]);
+}
+
+/* What the rule opened is over, and who was told of it is told that; as long as the rule is there. */
+static enum status end_incidents(struct change *change, struct store_tx *tx, struct error *err)
+{
+	struct store_reader *reader = store_tx_reader(tx);
+	size_t count;
+
+	change->ended_count = 0;
+	TRY(store_read_rule_incidents(reader, change->arena, change->rule_id, &change->ended, &count, err));
+	change->told = arena_alloc(change->arena, (count + 1) * sizeof *change->told);
+	if (!change->told)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (; change->ended_count < count; change->ended_count++) {
+		struct incident_row *row = &change->ended[change->ended_count];
+		struct job_row job;
+		TRY(store_read_job_by_id(reader, change->arena, row->job_id, &job, err));
+		row->incident.state = INCIDENT_RECOVERED;
+		row->incident.closed_ms = clock_wall_ms();
+		TRY(incidents_write(change->pipeline, tx, row, job.team, &change->told[change->ended_count], err));
+	}
+	return store_end_rule_incidents(tx, change->rule_id, clock_wall_ms(), err);
 }
 
 static enum status check_count(const struct change *change, struct error *err)
@@ -96,7 +124,7 @@ static enum status write_rule(struct change *change, struct store_tx *tx, struct
 	TRY(check_count(change, err));
 	TRY(store_put_rule(tx, &row, err));
 	change->rule->rule_id = row.rule_id;
-	return change->rule_id ? store_end_rule_incidents(tx, change->rule_id, clock_wall_ms(), err) : OK;
+	return OK;
 }
 
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
@@ -105,11 +133,25 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 
 	rule_set_unref(change->set); /* of a commit that failed */
 	change->set = NULL;
+	if (change->rule_id)
+		TRY(end_incidents(change, tx, err));
 	if (change->rule)
 		TRY(write_rule(change, tx, err));
 	else
 		TRY(store_delete_rule(tx, change->rule_id, clock_wall_ms(), err));
 	return read_set(change->pipeline, store_tx_reader(tx), &change->set, err);
+}
+
+static enum status run_change(struct change *change, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	change->arena = arena;
+	enum status status = pipeline_execute_then(change->pipeline, write_change, swap_set, change, err);
+	rule_set_unref(change->set);
+	return status;
 }
 
 enum status pipeline_put_rule(struct pipeline *pipeline, struct rule *rule, size_t most, struct error *err)
@@ -123,16 +165,12 @@ enum status pipeline_put_rule(struct pipeline *pipeline, struct rule *rule, size
 	json_object_end(&w);
 	TRY(buf_status(&document, err));
 	change.document = buf_span(&document);
-	enum status status = pipeline_execute_then(pipeline, write_change, swap_set, &change, err);
-	rule_set_unref(change.set);
-	return status;
+	return run_change(&change, err);
 }
 
 enum status pipeline_delete_rule(struct pipeline *pipeline, int64_t rule_id, struct error *err)
 {
 	struct change change = {.pipeline = pipeline, .rule_id = rule_id};
-	enum status status = pipeline_execute_then(pipeline, write_change, swap_set, &change, err);
 
-	rule_set_unref(change.set);
-	return status;
+	return run_change(&change, err);
 }

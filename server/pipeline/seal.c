@@ -34,7 +34,7 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 
 	bool has_news =
 		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
-	if (!stream->range_count || !has_news || stream->pending_incidents)
+	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole)
 		return false;
 	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
 	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)

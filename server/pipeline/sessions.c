@@ -1,5 +1,6 @@
 #include "pipeline/sessions.h"
-#include "pipeline/internal.h"
+#include "model/stream_name.h"
+#include "pipeline/life.h"
 
 #include <stdio.h>
 
@@ -95,8 +96,8 @@ enum status pipeline_choose_run(
 /* ---- the stream of a session ---- */
 
 struct opening {
-	struct pipeline *pipeline;
 	struct session_stream *stream;
+	struct life life;
 };
 
 static enum status find_or_make(const struct opening *opening, struct store_tx *tx, struct arena *arena,
@@ -116,7 +117,7 @@ static enum status find_or_make(const struct opening *opening, struct store_tx *
 		.host = asked->host,
 		.created_ms = asked->now_ms,
 		.state = SPAN("")};
-	return put_new_stream(opening->pipeline, tx, job->name, row, err);
+	return put_new_stream(opening->life.pipeline, tx, job->name, row, err);
 }
 
 /* What this transaction takes before us counts, too: the writer's own plan knows. */
@@ -133,36 +134,77 @@ static enum status find_offset(
 		asked->next_offset = source.next_byte;
 		return OK;
 	}
-	struct job_state *job = directory_peek_id(opening->pipeline->directory, row->job_id);
+	struct job_state *job = directory_peek_id(opening->life.pipeline->directory, row->job_id);
 	struct stream_state *state = job ? job_find_stream_id(job, row->stream_id) : NULL;
 	asked->next_offset = state ? state->planned_byte : row->sealed_bytes;
 	return OK;
 }
 
+/* A job that has ended goes on where the sender says so; else it is a process of the run that comes late. */
+static enum status put_session(struct opening *opening, struct store_tx *tx, const struct job_row *job,
+	const struct stream_row *row, struct error *err)
+{
+	const struct session_stream *asked = opening->stream;
+	struct life_sign sign = {asked->now_ms, INT64_MIN, INT64_MAX, asked->now_ms};
+	struct told_row resume = {.status = SPAN("Training"),
+		.message = SPAN("a session goes on with it"),
+		.reason = SPAN(""),
+		.start_ms = asked->now_ms,
+		.source = SOURCE_SESSION};
+	struct transition_row *shown;
+	size_t count;
+
+	if (stream_is_system(row->name))
+		return OK;
+	TRY(store_read_transitions(store_tx_reader(tx), opening->life.arena, job->job_id, &shown, &count, err));
+	if (asked->resumes && count && phase_is_final(shown[count - 1].status)) {
+		resume.lifts_ms = shown[count - 1].start_ms;
+		if (resume.start_ms <= resume.lifts_ms)
+			resume.start_ms = resume.lifts_ms + 1; /* a sender's clock */
+		TRY(store_put_told(tx, job->job_id, &resume, err));
+	}
+	bool is_in_run = count && !phase_is_final(shown[count - 1].status);
+	if (is_in_run && shown[count - 1].start_ms > resume.start_ms)
+		resume.start_ms = shown[count - 1].start_ms; /* by a clock that was ahead: it is opened within that */
+	TRY(store_put_session(tx, job->job_id, row->stream_id, resume.start_ms, err));
+	return life_put_sign(tx, opening->life.arena, job->job_id, &sign, err);
+}
+
 static enum status open_stream(void *context, struct store_tx *tx, struct error *err)
 {
-	const struct opening *opening = context;
+	struct opening *opening = context;
 	struct session_stream *asked = opening->stream;
-	AUTO(arena) arena = arena_new();
+	struct arena *arena = opening->life.arena;
 	struct stream_row row;
 	struct job_row job;
 
-	if (!arena)
-		return out_of_memory(err);
+	opening->life.failed = (struct watch_failed){0};
 	TRY(store_read_job(store_tx_reader(tx), arena, asked->job, &job, err));
 	TRY(check_team(job.team, job.name, asked->team, err));
 	TRY(find_or_make(opening, tx, arena, &job, &row, err));
+	TRY(asked->take(asked->take_context, row.job_id, row.stream_id, err));
 	TRY(store_delete_exit(tx, row.job_id, row.stream_id, err));
+	TRY(put_session(opening, tx, &job, &row, err));
+	TRY(life_write(&opening->life, tx, &job, false, err));
 	asked->job_id = row.job_id;
 	asked->stream_id = row.stream_id;
 	return find_offset(opening, tx, &row, err);
 }
 
+static void say_opened(void *context)
+{
+	const struct opening *opening = context;
+
+	life_say(&opening->life);
+}
+
 enum status pipeline_open_stream(struct pipeline *pipeline, struct session_stream *stream, struct error *err)
 {
-	struct opening opening = {.pipeline = pipeline, .stream = stream};
+	AUTO(arena) arena = arena_new();
+	struct opening opening = {
+		.stream = stream, .life = {.pipeline = pipeline, .arena = arena, .now_ms = stream->now_ms}};
 
-	return pipeline_execute(pipeline, open_stream, &opening, err);
+	return arena ? pipeline_execute_then(pipeline, open_stream, say_opened, &opening, err) : out_of_memory(err);
 }
 
 /* A job may be deleted at any time: what is told of it then is nobody's. */
@@ -174,19 +216,54 @@ static enum status check_job(struct store_tx *tx, int64_t job_id, struct error *
 	return arena ? store_read_job_by_id(store_tx_reader(tx), arena, job_id, &job, err) : out_of_memory(err);
 }
 
-static enum status put_exit(void *context, struct store_tx *tx, struct error *err)
-{
-	const struct exit_row *row = context;
+struct leaving {
+	const struct exit_row *exit; /* NULL: there is none */
+	int64_t job_id;
+	uint32_t stream_id;
+	struct life life;
+};
 
-	TRY(check_job(tx, row->job_id, err));
-	return store_put_exit(tx, row, err);
+static enum status leave(void *context, struct store_tx *tx, struct error *err)
+{
+	struct leaving *leaving = context;
+	struct job_row job;
+
+	leaving->life.failed = (struct watch_failed){0};
+	TRY(store_read_job_by_id(store_tx_reader(tx), leaving->life.arena, leaving->job_id, &job, err));
+	if (leaving->exit)
+		TRY(store_put_exit(tx, leaving->exit, err));
+	else
+		TRY(store_delete_session(tx, leaving->job_id, leaving->stream_id, err));
+	return life_write(&leaving->life, tx, &job, false, err);
+}
+
+static void say_left(void *context)
+{
+	const struct leaving *leaving = context;
+
+	life_say(&leaving->life);
+}
+
+static enum status leave_stream(
+	struct pipeline *pipeline, int64_t job_id, uint32_t stream_id, const struct exit_row *exit, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct leaving leaving = {.exit = exit,
+		.job_id = job_id,
+		.stream_id = stream_id,
+		.life = {.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()}};
+
+	return arena ? pipeline_execute_then(pipeline, leave, say_left, &leaving, err) : out_of_memory(err);
 }
 
 enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *row, struct error *err)
 {
-	struct exit_row copy = *row;
+	return leave_stream(pipeline, row->job_id, row->stream_id, row, err);
+}
 
-	return pipeline_execute(pipeline, put_exit, &copy, err);
+enum status pipeline_leave_stream(struct pipeline *pipeline, int64_t job_id, uint32_t stream_id, struct error *err)
+{
+	return leave_stream(pipeline, job_id, stream_id, NULL, err);
 }
 
 /* ---- commands ---- */
@@ -244,18 +321,21 @@ enum status pipeline_add_command(struct pipeline *pipeline, struct span job, str
 	return pipeline_execute(pipeline, add_command, &ordering, err);
 }
 
-enum status pipeline_begin_to_stop(
-	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err)
+enum status pipeline_stop_job(struct pipeline *pipeline, struct span job, struct span team, size_t most,
+	struct command_row *row, struct error *err)
 {
 	AUTO(json) unless = NULL;
+	struct ordering ordering = {.job = job, .team = team, .most = most, .row = row};
 	struct job_transition transition = {.secondary = SPAN("Stopping"),
 		.message = SPAN("a stop was asked for"),
 		.failure_reason = SPAN(""),
-		.time_ms = now_ms};
+		.time_ms = row->created_ms,
+		.first = add_command,
+		.context = &ordering};
 
 	TRY(json_parse(&unless, SPAN("[\"Completed\",\"Failed\",\"Stopped\"]"), err));
 	transition.unless = unless;
-	return pipeline_add_transition(pipeline, job, team, &transition, err);
+	return pipeline_add_transition(pipeline, job, team, &transition, NULL, err);
 }
 
 /* Else the command would count as acknowledged when it is given. */

@@ -24,25 +24,33 @@ enum status pipeline_choose_run(struct pipeline *pipeline, const struct run_aske
 	char name[JOB_NAME_MAX_BYTES + 1], struct error *err) MUST_CHECK;
 
 struct session_stream {
+	/* The writer asks it before anything is changed; what it refuses changes nothing. */
+	enum status (*take)(void *context, int64_t job_id, uint32_t stream_id, struct error *err);
+	void *take_context;
 	struct span job, team, stream, host;
 	struct span source; /* "": the stream's own count */
+	bool resumes; /* a job that has ended goes on with it */
 	int64_t now_ms;
 	/* What comes back. */
 	int64_t job_id;
 	uint32_t stream_id;
 	uint64_t next_offset;
 };
-/* Makes the stream when it is not there; it has no exit any more. */
+/* Makes the stream when it is not there; it has no exit any more, and the job trains. */
 enum status pipeline_open_stream(
 	struct pipeline *pipeline, struct session_stream *stream, struct error *err) MUST_CHECK;
 
+/* The job ends by it when it was rank 0, or the last one, and nobody says otherwise. */
 enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *row, struct error *err) MUST_CHECK;
+/* The session ended without an exit: the stream is nobody's, and the job does not wait for it. */
+enum status pipeline_leave_stream(
+	struct pipeline *pipeline, int64_t job_id, uint32_t stream_id, struct error *err) MUST_CHECK;
 
 /* command_id and job_id are set. ERR_CONFLICT: the job has ended; ERR_NOT_FOUND: no such job or stream. */
 enum status pipeline_add_command(struct pipeline *pipeline, struct span job, struct span team, size_t most,
 	struct command_row *row, struct error *err) MUST_CHECK;
-/* The job is Stopping, unless it has ended: what a "stop" to all of it means. */
-enum status pipeline_begin_to_stop(
-	struct pipeline *pipeline, struct span job, struct span team, int64_t now_ms, struct error *err) MUST_CHECK;
+/* The same, and the job is Stopping: what a "stop" to all of it means. */
+enum status pipeline_stop_job(struct pipeline *pipeline, struct span job, struct span team, size_t most,
+	struct command_row *row, struct error *err) MUST_CHECK;
 enum status pipeline_acknowledge_command(
 	struct pipeline *pipeline, const struct command_ack_row *row, struct error *err) MUST_CHECK;

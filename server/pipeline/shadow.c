@@ -37,7 +37,7 @@ static enum status restore(struct backfill *backfill, struct shadow *shadow, str
 enum status shadow_open(struct backfill *backfill, struct stream_state *stream, struct shadow *out, struct error *err)
 {
 	struct stream_state *state =
-		stream_state_new(stream->job, stream->stream_id, span_from(stream->name), span_from(stream->host));
+		stream_state_new(stream->job, stream->stream_id, span_from(stream->name), SPAN(""));
 
 	if (!state)
 		return out_of_memory(err);
@@ -332,6 +332,37 @@ static enum status copy_sent_points(struct backfill *backfill, struct shadow *sh
 	return OK;
 }
 
+/* What comes next of a distribution goes on from what was sealed. */
+static void copy_totals(struct stream_state *state, const struct stream_view *view)
+{
+	for (size_t i = 0; i < view->series_count; i++)
+		for (size_t j = 0; j < state->series_count && view->series[i].totals.is_known; j++)
+			if (span_equal(view->series[i].metric, span_from(state->series[j]->metric)))
+				state->series[j]->totals = view->series[i].totals;
+}
+
+/* Times are no matter of definitions: as they were sealed, also of lines whose text was deleted since. */
+static enum status copy_sealed(struct backfill *backfill, struct shadow *shadow, bool has_points, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct stream_row *rows;
+	size_t count;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_streams(backfill->reader, arena, shadow->state->job->job_id, span_from(shadow->state->name),
+		&rows, &count, err));
+	shadow->state->stretches = (struct stretches){0};
+	if (!count || !rows[0].state.len)
+		return OK;
+	struct stream_view view = {.first_ms = rows[0].first_ms, .last_ms = rows[0].last_ms};
+	TRY(stream_unpack_view(rows[0].state, arena, &view, err));
+	shadow->state->stretches = view.stretches;
+	if (has_points)
+		copy_totals(shadow->state, &view);
+	return OK;
+}
+
 enum status shadow_finish(struct backfill *backfill, struct shadow *shadow, struct error *err)
 {
 	struct stream_state *state = shadow->state;
@@ -347,6 +378,7 @@ enum status shadow_finish(struct backfill *backfill, struct shadow *shadow, stru
 	pthread_mutex_unlock(&shadow->stream->mutex);
 	if (sent)
 		TRY(copy_sent_points(backfill, shadow, err));
+	TRY(copy_sealed(backfill, shadow, sent != 0, err));
 	state->extracted_points = sent;
 	TRY(flush_shadow(backfill, shadow, true, err));
 	shadow->is_finished = true;

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "extract/signature.h"
 #include "model/stream_name.h"
+#include "pipeline/life.h"
 
 enum { TEXT_BYTES = 400, HOST_BYTES = 255, NAME_BYTES = 64, SIGN_MIN_BYTES = 10 };
 
@@ -13,7 +14,8 @@ struct sign { /* the present stretch of one signature */
 	bool is_historic;
 	bool is_dirty; /* the store does not know it as it is */
 	bool is_under_way; /* and is being told */
-	struct buf text, host;
+	struct buf text;
+	struct buf host; /* that the line names */
 };
 
 struct signs {
@@ -79,6 +81,7 @@ struct telling {
 	struct stretch stretch;
 	struct arena *said_arena; /* of the last try */
 	struct stretch_told said;
+	struct life life; /* of a job that had failed already */
 };
 
 static void telling_free(struct telling *telling)
@@ -97,13 +100,19 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 
 	arena_free(telling->said_arena); /* after a commit that failed this runs again */
 	telling->said = (struct stretch_told){0};
+	telling->life = (struct life){0};
 	if (!(telling->said_arena = arena_new()))
 		return out_of_memory(err);
 	TRY(is_job_gone(telling->pipeline, tx, telling->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), telling->said_arena, telling->stream->job->job_id, &job, err));
-	return fault_write(telling->pipeline, tx, telling->said_arena, &job, &telling->stretch, &telling->said, err);
+	TRY(fault_write(telling->pipeline, tx, telling->said_arena, &job, &telling->stretch, &telling->said, err));
+	if (!span_equal(job.status, SPAN("Failed")))
+		return OK;
+	telling->life =
+		(struct life){.pipeline = telling->pipeline, .arena = telling->said_arena, .now_ms = clock_wall_ms()};
+	return life_write(&telling->life, tx, &job, true, err); /* its end may have been told before its last lines */
 }
 
 /* More lines may have come meanwhile. */
@@ -139,6 +148,8 @@ static void telling_done(void *context, enum status status, const struct error *
 		for (size_t i = 0; i < telling->said.count; i++)
 			incidents_say(telling->pipeline, &telling->said.rows[i], &telling->said.told[i]);
 	}
+	if (status == OK && telling->life.pipeline)
+		life_say(&telling->life);
 	telling_free(telling);
 }
 
@@ -198,6 +209,13 @@ enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stre
 	return OK;
 }
 
+bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature)
+{
+	size_t index = pipeline->signatures ? signature_index(pipeline->signatures, signature) : SIZE_MAX;
+
+	return index != SIZE_MAX && signature_at(pipeline->signatures, index)->is_nonfatal;
+}
+
 /* ---- lines ---- */
 
 /* At most the bytes that are kept, whole characters, no control characters. */
@@ -216,19 +234,11 @@ static void keep_text(struct buf *out, struct span text)
 	buf_append(out, text.ptr, len);
 }
 
-/* Whose machine it is: the one that the line names, or that the stream is of. */
-static void keep_host(struct buf *out, const struct stream_state *stream, struct span named)
+static void keep_host(struct buf *out, struct span named)
 {
-	struct span name = span_from(stream->name), host = span_from(stream->host);
-
-	if (stream_is_system(name))
-		host = span_skip(name, sizeof "system/" - 1);
-	else if (!host.len)
-		host = name;
-	if (named.len && span_is_utf8(named))
-		host = named;
 	buf_reset(out);
-	buf_append_span(out, span_of(host.ptr, host.len < HOST_BYTES ? host.len : 0));
+	if (named.len < HOST_BYTES && span_is_utf8(named))
+		buf_append_span(out, named);
 }
 
 static enum status take(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
@@ -238,7 +248,8 @@ static enum status take(struct pipeline *pipeline, struct stream_state *stream, 
 
 	if (!sign && !(sign = add(stream->signs, found->signature->name)))
 		return out_of_memory(err);
-	bool is_new = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS;
+	bool is_new = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS ||
+		      hosts_change_within(stream, sign->last_line, line->number);
 	if (is_new && sign->is_dirty)
 		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
 	if (is_new) {
@@ -247,7 +258,7 @@ static enum status take(struct pipeline *pipeline, struct stream_state *stream, 
 		sign->first_ms = sign->last_ms = ts_ms;
 		sign->is_historic = ts_ms < arrival_ms - HISTORIC_MS;
 		sign->is_under_way = false;
-		keep_host(&sign->host, stream, found->host);
+		keep_host(&sign->host, found->host);
 	}
 	sign->count++;
 	sign->last_line = line->number;

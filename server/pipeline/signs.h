@@ -1,5 +1,5 @@
 /*
- * Job: signatures in the lines of one stream: the present stretch of each (lines of it less than a quarter of an hour apart), for
+ * Job: signatures in the lines of one stream: the present stretch of each (lines of one machine, less than a quarter of an hour apart), for
  *      the store: an incident of the job, a fault of the machine, a checkpoint.
  * Ownership: new/free; a stream's. Threads: the stream's lock; what goes to the store is written by the writer.
  *
@@ -30,7 +30,7 @@ enum status signs_unpack(struct signs **out, struct unpacker *in, struct error *
 struct stretch { /* texts are the caller's */
 	const struct signature *signature;
 	struct span stream; /* its name */
-	struct span host; /* "": not known */
+	struct span host; /* that its first line names; "": whose the line is */
 	struct signature_hit_row hit; /* but its incident */
 	bool is_historic;
 };

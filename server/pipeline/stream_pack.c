@@ -1,14 +1,19 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors, reader of settings, derived metrics, signs, watchers). Format number 4; 3 had no signs
- * and watchers, 2 no reason for the preset, no base of the series' numbers, no settings and nothing derived, 1 no number of
- * points sent either.
+ * consumers need (extractor, detectors, reader of settings, derived metrics, signs, silences, watchers). Format number 8; 7 had no
+ * silences, 6 no readings of distributions, 5 less of a definition's health, 4 no stretches, 3 no signs and watchers, 2 no reason for
+ * the preset, no base of the series' numbers, no settings and nothing derived, 1 no number of points sent either.
  */
 #include "pipeline/signs.h"
+#include "pipeline/silence.h"
 #include "pipeline/watchers.h"
 
 enum {
-	FORMAT = 4,
+	FORMAT = 8,
+	FORMAT_WITHOUT_SILENCES = 7,
+	FORMAT_WITHOUT_TOTALS = 6,
+	FORMAT_WITHOUT_PLACES = 5,
+	FORMAT_WITHOUT_STRETCHES = 4,
 	FORMAT_WITHOUT_SIGNS = 3,
 	FORMAT_BEFORE = 2,
 	FORMAT_WITHOUT_SENT_POINTS = 1,
@@ -55,7 +60,13 @@ static void pack_series(struct buf *out, const struct series_state *series)
 	pack_span(out, span_from(series->unit));
 	pack_u64(out, series->role);
 	pack_i64(out, series->higher);
-	pack_u64(out, 0); /* was its definition; a series is found by its name */
+	pack_u64(out, series->totals.is_known); /* of older formats a definition's number */
+	if (series->totals.is_known) {
+		pack_i64(out, series->totals.start_ms);
+		pack_i64(out, series->totals.ts_ms);
+		pack_double(out, series->totals.sum);
+		pack_double(out, series->totals.count);
+	}
 	pack_summary(out, &series->summary);
 	pack_i64(out, series->min_step);
 	pack_i64(out, series->max_step);
@@ -88,6 +99,8 @@ static void pack_health(const struct stream_state *stream, struct buf *out)
 		pack_u64(out, health.matched);
 		pack_u64(out, health.not_numeric);
 		pack_u64(out, health.limited);
+		pack_u64(out, health.missing);
+		pack_u64(out, health.without_step);
 	}
 }
 
@@ -103,6 +116,7 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 		pack_i64(out, starts[i]);
 	pack_i64(out, stream->last_arrival_ms);
 	pack_u64(out, stream->extracted_points);
+	stretches_pack(&stream->stretches, out);
 	pthread_mutex_lock(&stream->job->mutex);
 	pack_health(stream, out);
 	pthread_mutex_unlock(&stream->job->mutex);
@@ -120,6 +134,9 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	pack_u64(out, stream->signs != NULL);
 	if (stream->signs)
 		signs_pack(stream->signs, out);
+	pack_u64(out, stream->silences != NULL);
+	if (stream->silences)
+		silences_pack(stream->silences, out);
 	watchers_pack(stream, out);
 }
 
@@ -130,7 +147,21 @@ static enum role unpack_role(struct unpacker *in)
 	return role < ROLE_COUNT ? (enum role)role : ROLE_OTHER;
 }
 
-static struct series_view unpack_series(struct unpacker *in, bool *needs_summary)
+static struct totals unpack_totals(struct unpacker *in, uint64_t format)
+{
+	struct totals totals = {0};
+
+	if (!unpack_u64(in) || format <= FORMAT_WITHOUT_TOTALS)
+		return totals;
+	totals.is_known = true;
+	totals.start_ms = unpack_i64(in);
+	totals.ts_ms = unpack_i64(in);
+	totals.sum = unpack_double(in);
+	totals.count = unpack_double(in);
+	return totals;
+}
+
+static struct series_view unpack_series(struct unpacker *in, uint64_t format, bool *needs_summary)
 {
 	struct series_view view = {0};
 
@@ -139,7 +170,7 @@ static struct series_view unpack_series(struct unpacker *in, bool *needs_summary
 	view.unit = unpack_span(in);
 	view.role = unpack_role(in);
 	view.higher = (int)unpack_i64(in);
-	unpack_u64(in); /* was its definition */
+	view.totals = unpack_totals(in, format);
 	view.summary = unpack_summary(in);
 	view.min_step = unpack_i64(in);
 	view.max_step = unpack_i64(in);
@@ -161,6 +192,15 @@ static void *take_array(struct unpacker *in, struct arena *arena, size_t count, 
 	return items;
 }
 
+/* Who kept no clusters knows the ends of all; out has those of the row. */
+static void take_rough_stretch(struct stream_view *out)
+{
+	out->stretches = (struct stretches){.is_rough = true};
+	if (out->first_ms || out->last_ms)
+		stretches_add_stretch(
+			&out->stretches, &(struct time_cluster){out->first_ms, out->last_ms, 0, STRETCH_COUNTS_FROM});
+}
+
 /* Gives the format. */
 static uint64_t unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
 {
@@ -176,6 +216,10 @@ static uint64_t unpack_head(struct unpacker *in, struct arena *arena, struct str
 	out->attempt_starts = starts;
 	out->last_arrival_ms = unpack_i64(in);
 	out->sent_points = format == FORMAT_WITHOUT_SENT_POINTS ? 0 : unpack_u64(in);
+	if (format > FORMAT_WITHOUT_STRETCHES)
+		stretches_unpack(&out->stretches, in);
+	else
+		take_rough_stretch(out);
 	out->preset = unpack_span(in);
 	out->preset_reason = format <= FORMAT_BEFORE ? SPAN("") : unpack_span(in);
 	out->series_base = format <= FORMAT_BEFORE ? 0 : (uint32_t)unpack_u64(in);
@@ -188,6 +232,8 @@ static uint64_t unpack_head(struct unpacker *in, struct arena *arena, struct str
 		health->matched = unpack_u64(in);
 		health->not_numeric = unpack_u64(in);
 		health->limited = unpack_u64(in);
+		health->missing = format > FORMAT_WITHOUT_PLACES ? unpack_u64(in) : 0;
+		health->without_step = format > FORMAT_WITHOUT_PLACES ? unpack_u64(in) : 0;
 	}
 	return format;
 }
@@ -199,17 +245,17 @@ enum status stream_unpack_view(struct span state, struct arena *arena, struct st
 
 	if (!state.len)
 		return OK;
-	(void)unpack_head(&in, arena, out);
+	uint64_t format = unpack_head(&in, arena, out);
 	out->series_count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
 	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
 	for (size_t i = 0; i < out->series_count && out->series; i++)
-		out->series[i] = unpack_series(&in, &needs_summary);
+		out->series[i] = unpack_series(&in, format, &needs_summary);
 	if (in.has_failed)
 		return error_set(err, ERR_IO, "the sealed state of a stream is damaged");
 	return OK;
 }
 
-static enum status restore_series(struct stream_state *stream, struct unpacker *in, struct error *err)
+static enum status restore_series(struct stream_state *stream, struct unpacker *in, uint64_t format, struct error *err)
 {
 	struct series_state *series = mem_zeroed(sizeof *series);
 	bool needs_summary;
@@ -220,13 +266,14 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 		return error_set(err, ERR_MEMORY, "out of memory");
 	}
 	stream->series[stream->series_count++] = series;
-	struct series_view view = unpack_series(in, &needs_summary);
+	struct series_view view = unpack_series(in, format, &needs_summary);
 	series->series_id = view.series_id;
 	series->metric = mem_copy_bytes(view.metric.ptr, view.metric.len);
 	series->unit = mem_copy_bytes(view.unit.ptr, view.unit.len);
 	series->role = view.role;
 	series->higher = view.higher;
 	series->summary = view.summary;
+	series->totals = view.totals;
 	series->min_step = view.min_step;
 	series->max_step = view.max_step;
 	series->min_ms = view.min_ms;
@@ -263,18 +310,19 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 {
 	struct unpacker in = unpacker_on(state);
 	AUTO(arena) arena = arena_new();
-	struct stream_view head = {0};
+	struct stream_view head = {.first_ms = stream->first_ms, .last_ms = stream->last_ms};
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	uint64_t format = unpack_head(&in, arena, &head);
+	stream->stretches = head.stretches;
 	stream->last_arrival_ms = head.last_arrival_ms;
 	stream->sealed_sent_points = stream->extracted_points = stream->committed_point = stream->planned_point =
 		head.sent_points;
 	stream->series_base = head.series_base;
 	size_t count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
 	for (size_t i = 0; i < count; i++)
-		TRY(restore_series(stream, &in, err));
+		TRY(restore_series(stream, &in, format, err));
 	stream->generation = (uint32_t)unpack_u64(&in);
 	if (in.has_failed)
 		return error_set(err, ERR_IO, "the sealed state is damaged");
@@ -290,6 +338,8 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	bool has_signs = format > FORMAT_WITHOUT_SIGNS && unpack_u64(&in) != 0;
 	if (has_signs && !in.has_failed)
 		TRY(restore_signs(stream, &in, err));
+	if (format > FORMAT_WITHOUT_SILENCES && unpack_u64(&in) != 0 && !in.has_failed)
+		TRY(silences_unpack(&stream->silences, &in, err));
 	TRY(watchers_unpack(stream, &in, err)); /* nothing where there are none */
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

@@ -130,6 +130,7 @@ static void write_definition(const struct trying *on, size_t index)
 	json_put_i64(w, "tried", (int64_t)figures.tried);
 	json_put_i64(w, "matched", (int64_t)figures.matched);
 	json_put_i64(w, "numeric", (int64_t)figures.numeric);
+	json_put_i64(w, "not_numeric", (int64_t)figures.not_numeric);
 	json_put_i64(w, "limited", (int64_t)figures.limited);
 	json_put_double(w, "match_rate", figures.tried ? (double)figures.matched / (double)figures.tried : 0);
 	json_put_double(w, "us_per_line", us_a_line);
@@ -147,7 +148,7 @@ enum status pipeline_try_definitions(const struct pipeline *pipeline, const stru
 	if (!scratch)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	regex_scratch_limit(scratch, pipeline->options.match_steps);
-	TRY(trial_new(&trial, definitions, err));
+	TRY(trial_new(&trial, definitions, pipeline->presets, err));
 	struct trying on = {trial, scratch, lines, count, clock_mono_ms() + BUDGET_MS, w};
 	json_object(w);
 	TRY(write_lines(&on, &is_partial, err));

@@ -77,7 +77,7 @@ static bool view_health(const struct viewing *viewing, const struct stream_state
 		struct definition_health health = extractor_health(stream->extractor, i);
 		view->health[i] = (struct health_view){
 			arena_copy(viewing->arena, definition_set_get(definitions->set, preset, i).name), health.tried,
-			health.matched, health.not_numeric, health.limited};
+			health.matched, health.not_numeric, health.limited, health.missing, health.without_step};
 		is_whole = view->health[i].name.ptr != NULL;
 	}
 	definitions_unref(definitions);
@@ -107,9 +107,11 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 		.extracted_lines = stream->extracted_lines,
 		.sent_points = stream->committed_point,
 		.extracted_points = stream->extracted_points,
+		.has_hole = stream->has_hole,
 		.bytes = stream->committed_byte,
 		.first_ms = stream->first_ms,
 		.last_ms = stream->last_ms,
+		.stretches = stream->stretches,
 		.last_arrival_ms = stream->last_arrival_ms,
 		.preset = SPAN(""),
 		.preset_reason = SPAN(""),
@@ -159,6 +161,21 @@ static enum status view_live(
 	} while (is_whole && (changes & 1 || changes != atomic_load(&job->changes)));
 	job_unref(job);
 	return is_whole ? OK : out_of_memory(err);
+}
+
+int64_t pipeline_stream_heard_ms(struct pipeline *pipeline, struct span job_name, struct span stream_name)
+{
+	struct job_state *job = directory_find(pipeline->directory, job_name);
+	struct stream_state *stream = job ? job_find_stream(job, stream_name) : NULL;
+	int64_t heard_ms = 0;
+
+	if (stream) {
+		pthread_mutex_lock(&stream->mutex);
+		heard_ms = stream->last_arrival_ms;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	job_unref(job);
+	return heard_ms;
 }
 
 static bool is_live(const struct job_view *view, uint32_t stream_id)

@@ -1,6 +1,8 @@
 #include "pipeline/watch.h"
 
 #include "base/log.h"
+#include "model/stream_name.h"
+#include "pipeline/known_fault.h"
 #include "pipeline/notices.h"
 
 void watch_hear(struct job_state *job, int64_t now_mono_ms)
@@ -17,6 +19,7 @@ struct note {
 	struct job_state *job;
 	struct incident_row row;
 	struct incident_told told;
+	struct arena *arena; /* of the fault */
 };
 
 static struct incident_row row_of(const struct job_state *job, const struct incident *incident)
@@ -31,28 +34,39 @@ static struct incident_row row_of(const struct job_state *job, const struct inci
 static enum status write_note(void *context, struct store_tx *tx, struct error *err)
 {
 	struct note *note = context;
+	struct known_fault fault;
 	bool is_gone;
 
 	note->told = (struct incident_told){0};
 	TRY(is_job_gone(note->pipeline, tx, note->job, &is_gone, err));
-	return is_gone ? OK
-		       : incidents_write(note->pipeline, tx, &note->row, span_from(note->job->team), &note->told, err);
+	if (is_gone)
+		return OK;
+	if (note->row.incident.kind == INCIDENT_STALL && note->row.incident.state == INCIDENT_OPEN) {
+		TRY(known_fault_find(note->pipeline, store_tx_reader(tx), note->arena, note->job->job_id, INT64_MIN,
+			(int64_t)note->row.incident.opened_ordinal, &fault, err));
+		note->row.detail = fault.words;
+		note->row.facts = fault.facts;
+	}
+	return incidents_write(note->pipeline, tx, &note->row, span_from(note->job->team), &note->told, err);
 }
 
 static enum status put(
 	struct pipeline *pipeline, struct job_state *job, const struct incident *incident, struct error *err)
 {
-	struct note note = {.pipeline = pipeline, .job = job, .row = row_of(job, incident)};
+	AUTO(arena) arena = arena_new();
+	struct note note = {.pipeline = pipeline, .job = job, .row = row_of(job, incident), .arena = arena};
 
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(pipeline_execute(pipeline, write_note, &note, err));
 	atomic_store(&job->is_row_dirty, true);
 	incidents_say(pipeline, &note.row, &note.told);
 	return OK;
 }
 
-/* *has_one false: none is open. */
+/* *incident_id 0: none is open. */
 static enum status find_open(struct store_reader *reader, int64_t job_id, enum incident_kind kind, struct incident *out,
-	bool *has_one, struct error *err)
+	uint32_t *incident_id, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct incident_filter filter = {
@@ -64,7 +78,7 @@ static enum status find_open(struct store_reader *reader, int64_t job_id, enum i
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
-	*has_one = count != 0;
+	*incident_id = count ? rows[0].incident_id : 0;
 	if (count)
 		*out = rows[0].incident;
 	return OK;
@@ -105,18 +119,20 @@ static enum status is_expected(const struct look *look, struct job_state *job, b
 	AUTO(arena) arena = arena_new();
 	struct job_row row;
 	struct stream_state *stream;
-	int64_t last_ms = 0;
+	int64_t last_ms = 0, heard_ms = 0;
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(store_read_job_by_id(look->reader, arena, job->job_id, &row, err));
 	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
+		if (stream_is_system(span_from(stream->name)))
+			continue;
 		pthread_mutex_lock(&stream->mutex);
 		last_ms = stream->last_ms > last_ms ? stream->last_ms : last_ms;
+		heard_ms = stream->last_arrival_ms > heard_ms ? stream->last_arrival_ms : heard_ms;
 		pthread_mutex_unlock(&stream->mutex);
 	}
-	*out = row.ended_ms == 0 && span_equal(row.status, SPAN("InProgress")) &&
-	       last_ms > atomic_load(&job->touched_ms) - HISTORIC_MS;
+	*out = row.ended_ms == 0 && span_equal(row.status, SPAN("InProgress")) && last_ms > heard_ms - HISTORIC_MS;
 	return OK;
 }
 
@@ -164,11 +180,11 @@ static enum status open_stall(struct look *look, struct job_state *job, const st
 static enum status end_stall(struct look *look, struct job_state *job, struct error *err)
 {
 	struct incident incident;
-	bool has_one;
+	uint32_t open_id;
 
 	job->has_stall = true; /* until it is known and written that there is none: what fails is tried again */
-	TRY(find_open(look->reader, job->job_id, INCIDENT_STALL, &incident, &has_one, err));
-	if (has_one) {
+	TRY(find_open(look->reader, job->job_id, INCIDENT_STALL, &incident, &open_id, err));
+	if (open_id) {
 		incident.state = INCIDENT_RECOVERED;
 		incident.closed_ms = clock_wall_ms();
 		incident.worst = (double)(incident.closed_ms - (int64_t)incident.opened_ordinal) / 1000;
@@ -244,15 +260,18 @@ void watch_run(struct pipeline *pipeline, struct store_reader *reader)
 /* ---- failure ---- */
 
 enum status watch_put_status(struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
-	struct watch_failed *out, struct error *err)
+	const struct known_fault *fault, struct watch_failed *out, struct error *err)
 {
-	bool has_failed = span_equal(job->status, SPAN("Failed")), has_one;
+	bool has_failed = span_equal(job->status, SPAN("Failed"));
 	struct incident incident;
+	uint32_t open_id;
 
 	*out = (struct watch_failed){0};
-	TRY(job_states_hear(tx, job, &out->has_state_messages, err));
-	TRY(find_open(store_tx_reader(tx), job->job_id, INCIDENT_JOB_FAILED, &incident, &has_one, err));
-	if (has_failed == has_one)
+	TRY(job_states_hear(pipeline, tx, job, &out->has_state_messages, err));
+	TRY(find_open(store_tx_reader(tx), job->job_id, INCIDENT_JOB_FAILED, &incident, &open_id, err));
+	if (has_failed && open_id && fault->facts.len)
+		return store_put_incident_facts(tx, job->job_id, open_id, fault->facts, err);
+	if (has_failed == (open_id != 0))
 		return OK;
 	if (has_failed)
 		incident = (struct incident){.kind = INCIDENT_JOB_FAILED,
@@ -269,7 +288,8 @@ enum status watch_put_status(struct pipeline *pipeline, struct store_tx *tx, con
 		.job = job->name,
 		.metric = SPAN(""),
 		.stream = SPAN(""),
-		.detail = job->failure_reason,
+		.detail = fault->detail.len ? fault->detail : job->failure_reason,
+		.facts = fault->facts,
 		.incident = incident};
 	return incidents_write(pipeline, tx, &out->row, job->team, &out->told, err);
 }

@@ -11,9 +11,12 @@ void watch_hear(struct job_state *job, int64_t now_mono_ms);
 
 /* Maintenance thread, every few seconds: opens what is overdue, ends what is heard again or has ended. */
 void watch_run(struct pipeline *pipeline, struct store_reader *reader);
+/* incident_ends.c, the same thread: what is open of jobs that have ended. */
+void incident_ends_run(struct pipeline *pipeline, struct store_reader *reader);
 
 /*
- * Writer, in the transaction that gives the job this status: opens job_failed where it failed, ends it where it goes on.
+ * Writer, in the transaction that gives the job this status: opens job_failed where it failed, ends it where it goes on, names its
+ * fault where that is heard of later.
  * After the commit: watch_say_failed.
  */
 struct watch_failed {
@@ -22,6 +25,7 @@ struct watch_failed {
 	struct incident_row row;
 	struct incident_told told;
 };
+struct known_fault; /* what the log told of before; its spans live until then */
 enum status watch_put_status(struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
-	struct watch_failed *out, struct error *err) MUST_CHECK;
+	const struct known_fault *fault, struct watch_failed *out, struct error *err) MUST_CHECK;
 void watch_say_failed(struct pipeline *pipeline, const struct watch_failed *failed);

@@ -1,5 +1,9 @@
 #include "pipeline/watchers.h"
 
+#include "model/main_metric.h"
+
+enum { MAIN_OF_MOST = 64 };
+
 enum { STATE_MAX_BYTES = 1 << 20, WATCHER_MIN_BYTES = 4 };
 
 void watchers_begin(struct stream_state *stream, const struct rule_set *rules, uint64_t seq)
@@ -34,16 +38,56 @@ static bool has_series(const struct stream_state *stream, struct span name)
 	return false;
 }
 
-/* By its name, or the name before its labels; else by its role, where no series of the stream bears that name. */
-static bool is_meant(const struct stream_state *stream, const struct series_state *series, struct span name)
+static struct span bare_name(struct span metric)
+{
+	ptrdiff_t labels = span_find_char(metric, '{');
+
+	return labels >= 0 ? span_of(metric.ptr, (size_t)labels) : metric;
+}
+
+/* By its name, or the name before its labels. */
+static bool is_named(const struct series_state *series, struct span name)
 {
 	struct span metric = span_from(series->metric);
-	ptrdiff_t labels = span_find_char(metric, '{');
+
+	return span_equal(metric, name) || span_equal(bare_name(metric), name);
+}
+
+/* Else by its role, where no series of the stream bears that name: one of them answers for it when its points come. */
+static bool is_meant(const struct stream_state *stream, const struct series_state *series, struct span name)
+{
 	enum role role;
 
-	if (span_equal(metric, name) || (labels > 0 && span_equal(span_of(metric.ptr, (size_t)labels), name)))
+	if (is_named(series, name))
 		return true;
 	return role_parse(name, &role) && role == series->role && role != ROLE_OTHER && !has_series(stream, name);
+}
+
+/* Points come series by series: one that is a part of the loss by its name may be there long before the loss itself. */
+static bool is_sure(const struct metric_candidate *candidate)
+{
+	struct metric_candidate bare = *candidate;
+
+	bare.metric = bare_name(candidate->metric);
+	bool is_loss = candidate->role == ROLE_LOSS || candidate->role == ROLE_EVAL_LOSS;
+	return !is_loss || main_metric_rank(candidate->role, &bare) < MAIN_METRIC_PART;
+}
+
+/* Of the stream's series the one that answers for its role, or one of those that do with other labels. */
+static bool is_main(const struct stream_state *stream, const struct series_state *series)
+{
+	struct metric_candidate candidates[MAIN_OF_MOST] = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < stream->series_count && count < MAIN_OF_MOST; i++) {
+		const struct series_state *one = stream->series[i];
+		if (one->role == series->role)
+			candidates[count++] = (struct metric_candidate){
+				span_from(one->metric), span_from(one->unit), one->role, one->summary.count};
+	}
+	size_t main = main_metric_find(series->role, candidates, count);
+	return main < count && is_sure(&candidates[main]) &&
+	       span_equal(bare_name(candidates[main].metric), bare_name(span_from(series->metric)));
 }
 
 static struct watcher *find(struct series_state *series, const struct rule *rule)
@@ -150,6 +194,8 @@ enum status watchers_feed(struct pipeline *pipeline, struct stream_state *stream
 		struct watched watched = {
 			pipeline, stream, series, rule_set_find(stream->rules, watcher->rule_id), arrival_ms, OK, err};
 		if (!watched.rule || stream->rules_seq <= watcher->since_seq)
+			continue;
+		if (!is_named(series, condition_metric(watched.rule->expression)) && !is_main(stream, series))
 			continue;
 		watch_feed(watcher->watch, watched.rule->expression, ordinal, point, take_report, &watched);
 		TRY(watched.status);

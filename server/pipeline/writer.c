@@ -255,10 +255,26 @@ static enum status commit_round(struct pipeline *pipeline, struct round *round, 
 	return commit_plan(&plan, round, err);
 }
 
+/* Once it is, it is said at the first commit or within IDLE_MS. */
+static bool is_database_lost(struct pipeline *pipeline)
+{
+	struct error err;
+
+	if (atomic_load(&pipeline->figures.is_database_lost))
+		return true;
+	if (store_look_at_file(pipeline->options.store, &err) == OK)
+		return false;
+	pipeline->database_loss = err;
+	atomic_store(&pipeline->figures.is_database_lost, true);
+	log_line(LOG_ERROR, "database_lost", "error=\"%s\"", err.text);
+	return true;
+}
+
 /* A full or failing disk is everybody's; any other failure may be one poison item's, so each is tried alone. */
 static void write_round(struct pipeline *pipeline, struct round *round)
 {
 	struct error err = {0};
+	bool was_lost = atomic_load(&pipeline->figures.is_database_lost);
 	enum status status = commit_round(pipeline, round, &err);
 
 	if (status == OK) {
@@ -266,7 +282,8 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 		return;
 	}
 	atomic_fetch_add(&pipeline->figures.failed_commits, 1);
-	log_line(LOG_ERROR, "commit_failed", "items=%zu error=\"%s\"", round->count, err.text);
+	if (!was_lost && !is_database_lost(pipeline))
+		log_line(LOG_ERROR, "commit_failed", "items=%zu error=\"%s\"", round->count, err.text);
 	if (status == ERR_UNAVAILABLE || status == ERR_IO || round->count == 1) {
 		end_round(pipeline, round, status, &err);
 		return;
@@ -301,6 +318,7 @@ void *writer_run(void *context)
 			if (has_written)
 				checkpoint(pipeline, true);
 			has_written = false;
+			(void)is_database_lost(pipeline);
 			continue;
 		}
 		write_round(pipeline, round);

@@ -29,6 +29,7 @@ struct incident_row {
 	int64_t muted_until_ms;
 	uint32_t cause_id; /* the incident of the same job that came first; 0: itself */
 	uint32_t fold_id; /* of these, the one that it is shown in; 0: itself */
+	uint32_t attempt; /* of the stream when it opened; 0: not known, or none */
 	/* When a list is read, of those that are shown in it: how many, and is one of them open. */
 	uint64_t folded;
 	bool has_open_fold;
@@ -60,13 +61,22 @@ enum status store_delete_incidents(struct store_tx *tx, const struct dead_series
 /* Those that came first in the job of late, newest opened first: what a new one may belong to. */
 enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
 	struct incident_row **out, size_t *count, struct error *err) MUST_CHECK;
-/* What the group has of the metric and kind of `row`: *fold_id the one that others are shown in (0: none), *is_taken whether it has
- * one of the same series. */
+/* A group as one that may join it sees it, without itself. */
+struct incident_group {
+	bool is_open;
+	int64_t first_step, last_step, first_opened_ms, last_opened_ms;
+	bool has_same_series; /* of its kind and rule */
+	bool has_same; /* of its kind, rule and metric, of any series */
+	struct incident same; /* of these: open where one is; the latest last_step, opened_ms, closed_ms */
+	uint32_t
+		fold_id; /* of that metric and kind, the newest that others are shown in and that has none of its series; 0: none */
+};
 enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
-	uint32_t *fold_id, bool *is_taken, struct error *err) MUST_CHECK;
+	struct incident_group *out, struct error *err) MUST_CHECK;
 enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err) MUST_CHECK;
-enum status store_is_group_open(
-	struct store_reader *reader, int64_t job_id, uint32_t group_id, bool *is_open, struct error *err) MUST_CHECK;
+/* kinds: bits, 1 << kind; 0: any. */
+enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uint32_t group_id, uint64_t kinds,
+	bool *is_open, struct error *err) MUST_CHECK;
 /* until_ms INT64_MAX: for good. ERR_NOT_FOUND */
 enum status store_mute_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err) MUST_CHECK;
@@ -90,10 +100,24 @@ enum status store_read_incidents(struct store_reader *reader, struct arena *aren
 	struct incident_row **out, size_t *count, struct span *next_cursor, struct error *err) MUST_CHECK;
 enum status store_read_incident(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
 	struct incident_row *out, struct error *err) MUST_CHECK;
+/* What it is about became known later. */
+enum status store_put_incident_facts(
+	struct store_tx *tx, int64_t job_id, uint32_t incident_id, struct span facts, struct error *err) MUST_CHECK;
+/* Those that are open. */
+enum status store_read_rule_incidents(struct store_reader *reader, struct arena *arena, int64_t rule_id,
+	struct incident_row **out, size_t *count, struct error *err) MUST_CHECK;
 enum status store_acknowledge_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms, struct error *err) MUST_CHECK;
+/* As a list of open ones shows them: those that are folded into one are one. */
 enum status store_count_open_incidents(
 	struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err) MUST_CHECK;
+/* Open ones of jobs that have ended: at most `limit`. That it failed, or that its log will be deleted, is no matter of its running. */
+struct left_open {
+	int64_t job_id;
+	uint32_t incident_id;
+};
+enum status store_read_left_open(struct store_reader *reader, struct arena *arena, size_t limit, struct left_open **out,
+	size_t *count, struct error *err) MUST_CHECK;
 
 /* ---- rules, and what webhooks were told by them ---- */
 struct rule_row {
@@ -115,20 +139,27 @@ enum notice_state {
 	NOTICE_WAITING, /* for the time that the rule wants it to last */
 	NOTICE_HELD, /* told with others, once it is due */
 	NOTICE_TOLD,
-	NOTICE_OVER /* the recovery is told as well, or nothing will be */
+	NOTICE_OVER /* and so is the group; or nothing will be told */
 };
 struct notice_row {
 	int64_t webhook_id, job_id;
 	uint32_t group_id; /* the incident that came first */
+	enum incident_kind harm; /* alert/rule.h */
+	uint32_t incident_id; /* of the group and the harm: what is told */
 	int64_t rule_id;
 	enum notice_state state;
-	enum severity severity;
-	int64_t due_ms, told_ms;
+	enum severity severity; /* the highest */
+	int64_t due_ms, told_ms; /* told_ms 0: not yet */
+	bool is_standing; /* an opening was told whose end was not */
 };
 /* Replaces what there was. */
 enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, struct error *err) MUST_CHECK;
-enum status store_read_notice(struct store_reader *reader, int64_t webhook_id, int64_t job_id, uint32_t group_id,
-	struct notice_row *out, bool *is_there, struct error *err) MUST_CHECK;
+/* In: webhook_id, job_id, group_id, harm. */
+enum status store_read_notice(
+	struct store_reader *reader, struct notice_row *row, bool *is_there, struct error *err) MUST_CHECK;
+/* What the webhook was told of the group, by harm. */
+enum status store_read_group_notices(struct store_reader *reader, struct arena *arena, int64_t webhook_id,
+	int64_t job_id, uint32_t group_id, struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;
 /* Waiting and held ones that are due, by webhook. */
 enum status store_read_due_notices(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
 	struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;

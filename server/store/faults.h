@@ -37,6 +37,13 @@ struct signature_hit_row {
 	int64_t first_ms, last_ms; /* log time */
 	struct span text; /* of the last line */
 };
+/* Of each signature the stretch that began first, of those with lines within the two times; by time. */
+struct said_hit {
+	struct signature_hit_row row;
+	struct span stream; /* its name */
+};
+enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
 /* By (job, stream, signature, first_line); its incident stays the first one said. */
 enum status store_put_signature_hit(
 	struct store_tx *tx, const struct signature_hit_row *row, struct error *err) MUST_CHECK;
@@ -58,7 +65,7 @@ struct near_incident {
 };
 enum status store_read_near(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t kinds,
 	int64_t from_ms, int64_t to_ms, struct near_incident **out, size_t *count, struct error *err) MUST_CHECK;
-/* Jobs with a stream of the host that were there at that time and had not ended, the newest first. */
+/* Jobs with a stream that the host sent, and that were there at that time and had not ended, the newest first. */
 enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, struct span host, int64_t at_ms,
 	size_t limit, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
 

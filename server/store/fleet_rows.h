@@ -15,6 +15,7 @@ struct fleet_job {
 	int64_t nodes; /* at least 1 */
 	int64_t started_ms; /* 0: not yet, as below */
 	int64_t ended_ms;
+	int64_t paused_ms; /* in between: it was put aside */
 };
 /* store_delete_job takes it out again. */
 enum status store_put_fleet_job(
@@ -25,7 +26,7 @@ enum status store_read_uncounted_jobs(struct store_reader *reader, int64_t after
 
 /*
  * jobs (by status in place of the type), nodes (of jobs that have not ended; of all and by type), node_ms (of those that have),
- * started_nodes and started_node_ms (of those that run: the sum of nodes times their start), pools (by state in place of the
+ * started_nodes and started_node_ms (of those that run: the sum of nodes times their start, moved on by their pauses), pools (by state in place of the
  * type), pool_nodes (that wait; of all and by type), held_nodes (nodes and pool_nodes); and of no sums: nodes_of_a_job and run_ms, of which only the highest counts.
  */
 struct fleet_total {
@@ -45,6 +46,7 @@ enum status store_read_fleet_totals(struct store_reader *reader, struct arena *a
 struct fleet_now { /* of what lives */
 	int64_t oldest_started_ms; /* 0: none runs */
 	int64_t most_nodes; /* of one job */
+	int64_t estimated_nodes; /* of jobs that do not state how many they have */
 	int64_t silent; /* jobs not heard of since */
 	int64_t open_incidents[3]; /* by severity */
 };

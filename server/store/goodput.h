@@ -11,13 +11,18 @@ enum { STORE_GOODPUT_BUCKETS = 14 };
 
 /* In millionths of the currency. */
 #define STORE_NO_COST INT64_MIN
+#define STORE_NO_TYPE "unknown"
+
+/* Who says how many nodes a job has; all but the first are an estimate. The numbers are in the database. */
+enum nodes_from { NODES_STATED, NODES_HOSTS, NODES_STREAMS };
 
 struct goodput_row {
 	int64_t job_id;
 	int64_t due_ms; /* to be worked out again then; 0: when something changes */
 	int64_t changes; /* when read: how often something did; when put: up to which all was seen */
 	int64_t as_of_ms; /* 0: never yet */
-	int64_t nodes;
+	int64_t nodes; /* 0: not counted yet */
+	enum nodes_from nodes_from;
 	bool is_measured;
 	struct span instance;
 	double goodput; /* percent; NaN: nothing was measured */
@@ -27,15 +32,22 @@ struct goodput_row {
 	int64_t first_from_step;
 	int64_t last_step;
 	int64_t billable_ms; /* of one node */
+	int64_t work_from_ms, work_to_ms; /* when its lines and points say that it was at work; 0: there are none */
+	int64_t paused_ms; /* within that, and not billed */
+	uint64_t odd_times; /* lines and points that are of none of it */
 	struct span currency;
 	int64_t cost, lost_cost, spot_saving; /* STORE_NO_COST: no price is known */
+	struct span
+		unpriced; /* instance types that have none, spaces between them; STORE_NO_TYPE: nobody says what it runs on */
 };
 
 struct goodput_day {
 	int64_t day; /* from 1970-01-01 on, UTC */
 	int64_t node_ms[STORE_GOODPUT_BUCKETS];
 	int64_t measured_ms; /* of all nodes, as above */
-	int64_t cost, lost_cost; /* 0 without a price */
+	int64_t cost, lost_cost; /* of what has a price */
+	int64_t unpriced_ms; /* billed, of all nodes, and without one */
+	int64_t billed_ms; /* of all nodes, with a price or without */
 };
 
 struct goodput_incident {
@@ -43,7 +55,7 @@ struct goodput_incident {
 	int64_t to_ms; /* 0: nothing came after it */
 	struct span cause;
 	int64_t nodes;
-	int64_t lost_steps;
+	int64_t lost_steps; /* -1: not known */
 	int64_t redone_ms, restart_ms; /* of one node */
 };
 
@@ -71,12 +83,18 @@ enum status store_read_goodput(struct store_reader *reader, struct arena *arena,
 enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
 	int64_t last, struct goodput_day **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* What jobs have as `unpriced`, each once; some have several types in one. */
+enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, size_t limit, struct span **out,
+	size_t *count, struct error *err) MUST_CHECK;
+enum status store_count_unpriced(struct store_reader *reader, uint64_t *jobs, struct error *err) MUST_CHECK;
+
 struct goodput_cause {
 	struct span cause;
 	uint64_t count;
 	uint64_t ended; /* of these: work went on */
 	int64_t repair_ms; /* until it did, summed up */
-	int64_t lost_steps;
+	int64_t lost_steps; /* of those that are known */
+	uint64_t unknown_steps; /* of these breaks it is not known */
 	int64_t redone_node_ms, restart_node_ms;
 };
 /* Of what broke off in [from_ms, to_ms), the most frequent first. */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { KEY_MAX_BYTES = 64 << 10 };
+enum { KEY_MAX_BYTES = 64 << 10, TYPES_MAX = 1000 };
 
 /* Of one figure in one group. */
 struct tally {
@@ -19,7 +19,9 @@ struct tally {
 struct group {
 	struct span *keys;
 	int64_t last_job_id;
-	uint64_t jobs;
+	uint64_t jobs, unpriced_jobs;
+	struct span *types; /* in the arena, each once */
+	size_t type_count, type_cap;
 	struct tally *tallies;
 };
 
@@ -62,6 +64,8 @@ void groups_free(struct groups *groups)
 	for (size_t i = 0; i < groups->count; i++)
 		for (size_t j = 0; j < groups->ask->figure_count; j++)
 			mem_free(groups->all[i]->tallies[j].values);
+	for (size_t i = 0; i < groups->count; i++)
+		mem_free(groups->all[i]->types);
 	mem_free(groups->all);
 	map_free(groups->by_key);
 	buf_done(&groups->key);
@@ -153,8 +157,34 @@ static enum status add_value(
 	return OK;
 }
 
-enum status groups_add(
-	struct groups *groups, int64_t job_id, const struct span *keys, const double *values, struct error *err)
+static bool has_type(const struct group *group, struct span type)
+{
+	for (size_t i = 0; i < group->type_count; i++)
+		if (span_equal(group->types[i], type))
+			return true;
+	return false;
+}
+
+static enum status add_unpriced(struct groups *groups, struct group *group, struct span types, struct error *err)
+{
+	struct span type;
+
+	group->unpriced_jobs += types.len > 0;
+	while (types.len && span_next(&types, ' ', &type)) {
+		if (group->type_count == TYPES_MAX || has_type(group, type))
+			continue;
+		if (!mem_grow((void **)&group->types, group->type_count, &group->type_cap, sizeof *group->types))
+			return out_of_memory(err);
+		group->types[group->type_count] = arena_copy(groups->arena, type);
+		if (!group->types[group->type_count].ptr)
+			return out_of_memory(err);
+		group->type_count++;
+	}
+	return OK;
+}
+
+enum status groups_add(struct groups *groups, int64_t job_id, const struct span *keys, const double *values,
+	struct span unpriced, struct error *err)
 {
 	struct group *group;
 
@@ -163,6 +193,7 @@ enum status groups_add(
 		return OK;
 	group->last_job_id = job_id;
 	group->jobs++;
+	TRY(add_unpriced(groups, group, unpriced, err));
 	for (size_t i = 0; i < groups->ask->figure_count; i++)
 		TRY(add_value(groups, &group->tallies[i], groups->ask->figures[i].fold, values[i], err));
 	return OK;
@@ -222,6 +253,22 @@ static int by_keys(const void *a, const void *b)
 	return 0;
 }
 
+static enum status give_unpriced(
+	struct job_group *row, const struct group *group, struct arena *arena, struct error *err)
+{
+	row->unpriced_jobs = group->unpriced_jobs;
+	row->unpriced_types = arena_alloc(arena, (group->type_count + 1) * sizeof(struct span));
+	if (!row->unpriced_types)
+		return out_of_memory(err);
+	for (; row->unpriced_type_count < group->type_count; row->unpriced_type_count++) {
+		struct span *type = &row->unpriced_types[row->unpriced_type_count];
+		*type = arena_copy(arena, group->types[row->unpriced_type_count]);
+		if (!type->ptr)
+			return out_of_memory(err);
+	}
+	return OK;
+}
+
 enum status groups_finish(
 	struct groups *groups, struct arena *arena, struct job_group **out, size_t *count, struct error *err)
 {
@@ -246,6 +293,7 @@ enum status groups_finish(
 			rows[i].figures[j] = ask->figures[j].counts_jobs
 						     ? (double)group->jobs
 						     : figure_of(&group->tallies[j], ask->figures[j].fold);
+		TRY(give_unpriced(&rows[i], group, arena, err));
 	}
 	if (groups->count)
 		qsort(rows, groups->count, sizeof *rows, by_keys);

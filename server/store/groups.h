@@ -14,10 +14,11 @@ void groups_free(struct groups *groups);
 
 /*
  * One job's figures into the group of these keys (ptr NULL: it has none of that). Jobs come one behind the other: a second row of
- * the same job and group changes nothing. values: one a figure; NAN: the job has none. ERR_TOO_LARGE: too many groups or values.
+ * the same job and group changes nothing. values: one a figure; NAN: the job has none. unpriced: its types without a price, spaces
+ * between them. ERR_TOO_LARGE: too many groups or values.
  */
 enum status groups_add(struct groups *groups, int64_t job_id, const struct span *keys, const double *values,
-	struct error *err) MUST_CHECK;
+	struct span unpriced, struct error *err) MUST_CHECK;
 /* By key, those without one last. */
 enum status groups_finish(struct groups *groups, struct arena *arena, struct job_group **out, size_t *count,
 	struct error *err) MUST_CHECK;

@@ -3,18 +3,24 @@
 #include "model/metric.h"
 #include "store/column.h"
 
-enum { VALUE_BYTES = 8, SERIES_MIN_BYTES = 4 };
+/* The form is behind the role: of values, which there were first, it is 0. */
+enum { VALUE_BYTES = 8, SERIES_MIN_BYTES = 4, FORM_SHIFT = 8 };
 
 static void pack_series(const struct batch_series *series, uint64_t *scratch, struct buf *out)
 {
 	pack_span(out, series->metric);
 	pack_span(out, series->unit);
-	pack_u64(out, series->role);
+	pack_u64(out, series->role | (uint64_t)series->form << FORM_SHIFT);
 	pack_u64(out, series->count);
 	column_pack(out, series->steps, series->count, scratch);
 	column_pack(out, series->ts_ms, series->count, scratch);
 	for (size_t i = 0; i < series->count; i++)
 		pack_double(out, series->values[i]);
+	if (series->form == SERIES_VALUES)
+		return;
+	for (size_t i = 0; i < series->count; i++)
+		pack_double(out, series->counts[i]);
+	column_pack(out, series->starts_ms, series->count, scratch);
 }
 
 void journal_points_pack(const struct batch_part *part, struct buf *out)
@@ -44,13 +50,28 @@ struct journal_points journal_points_open(struct span body)
 	return cursor;
 }
 
+static enum status read_totals(struct unpacker *in, struct arena *arena, struct batch_series *series, struct error *err)
+{
+	series->counts = arena_alloc(arena, series->count * sizeof *series->counts);
+	series->starts_ms = arena_alloc(arena, series->count * sizeof *series->starts_ms);
+	if (!series->counts || !series->starts_ms)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < series->count && !in->has_failed; i++)
+		series->counts[i] = unpack_double(in);
+	column_unpack(in, series->starts_ms, series->count);
+	return OK;
+}
+
 static enum status read_series(struct unpacker *in, struct arena *arena, struct batch_series *series, struct error *err)
 {
 	*series = (struct batch_series){.metric = unpack_span(in)};
 	series->unit = unpack_span(in);
-	series->role = (uint32_t)unpack_u64(in);
+	uint64_t role = unpack_u64(in);
+	series->role = (uint32_t)(role & ((1u << FORM_SHIFT) - 1));
+	series->form = (enum series_form)(role >> FORM_SHIFT & UINT32_MAX);
 	series->count = unpack_count(in, VALUE_BYTES);
-	if (series->role > ROLE_COUNT || !series->metric.len || !series->count)
+	if (series->role > ROLE_COUNT || role >> FORM_SHIFT >= SERIES_FORM_COUNT || !series->metric.len ||
+		!series->count)
 		in->has_failed = true;
 	if (in->has_failed)
 		return OK;
@@ -63,7 +84,7 @@ static enum status read_series(struct unpacker *in, struct arena *arena, struct 
 	column_unpack(in, series->ts_ms, series->count);
 	for (size_t i = 0; i < series->count && !in->has_failed; i++)
 		series->values[i] = unpack_double(in);
-	return OK;
+	return series->form == SERIES_VALUES ? OK : read_totals(in, arena, series, err);
 }
 
 enum status journal_points_next(struct journal_points *cursor, struct arena *arena, struct batch_series *series,
@@ -93,7 +114,7 @@ enum status journal_points_check(struct span body, size_t count, struct error *e
 		return error_set(err, ERR_MEMORY, "out of memory");
 	while (has_one) {
 		TRY(journal_points_next(&cursor, arena, &series, &has_one, err));
-		found += has_one ? series.count : 0;
+		found += has_one ? batch_series_points(&series) : 0;
 	}
 	if (found != count)
 		return error_set(err, ERR_INVALID, "a slice of points holds %zu points, not %zu", found, count);

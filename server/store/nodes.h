@@ -16,10 +16,12 @@ struct node_stream {
 	struct span stream;
 	struct span status; /* of the job */
 	int64_t job_id;
-	int64_t begun_ms; /* the stream was new */
+	int64_t begun_ms; /* its first line of that host came */
 	int64_t last_ms; /* of its sealed lines; 0: none */
 	int64_t job_ended_ms; /* 0: it runs */
 	int64_t job_heard_ms;
+	int64_t until_ms; /* another machine sends it since then; 0: none does */
+	bool is_shared; /* beside others, some of the time */
 };
 /* Streams of a host, the one that began last first; of jobs that are there. */
 enum status store_read_node_streams(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
@@ -45,7 +47,7 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 
 struct node_break { /* something that broke a job off */
 	int64_t from_ms;
-	int64_t lost_steps;
+	int64_t lost_steps; /* -1: not known */
 	int64_t lost_node_ms; /* redone and restarted, of all nodes */
 };
 enum status store_read_breaks(struct store_reader *reader, struct arena *arena, int64_t job_id, struct node_break **out,

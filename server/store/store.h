@@ -23,7 +23,7 @@ struct store_tx;
 struct store_reader;
 
 struct store_options {
-	const char *path; /* of the database; its lock is PATH.lock */
+	const char *path; /* of the database, which is locked, and PATH.lock with it */
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 16 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
@@ -35,6 +35,8 @@ struct store_options {
  * network file system. */
 enum status store_open(struct store **out, const struct store_options *options, struct error *err) MUST_CHECK;
 void store_free(struct store *store);
+/* Before it nobody was silent: whoever was not heard was not listened to. */
+void store_listens_since(struct store *store, int64_t since_ms);
 
 enum status store_reader_new(struct store_reader **out, struct store *store, struct error *err) MUST_CHECK;
 void store_reader_free(struct store_reader *reader);
@@ -56,6 +58,12 @@ struct store_reader *store_tx_reader(struct store_tx *tx);
 enum status store_tx_savepoint(struct store_tx *tx, struct error *err) MUST_CHECK;
 enum status store_tx_release(struct store_tx *tx, struct error *err) MUST_CHECK;
 void store_tx_undo(struct store_tx *tx);
+
+/*
+ * Is the database still the file at its path, and whole? Each begin and each commit asks: what is in a file without a name is not
+ * stored (ERR_UNAVAILABLE, until the next start, with the reason). For times in which nothing is committed.
+ */
+enum status store_look_at_file(struct store *store, struct error *err) MUST_CHECK;
 
 /* Between transactions: PASSIVE when called idle, RESTART past wal_bytes. */
 enum status store_checkpoint(struct store *store, bool is_idle, struct error *err) MUST_CHECK;
@@ -102,7 +110,16 @@ enum status store_sweep_dead(
 enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err) MUST_CHECK;
 
 /* Who said it; whom to trust: pipeline/history.h. The numbers are in the database. */
-enum transition_source { SOURCE_STATED, SOURCE_ASSUMED, SOURCE_LOG };
+/* The numbers are in the database. SOURCE_DATED: stated without a time, which is the one at which the job's log ended; SOURCE_BY_HAND: its time was set right. */
+enum transition_source {
+	SOURCE_STATED,
+	SOURCE_ASSUMED,
+	SOURCE_LOG,
+	SOURCE_EXIT,
+	SOURCE_SESSION,
+	SOURCE_DATED,
+	SOURCE_BY_HAND
+};
 struct transition_row {
 	struct span status; /* SageMaker's SecondaryStatus */
 	struct span message;
@@ -110,10 +127,7 @@ struct transition_row {
 	int64_t end_ms; /* 0: the present one */
 	enum transition_source source;
 };
-/* Ends the newest transition at start_ms and appends this one. The same status again updates its message. */
-enum status store_add_transition(
-	struct store_tx *tx, int64_t job_id, const struct transition_row *row, struct error *err) MUST_CHECK;
-/* These, and no others. */
+/* These, and no others: what is shown, made of what was told (store/told.h). */
 enum status store_put_transitions(struct store_tx *tx, int64_t job_id, const struct transition_row *rows, size_t count,
 	struct error *err) MUST_CHECK;
 /* How new the newest EventBridge event was by which the job's document was changed; 0: there was none. */
@@ -240,6 +254,9 @@ enum status store_read_backfill(struct store_reader *reader, struct arena *arena
 /* The running one that began first; job_id 0: none runs. */
 enum status store_next_backfill(
 	struct store_reader *reader, struct arena *arena, struct backfill_row *out, struct error *err) MUST_CHECK;
+/* Of the jobs whose definitions mean something else since an upgrade, the first; 0: none is left. */
+enum status store_next_due_definitions(struct store_reader *reader, int64_t *job_id, struct error *err) MUST_CHECK;
+enum status store_forget_due_definitions(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 
 /* Where it stands in a stream. */
 struct backfill_stream_row {
@@ -308,11 +325,16 @@ struct job_counts {
 	int64_t last_line_ms; /* log time */
 	int64_t last_heard_ms; /* time of arrival */
 	uint32_t attempts; /* the highest of its streams; 0: not known */
+	int64_t work_to_ms; /* the last line or point that belongs to its work; 0: not known */
 };
 enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struct job_counts *counts,
 	const struct summary_row *rows, size_t count, struct error *err) MUST_CHECK;
 enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* By the summaries: the metric that answers for the role; "": none, or none was flushed yet. */
+enum status store_find_main_metric(struct store_reader *reader, struct arena *arena, int64_t job_id, enum role role,
+	struct span *metric, struct error *err) MUST_CHECK;
 
 /* What a metric comes to when jobs are ranked by it (pipeline/ranking.h). */
 struct ranking_row {
@@ -383,18 +405,23 @@ struct job_aggregation {
 	const struct zone *zone; /* whose months and days; NULL: UTC */
 	int64_t now_ms; /* until when jobs that run are counted */
 	uint64_t max_groups;
+	uint64_t max_periods; /* days or months of one job; more: ERR_INVALID */
 	uint64_t max_values; /* kept for medians and percentiles */
 	int64_t time_ms; /* longer it must not take */
+	bool wants_unpriced;
 	const struct log_answers *logs; /* as in job_search */
 };
 struct job_group {
 	struct span *keys; /* ptr NULL: jobs without one */
 	size_t key_count;
 	double *figures; /* NAN: no job of the group has a value */
+	uint64_t unpriced_jobs; /* without a price: they are in no sum of costs. Counted where wants_unpriced. */
+	struct span *unpriced_types; /* of these, each once */
+	size_t unpriced_type_count;
 };
 /*
- * Over all jobs that match. By month or day a job is in each in which it ran; what adds up over time (duration, billable,
- * node_hours) is shared among them. ERR_SEMANTIC with the column: nobody groups by that, or there is no such quantity.
+ * Over all jobs that match. By month or day a job is in each in which it ran; what adds up over time is shared among them: duration
+ * by the clock, the rest as the job's days have it. ERR_SEMANTIC with the column: nobody groups by that, or there is no such quantity.
  */
 enum status store_aggregate_jobs(struct store_reader *reader, struct arena *arena,
 	const struct job_aggregation *aggregation, struct job_group **out, size_t *count, struct error *err) MUST_CHECK;
@@ -447,7 +474,7 @@ struct stream_row {
 	int64_t job_id;
 	uint32_t stream_id; /* numbered within the job from 1; 0 in store_put_stream: a new one */
 	struct span name;
-	struct span host;
+	struct span host; /* that sends now: stream_hosts.h; a new stream's first */
 	int64_t created_ms;
 	/* The first sealed_lines lines, and all that was derived from them, are in blocks, chunks and state; the rest is in the
 	 * journal. sealed_seq: the newest commit of which something is sealed. */
@@ -694,6 +721,7 @@ struct token_row {
 	struct span scope;
 	struct span team;
 	int64_t created_ms;
+	uint64_t rate_requests, rate_bytes; /* a second; 0: as the options say */
 };
 enum status store_put_token(
 	struct store_tx *tx, struct token_row *row, struct error *err) MUST_CHECK; /* ERR_CONFLICT: name */
@@ -706,6 +734,12 @@ enum status store_read_setting(struct store_reader *reader, struct arena *arena,
 	struct error *err) MUST_CHECK; /* empty when absent */
 
 /* ---- tools around the file ---- */
+/* PATH with the suffix, of the file itself where PATH is a symbolic link to it. NULL: out of memory. */
+char *store_beside(const char *path, const char *suffix) __attribute__((warn_unused_result));
+/* A server, or a tool that keeps one out, has the file open, under this or another name. Not beside a connection of this process
+ * to the same file, whose locks it would end. */
+bool store_is_in_use(const char *path, int64_t *pid);
+
 struct store_finding {
 	const char *what; /* "block", "chunk", "journal", "pyramid", "filter", "database" … */
 	struct span job; /* its name; "" where there is none */
@@ -716,7 +750,7 @@ struct store_finding {
 };
 struct store_check {
 	bool is_quick; /* rows are counted and compared, blocks and chunks are not decoded */
-	bool is_online; /* a server has the database: no read lasts, so the pages' own structure is not looked at */
+	bool is_online; /* a server has the database: no read lasts longer than one table takes, and free pages are not looked at */
 	void (*found)(void *context, const struct store_finding *finding);
 	bool (*progress)(void *context, const char *what, uint64_t rows); /* now and then; false ends the check */
 	void *context;

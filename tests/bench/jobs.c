@@ -227,7 +227,7 @@ static void put_job(struct random *random, struct store_tx *tx, uint64_t at)
 		die("job", &err);
 	struct transition_row transition = {
 		.status = row.secondary, .start_ms = row.started_ms, .end_ms = row.ended_ms};
-	if (store_add_transition(tx, row.job_id, &transition, &err))
+	if (store_put_transitions(tx, row.job_id, &transition, 1, &err))
 		die("transition", &err);
 	put_metrics(random, tx, row.job_id);
 }

@@ -3,6 +3,7 @@
 import banned
 import docs
 import layers
+import migrations
 import pytest
 import sizes
 import source
@@ -169,3 +170,8 @@ def test_bare_code_keeps_the_places():
     bare = source.bare_code(text)
     assert len(bare) == len(text) and bare.count("\n") == text.count("\n")
     assert "x" not in bare and "z" not in bare and bare.endswith("\nb")
+
+
+def test_migrations_have_a_number_each():
+    assert migrations.doubles(["0001_init.sql", "0002_a.sql", "0003_b.sql"]) == []
+    assert migrations.doubles(["0001_init.sql", "0002_b.sql", "0002_a.sql"]) == [["0002_a.sql", "0002_b.sql"]]

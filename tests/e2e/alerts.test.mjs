@@ -92,6 +92,20 @@ test("a rule is tried before it is saved", async ({ server, page, open, allow })
   await until(page, () => document.querySelectorAll("table.jobs tbody tr").length === 1, "the rule that is left");
 });
 
+test("a rule is for one webhook, and nobody else", async ({ server, page, open }) => {
+  await server.post("/api/v1/webhooks", { url: "https://hooks.slack.com/services/x" });
+  const [{ id }] = (await server.get("/api/v1/webhooks")).body.webhooks;
+  await open("/rules?id=new");
+  await page.getByLabel("Name").fill("only us");
+  await page.getByLabel("every webhook").uncheck();
+  await page.getByLabel(`#${id} slack hooks.slack.com`).check();
+  await page.getByLabel("Nobody else").check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("table.jobs").getByText("1 webhook · and no others").waitFor();
+  const rule = (await server.get("/api/v1/rules")).body.rules[1];
+  assert.deepEqual([rule.webhooks, rule.exclusive], [[id], true]);
+});
+
 test("a webhook is made, tested and told", async ({ server, page, open }) => {
   const receiver = await receive();
   try {

@@ -53,7 +53,7 @@ const english = (page) =>
     return found;
   });
 /** What is English in every language: names of metrics and programs, queries, licences, and the server's reasons. */
-const SAME = /status:inprogress|sm-ship|aws sagemaker|^step time$|public domain|matched \d+ of|derived:|steps \/ seconds|HyperParameters|by its name; the log|none of these lines/;
+const SAME = /status:inprogress|sm-ship|aws sagemaker|^step time$|public domain|matched \d+ of|derived:|steps \/ seconds|HyperParameters|by its name; the log|none of these lines|the first line arrived/;
 
 const LOOKS = {
   light: { context: { colorScheme: "light" }, rules: ALL },

@@ -13,6 +13,13 @@ static void take(void *context, const struct tf_scalar *scalar)
 	*sum += span_hash(scalar->tag) + (uint64_t)scalar->step;
 }
 
+static void take_setting(void *context, const struct tf_setting *setting)
+{
+	uint64_t *sum = context;
+
+	*sum += span_hash(setting->key) + span_hash(setting->text);
+}
+
 static void put(char *at, uint64_t value, int bytes)
 {
 	for (int i = 0; i < bytes; i++, value >>= 8)
@@ -31,10 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO_MEM char *record = mem_alloc(size + 16);
 	struct tf_events_progress progress;
 	uint64_t sum = 0;
+	const struct tf_events_taker taker = {take, take_setting, &sum};
 
 	if (!record)
 		return 0;
-	if (tf_events_read(span_of((const char *)data, size), take, &sum, &progress, NULL) == OK &&
+	if (tf_events_read(span_of((const char *)data, size), &taker, &progress, NULL) == OK &&
 		progress.used_bytes > size && size < 12)
 		abort();
 	put(record, size, 8);
@@ -42,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(record + 12, data, size);
 	put_crc(record + 12 + size, span_of(record + 12, size));
-	if (tf_events_read(span_of(record, size + 16), take, &sum, &progress, NULL) != OK ||
+	if (tf_events_read(span_of(record, size + 16), &taker, &progress, NULL) != OK ||
 		progress.used_bytes != size + 16 || progress.damaged_records)
 		abort();
 	return 0;

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				abort();
 			return 0;
 		}
-		count += has_one ? series.count : 0;
+		count += has_one ? batch_series_points(&series) : 0;
 	}
 	if (journal_points_check(body, count, NULL) != OK || journal_points_check(body, count + 1, NULL) == OK)
 		abort();

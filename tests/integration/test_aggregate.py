@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 DAY_S = 86_400
+NOON_S = 1_772_452_800  # 2026-03-02T12:00:00Z
 
 
 @pytest.fixture
@@ -76,6 +77,19 @@ def test_as_many_groups_as_the_option_says(make_server):
     problem = ask(server, 413, by="name")
     assert problem["field"] == "by" and "--max-groups" in problem["detail"]
     assert ask(server)["groups"] == [{"count": 3}]
+
+
+def test_a_job_is_shared_among_so_many_days_and_no_more(make_server):
+    server = make_server("--max-group-periods", "5")
+    for name, days in (("short", 4), ("long", 5)):  # from noon on: a day more, in part
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name}).status == 201
+        for status, at_s in (("Training", NOON_S), ("Completed", NOON_S + days * DAY_S)):
+            reply = server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": status, "time_ms": at_s * 1000})
+            assert reply.status < 300, reply
+    assert len(ask(server, q="name=short", by="day")["groups"]) == 5
+    problem = ask(server, 400, by="day")
+    assert problem["field"] == "by" and "--max-group-periods" in problem["detail"] and "5 days" in problem["detail"]
+    assert len(ask(server, by="month")["groups"]) == 1
 
 
 def test_sm_search_prints_groups(fleet):

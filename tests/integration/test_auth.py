@@ -1,8 +1,10 @@
 """Tokens and scopes, the page's session, and what a foreign web page may do."""
 
+import socket
 import subprocess
+import time
 
-from smserver import sanitizer_environment, wait_until
+from smserver import PATIENCE_S, sanitizer_environment, wait_until
 
 
 def make_token(server, name, scope, *arguments):
@@ -145,6 +147,56 @@ def test_session_cookie(server):
     assert server.get("/", headers=stale).status == 200
     assert server.get("/api/v1/session", headers=stale).body["authenticated"] is False
     assert server.get("/api/v1/jobs", headers=stale).status == 401
+
+
+# ---- what goes on when a token ends ----
+def end_at_once(*streams):
+    """Not because their reader's patience has ended."""
+    since = time.monotonic()
+    for live in streams:
+        live.wait_for_end()
+    assert time.monotonic() - since < PATIENCE_S / 4
+
+
+def open_upload(server, token):
+    """A chunked body without an end, as sm-ship sends it."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)
+    connection.sendall(b"POST /api/v1/logs?job=j&stream=endless HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+                       b"Transfer-Encoding: chunked\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n6\r\nfirst\n\r\n")
+    return connection
+
+
+def test_a_revoked_token_ends_its_streams_and_no_other(server):
+    admin, gone, stays = (make_token(server, *of) for of in (("root", "admin"), ("gone", "read"), ("stays", "read")))
+    server.send("j", "x", token=admin)
+    bearer = {token: {"Authorization": f"Bearer {token}"} for token in (gone, stays)}
+    streams = [server.live(query, headers=bearer[gone]) for query in ("kinds=points", "jobs=j&kinds=lines&filter=x")]
+    streams.append(server.live("kinds=job", headers={"Cookie": f"smfleet_session={gone}"}))
+    other = server.live("jobs=j&kinds=lines", headers=bearer[stays])
+    assert [live.status for live in (*streams, other)] == [200] * 4
+    assert server.delete("/api/v1/tokens/gone", token=admin).status == 204
+    end_at_once(*streams)
+    server.send("j", "after", token=admin)
+    assert other.next("lines", where=lambda event: "after" in event["data"])
+    assert server.get("/api/v1/live", headers=bearer[gone]).status == 401
+
+
+def test_a_revoked_token_ends_its_endless_upload(server):
+    admin, gone = make_token(server, "root", "admin"), make_token(server, "gone", "write")
+    with open_upload(server, gone) as connection:
+        wait_until(lambda: server.get("/api/v1/jobs/j", token=admin).status == 200, what="the first line")
+        assert server.delete("/api/v1/tokens/gone", token=admin).status == 204
+        connection.sendall(b"7\r\nsecond\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 401"
+    server.token = admin
+    assert [line["text"] for line in server.lines("j", "endless")] == ["first"]
+
+
+def test_the_first_token_ends_what_was_open_to_all(server):
+    live = server.live("kinds=points")
+    admin = make_token(server, "root", "admin")
+    end_at_once(live)
+    assert server.get("/api/v1/jobs", token=admin).status == 200
 
 
 # ---- web pages of others ----

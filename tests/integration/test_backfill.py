@@ -208,6 +208,20 @@ def test_an_incident_keeps_its_number_and_who_acknowledged_it(server):
     assert [(row["id"], bool(row["acknowledged_ms"])) for row in after] == [(one["id"], True)]
 
 
+def test_who_was_told_of_what_a_backfill_drops_is_told_its_end(server, receiver):
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status == 201
+    make_job(server, "j", streams=())
+    server.send("j", [f"step={n} loss={'nan' if n > 2 else '2.5'} tok/s=1000" for n in range(6)])
+    receiver.wait_for(1)
+    put(server, "j", {"definitions": [SPEED]}, "?backfill=true")
+    wait_for_backfill(server, "j")
+    receiver.wait_for(2)
+    opened, over = receiver.messages()
+    assert (opened["type"], over["type"]) == ("incident.opened", "incident.recovered")
+    assert opened["data"]["kind"] == over["data"]["kind"] == "non_finite" and opened["data"]["id"] == over["data"]["id"]
+    assert server.get("/api/v1/incidents?state=open").body["incidents"] == []
+
+
 def test_presets_are_chosen_told_and_changed(server):
     server.send("j", [f"iter {step}: loss {3 - step / 100:.4f}, time 350.12ms, mfu 12.50%" for step in range(50)])
     server.wait_for_points("j", "train:loss", 50)

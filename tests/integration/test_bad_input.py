@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 
 import pytest
@@ -165,3 +166,29 @@ def test_texts_that_look_like_numbers_are_texts(server):
         assert found(server, f"name=texts {query}") == ["texts"], query
     for query in ("hp.a>1", "hp.a<1", "hp.b=16", "hp.c=1000", "hp.d=5", "hp.f=3"):
         assert found(server, f"name=texts {query}") == [], query
+
+
+def ask_raw(server, head):
+    """The first bytes of the answer to what a client sends that gives no body."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+        connection.settimeout(PATIENCE_S / 4)
+        connection.sendall(head.encode())
+        return connection.recv(12).decode()
+
+
+@pytest.mark.parametrize("count", [200, 257, 300, 1500])
+def test_a_request_of_many_parameters_is_answered_at_once(make_server, count):
+    """And the server ends with no memory of it: its sanitizer looks."""
+    server = make_server()
+    host = " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert ask_raw(server, "GET /api/v1/jobs?" + "&".join(["a"] * count) + host) == "HTTP/1.1 400"
+    assert ask_raw(server, "GET /api/v1/jobs?" + "&" * count + host) == "HTTP/1.1 200"
+    status, _, body = server.get("/api/v1/jobs?" + "&".join(["limit=1"] * count))
+    assert (status == 200) if count <= 256 else (status == 400 and "256" in body["detail"])
+
+
+def test_a_head_that_cannot_be_taken_leaves_nothing_behind(make_server):
+    server = make_server()
+    for head, answer in (("X: y\r\n" * 600, "431"), ("Cookie: " + "a=b; " * 800 + "\r\n", "431"), ("no colon\r\n", "400")):
+        assert ask_raw(server, f"GET /api/v1/jobs?limit=1 HTTP/1.1\r\nHost: localhost\r\n{head}\r\n") == "HTTP/1.1 " + answer
+    assert ask_raw(server, "GET \r\n\r\n") == "HTTP/1.1 400"

@@ -89,6 +89,11 @@ def settle(server):
     server.wait_for_points("runs-on", "loss", 50)
     wait_until(lambda: server.get("/api/v1/incidents?kind=log_signature").body["incidents"], what="what the log said")
 
+    def is_closed_with_its_job():
+        rows = server.get("/api/v1/incidents?state=open&all=true&limit=1000").body["incidents"]
+        return not any(server.get(f"/api/v1/jobs/{quote(row['job'])}").body.get("TrainingEndTime") and row["kind"] != "job_failed" for row in rows)
+    wait_until(is_closed_with_its_job, what="the end of what was open when its job ended")
+
 
 def settled_export(server):
     """Two exports in a row that are equal: statuses and settings that lines imply are written a moment after the lines."""

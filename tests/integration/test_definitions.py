@@ -58,9 +58,9 @@ def test_warnings_say_what_to_do(server):
 
 
 def test_a_named_group_is_no_guess(server):
-    two = {"Name": "loss", "Regex": r"(?<lr>[0-9.]+) (?<loss>[0-9.]+)"}
+    two = {"Name": "loss", "Regex": r"step \d+ (?<lr>[0-9.]+) (?<loss>[0-9.]+)"}
     for definition, value, codes in ((two, 1, ["several_groups"]), ({**two, "Group": "loss"}, 2, [])):
-        found = try_definitions(server, [definition], lines=["1 2"])
+        found = try_definitions(server, [definition], lines=["step 7 1 2"])
         assert found["lines"][0]["captures"][0]["value"] == value
         assert [warning["code"] for warning in found["definitions"][0]["warnings"]] == codes
 
@@ -116,6 +116,16 @@ def test_rank_0_is_found_by_what_the_log_says(server):
     assert streams(server, "slurm")["algo-7"]["host"] == "r6i4n5"
 
 
+def test_rank_0_is_found_by_a_name_that_ends_with_when_it_began(server):
+    for job, line in (("env", 'SM_TRAINING_ENV={"current_host": "algo-1", "hyperparameters": {}, "master_hostname": "algo-4"}'),
+            ("export", "export MASTER_ADDR=algo-4"), ("worker", "2026-01-01 10:00:00,000 sagemaker-training-toolkit INFO     Connect to algo-4")):
+        for number in (1, 4, 40):
+            for began in (1600000000, 1600000500) if number == 4 else (1600000000,):
+                server.send(job, ["ssh: connect to host algo-1 port 22: Connection refused", line if number == 1 else "hello"], stream=f"algo-{number}-{began}")
+        wait_until(lambda: [name for name, _ in rank_0(server, job)] == ["algo-4-1600000500"], what=f"the leader that {line} names")
+        assert "algo-4 in line" in rank_0(server, job)[0][1]
+
+
 def test_rank_0_is_guessed_with_its_reason(server):
     server.send("one", ["chatter"], stream="algo-3")
     assert rank_0(server, "one") == [("algo-3", "the only stream")]
@@ -135,7 +145,7 @@ def test_the_example_of_the_documents(server):
     line = found["lines"][0]
     captures = [(one["definition"], line["text"][one.get("name_start", 0):one.get("name_end", 0)], one["value"], one.get("step"))
         for one in line["captures"]]
-    assert captures == [(0, "", 2.3125, 12), (1, "", 1200, 12), (2, "layer7", 0.25, None), (2, "layer8", "NaN", None)], captures
+    assert captures == [(0, "", 2.3125, 12), (1, "", 1200, 12), (2, "layer7", 0.25, 12), (2, "layer8", "NaN", 12)], captures
     assert not any("error" in one for one in found["definitions"])
 
 
@@ -164,3 +174,16 @@ def test_health_of_older_definitions_is_not_told_under_the_names_of_newer_ones(m
     if sealing:
         wait_until(lambda: "smfleet_sealed_lines_total 12" in server.get("/metrics").body, what="all is sealed")
     assert health() == {"beta": 2}
+
+
+def test_what_stands_in_the_place_of_a_value(server):
+    """A definition that cannot match "nan" finds it all the same, and of what is no number it is said that it is none."""
+    narrow = {"Name": "l", "Regex": "loss: ([0-9.]+)"}
+    found = try_definitions(server, [narrow], lines=["step 1 loss: 2.5", "step 2 loss: nan", "step 3 loss: skipped", "step 4 loss: None", "no more"])
+    captures = [line["captures"] for line in found["lines"]]
+    assert [[(one["text"], one.get("value"), one.get("step")) for one in each] for each in captures] == [
+        [("2.5", 2.5, 1)], [("nan", "NaN", 2)], [("skipped", None, None)], [("None", None, None)], []]
+    assert [each[0]["start"] for each in captures[:4]] == [len("step 1 loss: ")] * 4
+    definition, = found["definitions"]
+    assert (definition["tried"], definition["matched"], definition["numeric"], definition["not_numeric"]) == (5, 2, 2, 2)
+    assert [warning["code"] for warning in definition["warnings"]] == ["place_not_numeric"]

@@ -10,10 +10,11 @@ COMMANDS = re.findall(r"^```sh\n(.*?)^```", pathlib.Path(ROOT, "docs/times.md").
 
 
 def test_the_commands_do_what_is_said(server):
-    assert len(COMMANDS) == 2
+    assert len(COMMANDS) == 3
     for command in COMMANDS:
         subprocess.run(["bash", "-c", command.replace(":8080", f":{server.port}").replace("curl ", "curl -f ")],
             stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True)
+    assert server.get("/api/v1/jobs/gpt-2").body["SecondaryStatus"] == "Completed"
     job = server.get("/api/v1/jobs/bert-7").body
     assert (job["SecondaryStatus"], job["TrainingStartTime"]) == ("Training", 1714564800)
     wait_until(lambda: server.lines("bert-7", "node-1"), what="the line")

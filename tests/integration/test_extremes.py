@@ -1,8 +1,10 @@
 """What no trainer should print and some do: the ends of time, steps beyond doubles, values that are no numbers."""
 
 import json
+import re
 import time
 
+DAY_MS = 86_400_000
 END_OF_TIME_MS = 9_214_646_400_000 # 2262-01-01
 DEFINITION = {"Name": "loss", "Regex": r"step (?<step>\S+) loss=(?<value>\S+)"}
 
@@ -83,8 +85,13 @@ def test_an_offset_twice_and_one_with_a_gap(server):
 def test_a_status_from_the_end_of_time_is_refused(server):
     """Whoever groups jobs by day would walk there."""
     create(server)
-    for ms in (-1, 7_258_118_400_000, 2 ** 53):
+    now = int(time.time() * 1000)
+    for ms in (-1, 7_258_118_400_000, 7_258_118_399_999, 2 ** 53, now + 10 * DAY_MS, now + DAY_MS + 60_000):
         reply = server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": ms})
-        assert reply.status == 422 and reply.body["field"] == "time_ms", reply
-    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": 7_258_118_399_999}).status == 204
+        assert reply.status == 422 and reply.body["field"] == "time_ms" and str(ms) in reply.body["detail"], reply
+        if 0 <= ms < 7_258_118_400_000:  # a date: how far ahead it may be is said
+            bound = int(re.search(r"(\d+) at most", reply.body["detail"])[1])
+            assert now + DAY_MS <= bound < now + DAY_MS + 60_000, reply
+    assert server.get("/api/v1/jobs/j").body["SecondaryStatus"] == "Starting"
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": now + DAY_MS - 60_000}).status == 204
     assert server.get("/api/v1/aggregate?by=month&of=sum:duration").status == 200

@@ -35,7 +35,7 @@ def test_the_sums_follow_each_change(server):
     assert hours <= body["node_hours"] < hours + 8 * 120 / 3600
     assert server.delete("/api/v1/jobs/a").status < 300
     assert fleet(server)["jobs"] == {"Completed": 1, "InProgress": 1, "total": 2, "silent": 0}
-    assert body["ingest"]["disk_free_bytes"] >= 0 and body["open_incidents"] == {"info": 0, "warning": 0, "critical": 0}
+    assert body["ingest"]["disk_free_bytes"] > 0 and body["open_incidents"] == {"info": 0, "warning": 0, "critical": 0}
 
 
 def test_quotas(server):
@@ -156,8 +156,8 @@ def test_the_longest_silent_jobs_and_what_today_cost(make_server):
     assert [row["job"] for row in rows] == [f"quiet-{number:02}" for number in range(10)]
     assert all(row["last_heard_ms"] <= now_ms() - 1000 for row in rows)
     body = fleet(server)
-    assert set(body["today"]) == {"goodput", "measured_node_hours", "cost", "lost_cost"} == set(body["last_30_days"])
-    assert body["today"]["cost"] == 0 and body["today"]["measured_node_hours"] <= body["last_30_days"]["measured_node_hours"]
+    assert set(body["today"]) == {"goodput", "measured_node_hours", "cost", "lost_cost", "billed_node_hours", "unpriced_node_hours"} == set(body["last_30_days"])
+    assert body["today"]["cost"] is None and body["today"]["measured_node_hours"] <= body["last_30_days"]["measured_node_hours"]
 
 
 def test_paces_against_what_is_usual(server):
@@ -177,3 +177,18 @@ def test_paces_against_what_is_usual(server):
     assert server.post("/api/v1/jobs/slow/transitions", json={"SecondaryStatus": "Completed"}).status == 204
     assert [row["job"] for row in server.get("/api/v1/fleet/paces").body["jobs"]] == ["steady"]
     assert server.get("/api/v1/fleet/paces?limit=0").body["field"] == "limit"
+
+
+def test_what_has_no_price_is_not_free(server):
+    before = server.get("/api/v1/fleet").body  # the very first answer: what is left on the disk is known already
+    assert before["ingest"]["disk_free_bytes"] > 0 and before["unpriced_types"] == []
+    assert before["today"]["cost"] is None and before["last_30_days"]["lost_cost"] is None  # no list of prices
+    run_job(server, "a", now_ms() - 30 * MINUTE_MS, 60, 10)
+    row = fleet(server)
+    assert row["unpriced_types"] == ["ml.p4d.24xlarge"] and row["last_30_days"]["cost"] is None
+    price = {"instance": "ml.p4d.24xlarge", "per_hour": 30, "from": "2020-01-01"}
+    assert server.put("/api/v1/prices", json={"currency": "EUR", "prices": [price]}).status == 200
+    wait_until(lambda: (fleet(server)["last_30_days"]["cost"] or 0) > 0, what="the job is priced")
+    row = fleet(server)
+    assert row["unpriced_types"] == [] and row["currency"] == "EUR"
+    assert row["last_30_days"]["cost"] == pytest.approx(4 * 30 * 9 / 60, rel=0.02)  # four nodes, from the start of training a minute in to the tenth

@@ -180,7 +180,8 @@ def test_a_job_has_its_goodput_and_cost_in_its_row_and_search_finds_them(quick):
     run.tell(quick)
     percent = 100 * run.book["productive"] / run.wall_s
     wait_until(lambda: row(quick, "small").get("goodput") == pytest.approx(percent), what="the row")
-    assert "cost" not in row(quick, "small")
+    wait_until(lambda: row(quick, "small").get("unpriced_types") == ["ml.p5.48xlarge"], what="no price")
+    assert row(quick, "small")["cost"] is None
     reply = goodput(quick, "small")
     assert reply["cost"]["total"] is None and reply["cost"]["reason"] == "no price"
     assert reply["cost"]["instance"] == "ml.p5.48xlarge"
@@ -412,6 +413,34 @@ def test_the_example_in_the_docs_comes_out_as_it_says_and_mistakes_are_named(qui
     assert (broken["step"], broken["from_step"], broken["lost_steps"], round(broken["node_hours"], 3)) == (6, 4, 2, 0.061)
     assert reply["cost"]["total"] == 4.2 and reply["cost"]["lost"] == 2.2 and reply["cost"]["currency"] == "EUR"
     assert reply["checkpoint"] == {"step": 4, "steps_since": 3, "seconds_since": 30}
+
+
+@pytest.mark.parametrize("name, regex, bucket", [
+    ("validation:accuracy", r"ev=([0-9.]+)", "evaluation"), ("eval_f1", r"ev=([0-9.]+)", "evaluation"),
+    ("val_acc", r"ev=([0-9.]+)", "evaluation"), ("validation:loss", r"ev=([0-9.]+)", "evaluation"),
+    ("accuracy", r"\bvalidation ev=([0-9.]+)", "evaluation"),  # its definition says so
+    ("train:value", r"ev=([0-9.]+)", "stalled"), ("evaluated_tokens", r"ev=([0-9.]+)", "stalled"),
+    ("interval", r"ev=([0-9.]+)", "stalled"), ("std_dev", r"ev=([0-9.]+)", "stalled"), ("valid_tokens", r"ev=([0-9.]+)", "stalled"),
+])
+def test_an_evaluation_is_one_whatever_it_measures(server, name, regex, bucket):
+    """300 steps of 10 s, and in front of 5 of them 40 s for a value of `name`."""
+    run = "ev-" + re.sub(r"\W", "-", name)
+    definitions = [{"Name": "train:loss", "Regex": r"loss=([0-9.]+)"}, {"Name": name, "Regex": regex}]
+    document = {"TrainingJobName": run, "AlgorithmSpecification": {"MetricDefinitions": definitions}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    script = Script(run, DAY0_S, 1)
+    for step in range(1, 301):
+        if step > 1 and step % 50 == 1:
+            script.t += 40
+            script.line("validation ev=0.7123 on 5000")
+        script.t += 10
+        script.line(f"step {step} loss={5 / step:.4f}")
+    server.send(run, script.lines)
+    assert server.post(f"/api/v1/jobs/{run}/transitions", json={"SecondaryStatus": "Completed", "time_ms": script.t * 1000}).status == 204
+    server.wait_for_points(run, "train:loss", 300)
+    server.wait_for_points(run, name, 5)
+    book = wait_until(lambda: (found := seconds(goodput(server, run))).get("productive", 0) >= 2990 and found, what="all steps")
+    assert {key: book.get(key, 0) for key in ("evaluation", "stalled")} == {"evaluation": 0, "stalled": 0, bucket: 200}
 
 
 def test_a_long_series_is_read_by_its_pyramid_and_comes_out_the_same(quick):

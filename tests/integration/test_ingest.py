@@ -63,6 +63,25 @@ def test_crlf_is_not_part_of_the_text(server):
     assert [text.rstrip("\r") for text in texts(server)] == ["one", "two"]
 
 
+@pytest.mark.parametrize("then", ["goes on", "says it again"])
+def test_a_large_body_counts_the_bytes_of_its_source(server, then):
+    """Large bodies become a block on their way to the writer; what names their source must come along."""
+    lines = [f"step {i} loss {9 / (i + 1):.6f}" for i in range(9000)]
+    body = "".join(line + "\n" for line in lines)
+    assert len(body) > 128 << 10
+    at = LOGS + "&source=file-of-a-name-that-is-longer-than-a-word&offset="
+    assert server.post(at + "0", body).body["accepted"] == 9000
+    if then == "goes on":
+        reply = server.post(at + str(len(body)), "step 9000 loss 0\n")
+        assert reply.status == 200 and reply.body["accepted"] == 1, reply
+        lines.append("step 9000 loss 0")
+        assert reply.body["next_offset"] == len(body) + 17
+    else:
+        reply = server.post(at + "0", body)
+        assert reply.status == 200 and (reply.body["accepted"], reply.body["duplicate"]) == (0, 9000), reply
+    assert texts(server) == lines
+
+
 def test_ndjson(server):
     rows = [
         {"line": "a", "ts": 1_700_000_000_000},
@@ -80,8 +99,27 @@ def test_ndjson(server):
     assert [(line["text"], line["ts_ms"]) for line in server.lines("other")] == [("c", 1_700_000_000_000)]
 
 
+def test_ndjson_object_without_a_text_is_the_line(server):
+    body = "".join(json.dumps({"step": step, "train_loss": 3 - step / 100}) + "\n" for step in range(50, 60)) + '{"event": "saved", "message": {"path": "a"}}\n'
+    reply = server.post(LOGS, body, content_type="application/x-ndjson")
+    assert reply.status == 200 and (reply.body["accepted"], reply.body["rejected"]) == (11, 0), reply
+    assert texts(server) == body.splitlines()
+    server.wait_for_points("j", "train:loss", 10)
+    series, = server.get("/api/v1/jobs/j/points?metric=train:loss&raw=true").body["series"]
+    assert series["step"] == list(range(50, 60)) and series["value"] == [3 - step / 100 for step in range(50, 60)]
+
+
+@pytest.mark.parametrize("field, value", [("job", "17"), ("job", "1.5"), ("job", "true"), ("job", "[17]"), ("stream", "{}")])
+def test_ndjson_name_that_is_no_text_is_no_name(server, field, value):
+    body = f'{{"line":"x","{field}":{value}}}\n{{"line":"good","{field}":null}}\n'
+    reply = server.post(LOGS, body, content_type="application/x-ndjson")
+    assert reply.status == 200 and (reply.body["accepted"], reply.body["rejected"]) == (1, 1), reply
+    assert f"'{field}' is not a text" in " ".join(reply.body["warnings"])
+    assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs").body["jobs"]] == ["j"]
+
+
 def test_ndjson_bad_entry_is_counted_and_named(server):
-    body = '{"line":"good"}\n{"line":17}\nnonsense\n{"line":"also good"}\n'
+    body = '{"line":"good"}\n{"line":"x","job":[17]}\nnonsense\n{"line":"also good"}\n'
     reply = server.post("/api/v1/logs?job=j", body, content_type="application/x-ndjson")
     assert reply.status == 200 and reply.body["accepted"] == 2 and reply.body["rejected"] == 2, reply
     warnings = " ".join(reply.body["warnings"])

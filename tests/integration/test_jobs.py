@@ -92,9 +92,10 @@ def test_definitions_make_points(server):
 
 def test_not_numeric_is_counted(server):
     create(server, with_definitions("j", {"Name": "m", "Regex": r"m=(\S+)"}))
-    server.send("j", ["m=1", "m=n/a", "m=2"])
+    server.send("j", ["m=1", "m=n/a", "m=soon", "m=2"])
     server.wait_for_points("j", "m", 2)
-    assert server.get("/api/v1/jobs/j/metrics").body["definitions"][0]["not_numeric"] == 1
+    health = server.get("/api/v1/jobs/j/metrics").body["definitions"][0]
+    assert (health["not_numeric"], health["missing"]) == (1, 1)
 
 
 def test_bad_regex_names_field_and_column(server):
@@ -157,7 +158,8 @@ def test_slow_expressions_are_left_out_and_hold_nobody_up(make_server):
     for name in [d["Name"] for d in runaway + slow]:
         assert health[name]["tried"] < 3000, health[name]
         assert health[name]["limited"] >= len(lines) - health[name]["tried"], health[name]
-    assert health["ok"] == {"Name": "ok", "tried": len(lines), "matched": len(lines), "not_numeric": 0, "limited": 0}
+    assert health["ok"] == {"Name": "ok", "tried": len(lines), "matched": len(lines), "not_numeric": 0, "limited": 0, "missing": 0,
+        "without_step": len(lines)}
     assert took < 10, f"a line beside it waited {took:.1f} s"
 
 

@@ -81,7 +81,7 @@ def test_chatter_does_not_end_a_job(server):
         "Billable seconds: 9"])
     server.send("j", "2020-01-28 08:57:36 Starting - Launching", stream="algo-2")  # looked at after those
     server.send("j", "2020-01-28 08:58:36 Downloading - x")
-    wait_status(server, "Downloading")
+    wait_until(lambda: statuses(server) == ["Starting", "Downloading", "Training"], what="Downloading, and the training's own lines")
     job = job_of(server)
     assert job["TrainingJobStatus"] == "InProgress" and "BillableTimeInSeconds" not in job
 

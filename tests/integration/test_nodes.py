@@ -1,5 +1,6 @@
 """Machines over all jobs: their faults, jobs, figures, which to drain; and of one job, with the way onto each."""
 
+import json
 import sqlite3
 import time
 
@@ -67,3 +68,113 @@ def test_the_machines_of_a_job(server):
     assert rows["algo-1"]["host"] == "n1" and rows["algo-1"]["last_age_seconds"] < 600
     assert rows["system/n1"]["instance"]["GPUUtilization"] == pytest.approx(75)
     assert server.get("/api/v1/jobs/nobody/nodes").status == 404
+
+
+def ways_in(server, job):
+    return {row["stream"]: (row.get("ssm_command"), row.get("ssh_command")) for row in server.get(f"/api/v1/jobs/{job}/nodes").body["nodes"]}
+
+
+def test_the_way_into_a_container(make_server):
+    """EnableRemoteDebug makes containers targets of Systems Manager, while they are there."""
+    server = make_server("--ssh-template", "ssh -J bastion root@{host}")
+    for job, is_enabled in (("open", True), ("shut", False)):
+        document = {"TrainingJobName": job, "RemoteDebugConfig": {"EnableRemoteDebug": is_enabled},
+            "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 5}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        ship(server, job, "ip-10-0-0-1", ["step: 1 loss: 2.0"], stream="algo-1")
+        ship(server, job, "x;reboot", ["step: 1 loss: 2.0"], stream="algo-2-1700000000000")
+        ship(server, job, "ip-10-0-0-3", ["step: 1 loss: 2.0"], stream="rank-3")
+    assert ways_in(server, "open") == {
+        "algo-1": ("aws ssm start-session --target sagemaker-training-job:open_algo-1", "ssh -J bastion root@ip-10-0-0-1"),
+        "algo-2-1700000000000": ("aws ssm start-session --target sagemaker-training-job:open_algo-2", None),  # a host's name is no command
+        "rank-3": (None, "ssh -J bastion root@ip-10-0-0-3")}
+    assert {ssm for ssm, _ in ways_in(server, "shut").values()} == {None}
+    ship(server, "open", "ip-10-0-0-1", [AGENT], stream="algo-1")
+    wait_until(lambda: "mi-0123456789abcdef0" in ways_in(server, "open")["algo-1"][0], what="what the agent says")
+    assert server.post("/api/v1/jobs/open/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    assert ways_in(server, "open")["algo-2-1700000000000"][0] is None
+
+
+def test_ssh_through_systems_manager(make_server):
+    server = make_server("--ssh-template", "sm-ssh {job} {stream} {target}")
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "RemoteDebugConfig": {"EnableRemoteDebug": True}}).status == 201
+    ship(server, "j", "h", ["step: 1 loss: 2.0"], stream="algo-1")
+    ship(server, "j", "h", ["step: 1 loss: 2.0"], stream="rank-2")
+    assert {stream: ssh for stream, (_, ssh) in ways_in(server, "j").items()} == {"algo-1": "sm-ssh j algo-1 sagemaker-training-job:j_algo-1", "rank-2": None}
+
+
+NONFATAL = "kernel: NVRM: Xid (PCI:0018:01:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2 0x00000008)"
+
+
+def test_an_error_that_is_not_fatal_drains_nobody(server):
+    """Both machines have a line before each of two restarts; one of them only says that a link's error was dealt with."""
+    begin_ms = int(time.time() * 1000) - 300_000
+    document = {"TrainingJobName": "j", "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 2, "VolumeSizeInGB": 5},
+        "AlgorithmSpecification": {"MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+
+    def send(stream, host, rows):
+        body = "".join(json.dumps({"line": line, "ts": begin_ms + second * 1000}) + "\n" for second, line in rows)
+        assert server.post(f"/api/v1/logs?job=j&stream={stream}&host={host}", body.encode(), content_type="application/x-ndjson").status == 200
+
+    steps = [(second, f"step {step} loss 2.{step}") for first, start in ((0, 1), (30, 11), (60, 21))
+             for second, step in ((first + i, start + i) for i in range(20))]  # ten steps are done again each time
+    send("algo-1", "good", steps[:20])
+    for second in (21, 51):
+        send("system/good", "good", [(second, NONFATAL)])
+        send("system/bad", "bad", [(second, XID)])
+    send("algo-1", "good", steps[20:])
+    body = wait_until(lambda: node(server, "bad").get("restarts") == 2 and node(server, "bad"), what="two restarts")
+    assert body["drain"] and any("broke jobs off 2 times" in why for why in body["why"])
+    good = wait_until(lambda: node(server, "good").get("faults") and node(server, "good"), what="the fault")
+    assert [(fault["signature"], fault["lines"], fault["drain"]) for fault in good["faults"]] == [("xid_nonfatal", 2, False)]
+    assert (good["restarts"], good["drain"], good["why"]) == (0, False, [])
+    assert [row["host"] for row in server.get("/api/v1/nodes").body["drain"]] == ["bad"]
+    causes = [row["cause"] for row in server.get("/api/v1/jobs/j/goodput").body["breaks"]]
+    assert causes == ["xid_79", "xid_79"]
+
+
+def test_a_restart_has_no_cause_in_what_a_machine_outlived(server):
+    begin_ms = int(time.time() * 1000) - 300_000
+    document = {"TrainingJobName": "j", "AlgorithmSpecification": {
+        "MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    rows = [(second, f"step {step} loss 2.{step}") for first, start in ((0, 1), (30, 11)) for second, step in ((first + i, start + i) for i in range(20))]
+    for stream, lines in (("algo-1", rows[:20]), ("system/n1", [(21, NONFATAL)]), ("algo-1", rows[20:])):
+        body = "".join(json.dumps({"line": line, "ts": begin_ms + second * 1000}) + "\n" for second, line in lines)
+        assert server.post(f"/api/v1/logs?job=j&stream={stream}", body.encode(), content_type="application/x-ndjson").status == 200
+    wait_until(lambda: node(server, "n1").get("faults"), what="the fault")
+    breaks = wait_until(lambda: server.get("/api/v1/jobs/j/goodput").body.get("breaks"), what="the restart")
+    assert [row["cause"] for row in breaks] == ["unknown"]
+
+
+def seen(server, job):
+    return {row["stream"]: row.get("last_seen_ms") for row in server.get(f"/api/v1/jobs/{job}/streams").body["streams"]}
+
+
+def test_a_machine_was_seen_when_its_own_last_line_came(server):
+    ship(server, "a", "dead", ["step: 1 loss: 2.0"], stream="algo-1")
+    died_ms = wait_until(lambda: seen(server, "a").get("algo-1"), what="its line")
+
+    def others_go_on():
+        ship(server, "a", "alive", ["step: 1 loss: 2.0"], stream="algo-2")
+        return server.get("/api/v1/jobs/a").body.get("last_heard_ms", 0) > died_ms + 100
+    wait_until(others_go_on, what="the job is heard of later")
+    body = node(server, "dead")
+    assert body["last_seen_ms"] == died_ms and body["jobs"][0]["last_ms"] == died_ms
+    for _ in range(2):  # of a job that is over, too
+        ship(server, "a", "alive", ["step: 2 loss: 2.0"], stream="algo-2")
+    assert server.post("/api/v1/jobs/a/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    assert node(server, "alive")["last_seen_ms"] == seen(server, "a")["algo-2"] > died_ms
+
+
+def test_a_machine_took_over_when_its_first_line_was_written(server):
+    """An import of yesterday's log, whose machine was replaced at noon."""
+    began_ms = int(time.time() * 1000) - 24 * 3600_000
+    for host, from_ms in (("old", began_ms), ("new", began_ms + 3600_000)):
+        body = "".join(json.dumps({"line": f"step: {i} loss: 2.0", "ts": from_ms + 1000 * i}) + "\n" for i in range(3))
+        assert server.post(f"/api/v1/logs?job=a&stream=algo-1&host={host}", body.encode(), content_type="application/x-ndjson").status == 200
+    row = wait_until(lambda: next((row for row in server.get("/api/v1/jobs/a/streams").body["streams"] if row["extracted_lines"] == 6), None),
+        what="the lines")
+    assert row["hosts"] == [{"host": "old", "from_line": 0, "since_ms": began_ms, "until_ms": began_ms + 3600_000},
+        {"host": "new", "from_line": 3, "since_ms": began_ms + 3600_000}]

@@ -65,8 +65,45 @@ def test_kubernetes_attributes(server, form):
     assert lines(server, "set", "algo-2") == [(T0 // MS, "x")]
 
 
-def test_values_that_are_no_texts(server):
-    Form(False).check(Form(False).send(server, LOGS, logs({"training.job": "j"}, [(T0, {"a": [1, 2.5, "x"], "b": {"c": False}})])), "", 0, "")
+STACK = "Traceback (most recent call last):\n  File \"train.py\", line 7, in <module>\nRuntimeError: NCCL error"
+
+
+def test_all_that_a_record_says_stays_in_its_line(server, form):
+    reply = server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {"MetricDefinitions": [
+        {"Name": "extra:loss", "Regex": "extra_loss=([0-9.]+)"}, {"Name": "kept:loss", "Regex": '"kept_loss":([0-9.]+)'}]}})
+    assert reply.status == 201
+    records = [
+        (T0, "it failed", None, {"severity": (17, "ERROR"), "attributes": {"exception.type": "RuntimeError", "exception.stacktrace": STACK}}),
+        (T0 + MS, "step 500", None, {"attributes": {"extra_loss": 2.5, "ok": True, "note": "two words", "ids": [1, 2], "log.file.name": "a.log"}}),
+        (T0 + 2 * MS, {"step": 510, "kept_loss": 2.25, "who": {"rank": 3}}),
+        (T0 + 3 * MS, "careful", None, {"severity": (13, "")}),
+        (T0 + 4 * MS, None, None, {"attributes": {"alone": "x"}}),
+    ]
+    form.check(form.send(server, LOGS, logs({"training.job": "j", "host.name": "h"}, records)), "", 0, "")
+    assert [text for _, text in lines(server, "j", "h")] == [
+        "it failed severity=ERROR exception.type=RuntimeError", *STACK.split("\n"),
+        'step 500 extra_loss=2.5 ok=true note="two words" ids=[1,2]',
+        '{"step":510,"kept_loss":2.25,"who":{"rank":3}}',
+        "careful severity=WARN",
+        "alone=x",
+    ]
+    for metric_name, step, value in (("extra:loss", 500, 2.5), ("kept:loss", 510, 2.25)):
+        server.wait_for_points("j", metric_name, 1, stream="h")
+        series, = server.get(f"/api/v1/jobs/j/points?metric={metric_name}&raw=true").body["series"]
+        assert (series["step"], series["value"]) == ([step], [value])
+
+
+UUID = "627cc493-f310-47de-96bd-71410b7dec09"
+
+
+def test_a_random_instance_names_no_stream(server, form):
+    for at, (resource, stream) in enumerate((({"host.name": "h"}, "h"), ({"rank": 3}, "3"), ({"process.rank": "4"}, "4"), ({}, UUID))):
+        form.check(form.send(server, LOGS, logs({"service.instance.id": UUID, "training.job": f"j{at}", **resource}, [(T0, "x")])), "", 0, "")
+        assert lines(server, f"j{at}", stream) == [(T0 // MS, "x")]
+
+
+def test_values_that_are_no_texts(server, form):
+    form.check(form.send(server, LOGS, logs({"training.job": "j"}, [(T0, {"a": [1, 2.5, "x"], "b": {"c": False}})])), "", 0, "")
     assert lines(server, "j", "algo-1") == [(T0 // MS, '{"a":[1,2.5,"x"],"b":{"c":false}}')]
 
 
@@ -101,9 +138,12 @@ def test_metrics(server, form):
     assert row["last"] == 7 and row["unit"] == "tok"
 
 
+HISTOGRAMS = "of histograms and summaries the mean of each interval is stored, with NAME.count and NAME.sum"
+
+
 def test_histograms_are_sum_and_count(server, form):
     reply = form.send(server, METRICS, metrics({"training.job": "j"}, metric("histogram", "wait", [(T0, (4, 2.5), {"gpu": "0"})])))
-    form.check(reply, "rejectedDataPoints", 0, "of histograms and summaries NAME.count and NAME.sum are stored")
+    form.check(reply, "rejectedDataPoints", 0, HISTOGRAMS)
     assert server.wait_for_points("j", 'wait.sum{gpu="0"}', 1)["last"] == 2.5
     assert server.wait_for_points("j", 'wait.count{gpu="0"}', 1)["last"] == 4
 

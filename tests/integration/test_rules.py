@@ -1,10 +1,12 @@
 """Which incidents are told, to whom, when and how often: groups, rules, limits; conditions that users write."""
 
 import json
+import pathlib
 import sqlite3
 import time
 
 import pytest
+from receiver import Receiver
 from smserver import wait_until
 
 
@@ -67,9 +69,11 @@ def test_what_follows_is_of_the_same_cause(server, receiver):
     spike, = [row for row in rows if row["kind"] == "loss_spike"]
     follows, = [row for row in rows if row["kind"] == "non_finite"]
     assert follows["cause_id"] == spike["id"] and "cause_id" not in spike
+    receiver.wait_for(2)  # another harm
     nan(server, "other")
-    receiver.wait_for(2)
-    assert [message["data"]["job"] for message in receiver.messages()] == ["j", "other"]
+    receiver.wait_for(3)
+    assert [(message["data"]["job"], message["data"]["kind"]) for message in receiver.messages()] == [
+        ("j", "loss_spike"), ("j", "non_finite"), ("other", "non_finite")]
 
 
 def test_a_storm_is_told_in_few_messages(server, receiver):
@@ -175,6 +179,43 @@ def test_a_condition_of_ones_own(server, receiver):
     assert incidents(server, "&kind=rule&state=open") == []
 
 
+@pytest.mark.parametrize("end", ["deleted", "changed", "disabled"])
+def test_what_a_rule_opened_is_over_with_it_for_webhooks_too(server, receiver, end):
+    add_webhook(server, receiver)
+    body = {"name": "too high", "expression": "loss > 5 for 2 points", "severity": "critical"}
+    rule = add_rule(server, **body)
+    for job in ("a", "b"):
+        server.send(job, [f"step: {n} loss: {1 if n < 3 else 9}" for n in range(6)])
+    receiver.wait_for(2)
+    if end == "deleted":
+        assert server.delete(f"/api/v1/rules/{rule}").status == 204
+    else:
+        more = {"enabled": False} if end == "disabled" else {"expression": "loss > 50 for 2 points"}
+        reply = server.put(f"/api/v1/rules/{rule}", json={**body, **more})
+        assert reply.status == 200, reply
+    receiver.wait_for(4)
+    assert receiver.types() == ["incident.opened"] * 2 + ["incident.recovered"] * 2
+    assert sorted(json.loads(body)["data"]["job"] for _, body, _ in receiver.calls[2:]) == ["a", "b"]
+    assert incidents(server, "&kind=rule&state=open") == []
+
+
+def test_what_a_pager_is_told_late_it_is_told_the_end_of(server, receiver):
+    key = "0123456789abcdef0123456789abcdef"
+    add_webhook(server, receiver, format="pagerduty", secret=key)
+    add_rule(server, name="collects", collect_s=2, kinds=["non_finite"])
+    for job in ("a", "b"):
+        nan(server, job)
+    receiver.wait_for(2)
+    opened = [json.loads(body) for _, body, _ in receiver.calls]
+    assert [message["event_action"] for message in opened] == ["trigger", "trigger"] and len({message["dedup_key"] for message in opened}) == 2
+    for job in ("a", "b"):
+        server.send(job, steady(20, 400))
+    receiver.wait_for(4)
+    closed = [json.loads(body) for _, body, _ in receiver.calls[2:]]
+    assert [message["event_action"] for message in closed] == ["resolve", "resolve"]
+    assert {message["dedup_key"] for message in closed} == {message["dedup_key"] for message in opened}
+
+
 def test_preview(server):
     server.send("j", [f"step: {n} loss: {9 if n in (20, 40, 41, 60) else 1}" for n in range(100)])
     server.send("k", [f"step: {n} loss: 1" for n in range(100)])
@@ -268,7 +309,8 @@ def test_what_grows_to_critical_breaks_the_night(server, receiver):
     spike, = wait_until(grown, what="the spike as a warning")
     server.send("j", ["step: 306 loss: nan"])  # of the same cause
     receiver.wait_for(1)
-    assert [(message["data"]["id"], message["data"]["severity"]) for message in receiver.messages()] == [(spike["id"], "critical")]
+    message, = receiver.messages()
+    assert (message["data"]["cause_id"], message["data"]["kind"], message["data"]["severity"]) == (spike["id"], "non_finite", "critical")
 
 
 def test_a_mute_is_of_one_signature(server, receiver):
@@ -296,3 +338,133 @@ def test_a_digest_that_would_be_too_large_shows_less(server, receiver):
     receiver.wait_for(1)
     message, = receiver.messages()
     assert message["data"]["count"] == 60 and len(message["data"]["incidents"]) == 12
+
+
+def message_jobs(receiver):
+    return [message["data"]["job"] for message in receiver.messages()]
+
+
+@pytest.fixture
+def receivers():
+    made = [Receiver(), Receiver()]
+    yield made
+    for one in made:
+        one.close()
+
+
+def test_an_exclusive_rule_takes_an_incident_from_those_behind_it(server, receivers):
+    """Only this team, without a change of the default rule."""
+    ours, others = receivers
+    us, _ = add_webhook(server, ours), add_webhook(server, others)
+    only = add_rule(server, name="only us", query="name~ours", webhooks=[us], exclusive=True)
+    first, = [row for row in server.get("/api/v1/rules").body["rules"] if row["id"] == only]
+    assert (first["webhooks"], first["endpoints"], first["exclusive"]) == ([us], [us], True)
+    add_rule(server, name="not only us", query="name~shared", webhooks=[us], cool_down_s=3600)
+    add_rule(server, name="nobody", query="name~nobody", webhooks=[], exclusive=True)
+    for job in ("ours", "shared", "nobody", "anybody"):
+        nan(server, job)
+    ours.wait_for(3)
+    others.wait_for(2)
+    assert message_jobs(ours) == ["ours", "shared", "anybody"] and message_jobs(others) == ["shared", "anybody"]
+    assert server.put(f"/api/v1/rules/{only}", json={**first, "enabled": False}).status == 200  # as it was told, but off: it takes nothing
+    nan(server, "ours-2")
+    others.wait_for(3)
+    assert message_jobs(others)[2] == "ours-2"
+
+
+@pytest.mark.parametrize("silence", ["cooling down", "muted", "told to nobody", "webhook off"])
+def test_what_an_exclusive_rule_does_not_tell(server, receivers, silence):
+    """It is taken all the same, unless all that could hear of it are off."""
+    ours, others = receivers
+    us, _ = add_webhook(server, ours), add_webhook(server, others)
+    add_rule(server, query="name~ours", webhooks=[us], exclusive=True, cool_down_s=3600 if silence == "cooling down" else 0, tell=silence != "told to nobody")
+    nan(server, "ours")
+    if silence != "told to nobody":
+        ours.wait_for(1)
+    first, = wait_until(lambda: incidents(server), what="the NaN")
+    if silence == "muted":
+        assert server.post(f"/api/v1/incidents/{first['id']}/mute", json={"for_s": 600}).status == 204
+    if silence == "webhook off":
+        assert server.put(f"/api/v1/webhooks/{us}", json={"enabled": False}).status == 200
+    server.send("ours", [f"step: {n} loss: 3.0" for n in range(5, 300)] + [f"step: {n} loss: 9.0" for n in range(300, 306)])  # of another harm
+    wait_until(lambda: len(incidents(server)) == 2, what="the spike")
+    nan(server, "mark")
+    others.wait_for(2 if silence == "webhook off" else 1)
+    assert message_jobs(others) == (["ours", "mark"] if silence == "webhook off" else ["mark"])
+
+
+def test_webhooks_of_a_rule_are_said_in_one_way(server, receiver):
+    hook = add_webhook(server, receiver)
+    reply = server.post("/api/v1/rules", json={"name": "x", "webhooks": "all"})
+    assert (reply.body["webhooks"], reply.body["endpoints"], reply.body["exclusive"]) == ("all", [], False)
+    path = f"/api/v1/rules/{reply.body['id']}"
+    assert server.put(path, json={"name": "x", "endpoints": [hook]}).body["webhooks"] == [hook]  # as before
+    nobody = server.put(path, json={"name": "x", "webhooks": []}).body
+    assert nobody["webhooks"] == [] and "endpoints" not in nobody
+    for webhooks in ("some", {}, 7, [0], ["1"]):
+        assert server.put(path, json={"name": "x", "webhooks": webhooks}).body["field"] == "webhooks"
+    assert server.put(path, json={"name": "x", "webhooks": [hook + 1]}).body["field"] == "webhooks"
+    assert server.put(path, json={"name": "x", "webhooks": "all", "endpoints": [hook]}).body["field"] == "endpoints"
+
+
+def older_database(path, version):
+    """As a program of that version leaves it."""
+    with sqlite3.connect(path, isolation_level=None) as database:
+        database.executescript("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+        for file in sorted((pathlib.Path(__file__).parents[2] / "migrations/sqlite").glob("*.sql")):
+            if int(file.name[:4]) <= version:
+                database.executescript(f"BEGIN; {file.read_text()}; PRAGMA user_version = {int(file.name[:4])}; COMMIT")
+        yield database
+    database.close()
+
+
+def test_rules_of_an_older_database_do_what_they_did(make_server, receivers):
+    """Version 22 knew `endpoints` alone: none of them named is every webhook. It had told an incident, which is open."""
+    server = make_server(start=False)
+    first, second = receivers
+    server.database.parent.mkdir(exist_ok=True)
+    for database in older_database(server.database, 22):
+        for number, one in enumerate(receivers, 1):
+            database.execute("INSERT INTO webhooks (webhook_id, url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms)"
+                " VALUES (?, ?, 'json', x'', 1, 1, '', 1)", (number, one.url))
+        for number, document in enumerate([{"endpoints": [], "query": "name~all"}, {"endpoints": [2], "query": "name~second", "recovery": False},
+                {"query": "name~silent", "tell": False}, {"endpoints": [1], "query": "name~half", "tell": False}], 2):
+            name = f"rule {number}"
+            database.execute("INSERT INTO rules (rule_id, team, name, document, since_seq, modified_ms) VALUES (?, '', ?, ?, 0, 1)",
+                (number, name, json.dumps({"name": name, **document})))
+        database.execute("UPDATE counters SET last = 5 WHERE name = 'rule'")
+    server.start()
+    rows = server.get("/api/v1/rules").body["rules"]
+    assert [(row["webhooks"], row["exclusive"]) for row in rows] == [("all", False), ("all", False), ([2], False), ("all", False), ([1], False)]
+    for job in ("all", "second", "silent", "half", "mark"):
+        nan(server, job)
+    first.wait_for(3)
+    second.wait_for(4)
+    assert message_jobs(first) == ["all", "second", "mark"] and message_jobs(second) == ["all", "second", "half", "mark"]
+
+
+def test_what_an_older_version_told_is_not_told_again(make_server, receiver):
+    server = make_server(start=True)
+    add_webhook(server, receiver)
+    nan(server, "j")
+    receiver.wait_for(1)
+    wait_until(lambda: server.get("/api/v1/webhooks/1/deliveries").body["deliveries"][0]["state"] == "done", what="the delivery's result")
+    server.stop()
+    with sqlite3.connect(server.database) as database:  # as version 22 had it
+        database.executescript("""
+            CREATE TABLE old (webhook_id INTEGER NOT NULL, job_id INTEGER NOT NULL, group_id INTEGER NOT NULL, rule_id INTEGER NOT NULL,
+                state INTEGER NOT NULL, severity INTEGER NOT NULL, due_ms INTEGER NOT NULL, told_ms INTEGER NOT NULL,
+                PRIMARY KEY (webhook_id, job_id, group_id)) STRICT, WITHOUT ROWID;
+            INSERT INTO old SELECT webhook_id, job_id, group_id, rule_id, state, severity, due_ms, told_ms FROM notices;
+            DROP TABLE notices; ALTER TABLE old RENAME TO notices;
+            CREATE INDEX notices_due ON notices (due_ms, webhook_id) WHERE state < 2;
+            CREATE INDEX notices_by_job ON notices (job_id); CREATE INDEX notices_by_time ON notices (told_ms);
+            ALTER TABLE incidents DROP COLUMN attempt;""")
+        migration = next((pathlib.Path(__file__).parents[2] / "migrations/sqlite").glob("*_harms.sql"))
+        database.executescript(migration.read_text())
+    server.start()
+    server.send("j", [f"step: {n} loss: 3.0" for n in range(5, 12)] + ["step: 12 loss: nan"])
+    receiver.wait_for(2)
+    nan(server, "mark")
+    receiver.wait_for(3)
+    assert list(zip(receiver.types(), message_jobs(receiver))) == [("incident.opened", "j"), ("incident.recovered", "j"), ("incident.opened", "mark")]

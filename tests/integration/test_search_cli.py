@@ -162,8 +162,8 @@ def test_watch_into_a_pipe_says_what_changed(jobs, server):
     try:
         first = sorted(json.loads(process.stdout.readline())["name"] for _ in range(3))
         assert first == ["llama-1", "llama-2", "vit"]
-        for status in ("Failed", "Completed"):
-            transition = {"SecondaryStatus": status, "time_ms": 1_700_000_060_000}
+        for status, time_ms in (("Failed", 1_700_000_060_000), ("Completed", 1_700_000_070_000)):
+            transition = {"SecondaryStatus": status, "time_ms": time_ms}
             assert server.post("/api/v1/jobs/llama-1/transitions", json=transition).status < 300
             want = {"name": "llama-1", "status": "Failed"} if status == "Failed" else {"TrainingJobName": "llama-1", "gone": True}
             assert json.loads(process.stdout.readline()) == want

@@ -10,6 +10,7 @@ import threading
 import pytest
 from shipping import job, lines
 from smserver import wait_until
+from tfevents import event, message, record, simple, tensor
 
 NCCL_LOG = "/work/shared/logs/megatron-lm/perf_n16_nccl.log"
 
@@ -145,45 +146,6 @@ def test_mistakes_in_an_import(ship, tmp_path, pattern, words):
     make_old_logs(tmp_path)
     result = ship.run("--import", pattern.format(tmp_path))
     assert result.returncode == 2 and words in result.stderr
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out, number = out + bytes([number & 127 | 128]), number >> 7
-    return out + bytes([number])
-
-
-def message(number, content):
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def record(data):
-    head = struct.pack("<Q", len(data))
-    return head + struct.pack("<I", crc32c(head)) + data + struct.pack("<I", crc32c(data))
-
-
-def event(step, seconds, *values):
-    return record(b"\x09" + struct.pack("<d", seconds) + b"\x10" + varint(step) + message(5, b"".join(message(1, value) for value in values)))
-
-
-def simple(tag, value):
-    return message(1, tag.encode()) + b"\x15" + struct.pack("<f", value)
-
-
-def tensor(tag, value):
-    """A scalar as TensorFlow 2 writes it."""
-    return message(1, tag.encode()) + message(8, b"\x08\x01" + message(2, b"") + message(4, struct.pack("<f", value)))
 
 
 def series_counts(server, name):

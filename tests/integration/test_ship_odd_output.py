@@ -92,6 +92,6 @@ def test_a_spool_folder_that_fills_costs_lines_and_not_the_training(ship, small_
     script = "import time\nfor i in range(240):\n    print('x' * (256 << 10 | 1))\n    time.sleep(0.005)"  # 60 MiB to a disk of 40
     result = small_disk(40, "--job", "filled", "--server", "http://127.0.0.1:1", "--drain-timeout", "100ms", "--", sys.executable, "-c", script)
     assert result.returncode == 0, result.stderr[-1000:]
-    assert result.stdout.count(b"\n") == 240 and b"the spool is full" in result.stderr
+    assert result.stdout.count(b"\n") == 240 and b"the disk of the spool is full" in result.stderr and b"dropped because the disk of the spool was full" in result.stderr
     dropped = int(result.stderr.partition(b" lines (")[0].rsplit(b" ", 1)[1])
     assert 100 <= dropped < 240, result.stderr

@@ -231,3 +231,65 @@ def test_a_job_that_will_not_be_done_in_time_says_so_once(server):
 
     wait_until(in_time, what="less to do", timeout=60)
     assert len(incidents(server, "j", "deadline")) == 1
+
+
+def test_sockets_between_machines_with_efa_are_a_warning(server):
+    def severity(job, instance, count, line="algo-1:1:1 [0] NCCL INFO Using network Socket"):
+        document = {"TrainingJobName": job, "ResourceConfig": {"InstanceType": instance, "InstanceCount": count, "VolumeSizeInGB": 5}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        send(server, job, "algo-1", line)
+        return said(server, job, "log_signature", 1)["severity"]
+
+    assert severity("efa", "ml.p4d.24xlarge", 2) == "warning"
+    assert severity("tcp", "ml.p5.48xlarge", 16, "algo-1:1:1 [0] NCCL INFO NET/OFI Selected Provider is tcp") == "warning"
+    assert severity("alone", "ml.p4d.24xlarge", 1) == "info"  # nobody to talk to
+    assert severity("without", "ml.g5.2xlarge", 2) == "info"  # that type has no EFA
+
+
+def test_what_is_only_mentioned_is_no_fault(server):
+    send(server, "j", "algo-1", "retry: {'mode': 'adaptive', 'codes': ['ThrottlingException', 'ResourceLimitExceeded', 'SlowDown']}",
+        "    retryable_exceptions ............ ThrottlingException,TooManyRequestsException", "NRT_EXEC_TIMEOUT ... 600",
+        "An error occurred (ThrottlingException) when calling the DescribeTrainingJob operation (reached max retries: 4): Rate exceeded")
+    incident = said(server, "j", "log_signature", 1)
+    assert (incident["evidence"]["signature"], incident["evidence"]["line"]) == ("throttled", 3)
+
+
+HOUR = 60 * MINUTE
+
+
+def test_a_job_that_never_saves_says_so_once(server):
+    """CheckpointConfig, a format whose saves are read, three hours of training: all of it is needed."""
+    config = {"S3Uri": "s3://bucket/ckpt", "LocalPath": "/opt/ml/checkpoints"}
+    now = int(time.time() * 1000)
+
+    def train(job, line, hours, document):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": job, **document}).status == 201
+        begin = now - int(hours * HOUR)
+        steps = 60
+        rows = [(begin + int(hours * HOUR) * i // steps, line(i)) for i in range(steps + 1)]
+        body = "".join(json.dumps({"line": text, "ts": at_ms}) + "\n" for at_ms, text in rows)
+        assert server.post(f"/api/v1/logs?job={job}&stream=algo-1", body.encode(), content_type="application/x-ndjson").status == 200
+
+    def iteration(i):
+        return f"iteration {i + 1:8d}/  100000 | consumed samples: {i * 256:12d} | elapsed time per iteration (ms): 900.0 | learning rate: 1.000E-04 | global batch size:   256 | lm loss: 2.{i:06d}E+00 | loss scale: 1.0 | grad norm: 1.000 |"
+
+    def found(job):
+        return incidents(server, job, "checkpoint_overdue")
+
+    train("without", iteration, 4, {})
+    train("young", iteration, 2.9, {"CheckpointConfig": config})
+    train("unread", lambda i: f"step: {i} loss: 2.{i}", 4, {"CheckpointConfig": config})
+    train("saved", lambda i: iteration(i) if i != 30 else "  successfully saved checkpoint at iteration      30 to /ckpt", 4, {"CheckpointConfig": config})
+    train("own", iteration, 4, {"CheckpointConfig": config, "AlgorithmSpecification": {"MetricDefinitions": [{"Name": "loss", "Regex": r"lm loss: (\S+)"}]}})
+    train("never", iteration, 4, {"CheckpointConfig": config})
+    for job in ("never", "own"):
+        row, = wait_until(lambda: found(job), what=f"no checkpoint of {job}")
+        evidence = row["evidence"]
+        assert (row["severity"], row["state"], evidence["never"], evidence["unit"], evidence["expected"]) == ("info", "open", True, "s", 3 * 3600)
+        assert abs(evidence["value"] - 4 * 3600) < 60 and "/opt/ml/checkpoints" in evidence["action"]
+    send(server, "never", "algo-1", iteration(61), "  successfully saved checkpoint at iteration      61 to /ckpt")
+    wait_until(lambda: found("never")[0]["state"] == "recovered", what="the first one")
+    for job in ("without", "young", "unread", "saved"):  # all of them were looked at meanwhile, before `never` a second time
+        assert server.get(f"/api/v1/jobs/{job}").body["SecondaryStatus"] == "Training"
+        assert found(job) == []
+    assert len(found("never")) == 1

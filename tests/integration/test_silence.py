@@ -1,5 +1,8 @@
 """Who was not heard of for too long is silent, and never more than that."""
 
+import json
+import time
+
 from smserver import wait_until
 
 
@@ -36,3 +39,19 @@ def test_the_servers_own_downtime_is_nobodys_silence(make_server):
     server.start("127.0.0.1:0", "--silent-after", "3s")
     assert "silent_since_ms" not in job_of(server)
     wait_until(lambda: "silent_since_ms" in job_of(server), what="the silence since the start")
+
+
+def test_a_machine_that_is_heard_of_runs_no_training(make_server):
+    """The clock of a job whose end nobody states ends with the training's own last line, whatever its machines say later."""
+    server = make_server("--silent-after", "2s")
+    last_ms = int(time.time() * 1000)
+    first_ms = last_ms - 60_000
+    body = "".join(json.dumps({"line": f"step: {i} loss: 2.0", "ts": first_ms + 1000 * i}) + "\n" for i in range(61))
+    assert server.post("/api/v1/logs?job=j&stream=algo-1", body.encode(), content_type="application/x-ndjson").status == 200
+
+    def wall():
+        assert server.post("/api/v1/logs?job=j&stream=system/n1", b"kernel: eth0: entered promiscuous mode\n", content_type="text/plain").status == 200
+        return server.get("/api/v1/jobs/j/goodput").body.get("wall_seconds")
+
+    wait_until(lambda: wall() == 60, what="the end of the training", timeout=20)
+    assert wall() == 60

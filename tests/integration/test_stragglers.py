@@ -45,6 +45,25 @@ def test_a_slow_stream_is_named_and_its_end_is_told(server):
     wait_for_state(server, ["recovered"], step, 1.2)
 
 
+FORMS = {"words": ("step {step} step_time: {time:.4f} s", "train:step_time", 1000),
+    "json": ('{{"step":{step},"step_time":{time:.4f}}}', "step_time", 1),
+    "throughput": ("step {step} throughput: {speed:.2f} tokens/s", "train:throughput", 1)}
+
+
+def test_workers_that_print_no_loss_are_watched(server):
+    """Curves of step time or of throughput alone; of each job one of five workers takes a quarter more."""
+    for job, (text, _, _) in FORMS.items():
+        for stream in STREAMS:
+            times = [(1.5 if stream == SLOW and step >= 200 else 1.2) * (1 + step * 7919 % 100 / 10000) for step in range(400)]
+            server.send(job, [text.format(step=step, time=time, speed=4000 / time) for step, time in enumerate(times)], stream)
+    for job, (_, metric, factor) in FORMS.items():
+        server.wait_for_points(job, metric, 400, SLOW)
+        series = next(one for one in server.get(f"/api/v1/jobs/{job}/points?metric={metric}&raw=true").body["series"] if one["stream"] == SLOW)
+        first = float(f"{4000 / 1.2:.2f}") if job == "throughput" else float(f"{1.2:.4f}") * factor
+        assert series["step"] == list(range(400)) and abs(series["value"][0] - first) < 1e-6, (job, series["value"][0])
+    wait_until(lambda: {(row["job"], row["stream"]) for row in stragglers(server)} == {(job, SLOW) for job in FORMS}, what="a straggler in each job")
+
+
 def curve(number):
     """Step times a little apart, so that there is a spread; algo-3 is a fifth slower from step 400 on."""
     return [(1.44 if number == 3 and step >= 400 else 1.2) * (1 + 0.002 * (step * 7 % 5) + 0.001 * number) for step in range(800)]

@@ -39,6 +39,23 @@ def test_silence_is_told_and_so_is_its_end(make_server):
     assert len(incidents(server, "stall")) == 1
 
 
+def test_a_machine_that_measures_on_keeps_no_hung_training_alive(make_server):
+    server = make_server("--stall-after", "1s")
+    talk(server, "hangs")
+
+    def measures():
+        server.send("hangs", ["kernel: eth0: entered promiscuous mode"], stream="system/n1")
+        assert server.post("/api/v1/points?job=hangs", json={"points": [{"metric": "gpu_utilization_percent", "stream": "system/n1",
+            "ts_ms": int(time.time() * 1000), "value": 100}]}).status == 200
+        return incidents(server, "stall", "hangs")
+    row, = wait_until(measures, what="a stall beside a machine that is heard all the time")
+    assert row["state"] == "open"
+    for _ in range(20):
+        assert measures()[0]["state"] == "open"
+    server.send("hangs", ["step: 1000 loss: 3.0"])
+    wait_until(lambda: incidents(server, "stall", "hangs")[0]["state"] == "recovered", what="the end of the stall")
+
+
 def test_a_job_that_is_over_may_be_silent(make_server):
     server = make_server("--stall-after", "1s")
     talk(server, "done")

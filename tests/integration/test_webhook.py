@@ -258,3 +258,43 @@ def test_settled_deliveries_leave_the_log_by_age(make_server, receiver):
     receiver.wait_for(1)
     wait_until(lambda: server.get(f"/api/v1/webhooks/{webhook}/deliveries").body["deliveries"] == [], what="the delivery to leave the log")
     assert server.get("/api/v1/incidents").body["incidents"], "the incident stays"
+
+
+ADDRESSES = [("https://hooks.slack.com/services/T0/B0/x", "slack"), ("https://HOOKS.slack.com:443/services/x", "slack"),
+    ("https://discord.com/api/webhooks/1/x", "discord"), ("https://discord.com/api/webhooksx/1", "json"), ("https://discord.com/channels/1", "json"),
+    ("https://acme.webhook.office.com/webhookb2/1", "teams"), ("https://prod-1.westus.logic.azure.com:443/workflows/1/triggers/manual/paths/invoke?sig=x", "teams"),
+    ("https://open.feishu.cn/open-apis/bot/v2/hook/1", "feishu"), ("https://open.larksuite.com/open-apis/bot/v2/hook/1", "feishu"),
+    ("https://oapi.dingtalk.com/robot/send?access_token=1", "dingtalk"), ("https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=1", "wecom"),
+    ("https://events.pagerduty.com/v2/enqueue", "pagerduty"), ("https://alerts.example.com/hooks.slack.com", "json"),
+    ("https://hooks.slack.com.example.com/x", "json"), ("https://nothooks.slack.com/x", "json"), ("https://hooks.slack.com@example.com/x", "json"),
+    ("https://webhook.office.com/x", "json"), ("https://example.com/?u=https://hooks.slack.com/x", "json")]
+
+
+def test_an_address_says_its_format(server):
+    def hook(number):
+        return next(row for row in server.get("/api/v1/webhooks").body["webhooks"] if row["id"] == number)
+    for url, expected in ADDRESSES:
+        secret = {"secret": "R0UT1NGKEY"} if expected == "pagerduty" else {}
+        reply = server.post("/api/v1/webhooks", json={"url": url, **secret})
+        assert reply.status == 201 and reply.body["format"] == expected, (url, reply.body)
+        row = hook(reply.body["id"])
+        assert (row["format"], row["per_minute"]) == (expected, 60 if expected == "json" else 20)
+        stated = server.post("/api/v1/webhooks", json={"url": url, "format": "cloudevents"})
+        assert stated.body["format"] == hook(stated.body["id"])["format"] == "cloudevents"
+    assert server.post("/api/v1/webhooks", json={"url": "https://events.pagerduty.com/v2/enqueue"}).body["field"] == "secret"
+
+
+def test_a_changed_address_says_its_format(server):
+    number = server.post("/api/v1/webhooks", json={"url": "https://alerts.example.com/a"}).body["id"]
+
+    def change(**fields):
+        reply = server.put(f"/api/v1/webhooks/{number}", json=fields)
+        assert reply.status == 200, reply
+        return reply.body["format"]
+    assert change(url="https://hooks.slack.com/services/x") == "slack"
+    assert change(enabled=False) == "slack"
+    assert change(url="https://discord.com/api/webhooks/1/x") == "discord"
+    assert change(url="https://alerts.example.com/a") == "json"  # it was the address's
+    assert change(url="https://chat.example.com/hooks/a", format="slack") == "slack"  # one of one's own, which takes Slack's shape
+    assert change(url="https://chat.example.com/hooks/b") == "slack"
+    assert change(url="https://discord.com/api/webhooks/1/x", format="slack") == "slack"

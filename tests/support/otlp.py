@@ -27,16 +27,21 @@ def attributes(values, number):
 
 
 def logs(resource, records):
-    """records: (ns, body) or (ns, body, observed ns); body None: none."""
+    """records: (ns, body) or (ns, body, observed ns) or (ns, body, None, what else the record has); body None: none."""
     binary, text = attributes(resource, 1)
     message, items = b"", []
     for ns, body, *observed in records:
         value = any_value(body) if body is not None else (b"", None)
-        record = fixed64(1, ns) + field(3, "INFO") + (field(5, value[0]) if body is not None else b"")
-        item = {"timeUnixNano": str(ns), "severityNumber": 9, "severityText": "INFO", "unknown": [{}]}
+        more = observed.pop() if len(observed) == 2 else {}
+        number, severity = more.get("severity", (9, "INFO"))
+        record = fixed64(1, ns) + field(2, number) + field(3, severity) + (field(5, value[0]) if body is not None else b"")
+        item = {"timeUnixNano": str(ns), "severityNumber": number, "severityText": severity, "unknown": [{}]}
         if body is not None:
             item["body"] = value[1]
-        if observed:
+        if "attributes" in more:
+            packed, item["attributes"] = attributes(more["attributes"], 6)
+            record += packed
+        if observed and observed[0]:
             record, item["observedTimeUnixNano"] = record + fixed64(11, observed[0]), observed[0]
         message += field(2, record)
         items.append(item)
@@ -44,25 +49,35 @@ def logs(resource, records):
         {"resourceLogs": [{"resource": {"attributes": text}, "scopeLogs": [{"scope": {}, "logRecords": items}]}]})
 
 
-NUMBERS = {"gauge": 5, "sum": 7}
+KINDS = {"gauge": 5, "sum": 7, "histogram": 9, "exponentialHistogram": 10, "summary": 11}
+LABELS = {"gauge": 7, "sum": 7, "histogram": 9, "exponentialHistogram": 1, "summary": 7}
 
 
-def metric(kind, name, points, unit=""):
-    """points: (ns, value, attributes). kind histogram: value is (count, sum)."""
+def metric(kind, name, points, unit="", temporality=None):
+    """points: (ns, value, attributes) or (ns, value, attributes, start ns). Of a distribution value is (count, sum), sum None: none.
+    temporality: 1 delta, 2 cumulative."""
     message, items = b"", []
-    for ns, value, labels in points:
-        if kind in NUMBERS:
-            binary, text = attributes(labels, 7)
-            point = binary + fixed64(3, ns) + (fixed64(6, value) if isinstance(value, int) else field(4, value))
-            item = {"asInt": str(value)} if isinstance(value, int) else {"asDouble": value if value == value else "NaN"}
+    for ns, value, labels, *start in points:
+        binary, text = attributes(labels, LABELS[kind])
+        point, item = binary + fixed64(3, ns), {"timeUnixNano": str(ns), "attributes": text}
+        if start:
+            point, item["startTimeUnixNano"] = point + fixed64(2, start[0]), str(start[0])
+        if kind in ("gauge", "sum"):
+            point += fixed64(6, value) if isinstance(value, int) else field(4, value)
+            item |= {"asInt": str(value)} if isinstance(value, int) else {"asDouble": value if value == value else "NaN"}
         else:
-            binary, text = attributes(labels, 9)
-            point = binary + fixed64(3, ns) + fixed64(4, value[0]) + field(5, float(value[1])) + field(6, b"\0" * 8)
-            item = {"count": str(value[0]), "sum": value[1], "bucketCounts": ["1"]}
+            point += fixed64(4, value[0])
+            item["count"] = str(value[0])
+            if value[1] is not None:
+                point, item["sum"] = point + field(5, float(value[1])), value[1]
+        if kind == "histogram":
+            point, item["bucketCounts"] = point + field(6, b"\0" * 8), ["1"]
         message += field(1, point)
-        items.append({**item, "timeUnixNano": str(ns), "attributes": text})
-    return (field(1, name) + field(3, unit) + field(NUMBERS.get(kind, 9), message),
-        {kind: {"dataPoints": items}, "name": name, "unit": unit})
+        items.append(item)
+    said = field(2, temporality) if temporality else b""
+    more = {"aggregationTemporality": temporality} if temporality else {}
+    return (field(1, name) + field(3, unit) + field(KINDS[kind], message + said),
+        {kind: {"dataPoints": items, **more}, "name": name, "unit": unit})
 
 
 def metrics(resource, *all_metrics):

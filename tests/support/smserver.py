@@ -6,6 +6,7 @@ import json as jsonlib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -22,14 +23,21 @@ _pause = threading.Event()
 
 
 def wait_until(condition, timeout=PATIENCE_S, what="the condition"):
-    """The first true result of condition(), asked again and again; fails with `what` when there was none in time."""
+    """
+    The first true result of condition(), asked again and again; fails with `what` when there was none in time. What it asserts, or looks for where
+    nothing is yet (the points of a metric that has none, the first of no incidents), is asked again, too; at the end it is raised.
+    """
     deadline = time.monotonic() + timeout
     while True:
-        result = condition()
+        result = failure = None
+        try:
+            result = condition()
+        except (AssertionError, LookupError, TypeError) as early:
+            failure = early
         if result:
             return result
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {timeout:.0f} s in vain for {what}; last: {result!r}")
+            raise AssertionError(f"waited {timeout:.0f} s in vain for {what}; last: {result!r}") from failure
         _pause.wait(0.02)
 
 
@@ -271,8 +279,20 @@ class Server:
             connection.request(method, path, body=body, headers=headers)
             response = connection.getresponse()
             return Reply(response.status, response.headers, response.read())
+        except TimeoutError as late:
+            late.add_note(f"{method} {path}: no answer within {timeout} s; what the server's threads do:\n{self.stacks()}")
+            raise
         finally:
             connection.close()
+
+    def stacks(self):
+        """Of all threads of the server, where there is a debugger: of a request that hangs nothing else is left behind."""
+        debugger = shutil.which("gdb")
+        if not debugger or not self.process or self.process.poll() is not None:
+            return "(no debugger, or no process)"
+        said = subprocess.run([debugger, "-p", str(self.process.pid), "-batch", "-nx", "-ex", "thread apply all bt 12"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, timeout=PATIENCE_S)
+        return "\n".join(line for line in said.stdout.splitlines() if re.match(r"Thread|#", line))
 
     def get(self, path, **options):
         return self.request("GET", path, **options)

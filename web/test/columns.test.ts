@@ -4,7 +4,7 @@ import { PAGE_ROWS, pagesFor, pagesToDrop } from "../src/lib/jobpages";
 import { movedTo } from "../src/lib/url";
 
 test("any property is a column, and nothing else", () => {
-  for (const key of ["hp.lr", "tag.team", "env.A B", "ResourceConfig.VolumeSizeInGB", "loss.final", "train:loss.max", 'hp.é "%/']) expect(isField(key), key).toBe(true);
+  for (const key of ["hp.lr", "tag.team", "env.A B", "ResourceConfig.VolumeSizeInGB", "attempts", "pool", "loss.final", "train:loss.max", 'hp.é "%/']) expect(isField(key), key).toBe(true);
   for (const key of ["", "hp.", "loss", "name", "spark", "a,b.last", ".last"]) expect(isField(key), key).toBe(false);
 });
 

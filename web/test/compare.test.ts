@@ -17,15 +17,16 @@ describe("names in the address", () => {
 
 describe("what can be compared", () => {
   const rows = [
-    row("a", [{ metric: "lm loss", role: "loss" }, { metric: "tok/s", role: "throughput" }]),
-    row("b", [{ metric: "train:loss", role: "loss" }, { metric: "reward", role: "other" }]),
+    row("a", [{ metric: "aux_loss", role: "loss" }, { metric: "lm loss", role: "loss", is_main: true }, { metric: "tok/s", role: "throughput", is_main: true }]),
+    row("b", [{ metric: "train:loss", role: "loss", is_main: true }, { metric: "reward", role: "other" }]),
     row("c", undefined),
   ];
   it("is a role over all trainers' names, then names, with the number of jobs that have it", () => {
-    expect(choices(rows).map(({ key, jobs }) => [key, jobs])).toEqual([["loss", 2], ["throughput", 1], ["reward", 1]]);
+    expect(choices(rows).map(({ key, jobs }) => [key, jobs])).toEqual([["loss", 2], ["throughput", 1], ["aux_loss", 1], ["reward", 1]]);
   });
   it("is found again by its key", () => {
     expect(rows.map((one) => metricFor(one, "loss")?.metric)).toEqual(["lm loss", "train:loss", undefined]);
+    expect(rows.map((one) => metricFor(one, "aux_loss")?.metric)).toEqual(["aux_loss", undefined, undefined]);
     expect(rows.map((one) => metricFor(one, "reward")?.metric)).toEqual([undefined, "reward", undefined]);
   });
 });

@@ -75,6 +75,7 @@ test("health is told in words, and what is wrong with it stands out", () => {
   expect(describeHealth({ Name: "a", tried: 1200, matched: 40 })).toMatchObject({ text: "40 of 1,200", isBad: false });
   expect(describeHealth({ Name: "a", tried: 9, matched: 0 }).isBad).toBe(true);
   expect(describeHealth({ Name: "a", tried: 9, matched: 4, not_numeric: 2, limited: 1 })).toMatchObject({ text: "4 of 9, 2 not numeric, 1 cut off", isBad: true });
+  expect(describeHealth({ Name: "a", tried: 9, matched: 4, missing: 3, without_step: 2 })).toMatchObject({ text: "4 of 9, 3 missing, 2 without a step", isBad: true });
 });
 
 test("pasted text is cut at what is tried at once", () => {

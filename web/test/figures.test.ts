@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Goodput, JobDoc } from "../src/api/types";
 import { atRisk, awayFrom, bestOf, lastStep, mainMetrics, nameStem, remainingMs } from "../src/lib/figures";
-import { groupMetrics } from "../src/lib/metrics";
+import { applyPoints, groupMetrics, markMains } from "../src/lib/metrics";
 
 const doc = (more: Partial<JobDoc>): JobDoc => ({ TrainingJobName: "a", TrainingJobStatus: "InProgress", ...more });
 const MINUTE = 60_000;
@@ -37,13 +37,18 @@ test("best is the server's, unless the newest point beats it", () => {
   expect(bestOf({ ...loss, last: 2 }, { metric: "loss", best: 1.8, best_step: 30 })).toEqual({ value: 1.8, step: 30 });
 });
 
-test("one metric a role, tokens before other throughputs", () => {
+test("one metric a role, the one that the server says", () => {
   const metrics = groupMetrics([
+    { metric: "a_loss", role: "loss" },
     { metric: "tflops", role: "throughput", unit: "TFLOP/s" },
-    { metric: "tps", role: "throughput", unit: "tokens/s" },
+    { metric: "tps", role: "throughput", unit: "tokens/s", is_main: true },
     { metric: "x", role: "other" },
   ]);
-  expect([...mainMetrics(metrics)].map(([role, one]) => [role, one.metric])).toEqual([["throughput", "tps"]]);
+  expect([...mainMetrics(metrics)].map(([role, one]) => [role, one.metric])).toEqual([["loss", "a_loss"], ["throughput", "tps"]]);
+  const more = applyPoints(metrics, [{ metric: "loss", stream: "algo-1", role: "loss", points: [[1, 1, 2, 3, 1]] }]);
+  expect(mainMetrics(more).get("loss")).toBeUndefined(); // until the job's row says which one
+  expect(mainMetrics(markMains(more, [{ metric: "loss", role: "loss", is_main: true }])).get("loss")?.metric).toBe("loss");
+  expect(mainMetrics(more).get("throughput")?.metric).toBe("tps");
   expect(lastStep(metrics)).toBeNull();
 });
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import type { Incident } from "../src/api/types";
+import type { Break, Goodput, Incident } from "../src/api/types";
 import { mergeIncident } from "../src/lib/incidentorder";
-import { evidenceLine, incidentWindow, layoutMarks } from "../src/lib/marks";
+import { restartsOf } from "../src/lib/jobevents";
+import { evidenceLine, incidentTitle, incidentWindow, layoutMarks } from "../src/lib/marks";
 
 const incident = (fields: Partial<Incident>): Incident => ({
   id: "1", kind: "loss_spike", severity: "warning", state: "open", job: "j", ...fields,
@@ -42,4 +43,16 @@ test("looks at enough around an incident to see what was normal", () => {
   expect(incidentWindow(incident({ opened_step: 3 }), "step", 0, 5)).toEqual([0, 13]);
   expect(incidentWindow(one, "relative", 1_000_000, 0)).toEqual([3_100_000, 4_900_000]);
   expect(incidentWindow(incident({}), "step", 0, 0)).toBeNull();
+});
+
+test("an incident of a job has no step, one of a series has, be it 0", () => {
+  expect(incidentTitle(incident({ kind: "job_failed", metric: "", opened_step: 0 }))).not.toContain("step");
+  expect(incidentTitle(incident({ metric: "loss", opened_step: 0 }))).toContain("at step 0");
+});
+
+test("what ended a job is no restart", () => {
+  const one = { from_ms: 1, cause: "x", lost_steps: 0 } as Break;
+  const goodput = { breaks: [one, { ...one, to_ms: 2 }] } as Goodput;
+  expect(restartsOf(goodput, false)).toHaveLength(2);
+  expect(restartsOf(goodput, true)).toEqual([{ ...one, to_ms: 2 }]);
 });

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/iso8601.h"
 #include "store/groups.h"
+#include "store/sqlite/day_shares.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,35 +26,41 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 #define IDLE_MS                                                                                                        \
 	"(SELECT coalesce(sum(min(t.end_ms, " END_MS ") - t.start_ms), 0) FROM transitions AS t"                       \
 	" WHERE t.job_id = j.job_id AND t.start_ms BETWEEN j.started_ms AND " END_MS                                   \
-	" AND t.end_ms > t.start_ms AND t.status IN ('Interrupted', 'Starting', 'Pending', 'LaunchingMLInstances',"    \
-	" 'PreparingTrainingStack'))"
+	" AND t.end_ms > t.start_ms AND t.status IN " UNBILLED_STATUSES ")"
+/* As it was worked out last. */
+#define PAUSED_MS "ifnull((SELECT p.paused_ms FROM goodput AS p WHERE p.job_id = j.job_id), 0)"
 #define BILLABLE_S                                                                                                     \
 	"coalesce((SELECT a.number FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = 'BillableTimeInSeconds'" \
 	" AND a.position = (SELECT min(b.position) FROM attributes AS b WHERE b.job_id = j.job_id"                     \
-	" AND b.key = 'BillableTimeInSeconds')), (" TIME_MS " - " IDLE_MS ") / 1000.0)"
-/* As the document has it, else as hosts were seen, else one. */
-#define NODES                                                                                                          \
-	"coalesce((SELECT nullif(sum(a.number), 0) FROM attributes AS a WHERE a.job_id = j.job_id AND a.key IN"        \
-	" ('ResourceConfig.InstanceCount', 'ResourceConfig.InstanceGroups.InstanceCount')), nullif(" HOSTS ", 0), 1)"
+	" AND b.key = 'BillableTimeInSeconds')), max(" TIME_MS " - " IDLE_MS " - " PAUSED_MS ", 0) / 1000.0)"
+/* As the document has it, else as they were counted last, else as hosts were seen, else one. */
+#define NODES                                                                                                                                                                       \
+	"coalesce((SELECT nullif(sum(a.number), 0) FROM attributes AS a WHERE a.job_id = j.job_id AND a.key IN"                                                                     \
+	" ('ResourceConfig.InstanceCount', 'ResourceConfig.InstanceGroups.InstanceCount')), nullif((SELECT g.nodes FROM goodput AS g WHERE g.job_id = j.job_id), 0), nullif(" HOSTS \
+	", 0), 1)"
 #define HOSTS "(SELECT count(DISTINCT h.host) FROM streams AS h WHERE h.job_id = j.job_id AND h.host <> '')"
+/* Also those whose place another took. */
+#define ALL_HOSTS "(SELECT count(DISTINCT h.host) FROM stream_hosts AS h WHERE h.job_id = j.job_id)"
 
 #define GOODPUT(figure) "(SELECT g." figure " FROM goodput AS g WHERE g.job_id = j.job_id)"
 
 static const struct quantity {
 	const char *name;
 	const char *sql; /* of `jobs AS j`; NULL: the job has none */
-	bool adds_up_over_time; /* months and days have their share of it */
+	enum day_share share; /* what months and days have of it */
 	bool adds_up_over_nodes; /* and so have hosts */
 } quantities[] = {
-	{"duration", TIME_MS " / 1000.0", true, false},
-	{"billable", BILLABLE_S, true, false},
-	{"node_hours", NODES " * " TIME_MS " / 3600000.0", true, true},
-	{"nodes", NODES, false, true},
+	{"duration", TIME_MS " / 1000.0", SHARE_TIME, false},
+	{"billable", BILLABLE_S, SHARE_BILLED, false},
+	{"node_hours", NODES " * " BILLABLE_S " / 3600.0", SHARE_BILLED, true},
+	{"nodes", NODES, SHARE_NONE, true},
 	/* As they were worked out last (server/fleet/goodput.h). */
-	{"cost", GOODPUT("cost / 1000000.0"), true, true},
-	{"lost_cost", GOODPUT("lost_cost / 1000000.0"), true, true},
-	{"lost_steps", GOODPUT("lost_steps"), true, false},
-	{"goodput", GOODPUT("goodput"), false, false},
+	{"cost", GOODPUT("cost / 1000000.0"), SHARE_COST, true},
+	{"lost_cost", GOODPUT("lost_cost / 1000000.0"), SHARE_LOST_COST, true},
+	{"lost_steps",
+		"(SELECT g.lost_steps FROM goodput AS g WHERE g.job_id = j.job_id AND (g.steps > 0 OR g.step_ms > 0))",
+		SHARE_BILLED, false}, /* what printed no step lost nobody knows how many */
+	{"goodput", GOODPUT("goodput"), SHARE_NONE, false},
 };
 
 static const struct quantity *find_quantity(struct span name)
@@ -81,6 +88,7 @@ struct aggregating {
 	bool is_by_time, is_by_host;
 	struct groups *groups;
 	struct arena *batch; /* of the texts of some rows */
+	struct day_shares days; /* of the job at hand */
 	int64_t last_job_id;
 	bool is_done;
 };
@@ -185,9 +193,8 @@ static void add_join(struct search_sql *sql, const struct dimension *dimension, 
 	char piece[128];
 
 	if (dimension->kind == BY_HOST) {
-		snprintf(piece, sizeof piece,
-			" LEFT JOIN streams AS d%zu ON d%zu.job_id = j.job_id AND d%zu.host <> ''", index, index,
-			index);
+		snprintf(
+			piece, sizeof piece, " LEFT JOIN stream_hosts AS d%zu ON d%zu.job_id = j.job_id", index, index);
 		search_add(sql, piece);
 	} else if (dimension->kind == BY_ATTRIBUTE) {
 		snprintf(piece, sizeof piece,
@@ -252,7 +259,7 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 	return OK;
 }
 
-/* job_id, when it began and ended, its hosts, the names, the figures. */
+/* job_id, when it began and ended, its hosts, what of it has no price, the names, the figures. */
 static enum status add_rows(struct search_sql *sql, struct aggregating *a, struct error *err)
 {
 	const struct job_aggregation *ask = a->ask;
@@ -261,7 +268,8 @@ static enum status add_rows(struct search_sql *sql, struct aggregating *a, struc
 	search_add_i64(sql,
 		"SELECT j.job_id, iif(j.started_ms > 0, j.started_ms, j.created_ms), ifnull(" TIME_MS ", 0), ",
 		ask->now_ms);
-	search_add(sql, a->is_by_host ? HOSTS : "1");
+	search_add(sql, a->is_by_host ? ALL_HOSTS : "1");
+	search_add(sql, ask->wants_unpriced ? ", ifnull(" GOODPUT("unpriced") ", '')" : ", ''");
 	for (size_t i = 0; i < ask->name_count; i++)
 		add_name(sql, &a->by[i], i);
 	for (size_t i = 0; i < ask->figure_count; i++)
@@ -280,6 +288,7 @@ static enum status add_rows(struct search_sql *sql, struct aggregating *a, struc
 struct row {
 	int64_t job_id, begin_ms, length_ms;
 	double hosts;
+	struct span unpriced;
 	struct span keys[NAMES_MAX];
 	double values[FIGURES_MAX];
 };
@@ -295,6 +304,7 @@ static enum status read_row(struct aggregating *a, struct statement *s, struct r
 	row->begin_ms = column_i64(s);
 	row->length_ms = column_i64(s);
 	row->hosts = (double)column_i64(s);
+	row->unpriced = column_span(s, a->batch);
 	for (size_t i = 0; i < a->ask->name_count; i++) {
 		bool is_none = is_null(s);
 		row->keys[i] = column_span(s, a->batch);
@@ -309,20 +319,20 @@ static enum status read_row(struct aggregating *a, struct statement *s, struct r
 	return statement_check(s, err);
 }
 
-static enum status add_share(
-	struct aggregating *a, const struct row *row, const struct span *keys, double share, struct error *err)
+static enum status add_share(struct aggregating *a, const struct row *row, const struct span *keys,
+	const struct day_part *part, struct error *err)
 {
 	double values[FIGURES_MAX];
 
 	for (size_t i = 0; i < a->ask->figure_count; i++) {
 		const struct quantity *of = a->of[i];
 		values[i] = row->values[i];
-		if (of && of->adds_up_over_time)
-			values[i] *= share;
+		if (of && part)
+			values[i] = day_part_of(part, of->share, values[i]);
 		if (of && of->adds_up_over_nodes && a->is_by_host && row->hosts > 1)
 			values[i] /= row->hosts;
 	}
-	return groups_add(a->groups, row->job_id, keys, values, err);
+	return groups_add(a->groups, row->job_id, keys, values, row->unpriced, err);
 }
 
 /* "2026-11-21" of the moment, and when the next day (or month) begins there. */
@@ -351,15 +361,23 @@ static enum status add_periods(struct aggregating *a, const struct row *row, str
 
 	for (size_t i = 0; i < a->ask->name_count; i++)
 		is_month = is_month && a->by[i].kind != BY_DAY;
+	uint64_t periods = 0;
+	day_shares_start(&a->days, row->begin_ms, end_ms);
 	for (int64_t at_ms = row->begin_ms;; at_ms = next_ms) {
+		if (++periods > a->ask->max_periods)
+			return error_set_field(err, ERR_INVALID, "by",
+				"a job lasts more than %llu %s (--max-group-periods): group by %s, or ask for those that are shorter, as duration<%llud",
+				(unsigned long long)a->ask->max_periods, is_month ? "months" : "days",
+				is_month ? "something else" : "month",
+				(unsigned long long)a->ask->max_periods * (is_month ? 28 : 1));
 		next_ms = find_period(a, at_ms, is_month, text);
 		for (size_t i = 0; i < a->ask->name_count; i++)
 			keys[i] = a->by[i].kind == BY_MONTH ? span_of(text, 7)
 				  : a->by[i].kind == BY_DAY ? span_of(text, 10)
 							    : row->keys[i];
 		int64_t until_ms = next_ms < end_ms ? next_ms : end_ms;
-		double share = row->length_ms ? (double)(until_ms - at_ms) / (double)row->length_ms : 1;
-		TRY(add_share(a, row, keys, share, err));
+		struct day_part part = day_shares_next(&a->days, at_ms, until_ms);
+		TRY(add_share(a, row, keys, &part, err));
 		if (next_ms >= end_ms)
 			return OK;
 	}
@@ -386,8 +404,11 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 		TRY(read_row(a, &s, row, err));
 		if (row->job_id != a->last_job_id && clock_mono_ms() > until_ms)
 			return search_sql_check(&sql, err);
+		if (a->is_by_time && row->job_id != a->last_job_id)
+			TRY(store_read_goodput_days(reader, a->batch, row->job_id, INT64_MIN, INT64_MAX, &a->days.days,
+				&a->days.count, err));
 		a->last_job_id = row->job_id;
-		TRY(a->is_by_time ? add_periods(a, row, err) : add_share(a, row, row->keys, 1, err));
+		TRY(a->is_by_time ? add_periods(a, row, err) : add_share(a, row, row->keys, NULL, err));
 		TRY(statement_step(&s, &has_row, err));
 	}
 	a->is_done = true;

@@ -13,6 +13,26 @@ enum status store_newest_generation(
 	return OK;
 }
 
+enum status store_next_due_definitions(struct store_reader *reader, int64_t *job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT job_id FROM due_definitions ORDER BY job_id LIMIT 1", err));
+	TRY(statement_step(&s, &has_row, err));
+	*job_id = has_row ? column_i64(&s) : 0;
+	return OK;
+}
+
+enum status store_forget_due_definitions(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM due_definitions WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
 enum status store_put_backfill(struct store_tx *tx, const struct backfill_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};

@@ -144,6 +144,17 @@ static enum status copy_failure(struct store_backup *backup, int code, struct er
 		is_full ? "its disk is full" : sqlite3_errmsg(backup->copy));
 }
 
+/* The rename would put the copy in the database's place, under the server. */
+static enum status check_target(const char *path, int database_fd, struct error *err)
+{
+	struct stat target, database;
+
+	if (stat(path, &target) == 0 && fstat(database_fd, &database) == 0 && target.st_dev == database.st_dev &&
+		target.st_ino == database.st_ino)
+		return error_set(err, ERR_INVALID, "'%s' is the database itself: a copy needs a name of its own", path);
+	return OK;
+}
+
 enum status store_backup_begin(struct store_backup **out, struct store *store, const char *path, struct error *err)
 {
 	AUTO(store_backup) backup = mem_zeroed(sizeof *backup);
@@ -151,6 +162,7 @@ enum status store_backup_begin(struct store_backup **out, struct store *store, c
 	if (!backup || !(backup->path = mem_copy_string(path)) || !(backup->partial = path_with(path, ".partial")))
 		return error_set(err, ERR_MEMORY, "out of memory");
 	backup->source = store->writer;
+	TRY(check_target(path, store->lock.file_fd, err));
 	TRY(make_private(backup->partial, err));
 	int code = sqlite3_open_v2(backup->partial, &backup->copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	/* The copy is nothing until it is renamed: no journal, and one sync at its end. */
@@ -220,14 +232,16 @@ static enum status vacuum_into(const char *path, const char *copy_path, struct e
 enum status store_backup_offline(const char *path, const char *copy_path, struct error *err)
 {
 	AUTO_MEM char *partial = path_with(copy_path, ".partial");
-	int lock = -1;
+	struct lock lock = LOCK_NONE;
 
 	if (!partial)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (access(path, R_OK) != 0)
 		return file_problem("read database", path, err);
-	TRY(lock_take(&lock, path, err));
-	enum status status = make_private(partial, err);
+	TRY(lock_take(&lock, path, false, err));
+	enum status status = check_target(copy_path, lock.file_fd, err);
+	if (status == OK)
+		status = make_private(partial, err);
 	if (status == OK)
 		status = vacuum_into(path, partial, err);
 	if (status == OK)
@@ -236,7 +250,7 @@ enum status store_backup_offline(const char *path, const char *copy_path, struct
 		status = put_in_place(partial, copy_path, err);
 	if (status != OK)
 		remove_partial(partial);
-	lock_release(lock);
+	lock_release(&lock);
 	return status;
 }
 
@@ -310,16 +324,16 @@ static enum status restore_locked(const char *copy_path, const char *path, bool 
 enum status store_restore(const char *copy_path, const char *path, bool replaces, struct error *err)
 {
 	bool exists = access(path, F_OK) == 0;
-	int lock = -1;
+	struct lock lock = LOCK_NONE;
 
-	TRY(lock_take(&lock, path, err));
+	TRY(lock_take(&lock, path, false, err));
 	enum status status = OK;
 	if (exists && !replaces)
 		status = error_set(err, ERR_CONFLICT,
 			"'%s' exists already: state --replace to keep it as '%s.before-restore' and go on", path, path);
 	if (status == OK)
 		status = restore_locked(copy_path, path, exists, err);
-	lock_release(lock);
+	lock_release(&lock);
 	return status;
 }
 

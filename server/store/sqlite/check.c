@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { BATCH_ROWS = 16, CACHE_BYTES = 2 << 20, NO_OWNER = 0 };
 
@@ -42,7 +43,7 @@ static struct span job_name(struct checking *c, struct arena *arena, int64_t job
 {
 	struct job_row row;
 
-	if (!job_id || store_read_job_by_id(c->reader, arena, job_id, &row, NULL) != OK)
+	if (!job_id || !c->reader || store_read_job_by_id(c->reader, arena, job_id, &row, NULL) != OK)
 		return SPAN("");
 	return row.name;
 }
@@ -410,7 +411,8 @@ static enum status check_journal(struct checking *c, struct error *err)
 
 /* ---- the file itself ---- */
 
-static enum status check_pages(struct checking *c, struct error *err)
+/* What one run of PRAGMA integrity_check says. */
+static enum status check_structure(struct checking *c, struct span sql, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	AUTO(arena) arena = arena_new();
@@ -418,11 +420,8 @@ static enum status check_pages(struct checking *c, struct error *err)
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	if (c->check->is_online)
-		return OK; /* one long read: the server's log would grow behind it */
 	store_reader_deadline(c->reader, INT64_MAX);
-	TRY(statement_open_once(
-		&s, c->reader, c->check->is_quick ? SPAN("PRAGMA quick_check") : SPAN("PRAGMA integrity_check"), err));
+	TRY(statement_open_once(&s, c->reader, sql, err));
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; count_row(c)) {
 		struct span text = column_span(&s, arena);
@@ -433,12 +432,58 @@ static enum status check_pages(struct checking *c, struct error *err)
 	return OK;
 }
 
+/* Beside a server: a read of the whole file would keep the server's log from being moved into it until it is through. */
+static enum status check_each_table(struct checking *c, const char *pragma, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) sql = BUF_INIT(1 << 20);
+	bool has_row;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(statement_open(&s, c->reader,
+		"SELECT replace(name, '\"', '\"\"') FROM sqlite_schema WHERE type = 'table' UNION SELECT 'sqlite_schema'",
+		err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; buf_append_char(&sql, 0)) {
+		struct span table = column_span(&s, arena);
+		buf_printf(&sql, "%s(\"%.*s\")", pragma, SPAN_ARGS(table));
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	statement_done(&s); /* each table's read is its own */
+	TRY(buf_status(&sql, err));
+	for (struct span rest = buf_span(&sql), one; !c->is_stopped && span_next(&rest, 0, &one) && one.len;)
+		TRY(check_structure(c, one, err));
+	return OK;
+}
+
+static enum status check_pages(struct checking *c, struct error *err)
+{
+	const char *pragma = c->check->is_quick ? "PRAGMA quick_check" : "PRAGMA integrity_check";
+
+	return c->check->is_online ? check_each_table(c, pragma, err) : check_structure(c, span_from(pragma), err);
+}
+
+static enum status check_version(struct checking *c, struct error *err)
+{
+	AUTO_DONE(buf) problem = BUF_INIT(512);
+
+	TRY(check_schema(c->reader, &problem, err));
+	if (problem.len)
+		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
+	return OK;
+}
+
 /* A table that an older database does not have yet is no problem. */
 static enum status has_table(struct checking *c, const char *table, bool *has, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, c->reader, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", err));
+	TRY(statement_open(&s, c->reader,
+		"SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 UNION ALL SELECT 1 WHERE ?1 = 'sqlite_schema'",
+		err));
 	bind_text(&s, span_from(table));
 	return statement_step(&s, has, err);
 }
@@ -449,7 +494,8 @@ static enum status run_steps(struct checking *c, struct error *err)
 		const char *what, *table;
 		enum status (*run)(struct checking *c, struct error *err);
 	} steps[] = {
-		{"database", "settings", check_pages},
+		{"database", "sqlite_schema", check_version},
+		{"database", "sqlite_schema", check_pages},
 		{"block", "expired_text", check_blocks},
 		{"filter", "log_filters", check_filters},
 		{"stream", "expired_text", check_streams},
@@ -474,6 +520,25 @@ static enum status run_steps(struct checking *c, struct error *err)
 	return c->is_stopped ? error_set(err, ERR_UNAVAILABLE, "the check was ended before it was through") : OK;
 }
 
+/* Of a file that is empty nothing else can be said; SQLite would take it for a new database. */
+static enum status look_at_header(struct checking *c, const char *path, struct error *err)
+{
+	AUTO_DONE(buf) problem = BUF_INIT(512);
+	struct stat info;
+
+	c->what = "database";
+	if (stat(path, &info) == 0 && info.st_size == 0) {
+		tell(c, "", (struct place){0},
+			"the file is empty (0 bytes): it was cut, or never was a database; restore a backup");
+		c->is_stopped = true;
+		return OK;
+	}
+	TRY(check_header(path, c->check->is_online, &problem, err));
+	if (problem.len)
+		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
+	return OK;
+}
+
 enum status store_check(const char *path, const struct store_check *check, uint64_t *problems, struct error *err)
 {
 	AUTO(store_reader) reader = NULL;
@@ -486,9 +551,12 @@ enum status store_check(const char *path, const struct store_check *check, uint6
 	*problems = 0;
 	if (!zstd || !points || !buckets)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(connection_open_reader(&reader, path, CACHE_BYTES, err));
+	enum status status = look_at_header(&c, path, err);
+	if (status == OK && !c.is_stopped)
+		status = connection_open_reader(&reader, path, CACHE_BYTES, err);
 	c.reader = reader;
-	enum status status = run_steps(&c, err);
+	if (status == OK && !c.is_stopped)
+		status = run_steps(&c, err);
 	buf_done(&c.plain);
 	*problems = c.problems;
 	return status;

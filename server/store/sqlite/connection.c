@@ -89,24 +89,29 @@ static enum status file_failure(const char *path, int code, struct error *err)
 }
 
 /* Made here, not by SQLite: its files are to be the owner's alone, whatever the umask. The WAL takes the mode over. */
-static enum status create_file(const char *path, struct error *err)
+enum status connection_open_file(const char *path, bool creates, int *out, struct error *err)
 {
 	struct statfs info;
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, DATABASE_MODE);
+	int fd = open(path, O_RDWR | O_CLOEXEC | (creates ? O_CREAT : 0), DATABASE_MODE);
 
+	*out = -1;
+	if (fd < 0 && errno == ENOENT && !creates)
+		return OK;
 	if (fd < 0 || fstatfs(fd, &info) != 0) {
 		int code = errno;
 		if (fd >= 0)
 			close(fd);
 		return file_failure(path, code, err);
 	}
-	close(fd);
 	const char *name = network_file_system((unsigned long)info.f_type);
-	if (name)
+	if (name) {
+		close(fd);
 		return error_set(err, ERR_UNSUPPORTED,
 			"database '%s' is on a network file system (%s), where SQLite loses data; "
 			"put it on a local disk",
 			path, name);
+	}
+	*out = fd;
 	return OK;
 }
 
@@ -274,7 +279,6 @@ enum status connection_open_writer(struct store_reader **out, const struct store
 {
 	AUTO(store_reader) on = NULL;
 
-	TRY(create_file(options->path, err));
 	TRY(open_handle(&on, options->path, SQLITE_OPEN_READWRITE, err));
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK means that it is there */
 	on->is_writer = true;

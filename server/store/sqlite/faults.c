@@ -137,6 +137,48 @@ enum status store_find_signature_incident(struct store_reader *reader, int64_t j
 	return OK;
 }
 
+enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct said_hit *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	/* with min() the other columns are of the row that has it */
+	TRY(statement_open(&s, reader,
+		"SELECT min(h.first_ms) AS began_ms, h.stream_id, r.name, h.signature, h.first_line, h.last_line, h.last_ms,"
+		" h.incident_id, h.count, h.text FROM signature_hits AS h JOIN streams AS r ON r.job_id = h.job_id"
+		" AND r.stream_id = h.stream_id WHERE h.job_id = ?1 AND h.last_ms >= ?2 AND h.first_ms <= ?3"
+		" GROUP BY h.signature ORDER BY began_ms, h.stream_id",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, from_ms);
+	bind_i64(&s, to_ms);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct signature_hit_row *row = &rows[used].row;
+		row->job_id = job_id;
+		row->first_ms = column_i64(&s);
+		row->stream_id = column_u32(&s);
+		rows[used].stream = column_span(&s, arena);
+		row->signature = column_span(&s, arena);
+		row->first_line = column_u64(&s);
+		row->last_line = column_u64(&s);
+		row->last_ms = column_i64(&s);
+		row->incident_id = column_u32(&s);
+		row->count = column_u64(&s);
+		row->text = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
 static enum status move_hits(struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -215,8 +257,9 @@ enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *a
 	if (!jobs)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(statement_open(&s, reader,
-		"SELECT r.job_id FROM streams AS r JOIN jobs AS j ON j.job_id = r.job_id WHERE r.host = ?1 AND r.host <> '' AND"
-		" j.created_ms <= ?2 AND (j.ended_ms = 0 OR j.ended_ms >= ?2) ORDER BY r.created_ms DESC",
+		"SELECT h.job_id FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id WHERE h.host = ?1 AND NOT h.is_shared"
+		" AND (h.until_ms = 0 OR h.until_ms >= ?2) AND j.created_ms <= ?2 AND (j.ended_ms = 0 OR j.ended_ms >= ?2)"
+		" ORDER BY h.since_ms DESC",
 		err));
 	bind_text(&s, host);
 	bind_i64(&s, at_ms);

@@ -99,9 +99,17 @@ static enum status add_both(
 	return job->instance_type.len ? store_add_fleet_total(tx, name, job->instance_type, value, err) : OK;
 }
 
-static enum status count_job(struct store_tx *tx, const struct fleet_job *job, int sign, struct error *err)
+/* Without its pauses. */
+static int64_t ran_of(const struct fleet_job *job)
 {
 	int64_t ran_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
+
+	return ran_ms > job->paused_ms ? ran_ms - job->paused_ms : 0;
+}
+
+static enum status count_job(struct store_tx *tx, const struct fleet_job *job, int sign, struct error *err)
+{
+	int64_t ran_ms = ran_of(job);
 
 	TRY(store_add_fleet_total(tx, "jobs", job->status, sign, err));
 	if (job->ended_ms)
@@ -111,7 +119,8 @@ static enum status count_job(struct store_tx *tx, const struct fleet_job *job, i
 	if (!job->started_ms)
 		return OK;
 	TRY(store_add_fleet_total(tx, "started_nodes", SPAN(""), sign * job->nodes, err));
-	return store_add_fleet_total(tx, "started_node_ms", SPAN(""), sign * product(job->nodes, job->started_ms), err);
+	return store_add_fleet_total(
+		tx, "started_node_ms", SPAN(""), sign * product(job->nodes, job->started_ms + job->paused_ms), err);
 }
 
 static enum status read_fleet_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
@@ -120,7 +129,8 @@ static enum status read_fleet_job(struct store_reader *reader, struct arena *are
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT status, instance_type, nodes, started_ms, ended_ms FROM fleet_jobs WHERE job_id = ?", err));
+		"SELECT status, instance_type, nodes, started_ms, ended_ms, paused_ms FROM fleet_jobs WHERE job_id = ?",
+		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, is_there, err));
 	if (!*is_there)
@@ -131,13 +141,15 @@ static enum status read_fleet_job(struct store_reader *reader, struct arena *are
 	out->nodes = column_i64(&s);
 	out->started_ms = column_i64(&s);
 	out->ended_ms = column_i64(&s);
+	out->paused_ms = column_i64(&s);
 	return statement_check(&s, err);
 }
 
 static bool is_same(const struct fleet_job *a, const struct fleet_job *b)
 {
 	return span_equal(a->status, b->status) && span_equal(a->instance_type, b->instance_type) &&
-	       a->nodes == b->nodes && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms;
+	       a->nodes == b->nodes && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms &&
+	       a->paused_ms == b->paused_ms;
 }
 
 static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *job, struct error *err)
@@ -145,8 +157,8 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms)"
-		" VALUES (?,?,?,?,?,?)",
+		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms)"
+		" VALUES (?,?,?,?,?,?,?)",
 		err));
 	bind_i64(&s, job->job_id);
 	bind_text(&s, job->status);
@@ -154,6 +166,23 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 	bind_i64(&s, job->nodes);
 	bind_i64(&s, job->started_ms);
 	bind_i64(&s, job->ended_ms);
+	bind_i64(&s, job->paused_ms);
+	return statement_run(&s, err);
+}
+
+/* Times of a job that were wrong are set right, and it may be the one that ran longest. */
+static enum status lower_longest_run(
+	struct store_tx *tx, const struct fleet_job *old, const struct fleet_job *job, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	if (!job->ended_ms || ran_of(job) >= ran_of(old))
+		return OK;
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE fleet_totals SET highest = (SELECT coalesce(max(ended_ms - started_ms - paused_ms), 0) FROM fleet_jobs"
+		" WHERE started_ms > 0 AND ended_ms > started_ms) WHERE name = 'run_ms' AND highest <= ?",
+		err));
+	bind_i64(&s, ran_of(old));
 	return statement_run(&s, err);
 }
 
@@ -172,9 +201,10 @@ enum status store_put_fleet_job(struct store_tx *tx, const struct fleet_job *job
 		TRY(count_job(tx, &old, -1, err));
 	TRY(count_job(tx, job, 1, err));
 	TRY(raise_total(tx, "nodes_of_a_job", job->nodes, now_ms, err));
-	if (job->started_ms && job->ended_ms > job->started_ms)
-		TRY(raise_total(tx, "run_ms", job->ended_ms - job->started_ms, now_ms, err));
-	return write_fleet_job(tx, job, err);
+	TRY(write_fleet_job(tx, job, err));
+	if (is_there)
+		TRY(lower_longest_run(tx, &old, job, err));
+	return ran_of(job) ? raise_total(tx, "run_ms", ran_of(job), now_ms, err) : OK;
 }
 
 enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *err)
@@ -227,15 +257,19 @@ enum status store_read_fleet_now(
 	TRY(statement_open(&s, reader,
 		"SELECT (SELECT coalesce(min(started_ms), 0) FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0),"
 		" (SELECT coalesce(max(nodes), 0) FROM fleet_jobs WHERE ended_ms = 0),"
+		" (SELECT coalesce(sum(f.nodes), 0) FROM fleet_jobs AS f JOIN goodput AS g ON g.job_id = f.job_id"
+		" WHERE f.ended_ms = 0 AND g.nodes_from > 0),"
 		" (SELECT count(*) FROM fleet_jobs AS f JOIN job_counts AS c ON c.job_id = f.job_id WHERE f.ended_ms = 0"
 		" AND c.last_heard_ms > 0 AND c.last_heard_ms < ?),"
 		" coalesce(sum(severity = 0), 0), coalesce(sum(severity = 1), 0), coalesce(sum(severity = 2), 0)"
-		" FROM incidents WHERE state = 0",
+		" FROM incidents WHERE (job_id, incident_id) IN (SELECT i.job_id, iif(i.fold_id = 0, i.incident_id, i.fold_id)"
+		" FROM incidents AS i WHERE i.state = 0)", /* as the list shows them */
 		err));
 	bind_i64(&s, heard_before_ms);
 	TRY(statement_step(&s, &has_row, err));
 	out->oldest_started_ms = column_i64(&s);
 	out->most_nodes = column_i64(&s);
+	out->estimated_nodes = column_i64(&s);
 	out->silent = column_i64(&s);
 	for (size_t i = 0; i < sizeof out->open_incidents / sizeof *out->open_incidents; i++)
 		out->open_incidents[i] = column_i64(&s);

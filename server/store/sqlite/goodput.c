@@ -8,7 +8,7 @@ enum { MESSAGES_MAX = 10000 };
 
 #define BUCKETS                                                                                                        \
 	"capacity, unhealthy_replaced, launch, image, data, first_step, productive, evaluation, checkpoint, redone,"   \
-	" stalled, restart, idle, unmeasured, measured, cost, lost_cost"
+	" stalled, restart, idle, unmeasured, measured, cost, lost_cost, unpriced, billed"
 
 /* ---- which are due ---- */
 
@@ -87,6 +87,8 @@ static void column_day(struct statement *s, struct goodput_day *day)
 	day->measured_ms = column_i64(s);
 	day->cost = column_i64(s);
 	day->lost_cost = column_i64(s);
+	day->unpriced_ms = column_i64(s);
+	day->billed_ms = column_i64(s);
 }
 
 static void bind_day(struct statement *s, const struct goodput_day *day)
@@ -97,12 +99,15 @@ static void bind_day(struct statement *s, const struct goodput_day *day)
 	bind_i64(s, day->measured_ms);
 	bind_i64(s, day->cost);
 	bind_i64(s, day->lost_cost);
+	bind_i64(s, day->unpriced_ms);
+	bind_i64(s, day->billed_ms);
 }
 
 /* a - b; false: they are the same. */
 static bool subtract(struct goodput_day *out, const struct goodput_day *a, const struct goodput_day *b)
 {
-	bool differs = a->measured_ms != b->measured_ms || a->cost != b->cost || a->lost_cost != b->lost_cost;
+	bool differs = a->measured_ms != b->measured_ms || a->cost != b->cost || a->lost_cost != b->lost_cost ||
+		       a->unpriced_ms != b->unpriced_ms || a->billed_ms != b->billed_ms;
 
 	*out = (struct goodput_day){.day = a->day};
 	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++) {
@@ -112,6 +117,8 @@ static bool subtract(struct goodput_day *out, const struct goodput_day *a, const
 	out->measured_ms = a->measured_ms - b->measured_ms;
 	out->cost = a->cost - b->cost;
 	out->lost_cost = a->lost_cost - b->lost_cost;
+	out->unpriced_ms = a->unpriced_ms - b->unpriced_ms;
+	out->billed_ms = a->billed_ms - b->billed_ms;
 	return differs;
 }
 
@@ -124,11 +131,11 @@ static enum status add_to_total(struct store_tx *tx, const struct goodput_day *m
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (day) DO UPDATE SET day = excluded.day" ADD(capacity) ADD(unhealthy_replaced) ADD(launch)
 			ADD(image) ADD(data) ADD(first_step) ADD(productive) ADD(evaluation) ADD(checkpoint) ADD(redone)
 				ADD(stalled) ADD(restart) ADD(idle) ADD(unmeasured) ADD(measured) ADD(cost)
-					ADD(lost_cost),
+					ADD(lost_cost) ADD(unpriced) ADD(billed),
 		err));
 	bind_day(&s, more);
 	return statement_run(&s, err);
@@ -140,7 +147,7 @@ static enum status put_day(struct store_tx *tx, int64_t job_id, const struct goo
 
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT OR REPLACE INTO goodput_days (job_id, day, " BUCKETS
-		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_i64(&s, job_id);
 	bind_day(&s, day);
@@ -249,7 +256,7 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 
 	TRY(statement_open(&s, reader,
 		"SELECT cause, count(*) AS n, sum(to_ms > 0), CAST(total(iif(to_ms > 0, to_ms - from_ms, 0)) AS INTEGER),"
-		" CAST(total(lost_steps) AS INTEGER),"
+		" CAST(total(max(lost_steps, 0)) AS INTEGER), sum(lost_steps < 0),"
 		" CAST(total(redone_ms * nodes) AS INTEGER), CAST(total(restart_ms * nodes) AS INTEGER) FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
 		" GROUP BY cause ORDER BY n DESC, cause",
 		err));
@@ -265,6 +272,7 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 		rows[used].ended = column_u64(&s);
 		rows[used].repair_ms = column_i64(&s);
 		rows[used].lost_steps = column_i64(&s);
+		rows[used].unknown_steps = column_u64(&s);
 		rows[used].redone_node_ms = column_i64(&s);
 		rows[used].restart_node_ms = column_i64(&s);
 		TRY(statement_check(&s, err));
@@ -292,7 +300,8 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 	TRY(statement_open(&s, tx_on(tx),
 		"UPDATE goodput SET due_ms = iif(changes = ?2, ?3, 1), as_of_ms = ?4, nodes = ?5, is_measured = ?6,"
 		" instance = ?7, goodput = ?8, steps = ?9, lost_steps = ?10, step_ms = ?11, first_from_step = ?12,"
-		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18"
+		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18,"
+		" work_from_ms = ?19, work_to_ms = ?20, paused_ms = ?21, odd_times = ?22, nodes_from = ?23, unpriced = ?24"
 		" WHERE job_id = ?1",
 		err));
 	bind_i64(&s, row->job_id);
@@ -316,6 +325,12 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 	bind_cost(&s, row->cost);
 	bind_cost(&s, row->lost_cost);
 	bind_cost(&s, row->spot_saving);
+	bind_i64(&s, row->work_from_ms);
+	bind_i64(&s, row->work_to_ms);
+	bind_i64(&s, row->paused_ms);
+	bind_u64(&s, row->odd_times);
+	bind_i64(&s, row->nodes_from);
+	bind_text(&s, row->unpriced);
 	return statement_run(&s, err);
 }
 
@@ -376,13 +391,15 @@ enum status store_read_goodput(
 	*out = (struct goodput_row){.job_id = job_id,
 		.instance = SPAN(""),
 		.currency = SPAN(""),
+		.unpriced = SPAN(""),
 		.goodput = NAN,
 		.cost = STORE_NO_COST,
 		.lost_cost = STORE_NO_COST,
 		.spot_saving = STORE_NO_COST};
 	TRY(statement_open(&s, reader,
 		"SELECT due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, first_from_step,"
-		" last_step, billable_ms, currency, cost, lost_cost, spot_saving, step_ms, goodput FROM goodput"
+		" last_step, billable_ms, currency, cost, lost_cost, spot_saving, work_from_ms, work_to_ms, paused_ms,"
+		" odd_times, nodes_from, unpriced, step_ms, goodput FROM goodput"
 		" WHERE job_id = ?",
 		err));
 	bind_i64(&s, job_id);
@@ -404,10 +421,54 @@ enum status store_read_goodput(
 	out->cost = column_cost(&s);
 	out->lost_cost = column_cost(&s);
 	out->spot_saving = column_cost(&s);
+	out->work_from_ms = column_i64(&s);
+	out->work_to_ms = column_i64(&s);
+	out->paused_ms = column_i64(&s);
+	out->odd_times = column_u64(&s);
+	int64_t from = column_i64(&s);
+	out->nodes_from = from >= NODES_STATED && from <= NODES_STREAMS ? (enum nodes_from)from : NODES_STREAMS;
+	out->unpriced = column_span(&s, arena);
 	out->step_ms = sqlite3_column_double(s.prepared, s.column++);
 	if (sqlite3_column_type(s.prepared, s.column) != SQLITE_NULL)
 		out->goodput = sqlite3_column_double(s.prepared, s.column);
 	return statement_check(&s, err);
+}
+
+/* Each type by a look into the index, however many jobs it has. */
+enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, size_t limit, struct span **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*count = 0;
+	*out = arena_alloc(arena, (limit + 1) * sizeof **out);
+	if (!*out)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(statement_open(&s, reader,
+		"WITH RECURSIVE t (types) AS (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' UNION ALL"
+		" SELECT (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' AND unpriced > t.types) FROM t"
+		" WHERE t.types IS NOT NULL) SELECT types FROM t WHERE types IS NOT NULL LIMIT ?",
+		err));
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		(*out)[(*count)++] = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+enum status store_count_unpriced(struct store_reader *reader, uint64_t *jobs, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT count(*) FROM goodput WHERE unpriced <> ''", err));
+	TRY(statement_step(&s, &has_row, err));
+	*jobs = column_u64(&s);
+	return OK;
 }
 
 enum status store_read_said_signatures(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,

@@ -11,7 +11,7 @@ enum status store_read_first_incidents(struct store_reader *reader, struct arena
 
 	TRY(statement_open(&s, reader,
 		"SELECT i.incident_id, i.series_id, coalesce(e.metric, ''), i.kind, i.state, i.first_step, i.last_step,"
-		" i.opened_step, i.opened_ms, i.is_historic, i.rule_id FROM incidents AS i"
+		" i.opened_step, i.opened_ms, i.is_historic, i.rule_id, i.attempt FROM incidents AS i"
 		" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
 		" WHERE i.job_id = ? AND i.cause_id = 0 ORDER BY i.opened_ms DESC LIMIT ?",
 		err));
@@ -33,6 +33,7 @@ enum status store_read_first_incidents(struct store_reader *reader, struct arena
 		rows[used].incident.opened_ms = column_i64(&s);
 		rows[used].incident.is_historic = column_bool(&s);
 		rows[used].incident.rule_id = column_i64(&s);
+		rows[used].attempt = column_u32(&s);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
 	}
@@ -41,46 +42,108 @@ enum status store_read_first_incidents(struct store_reader *reader, struct arena
 	return OK;
 }
 
-/* The first of the metric and kind in the group, whatever its series. */
+static void bind_member(struct statement *s, uint32_t group_id, const struct incident_row *row)
+{
+	bind_i64(s, row->job_id);
+	bind_i64(s, group_id);
+	bind_i64(s, row->incident_id);
+}
+
+/* Of all metrics and kinds; the group has one at least. */
+static enum status read_extent(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	struct incident_group *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT max(state = 0), min(first_step), max(last_step), min(opened_ms), max(opened_ms) FROM incidents"
+		" WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3",
+		err));
+	bind_member(&s, group_id, row);
+	TRY(statement_step(&s, &has_row, err));
+	out->is_open = column_bool(&s);
+	out->first_step = column_i64(&s);
+	out->last_step = column_i64(&s);
+	out->first_opened_ms = column_i64(&s);
+	out->last_opened_ms = column_i64(&s);
+	return statement_check(&s, err);
+}
+
+/* Until when the group had the metric and kind. */
+static enum status read_same(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	struct incident_group *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT count(*), min(i.state), max(i.last_step), max(i.opened_ms), max(i.closed_ms) FROM incidents AS i"
+		" JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.incident_id <> ?3 AND i.kind = ?4"
+		" AND i.rule_id = ?5 AND e.metric = ?6",
+		err));
+	bind_member(&s, group_id, row);
+	bind_i64(&s, row->incident.kind);
+	bind_i64(&s, row->incident.rule_id);
+	bind_text(&s, row->metric);
+	TRY(statement_step(&s, &has_row, err));
+	out->has_same = column_i64(&s) != 0;
+	out->same.state = (enum incident_state)column_i64(&s);
+	out->same.last_step = column_i64(&s);
+	out->same.opened_ms = column_i64(&s);
+	out->same.closed_ms = column_i64(&s);
+	return statement_check(&s, err);
+}
+
 static enum status find_fold(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
-	uint32_t *fold_id, struct error *err)
+	struct incident_group *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
 		"SELECT i.incident_id FROM incidents AS i JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
-		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.kind = ?3"
-		" AND i.rule_id = ?4 AND i.incident_id <> ?5 AND e.metric = ?6 ORDER BY i.incident_id LIMIT 1",
+		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
+		" AND i.kind = ?4 AND i.rule_id = ?5 AND e.metric = ?6 AND i.series_id <> ?7"
+		" AND NOT EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = ?1 AND f.series_id = ?7 AND f.kind = ?4"
+		" AND f.rule_id = ?5 AND f.fold_id = i.incident_id AND f.incident_id <> ?3)"
+		" ORDER BY i.incident_id DESC LIMIT 1",
 		err));
-	bind_i64(&s, row->job_id);
-	bind_i64(&s, group_id);
+	bind_member(&s, group_id, row);
 	bind_i64(&s, row->incident.kind);
 	bind_i64(&s, row->incident.rule_id);
-	bind_i64(&s, row->incident_id);
 	bind_text(&s, row->metric);
+	bind_i64(&s, row->series_id);
 	TRY(statement_step(&s, &has_row, err));
-	*fold_id = has_row ? column_u32(&s) : 0;
+	out->fold_id = has_row ? column_u32(&s) : 0;
 	return OK;
 }
 
-enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
-	uint32_t *fold_id, bool *is_taken, struct error *err)
+static enum status has_same_series(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	struct incident_group *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(find_fold(reader, group_id, row, fold_id, err));
 	TRY(statement_open(&s, reader,
-		"SELECT 1 FROM incidents WHERE job_id = ? AND series_id = ? AND kind = ? AND rule_id = ? AND cause_id = ?"
-		" AND incident_id <> ? LIMIT 1",
+		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3"
+		" AND series_id = ?4 AND kind = ?5 AND rule_id = ?6 LIMIT 1",
 		err));
-	bind_i64(&s, row->job_id);
+	bind_member(&s, group_id, row);
 	bind_i64(&s, row->series_id);
 	bind_i64(&s, row->incident.kind);
 	bind_i64(&s, row->incident.rule_id);
-	bind_i64(&s, group_id);
-	bind_i64(&s, row->incident_id);
-	return statement_step(&s, is_taken, err);
+	return statement_step(&s, &out->has_same_series, err);
+}
+
+enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
+	struct incident_group *out, struct error *err)
+{
+	*out = (struct incident_group){0};
+	TRY(read_extent(reader, group_id, row, out, err));
+	TRY(read_same(reader, group_id, row, out, err));
+	TRY(has_same_series(reader, group_id, row, out, err));
+	return find_fold(reader, group_id, row, out, err);
 }
 
 enum status store_set_cause(struct store_tx *tx, const struct incident_row *row, struct error *err)
@@ -96,16 +159,18 @@ enum status store_set_cause(struct store_tx *tx, const struct incident_row *row,
 	return statement_run(&s, err);
 }
 
-enum status store_is_group_open(
-	struct store_reader *reader, int64_t job_id, uint32_t group_id, bool *is_open, struct error *err)
+enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uint32_t group_id, uint64_t kinds,
+	bool *is_open, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND state = 0 LIMIT 1",
+		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND state = 0"
+		" AND (?3 = 0 OR ?3 >> kind & 1) LIMIT 1",
 		err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, group_id);
+	bind_u64(&s, kinds);
 	return statement_step(&s, is_open, err);
 }
 

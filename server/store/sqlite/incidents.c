@@ -54,6 +54,7 @@ static void bind_figures(struct statement *s, const struct incident *incident)
 	bind_i64(s, incident->state);
 	bind_i64(s, incident->last_step);
 	bind_i64(s, incident->closed_ms);
+	bind_i64(s, incident->closed_why);
 	bind_double(s, incident->worst);
 	bind_i64(s, incident->worst_step);
 }
@@ -78,10 +79,10 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO incidents (severity, state, last_step, closed_ms, worst, worst_kind, worst_step, kind,"
+		"INSERT INTO incidents (severity, state, last_step, closed_ms, closed_why, worst, worst_kind, worst_step, kind,"
 		" opened_ordinal, first_step, opened_step, opened_ms, line, is_historic, value, value_kind, expected,"
-		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts, rule_id)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts, rule_id, attempt)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_figures(&s, &row->incident);
 	bind_opening(&s, &row->incident);
@@ -91,6 +92,7 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	bind_i64(&s, row->acknowledged_ms);
 	bind_text(&s, row->facts);
 	bind_i64(&s, row->incident.rule_id);
+	bind_i64(&s, row->attempt);
 	return statement_run(&s, err);
 }
 
@@ -99,7 +101,7 @@ static enum status update(struct store_tx *tx, const struct incident_row *row, i
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE incidents SET severity = ?, state = ?, last_step = ?, closed_ms = ?, worst = ?, worst_kind = ?,"
+		"UPDATE incidents SET severity = ?, state = ?, last_step = ?, closed_ms = ?, closed_why = ?, worst = ?, worst_kind = ?,"
 		" worst_step = ? WHERE job_id = ? AND incident_id = ?",
 		err));
 	bind_figures(&s, &row->incident);
@@ -155,6 +157,18 @@ enum status store_import_incident(struct store_tx *tx, const struct incident_row
 	bind_i64(&s, row->fold_id);
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->incident_id);
+	return statement_run(&s, err);
+}
+
+enum status store_put_incident_facts(
+	struct store_tx *tx, int64_t job_id, uint32_t incident_id, struct span facts, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "UPDATE incidents SET facts = ? WHERE job_id = ? AND incident_id = ?", err));
+	bind_text(&s, facts);
+	bind_i64(&s, job_id);
+	bind_i64(&s, incident_id);
 	return statement_run(&s, err);
 }
 

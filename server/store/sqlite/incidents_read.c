@@ -8,16 +8,21 @@ enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 	"EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0" \
 	" AND f.state = 0)"
 
-#define INCIDENTS                                                                                                            \
-	"SELECT i.job_id, i.incident_id, i.series_id, j.name, coalesce(e.metric, ''), coalesce(r.name, ''), i.kind,"         \
-	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms,"        \
-	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"               \
-	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                           \
-	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id,"                                                               \
-	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0)," \
-	" " HAS_OPEN_FOLD " FROM incidents AS i"                                                                             \
-	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                             \
-	" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"                                        \
+/* Of the open ones that a list shows in one row: the row itself, or else the first that is folded into it. */
+#define IS_FIRST_SHOWN                                                                                                 \
+	" AND (i.fold_id = 0 OR NOT EXISTS (SELECT 1 FROM incidents AS o WHERE o.job_id = i.job_id AND o.state = 0"    \
+	" AND (o.incident_id = i.fold_id OR (o.fold_id = i.fold_id AND o.incident_id < i.incident_id))))"
+
+#define INCIDENTS                                                                                                                   \
+	"SELECT i.job_id, i.incident_id, i.series_id, j.name, coalesce(e.metric, ''), coalesce(r.name, ''), i.kind,"                \
+	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms, i.closed_why," \
+	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"                      \
+	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                                  \
+	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id,"                                                                      \
+	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0),"        \
+	" " HAS_OPEN_FOLD " FROM incidents AS i"                                                                                    \
+	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                                    \
+	" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"                                               \
 	" LEFT JOIN streams AS r ON r.job_id = e.job_id AND r.stream_id = e.stream_id"
 
 #define MATCHES                                                                                                        \
@@ -43,6 +48,7 @@ static void read_figures(struct statement *s, struct incident *incident)
 	incident->opened_step = column_i64(s);
 	incident->opened_ms = column_i64(s);
 	incident->closed_ms = column_i64(s);
+	incident->closed_why = (enum incident_close)column_i64(s);
 	incident->line = column_u64(s);
 	incident->is_historic = column_bool(s);
 	incident->value = column_double(s);
@@ -245,18 +251,66 @@ enum status store_read_incident(struct store_reader *reader, struct arena *arena
 	return OK;
 }
 
+enum status store_read_rule_incidents(struct store_reader *reader, struct arena *arena, int64_t rule_id,
+	struct incident_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader, INCIDENTS " WHERE i.state = 0 AND i.rule_id = ?", err));
+	bind_i64(&s, rule_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; (*count)++) {
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		TRY(read_row(&s, arena, &(*out)[*count], err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
 enum status store_count_open_incidents(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		job_id ? "SELECT count(*) FROM incidents WHERE state = 0 AND fold_id = 0 AND job_id = ?"
-		       : "SELECT count(*) FROM incidents WHERE state = 0 AND fold_id = 0",
+		job_id ? "SELECT count(*) FROM incidents AS i WHERE i.state = 0 AND i.job_id = ?" IS_FIRST_SHOWN
+		       : "SELECT count(*) FROM incidents AS i WHERE i.state = 0" IS_FIRST_SHOWN,
 		err));
 	if (job_id)
 		bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	*count = column_u64(&s);
+	return OK;
+}
+
+enum status store_read_left_open(struct store_reader *reader, struct arena *arena, size_t limit, struct left_open **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*count = 0;
+	*out = arena_alloc(arena, limit * sizeof **out);
+	if (!*out)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(statement_open(&s, reader,
+		"SELECT i.job_id, i.incident_id FROM incidents AS i JOIN jobs AS j ON j.job_id = i.job_id"
+		" WHERE i.state = 0 AND j.ended_ms > 0 AND i.kind NOT IN (?, ?) LIMIT ?",
+		err));
+	bind_i64(&s, INCIDENT_JOB_FAILED);
+	bind_i64(&s, INCIDENT_RETENTION_DUE);
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; ++*count) {
+		(*out)[*count] = (struct left_open){.job_id = column_i64(&s)};
+		(*out)[*count].incident_id = column_u32(&s);
+		TRY(statement_step(&s, &has_row, err));
+	}
 	return OK;
 }

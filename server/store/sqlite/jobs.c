@@ -171,6 +171,8 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 {
 	/* jobs comes last: while it fails half-way, the job is still found. */
 	static const char *const deletes[] = {
+		/* what is not sent yet is still sent: that its incidents are over, too */
+		"UPDATE deliveries SET job_id = 0 WHERE job_id = ? AND state = 0",
 		"DELETE FROM deliveries WHERE job_id = ?",
 		"DELETE FROM notices WHERE job_id = ?",
 		"DELETE FROM incidents WHERE job_id = ?",
@@ -178,7 +180,11 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM rankings WHERE job_id = ?",
 		"DELETE FROM job_counts WHERE job_id = ?",
 		"DELETE FROM definitions WHERE job_id = ?",
+		"DELETE FROM due_definitions WHERE job_id = ?",
 		"DELETE FROM transitions WHERE job_id = ?",
+		"DELETE FROM told WHERE job_id = ?",
+		"DELETE FROM told_anew WHERE job_id = ?",
+		"DELETE FROM sessions WHERE job_id = ?",
 		"DELETE FROM job_events WHERE job_id = ?",
 		"DELETE FROM status_messages WHERE job_id = ?",
 		"DELETE FROM goodput WHERE job_id = ?",
@@ -242,6 +248,7 @@ static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, 
 		SWEEP("command_acks", "command_id, stream"),
 		SWEEP("signature_hits", "stream_id, signature, first_line"),
 		SWEEP("job_checkpoints", "attempt, step"),
+		SWEEP("stream_hosts", "stream_id, number"),
 		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
 	};
 

@@ -139,12 +139,15 @@ static enum status apply(struct store_reader *on, const struct embedded_file *fi
 
 enum status migrate(struct store_reader *on, bool skips_backup, struct error *err)
 {
-	int64_t has = 0, number = 0;
+	int64_t has = 0, number = 0, before = 0;
 	bool needs_copy = !skips_backup;
 
 	TRY(connection_number(on, "PRAGMA user_version", &has, err));
 	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
 		TRY(number_of(file, &number, err));
+		if (number == before)
+			return error_set(err, ERR_INVALID, "migration '%s' has the number of another", file->name);
+		before = number;
 		if (number <= has)
 			continue;
 		if (has && needs_copy && shuts_out_older(file)) { /* of before the first such: nothing lies between */

@@ -14,7 +14,7 @@ enum status store_read_hosts(struct store_reader *reader, struct arena *arena, s
 		AUTO_DONE(statement) s = {0};
 		bool has_row, is_wanted;
 		TRY(statement_open(&s, reader,
-			"SELECT host, ?2 = '' OR instr(lower(host), lower(?2)) > 0 FROM streams WHERE host > ?1 AND host <> ''"
+			"SELECT host, ?2 = '' OR instr(lower(host), lower(?2)) > 0 FROM stream_hosts WHERE host > ?1"
 			" ORDER BY host LIMIT 1",
 			err));
 		bind_text(&s, at);
@@ -35,6 +35,19 @@ enum status store_read_hosts(struct store_reader *reader, struct arena *arena, s
 	return OK;
 }
 
+/* A stream that went away and came back is one: rows come newest first. */
+static bool is_known_stream(struct node_stream *rows, size_t count, const struct node_stream *row)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].job_id != row->job_id || !span_equal(rows[i].stream, row->stream))
+			continue;
+		rows[i].begun_ms = row->begun_ms;
+		rows[i].is_shared |= row->is_shared;
+		return true;
+	}
+	return false;
+}
+
 enum status store_read_node_streams(struct store_reader *reader, struct arena *arena, struct span host, size_t limit,
 	struct node_stream **out, size_t *count, struct error *err)
 {
@@ -45,9 +58,11 @@ enum status store_read_node_streams(struct store_reader *reader, struct arena *a
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT j.name, s.name, j.status, j.job_id, s.created_ms, s.last_ms, j.ended_ms, coalesce(c.last_heard_ms, 0)"
-		" FROM streams AS s CROSS JOIN jobs AS j ON j.job_id = s.job_id LEFT JOIN job_counts AS c ON c.job_id = s.job_id"
-		" WHERE s.host = ? AND s.host <> '' ORDER BY s.created_ms DESC LIMIT ?",
+		"SELECT j.name, s.name, j.status, j.job_id, h.since_ms, s.last_ms, j.ended_ms, coalesce(c.last_heard_ms, 0),"
+		" h.until_ms, h.is_shared FROM stream_hosts AS h CROSS JOIN streams AS s"
+		" ON s.job_id = h.job_id AND s.stream_id = h.stream_id CROSS JOIN jobs AS j ON j.job_id = h.job_id"
+		" LEFT JOIN job_counts AS c ON c.job_id = h.job_id WHERE h.host = ?"
+		" ORDER BY h.since_ms DESC LIMIT ?",
 		err));
 	bind_text(&s, host);
 	bind_i64(&s, (int64_t)limit);
@@ -58,7 +73,7 @@ enum status store_read_node_streams(struct store_reader *reader, struct arena *a
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
 			return error_set(err, ERR_MEMORY, "out of memory");
-		struct node_stream *row = &(*out)[(*count)++];
+		struct node_stream *row = &(*out)[*count];
 		row->job = column_span(&s, arena);
 		row->stream = column_span(&s, arena);
 		row->status = column_span(&s, arena);
@@ -67,7 +82,10 @@ enum status store_read_node_streams(struct store_reader *reader, struct arena *a
 		row->last_ms = column_i64(&s);
 		row->job_ended_ms = column_i64(&s);
 		row->job_heard_ms = column_i64(&s);
+		row->until_ms = column_i64(&s);
+		row->is_shared = column_bool(&s);
 		TRY(statement_check(&s, err));
+		*count += !is_known_stream(*out, *count, row);
 	}
 }
 
@@ -128,10 +146,11 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 	*count = 0;
 	/* 11: INCIDENT_STRAGGLER, as in the index */
 	TRY(statement_open(&s, reader,
-		"SELECT s.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
+		"SELECT h.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
 		" incidents_stragglers JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
-		" JOIN streams AS s ON s.job_id = i.job_id AND s.stream_id = e.stream_id"
-		" WHERE i.kind = 11 AND i.opened_ms >= ? AND s.host <> '' LIMIT ?",
+		" JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = e.stream_id AND h.number = (SELECT max(b.number)"
+		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = e.stream_id AND b.from_ms <= i.opened_ms)"
+		" WHERE i.kind = 11 AND i.opened_ms >= ? AND NOT h.is_shared LIMIT ?",
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, (int64_t)limit);

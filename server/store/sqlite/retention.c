@@ -297,6 +297,7 @@ enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, stru
 
 	snprintf(pragma, sizeof pragma, "PRAGMA incremental_vacuum(%zu)", pages); /* a pragma takes no parameters */
 	TRY(connection_run(on, pragma, err));
+	file_watch_note_vacuum(tx->store);
 	TRY(connection_number(on, "PRAGMA freelist_count", &freelist, err));
 	*left = (uint64_t)freelist;
 	return OK;

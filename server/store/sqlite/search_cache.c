@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
@@ -35,6 +36,7 @@ struct search_slot {
 
 struct search_cache {
 	size_t max_bytes;
+	_Atomic int64_t since_ms;
 	pthread_rwlock_t lock; /* of all but the changes */
 	struct search_slot *slots;
 	uint64_t clock;
@@ -63,6 +65,16 @@ static void free_slot(struct search_slot *slot)
 	mem_free(slot);
 }
 
+void search_cache_listens_since(struct search_cache *cache, int64_t since_ms)
+{
+	atomic_store(&cache->since_ms, since_ms);
+}
+
+int64_t search_cache_since_ms(const struct search_cache *cache)
+{
+	return cache ? atomic_load(&cache->since_ms) : 0;
+}
+
 void search_cache_free(struct search_cache *cache)
 {
 	if (!cache)
@@ -81,12 +93,12 @@ void search_cache_free(struct search_cache *cache)
 
 static void note(struct search_cache *cache, const struct change *change)
 {
-	struct change *last =
-		cache->change_count ? &cache->changes[(cache->oldest + cache->change_count - 1) % CHANGES_MAX] : NULL;
-
-	if (last && last->version == change->version && last->job_id == change->job_id) {
-		last->changes |= change->changes;
-		return;
+	if (cache->change_count) {
+		struct change *last = &cache->changes[(cache->oldest + cache->change_count - 1) % CHANGES_MAX];
+		if (last->version == change->version && last->job_id == change->job_id) {
+			last->changes |= change->changes;
+			return;
+		}
 	}
 	if (cache->change_count < CHANGES_MAX &&
 		!mem_grow((void **)&cache->changes, cache->change_count, &cache->change_cap, sizeof *change)) {

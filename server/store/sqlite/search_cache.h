@@ -20,6 +20,9 @@ enum search_change {
 struct search_cache *search_cache_new(size_t max_bytes) __attribute__((warn_unused_result)); /* NULL: out of memory */
 void search_cache_free(struct search_cache *cache);
 AUTO_TYPE(search_cache)
+/* Since when somebody listens; 0: always. */
+void search_cache_listens_since(struct search_cache *cache, int64_t since_ms);
+int64_t search_cache_since_ms(const struct search_cache *cache);
 
 /* Said before the transaction commits. A version is larger than those of transactions that committed before. */
 void search_cache_note(struct search_cache *cache, int64_t version, int64_t job_id, unsigned changes);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "store/run.h"
+#include "store/sqlite/search_cache.h"
 #include "store/sqlite/search_compile.h"
 
 /* ---- warm pools: what a job's document reports, else what pool_jobs derived (fleet/pool.h has the states' numbers) ---- */
@@ -149,7 +150,9 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 	static const struct search_operand operand = {.number = "d.seconds"};
 
 	search_add(sql, search_is_negated(term) ? "NOT (" : "(");
-	search_add_i64(sql, "j.ended_ms = 0 AND EXISTS (SELECT 1 FROM (SELECT (? - " HEARD_MS, clock_wall_ms());
+	search_add_i64(sql, "j.ended_ms = 0 AND EXISTS (SELECT 1 FROM (SELECT (? - ", clock_wall_ms());
+	/* while the server was down nobody was silent */
+	search_add_i64(sql, "max(?, " HEARD_MS ")", search_cache_since_ms(sql->reader->search));
 	search_add(sql, ") / 1000.0 AS seconds FROM job_counts AS c WHERE c.job_id = j.job_id AND " HEARD_MS
 			" > 0) AS d WHERE ");
 	if (term->compare == QUERY_EXISTS)
@@ -160,7 +163,7 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 	return OK;
 }
 
-/* ---- attempts: as the streams count them, or as the transitions tell (job_record_write_attempts), whichever are more ---- */
+/* ---- attempts: as they were counted last, or as the transitions tell (attempts_told), whichever are more ---- */
 
 #define BEGINS "('Restarting', 'Interrupted', 'Starting', 'Pending')"
 /* What begins anew after it has trained. */

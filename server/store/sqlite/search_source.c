@@ -216,12 +216,24 @@ struct search_figure search_figure_of(enum query_aggregate aggregate)
 	return figures[aggregate];
 }
 
-/* Gives job, value, and of a figure whether it is NaN; the last parameter is the job, when it is one. */
-static void print_sql(const struct search_source *source, bool is_one, struct buf *sql)
+static void print_figure_sql(const struct search_source *source, bool is_one, struct buf *sql)
 {
 	struct search_figure figure = search_figure_of(source->aggregate);
 	bool is_ranked = source->aggregate >= AGGREGATE_BEST;
 
+	buf_printf(sql, "SELECT s.job_id, CAST(%s AS REAL), %s FROM summaries AS s%s%s WHERE (%s) AND %s%s%s",
+		figure.column, figure.is_nan,
+		is_one                       ? ""
+		: source->role == ROLE_OTHER ? " INDEXED BY summaries_by_metric"
+					     : " INDEXED BY summaries_by_role",
+		is_ranked ? SEARCH_RANKINGS : "", figure.is_there,
+		source->role == ROLE_OTHER ? "s.metric = ?" : "s.main_role > 0 AND s.main_role = ?",
+		is_one ? " AND s.job_id = ?" : "", is_one ? "" : " ORDER BY s.job_id");
+}
+
+/* Gives job, value, and of a figure whether it is NaN; the last parameter is the job, when it is one. */
+static void print_sql(const struct search_source *source, bool is_one, struct buf *sql)
+{
 	switch (source->kind) {
 	case SEARCH_JOB_NUMBER:
 	case SEARCH_JOB_TEXT:
@@ -240,14 +252,7 @@ static void print_sql(const struct search_source *source, bool is_one, struct bu
 				is_one ? " AND job_id = ?1" : "");
 		break;
 	case SEARCH_FIGURE:
-		buf_printf(sql, "SELECT s.job_id, CAST(%s AS REAL), %s FROM summaries AS s%s%s WHERE (%s) AND %s%s%s",
-			figure.column, figure.is_nan,
-			is_one                       ? ""
-			: source->role == ROLE_OTHER ? " INDEXED BY summaries_by_metric"
-						     : " INDEXED BY summaries_by_role",
-			is_ranked ? SEARCH_RANKINGS : "", figure.is_there,
-			source->role == ROLE_OTHER ? "s.metric = ?" : "s.main_role > 0 AND s.main_role = ?",
-			is_one ? " AND s.job_id = ?" : "", is_one ? "" : " ORDER BY s.job_id");
+		print_figure_sql(source, is_one, sql);
 		break;
 	}
 }

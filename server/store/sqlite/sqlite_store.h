@@ -8,6 +8,12 @@
 #include "store/store.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
+
+/* Waiting for machines; or it had ended, and was resumed later. */
+#define UNBILLED_STATUSES                                                                                              \
+	"('Interrupted', 'Starting', 'Pending', 'LaunchingMLInstances', 'PreparingTrainingStack', 'Stopped',"          \
+	" 'MaxRuntimeExceeded', 'MaxWaitTimeExceeded', 'Completed', 'Failed')"
 
 enum { STATEMENT_SLOTS = 256, READ_LIMIT_MS = 5000 };
 
@@ -39,9 +45,31 @@ struct store_tx {
 	int64_t search_version; /* 0: nothing that a search may find has changed yet */
 };
 
+/* Both end with their process. */
+struct lock {
+	int name_fd; /* of FILE.lock */
+	int file_fd; /* of the database; -1: there is none yet */
+};
+#define LOCK_NONE ((struct lock){-1, -1})
+
+/* What the database's file must still be. */
+struct file_watch {
+	char *log_path;
+	dev_t device;
+	ino_t inode, log_inode;
+	off_t least_bytes;
+	struct timespec changed;
+	unsigned char header[100];
+	bool is_lost; /* for good */
+	bool is_ours; /* lost, but the file that is open is whole */
+	bool is_parted; /* its log is no danger to what comes to the path */
+	struct error loss;
+};
+
 struct store {
 	char *path;
-	int lock_fd;
+	struct lock lock;
+	struct file_watch watch;
 	uint64_t wal_frames; /* beyond these the WAL is moved into the file at once */
 	size_t reader_cache_bytes;
 	struct search_cache *search;
@@ -51,6 +79,8 @@ struct store {
 };
 
 /* ---- connection.c ---- */
+/* The file itself, made where there is none and `creates` (else *fd is -1 then); ERR_UNSUPPORTED: on a network's file system. */
+enum status connection_open_file(const char *path, bool creates, int *fd, struct error *err) MUST_CHECK;
 /* A connection that only reads. */
 enum status connection_open_reader(
 	struct store_reader **out, const char *path, size_t cache_bytes, struct error *err) MUST_CHECK;
@@ -67,14 +97,34 @@ bool connection_is_late(const struct store_reader *on);
 char *path_with(const char *path, const char *suffix) __attribute__((warn_unused_result)); /* NULL: out of memory */
 
 /* ---- lock.c ---- */
-/* *fd stays open while the lock is held; ERR_CONFLICT names the owner. */
-enum status lock_take(int *fd, const char *path, struct error *err) MUST_CHECK;
-void lock_release(int fd);
+/* Before SQLite opens the database; ERR_CONFLICT names the owner. */
+enum status lock_take(struct lock *out, const char *path, bool creates, struct error *err) MUST_CHECK;
+void lock_release(struct lock *lock); /* after SQLite has closed it */
+
+/* ---- file_watch.c ---- */
+/* Once all migrations are done; the log is open by then. */
+enum status file_watch_start(struct store *store, struct error *err) MUST_CHECK;
+/* After we changed the file, or made that it will get shorter. */
+void file_watch_note_checkpoint(struct store *store);
+void file_watch_note_vacuum(struct store *store);
+
+/* ---- check_shape.c ---- */
+/* What is wrong with the file's header, which SQLite believes in part; empty: nothing. Before SQLite opens the file. */
+enum status check_header(const char *path, bool is_online, struct buf *problem, struct error *err) MUST_CHECK;
+/* What the tables lack or have beside those of the version that the database says it has; empty: nothing. */
+enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;
 
 /* ---- migrate.c ---- */
 /* What can only be set while there is no table yet. */
 enum status migrate_shape(struct store_reader *on, struct error *err) MUST_CHECK;
 enum status migrate(struct store_reader *on, bool skips_backup, struct error *err) MUST_CHECK;
+
+/* ---- main_metrics.c ---- */
+/* For each row the role that it answers for, or ROLE_OTHER; *out is the caller's also after a failure. */
+enum status main_metrics_of(
+	const struct summary_row *rows, size_t count, enum role **out, struct error *err) MUST_CHECK;
+/* Where a program with another rule has decided: anew. */
+enum status main_metrics_renew(struct store_reader *on, struct error *err) MUST_CHECK;
 
 /* ---- statement.c ---- */
 struct statement {

@@ -1,4 +1,5 @@
 #include "store/carry.h"
+#include "store/stream_hosts.h"
 #include "store/sqlite/sqlite_store.h"
 
 static enum status next_stream_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
@@ -15,7 +16,6 @@ static enum status next_stream_id(struct store_tx *tx, int64_t job_id, int64_t *
 
 static void bind_progress(struct statement *s, const struct stream_row *row)
 {
-	bind_text(s, row->host);
 	bind_u64(s, row->sealed_seq);
 	bind_u64(s, row->sealed_lines);
 	bind_u64(s, row->sealed_bytes);
@@ -31,20 +31,23 @@ static enum status insert_stream(struct store_tx *tx, struct stream_row *row, st
 
 	TRY(next_stream_id(tx, row->job_id, &id, err));
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO streams (host, sealed_seq, sealed_lines, sealed_bytes, first_ms, last_ms, state, job_id,"
-		" stream_id, name, created_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO streams (sealed_seq, sealed_lines, sealed_bytes, first_ms, last_ms, state, job_id,"
+		" stream_id, name, created_ms, host) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_progress(&s, row);
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, id);
 	bind_text(&s, row->name);
 	bind_i64(&s, row->created_ms);
+	bind_text(&s, row->host);
 	enum status status = statement_run(&s, err);
 	if (statement_is_conflict(&s))
 		return error_set(err, ERR_CONFLICT, "the job has a stream '%.*s' already", SPAN_ARGS(row->name));
 	TRY(status);
 	row->stream_id = (uint32_t)id;
-	return OK;
+	struct stream_host_row first = {
+		.job_id = row->job_id, .stream_id = row->stream_id, .since_ms = row->created_ms, .host = row->host};
+	return row->host.len ? store_put_stream_host(tx, &first, err) : OK;
 }
 
 enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct error *err)
@@ -53,9 +56,10 @@ enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct
 
 	if (!row->stream_id)
 		return insert_stream(tx, row, err);
-	/* The name and the time of creation never change: left out, their index is left alone, too. */
+	/* The name and the time of creation never change: left out, their index is left alone, too. Of the host:
+	 * stream_hosts.h. */
 	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE streams SET host = ?, sealed_seq = ?, sealed_lines = ?, sealed_bytes = ?, first_ms = ?, last_ms = ?,"
+		"UPDATE streams SET sealed_seq = ?, sealed_lines = ?, sealed_bytes = ?, first_ms = ?, last_ms = ?,"
 		" state = ? WHERE job_id = ? AND stream_id = ?",
 		err));
 	bind_progress(&s, row);

@@ -6,9 +6,9 @@ static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct 
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms, last_heard_ms, attempts) VALUES (?,?,?,?,?,?) ON CONFLICT"
+		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms, last_heard_ms, attempts, work_to_ms) VALUES (?,?,?,?,?,?,?) ON CONFLICT"
 		" (job_id) DO UPDATE SET streams = excluded.streams, lines = excluded.lines, last_line_ms ="
-		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms, attempts = excluded.attempts",
+		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms, attempts = excluded.attempts, work_to_ms = excluded.work_to_ms",
 		err));
 	bind_i64(&s, job_id);
 	bind_u64(&s, counts->streams);
@@ -16,29 +16,8 @@ static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct 
 	bind_i64(&s, counts->last_line_ms);
 	bind_i64(&s, counts->last_heard_ms);
 	bind_i64(&s, counts->attempts);
+	bind_i64(&s, counts->work_to_ms);
 	return statement_run(&s, err);
-}
-
-/* The row that answers for the role: the metric of its very name, else the one with the most points. */
-static size_t main_of(enum role role, const struct summary_row *rows, size_t count)
-{
-	size_t best = count;
-
-	for (size_t i = 0; i < count; i++)
-		if (span_equal(rows[i].metric, span_from(role_name(role))))
-			return i;
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].role == role && (best == count || rows[i].summary.count > rows[best].summary.count))
-			best = i;
-	return best;
-}
-
-static enum role main_role_of(size_t index, const size_t mains[ROLE_COUNT])
-{
-	for (unsigned role = ROLE_OTHER + 1; role < ROLE_COUNT; role++)
-		if (mains[role] == index)
-			return (enum role)role;
-	return ROLE_OTHER;
 }
 
 /* A row that says what is there already costs no write: of a hundred metrics few have moved since the last flush. */
@@ -97,12 +76,11 @@ static enum status delete_rows(struct store_tx *tx, int64_t job_id, struct error
 static enum status put_rows(
 	struct store_tx *tx, int64_t job_id, const struct summary_row *rows, size_t count, struct error *err)
 {
-	size_t mains[ROLE_COUNT] = {count};
+	AUTO_MEM enum role *mains = NULL;
 
-	for (unsigned role = ROLE_OTHER + 1; role < ROLE_COUNT; role++)
-		mains[role] = main_of((enum role)role, rows, count);
+	TRY(main_metrics_of(rows, count, &mains, err));
 	for (size_t i = 0; i < count; i++)
-		TRY(put_summary(tx, job_id, &rows[i], main_role_of(i, mains), err));
+		TRY(put_summary(tx, job_id, &rows[i], mains[i], err));
 	return OK;
 }
 
@@ -129,7 +107,8 @@ static enum status read_counts(struct store_reader *reader, int64_t job_id, stru
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT streams, lines, last_line_ms, last_heard_ms, attempts FROM job_counts WHERE job_id = ?", err));
+		"SELECT streams, lines, last_line_ms, last_heard_ms, attempts, work_to_ms FROM job_counts WHERE job_id = ?",
+		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	if (has_row) {
@@ -138,6 +117,7 @@ static enum status read_counts(struct store_reader *reader, int64_t job_id, stru
 		counts.last_line_ms = column_i64(&s);
 		counts.last_heard_ms = column_i64(&s);
 		counts.attempts = column_u32(&s);
+		counts.work_to_ms = column_i64(&s);
 	}
 	*out = counts;
 	return OK;

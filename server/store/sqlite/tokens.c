@@ -8,6 +8,8 @@ static void bind_token(struct statement *s, const struct token_row *row)
 	bind_text(s, row->scope);
 	bind_text(s, row->team);
 	bind_i64(s, row->created_ms);
+	bind_u64(s, row->rate_requests);
+	bind_u64(s, row->rate_bytes);
 }
 
 static enum status run_token(struct statement *s, const struct token_row *row, struct error *err)
@@ -28,8 +30,10 @@ enum status store_put_token(struct store_tx *tx, struct token_row *row, struct e
 		TRY(next_id(tx, "token", &id, err));
 	TRY(statement_open(&s, tx_on(tx),
 		row->token_id
-			? "UPDATE tokens SET name = ?, hash = ?, scope = ?, team = ?, created_ms = ? WHERE token_id = ?"
-			: "INSERT INTO tokens (name, hash, scope, team, created_ms, token_id) VALUES (?,?,?,?,?,?)",
+			? "UPDATE tokens SET name = ?, hash = ?, scope = ?, team = ?, created_ms = ?, rate_requests = ?, rate_bytes = ?"
+			  " WHERE token_id = ?"
+			: "INSERT INTO tokens (name, hash, scope, team, created_ms, rate_requests, rate_bytes, token_id)"
+			  " VALUES (?,?,?,?,?,?,?,?)",
 		err));
 	bind_token(&s, row);
 	bind_i64(&s, id);
@@ -48,8 +52,9 @@ enum status store_read_tokens(
 	size_t used = 0, cap = 0;
 	bool has_row;
 
-	TRY(statement_open(
-		&s, reader, "SELECT token_id, name, hash, scope, team, created_ms FROM tokens ORDER BY token_id", err));
+	TRY(statement_open(&s, reader,
+		"SELECT token_id, name, hash, scope, team, created_ms, rate_requests, rate_bytes FROM tokens ORDER BY token_id",
+		err));
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
@@ -61,6 +66,8 @@ enum status store_read_tokens(
 		rows[used].scope = column_span(&s, arena);
 		rows[used].team = column_span(&s, arena);
 		rows[used].created_ms = column_i64(&s);
+		rows[used].rate_requests = column_u64(&s);
+		rows[used].rate_bytes = column_u64(&s);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
 	}

@@ -2,57 +2,6 @@
 #include "store/goodput.h"
 #include "store/sqlite/sqlite_store.h"
 
-struct newest {
-	bool is_there;
-	bool is_same;
-	int64_t position;
-};
-
-static enum status read_newest(
-	struct store_tx *tx, int64_t job_id, struct span status, struct newest *out, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, tx_on(tx),
-		"SELECT position, status = ? FROM transitions WHERE job_id = ? ORDER BY position DESC LIMIT 1", err));
-	bind_text(&s, status);
-	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &out->is_there, err));
-	out->position = out->is_there ? column_i64(&s) : 0;
-	out->is_same = out->is_there && column_bool(&s);
-	return OK;
-}
-
-static enum status update_message(
-	struct store_tx *tx, int64_t job_id, int64_t position, const struct transition_row *row, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE transitions SET message = ?, end_ms = ?, source = ? WHERE job_id = ? AND position = ?", err));
-	bind_text(&s, row->message);
-	bind_i64(&s, row->end_ms);
-	bind_i64(&s, row->source);
-	bind_i64(&s, job_id);
-	bind_i64(&s, position);
-	return statement_run(&s, err);
-}
-
-/* A sender's clock, or a run that is told afterwards, may be before what stands here: no phase ends before it began. */
-static enum status end_at(struct store_tx *tx, int64_t job_id, int64_t position, int64_t ms, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE transitions SET start_ms = min(start_ms, ?), end_ms = ? WHERE job_id = ? AND position = ? AND end_ms = 0",
-		err));
-	bind_i64(&s, ms);
-	bind_i64(&s, ms);
-	bind_i64(&s, job_id);
-	bind_i64(&s, position);
-	return statement_run(&s, err);
-}
-
 static enum status insert(
 	struct store_tx *tx, int64_t job_id, int64_t position, const struct transition_row *row, struct error *err)
 {
@@ -109,21 +58,6 @@ enum status store_read_newest_event(struct store_reader *reader, int64_t job_id,
 	return OK;
 }
 
-enum status store_add_transition(
-	struct store_tx *tx, int64_t job_id, const struct transition_row *row, struct error *err)
-{
-	struct newest newest;
-
-	TRY(store_put_status_message(
-		tx, job_id, &(struct status_message){row->start_ms, row->status, row->message}, err));
-	TRY(read_newest(tx, job_id, row->status, &newest, err));
-	if (newest.is_same)
-		return update_message(tx, job_id, newest.position, row, err);
-	if (newest.is_there)
-		TRY(end_at(tx, job_id, newest.position, row->start_ms, err));
-	return insert(tx, job_id, newest.is_there ? newest.position + 1 : 0, row, err);
-}
-
 enum status store_read_transitions(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct transition_row **out, size_t *count, struct error *err)
 {
@@ -162,8 +96,7 @@ enum status store_read_idle(struct store_reader *reader, int64_t job_id, int64_t
 
 	TRY(statement_open(&s, reader,
 		"SELECT coalesce(sum(min(end_ms, ?3) - start_ms), 0) FROM transitions WHERE job_id = ?1 AND start_ms BETWEEN ?2 AND ?3"
-		" AND end_ms > start_ms AND status IN ('Interrupted', 'Starting', 'Pending', 'LaunchingMLInstances',"
-		" 'PreparingTrainingStack')",
+		" AND end_ms > start_ms AND status IN " UNBILLED_STATUSES,
 		err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, from_ms);

@@ -23,17 +23,19 @@ enum status store_open(struct store **out, const struct store_options *options, 
 		return error_set(err, ERR_MEMORY, "out of memory");
 	all.wal_bytes = all.wal_bytes ? all.wal_bytes : DEFAULT_WAL_BYTES;
 	all.writer_cache_bytes = all.writer_cache_bytes ? all.writer_cache_bytes : DEFAULT_WRITER_CACHE_BYTES;
-	store->lock_fd = -1;
+	store->lock = LOCK_NONE;
 	store->reader_cache_bytes = all.reader_cache_bytes ? all.reader_cache_bytes : DEFAULT_READER_CACHE_BYTES;
 	store->path = mem_copy_string(all.path);
 	store->search = search_cache_new(all.search_bytes ? all.search_bytes : DEFAULT_SEARCH_BYTES);
 	if (!store->path || !store->search)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(lock_take(&store->lock_fd, store->path, err));
+	TRY(lock_take(&store->lock, store->path, true, err));
 	TRY(connection_open_writer(&store->writer, &all, err));
 	TRY(migrate(store->writer, all.skips_backup, err));
+	TRY(main_metrics_renew(store->writer, err));
 	TRY(connection_number(store->writer, "PRAGMA page_size", &page_bytes, err));
 	store->wal_frames = all.wal_bytes / ((uint64_t)page_bytes + WAL_FRAME_HEADER_BYTES);
+	TRY(file_watch_start(store, err));
 	*out = store;
 	store = NULL;
 	return OK;
@@ -44,8 +46,9 @@ void store_free(struct store *store)
 	if (!store)
 		return;
 	store_reader_free(store->writer); /* the last connection: SQLite moves the WAL into the file */
-	lock_release(store->lock_fd);
+	lock_release(&store->lock);
 	search_cache_free(store->search);
+	mem_free(store->watch.log_path);
 	mem_free(store->path);
 	mem_free(store);
 }
@@ -56,6 +59,8 @@ enum status store_tx_begin(struct store_tx **out, struct store *store, struct er
 
 	if (store->has_tx)
 		return error_set(err, ERR_INTERNAL, "a transaction is already open");
+	if (store->watch.is_lost)
+		return store_look_at_file(store, err);
 	AUTO_DONE(statement) s = {0};
 	TRY(statement_open(&s, on, "BEGIN IMMEDIATE", err));
 	TRY(statement_run(&s, err));
@@ -78,7 +83,8 @@ static enum status commit(struct store_tx *tx, struct error *err)
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx), "COMMIT", err));
-	return statement_run(&s, err);
+	TRY(statement_run(&s, err));
+	return store_look_at_file(tx->store, err);
 }
 
 enum status store_tx_commit(struct store_tx *tx, struct error *err)
@@ -105,6 +111,11 @@ void store_tx_rollback(struct store_tx *tx)
 struct store_reader *store_tx_reader(struct store_tx *tx)
 {
 	return tx_on(tx);
+}
+
+void store_listens_since(struct store *store, int64_t since_ms)
+{
+	search_cache_listens_since(store->search, since_ms);
 }
 
 enum status tx_note_change(struct store_tx *tx, int64_t job_id, unsigned changes, struct error *err)
@@ -155,7 +166,7 @@ enum status store_checkpoint(struct store *store, bool is_idle, struct error *er
 {
 	struct store_reader *on = store->writer;
 
-	if (!on->wal_frames)
+	if (!on->wal_frames || store_look_at_file(store, NULL) != OK) /* nothing of ours goes into a file that is not */
 		return OK;
 	bool is_over = on->wal_frames >= store->wal_frames;
 	if (!is_over && !is_idle)
@@ -165,6 +176,7 @@ enum status store_checkpoint(struct store *store, bool is_idle, struct error *er
 	/* Busy: a reader stands in an old part. Readers are short, and the next call goes on where this one stopped. */
 	if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
 		return connection_failure(on, code, err);
+	file_watch_note_checkpoint(store);
 	if (code == SQLITE_OK && frames == moved)
 		on->wal_frames = 0; /* until the next commit says otherwise: nothing is left to do */
 	return OK;

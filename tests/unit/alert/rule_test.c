@@ -16,7 +16,7 @@ TEST(a_rule_reads_as_it_was_written)
 {
 	static const char text[] =
 		"{\"name\":\"nights\",\"team\":\"nlp\",\"enabled\":true,\"tell\":true,\"recovery\":false,\"query\":\"name~llama\","
-		"\"kinds\":[\"loss_spike\",\"non_finite\"],\"endpoints\":[3,7],\"minimum_severity\":\"warning\","
+		"\"kinds\":[\"loss_spike\",\"non_finite\"],\"webhooks\":[3,7],\"endpoints\":[3,7],\"exclusive\":true,\"minimum_severity\":\"warning\","
 		"\"expression\":\"loss > 4 for 20 steps\",\"severity\":\"critical\",\"persistence_s\":30,\"cool_down_s\":600,"
 		"\"collect_s\":60,\"quiet\":{\"from\":\"22:00\",\"to\":\"07:30\",\"days\":[\"sun\",\"sat\"],\"tz\":\"Europe/Berlin\","
 		"\"unless\":\"critical\"},\"command\":\"checkpoint,stop\"}";
@@ -42,6 +42,25 @@ TEST(a_name_is_all_that_a_rule_needs)
 	CHECK_INT(rule.minimum_severity, SEVERITY_INFO);
 }
 
+static bool serves(const char *text, int64_t webhook_id)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(rule) rule = {0};
+
+	CHECK_OK(parse(&rule, arena, text, &err));
+	return rule_serves(&rule, webhook_id);
+}
+
+TEST(which_webhooks_a_rule_serves)
+{
+	CHECK(serves("{\"name\":\"x\"}", 3) &&
+		serves("{\"name\":\"x\",\"endpoints\":[]}", 3)); /* as older programs stored it */
+	CHECK(serves("{\"name\":\"x\",\"endpoints\":[3]}", 3) && !serves("{\"name\":\"x\",\"endpoints\":[3]}", 4));
+	CHECK(serves("{\"name\":\"x\",\"webhooks\":\"all\",\"endpoints\":[]}", 3));
+	CHECK(serves("{\"name\":\"x\",\"webhooks\":[3]}", 3) && !serves("{\"name\":\"x\",\"webhooks\":[3]}", 4));
+	CHECK(!serves("{\"name\":\"x\",\"webhooks\":[]}", 3)); /* nobody */
+}
+
 TEST(mistakes_name_their_field)
 {
 	static const char *const cases[][3] = {{"{}", "name", "1 to 128"}, {"{\"name\":\"a\\nb\"}", "name", "control"},
@@ -53,7 +72,12 @@ TEST(mistakes_name_their_field)
 		{"{\"name\":\"x\",\"severity\":\"big\"}", "severity", "'big'"},
 		{"{\"name\":\"x\",\"cool_down_s\":-1}", "cool_down_s", "-1"},
 		{"{\"name\":\"x\",\"cool_down_s\":2678401}", "cool_down_s", "2678400"},
-		{"{\"name\":\"x\",\"endpoints\":[0]}", "endpoints", "ids"}, {"{\"name\":\"x\",\"wat\":1}", "", "'wat'"},
+		{"{\"name\":\"x\",\"endpoints\":[0]}", "endpoints", "ids"},
+		{"{\"name\":\"x\",\"webhooks\":[0]}", "webhooks", "ids"},
+		{"{\"name\":\"x\",\"webhooks\":\"some\"}", "webhooks", "\"all\""},
+		{"{\"name\":\"x\",\"webhooks\":[3],\"endpoints\":[4]}", "endpoints", "different"},
+		{"{\"name\":\"x\",\"webhooks\":[],\"endpoints\":[]}", "endpoints", "different"},
+		{"{\"name\":\"x\",\"wat\":1}", "", "'wat'"},
 		{"{\"name\":\"x\",\"command\":\"reboot\"}", "command", "'reboot'"},
 		{"{\"name\":\"x\",\"quiet\":{\"from\":\"25:00\",\"to\":\"07:00\"}}", "quiet", "25:00"},
 		{"{\"name\":\"x\",\"quiet\":{\"from\":\"22:00\"}}", "quiet", "quiet.to"},
@@ -121,37 +145,92 @@ static struct incident_row row_of(enum incident_kind kind, uint32_t series, int6
 			.opened_ms = step * 100000}};
 }
 
-TEST(what_is_of_one_cause)
+TEST(which_kinds_and_attempts_are_of_one_cause)
 {
-	struct incident_row spike = row_of(INCIDENT_LOSS_SPIKE, 1, 1000), other = row_of(INCIDENT_LOSS_SPIKE, 2, 1001);
+	struct incident_row spike = row_of(INCIDENT_LOSS_SPIKE, 1, 1000), other = row_of(INCIDENT_LOSS_SPIKE, 1, 1001);
 
-	CHECK(incident_joins(&spike, &other));
-	CHECK(incident_joins(&other, &spike)); /* whichever is told of first */
-	other.metric = SPAN("mtp loss");
-	CHECK(incident_joins(&spike, &other));
-	other = row_of(INCIDENT_LOSS_SPIKE, 1, 1001); /* the same series: news */
-	CHECK(!incident_joins(&spike, &other));
+	CHECK(incident_may_join(&spike, &other));
 	other = row_of(INCIDENT_NON_FINITE, 1, 1010);
-	CHECK(incident_joins(&spike, &other));
-	other = row_of(INCIDENT_NON_FINITE, 1, 1021); /* the spike is over, and long ago */
-	spike.incident.state = INCIDENT_RECOVERED;
-	CHECK(!incident_joins(&spike, &other));
-	spike.incident.state = INCIDENT_OPEN;
-	CHECK(incident_joins(&spike, &other));
+	CHECK(incident_may_join(&spike, &other) && incident_may_join(&other, &spike));
 	other.incident.is_historic = true;
-	CHECK(!incident_joins(&spike, &other));
+	CHECK(!incident_may_join(&spike, &other));
+	other.incident.is_historic = false;
+	other.attempt = 2; /* of the other it is not known */
+	CHECK(incident_may_join(&spike, &other));
+	spike.attempt = 1;
+	CHECK(!incident_may_join(&spike, &other));
 	other = row_of(INCIDENT_THROUGHPUT_DROP, 1, 1000);
-	CHECK(!incident_joins(&spike, &other));
+	CHECK(!incident_may_join(&spike, &other));
 	struct incident_row straggler = row_of(INCIDENT_STRAGGLER, 3, 1005);
-	CHECK(incident_joins(&other, &straggler) && incident_joins(&straggler, &other));
+	CHECK(incident_may_join(&other, &straggler) && incident_may_join(&straggler, &other));
 	other = row_of(INCIDENT_JOB_FAILED, 0, 1000);
-	CHECK(!incident_joins(&spike, &other) && !incident_joins(&other, &other));
+	CHECK(!incident_may_join(&spike, &other) && !incident_may_join(&other, &other));
 	struct incident_row a = row_of(INCIDENT_RULE, 1, 5), b = row_of(INCIDENT_RULE, 2, 5);
 	a.incident.rule_id = 3;
 	b.incident.rule_id = 4;
-	CHECK(!incident_joins(&a, &b));
+	CHECK(!incident_may_join(&a, &b));
 	b.incident.rule_id = 3;
-	CHECK(incident_joins(&a, &b));
+	CHECK(incident_may_join(&a, &b));
+}
+
+/* A spike of steps 1000 to 1010, open; opened_ms is 100 s a step. */
+static struct incident_group group_of(void)
+{
+	return (struct incident_group){.is_open = true,
+		.first_step = 1000,
+		.last_step = 1010,
+		.first_opened_ms = 100000000,
+		.last_opened_ms = 100000000};
+}
+
+static bool joins(const struct incident_group *group, enum incident_kind kind, int64_t step)
+{
+	struct incident_row row = row_of(kind, 1, step);
+
+	return incident_joins(group, &row.incident);
+}
+
+TEST(what_is_near_is_of_one_cause)
+{
+	struct incident_group group = group_of();
+
+	CHECK(joins(&group, INCIDENT_NON_FINITE, 1031) && joins(&group, INCIDENT_NON_FINITE, 990));
+	CHECK(joins(&group, INCIDENT_NON_FINITE, 980)); /* streams are not told of in the order of their steps */
+	CHECK(!joins(&group, INCIDENT_NON_FINITE, 979));
+	group.is_open = false;
+	CHECK(joins(&group, INCIDENT_NON_FINITE, 1030) && !joins(&group, INCIDENT_NON_FINITE, 1031));
+	group.last_opened_ms = 103100000 - 60000; /* within a minute */
+	CHECK(joins(&group, INCIDENT_NON_FINITE, 1031));
+	group.last_opened_ms--;
+	CHECK(!joins(&group, INCIDENT_NON_FINITE, 1031));
+}
+
+TEST(the_same_again_is_of_one_cause_when_it_is_soon)
+{
+	struct incident_group group = group_of(); /* open by something else, for ever */
+
+	group.has_same = group.has_same_series = true;
+	group.same = (struct incident){
+		.state = INCIDENT_RECOVERED, .last_step = 1005, .opened_ms = 100000000, .closed_ms = 101500000};
+	CHECK(joins(&group, INCIDENT_LOSS_SPIKE, 1025));
+	CHECK(!joins(&group, INCIDENT_LOSS_SPIKE, 1026)); /* news, whatever else is open */
+	group.same.closed_ms = 102600000 - 60000;
+	CHECK(joins(&group, INCIDENT_LOSS_SPIKE, 1026));
+	CHECK(!joins(&group, INCIDENT_RULE, 1006)); /* a condition of one's own says so each time */
+	group.has_same_series = false;
+	CHECK(joins(&group, INCIDENT_RULE, 1006));
+	group.is_open = false;
+	CHECK(joins(&group, INCIDENT_NON_FINITE, 1026 + 864 - 1)); /* a day, at 100 s a step */
+	CHECK(!joins(&group, INCIDENT_NON_FINITE, 1026 + 864));
+}
+
+TEST(harms)
+{
+	CHECK_INT(incident_harm(INCIDENT_GRAD_SPIKE), INCIDENT_LOSS_SPIKE);
+	CHECK_INT(incident_harm(INCIDENT_DIVERGENCE), INCIDENT_DIVERGENCE);
+	CHECK_INT(
+		(int64_t)incident_harm_kinds(INCIDENT_LOSS_SPIKE), 1 << INCIDENT_LOSS_SPIKE | 1 << INCIDENT_GRAD_SPIKE);
+	CHECK_INT((int64_t)incident_harm_kinds(INCIDENT_NON_FINITE), 1 << INCIDENT_NON_FINITE);
 }
 
 TEST(which_incidents_a_rule_takes)
@@ -176,10 +255,6 @@ TEST(which_incidents_a_rule_takes)
 	CHECK(rule_takes(&rule, &row, SPAN("a")));
 	rule.is_enabled = false;
 	CHECK(!rule_takes(&rule, &row, SPAN("a")));
-	CHECK(rule_serves(&rule, 5));
-	rule.endpoint_count = 1;
-	rule.endpoints[0] = 4;
-	CHECK(!rule_serves(&rule, 5) && rule_serves(&rule, 4));
 	struct webhook_row webhook = {.is_enabled = true, .minimum_severity = SEVERITY_WARNING, .team = SPAN("")};
 	CHECK(webhook_wants(&webhook, &row, SPAN("")));
 	webhook.team = SPAN("nlp");

@@ -230,13 +230,12 @@ static double quantity(const struct world *w, const struct entry *entry, const c
 		return job->lr >= 0 ? (double)job->lr : NAN;
 	if (strcmp(name, "loss") == 0)
 		return job->loss;
-	if (strcmp(name, "billable") == 0 && job->billable_s >= 0)
-		return job->begin_ms && all_hours > 0 ? job->billable_s * entry->hours / all_hours : job->billable_s;
-	if (!job->begin_ms)
-		return NAN;
-	if (strcmp(name, "node_hours") == 0)
-		return entry->hours * nodes / (is_by_node && seen ? seen : 1);
-	return entry->hours * 3600;
+	bool is_hours = strcmp(name, "node_hours") == 0;
+	double factor = is_hours ? nodes / 3600.0 / (is_by_node && seen ? seen : 1) : 1;
+	if ((is_hours || strcmp(name, "billable") == 0) && job->billable_s >= 0)
+		return factor *
+		       (job->begin_ms && all_hours > 0 ? job->billable_s * entry->hours / all_hours : job->billable_s);
+	return job->begin_ms ? factor * entry->hours * 3600 : NAN;
 }
 
 static int by_value(const void *a, const void *b)
@@ -326,6 +325,7 @@ static void try_one(struct world *w, struct entries *e, const struct zone *zone)
 		.zone = zone,
 		.now_ms = w->now_ms,
 		.max_groups = 100000,
+		.max_periods = 100000,
 		.max_values = 1000000,
 		.time_ms = 60000};
 	const char *by[3];
@@ -394,6 +394,7 @@ static enum status ask_for(
 		.figures = figures,
 		.now_ms = w->now_ms,
 		.max_groups = max_groups,
+		.max_periods = 100000,
 		.max_values = max_values,
 		.time_ms = 60000};
 	struct job_group *groups;

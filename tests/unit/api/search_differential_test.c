@@ -175,12 +175,14 @@ static void put_derived(struct world *w, const struct job *job, int64_t job_id)
 		.until_ms = job->is_over ? 1 : INT64_MAX / 2};
 
 	CHECK_OK(store_put_pool_job(w->h.tx, &row, &err));
+	struct transition_row rows[64];
+	CHECK(2 * job->trainings <= 64);
 	for (unsigned i = 0; i < 2 * job->trainings; i++)
-		CHECK_OK(store_add_transition(w->h.tx, job_id,
-			&(struct transition_row){.status = i % 2 ? SPAN("Training") : SPAN("Starting"),
-				.message = SPAN(""),
-				.start_ms = 1 + i},
-			&err));
+		rows[i] = (struct transition_row){.status = i % 2 ? SPAN("Training") : SPAN("Starting"),
+			.message = SPAN(""),
+			.start_ms = 1 + i,
+			.end_ms = i + 1 < 2 * job->trainings ? 2 + i : 0};
+	CHECK_OK(store_put_transitions(w->h.tx, job_id, rows, 2 * job->trainings, &err));
 }
 
 static void put_jobs(struct world *w)

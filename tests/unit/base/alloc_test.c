@@ -16,6 +16,30 @@ TEST(alloc_fails_the_nth_and_only_once)
 	CHECK_TEXT(text, "abc");
 }
 
+static int wait_twice(void *context)
+{
+	return ++*(int *)context <= 2;
+}
+
+TEST(alloc_is_tried_again_for_as_long_as_somebody_waits)
+{
+	int waited = 0;
+
+	mem_wait(wait_twice, &waited);
+	mem_fail_at(1);
+	AUTO_MEM char *first = mem_alloc(1);
+	CHECK(first && waited == 1);
+	mem_fail_at(1);
+	void *grown = mem_resize(first, 2, 1);
+	CHECK(grown && waited == 2);
+	first = grown;
+	mem_fail_at(1);
+	CHECK(!mem_zeroed(1) && waited == 3);
+	mem_wait(NULL, NULL);
+	mem_fail_at(1);
+	CHECK(!mem_alloc(1) && waited == 3);
+}
+
 TEST(alloc_zeroed_and_empty_blocks)
 {
 	AUTO_MEM char *zeroed = mem_zeroed(100);

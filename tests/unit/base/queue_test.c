@@ -42,6 +42,25 @@ TEST(queue_limit_of_items)
 	CHECK_OK(queue_push(queue, &items[2], &err));
 }
 
+TEST(queue_again_waits_its_turn_and_is_never_too_much)
+{
+	AUTO(queue) queue = queue_new(1, 10);
+	struct queue_item items[3] = {{.bytes = 10}, {.bytes = 7}, {.bytes = 1}};
+	size_t count, bytes;
+
+	CHECK_OK(queue_push(queue, &items[0], &err));
+	CHECK_OK(queue_push_again(queue, &items[1], &err));
+	queue_size(queue, &count, &bytes);
+	CHECK(count == 1 && bytes == 10);
+	CHECK(queue_pop(queue, 0) == &items[0]);
+	CHECK_OK(queue_push(queue, &items[2], &err));
+	CHECK(queue_pop(queue, 0) == &items[1] && queue_pop(queue, 0) == &items[2]);
+	queue_size(queue, &count, &bytes);
+	CHECK(count == 0 && bytes == 0);
+	queue_close(queue);
+	CHECK_FAILS(queue_push_again(queue, &items[0], &err), ERR_UNAVAILABLE, "stopping");
+}
+
 TEST(queue_limit_of_bytes)
 {
 	AUTO(queue) queue = queue_new(100, 10);

@@ -194,7 +194,7 @@ TEST(identity_fields)
 	identity_put_fields(identity, &metrics, &w);
 	json_object_end(&w);
 	CHECK_SPAN(buf_span(&out),
-		SPAN("{\"host\":\"box\",\"instance_count\":1,\"hp\":{\"lr\":\"1\"},\"metrics\":{\"loss\":\"loss=([0-9.]+)\"},"
+		SPAN("{\"host\":\"box\",\"hp\":{\"lr\":\"1\"},\"metrics\":{\"loss\":\"loss=([0-9.]+)\"},"
 		     "\"tags\":{\"owner\":\"eve\",\"host\":\"box\",\"folder\":\"/nowhere/project\",\"team\":\"nlp\"}}"));
 }
 

@@ -102,6 +102,110 @@ TEST(spool_full_keeps_the_oldest_and_tells_the_loss)
 	close(fd);
 }
 
+TEST(spool_says_all_that_lines_were_lost_to)
+{
+	AUTO_DONE(buf) text = BUF_INIT(1000);
+
+	spool_put_loss_reason(&text, SPOOL_LOST_TO_BOUND | SPOOL_LOST_TO_MEMORY);
+	CHECK_SPAN(buf_span(&text), SPAN("the spool was full and memory ran out"));
+	buf_reset(&text);
+	spool_put_loss_reason(&text, 0); /* what an older version left says none */
+	CHECK_SPAN(buf_span(&text), SPAN("the spool was full"));
+}
+
+/* ---- without memory ---- */
+
+static int no_memory(void *context)
+{
+	mem_fail_at(1); /* nor will the next */
+	(void)context;
+	return 0;
+}
+
+static void run_out(bool has_run_out)
+{
+	mem_wait(has_run_out ? no_memory : NULL, NULL);
+	mem_fail_at(has_run_out);
+}
+
+enum { FEW = 40, MANY = 400 }; /* lines: fewer, and more, than an index that cannot grow has entries */
+
+static void check_sent(struct spool *spool, const struct buf *all)
+{
+	AUTO_DONE(spool_batch) batch;
+	AUTO_DONE(buf) got = BUF_INIT(1 << 20);
+
+	spool_batch_init(&batch);
+	while (spool_wait(spool, 1, 0, 0) == SPOOL_HAS_BATCH) {
+		CHECK_OK(spool_take(spool, 1 << 16, &batch, &err));
+		buf_append_span(&got, buf_span(&batch.text));
+		spool_release(spool, batch.text.len);
+	}
+	CHECK_SPAN(buf_span(&got), buf_span(all));
+}
+
+/* Each read at a time of its own, so that each would have an entry. */
+TEST(spool_without_memory_keeps_what_one_source_gives)
+{
+	AUTO_DONE(buf) all = BUF_INIT(1 << 20);
+	AUTO(spool) spool = spool_new(1 << 20);
+	int fd = open_file("");
+	unsigned source = add(spool, fd, 0, true);
+	char text[32];
+
+	run_out(true);
+	for (int i = 0; i < MANY; i++) {
+		int len = snprintf(text, sizeof text, "line %d\n", i);
+		spool_write(spool, source, span_of(text, (size_t)len), false, 1 + i);
+	}
+	run_out(false);
+	for (int i = 0; i < MANY; i++)
+		buf_printf(&all, "line %d\n", i);
+	CHECK_INT(spool_totals(spool).lost_lines, 0);
+	CHECK_INT(spool_totals(spool).waiting_bytes, all.len);
+	check_sent(spool, &all);
+	close(fd);
+}
+
+/* By turns: there is nothing before a line that it could go with. What the index cannot hold is counted and said. */
+TEST(spool_without_memory_counts_and_says_what_it_loses)
+{
+	AUTO_DONE(spool_batch) batch;
+	AUTO(spool) spool = spool_new(1 << 20);
+	int fds[] = {open_file(""), open_file("")};
+	unsigned sources[] = {add(spool, fds[0], 0, true), add(spool, fds[1], 0, true)};
+	size_t sent = 0, said = 0;
+
+	spool_batch_init(&batch);
+	run_out(true);
+	for (int i = 0; i < MANY; i++)
+		spool_write(spool, sources[i % 2], SPAN("line\n"), false, 1 + i);
+	run_out(false);
+	struct spool_totals totals = spool_totals(spool);
+	CHECK(totals.lost_lines > 0 && totals.lost_lines <= MANY - FEW);
+	CHECK_INT(totals.lost_bytes, totals.lost_lines * 5);
+	CHECK_INT(totals.lost_to, SPOOL_LOST_TO_MEMORY);
+	spool_write(spool, sources[0], SPAN("after\n"), false, MANY + 1);
+	spool_end(spool);
+	while (spool_wait(spool, 1, 0, 0) == SPOOL_HAS_BATCH) {
+		CHECK_OK(spool_take(spool, 1 << 16, &batch, &err));
+		struct span rest = buf_span(&batch.text), line;
+		while (span_next(&rest, '\n', &line)) {
+			unsigned lost = 0;
+			sent += span_equal(line, SPAN("line"));
+			if (span_starts_with(line, SPAN("smfleet: ")) && sscanf(line.ptr, "smfleet: %u", &lost) == 1) {
+				said += lost;
+				CHECK(span_ends_with(line, SPAN(" dropped because memory ran out")));
+			}
+		}
+		spool_release(spool, batch.text.len);
+	}
+	CHECK_INT(sent + totals.lost_lines, MANY);
+	CHECK_INT(said, totals.lost_lines);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Its positions stay what they are, which a ledger relies on: what was sent is a hole. */
 TEST(spool_file_stays_small_on_disk)
 {

@@ -92,8 +92,8 @@ TEST(job_fields_by_the_names_of_queries)
 	static const char text[] =
 		"{\"TrainingJobName\":\"j\",\"TrainingStartTime\":1700000000.5,\"TrainingEndTime\":1700003661,"
 		"\"lines\":12,\"ResourceConfig\":{\"InstanceCount\":2},\"HyperParameters\":{\"lr.max\":\"1e-3\"},"
-		"\"Tags\":[{\"Key\":\"team\",\"Value\":\"nlp\"}],\"metrics\":[{\"metric\":\"train:loss\",\"role\":\"loss\","
-		"\"last\":0.123456789,\"min\":\"NaN\",\"last_step\":40},{\"metric\":\"lr\",\"role\":\"learning_rate\","
+		"\"Tags\":[{\"Key\":\"team\",\"Value\":\"nlp\"}],\"metrics\":[{\"metric\":\"train:loss\",\"role\":\"loss\",\"is_main\":true,"
+		"\"last\":0.123456789,\"min\":\"NaN\",\"last_step\":40},{\"metric\":\"lr\",\"role\":\"learning_rate\",\"is_main\":true,"
 		"\"last\":1,\"last_step\":50}]}";
 	static const char *const table[][3] = {{"name", "j", "j"}, {"lines", "12", "12"},
 		{"loss", "0.123456789", "0.1235"}, {"loss.min", "NaN", "NaN"}, {"loss.step", "40", "40"},

@@ -8,7 +8,17 @@ struct seen {
 	double last;
 	int64_t step, ts_ms;
 	char tag[32];
+	char settings[256];
 };
+
+static void take_setting(void *context, const struct tf_setting *setting)
+{
+	struct seen *seen = context;
+
+	snprintf(seen->settings + strlen(seen->settings), sizeof seen->settings - strlen(seen->settings),
+		"%.*s=%d:%g:%.*s ", SPAN_ARGS(setting->key), (int)setting->kind, setting->number,
+		SPAN_ARGS(setting->text));
+}
 
 static void take(void *context, const struct tf_scalar *scalar)
 {
@@ -52,20 +62,20 @@ static void check_event(struct span event, size_t count, double value)
 	struct seen seen = {0};
 	struct span bytes = record(event);
 
-	CHECK_OK(tf_events_read(bytes, take, &seen, &progress, &err));
+	CHECK_OK(tf_events_read(bytes, &(struct tf_events_taker){take, take_setting, &seen}, &progress, &err));
 	CHECK_INT(progress.used_bytes, bytes.len);
 	CHECK_INT(seen.count, count);
 	if (count) {
 		CHECK(seen.last == value);
 		CHECK_INT(seen.step, 300);
-		CHECK_INT(seen.ts_ms, 1500);
+		CHECK_INT(seen.ts_ms, 1700000000500);
 		CHECK_TEXT(seen.tag, "a");
 	}
 }
 
-/* wall_time 1.5, step 300, a summary of one value with the tag "a" and these bytes. */
+/* wall_time 1700000000.5, step 300, a summary of one value with the tag "a" and these bytes. */
 #define EVENT(rest, summary_len, value_len)                                                                            \
-	SPAN("\x09\x00\x00\x00\x00\x00\x00\xf8\x3f\x10\xac\x02\x2a" summary_len "\x0a" value_len "\x0a\x01"            \
+	SPAN("\x09\x00\x00\x20\x40\xfc\x54\xd9\x41\x10\xac\x02\x2a" summary_len "\x0a" value_len "\x0a\x01"            \
 	     "a" rest)
 
 TEST(tf_events_checksum)
@@ -98,6 +108,39 @@ TEST(tf_events_that_are_no_scalars)
 	check_event(SPAN("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), 0, 0);
 }
 
+/* plugin_data: plugin_name, content: session_start_info: hparams, each an entry of a map. */
+#define HPARAMS(metadata_len, plugin_len, name, content_len, start_len, entries)                                       \
+	"\x4a" metadata_len "\x0a" plugin_len "\x0a\x07" name "\x12" content_len "\x1a" start_len entries
+
+TEST(tf_events_settings_of_the_hparams_plugin)
+{
+	static const struct tf_events_taker taker = {take, take_setting, NULL};
+	struct tf_events_taker own = taker;
+	struct tf_events_progress progress;
+	struct seen seen = {0};
+
+	own.context = &seen;
+	/* n: number_value 2.5; t: string_value "x"; b: bool_value true; l: list_value */
+	CHECK_OK(tf_events_read(record(EVENT(HPARAMS("\x41", "\x3f", "hparams", "\x34", "\x32",
+						     "\x0a\x0e\x0a\x01n\x12\x09\x11\x00\x00\x00\x00\x00\x00\x04\x40"
+						     "\x0a\x08\x0a\x01t\x12\x03\x1a\x01x"
+						     "\x0a\x07\x0a\x01"
+						     "b\x12\x02\x20\x01"
+						     "\x0a\x0d\x0a\x01l\x12\x08\x32\x06\x0a\x04\x1a\x02zz"),
+					"\x48", "\x46")),
+		&own, &progress, &err));
+	CHECK_INT(progress.damaged_records, 0);
+	CHECK_TEXT(seen.settings, "n=1:2.5: t=2:0:x b=3:1: l=0:0: ");
+	CHECK_INT(seen.count, 0);
+	seen.settings[0] = 0; /* another plugin's */
+	CHECK_OK(tf_events_read(record(EVENT(HPARAMS("\x18", "\x16", "scalars", "\x0b", "\x09",
+						     "\x0a\x07\x0a\x01"
+						     "b\x12\x02\x20\x01"),
+					"\x1f", "\x1d")),
+		&own, &progress, &err));
+	CHECK_TEXT(seen.settings, "");
+}
+
 TEST(tf_events_damage_and_cuts)
 {
 	struct span bytes = record(EVENT("\x15\x00\x00\x20\x40", "\x0a", "\x08"));
@@ -106,20 +149,24 @@ TEST(tf_events_damage_and_cuts)
 	char copy[512];
 
 	for (size_t len = 0; len < bytes.len; len++) {
-		CHECK_OK(tf_events_read(span_of(bytes.ptr, len), take, &seen, &progress, &err));
+		CHECK_OK(tf_events_read(span_of(bytes.ptr, len), &(struct tf_events_taker){take, take_setting, &seen},
+			&progress, &err));
 		CHECK_INT(progress.used_bytes, 0);
 	}
 	memcpy(copy, bytes.ptr, bytes.len);
 	copy[bytes.len - 6] ^= 1;
-	CHECK_OK(tf_events_read(span_of(copy, bytes.len), take, &seen, &progress, &err));
+	CHECK_OK(tf_events_read(
+		span_of(copy, bytes.len), &(struct tf_events_taker){take, take_setting, &seen}, &progress, &err));
 	CHECK_INT(progress.damaged_records, 1);
 	CHECK_INT(progress.used_bytes, bytes.len);
 	copy[0] ^= 1;
-	CHECK_FAILS(tf_events_read(span_of(copy, bytes.len), take, &seen, &progress, &err), ERR_INVALID,
-		"no record of TensorBoard's");
+	CHECK_FAILS(tf_events_read(span_of(copy, bytes.len), &(struct tf_events_taker){take, take_setting, &seen},
+			    &progress, &err),
+		ERR_INVALID, "no record of TensorBoard's");
 	CHECK_INT(seen.count, 0);
 	put(copy, TF_EVENTS_MAX_RECORD_BYTES + 1, 8); /* a long one: passed over */
 	put(copy + 8, masked(span_of(copy, 8)), 4);
-	CHECK_OK(tf_events_read(span_of(copy, 20), take, &seen, &progress, &err));
+	CHECK_OK(tf_events_read(
+		span_of(copy, 20), &(struct tf_events_taker){take, take_setting, &seen}, &progress, &err));
 	CHECK_INT(progress.used_bytes, TF_EVENTS_MAX_RECORD_BYTES + 17);
 }

@@ -300,19 +300,23 @@ TEST(a_state_without_a_version_is_still_read)
 {
 	AUTO_DONE(stream) s = stream_of(STEP_LOSS);
 	AUTO_DONE(buf) state = BUF_INIT(1 << 16);
-	struct attempts attempts;
+	enum { POSITION = 11, TRIAL_AND_REVISION = 8 };
 
-	CHECK(attempts_init(&attempts));
-	CHECK(attempts_add_tracks(&attempts, 1));
-	attempts.tracks[0].health.tried = 7;
-	attempts.tracks[0].health.matched = 5;
-	attempts.has_step = true;
 	pack_i64(&state, -1);
 	pack_i64(&state, 12);
 	pack_u64(&state, 40);
 	pack_i64(&state, noon_ms);
-	attempts_pack(&attempts, &state);
-	attempts_done(&attempts);
+	pack_u64(&state, 1); /* one attempt, from step 0 */
+	pack_i64(&state, 0);
+	pack_u64(&state, true); /* has steps, and no hint at line 0 */
+	pack_u64(&state, false);
+	for (int i = 0; i <= TRIAL_AND_REVISION; i++)
+		pack_u64(&state, 0);
+	pack_u64(&state, 1); /* one track: tried, matched, and nothing else yet */
+	pack_u64(&state, 7);
+	pack_u64(&state, 5);
+	for (int i = 0; i < 6 + POSITION; i++)
+		pack_u64(&state, 0);
 	extractor_free(s.extractor);
 	struct unpacker in = unpacker_on(buf_span(&state));
 	CHECK_OK(extractor_unpack(&s.extractor, &in, &err));

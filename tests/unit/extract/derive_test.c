@@ -57,7 +57,8 @@ TEST(the_global_batch_is_said_or_multiplied_and_never_guessed)
 	static const char *const ramp[] = {"global_batch_size", "512", "rampup_batch_size", "32 32 1000", NULL};
 	static const char *const no_ramp[] = {"global_batch_size", "512", "rampup_batch_size", "None", NULL};
 	struct input_machines none = {.from = SPAN("")};
-	struct input_machines two = {2, 8, 312, false, SPAN("2 x ml.p4d.24xlarge")};
+	struct input_machines two = {2, 8, 312, 1, 1, SPAN("2 x ml.p4d.24xlarge")};
+	struct input_machines trainium = {2, 16, 190, 2, 2, SPAN("2 x ml.trn1.32xlarge")};
 	struct inputs inputs = resolve(said, &none);
 
 	CHECK_DOUBLE(VALUE(inputs, GLOBAL_BATCH), 512);
@@ -69,6 +70,9 @@ TEST(the_global_batch_is_said_or_multiplied_and_never_guessed)
 	CHECK_TEXT(inputs.items[INPUT_GLOBAL_BATCH].from,
 		"per_device_train_batch_size 4 (algo-1 line 12) x 2 passes x 16 data-parallel ranks");
 	CHECK_TEXT(inputs.items[INPUT_DEVICES].from, "2 x ml.p4d.24xlarge");
+	inputs = resolve(each, &trainium);
+	CHECK_DOUBLE(VALUE(inputs, GLOBAL_BATCH), 4 * 2 * 64); /* a rank is a core */
+	CHECK_DOUBLE(VALUE(inputs, DEVICES), 32);
 	inputs = resolve(each, &none);
 	CHECK_DOUBLE(VALUE(inputs, GLOBAL_BATCH), 0); /* how many devices there are nobody says */
 	inputs = resolve(megatron, &none);

@@ -60,6 +60,45 @@ static const struct {
 	{"[74889.644138] NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus.", "xid_79"},
 	{"kernel: NVRM: Xid (PCI:0000:3b:00): 48, pid=123, name=python, Uncorrectable DBE", "xid_48"},
 	{"kernel: NVRM: Xid (PCI:0000:3b:00): 137, pid=123", "xid"},
+	{"NVRM: Xid (PCI:0018:01:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2 0x00000008)", "xid_nonfatal"},
+	{"NVRM: Xid (PCI:0018:01:00): 149, NETIR_BER_EVENT Nonfatal XC0 i0 Link 03 (0x00086226 0x00000001)",
+		"xid_nonfatal"},
+	{"NVRM: Xid (PCI:0000:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 0 (0x00000001 0x00000008)", "xid_nonfatal"},
+	{"NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x026001c6 0x00000000)", "xid_149"},
+	{"NVRM: Xid (PCI:0000:00:00): 144, SAW_MVB Fatal XC0 i0 Link 00 (0x026001c6 0x00000000)", "xid_hardware"},
+	{"NVRM: Xid (PCI:0000:00:00): 156, Resource Retirement Event", "xid_repair"},
+	{"NVRM: Xid (PCI:0000:00:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",
+		"xid_154_action"},
+	{"NVRM: Xid (PCI:0000:00:00): 154, GPU recovery action changed from 0x2 (Node Reboot Required) to 0x0 (None)",
+		"xid_154"},
+	{"nvidia-nvswitch0: SXid (PCI:0000:86:00.0): 20034, Fatal, Link 30 LTSSM Fault Up", "nvswitch"},
+	{"RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution", "nvlink_uncorrectable"},
+	{"failed: cudaErrorNvlinkUncorrectable", "nvlink_uncorrectable"},
+	{"NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0592464924bd45322 hostname=ip-172-31-61-252 nd-id=0 nc-id=0 "
+	 "serial-num=19fcda00f5ff6eb9 action=TERMINATE_INSTANCE",
+		"neuron_hardware"},
+	{"ERROR  TDRV:exec_core_dump (FATAL-RT-UNDEFINED-STATE) encountered uncorrectable memory error on Neuron Device 0, "
+	 "execution results may be invalid",
+		"neuron_hardware"},
+	{"nrt_execute failed with NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE (1205)", "neuron_hardware"},
+	{"(FATAL-RT-UNDEFINED-STATE) missing collectives status on Neuron Device 0 NC 0, model model.neff - suspected hang in "
+	 "collectives operation 0 out of 32",
+		"neuron_collectives"},
+	{"missing collectives status on model m. Suspected hang in waiting for barrier", "neuron_collectives"},
+	{"RuntimeError: nrt_execute: NRT_EXEC_HW_ERR_COLLECTIVES (1200)", "neuron_collectives"},
+	{"hostname-test:984:1357 [4] ib_plugin.c:1615 NCCL WARN NET/IB : Got completion from peer 172.36.143.59<44206> with "
+	 "status=12 opcode=129 len=65536 vendor err 129 (Recv) localGid ::ffff:29.87.88.182",
+		"nccl_ib_retry"},
+	{"n1:1:2 [0] transport/net_ib.cc:74 NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129",
+		"nccl_ib_retry"},
+	{"[rank1]:[E1218 20:27:21.484903450 ProcessGroupNCCL.cpp:2168] [PG ID 1 PG GUID 1 Rank 1]  failure detected by "
+	 "watchdog at work sequence id: 1 PG status: last enqueued work: 547, last completed work: -1",
+		"nccl_watchdog"},
+	{"[rank3]: [PG ID 0 PG GUID 0 Rank 3] Process group watchdog thread terminated with exception: CUDA error: unknown",
+		"nccl_watchdog"},
+	{"Fatal Python error: Aborted", "python_fatal"},
+	{"Fatal Python error: init_import_site: Failed to import the site module", "python_fatal"},
+	{"Fatal Python error: Segmentation fault", "segfault"},
 	{"NVRM: Xid (0000:02:00): 13, Graphics Exception", "xid_13"},
 	{"NVRM: The NVIDIA GPU 0000:b3:00.0 … fallen off the bus and is not responding to commands.", "gpu_fallen_off"},
 	{"RuntimeError: CUDA error: uncorrectable ECC error encountered", "ecc_uncorrectable"},
@@ -82,6 +121,27 @@ static const struct {
 	 "your request rate.",
 		"s3_slow_down"},
 	{"StatusCode: 503, RequestID: x, api error SlowDown: Please reduce your request rate.", "s3_slow_down"},
+	{"botocore.exceptions.ClientError: An error occurred (SlowDown) when calling the PutObject operation (reached max "
+	 "retries: 4): Reduce your request rate.",
+		"s3_slow_down"},
+	{"upload failed: ./x to s3://b/x An error occurred (503) when calling the PutObject operation (reached max retries: 2): "
+	 "Slow Down",
+		"s3_slow_down"},
+	{"com.amazonaws.services.s3.model.AmazonS3Exception: Slow Down (Service: Amazon S3; Status Code: 503; Error Code: 503 "
+	 "Slow Down; Request ID: 8W5H2QDTFGAJBW9M)",
+		"s3_slow_down"},
+	{"org.apache.hadoop.fs.s3a.AWSServiceThrottledException: getFileStatus on s3a://b/x: software.amazon.awssdk.services."
+	 "s3.model.S3Exception: null (Service: S3, Status Code: 503, Request ID: A)",
+		"s3_slow_down"},
+	{"urllib.error.HTTPError: HTTP Error 503: Slow Down", "s3_slow_down"},
+	{"botocore.errorfactory.ResourceLimitExceeded: An error occurred (ResourceLimitExceeded) when calling the "
+	 "CreateTrainingJob operation: The account-level service limit 'ml.p4d.24xlarge for training job usage' is 0 "
+	 "Instances, with current utilization of 0 Instances",
+		"quota"},
+	{"ResourceLimitExceeded: The account-level service limit 'ml.g6e.4xlarge for training job usage' is 2 Instances",
+		"quota"},
+	{"botocore.errorfactory.ThrottlingException: Rate exceeded", "throttled"},
+	{"api error ThrottlingException: Rate of requests is too high", "throttled"},
 	{"CapacityError: Unable to provision requested ML compute capacity. Please retry", "capacity"},
 	{"Insufficient capacity error from EC2 while launching instances, retrying!", "capacity"},
 	{"InternalServerError: We encountered an internal error. Please try again.", "internal_error"},
@@ -154,6 +214,19 @@ TEST(chatter_has_no_signature)
 		"NCCL version 2.18.1", "Loading checkpoint from /ckpt/step500",
 		"saving checkpoint at iteration  33241 to /ckpt", "PYTORCH_CUDA_ALLOC_CONF to avoid fragmentation",
 		"link down the page", "memory budget: 80 GB",
+		"retry: {'mode': 'adaptive', 'codes': ['ThrottlingException', 'RequestLimitExceeded', 'SlowDown']}",
+		"  retryable_exceptions ............ ThrottlingException,TooManyRequestsException",
+		"Config(retries={'max_attempts': 10}), retry_on=ThrottlingException",
+		"on_error: [InsufficientInstanceCapacity]",
+		"    except client.exceptions.ResourceLimitExceeded:", "quota_errors = ResourceLimitExceeded",
+		"retry_codes ..................... [500, 503, 'InternalError']", "s3 slow_down_wait: 503",
+		"NEURON_HW_ERR handling is on", "NRT_EXEC_TIMEOUT=600", "neuron-monitor: mem_ecc_uncorrected 0",
+		"NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1> with status=5 opcode=0 len=0 vendor err 249 (Recv)",
+		"exit status=12", "NCCL_IB_RETRY_CNT=12", "watchdog: heartbeat every 60 s",
+		"TORCH_NCCL_ENABLE_MONITORING watchdog on", "NVLink errors: 0 uncorrectable",
+		"NCCL INFO NVLS multicast support is available", "Python fatal errors are logged",
+		"[0:0]: NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>",
+		"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt",
 		"kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.104.05"};
 	AUTO(signature_set) set = real_set();
 
@@ -178,6 +251,34 @@ TEST(kernel_messages_count_in_the_kernels_stream)
 		if (!*name_of(set, lines[i], true))
 			test_fail(__FILE__, __LINE__, "'%s' is nothing", lines[i]);
 	}
+}
+
+TEST(what_is_not_fatal_drains_nobody)
+{
+	AUTO(signature_set) set = real_set();
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct signature_found found;
+
+	CHECK(signature_find(set, scratch,
+		SPAN("NVRM: Xid (PCI:0000:04:00): 145, RLW_CTRL Nonfatal XC0 i0 Link 00 (0x00000003)"), true, &found));
+	CHECK(found.signature->is_nonfatal && !found.signature->is_drain && found.signature->about == SIGNATURE_NODE);
+	CHECK(signature_find(set, scratch,
+		SPAN("NVRM: Xid (PCI:0000:04:00): 145, RLW_CTRL Fatal XC0 i0 Link 00 (0x00000003)"), true, &found));
+	CHECK(!found.signature->is_nonfatal && found.signature->is_drain);
+	for (size_t i = 0; i < signature_count(set); i++)
+		CHECK(!signature_at(set, i)->is_nonfatal || signature_at(set, i)->about == SIGNATURE_NODE);
+}
+
+TEST(sockets_are_a_warning_where_there_is_more)
+{
+	AUTO(signature_set) set = real_set();
+	const struct signature *sockets = signature_at(set, signature_index(set, SPAN("nccl_socket")));
+
+	CHECK(sockets->severity == SEVERITY_INFO);
+	CHECK(signature_severity(sockets, SPAN("ml.p4d.24xlarge")) == SEVERITY_WARNING);
+	CHECK(signature_severity(sockets, SPAN("p5.48xlarge")) == SEVERITY_WARNING);
+	CHECK(signature_severity(sockets, SPAN("ml.g5.xlarge")) == SEVERITY_INFO);
+	CHECK(signature_severity(sockets, SPAN("")) == SEVERITY_INFO);
 }
 
 TEST(a_line_names_the_machine_and_the_step)

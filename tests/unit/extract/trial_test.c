@@ -7,7 +7,7 @@ static struct trial *trial_of(const char *definitions)
 	struct trial *trial = NULL;
 
 	CHECK_OK(json_parse(&json, span_from(definitions), &err));
-	CHECK_OK(trial_new(&trial, json, &err));
+	CHECK_OK(trial_new(&trial, json, NULL, &err));
 	return trial;
 }
 
@@ -116,6 +116,6 @@ TEST(what_is_no_list_of_definitions)
 		AUTO(json) json = NULL;
 		struct trial *trial = NULL;
 		CHECK_OK(json_parse(&json, span_from(wrong[i]), &err));
-		CHECK_FAILS(trial_new(&trial, json, &err), ERR_SEMANTIC, "MetricDefinitions must be an array");
+		CHECK_FAILS(trial_new(&trial, json, NULL, &err), ERR_SEMANTIC, "MetricDefinitions must be an array");
 	}
 }

@@ -1,5 +1,7 @@
 #include "toy_server.h"
 
+#include <errno.h>
+
 TEST(inline_and_worker_share_a_connection)
 {
 	START;
@@ -241,6 +243,25 @@ TEST(stop_ends_a_parked_stream_at_once)
 	CHECK(ms_between(before, after) < 1000);
 	CHECK(client_wait_for(&client, "0\r\n\r\n"));
 	CHECK_INT(toy.freed_streams, 1);
+}
+
+TEST(a_reply_that_fails_in_the_middle_breaks_and_is_counted)
+{
+	char bytes[256];
+	START;
+	CONNECT;
+	AUTO_DONE(client) old = client_open(http_server_port(fixture.server));
+
+	client_send(&client, "GET /pieces/3 HTTP/1.1\r\n" HOST "\r\n");
+	CHECK(client_wait_for(&client, "piece 2;"));
+	CHECK(client_is_closed(&client));
+	CHECK(span_find(buf_span(&client.received), SPAN("0\r\n\r\n")) < 0);
+	client_send(&old, "GET /pieces/2 HTTP/1.0\r\n" HOST "\r\n");
+	ssize_t got;
+	while ((got = recv(old.fd, bytes, sizeof bytes, 0)) > 0)
+		;
+	CHECK(got < 0 && errno == ECONNRESET); /* its end of input would be the end of the body */
+	CHECK_INT(atomic_load(&http_server_counters(fixture.server)->cut_replies), 2);
 }
 
 TEST(quiesce_refuses_new_uploads)

@@ -5,7 +5,7 @@ static int wait_s(struct rate *rate, uint64_t id, int64_t now_ms)
 {
 	struct error err = {0};
 
-	return rate_admit(rate, id, now_ms, &err) == OK ? 0 : err.retry_after_s;
+	return rate_admit(rate, &(struct principal){.id = id}, now_ms, &err) == OK ? 0 : err.retry_after_s;
 }
 
 TEST(requests_have_a_burst_of_two_seconds)
@@ -29,12 +29,13 @@ TEST(bytes_run_into_debt_that_is_paid_before_the_next_request)
 	AUTO(rate) rate = rate_new(0, 1000);
 
 	CHECK_INT(wait_s(rate, 1, 0), 0);
-	rate_charge_bytes(rate, 1, 12000, 0);
+	rate_charge_bytes(rate, &(struct principal){.id = 1}, 12000, 0);
 	CHECK_INT(wait_s(rate, 1, 0), 10);
 	CHECK_INT(wait_s(rate, 1, 9999), 1);
 	CHECK_INT(wait_s(rate, 1, 10000), 0);
-	CHECK_FAILS((rate_charge_bytes(rate, 1, 5000, 10000), rate_admit(rate, 1, 10000, &err)), ERR_BUSY,
-		"1000 bytes a second");
+	CHECK_FAILS((rate_charge_bytes(rate, &(struct principal){.id = 1}, 5000, 10000),
+			    rate_admit(rate, &(struct principal){.id = 1}, 10000, &err)),
+		ERR_BUSY, "1000 bytes a second");
 }
 
 TEST(no_limit_no_bucket)

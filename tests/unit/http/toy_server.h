@@ -286,6 +286,33 @@ static void end_deferred(void)
 	lock();
 }
 
+/* ---- a reply in pieces: of as many as the path says there is one less, and then an error ---- */
+
+static enum status pieces_more(void *state, void *worker, struct buf *out, bool *is_done, struct error *err)
+{
+	uint64_t *left = state;
+
+	(void)worker;
+	(void)is_done;
+	buf_printf(out, "piece %llu;", (unsigned long long)*left);
+	return --*left ? OK : error_set(err, ERR_IO, "the disk has failed");
+}
+
+static const struct http_producer_ops pieces_ops = {pieces_more, mem_free};
+
+static enum status pieces(void *context, void *worker, const struct http_request *request,
+	struct http_response *response, struct error *err)
+{
+	uint64_t *left = mem_alloc(sizeof *left);
+
+	(void)context;
+	(void)worker;
+	(void)err;
+	CHECK(span_parse_u64(http_request_segment(request, 0), left));
+	http_response_produce(response, &pieces_ops, left);
+	return OK;
+}
+
 static const struct http_upload_ops upload_ops = {upload_begin, upload_feed, upload_finish, upload_abort};
 static const struct http_stream_ops stream_ops = {stream_open, stream_read, stream_free};
 static const struct http_route routes[] = {
@@ -296,6 +323,7 @@ static const struct http_route routes[] = {
 	{HTTP_POST, "/private", SCOPE_ADMIN, ROUTE_WORKER, echo, NULL, NULL, "", .summary = ""},
 	{HTTP_POST | HTTP_PUT, "/upload", SCOPE_PUBLIC, ROUTE_UPLOAD, NULL, &upload_ops, NULL, "mode", .summary = ""},
 	{HTTP_GET, "/stream", SCOPE_PUBLIC, ROUTE_STREAM, NULL, NULL, &stream_ops, "", .summary = ""},
+	{HTTP_GET, "/pieces/{count}", SCOPE_PUBLIC, ROUTE_WORKER, pieces, NULL, NULL, "", .summary = ""},
 	{HTTP_POST, "/foreign/{name}", SCOPE_PUBLIC, ROUTE_WORKER, foreign, NULL, NULL, "", WORKER_BODY_BYTES,
 		.context = &toy, .is_raw = true, .admit = foreign_admit, .refuse = foreign_refuse},
 };

@@ -59,11 +59,16 @@ TEST(ndjson_bad_objects_harm_themselves)
 	check_body(&ingest_ndjson, SPAN("{\"line\" \"a\"}\n"), SPAN(""), 1, "column 9: expected ':'");
 	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\";}\n"), SPAN(""), 1, "column 12: expected ',' or '}'");
 	check_body(&ingest_ndjson, SPAN("[1]\n"), SPAN(""), 1, "column 1: expected '{'");
-	check_body(&ingest_ndjson, SPAN("{\"a\":1}\n"), SPAN(""), 1, "no text in a field");
 	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"job\":[]}\n"), SPAN(""), 1, "'job' is not a text");
 	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"job\":\"\\u0007\"}\n"), SPAN(""), 1,
 		"job has a control character");
 	check_body(&ingest_ndjson, SPAN("1\n2\n3\n4\n5"), SPAN(""), 5, "5 objects were not stored in all");
+}
+
+TEST(ndjson_an_object_without_a_text_is_the_line)
+{
+	check_body(&ingest_ndjson, SPAN(" {\"loss\":2}\r\n{\"message\":1}\n"),
+		SPAN("J/algo-1:|{\"loss\":2}#11|{\"message\":1}#14\n"), 0, NULL);
 }
 
 TEST(ndjson_other_fields_are_skipped)

@@ -78,6 +78,23 @@ TEST(roles_are_guessed_from_names)
 	}
 }
 
+TEST(what_is_measured_in_an_evaluation_is_named_so)
+{
+	static const char *const yes[] = {"validation:accuracy", "eval_accuracy", "val_acc", "valAcc", "eval/runtime",
+		"test:f1", "dev/bleu", "Validation Loss", "acc/val", "valid_acc", "lm-eval/mmlu", "val_evalacc",
+		"accuracy{split=\"test\"}"};
+	static const char *const no[] = {"train:value", "evaluated_tokens", "interval", "latest_loss", "train:accuracy",
+		"value", "device", "std_dev", "max_val", "valid_tokens", "num_valid", "contest", "eval_interval",
+		"train/val", "retrieval"};
+
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+		if (!metric_is_evaluation(span_from(yes[i])))
+			test_fail(__FILE__, __LINE__, "'%s' is of an evaluation", yes[i]);
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		if (metric_is_evaluation(span_from(no[i])))
+			test_fail(__FILE__, __LINE__, "'%s' is of no evaluation", no[i]);
+}
+
 TEST(what_is_printed_among_losses_may_be_a_score)
 {
 	CHECK(metric_is_score(SPAN("RCNNAcc")) && metric_is_score(SPAN("train_accuracy")) &&

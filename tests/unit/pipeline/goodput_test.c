@@ -46,19 +46,18 @@ static void make(struct made *made, uint64_t *random)
 		made->points[i] = (struct goodput_point){at, (int64_t)i - (attempt == 2 ? 7 : 0), attempt};
 		at += 10 * 60000 + (below(random, 9) ? 0 : below(random, 6 * HOUR_MS));
 	}
-	made->job = (struct job_goodput){.unpriced = SPAN(""),
-		.facts = {.facts = {.phases = made->phases,
-				  .phase_count = PHASES,
-				  .points = made->points,
-				  .point_count = POINTS,
-				  .end = GOODPUT_COMPLETED,
-				  .end_cause = SPAN(""),
-				  .next_from_step = INT64_MAX},
-			.is_billed = made->is_billed,
-			.nodes = &made->nodes,
-			.type_count = 1,
-			.node_count = made->nodes.count,
-			.stated_billable_ms = -1}};
+	made->job = (struct job_goodput){.facts = {.facts = {.phases = made->phases,
+							   .phase_count = PHASES,
+							   .points = made->points,
+							   .point_count = POINTS,
+							   .end = GOODPUT_COMPLETED,
+							   .end_cause = SPAN(""),
+							   .next_from_step = INT64_MAX},
+						 .is_billed = made->is_billed,
+						 .nodes = &made->nodes,
+						 .type_count = 1,
+						 .node_count = made->nodes.count,
+						 .stated_billable_ms = -1}};
 	made->job.row = (struct goodput_row){
 		.is_measured = true, .cost = STORE_NO_COST, .lost_cost = STORE_NO_COST, .spot_saving = STORE_NO_COST};
 }
@@ -142,7 +141,7 @@ TEST(without_a_price_on_one_of_its_days_a_job_has_no_cost)
 	CHECK_OK(goodput_derive(&made.job.facts.facts, arena, &made.job.derived, &err));
 	CHECK_OK(goodput_account(&made.job, &list, arena, &err));
 	CHECK(made.job.row.cost == STORE_NO_COST && made.job.day_count == 2 && made.job.days[1].cost == 0);
-	CHECK_SPAN(made.job.unpriced, SPAN("a"));
+	CHECK_SPAN(made.job.row.unpriced, SPAN("a"));
 	CHECK_INT(made.job.row.billable_ms, HOUR_MS); /* which is known all the same */
 }
 

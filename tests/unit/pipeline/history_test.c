@@ -2,82 +2,266 @@
 
 #include "pipeline/history.h"
 
-static struct transition_row row(const char *status, int64_t start_ms, enum transition_source source)
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * Facts as text: "past 40, undated Completed 90, stated Starting 10, log Training 20, session 30 lifts 25, exit algo-1 40 code 1, held algo-2".
+ * What is shown: "Starting 10-20, Training 20-0".
+ */
+enum { FACTS_MAX = 32 };
+
+struct facts {
+	struct told_row told[FACTS_MAX];
+	struct held_row held[FACTS_MAX];
+	size_t told_count, held_count;
+	int64_t past_ms;
+};
+
+static void add_fact(struct facts *facts, const char *text)
 {
-	return (struct transition_row){span_from(status), SPAN(""), start_ms, 0, source};
+	static const char *const sources[] = {"stated", "assumed", "log", "whole"};
+	char source[32], word[64];
+	long long at_ms = 0, lifts_ms = 0;
+	int code = 0;
+
+	if (sscanf(text, "held %60s", word) == 1) {
+		facts->held[facts->held_count++] =
+			(struct held_row){.stream = span_from(strdup(word)), .host = SPAN(""), .reason = SPAN("")};
+		return;
+	}
+	if (sscanf(text, "exit %60s %lld code %d", word, &at_ms, &code) >= 2) {
+		facts->held[facts->held_count++] = (struct held_row){.stream = span_from(strdup(word)),
+			.host = SPAN(""),
+			.reason = span_from(strdup(word)),
+			.has_exit = true,
+			.code = code,
+			.exit_ms = at_ms};
+		return;
+	}
+	if (sscanf(text, "past %lld", &at_ms) == 1) {
+		facts->past_ms = at_ms;
+		return;
+	}
+	struct told_row row = {.message = SPAN(""), .reason = SPAN("")};
+	if (sscanf(text, "session %lld lifts %lld", &at_ms, &lifts_ms) == 2) {
+		row.status = SPAN("Training");
+		row.source = SOURCE_SESSION;
+		row.lifts_ms = lifts_ms;
+	} else {
+		CHECK(sscanf(text, "%30s %60s %lld", source, word, &at_ms) == 3);
+		row.status = span_from(strdup(word));
+		for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+			if (strcmp(source, sources[i]) == 0)
+				row.source = i == 3 ? SOURCE_STATED : (enum transition_source)i;
+		row.is_whole = strcmp(source, "whole") == 0;
+		row.is_undated = strcmp(source, "undated") == 0;
+	}
+	row.start_ms = at_ms;
+	facts->told[facts->told_count++] = row;
 }
 
-static struct history merge(
-	struct arena *arena, struct history old, const struct transition_row *rows, size_t count, bool is_whole)
+static void read_facts(struct facts *facts, const char *text)
 {
-	struct told told = {rows, count, is_whole};
-	struct history out;
-	bool has_changed;
+	char *copy = strdup(text), *at = NULL;
 
-	CHECK_OK(history_merge(arena, &old, &told, &out, &has_changed, &err));
+	*facts = (struct facts){0};
+	for (char *entry = strtok_r(copy, ",", &at); entry; entry = strtok_r(NULL, ",", &at))
+		add_fact(facts, entry + (*entry == ' '));
+	free(copy);
+}
+
+static void free_facts(struct facts *facts)
+{
+	for (size_t i = 0; i < facts->told_count; i++)
+		if (facts->told[i].source != SOURCE_SESSION)
+			free((char *)facts->told[i].status.ptr);
+	for (size_t i = 0; i < facts->held_count; i++) {
+		free((char *)facts->held[i].stream.ptr);
+		if (facts->held[i].reason.len)
+			free((char *)facts->held[i].reason.ptr);
+	}
+}
+
+static struct history decide(struct arena *arena, const struct facts *facts)
+{
+	struct history_facts given = {facts->told, facts->told_count, facts->held, facts->held_count, facts->past_ms};
+	struct history out;
+
+	CHECK_OK(history_decide(arena, &given, &out, &err));
 	return out;
 }
 
-static void check_rows(struct history history, const char *wanted)
+static void print(const struct history *history, struct buf *text)
 {
-	AUTO_DONE(buf) text = BUF_INIT(4096);
+	for (size_t i = 0; i < history->count; i++)
+		buf_printf(text, "%s%.*s %lld-%lld", i ? ", " : "", SPAN_ARGS(history->rows[i].status),
+			(long long)history->rows[i].start_ms, (long long)history->rows[i].end_ms);
+	if (history->failure_reason.len)
+		buf_printf(text, " (%.*s)", SPAN_ARGS(history->failure_reason));
+}
 
-	for (size_t i = 0; i < history.count; i++)
-		buf_printf(&text, "%s%.*s %lld-%lld", i ? ", " : "", SPAN_ARGS(history.rows[i].status),
-			(long long)history.rows[i].start_ms, (long long)history.rows[i].end_ms);
-	CHECK_SPAN(buf_span(&text), span_from(wanted));
+static void shuffle(struct facts *facts, unsigned *seed)
+{
+	for (size_t i = facts->told_count; i > 1; i--) {
+		size_t with = (size_t)rand_r(seed) % i;
+		struct told_row row = facts->told[i - 1];
+		facts->told[i - 1] = facts->told[with];
+		facts->told[with] = row;
+	}
+}
+
+/* In the order given, backwards, and in some others: always the same. */
+static void check(const char *told, const char *shown)
+{
+	AUTO(arena) arena = arena_new();
+	struct facts facts;
+	unsigned seed = 7;
+
+	read_facts(&facts, told);
+	for (unsigned i = 0; i < 20; i++) {
+		AUTO_DONE(buf) text = BUF_INIT(4096);
+		struct history history = decide(arena, &facts);
+		print(&history, &text);
+		CHECK_SPAN(buf_span(&text), span_from(shown));
+		shuffle(&facts, &seed);
+	}
+	free_facts(&facts);
 }
 
 TEST(what_is_told_out_of_order_stands_in_order)
 {
-	AUTO(arena) arena = arena_new();
-	struct transition_row late = row("Training", 30, SOURCE_STATED), early = row("Starting", 10, SOURCE_STATED),
-			      again = row("Training", 40, SOURCE_STATED);
-	struct history history = merge(arena, (struct history){0}, &late, 1, false);
-
-	history = merge(arena, history, &early, 1, false);
-	check_rows(history, "Starting 10-30, Training 30-0");
-	history = merge(arena, history, &again, 1, false);
-	check_rows(history, "Starting 10-30, Training 30-0");
+	check("stated Training 30, stated Starting 10", "Starting 10-30, Training 30-0");
+	check("stated Training 30, stated Starting 10, stated Training 40", "Starting 10-30, Training 30-0");
+	check("stated Training 10, stated Starting 10", "Starting 10-10, Training 10-0");
+	check("stated Training 30, stated Interrupted 40, stated Starting 50, stated Training 60",
+		"Training 30-40, Interrupted 40-50, Starting 50-60, Training 60-0");
 }
 
-TEST(a_job_that_has_ended_does_not_go_on)
+TEST(a_job_that_has_ended_goes_on_where_a_later_start_is_stated)
 {
-	AUTO(arena) arena = arena_new();
-	struct transition_row end = row("Completed", 50, SOURCE_STATED), late = row("Uploading", 60, SOURCE_STATED);
-	struct history history = merge(arena, (struct history){0}, &end, 1, false);
-	struct job_row job = {.created_ms = 55};
-
-	history = merge(arena, history, &late, 1, false);
-	check_rows(history, "Uploading 60-60, Completed 50-0");
-	history_to_row(&history, &job);
-	CHECK_SPAN(job.status, SPAN("Completed"));
-	CHECK_INT(job.ended_ms, 50);
+	check("stated Completed 50, stated Uploading 60", "Completed 50-0");
+	check("stated Completed 50, stated Downloading 20", "Downloading 20-50, Completed 50-0");
+	check("stated Completed 50, stated Training 60", "Completed 50-60, Training 60-0");
+	check("stated Failed 50, stated Restarting 60, stated Training 70, stated Completed 80",
+		"Failed 50-60, Restarting 60-70, Training 70-80, Completed 80-0");
+	check("stated Training 10, stated Completed 50, stated Failed 40",
+		"Training 10-40, Failed 40-50, Completed 50-0");
+	check("log Completed 50, assumed Training 60", "Completed 50-0");
 }
 
 TEST(the_log_is_heard_until_something_is_stated)
 {
-	AUTO(arena) arena = arena_new();
-	struct transition_row assumed = row("Training", 100, SOURCE_ASSUMED),
-			      stated = row("Training", 60, SOURCE_STATED);
-	struct transition_row log[] = {
-		row("Starting", 10, SOURCE_LOG), row("Training", 20, SOURCE_LOG), row("Completed", 50, SOURCE_LOG)};
-	struct history history = merge(arena, (struct history){&assumed, 1}, log, 3, false);
-
-	check_rows(history, "Starting 10-20, Training 20-50, Completed 50-0");
-	history = merge(arena, history, &stated, 1, false);
-	check_rows(history, "Starting 10-20, Training 20-0");
-	history = merge(arena, history, &log[2], 1, false);
-	check_rows(history, "Starting 10-20, Training 20-0");
+	check("assumed Training 100, log Starting 10, log Training 20, log Completed 50",
+		"Starting 10-20, Training 20-50, Completed 50-0");
+	check("assumed Training 100, log Starting 10, log Training 20, log Completed 50, stated Training 60",
+		"Starting 10-20, Training 20-0");
+	check("log Starting 10, log Training 20, log Uploading 30, log Completed 50, stated Failed 60",
+		"Starting 10-20, Training 20-30, Uploading 30-60, Failed 60-0");
+	check("log Starting 10, log Training 20, whole Starting 11, whole Training 19",
+		"Starting 11-19, Training 19-0");
 }
 
-TEST(a_whole_history_takes_the_place_of_the_logs)
+TEST(an_announced_job_trains_from_its_first_line_on)
 {
-	AUTO(arena) arena = arena_new();
-	struct transition_row log[] = {row("Starting", 10, SOURCE_LOG), row("Training", 20, SOURCE_LOG)};
-	struct transition_row stated[] = {row("Starting", 11, SOURCE_STATED), row("Training", 19, SOURCE_STATED)};
-	struct history history = merge(arena, (struct history){0}, log, 2, false);
+	check("assumed Starting 10", "Starting 10-0");
+	check("assumed Starting 10, assumed Training 15", "Starting 10-15, Training 15-0");
+	check("assumed Starting 10, assumed Training 5", "Training 5-0"); /* a log of the past */
+	check("assumed Starting 10, assumed Training 15, stated Training 20", "Starting 10-20, Training 20-0");
+	check("assumed Starting 10, stated Starting 12, assumed Training 15", "Starting 12-15, Training 15-0");
+	check("assumed Starting 10, assumed Training 15, stated Downloading 20", "Starting 10-20, Downloading 20-0");
+	check("assumed Starting 10, assumed Training 15, stated Downloading 20, assumed Training 25",
+		"Starting 10-20, Downloading 20-25, Training 25-0");
+	check("assumed Starting 10, assumed Training 15, stated Completed 30",
+		"Starting 10-15, Training 15-30, Completed 30-0");
+	check("assumed Starting 10, stated Completed 12, assumed Training 15", "Starting 10-12, Completed 12-0");
+	check("stated Training 10, stated Interrupted 20, stated Starting 30, assumed Training 35",
+		"Training 10-20, Interrupted 20-30, Starting 30-35, Training 35-0");
+}
 
-	history = merge(arena, history, stated, 2, true);
-	check_rows(history, "Starting 11-19, Training 19-0");
+TEST(exits_end_a_job_with_rank_0_or_the_last)
+{
+	check("assumed Training 10, exit algo-1 20", "Training 10-20, Completed 20-0");
+	check("assumed Training 10, exit algo-1 20 code 3", "Training 10-20, Failed 20-0 (algo-1)");
+	check("assumed Training 10, exit algo-2 15 code 1, held algo-1", "Training 10-0");
+	check("assumed Training 10, exit algo-2 15 code 1, exit algo-3 16 code 2, exit algo-1 20",
+		"Training 10-20, Failed 20-0 (algo-2)");
+	check("assumed Training 10, exit algo-1 20, held algo-2", "Training 10-20, Completed 20-0");
+	check("assumed Training 10, exit algo-1 20, exit algo-2 30 code 1", "Training 10-20, Completed 20-0");
+	check("assumed Training 10, exit gpu-a 20, held gpu-b", "Training 10-0");
+	check("assumed Training 10, exit gpu-a 20, exit gpu-b 25", "Training 10-25, Completed 25-0");
+	check("assumed Training 10, exit worker-0 20, held worker-10", "Training 10-20, Completed 20-0");
+	check("assumed Training 10, stated Stopping 15, exit algo-1 20 code 143",
+		"Training 10-15, Stopping 15-20, Stopped 20-0");
+	check("assumed Training 10, exit system/gpu1 20, held algo-1", "Training 10-0");
+}
+
+TEST(a_stated_end_ranks_above_exits)
+{
+	check("stated Training 10, exit algo-1 20, stated Completed 21", "Training 10-21, Completed 21-0");
+	check("stated Training 10, exit algo-1 21, stated Completed 20", "Training 10-20, Completed 20-0");
+	check("stated Training 10, exit algo-1 20, stated Failed 30", "Training 10-30, Failed 30-0");
+	check("stated Training 10, exit algo-1 20, stated Completed 20, stated Training 30",
+		"Training 10-20, Completed 20-30, Training 30-0"); /* the exit is the earlier run's */
+	check("stated Training 10, stated Completed 20, stated Training 30, exit algo-1 40",
+		"Training 10-20, Completed 20-30, Training 30-40, Completed 40-0");
+}
+
+TEST(a_session_goes_on_with_the_end_that_it_found)
+{
+	check("stated Training 10, stated Completed 20, session 30 lifts 20",
+		"Training 10-20, Completed 20-30, Training 30-0");
+	check("stated Training 10, stated Completed 20, session 30 lifts 20, stated Training 31",
+		"Training 10-20, Completed 20-31, Training 31-0");
+	check("stated Training 10, stated Completed 20, session 90 lifts 20, stated Training 31, stated Completed 40",
+		"Training 10-20, Completed 20-31, Training 31-40, Completed 40-0"); /* an import of the past */
+}
+
+TEST(a_stop_that_nobody_answers_is_assumed)
+{
+	check("stated Training 10, stated Stopping 20, assumed Stopped 25",
+		"Training 10-20, Stopping 20-25, Stopped 25-0");
+	check("stated Training 10, stated Stopping 20, assumed Stopped 25, stated Completed 30",
+		"Training 10-20, Stopping 20-30, Completed 30-0");
+	check("stated Training 10, stated Stopping 20, assumed Stopped 25, exit algo-1 24",
+		"Training 10-20, Stopping 20-24, Stopped 24-0");
+	check("stated Training 10, stated Stopping 20, assumed Stopped 25, stated Training 30",
+		"Training 10-20, Stopping 20-30, Training 30-0");
+}
+
+/* Whatever is told: times grow, an end is left only by a start, and the order of telling is nothing. */
+TEST(any_facts_in_any_order_give_one_history)
+{
+	static const char *const statuses[] = {"Starting", "Downloading", "Training", "Restarting", "Interrupted",
+		"Uploading", "Stopping", "Stopped", "Completed", "Failed"};
+	unsigned seed = 11;
+
+	for (unsigned round = 0; round < 2000; round++) {
+		AUTO(arena) arena = arena_new();
+		struct facts facts = {.told_count = 1 + (size_t)rand_r(&seed) % 12};
+		AUTO_DONE(buf) first = BUF_INIT(4096);
+		AUTO_DONE(buf) second = BUF_INIT(4096);
+		for (size_t i = 0; i < facts.told_count; i++) {
+			struct told_row *row = &facts.told[i];
+			*row = (struct told_row){.status = span_from(statuses[rand_r(&seed) % 10]),
+				.message = SPAN(""),
+				.reason = SPAN(""),
+				.start_ms = 1 + rand_r(&seed) % 20,
+				.source = (enum transition_source)(rand_r(&seed) % 3)};
+			if (row->source == SOURCE_ASSUMED && !phase_is_resume(row->status))
+				row->status = SPAN("Training");
+		}
+		struct history history = decide(arena, &facts);
+		print(&history, &first);
+		for (size_t i = 1; i < history.count; i++) {
+			const struct transition_row *before = &history.rows[i - 1], *row = &history.rows[i];
+			CHECK(before->start_ms <= row->start_ms && before->end_ms == row->start_ms);
+			CHECK(!phase_is_final(before->status) || phase_is_final(row->status) ||
+				(row->source == SOURCE_STATED && phase_is_resume(row->status)));
+		}
+		shuffle(&facts, &seed);
+		history = decide(arena, &facts);
+		print(&history, &second);
+		CHECK_SPAN(buf_span(&second), buf_span(&first));
+	}
 }

@@ -45,6 +45,9 @@ TEST(a_packed_batch_that_grew_while_it_waited_is_packed_anew)
 	pthread_mutex_init(&pipeline->packers_mutex, NULL);
 	struct batch_part *part = batch_part(batch, SPAN("job"), SPAN("algo-1"));
 	CHECK(part);
+	struct span *names[] = {&part->host, &part->team, &batch->host, &batch->team, &batch->source};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		*names[i] = arena_copy(batch->arena, SPAN("a name of the batch"));
 	add_lines(batch, part, 0, FIRST);
 	CHECK_OK(pack_batch(pipeline, batch, &err));
 	check_block(batch, FIRST);
@@ -54,6 +57,10 @@ TEST(a_packed_batch_that_grew_while_it_waited_is_packed_anew)
 	add_lines(batch, batch_find_part(batch, SPAN("job"), SPAN("algo-1")), FIRST, ALL);
 	CHECK_OK(pack_batch(pipeline, batch, &err));
 	check_block(batch, ALL);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		CHECK_SPAN(*names[i], SPAN("a name of the batch"));
+	CHECK_SPAN(part->job, SPAN("job"));
+	CHECK_SPAN(part->stream, SPAN("algo-1"));
 	while (pipeline->packer_count)
 		zstd_free(pipeline->packers[--pipeline->packer_count]);
 	pthread_mutex_destroy(&pipeline->packers_mutex);

@@ -1,9 +1,11 @@
 #include "harness.h"
+#include "store/told.h"
 #include "store/goodput.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
 #include "store/log_streams.h"
 #include "store/sessions.h"
+#include "store/stream_hosts.h"
 
 #include "store/fold.h"
 
@@ -213,31 +215,28 @@ TEST(long_keys_are_left_out_and_long_texts_cut_at_a_letter)
 	harness_done(&h);
 }
 
-TEST(transitions_end_where_the_next_begins)
+TEST(the_same_told_twice_is_one_fact_with_the_newest_words)
 {
 	struct harness h = harness_new();
-	struct transition_row *rows = NULL;
+	struct told_row row = {SPAN("Failed"), SPAN("one"), SPAN("OOM"), 10, 0, SOURCE_STATED, false, false}, *rows;
 	size_t count = 0;
 
 	harness_begin(&h);
 	int64_t job = harness_job(&h, "a");
-	CHECK_OK(store_add_transition(
-		h.tx, job, &(struct transition_row){SPAN("Starting"), SPAN("one"), 10, 0, SOURCE_STATED}, &err));
-	CHECK_OK(store_add_transition(
-		h.tx, job, &(struct transition_row){SPAN("Starting"), SPAN("two"), 15, 0, SOURCE_STATED}, &err));
-	CHECK_OK(store_add_transition(
-		h.tx, job, &(struct transition_row){SPAN("Training"), SPAN(""), 20, 0, SOURCE_STATED}, &err));
-	CHECK_OK(store_add_transition(
-		h.tx, job, &(struct transition_row){SPAN("Starting"), SPAN(""), 30, 0, SOURCE_STATED}, &err));
+	CHECK_OK(store_put_told(h.tx, job, &row, &err));
+	row.message = SPAN("two");
+	row.reason = SPAN("");
+	row.is_whole = true;
+	CHECK_OK(store_put_told(h.tx, job, &row, &err));
+	row.source = SOURCE_LOG;
+	CHECK_OK(store_put_told(h.tx, job, &row, &err));
 	harness_commit(&h);
-	CHECK_OK(store_read_transitions(h.reader, h.arena, job, &rows, &count, &err));
-	CHECK_INT(count, 3);
+	CHECK_OK(store_read_told_facts(h.reader, h.arena, job, &rows, &count, &err));
+	CHECK_INT(count, 2);
 	CHECK_SPAN(rows[0].message, SPAN("two"));
-	CHECK_INT(rows[0].start_ms, 10);
-	CHECK_INT(rows[0].end_ms, 20);
-	CHECK_SPAN(rows[1].status, SPAN("Training"));
-	CHECK_INT(rows[1].end_ms, 30);
-	CHECK_INT(rows[2].end_ms, 0);
+	CHECK_SPAN(rows[0].reason, SPAN("OOM"));
+	CHECK(rows[0].is_whole);
+	CHECK_INT(rows[1].source, SOURCE_LOG);
 	harness_done(&h);
 }
 
@@ -298,8 +297,19 @@ static void fill_goodput(struct harness *h, int64_t job)
 		h->tx, job, &(struct status_message){1, SPAN("Starting"), SPAN("Launching")}, &err));
 }
 
+/* As an upgrade leaves it. */
+static void fill_due_definitions(struct harness *h, int64_t job)
+{
+	AUTO_DONE(statement) s = {0};
+
+	CHECK_OK(statement_open(&s, tx_on(h->tx), "INSERT INTO due_definitions (job_id) VALUES (?)", &err));
+	bind_i64(&s, job);
+	CHECK_OK(statement_run(&s, &err));
+}
+
 static void fill_job(struct harness *h, int64_t job)
 {
+	char sql[128];
 	uint32_t stream = harness_stream(h, job, "algo-1");
 	uint32_t series = harness_series(h, job, stream, "loss");
 	struct incident_row incident = {.job_id = job, .series_id = series};
@@ -318,7 +328,12 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
 	CHECK_OK(store_put_summaries(h->tx, job, &(struct job_counts){.lines = 1}, &summary, 1, &err));
 	CHECK_OK(store_put_ranking(h->tx, job, &(struct ranking_row){.metric = SPAN("loss")}, &err));
-	CHECK_OK(store_add_transition(h->tx, job, &transition, &err));
+	CHECK_OK(store_put_transitions(h->tx, job, &transition, 1, &err));
+	CHECK_OK(store_put_told(h->tx, job, &(struct told_row){.status = SPAN("Training")}, &err));
+	CHECK_OK(store_put_session(h->tx, job, 1, 1, &err));
+	snprintf(sql, sizeof sql, "INSERT INTO told_anew (job_id) VALUES (%lld)",
+		(long long)job); /* as an upgrade does */
+	CHECK_OK(connection_run(h->store->writer, sql, &err));
 	CHECK_OK(store_put_newest_event(h->tx, job, 7, &err));
 	CHECK_OK(store_put_definitions(h->tx, job, 1, SPAN("[]"), &err));
 	CHECK_OK(store_put_job_retention(h->tx, job, &(struct retention){.is_pinned = true}, &err));
@@ -328,10 +343,13 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_bury_series(h->tx, &(struct dead_series){job, 1000, 2000, INT64_MAX}, &err));
 	CHECK_OK(store_add_settings(h->tx, job, &(struct setting_row){SPAN("lr"), SPAN("1"), 1, 0, SPAN("")}, 1, &err));
 	CHECK_OK(store_put_push(h->tx, &(struct push_row){.job_id = job}, &err));
-	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){job, SPAN("Completed"), SPAN("t"), 4, 1, 2}, 3, &err));
+	CHECK_OK(store_put_fleet_job(
+		h->tx, &(struct fleet_job){job, SPAN("Completed"), SPAN("t"), 4, 1, 2, 0}, 3, &err));
 	CHECK_OK(store_put_progress(h->tx, job, &(struct job_progress){7, SPAN("max_steps"), 9}, &err));
 	CHECK_OK(store_put_source(
 		h->tx, &(struct source_row){.job_id = job, .stream_id = stream, .source = SPAN("a")}, &err));
+	CHECK_OK(store_put_stream_host(
+		h->tx, &(struct stream_host_row){.job_id = job, .stream_id = stream, .host = SPAN("n1")}, &err));
 	CHECK_OK(store_put_exit(
 		h->tx, &(struct exit_row){.job_id = job, .stream_id = stream, .reason = SPAN("")}, &err));
 	CHECK_OK(store_add_command(
@@ -347,6 +365,7 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_put_log_stream(
 		h->tx, &(struct log_stream_row){.job_id = job, .stream = SPAN("algo-1"), .suffix = SPAN("")}, &err));
 	fill_goodput(h, job);
+	fill_due_definitions(h, job);
 }
 
 TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
@@ -394,7 +413,7 @@ TEST(a_deleted_job_leaves_nothing_behind_and_others_alone)
 		CHECK(harness_number(h.reader, sql) > 0);
 		checked++;
 	}
-	CHECK_INT(checked, 40);
+	CHECK_INT(checked, 45);
 	statement_done(&s);
 	harness_done(&h);
 }

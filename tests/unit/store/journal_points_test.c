@@ -47,6 +47,36 @@ static void check_body(struct span body, const struct batch_part *part)
 	CHECK(!has_one);
 }
 
+TEST(distributions_come_back_and_count_twice)
+{
+	AUTO(batch) batch = batch_new(1);
+	AUTO_DONE(buf) body = BUF_INIT(1 << 20);
+	AUTO(arena) arena = arena_new();
+	struct batch_part *part = batch_part(batch, SPAN("J"), SPAN("S"));
+	struct batch_total total = {7, 1781000000000, NO_TIME, 2.5, 4};
+	struct batch_series got;
+	bool has_one;
+
+	fill(batch, part, "loss", 3, 1);
+	CHECK(batch_add_total(batch, part, batch_distribution(batch, part, SPAN("loss"), SERIES_TOTALS), &total));
+	total.start_ms = 1780000000000;
+	CHECK(batch_add_total(batch, part, batch_distribution(batch, part, SPAN("loss"), SERIES_TOTALS), &total));
+	CHECK_INT(part->series_count, 2);
+	CHECK_INT(part->point_count, 7);
+	journal_points_pack(part, &body);
+	CHECK_OK(journal_points_check(buf_span(&body), 7, &err));
+	struct journal_points cursor = journal_points_open(buf_span(&body));
+	CHECK_OK(journal_points_next(&cursor, arena, &got, &has_one, &err));
+	CHECK_INT(got.form, SERIES_VALUES);
+	CHECK_OK(journal_points_next(&cursor, arena, &got, &has_one, &err));
+	CHECK_SPAN(got.metric, SPAN("loss"));
+	CHECK_INT(got.form, SERIES_TOTALS);
+	CHECK_INT(got.role, ROLE_COUNT);
+	CHECK(got.values[1] == 2.5 && got.counts[1] == 4);
+	CHECK_INT(got.starts_ms[0], NO_TIME);
+	CHECK_INT(got.starts_ms[1], 1780000000000);
+}
+
 TEST(journal_points_come_back_through_a_record)
 {
 	AUTO(batch) batch = batch_new(1);

@@ -8,7 +8,7 @@ static void put_stream(struct harness *h, int64_t job_id, const char *name, cons
 	struct stream_row stream = {.job_id = job_id,
 		.name = span_from(name),
 		.host = span_from(host),
-		.created_ms = 1,
+		.created_ms = last_ms,
 		.last_ms = last_ms};
 	struct series_row series = {.job_id = job_id,
 		.metric = SPAN("gpu_utilization_percent"),

@@ -1,6 +1,7 @@
 /* Every verb is called once; then each statement that the connections have prepared must use an index. */
 #include "harness.h"
 
+#include "store/told.h"
 #include "store/fleet_rows.h"
 #include "store/nodes.h"
 
@@ -10,6 +11,7 @@
 
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {
+	"SCAN i USING INDEX incidents_open", /* what is open now */
 	"SCAN CONSTANT ROW", "SCAN webhooks", "SCAN tokens", "SCAN journal", /* store_journal_figures: the sum */
 	"SCAN jobs USING COVERING INDEX", /* store_count_jobs */
 	"SCAN settings", /* LIMIT 1 */
@@ -60,12 +62,20 @@ static void call_fleet_writers(struct harness *h)
 {
 	CHECK_OK(store_put_pool_job(
 		h->tx, &(struct pool_job_row){.job_id = 1, .pool_id = 1, .is_last = true, .state = 2}, &err));
-	CHECK_OK(store_put_fleet_job(h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0}, 3, &err));
+	CHECK_OK(
+		store_put_fleet_job(h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0, 0}, 3, &err));
 	CHECK_OK(store_settle_fleet_totals(h->tx, 3, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), 1}, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), -1}, &err));
 	bool has_pools;
 	CHECK_OK(store_has_pools(store_tx_reader(h->tx), 1, &has_pools, &err));
+}
+
+static void write_life(struct harness *h)
+{
+	CHECK_OK(store_put_told(h->tx, 1, &(struct told_row){.status = SPAN("Starting")}, &err));
+	CHECK_OK(store_put_session(h->tx, 1, 1, 1, &err));
+	CHECK_OK(store_put_event_times(h->tx, 1, &(struct event_times){.started_ms = 1}, &err));
 }
 
 static void call_writers(struct harness *h)
@@ -92,7 +102,7 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_put_delivery(h->tx, &delivery, &err));
 		CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
 		CHECK_OK(store_put_summaries(h->tx, 1, &(struct job_counts){0}, &summary, 1 - (size_t)again, &err));
-		CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Starting")}, &err));
+		write_life(h);
 		CHECK_OK(store_put_definitions(h->tx, 1, 1, SPAN("[]"), &err));
 		CHECK_OK(store_put_block(h->tx, &(struct block_row){.job_id = 1, .line_count = 1}, &err));
 		CHECK_OK(store_add_log_filter(
@@ -108,7 +118,6 @@ static void call_writers(struct harness *h)
 		CHECK_OK(store_put_emergency(h->tx, &(struct emergency_row){.job_id = 1}, &err));
 	}
 	CHECK_OK(store_fold_incident(h->tx, 1, 2, 3, &err));
-	CHECK_OK(store_add_transition(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, &err));
 	CHECK_OK(store_put_transitions(h->tx, 1, &(struct transition_row){.status = SPAN("Training")}, 1, &err));
 	CHECK_OK(store_put_newest_event(h->tx, 1, 7, &err));
 	struct run_link *links;
@@ -242,16 +251,17 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_next_delivery_ms(on, 1, &ms, &err));
 	CHECK_OK(store_oldest_settled_ms(on, &ms, &err));
 	struct incident_row group = {.job_id = 1, .incident_id = 1, .series_id = 1, .metric = SPAN("loss")};
-	struct notice_row notice;
+	struct notice_row notice = {.webhook_id = 1, .job_id = 1, .group_id = 1};
+	struct incident_group look;
 	struct delivery_row delivery;
-	uint32_t fold_id;
 	CHECK_OK(store_next_notice_ms(on, &ms, &err));
-	CHECK_OK(store_read_notice(on, 1, 1, 1, &notice, &is_found, &err));
+	CHECK_OK(store_read_notice(on, &notice, &is_found, &err));
 	CHECK_OK(store_last_notice_ms(on, 1, 1, 1, &ms, &err));
 	CHECK_OK(store_count_deliveries(on, 1, 1, &a, &err));
 	CHECK_OK(store_read_first_incidents(on, arena, 1, 5, (struct incident_row **)&rows, &count, &err));
-	CHECK_OK(store_look_in_group(on, 1, &group, &fold_id, &is_found, &err));
-	CHECK_OK(store_is_group_open(on, 1, 1, &is_found, &err));
+	CHECK_OK(store_look_in_group(on, 1, &group, &look, &err));
+	CHECK_OK(store_is_group_open(on, 1, 1, 0, &is_found, &err));
+	CHECK_OK(store_read_group_notices(on, arena, 1, 1, 1, (struct notice_row **)&rows, &count, &err));
 	CHECK_OK(store_is_muted(on, &group, 1, &is_found, &err));
 	CHECK_OK(store_read_fold_streams(on, arena, &group, 5, (struct span **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));

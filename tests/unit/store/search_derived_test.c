@@ -304,11 +304,15 @@ static void put_attempts(struct harness *h, const char *name, uint32_t streams, 
 {
 	int64_t job_id = put(h, name, "{}");
 
-	for (int64_t at_ms = 1000; *statuses; statuses++, at_ms += 1000)
-		CHECK_OK(store_add_transition(h->tx, job_id,
-			&(struct transition_row){
-				.status = span_from(*statuses), .message = SPAN(""), .start_ms = at_ms},
-			&err));
+	struct transition_row rows[16];
+	size_t count = 0;
+
+	for (; statuses[count] && count < 16; count++)
+		rows[count] = (struct transition_row){.status = span_from(statuses[count]),
+			.message = SPAN(""),
+			.start_ms = 1000 * ((int64_t)count + 1),
+			.end_ms = statuses[count + 1] ? 1000 * ((int64_t)count + 2) : 0};
+	CHECK_OK(store_put_transitions(h->tx, job_id, rows, count, &err));
 	CHECK_OK(store_put_summaries(h->tx, job_id, &(struct job_counts){.attempts = streams}, NULL, 0, &err));
 }
 

@@ -35,7 +35,9 @@ export interface RuleDraft {
   query: string;
   kinds: string[];
   minimum_severity: Severity;
-  endpoints: number[];
+  webhooks: "all" | number[];
+  /** What it takes is not for the rules behind it. */
+  exclusive: boolean;
   tell: boolean;
   recovery: boolean;
   enabled: boolean;
@@ -52,6 +54,8 @@ export interface RuleDraft {
 export interface Rule extends RuleDraft {
   id: number;
   modified_ms: number;
+  /** As older rules say their webhooks. */
+  endpoints?: number[];
 }
 
 export interface Fire {

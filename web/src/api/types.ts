@@ -11,6 +11,8 @@ export interface MetricSummary {
   best?: Num;
   best_step?: number;
   role?: string;
+  /** It answers for its role, wherever the role is asked for. */
+  is_main?: boolean;
   unit?: string;
   last?: Num;
   min?: Num;
@@ -51,7 +53,15 @@ export interface JobRow {
   TrainingTimeInSeconds?: number;
   /** Percent of its wall clock; in the currency of the list of prices. */
   goodput?: number;
-  cost?: number;
+  /** null: of an instance type without a price. */
+  cost?: number | null;
+  unpriced_types?: string[];
+  /** Counted: as stated, else by hosts at work at the same time, or names of streams. */
+  nodes?: number;
+  nodes_from?: "by_hand" | "stated" | "hosts" | "streams";
+  /** What somebody set right: start_ms, nodes … */
+  by_hand?: Record<string, string | number>;
+  cost_estimated?: boolean;
   currency?: string;
   metrics?: MetricSummary[];
   /** Of all steps, and which setting says so; the time of the last one at the pace of the last ones. */
@@ -90,6 +100,8 @@ export interface JobsReply {
 export interface StreamInfo {
   stream: string;
   host?: string;
+  /** Several machines send it at once. */
+  shared?: boolean;
   lines?: number;
   bytes?: number;
   first_ms?: number;
@@ -225,6 +237,7 @@ export interface Incident {
   opened_step?: number;
   opened_ms?: number;
   closed_ms?: number;
+  closed_why?: "job_ended";
   acknowledged_ms?: number;
   muted_until_ms?: number;
   /** The incident of the same job that came first; absent: itself. */
@@ -304,6 +317,8 @@ export interface DefinitionHealth {
   tried: number;
   matched: number;
   not_numeric?: number;
+  missing?: number;
+  without_step?: number;
   limited?: number;
 }
 
@@ -365,6 +380,8 @@ export interface TrialDefinition {
   tried?: number;
   matched?: number;
   numeric?: number;
+  /** Lines on which something else stands where the value should. */
+  not_numeric?: number;
   limited?: number;
   match_rate?: number;
   us_per_line?: number;
@@ -391,8 +408,9 @@ export interface WarmPool {
   begun_ms: number;
   expires_ms?: number;
   idle_seconds: number;
-  saved_seconds: number;
-  cold_startup_seconds?: number;
+  /** null: not known, as below. */
+  saved_seconds: number | null;
+  cold_startup_seconds?: number | null;
 }
 
 export interface PoolTurn {
@@ -401,7 +419,7 @@ export interface PoolTurn {
   begun_ms: number;
   ended_ms?: number;
   keep_alive_seconds: number;
-  startup_seconds?: number;
+  startup_seconds?: number | null;
   retained_seconds: number;
 }
 
@@ -436,8 +454,12 @@ export interface SavedView {
 export interface FleetSums {
   goodput: number | null;
   measured_node_hours: number;
-  cost: number;
-  lost_cost: number;
+  /** null: nothing that ran has a price. */
+  cost: number | null;
+  lost_cost: number | null;
+  /** Billed, and in neither. */
+  billed_node_hours?: number;
+  unpriced_node_hours?: number;
 }
 
 export interface Quota {
@@ -455,11 +477,14 @@ export interface Fleet {
   jobs: Record<string, number>;
   silent_jobs: { job: string; last_heard_ms: number }[];
   open_incidents: Record<Severity, number>;
-  nodes: { in_jobs: number; in_waiting_pools: number; by_type: { instance_type: string; in_jobs: number; in_waiting_pools: number }[] };
+  nodes: { in_jobs: number; estimated_in_jobs?: number; in_waiting_pools: number; by_type: { instance_type: string; in_jobs: number; in_waiting_pools: number }[] };
   node_hours: number;
   warm_pools: Record<"Available" | "InUse" | "Terminated", number>;
   last_30_days: FleetSums;
   today: FleetSums;
+  /** Instance types of jobs that the list of prices does not have. */
+  unpriced_types?: string[];
+  currency?: string;
   quotas: Quota[];
   ingest: {
     lines: number;
@@ -507,7 +532,8 @@ export interface Break {
   cause: string;
   step?: number;
   from_step?: number;
-  lost_steps: number;
+  /** null: not known. */
+  lost_steps: number | null;
   redone_seconds: number;
   restart_seconds: number;
   node_hours: number;
@@ -517,17 +543,24 @@ export interface Goodput {
   as_of_ms: number;
   nodes: number;
   wall_seconds: number;
+  /** Put aside between two stretches of work: not in wall_seconds. */
+  paused_seconds?: number;
+  /** Lines and points whose times are of no stretch of work. */
+  odd_times?: number;
   goodput?: number | null;
   buckets: Record<string, GoodputBucket>;
   steps?: { metric?: string; stream?: string; made?: number; lost?: number; last?: number; every?: number; step_seconds?: number };
   breaks: Break[];
-  causes: { cause: string; count: number; mtbf_hours?: number; mttr_seconds?: number; lost_steps: number; lost_node_hours: number }[];
+  causes: { cause: string; count: number; mtbf_hours?: number; mttr_seconds?: number; lost_steps: number | null; lost_node_hours: number }[];
   checkpoint?: { step: number; steps_since: number; seconds_since: number } | null;
   cost?: {
     currency?: string;
     reason?: string;
     instance?: string;
+    unpriced_types?: string[];
     billable_seconds?: number;
+    /** Nobody stated how many nodes there are. */
+    estimated?: boolean;
     total?: number | null;
     lost?: number | null;
     redone_steps?: number | null;
@@ -535,7 +568,7 @@ export interface Goodput {
     per_step?: number | null;
     per_million_tokens?: number | null;
   };
-  days?: { day: string; node_hours: number; goodput?: number | null; cost?: number; lost_cost?: number }[];
+  days?: { day: string; node_hours: number; goodput?: number | null; cost?: number | null; lost_cost?: number | null }[];
 }
 
 export interface Checkpoint {
@@ -575,4 +608,5 @@ export interface NodeRow {
   attempt?: number;
   instance?: Record<string, number>;
   ssm_command?: string;
+  ssh_command?: string;
 }

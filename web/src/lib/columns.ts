@@ -5,7 +5,7 @@ export const DEFAULT_COLUMNS = ["status", "name", "spark", "loss", "best", "thro
 
 const OWN = new Set([...DEFAULT_COLUMNS, "goodput", "team", "created", "ended", "duration", "secondary", "streams", "lines", "eta"]);
 const AGGREGATES = "last min max mean count step best best_step final";
-const FIELD = new RegExp(`^((hp|tag|env|label)\\..+|[A-Z].*|.+\\.(${AGGREGATES.replaceAll(" ", "|")}))$`);
+const FIELD = new RegExp(`^((hp|tag|env|label)\\..+|attempts|failure|pool|owner|project|image|role|billable|silent|[A-Z].*|.+\\.(${AGGREGATES.replaceAll(" ", "|")}))$`);
 export const MOST_COLUMNS = 40;
 
 /** Any property of a job can be one; the server says its name in the same way as a query does. */

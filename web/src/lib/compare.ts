@@ -1,11 +1,15 @@
 // Jobs side by side: which metric of each is meant, and how curves of one hue are told apart.
 import type { JobRow, MetricSummary } from "../api/types";
 import { seriesIndex } from "./color";
+import { mainMetric } from "./lead";
 import { compareNatural } from "./metrics";
 import { roleRank, roleTitle } from "./roles";
 import { buildSearch } from "./url";
 
 export const MOST_COMPARED = 100;
+
+/** Of the ranks of roles: a metric under its own name comes behind all of them. */
+const LATER = 100;
 
 /** Names in the address are joined by commas; one of their own is written %2C, and a percent sign %25. */
 export const joinNames = (names: readonly string[]): string =>
@@ -20,8 +24,7 @@ export const compareHref = (names: readonly string[]): string =>
   `/compare${buildSearch({}, { jobs: joinNames(names.slice(0, MOST_COMPARED)) })}`;
 
 /** A role stands for what each trainer calls it; else it is a metric's own name. */
-export const metricFor = (row: JobRow, key: string): MetricSummary | undefined =>
-  row.metrics?.find((one) => one.role === key) ?? row.metrics?.find((one) => one.metric === key);
+export const metricFor = (row: JobRow, key: string): MetricSummary | undefined => mainMetric(row, key) ?? row.metrics?.find((one) => one.metric === key);
 
 export interface Choice {
   key: string;
@@ -36,9 +39,8 @@ export function choices(rows: readonly JobRow[]): Choice[] {
   for (const row of rows) {
     const own = new Map<string, Choice & { rank: number }>();
     for (const one of row.metrics ?? []) {
-      const isRole = one.role !== undefined && one.role !== "other";
-      const key = isRole ? (one.role ?? "") : one.metric;
-      own.set(key, { key, title: roleTitle(one.role, one.metric), jobs: 0, rank: roleRank(one.role) });
+      const key = one.is_main ? (one.role ?? "") : one.metric;
+      own.set(key, { key, title: one.is_main ? roleTitle(one.role, one.metric) : one.metric, jobs: 0, rank: roleRank(one.role) + (one.is_main ? 0 : LATER) });
     }
     for (const [key, choice] of own) {
       const known = found.get(key) ?? choice;

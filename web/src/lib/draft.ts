@@ -136,9 +136,11 @@ export function describeHealth(health: DefinitionHealth | undefined): HealthText
   if (!health || health.tried === 0) return { text: t("not tried yet"), isBad: false, title: t("No line has been tried on it since it was saved") };
   const parts = [t("{n} of {all}", { n: count(health.matched), all: count(health.tried) })];
   if (health.not_numeric) parts.push(t("{n} not numeric", { n: count(health.not_numeric) }));
+  if (health.missing) parts.push(t("{n} missing", { n: count(health.missing) }));
+  if (health.without_step) parts.push(t("{n} without a step", { n: count(health.without_step) }));
   if (health.limited) parts.push(t("{n} cut off", { n: count(health.limited) }));
-  const isBad = health.matched === 0 || (health.limited ?? 0) > 0 || (health.not_numeric ?? 0) > 0;
-  const title = t("{matched} of {tried} lines matched; {odd} captures were no number; the match was cut off on {limited} lines", { matched: count(health.matched), tried: count(health.tried), odd: count(health.not_numeric), limited: count(health.limited) });
+  const isBad = health.matched === 0 || (health.limited ?? 0) > 0 || (health.not_numeric ?? 0) > 0 || (health.without_step ?? 0) > 0;
+  const title = t("{matched} of {tried} lines matched; {odd} captures were no number; {missing} lines say None, n/a or the like there; on {stepless} no step was found, so the point takes the last one or is counted; the match was cut off on {limited} lines", { matched: count(health.matched), tried: count(health.tried), odd: count(health.not_numeric), missing: count(health.missing), stepless: count(health.without_step), limited: count(health.limited) });
   return { text: parts.join(", "), isBad, title };
 }
 

@@ -14,10 +14,10 @@ export interface Drawn {
 
 /** The picture that the server draws of the same window. */
 export function pictureUrl({ job, metric, state, map }: Drawn, look: { width?: number; height?: number; theme?: string } = {}): string {
-  return apiUrl(jobPath(job, "/chart.svg"), { ...shared(state, map), metric: joinNames([metric]), ...lookOf(state), ...look });
+  return apiUrl(jobPath(job, "/chart.svg"), { ...shared(state, map), metric: joinNames([metric]), ...pictureLook(state), ...look });
 }
 
-const lookOf = (state: ChartState) => ({ scale: state.logScale ? "log" : undefined, smooth: state.smooth || undefined });
+const pictureLook = (state: ChartState) => ({ scale: state.logScale ? "log" : undefined, smooth: state.smooth || undefined });
 
 /** As the server's: more curves are no picture. */
 const MOST_IN_A_PICTURE = 20;
@@ -29,7 +29,7 @@ export function picturesUrl(curves: readonly { name: string; metric?: string }[]
   const { axis, logX, clip, smooth, smoothing } = state;
   const isOurs = (axis === "step" || axis === "time") && !logX && !clip && (smooth === 0 || smoothing === "ema");
   if (first === undefined || metrics.length !== 1 || curves.length > MOST_IN_A_PICTURE || !isOurs) return null;
-  return apiUrl(jobPath(first, "/chart.svg"), { ...shared(state, axis === "time" ? TIMES : STEPS), metric: joinNames(metrics), jobs: joinNames(rest), ...lookOf(state), theme: "light" });
+  return apiUrl(jobPath(first, "/chart.svg"), { ...shared(state, axis === "time" ? TIMES : STEPS), metric: joinNames(metrics), jobs: joinNames(rest), ...pictureLook(state), theme: "light" });
 }
 
 /** Every point of the window as CSV. */

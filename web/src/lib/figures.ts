@@ -51,14 +51,11 @@ export function bestOf(metric: Metric, summary: MetricSummary | undefined): Best
   return live === undefined ? null : { value: live, step: isLater ? (metric.lastStep ?? null) : null };
 }
 
-/** One metric a role, tokens/s before other throughputs; what has no role is left to the charts. */
+/** By role the metric that the server says answers for it; an only one needs no word. What has no role is left to the charts. */
 export function mainMetrics(metrics: readonly Metric[]): Map<string, Metric> {
   const main = new Map<string, Metric>();
-  const rank = (one: Metric): number => (one.role !== "throughput" ? 0 : /^tokens\/s$/.test(one.unit) ? 2 : one.unit.startsWith("tokens/s") ? 1 : 0);
-  for (const one of metrics) {
-    const known = main.get(one.role);
-    if (one.role !== "other" && (!known || rank(one) > rank(known))) main.set(one.role, one);
-  }
+  for (const one of metrics)
+    if (one.role !== "other" && (one.isMain || metrics.every((other) => other === one || other.role !== one.role))) main.set(one.role, one);
   return main;
 }
 

@@ -13,14 +13,17 @@ export function restartText(one: Break): string {
   if (one.step !== undefined && one.from_step !== undefined) {
     parts.push(t("stopped at step {step}, went on from {from}", { step: formatCount(one.step), from: formatCount(one.from_step) }));
   }
-  if (one.lost_steps > 0) parts.push(tn(one.lost_steps, "{n} step lost", "{n} steps lost"));
+  if (one.lost_steps) parts.push(tn(one.lost_steps, "{n} step lost", "{n} steps lost"));
   if (one.to_ms !== undefined) parts.push(t("back after {time}", { time: formatDuration((one.to_ms - one.from_ms) / 1000) }));
   else parts.push(t("not back yet"));
   return parts.join(", ");
 }
 
-export function eventsOf(goodput: Goodput | null, checkpoints: readonly Checkpoint[], streams: readonly StreamInfo[]): JobEvent[] {
-  const restarts = (goodput?.breaks ?? []).map(
+/** What a job broke off by and never came back from is its end, not a restart. */
+export const restartsOf = (goodput: Goodput | null, hasEnded: boolean): Break[] => (goodput?.breaks ?? []).filter((one) => one.to_ms !== undefined || !hasEnded);
+
+export function eventsOf(goodput: Goodput | null, hasEnded: boolean, checkpoints: readonly Checkpoint[], streams: readonly StreamInfo[]): JobEvent[] {
+  const restarts = restartsOf(goodput, hasEnded).map(
     (one, i): JobEvent => ({ kind: "restart", id: `r${i}`, ms: one.from_ms, step: one.from_step ?? one.step, text: restartText(one), stream: goodput?.steps?.stream }),
   );
   const written = checkpoints.map(

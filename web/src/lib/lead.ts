@@ -3,19 +3,16 @@ import type { JobRow, MetricSummary } from "../api/types";
 import { toNumber } from "./number";
 import { higherIsBetter, roleRank } from "./roles";
 
-/** What the job says itself before what is derived from it: rows of the list and live rows have not the same ones. */
-export const mainMetric = (row: JobRow, role: string): MetricSummary | undefined => {
-  const all = (row.metrics ?? []).filter((metric) => metric.role === role);
-  return all.find(({ metric }) => !metric.startsWith("derived:")) ?? all[0];
-};
+/** The one that the server says answers for the role. */
+export const mainMetric = (row: JobRow, role: string): MetricSummary | undefined => row.metrics?.find((one) => one.is_main && one.role === role);
 
 /** The job's loss, or whatever metric stands in for it. */
 export function leadMetric(row: JobRow): MetricSummary | undefined {
   let lead: MetricSummary | undefined;
   for (const metric of row.metrics ?? []) {
-    if (!lead || roleRank(metric.role) < roleRank(lead.role)) lead = metric;
+    if (metric.is_main && (!lead || roleRank(metric.role) < roleRank(lead.role))) lead = metric;
   }
-  return lead;
+  return lead ?? row.metrics?.[0];
 }
 
 export function bestOf(metric: MetricSummary): number | undefined {

@@ -1,5 +1,6 @@
 import type { Incident, Severity } from "../api/types";
 import { say, t } from "../i18n/i18n";
+import { stepOf } from "./incidentstep";
 import type { Axis } from "./url";
 
 export { isOpen } from "./incidentorder";
@@ -50,6 +51,7 @@ const KINDS: Readonly<Record<string, string>> = {
   node_suspect: say("suspect machine"),
   deadline: say("deadline"),
   checkpoint_overdue: say("checkpoint overdue"),
+  definition_silent: say("silent definition"),
   retention_due: say("retention due"),
 };
 
@@ -76,7 +78,8 @@ const WORDS: Readonly<Record<string, string>> = {
 export function incidentTitle(incident: Incident): string {
   const kind = kindTitle(incident.kind);
   const what = incident.metric ? t("{kind} in {metric}", { kind, metric: incident.metric }) : kind;
-  const whole = incident.opened_step === undefined ? what : t("{what} at step {step}", { what, step: incident.opened_step });
+  const step = stepOf(incident);
+  const whole = step === undefined ? what : t("{what} at step {step}", { what, step });
   return `${t(WORDS[incident.severity] ?? incident.severity)}: ${whole} (${t(WORDS[incident.state] ?? incident.state)})`;
 }
 
@@ -87,7 +90,7 @@ export function incidentWindow(incident: Incident, axis: Axis, startMs: number, 
     const at = axis === "relative" ? incident.opened_ms - startMs : incident.opened_ms;
     return [at - AROUND_MS, at + AROUND_MS];
   }
-  const opened = incident.opened_step;
+  const opened = stepOf(incident);
   if (opened === undefined) return null;
   const first = incident.first_step ?? opened;
   const last = Math.max(opened, incident.last_step ?? opened);

@@ -1,11 +1,13 @@
 // A job's metrics: one entry a name, folded over the streams that print it.
-import type { Derived, LivePoint, LiveSeries, Num, SeriesInfo } from "../api/types";
+import type { Derived, LivePoint, LiveSeries, MetricSummary, Num, SeriesInfo } from "../api/types";
 import { toNumber } from "./number";
 import { roleRank } from "./roles";
 
 export interface Metric {
   metric: string;
   role: string;
+  /** It answers for its role, as the server says. */
+  isMain: boolean;
   unit: string;
   /** Streams in natural order; the first speaks for `last`. */
   streams: string[];
@@ -56,6 +58,7 @@ function newMetric(one: SeriesInfo): Metric {
   return {
     metric: one.metric,
     role: one.role ?? "other",
+    isMain: one.is_main ?? false,
     unit: one.unit ?? "",
     streams: one.stream ? [one.stream] : [],
     count: one.count ?? 0,
@@ -74,6 +77,13 @@ const nodeOf = (one: SeriesInfo, stream: string): Node => ({ stream, mean: finit
 
 const sortMetrics = (metrics: Metric[]): Metric[] =>
   metrics.sort((a, b) => roleRank(a.role) - roleRank(b.role) || compareNatural(a.metric, b.metric));
+
+/** With what a row of the job says of which ones answer for their roles; the same metrics, when that is known. */
+export function markMains(metrics: Metric[], row: readonly MetricSummary[]): Metric[] {
+  const mains = new Set(row.filter((one) => one.is_main).map((one) => one.metric));
+  if (mains.size === 0 || metrics.every((one) => one.isMain === mains.has(one.metric))) return metrics;
+  return metrics.map((one) => (one.isMain === mains.has(one.metric) ? one : { ...one, isMain: !one.isMain }));
+}
 
 /** The metrics after new points came; metrics that had none before are added. Those without a point are the same objects. */
 export function applyPoints(metrics: readonly Metric[], series: readonly LiveSeries[]): Metric[] {

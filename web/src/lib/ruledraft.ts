@@ -4,7 +4,7 @@ import type { Rule, RuleDraft } from "../api/alerts";
 /** Those that detectors notice; a condition of one's own has a kind of its own. */
 export const KINDS = [
   "loss_spike", "divergence", "non_finite", "loss_drop", "plateau", "grad_spike", "throughput_drop", "throughput_change", "straggler", "stall", "job_failed",
-  "log_signature", "node_suspect", "deadline", "checkpoint_overdue",
+  "log_signature", "node_suspect", "deadline", "checkpoint_overdue", "definition_silent",
 ] as const;
 
 export const NEW_RULE: RuleDraft = {
@@ -12,7 +12,8 @@ export const NEW_RULE: RuleDraft = {
   query: "",
   kinds: [],
   minimum_severity: "info",
-  endpoints: [],
+  webhooks: "all",
+  exclusive: false,
   tell: true,
   recovery: true,
   enabled: true,
@@ -28,7 +29,7 @@ export const NEW_RULE: RuleDraft = {
 
 export function draftOf(rule: Rule | null): RuleDraft {
   if (!rule) return NEW_RULE;
-  const { id: _id, modified_ms: _modified, ...draft } = rule;
+  const { id: _id, modified_ms: _modified, endpoints: _older, ...draft } = rule;
   return draft;
 }
 

@@ -20,6 +20,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   rule: say("The rule {rule} is true at step {step}: {value}."),
   deadline: say("The job will need longer than it may run."),
   checkpoint_overdue: say("The next checkpoint is overdue."),
+  definition_silent: say("The definition of {metric} finds no value any more: {value} lines since the last one."),
 };
 
 const DEEDS: Readonly<Record<string, string>> = {
@@ -36,6 +37,7 @@ const DEEDS: Readonly<Record<string, string>> = {
   job_failed: say("The reason and the last lines of the first stream that failed say why."),
   deadline: say("Raise MaxRuntimeInSeconds if you can, or be sure that the last checkpoint before the end can be gone on from."),
   checkpoint_overdue: say("See whether checkpoints still can be written: space, permissions, the shared file system. Until then more work is lost with every step if the job dies."),
+  definition_silent: say("Look at the line for what stands there now, and change the definition: without values nothing is noticed in this metric."),
 };
 
 const number = (value: unknown): Num | undefined =>
@@ -51,7 +53,8 @@ export function sentenceOf(incident: Incident): string {
   const pattern = SENTENCES[incident.kind];
   if (!pattern) return kindTitle(incident.kind);
   const seconds = (value: unknown): string => formatDuration(toNumber(number(value)));
-  return t(pattern, {
+  const fault = text((evidence["fault"] as Record<string, unknown> | undefined)?.["summary"]);
+  const sentence = t(pattern, {
     metric: incident.metric || t("A figure"),
     stream: incident.stream || t("A node"),
     value: formatValue(number(evidence["value"])),
@@ -61,6 +64,7 @@ export function sentenceOf(incident: Incident): string {
     gap: seconds(evidence["expected"]),
     rule: text(evidence["rule_name"]) ?? "",
   });
+  return fault ? `${sentence} ${fault}.` : sentence;
 }
 
 /** What to do; null: nothing general can be said. */

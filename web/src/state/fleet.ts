@@ -64,7 +64,7 @@ export class FleetWatch {
       this.incidents.value = incidents.incidents;
       this.pools.value = pools.pools;
       this.problem.value = null;
-      if (fleet.last_30_days.cost > 0 && this.currency.value === "") this.currency.value = (await get<{ currency?: string }>("prices")).currency ?? "";
+      this.currency.value = (fleet.last_30_days.cost ?? 0) > 0 ? (fleet.currency ?? "") : "";
     } catch (error) {
       if (!isAbort(error)) this.problem.value = asProblem(error);
     } finally {

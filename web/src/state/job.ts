@@ -5,7 +5,7 @@ import type { DefinitionsDoc, JobDoc, LinesEvent, LiveSeries, PointsEvent, Serie
 import { Batch } from "../lib/batch";
 import { SeenPoints } from "../lib/dedupe";
 import type { JobEvent } from "../lib/marks";
-import { applyPoints, compareNatural, groupMetrics, type Metric } from "../lib/metrics";
+import { applyPoints, compareNatural, groupMetrics, markMains, type Metric } from "../lib/metrics";
 import { onLive, setWant } from "../live/client";
 import type { LiveEvent } from "../live/protocol";
 import { IncidentList } from "./incidents";
@@ -135,6 +135,7 @@ export class JobStore {
       void this.load();
     } else if (event.kind === "job" && event.data.TrainingJobName === this.name) {
       this.doc.value = { ...this.doc.value, ...event.data };
+      if (this.metrics.value) this.metrics.value = markMains(this.metrics.value, event.data.metrics ?? []);
       this.sawLine(event.data.last_line_ms);
     } else if (event.kind === "points" && event.data.job === this.name) this.newPoints.add(event.data);
     else if (event.kind === "lines" && event.data.job === this.name) {

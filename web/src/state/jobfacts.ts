@@ -26,7 +26,7 @@ export class JobFacts {
         if (event.kind === "resync" || isOurs) this.soon.ask();
       }),
       effect(() => {
-        store.events.value = eventsOf(this.goodput.value, this.checkpoints.value, store.streams.value ?? []);
+        store.events.value = eventsOf(this.goodput.value, !!store.doc.value?.TrainingEndTime, this.checkpoints.value, store.streams.value ?? []);
       }),
     ];
     document.addEventListener("visibilitychange", this.look);

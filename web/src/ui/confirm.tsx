@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n/i18n";
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
 /** Asks once before something goes that cannot be had back. */
 export function Confirm({ title, children, action, onYes, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="confirm" aria-labelledby="confirm-title" onClose={onClose}>
       <h2 id="confirm-title">{title}</h2>

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n/i18n";
 import { adoptStyle } from "../lib/adopt";
 import { scopes, type Key } from "../state/keys";
@@ -25,7 +25,7 @@ function Keys({ on }: { on: Key["on"] }) {
 /** Lists what the keyboard does here: the part that is nearest first. */
 export function Help({ onClose }: { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const parts = new Map<string, readonly Key[]>();
   for (const { current } of [...scopes.value].reverse()) parts.set(current.title, [...(parts.get(current.title) ?? []), ...current.keys]);
   return (

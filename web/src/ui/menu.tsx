@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { say, t } from "../i18n/i18n";
 import { adoptStyle } from "../lib/adopt";
 import { offerFor, type Offer } from "../lib/menu";
@@ -84,7 +84,8 @@ function List({ open, onClose }: { open: Open; onClose: () => void }) {
     ...(value ? [[say("Copy value"), copy(value)] as const] : []),
     ...(line ? [[say("Go to line"), () => navigate(line)] as const] : []),
   ];
-  useEffect(() => {
+  // Not a moment later: the next key is the menu's, be it Escape.
+  useLayoutEffect(() => {
     const element = list.current;
     if (!element) return;
     element.showPopover();
@@ -104,7 +105,7 @@ function List({ open, onClose }: { open: Open; onClose: () => void }) {
     event.preventDefault();
   };
   return (
-    <div ref={list} class="contextmenu" role="menu" aria-label={t("What can be done with it")} popover="auto" onKeyDown={onKeyDown} onToggle={(event) => event.newState === "closed" && onClose()}>
+    <div ref={list} class="contextmenu" role="menu" aria-label={t("What can be done with it")} popover="auto" onKeyDown={onKeyDown} onToggle={() => list.current?.matches(":popover-open") || onClose()}>
       {items.map(([label, run]) => (
         <button
           key={label}

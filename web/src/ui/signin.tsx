@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem } from "../api/client";
 import { t, tx } from "../i18n/i18n";
 import { isSignInOpen, signIn } from "../state/session";
@@ -9,7 +9,7 @@ export function SignIn() {
   const token = useSignal("");
   const error = useSignal("");
   const isBusy = useSignal(false);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();

@@ -98,14 +98,16 @@ export default {
   "{done} of {all} lines": "{done} / {all} 行",
   "{field} of {name}": "{name} 的{field}",
   "{matched} of {tried} lines matched, {numbers} numbers; {us} microseconds a line": "{tried} 行中匹配 {matched} 行，{numbers} 个数值；每行 {us} 微秒",
-  "{matched} of {tried} lines matched; {odd} captures were no number; the match was cut off on {limited} lines":
-    "{tried} 行中匹配 {matched} 行；{odd} 个捕获不是数字；{limited} 行的匹配被中止",
+  "{matched} of {tried} lines matched; {odd} captures were no number; {missing} lines say None, n/a or the like there; on {stepless} no step was found, so the point takes the last one or is counted; the match was cut off on {limited} lines":
+    "{tried} 行中匹配 {matched} 行；{odd} 个捕获不是数字；{missing} 行在此处为 None、n/a 等；{stepless} 行没有找到步数，其点沿用上一步或按序计数；{limited} 行的匹配被中止",
   "{name} needs an expression": "{name} 需要表达式",
   "{name}: {n} values": "{name}：{n} 个数值",
   "{n} cut off": "{n} 被中止",
   "{n} definition": "{n} 个定义",
   "{n} definitions": "{n} 个定义",
   "{n} is the most": "最多 {n} 个",
+  "{n} missing": "{n} 缺失",
   "{n} not numeric": "{n} 非数值",
+  "{n} without a step": "{n} 无步数",
   "{n} of {all}": "{n} / {all}",
 };

@@ -15,6 +15,8 @@ export default {
   "Silent jobs": "静默的作业",
   "Steps made again, restarts, stalls": "重做的步骤、重启、停顿",
   "Text that is stored and not yet in its place": "已存储但尚未归位的文本",
+  "no price for {n} type": "{n} 种类型没有价格",
+  "no price for {n} types": "{n} 种类型没有价格",
   "There is a cost where the list of prices has the instance type": "价格表中有该实例类型时才有费用",
   "Throughput against what is usual": "吞吐量与自身常态之比",
   "Uploads that were told to come again, because a queue or the journal was full": "因队列或日志区已满而被要求重试的上传",

@@ -1,4 +1,5 @@
 export default {
+  "no price: {types}": "没有价格:{types}",
   "All jobs of this search, a line each": "此搜索的全部作业,每个一行",
   "Another column": "另一列",
   "Clear": "清除",

@@ -159,7 +159,7 @@ function Row({ incident, isChosen }: { incident: Incident; isChosen: boolean }) 
         {streams > 1 && <span class="dim"> {tn(streams, "on {n} node", "on {n} nodes")}</span>}
       </td>
       <td>
-        {isOpen(incident) ? t("open") : t("recovered")}
+        {isOpen(incident) ? t("open") : incident.closed_why ? t("until the job ended") : t("recovered")}
         {incident.acknowledged_ms !== undefined && <span title={t("somebody saw it")}> ✓</span>}
         {incident.muted_until_ms !== undefined && <span class="dim"> {t("muted")}</span>}
       </td>

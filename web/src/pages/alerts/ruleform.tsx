@@ -152,7 +152,8 @@ function Telling({ draft, set }: FieldProps) {
   return (
     <fieldset>
       <legend>{t("Messages")}</legend>
-      <Endpoints draft={draft} set={set} />
+      <Hearers draft={draft} set={set} />
+      <Check label={t("Nobody else: rules made before it do not see what it takes")} isOn={draft.exclusive} onChange={(exclusive) => set({ exclusive })} />
       <Check label={t("Also when it is over")} isOn={draft.recovery} onChange={(recovery) => set({ recovery })} />
       <Time label={t("Once it has been open for")} seconds={draft.persistence_s} onChange={(persistence_s) => set({ persistence_s })} />
       <Time label={t("Then no other of the job for")} seconds={draft.cool_down_s} onChange={(cool_down_s) => set({ cool_down_s })} />
@@ -162,20 +163,22 @@ function Telling({ draft, set }: FieldProps) {
   );
 }
 
-function Endpoints({ draft, set }: FieldProps) {
+function Hearers({ draft, set }: FieldProps) {
   const hooks = useSignal<Webhook[]>([]);
   useEffect(() => {
     // Who may not see webhooks keeps those that the rule names.
     getJson<{ webhooks: Webhook[] }>("webhooks").then((reply) => (hooks.value = reply.webhooks), () => undefined);
   }, []);
   if (hooks.value.length === 0) return null;
-  const toggle = (id: number, isOn: boolean): void =>
-    set({ endpoints: isOn ? [...draft.endpoints, id] : draft.endpoints.filter((one) => one !== id) });
+  const named = draft.webhooks === "all" ? [] : draft.webhooks;
+  const toggle = (id: number, isOn: boolean): void => set({ webhooks: isOn ? [...named, id] : named.filter((one) => one !== id) });
   return (
-    <div class="checks" role="group" aria-label={t("To which webhooks (none: all)")}>
-      {hooks.value.map((hook) => (
-        <Check key={hook.id} label={`#${hook.id} ${hook.format} ${hostOf(hook.url)}`} isOn={draft.endpoints.includes(hook.id)} onChange={(isOn) => toggle(hook.id, isOn)} />
-      ))}
+    <div class="checks" role="group" aria-label={t("To which webhooks")}>
+      <Check label={t("every webhook")} isOn={draft.webhooks === "all"} onChange={(isOn) => set({ webhooks: isOn ? "all" : [] })} />
+      {draft.webhooks !== "all" &&
+        hooks.value.map((hook) => (
+          <Check key={hook.id} label={`#${hook.id} ${hook.format} ${hostOf(hook.url)}`} isOn={named.includes(hook.id)} onChange={(isOn) => toggle(hook.id, isOn)} />
+        ))}
     </div>
   );
 }
@@ -222,7 +225,7 @@ function QuietHours({ draft, set }: FieldProps) {
           {t("time zone")}
           <input value={quiet.tz ?? ""} placeholder="Europe/Berlin" onInput={(event) => change({ tz: event.currentTarget.value })} />
         </label>
-        <Choice label={t("but for")} value={quiet.unless ?? ""} options={["", "warning", "critical"]} titles={{ ...severities(), "": t("nothing") }} onChoose={(unless) => set({ quiet: withUnless(quiet, unless) })} />
+        <Choice label={t("but for")} value={quiet.unless ?? ""} options={["", "critical"]} titles={{ ...severities(), "": t("nothing") }} onChoose={(unless) => set({ quiet: withUnless(quiet, unless) })} />
         <div class="checks" role="group" aria-label={t("On these days (none: every day)")}>
           {DAYS.map(([day, label]) => (
             <Check key={day} label={t(label)} isOn={days.includes(day)} onChange={(isOn) => change({ days: isOn ? [...days, day] : days.filter((one) => one !== day) })} />

@@ -100,7 +100,8 @@ function takes(rule: Rule): string {
 
 function tells(rule: Rule): string {
   if (!rule.tell) return t("nobody");
-  const parts = [rule.endpoints.length === 0 ? t("every webhook") : tn(rule.endpoints.length, "{n} webhook", "{n} webhooks")];
+  const parts = [rule.webhooks === "all" ? t("every webhook") : tn(rule.webhooks.length, "{n} webhook", "{n} webhooks")];
+  if (rule.exclusive) parts.push(t("and no others"));
   if (rule.persistence_s) parts.push(t("after {time}", { time: formatDuration(rule.persistence_s) }));
   if (rule.quiet) parts.push(t("not from {from} to {to}", { from: rule.quiet.from, to: rule.quiet.to }));
   if (rule.command) parts.push(t("and asks for {command}", { command: rule.command }));

@@ -8,11 +8,11 @@ import { Delete } from "./delete";
 import { Check, Choice, hostOf } from "./ruleform";
 import type { Webhooks } from "./webhooks";
 
-const FORMATS = ["json", "cloudevents", "slack", "discord", "teams", "pagerduty", "feishu", "dingtalk", "wecom"] as const;
+const FORMATS = ["", "json", "cloudevents", "slack", "discord", "teams", "pagerduty", "feishu", "dingtalk", "wecom"] as const;
 
 const NEW: WebhookDraft = {
   url: "",
-  format: "json",
+  format: "",
   minimum_severity: "warning",
   events: ["incident"],
   per_minute: 60,
@@ -27,10 +27,11 @@ function draftOf(hook: Webhook | null): WebhookDraft {
   return draft;
 }
 
-/** What the server chooses where nothing is said is not said of a new one: chats take fewer a minute. */
-function bodyOf(draft: WebhookDraft, isNew: boolean): Partial<WebhookDraft> {
-  const { secret, per_minute, ...rest } = draft;
-  return { ...rest, ...(secret ? { secret } : {}), ...(isNew ? {} : { per_minute }) };
+/** What the server chooses where nothing is said is not said: chats take fewer a minute, and an address may tell its format. */
+function bodyOf(draft: WebhookDraft, hook: Webhook | null): Partial<WebhookDraft> {
+  const { secret, per_minute, format, ...rest } = draft;
+  const isChosen = format !== "" && format !== hook?.format;
+  return { ...rest, ...(isChosen ? { format } : {}), ...(secret ? { secret } : {}), ...(hook ? { per_minute } : {}) };
 }
 
 interface Props {
@@ -52,7 +53,7 @@ export function WebhookForm({ hooks, hook, onSecret }: Props) {
   };
   const save = (): Promise<void> =>
     attempt(async () => {
-      const said = await hooks.save(hook?.id ?? null, bodyOf(draft.value, !hook) as WebhookDraft);
+      const said = await hooks.save(hook?.id ?? null, bodyOf(draft.value, hook) as WebhookDraft);
       if (typeof said["secret"] === "string") onSecret(said["secret"]);
       if (!hook) patchQuery({ id: said["id"] === undefined ? undefined : String(said["id"]) });
     });
@@ -106,7 +107,7 @@ function Fields({ draft, hook, set }: { draft: WebhookDraft; hook: Webhook | nul
         {t("Address")}
         <input type="url" required class="mono" value={draft.url} placeholder="https://hooks.slack.com/services/…" onInput={(event) => set({ url: event.currentTarget.value })} />
       </label>
-      <Choice label={t("Format")} value={draft.format} options={FORMATS} onChoose={(format) => set({ format })} />
+      <Choice label={t("Format")} value={draft.format} options={FORMATS.filter((one) => one !== "" || !hook)} titles={{ "": t("automatic") }} onChoose={(format) => set({ format })} />
       <label>
         {t("Secret")}
         <input

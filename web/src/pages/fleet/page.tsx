@@ -103,7 +103,10 @@ function States({ fleet }: { fleet: Fleet | null }) {
         <span>{t("all jobs")}</span>
       </a>
       <a href={jobsHref("status:inprogress")} class="state">
-        <b>{fleet ? formatCount(fleet.nodes.in_jobs) : NONE}</b>
+        <b title={fleet?.nodes.estimated_in_jobs ? t("estimated: nodes are counted, not stated") : undefined}>
+          {fleet?.nodes.estimated_in_jobs ? "≈ " : ""}
+          {fleet ? formatCount(fleet.nodes.in_jobs) : NONE}
+        </b>
         <span>{t("nodes at work")}</span>
       </a>
     </section>
@@ -230,9 +233,10 @@ function Figure({ title, children, hint }: { title: string; children: ComponentC
 }
 
 function Money({ fleet, currency }: { fleet: Fleet | null; currency: string }) {
-  const cost = (value: number | undefined): string => (value === undefined ? NONE : `${value >= 10_000 ? formatCompact(value) : value.toFixed(2)} ${currency}`);
+  const cost = (value: number | null | undefined): string => (typeof value !== "number" ? NONE : `${value >= 10_000 ? formatCompact(value) : value.toFixed(2)} ${currency}`);
   const today = fleet?.today;
   const month = fleet?.last_30_days;
+  const unpriced = fleet?.unpriced_types ?? [];
   return (
     <Part name="money" title={t("Goodput and cost")} more={<span class="dim">{t("days are of UTC")}</span>}>
       <dl>
@@ -251,6 +255,13 @@ function Money({ fleet, currency }: { fleet: Fleet | null; currency: string }) {
         <Figure title={t("cost in 30 days")}>{cost(month?.cost)}</Figure>
         <Figure title={t("lost of it")}>{cost(month?.lost_cost)}</Figure>
       </dl>
+      {unpriced.length > 0 && (
+        <p class="dim">
+          <a href="/settings#prices" title={unpriced.join(", ")}>
+            {tn(unpriced.length, "no price for {n} type", "no price for {n} types")}
+          </a>
+        </p>
+      )}
     </Part>
   );
 }

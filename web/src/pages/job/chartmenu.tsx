@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem } from "../../api/client";
 import { t } from "../../i18n/i18n";
 import { csvUrl, download, embedUrl, fileName, pictureUrl, pngUrl, signUrl, type Drawn } from "../../lib/export";
@@ -43,7 +43,7 @@ export function ChartMenu({ job, chart, metric, state, all, host, hover, onPick 
     return () => plot?.removeEventListener("contextmenu", show);
   }, [host, hover, open, said]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!place || !box.current) return;
     const element = box.current;
     element.showPopover();

@@ -20,7 +20,7 @@ function durationOf(doc: JobDoc, nowMs: number): number | null {
 function instances(doc: JobDoc): string | null {
   const { InstanceType: type, InstanceCount: count } = doc.ResourceConfig ?? {};
   if (type === undefined && count === undefined) return null;
-  return `${count ?? 1} × ${shortInstance(type)}`;
+  return `${count ?? doc.nodes ?? 1} × ${shortInstance(type)}`;
 }
 
 /** In one line what the job is and how it stands. */

@@ -2,6 +2,7 @@ import type { Break, Goodput } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { bucketClass, bucketsOf } from "../../lib/figures";
 import { formatCount, formatDuration, formatTime, formatValue, NONE } from "../../lib/format";
+import { restartsOf } from "../../lib/jobevents";
 import type { JobStore } from "../../state/job";
 import { factsOf } from "../../state/jobfacts";
 import { Skeleton } from "../../ui/skeleton";
@@ -13,6 +14,7 @@ export function GoodputPart({ store }: { store: JobStore }) {
   const goodput = factsOf(store).goodput.value;
   if (!goodput) return <Skeleton rows={8} />;
   const percent = goodput.goodput;
+  const restarts = restartsOf(goodput, !!store.doc.value?.TrainingEndTime);
   return (
     <div class="report">
       <h2>
@@ -20,10 +22,14 @@ export function GoodputPart({ store }: { store: JobStore }) {
           ? t("{percent} % of {time} were steps that nobody had to make again", { percent: percent.toFixed(2), time: formatDuration(goodput.wall_seconds) })
           : t("{time} so far, and no step in it: there is no goodput to tell", { time: formatDuration(goodput.wall_seconds) })}
       </h2>
+      {goodput.paused_seconds !== undefined && <p>{t("Put aside for {time}: not counted, and not billed", { time: formatDuration(goodput.paused_seconds) })}</p>}
+      {goodput.odd_times !== undefined && (
+        <p>{tn(goodput.odd_times, "{n} line shows a date that is not of this work", "{n} lines show dates that are not of this work")}</p>
+      )}
       <Buckets goodput={goodput} />
-      {goodput.breaks.length > 0 && <Breaks store={store} rows={goodput.breaks} />}
+      {restarts.length > 0 && <Breaks store={store} rows={restarts} />}
       {goodput.causes.length > 0 && <Causes goodput={goodput} />}
-      <Cost goodput={goodput} />
+      <Cost byHand={store.doc.value?.by_hand} goodput={goodput} />
     </div>
   );
 }
@@ -112,7 +118,7 @@ function Breaks({ store, rows }: { store: JobStore; rows: Break[] }) {
               <td>{one.cause.replaceAll("_", " ")}</td>
               <td class="num">{formatCount(one.step)}</td>
               <td class="num">{formatCount(one.from_step)}</td>
-              <td class="num">{formatCount(one.lost_steps)}</td>
+              <td class="num">{formatCount(one.lost_steps ?? undefined)}</td>
               <td class="num">{one.repair_seconds === undefined ? t("not yet") : formatDuration(one.repair_seconds)}</td>
               <td class="num">{formatValue(one.node_hours)}</td>
             </tr>
@@ -156,7 +162,7 @@ function Causes({ goodput }: { goodput: Goodput }) {
               <td class="num">{formatCount(one.count)}</td>
               <td class="num">{formatValue(one.mtbf_hours)}</td>
               <td class="num">{one.mttr_seconds === undefined ? NONE : formatDuration(one.mttr_seconds)}</td>
-              <td class="num">{formatCount(one.lost_steps)}</td>
+              <td class="num">{formatCount(one.lost_steps ?? undefined)}</td>
               <td class="num">{formatValue(one.lost_node_hours)}</td>
             </tr>
           ))}
@@ -166,11 +172,11 @@ function Causes({ goodput }: { goodput: Goodput }) {
   );
 }
 
-function Cost({ goodput: { cost, steps } }: { goodput: Goodput }) {
+function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: Record<string, string | number> | undefined }) {
   if (!cost) return null;
   const amount = (value: number | null | undefined): string => (typeof value === "number" ? `${formatValue(value)} ${cost.currency ?? ""}` : NONE);
   const rows: [string, string][] = [
-    [t("cost"), typeof cost.total === "number" ? `${cost.total.toFixed(2)} ${cost.currency ?? ""}` : t("not known: the list of prices has no {instance}", { instance: cost.instance ?? t("such instance") })],
+    [t("cost"), typeof cost.total === "number" ? `${cost.total.toFixed(2)} ${cost.currency ?? ""}` : t("not known: the list of prices has no {instance}", { instance: cost.unpriced_types?.join(", ") ?? t("such instance") })],
     [t("of it lost to restarts and stalls"), amount(cost.lost)],
     [t("of it for steps made once more"), amount(cost.redone_steps)],
     [t("saved by spot instances"), amount(cost.spot_saving)],
@@ -182,6 +188,8 @@ function Cost({ goodput: { cost, steps } }: { goodput: Goodput }) {
   return (
     <>
       <h3>{t("Cost")}</h3>
+      {cost.estimated && <p>{t("estimated: nodes are counted, not stated")}</p>}
+      {byHand && <p>{t("set by hand: {what}", { what: Object.entries(byHand).map(([name, value]) => `${name} ${value}`).join(", ") })}</p>}
       <table class="plain">
         <tbody>
           {rows

@@ -3,6 +3,7 @@ import { asProblem, send } from "../../api/client";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import { formatCount, formatTime, NONE } from "../../lib/format";
+import { stepOf } from "../../lib/incidentstep";
 import { evidenceLine, isOpen, kindTitle } from "../../lib/marks";
 import type { JobStore } from "../../state/job";
 import { patchQuery, query } from "../../state/router";
@@ -112,7 +113,10 @@ export function IncidentsPart({ store }: { store: JobStore }) {
   );
 }
 
-function stepsText({ opened_step, first_step, last_step }: Incident): string {
-  if (first_step === undefined || last_step === undefined || first_step === last_step) return opened_step === undefined ? NONE : formatCount(opened_step);
+function stepsText(incident: Incident): string {
+  const { first_step, last_step } = incident;
+  const opened = stepOf(incident);
+  if (opened === undefined) return NONE;
+  if (first_step === undefined || last_step === undefined || first_step === last_step) return formatCount(opened);
   return `${formatCount(first_step)} – ${formatCount(last_step)}`;
 }

@@ -1,6 +1,7 @@
 import type { Incident } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { formatCount } from "../../lib/format";
+import { stepOf } from "../../lib/incidentstep";
 import { incidentTitle, isOpen, kindTitle } from "../../lib/marks";
 import { partHref } from "../../lib/url";
 import type { JobStore } from "../../state/job";
@@ -21,7 +22,7 @@ export function JobIncidents({ store, onChoose }: { store: JobStore; onChoose: (
             <SeverityMark severity={incident.severity} />
             <span>{kindTitle(incident.kind)}</span>
             {incident.metric && <code>{incident.metric}</code>}
-            {incident.opened_step !== undefined && <span class="num">{formatCount(incident.opened_step)}</span>}
+            {stepOf(incident) !== undefined && <span class="num">{formatCount(stepOf(incident))}</span>}
             <span class="dim">
               {isOpen(incident) ? "" : `${incident.state} · `}
               <Age ms={incident.opened_ms} />

@@ -4,6 +4,7 @@ import { apiUrl, jobPath, type Problem } from "../../api/client";
 import type { Capture, Definition } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/adopt";
+import { mainMetrics } from "../../lib/figures";
 import type { TimeMode } from "../../lib/format";
 import type { Target } from "../../lib/goto";
 import type { Lines } from "../../lib/lineranges";
@@ -44,7 +45,7 @@ function streamNames(store: JobStore): string[] {
 /** The stream to open with: where the loss is printed (Megatron's last rank, rank 0 elsewhere), else the first. */
 function openingStream(store: JobStore, streams: string[]): string | null {
   if (store.metrics.value === null) return null;
-  return store.metrics.value.find((metric) => metric.role === "loss")?.streams[0] ?? streams[0] ?? null;
+  return mainMetrics(store.metrics.value).get("loss")?.streams[0] ?? streams[0] ?? null;
 }
 
 /** The stream that is shown. Chosen once: a metric that appears later must not swap the log under the reader. */

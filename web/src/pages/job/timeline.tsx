@@ -61,7 +61,7 @@ export function Timeline({ store, doc }: { store: JobStore; doc: JobDoc }) {
   const host = useRef<HTMLElement>(null);
   const width = useSignal(0);
   const said = useSignal<{ text: string; left: number } | null>(null);
-  const chosen = useSignal(0);
+  const chosen = useSignal<number | null>(null);
   useEffect(() => {
     const element = host.current;
     if (!element) return;
@@ -91,18 +91,21 @@ export function Timeline({ store, doc }: { store: JobStore; doc: JobDoc }) {
   };
 
   const things = segments.length + groups.length;
+  // Tab leads to the longest state first: it is wide enough to be met.
+  const longest = segments.reduce((best, one, i) => (one.toMs - one.fromMs > (segments[best]?.toMs ?? 0) - (segments[best]?.fromMs ?? 0) ? i : best), 0);
+  const current = Math.min(things - 1, chosen.value ?? longest);
   const onKeyDown = (event: KeyboardEvent): void => {
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1, Home: -things, End: things }[event.key];
     if (event.key === "Escape") said.value = null;
     if (by === undefined) return;
     event.preventDefault();
-    chosen.value = Math.min(things - 1, Math.max(0, chosen.value + by));
+    chosen.value = Math.min(things - 1, Math.max(0, current + by));
     host.current?.querySelector<HTMLElement>(`[data-thing="${chosen.value}"]`)?.focus();
   };
   const thing = (i: number, text: string, left: number) => ({
     type: "button" as const,
     "data-thing": i,
-    tabIndex: i === Math.min(chosen.value, things - 1) ? 0 : -1,
+    tabIndex: i === current ? 0 : -1,
     "aria-label": text,
     onFocus: () => {
       chosen.value = i;

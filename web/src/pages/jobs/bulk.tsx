@@ -1,6 +1,6 @@
 // What one does with all selected jobs: compare, tag, copy their links, delete.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem, jobPath, send } from "../../api/client";
 import { t, tn } from "../../i18n/i18n";
 import { compareHref, MOST_COMPARED } from "../../lib/compare";
@@ -121,7 +121,7 @@ function TagForm({ isBusy, onTag }: { isBusy: boolean; onTag(key: string, value:
 /** Names what goes, and that it does not come back. */
 function AskDelete({ names, onDelete, onClose }: { names: readonly string[]; onDelete(): void; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const others = names.length - NAMES_SHOWN;
   return (
     <dialog class="signin askdelete" ref={dialog} aria-labelledby="askdelete" onClose={onClose}>

@@ -103,9 +103,10 @@ function Share({ value }: { value: number | undefined }) {
 }
 
 function Money({ row }: { row: JobRow }) {
-  if (row.cost === undefined) return <span class="dim">{NONE}</span>;
+  if (typeof row.cost !== "number") return <span class="dim" title={row.unpriced_types && t("no price: {types}", { types: row.unpriced_types.join(", ") })}>{NONE}</span>;
   return (
-    <span title={`${formatExact(row.cost)} ${row.currency ?? ""}`}>
+    <span title={`${formatExact(row.cost)} ${row.currency ?? ""}${row.cost_estimated ? ` · ${t("estimated: nodes are counted, not stated")}` : ""}`}>
+      {row.cost_estimated && "≈ "}
       {row.cost >= 1000 ? formatCompact(row.cost) : row.cost.toFixed(2)} <span class="dim">{row.currency}</span>
     </span>
   );
@@ -140,7 +141,7 @@ const FIXED: readonly Column[] = [
     descending: true,
     width: 62,
     class: "num",
-    cell: (row) => <span title={tn(row.streams ?? 0, "{n} log stream", "{n} log streams")}>{formatCount(row.ResourceConfig?.InstanceCount ?? row.streams)}</span>,
+    cell: (row) => <span title={tn(row.streams ?? 0, "{n} log stream", "{n} log streams")}>{formatCount(row.nodes ?? row.ResourceConfig?.InstanceCount ?? row.streams)}</span>,
   },
   { key: "type", title: say("type"), sort: "ResourceConfig.InstanceType", width: 120, class: "mono", cell: (row) => shortInstance(row.ResourceConfig?.InstanceType) },
   { key: "started", title: say("started"), sort: "started", descending: true, width: 72, class: "num", cell: (row) => <Age ms={seconds(row.TrainingStartTime ?? row.CreationTime)} /> },

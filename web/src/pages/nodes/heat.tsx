@@ -4,6 +4,7 @@ import { getJson, jobPath } from "../../api/client";
 import type { HeatReply, PointsReply } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCount, formatTime, formatValue, NONE } from "../../lib/format";
+import { mainMetrics } from "../../lib/figures";
 import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, valueOf, worstCell, type Cell } from "../../lib/heat";
 import { compareNatural, type Metric } from "../../lib/metrics";
 import { jobHref } from "../../lib/url";
@@ -26,7 +27,8 @@ type Row = HeatReply["rows"][number];
 
 /** What a straggler shows in first. */
 function usualMetric(shared: readonly Metric[]): string | undefined {
-  return ["step_time", "throughput"].map((role) => shared.find((one) => one.role === role)).find((one) => one !== undefined)?.metric ?? shared[0]?.metric;
+  const main = mainMetrics(shared);
+  return (main.get("step_time") ?? main.get("throughput") ?? shared[0])?.metric;
 }
 
 /** Streams over steps or time: how far each is from the median of all. What is asked for is in the address. */

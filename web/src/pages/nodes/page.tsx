@@ -99,7 +99,7 @@ function Pages({ count }: { count: number }) {
 
 function NodeTable({ job, rows, machines }: { job: string; rows: StreamInfo[]; machines: readonly NodeRow[] }) {
   const page = pageOf(rows.length);
-  const shell = new Map(machines.map((one) => [one.stream, one.ssm_command]));
+  const shell = new Map(machines.map((one) => [one.stream, one.ssh_command ?? one.ssm_command]));
   return (
     <div class="nodescroll">
       <table class="jobs incidents">
@@ -165,7 +165,7 @@ function Node({ job, one, shell }: { job: string; one: StreamInfo; shell: string
         {shell && <code title={t("Opens a session on the machine")}>{shell}</code>}
       </td>
       <td class="mono" title={one.host}>
-        {one.host ? cutMiddle(one.host, 40) : NONE}
+        {one.shared ? t("several machines") : one.host ? cutMiddle(one.host, 40) : NONE}
       </td>
       <td title={one.role_reason}>{one.role ?? NONE}</td>
       <td class="num">{one.attempt ?? NONE}</td>

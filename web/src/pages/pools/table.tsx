@@ -73,8 +73,8 @@ function Pool({ pool, turns, span, isChosen }: { pool: WarmPool; turns: PoolTurn
         <td class="num" data-label={t("idle")} title={`${pool.idle_seconds} s`}>
           {formatDuration(pool.idle_seconds)}
         </td>
-        <td class="num" data-label={t("saved")} title={`${pool.saved_seconds} s${cold === undefined ? "" : `; ${t("a cold start takes {time}", { time: formatDuration(cold) })}`}`}>
-          {formatDuration(pool.saved_seconds)}
+        <td class="num" data-label={t("saved")} title={pool.saved_seconds === null ? undefined : `${pool.saved_seconds} s${cold === undefined || cold === null ? "" : `; ${t("a cold start takes {time}", { time: formatDuration(cold) })}`}`}>
+          {pool.saved_seconds === null ? NONE : formatDuration(pool.saved_seconds)}
         </td>
         <td class="chain">
           <Chain jobs={pool.jobs} />

@@ -16,7 +16,7 @@ export function About({ retention }: { retention: Part<Retention> }) {
     [t("Version"), server?.version ?? "–"],
     [t("Running since"), server?.started_ms === undefined ? "–" : `${formatTime(server.started_ms)} (${formatDuration((now.value - server.started_ms) / 1000)})`],
     [t("Jobs"), formatCount(server?.jobs)],
-    [t("Database"), used === undefined ? "–" : formatBytes(used)],
+    [t("Database"), used === undefined || used === null ? "–" : formatBytes(used)],
     [t("Licence"), "Apache-2.0"],
     [t("The page is made with"), OF_THE_PAGE],
     [t("The server is made with"), OF_THE_SERVER],

@@ -63,8 +63,9 @@ export interface Limits {
 export interface Retention extends Limits {
   teams: (Limits & { team: string })[];
   log_bytes: number;
-  used_bytes: number;
-  used_at_ms: number;
+  /** null: nobody has looked yet. */
+  used_bytes: number | null;
+  used_at_ms: number | null;
   disk_free_bytes: number;
   forecast: {
     growth_bytes_a_day?: number;

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { locale, t, tn, tx } from "../../i18n/i18n";
 import { formatBytes, parseBytes } from "../../lib/bytes";
-import { formatCount } from "../../lib/format";
+import { formatCount, NONE } from "../../lib/format";
 import { goneByAge, goneBySpace, type Going } from "../../lib/retention";
 import { serverNow } from "../../lib/skew";
 import { jobHref } from "../../lib/url";
@@ -72,9 +72,9 @@ function Forecast({ doc }: { doc: Retention }) {
   const [first] = forecast.next;
   return (
     <>
-      {limit > 0 && <meter min={0} max={limit} high={limit * 0.9} value={Math.min(used, limit)} aria-label={t("Used of the limit")} />}
+      {limit > 0 && <meter min={0} max={limit} high={limit * 0.9} value={Math.min(used ?? 0, limit)} aria-label={t("Used of the limit")} />}
       <ul class="facts">
-        <li>{limit > 0 ? t("{used} of {limit} used", { used: formatBytes(used), limit: formatBytes(limit) }) : t("{used} used, no limit", { used: formatBytes(used) })}</li>
+        <li>{used === null ? NONE : limit > 0 ? t("{used} of {limit} used", { used: formatBytes(used), limit: formatBytes(limit) }) : t("{used} used, no limit", { used: formatBytes(used) })}</li>
         <li>{t("{free} free on the disk", { free: formatBytes(doc.disk_free_bytes) })}</li>
         <li>{growth === undefined ? t("How fast it grows is known after a day.") : growth > 0 ? t("Grows by {size} a day", { size: formatBytes(growth) }) : t("Does not grow")}</li>
         {forecast.days_left !== undefined && <li>{whenFull(forecast.days_left)}</li>}
@@ -94,7 +94,7 @@ function SpaceForm({ doc, onAsk }: { doc: Retention; onAsk: (change: Change) => 
       onSubmit={(event) => {
         event.preventDefault();
         if (bytes === null) return;
-        onAsk({ body: { log_bytes: bytes }, going: goneBySpace(doc.forecast.next, doc.used_bytes, bytes) });
+        onAsk({ body: { log_bytes: bytes }, going: goneBySpace(doc.forecast.next, doc.used_bytes ?? 0, bytes) });
         text.value = null;
       }}
     >

@@ -1,0 +1,140 @@
+#include "model/by_hand.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MEMBER "by_hand"
+#define LATEST_MS 7258118400000 /* 2200 */
+
+enum { TEXT_BYTES = 4096, NODES_MAX = 1000000, TYPE_BYTES = 255 };
+
+static bool is_null(const struct json *node)
+{
+	return !node || json_kind(node) == JSON_NULL;
+}
+
+static bool is_number(const struct json *node, double least, double most, double *out)
+{
+	return node && json_number_of(node, out) && *out >= least && *out <= most;
+}
+
+static int64_t whole_of(const struct json *object, const char *key, double most)
+{
+	double number;
+
+	return is_number(json_get(object, key), 1, most, &number) ? (int64_t)number : 0;
+}
+
+void by_hand_read(struct by_hand *out, const struct json *document)
+{
+	const struct json *object = json_get(document, MEMBER);
+	double price;
+
+	*out = (struct by_hand){.instance_type = SPAN(""), .price_per_hour = NAN};
+	if (!object || json_kind(object) != JSON_OBJECT)
+		return;
+	out->start_ms = whole_of(object, "start_ms", LATEST_MS);
+	out->end_ms = whole_of(object, "end_ms", LATEST_MS);
+	out->nodes = whole_of(object, "nodes", NODES_MAX);
+	out->instance_type = json_string_of(json_get(object, "instance_type"));
+	if (is_number(json_get(object, "price_per_hour"), 0, 1e9, &price))
+		out->price_per_hour = price;
+}
+
+static enum status refuse(const char *member, const char *what, struct error *err)
+{
+	char field[64];
+
+	snprintf(field, sizeof field, MEMBER ".%s", member);
+	return error_set_field(err, ERR_SEMANTIC, field, "%s is %s, or null to take it back", field, what);
+}
+
+static enum status check_one(const struct json *value, struct error *err)
+{
+	struct span key = json_key_of(value);
+	double number;
+
+	if (span_equal(key, SPAN("start_ms")) || span_equal(key, SPAN("end_ms")))
+		return is_null(value) || (is_number(value, 1, LATEST_MS, &number) && number == floor(number))
+			       ? OK
+			       : refuse(span_equal(key, SPAN("end_ms")) ? "end_ms" : "start_ms",
+					 "Unix time in milliseconds, before 2200", err);
+	if (span_equal(key, SPAN("nodes")))
+		return is_null(value) || (is_number(value, 1, NODES_MAX, &number) && number == floor(number))
+			       ? OK
+			       : refuse("nodes", "a whole number from 1 to 1000000", err);
+	if (span_equal(key, SPAN("price_per_hour")))
+		return is_null(value) || is_number(value, 0, 1e9, &number)
+			       ? OK
+			       : refuse("price_per_hour", "what one node costs an hour", err);
+	if (span_equal(key, SPAN("instance_type"))) {
+		struct span type = json_string_of(value);
+		bool is_type = json_kind(value) == JSON_STRING && type.len && type.len <= TYPE_BYTES;
+		return is_null(value) || is_type ? OK : refuse("instance_type", "a name of 1 to 255 bytes", err);
+	}
+	return error_set_field(err, ERR_SEMANTIC, MEMBER,
+		MEMBER " takes start_ms, end_ms, nodes, instance_type and price_per_hour, not '%.*s'",
+		(int)(key.len < 60 ? key.len : 60), key.ptr);
+}
+
+static bool has_key(const struct json *object, struct span key)
+{
+	for (const struct json *at = json_first(object); at; at = json_next(at))
+		if (span_equal(json_key_of(at), key))
+			return true;
+	return false;
+}
+
+static void put(struct json_writer *w, const struct json *value)
+{
+	double number = 0;
+
+	json_key_span(w, json_key_of(value));
+	if (json_kind(value) == JSON_STRING)
+		json_span(w, json_string_of(value));
+	else if (json_number_of(value, &number) && number == floor(number))
+		json_i64(w, (int64_t)number);
+	else
+		json_double(w, number);
+}
+
+/* Known members alone: whatever else a document brought is not set. */
+static void merge(const struct json *old, const struct json *changes, struct json_writer *w)
+{
+	struct error unused;
+
+	json_object(w);
+	for (const struct json *at = old ? json_first(old) : NULL; at; at = json_next(at))
+		if (!has_key(changes, json_key_of(at)) && !is_null(at) && check_one(at, &unused) == OK)
+			put(w, at);
+	for (const struct json *at = json_first(changes); at; at = json_next(at))
+		if (!is_null(at))
+			put(w, at);
+	json_object_end(w);
+}
+
+enum status by_hand_change(struct json *document, const struct json *changes, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
+	AUTO(json) merged = NULL;
+	struct json_writer w = json_writer_on(&text);
+	const struct json *old = json_get(document, MEMBER);
+
+	if (is_null(changes)) {
+		json_remove(document, MEMBER);
+		return OK;
+	}
+	if (json_kind(changes) != JSON_OBJECT)
+		return error_set_field(
+			err, ERR_SEMANTIC, MEMBER, MEMBER " is an object, or null to take all of it back");
+	for (const struct json *at = json_first(changes); at; at = json_next(at))
+		TRY(check_one(at, err));
+	merge(old && json_kind(old) == JSON_OBJECT ? old : NULL, changes, &w);
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&merged, buf_span(&text), err));
+	if (!json_count(merged)) {
+		json_remove(document, MEMBER);
+		return OK;
+	}
+	return json_set_copy(document, MEMBER, merged) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}

@@ -1,0 +1,20 @@
+/*
+ * Job: what somebody set right by hand of what is worked out of a job: the member by_hand of its document.
+ * Ownership: spans are the document's. Threads: pure.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+
+struct by_hand {
+	int64_t start_ms, end_ms; /* of its training; 0: not set, as all others */
+	int64_t nodes;
+	struct span instance_type; /* "" */
+	double price_per_hour; /* of one node; NaN */
+};
+/* What is no such value is not set. */
+void by_hand_read(struct by_hand *out, const struct json *document);
+/* {"nodes": 4, "end_ms": null}: into the document's; null takes it back. ERR_SEMANTIC names the member. */
+enum status by_hand_change(struct json *document, const struct json *changes, struct error *err) MUST_CHECK;

@@ -1,0 +1,13 @@
+/*
+ * Job: how a job ended, by how the processes of its sessions did: with rank 0, or when all have ended; the first that failed is
+ *      named. Pure.
+ * Ownership: out->message and reason are the facts'. Threads: any.
+ */
+#pragma once
+
+#include "store/told.h"
+
+/* run_ms: what ended before is of an earlier run; 0: there was none. False: it goes on. */
+bool exits_decide(const struct held_row *held, size_t count, int64_t run_ms, bool was_stopped, struct told_row *out);
+/* algo-1, algo-1-r0, worker-0: what a name says; a job with one stream alone has no other. */
+bool exits_is_rank_0(struct span stream);

@@ -1,0 +1,34 @@
+/*
+ * Job: which known fault the log told of shortly before a job fell silent or failed: its name, the machine, what was said.
+ * Ownership: in the arena that the caller gives. Threads: any that may read.
+ */
+#pragma once
+
+#include "pipeline/internal.h"
+
+enum {
+	/* A machine's fault may be what hung the job until a timeout; a warning that it outlived is none of its end. */
+	FAULT_OF_MACHINE_MS = 60 * 60 * 1000,
+	FAULT_CRITICAL_MS = 15 * 60 * 1000,
+	FAULT_WARNING_MS = 2 * 60 * 1000,
+	FAULT_AFTER_MS = 15 * 60 * 1000 /* a kernel's line may be shipped later than what it caused */
+};
+
+struct known_fault {
+	struct span words; /* "NCCL timeout on gpu007: …", at most 1024 bytes; "": there was none */
+	struct span facts; /* members of an object, for an incident's evidence */
+	struct span detail; /* of an end: the job's reason and these words; "": there was none */
+};
+
+/* at_ms: when it showed; from_ms: nothing before that counts (it ended and was begun again). */
+enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	int64_t job_id, int64_t from_ms, int64_t at_ms, struct known_fault *out, struct error *err) MUST_CHECK;
+
+/* Of a job that has failed, its reason with the fault where nobody stated one. history: of the row. */
+struct history;
+enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err) MUST_CHECK;
+
+/* "": nobody says. The machine that sent the line, or that the stream is of; *is_shared: several send it. */
+enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err) MUST_CHECK;

@@ -1,0 +1,385 @@
+#include "pipeline/silence.h"
+
+enum {
+	HEADS = 8,
+	NO_HEAD = HEADS,
+	HEAD_BYTES = 32,
+	HEAD_LETTERS = 3,
+	VALUES_LEAST = 5,
+	LINES_LEAST = 20,
+	TIMES_USUAL = 4,
+	OTHERS = 250, /* so many other lines weigh as much as one that begins like those with a value */
+	TEXT_BYTES = 200,
+	ITEM_MIN_BYTES = 8
+};
+
+struct head { /* how lines begin that had a value */
+	uint32_t hash;
+	uint64_t lines; /* that begin so */
+};
+
+struct silence {
+	uint64_t values; /* lines with one */
+	uint32_t series_id; /* of the last */
+	uint32_t head; /* of its line; NO_HEAD: not kept */
+	uint64_t at_head, at_line; /* what these counts were then */
+	uint64_t longest, longest_lines; /* between two of them: weight, and lines */
+	bool is_open;
+	struct incident incident; /* while it is */
+};
+
+struct silences {
+	uint32_t generation; /* of the definitions */
+	uint64_t lines;
+	uint64_t due; /* before so many lines nothing can have become silent */
+	struct head heads[HEADS];
+	size_t head_count;
+	struct silence *items; /* by definition */
+	size_t count, cap;
+};
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+void silences_free(struct silences *silences)
+{
+	if (!silences)
+		return;
+	mem_free(silences->items);
+	mem_free(silences);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* What belongs to one number, date or time; *is_time: it has a colon in it. */
+static size_t number_bytes(struct span text, size_t at, bool *is_time)
+{
+	size_t end = at;
+
+	*is_time = false;
+	while (end < text.len && (is_digit(text.ptr[end]) || (strchr(":-/.,T", text.ptr[end]) && end + 1 < text.len &&
+								     is_digit(text.ptr[end + 1])))) {
+		*is_time |= text.ptr[end] == ':';
+		end++;
+	}
+	return end - at;
+}
+
+/* "step 12/500 loss: 2.1" -> "step ", "12/500 loss: 2.1" -> "# loss: ", "INFO:root:08:24:12 [Epoch 1 …" -> "INFO:root:# [Epoch " */
+static uint32_t head_of(struct span text)
+{
+	uint32_t hash = 2166136261u;
+	unsigned letters = 0;
+	bool is_time = false;
+
+	for (size_t i = 0; i < text.len && i < HEAD_BYTES; i++) {
+		char c = text.ptr[i];
+		size_t number = is_digit(c) ? number_bytes(text, i, &is_time) : 0;
+		if (number && letters >= HEAD_LETTERS && !is_time)
+			break;
+		letters += (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+		hash = (hash ^ (unsigned char)(number ? '#' : c)) * 16777619u;
+		i += number ? number - 1 : 0;
+	}
+	return hash;
+}
+
+static uint32_t find_head(const struct silences *silences, uint32_t hash)
+{
+	uint32_t at = 0;
+
+	while (at < silences->head_count && silences->heads[at].hash != hash)
+		at++;
+	return at < silences->head_count ? at : NO_HEAD;
+}
+
+static uint32_t keep_head(struct silences *silences, uint32_t hash)
+{
+	uint32_t at = find_head(silences, hash);
+
+	if (at != NO_HEAD || silences->head_count == HEADS)
+		return at;
+	silences->heads[silences->head_count] = (struct head){hash, 1};
+	return (uint32_t)silences->head_count++;
+}
+
+static uint64_t weight_of(const struct silences *silences, const struct silence *silence)
+{
+	uint64_t lines = silences->lines - silence->at_line;
+	uint64_t alike =
+		silence->head < silences->head_count ? silences->heads[silence->head].lines - silence->at_head : 0;
+
+	return alike * OTHERS + (lines - alike);
+}
+
+static uint64_t limit_of(const struct silence *silence)
+{
+	uint64_t usual = silence->longest * TIMES_USUAL, least = (uint64_t)LINES_LEAST * OTHERS;
+
+	return usual > least ? usual : least;
+}
+
+/* ---- what it says ---- */
+
+static struct series_state *series_of(const struct stream_state *stream, uint32_t series_id)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (stream->series[i]->series_id == series_id)
+			return stream->series[i];
+	return NULL;
+}
+
+static enum status say(struct pipeline *pipeline, struct stream_state *stream, const struct silence *silence,
+	const struct silence_line *line, struct error *err)
+{
+	struct series_state *series = series_of(stream, silence->series_id);
+	struct incident incident = silence->incident;
+	AUTO_DONE(buf) facts = BUF_INIT(TEXT_BYTES * 8);
+	struct json_writer w = json_writer_on(&facts);
+
+	if (!series)
+		return OK;
+	incident.is_historic = stream->said || incident.opened_ms < line->arrival_ms - HISTORIC_MS;
+	if (stream->said)
+		return said_list_put(stream->said, series->series_id, &incident, err);
+	json_object(&w);
+	json_put_span(&w, "text", span_cut(line->text, TEXT_BYTES));
+	json_object_end(&w);
+	TRY(buf_status(&facts, err));
+	struct span members = incident.state == INCIDENT_OPEN ? span_of(facts.ptr + 1, facts.len - 2) : SPAN("");
+	return incidents_hand_over_facts(pipeline, stream, series, &incident, members, err);
+}
+
+static enum status open_one(struct pipeline *pipeline, struct stream_state *stream, struct silence *silence,
+	const struct silence_line *line, struct error *err)
+{
+	const struct series_state *series = series_of(stream, silence->series_id);
+	uint64_t lines = stream->silences->lines - silence->at_line;
+
+	if (!series || !(series->sealed_points + series->tail_count))
+		return OK;
+	int64_t step = series->summary.last_step;
+	silence->is_open = true;
+	silence->incident = (struct incident){.kind = INCIDENT_DEFINITION_SILENT,
+		.severity = series->role == ROLE_LOSS ? SEVERITY_WARNING : SEVERITY_INFO,
+		.state = INCIDENT_OPEN,
+		.opened_ordinal = series->sealed_points + series->tail_count - 1,
+		.first_step = step,
+		.last_step = step,
+		.opened_step = step,
+		.opened_ms = line->ts_ms,
+		.line = line->number,
+		.value = (double)lines,
+		.expected = (double)silence->longest_lines,
+		.worst = (double)lines,
+		.worst_step = step};
+	return say(pipeline, stream, silence, line, err);
+}
+
+static enum status close_one(struct pipeline *pipeline, struct stream_state *stream, struct silence *silence,
+	const struct silence_line *line, struct error *err)
+{
+	silence->is_open = false;
+	silence->incident.state = INCIDENT_RECOVERED;
+	silence->incident.closed_ms =
+		line->ts_ms > silence->incident.opened_ms ? line->ts_ms : silence->incident.opened_ms;
+	silence->incident.worst = (double)(stream->silences->lines - silence->at_line);
+	return say(pipeline, stream, silence, line, err);
+}
+
+/* ---- lines ---- */
+
+/* Which are, and when the next one can be. */
+static enum status look(
+	struct pipeline *pipeline, struct stream_state *stream, const struct silence_line *line, struct error *err)
+{
+	struct silences *silences = stream->silences;
+
+	silences->due = UINT64_MAX;
+	for (size_t i = 0; i < silences->count; i++) {
+		struct silence *silence = &silences->items[i];
+		if (silence->values < VALUES_LEAST || silence->is_open)
+			continue;
+		uint64_t weight = weight_of(silences, silence), limit = limit_of(silence);
+		if (weight > limit) {
+			TRY(open_one(pipeline, stream, silence, line, err));
+			continue;
+		}
+		uint64_t due =
+			silences->lines + (limit - weight) / OTHERS + 1; /* were all lines from now on like its */
+		silences->due = due < silences->due ? due : silences->due;
+	}
+	return OK;
+}
+
+static enum status take_value(struct pipeline *pipeline, struct stream_state *stream, uint32_t definition,
+	uint32_t series_id, uint32_t head, const struct silence_line *line, struct error *err)
+{
+	struct silences *silences = stream->silences;
+
+	for (; silences->count <= definition; silences->items[silences->count++] = (struct silence){0})
+		if (!mem_grow((void **)&silences->items, silences->count, &silences->cap, sizeof *silences->items))
+			return out_of_memory(err);
+	struct silence *silence = &silences->items[definition];
+	if (silence->values && silence->at_line == silences->lines)
+		return OK; /* another one of this line */
+	if (silence->values) {
+		uint64_t weight = weight_of(silences, silence), lines = silences->lines - silence->at_line;
+		silence->longest = weight > silence->longest ? weight : silence->longest;
+		silence->longest_lines = lines > silence->longest_lines ? lines : silence->longest_lines;
+	}
+	if (silence->is_open)
+		TRY(close_one(pipeline, stream, silence, line, err));
+	silence->series_id = series_id;
+	silence->head = head;
+	silence->at_head = head != NO_HEAD ? silences->heads[head].lines : 0;
+	silence->at_line = silences->lines;
+	uint64_t due = silences->lines + limit_of(silence) / OTHERS + 1;
+	if (++silence->values >= VALUES_LEAST && due < silences->due)
+		silences->due = due;
+	return OK;
+}
+
+/* Other definitions: what was open is over. */
+static enum status begin(struct pipeline *pipeline, struct stream_state *stream, uint32_t generation,
+	const struct silence_line *line, struct error *err)
+{
+	struct silences *silences = stream->silences;
+
+	for (size_t i = 0; i < silences->count; i++)
+		if (silences->items[i].is_open)
+			TRY(close_one(pipeline, stream, &silences->items[i], line, err));
+	silences->count = silences->head_count = 0;
+	silences->due = UINT64_MAX;
+	silences->generation = generation;
+	return OK;
+}
+
+enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream, const struct definitions *definitions,
+	const struct silence_line *line, const struct extracted_list *found, struct error *err)
+{
+	if (!stream->silences && (!found->count || definition_set_is_preset_form(definitions->set)))
+		return OK;
+	if (!stream->silences && !(stream->silences = mem_zeroed(sizeof *stream->silences)))
+		return out_of_memory(err);
+	struct silences *silences = stream->silences;
+	if (silences->generation != definitions->generation)
+		TRY(begin(pipeline, stream, definitions->generation, line, err));
+	if (definition_set_is_preset_form(definitions->set))
+		return OK;
+	uint32_t hash = head_of(extractor_peeled(stream->extractor)), head = find_head(silences, hash);
+	silences->lines++;
+	if (head != NO_HEAD)
+		silences->heads[head].lines++;
+	else if (found->count)
+		head = keep_head(silences, hash);
+	for (size_t i = 0; i < found->count; i++) {
+		uint32_t number = found->items[i].series;
+		const struct series_state *series = number < stream->number_count ? stream->by_number[number] : NULL;
+		if (series)
+			TRY(take_value(
+				pipeline, stream, found->items[i].definition, series->series_id, head, line, err));
+	}
+	return silences->lines >= silences->due ? look(pipeline, stream, line, err) : OK;
+}
+
+/* ---- the state ---- */
+
+static void pack_incident(const struct incident *incident, struct buf *out)
+{
+	pack_u64(out, incident->severity);
+	pack_u64(out, incident->opened_ordinal);
+	pack_i64(out, incident->opened_step);
+	pack_i64(out, incident->opened_ms);
+	pack_u64(out, incident->line);
+	pack_double(out, incident->value);
+	pack_double(out, incident->expected);
+}
+
+static struct incident unpack_incident(struct unpacker *in)
+{
+	struct incident incident = {.kind = INCIDENT_DEFINITION_SILENT, .state = INCIDENT_OPEN};
+	uint64_t severity = unpack_u64(in);
+
+	in->has_failed |= severity >= SEVERITY_COUNT;
+	incident.severity = severity < SEVERITY_COUNT ? (enum severity)severity : SEVERITY_INFO;
+	incident.opened_ordinal = unpack_u64(in);
+	incident.opened_step = incident.first_step = incident.last_step = incident.worst_step = unpack_i64(in);
+	incident.opened_ms = unpack_i64(in);
+	incident.line = unpack_u64(in);
+	incident.value = incident.worst = unpack_double(in);
+	incident.expected = unpack_double(in);
+	return incident;
+}
+
+void silences_pack(const struct silences *silences, struct buf *out)
+{
+	pack_u64(out, silences->generation);
+	pack_u64(out, silences->lines);
+	pack_u64(out, silences->head_count);
+	for (size_t i = 0; i < silences->head_count; i++) {
+		pack_u64(out, silences->heads[i].hash);
+		pack_u64(out, silences->heads[i].lines);
+	}
+	pack_u64(out, silences->count);
+	for (size_t i = 0; i < silences->count; i++) {
+		const struct silence *silence = &silences->items[i];
+		pack_u64(out, silence->values);
+		pack_u64(out, silence->series_id);
+		pack_u64(out, silence->head);
+		pack_u64(out, silence->at_head);
+		pack_u64(out, silence->at_line);
+		pack_u64(out, silence->longest);
+		pack_u64(out, silence->longest_lines);
+		pack_u64(out, silence->is_open);
+		if (silence->is_open)
+			pack_incident(&silence->incident, out);
+	}
+}
+
+static struct silence unpack_one(const struct silences *silences, struct unpacker *in)
+{
+	struct silence silence = {.values = unpack_u64(in), .series_id = (uint32_t)unpack_u64(in)};
+
+	silence.head = (uint32_t)unpack_u64(in);
+	silence.at_head = unpack_u64(in);
+	silence.at_line = unpack_u64(in);
+	silence.longest = unpack_u64(in);
+	silence.longest_lines = unpack_u64(in);
+	silence.is_open = unpack_u64(in) != 0;
+	if (silence.is_open)
+		silence.incident = unpack_incident(in);
+	in->has_failed |= silence.at_line > silences->lines || silence.head > NO_HEAD;
+	if (silence.head < silences->head_count)
+		in->has_failed |= silence.at_head > silences->heads[silence.head].lines;
+	return silence;
+}
+
+enum status silences_unpack(struct silences **out, struct unpacker *in, struct error *err)
+{
+	struct silences *silences = mem_zeroed(sizeof *silences);
+
+	silences_free(*out);
+	if (!(*out = silences))
+		return out_of_memory(err);
+	silences->generation = (uint32_t)unpack_u64(in);
+	silences->lines = unpack_u64(in);
+	silences->head_count = unpack_count(in, 2);
+	in->has_failed |= silences->head_count > HEADS;
+	for (size_t i = 0; i < silences->head_count && !in->has_failed; i++)
+		silences->heads[i] = (struct head){(uint32_t)unpack_u64(in), unpack_u64(in)};
+	size_t count = unpack_count(in, ITEM_MIN_BYTES);
+	for (size_t i = 0; i < count && !in->has_failed; i++) {
+		if (!mem_grow((void **)&silences->items, i, &silences->cap, sizeof *silences->items))
+			return out_of_memory(err);
+		silences->items[silences->count++] = unpack_one(silences, in);
+	}
+	if (in->has_failed)
+		return error_set(err, ERR_INVALID, "the state of silent definitions is damaged");
+	return OK;
+}

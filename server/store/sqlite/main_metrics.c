@@ -1,0 +1,137 @@
+/* Which of a job's metrics answer for roles: decided where summaries are written, and anew when the rule has changed. */
+#include "model/main_metric.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <stdio.h>
+
+static enum role main_role_of(size_t index, const size_t mains[ROLE_COUNT])
+{
+	for (unsigned role = ROLE_OTHER + 1; role < ROLE_COUNT; role++)
+		if (mains[role] == index)
+			return (enum role)role;
+	return ROLE_OTHER;
+}
+
+enum status main_metrics_of(const struct summary_row *rows, size_t count, enum role **out, struct error *err)
+{
+	AUTO_MEM struct metric_candidate *candidates = mem_zeroed((count + 1) * sizeof *candidates);
+	enum role *roles = mem_zeroed((count + 1) * sizeof *roles);
+	size_t mains[ROLE_COUNT] = {count};
+
+	*out = roles;
+	if (!candidates || !roles)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		candidates[i] =
+			(struct metric_candidate){rows[i].metric, rows[i].unit, rows[i].role, rows[i].summary.count};
+	for (unsigned role = ROLE_OTHER + 1; role < ROLE_COUNT; role++)
+		mains[role] = main_metric_find((enum role)role, candidates, count);
+	for (size_t i = 0; i < count; i++)
+		roles[i] = main_role_of(i, mains);
+	return OK;
+}
+
+enum status store_find_main_metric(struct store_reader *reader, struct arena *arena, int64_t job_id, enum role role,
+	struct span *metric, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*metric = SPAN("");
+	TRY(statement_open(&s, reader, "SELECT metric FROM summaries WHERE job_id = ? AND main_role = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, role);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row)
+		*metric = column_span(&s, arena);
+	return statement_check(&s, err);
+}
+
+/* ---- after a change of the rule ---- */
+
+static enum status put_role(
+	struct store_reader *on, int64_t job_id, struct span metric, enum role role, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, on, "UPDATE summaries SET main_role = ? WHERE job_id = ? AND metric = ?", err));
+	bind_i64(&s, role);
+	bind_i64(&s, job_id);
+	bind_text(&s, metric);
+	return statement_run(&s, err);
+}
+
+static enum status renew_job(struct store_reader *on, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_MEM enum role *roles = NULL;
+	struct job_counts counts;
+	struct summary_row *rows;
+	size_t count;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(store_read_summaries(on, arena, job_id, &counts, &rows, &count, err));
+	TRY(main_metrics_of(rows, count, &roles, err));
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].main_role != roles[i])
+			TRY(put_role(on, job_id, rows[i].metric, roles[i], err));
+	return OK;
+}
+
+static enum status next_job(struct store_reader *on, int64_t *job_id, bool *has_more, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, on, "SELECT job_id FROM summaries WHERE job_id > ? ORDER BY job_id LIMIT 1", err));
+	bind_i64(&s, *job_id);
+	TRY(statement_step(&s, has_more, err));
+	if (*has_more)
+		*job_id = column_i64(&s);
+	return OK;
+}
+
+static enum status note_rule(struct store_reader *on, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	char text[16];
+
+	snprintf(text, sizeof text, "%d", MAIN_METRIC_RULE);
+	TRY(statement_open(&s, on,
+		"INSERT INTO settings (key, value) VALUES ('main_metric_rule', ?) ON CONFLICT (key) DO UPDATE SET"
+		" value = excluded.value",
+		err));
+	bind_blob(&s, span_from(text));
+	return statement_run(&s, err);
+}
+
+static enum status renew_all(struct store_reader *on, struct error *err)
+{
+	int64_t job_id = INT64_MIN;
+	bool has_more;
+
+	for (;;) {
+		TRY(next_job(on, &job_id, &has_more, err));
+		if (!has_more)
+			return note_rule(on, err);
+		TRY(renew_job(on, job_id, err));
+	}
+}
+
+enum status main_metrics_renew(struct store_reader *on, struct error *err)
+{
+	int64_t rule;
+
+	TRY(connection_number(on,
+		"SELECT coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM settings WHERE key = 'main_metric_rule'), 0)",
+		&rule, err));
+	if (rule == MAIN_METRIC_RULE)
+		return OK;
+	TRY(connection_run(on, "BEGIN IMMEDIATE", err));
+	enum status status = renew_all(on, err);
+	if (status == OK)
+		status = connection_run(on, "COMMIT", err);
+	if (status != OK && !sqlite3_get_autocommit(on->db))
+		sqlite3_exec(on->db, "ROLLBACK", NULL, NULL, NULL);
+	return status;
+}

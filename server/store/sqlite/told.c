@@ -1,0 +1,256 @@
+#include "store/told.h"
+#include "store/sqlite/sqlite_store.h"
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- facts ---- */
+
+enum status store_put_told(struct store_tx *tx, int64_t job_id, const struct told_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO told (job_id, source, start_ms, status, message, reason, is_whole, lifts_ms, is_undated)"
+		" VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, source, start_ms, status) DO UPDATE SET"
+		" message = iif(excluded.message = '', message, excluded.message),"
+		" reason = iif(excluded.reason = '', reason, excluded.reason),"
+		" is_whole = max(is_whole, excluded.is_whole), lifts_ms = max(lifts_ms, excluded.lifts_ms),"
+		" is_undated = min(is_undated, excluded.is_undated)",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, row->source);
+	bind_i64(&s, row->start_ms);
+	bind_text(&s, row->status);
+	bind_text(&s, row->message);
+	bind_text(&s, row->reason);
+	bind_i64(&s, row->is_whole);
+	bind_i64(&s, row->lifts_ms);
+	bind_i64(&s, row->is_undated);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_told(struct store_tx *tx, int64_t job_id, const struct told_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"DELETE FROM told WHERE job_id = ? AND source = ? AND start_ms = ? AND status = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, row->source);
+	bind_i64(&s, row->start_ms);
+	bind_text(&s, row->status);
+	return statement_run(&s, err);
+}
+
+enum status store_read_told_facts(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct told_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct told_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT source, start_ms, status, message, reason, is_whole, lifts_ms, is_undated FROM told WHERE job_id = ?"
+		" ORDER BY start_ms, source",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return out_of_memory(err);
+		rows[used].source = (enum transition_source)column_u32(&s);
+		rows[used].start_ms = column_i64(&s);
+		rows[used].status = column_span(&s, arena);
+		rows[used].message = column_span(&s, arena);
+		rows[used].reason = column_span(&s, arena);
+		rows[used].is_whole = column_bool(&s);
+		rows[used].lifts_ms = column_i64(&s);
+		rows[used].is_undated = column_bool(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_read_past_end(
+	struct store_reader *reader, int64_t job_id, int64_t historic_ms, int64_t *past_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT work_to_ms FROM job_counts WHERE job_id = ? AND work_to_ms > 0 AND work_to_ms < last_heard_ms - ?",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, historic_ms);
+	TRY(statement_step(&s, &has_row, err));
+	*past_ms = has_row ? column_i64(&s) : 0;
+	return OK;
+}
+
+enum status store_has_undated(struct store_reader *reader, int64_t job_id, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT 1 FROM told WHERE job_id = ? AND is_undated = 1 LIMIT 1", err));
+	bind_i64(&s, job_id);
+	return statement_step(&s, has, err);
+}
+
+/* ---- sessions and exits ---- */
+
+enum status store_put_session(
+	struct store_tx *tx, int64_t job_id, uint32_t stream_id, int64_t opened_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO sessions (job_id, stream_id, opened_ms) VALUES (?,?,?)"
+		" ON CONFLICT (job_id, stream_id) DO UPDATE SET opened_ms = excluded.opened_ms",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	bind_i64(&s, opened_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_session(struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM sessions WHERE job_id = ? AND stream_id = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	return statement_run(&s, err);
+}
+
+enum status store_read_held(struct store_reader *reader, struct arena *arena, int64_t job_id, struct held_row **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct held_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT h.stream_id, s.name, s.host, h.opened_ms, e.job_id IS NOT NULL, ifnull(e.code, 0), ifnull(e.signal, 0),"
+		" ifnull(e.reason, ''), ifnull(e.at_ms, 0) FROM sessions AS h"
+		" JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"
+		" LEFT JOIN exits AS e ON e.job_id = h.job_id AND e.stream_id = h.stream_id"
+		" WHERE h.job_id = ? ORDER BY h.stream_id",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return out_of_memory(err);
+		rows[used].stream_id = column_u32(&s);
+		rows[used].stream = column_span(&s, arena);
+		rows[used].host = column_span(&s, arena);
+		rows[used].opened_ms = column_i64(&s);
+		rows[used].has_exit = column_bool(&s);
+		rows[used].code = (int32_t)column_i64(&s);
+		rows[used].signal = (int32_t)column_i64(&s);
+		rows[used].reason = column_span(&s, arena);
+		rows[used].exit_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- events ---- */
+
+enum status store_put_event_times(
+	struct store_tx *tx, int64_t job_id, const struct event_times *times, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO job_events (job_id, newest_ms, started_ms, ended_ms) VALUES (?1,0,?2,?3)"
+		" ON CONFLICT (job_id) DO UPDATE SET started_ms = iif(?2, ?2, started_ms), ended_ms = iif(?3, ?3, ended_ms)",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, times->started_ms);
+	bind_i64(&s, times->ended_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_read_event_times(
+	struct store_reader *reader, int64_t job_id, struct event_times *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	*out = (struct event_times){0};
+	TRY(statement_open(&s, reader, "SELECT started_ms, ended_ms FROM job_events WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &out->is_told, err));
+	if (out->is_told) {
+		out->started_ms = column_i64(&s);
+		out->ended_ms = column_i64(&s);
+	}
+	return OK;
+}
+
+/* ---- jobs to be looked at ---- */
+
+static enum status read_ids(
+	struct statement *s, struct arena *arena, int64_t **job_ids, size_t *count, struct error *err)
+{
+	size_t cap = 0;
+	bool has_row;
+
+	*job_ids = NULL;
+	*count = 0;
+	TRY(statement_step(s, &has_row, err));
+	for (; has_row; ++*count) {
+		*job_ids = rows_grow(arena, *job_ids, *count, &cap, sizeof **job_ids);
+		if (!*job_ids)
+			return out_of_memory(err);
+		(*job_ids)[*count] = column_i64(s);
+		TRY(statement_step(s, &has_row, err));
+	}
+	return OK;
+}
+
+enum status store_read_stopping(struct store_reader *reader, struct arena *arena, size_t limit, int64_t **job_ids,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT job_id FROM jobs WHERE status = 'Stopping'"
+		" AND job_id NOT IN (SELECT job_id FROM job_events) ORDER BY created_ms LIMIT ?",
+		err));
+	bind_i64(&s, (int64_t)limit);
+	return read_ids(&s, arena, job_ids, count, err);
+}
+
+enum status store_read_told_anew(struct store_reader *reader, struct arena *arena, size_t limit, int64_t **job_ids,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT job_id FROM told_anew LIMIT ?", err));
+	bind_i64(&s, (int64_t)limit);
+	return read_ids(&s, arena, job_ids, count, err);
+}
+
+enum status store_settle_told_anew(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM told_anew WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}

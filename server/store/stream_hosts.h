@@ -1,0 +1,32 @@
+/*
+ * Job: which machine sent which lines of a stream. streams.host is the one that sends now ("": unknown, or several at once).
+ * Ownership and threads: as store.h.
+ */
+#pragma once
+
+#include "store/store.h"
+
+struct stream_host_row {
+	int64_t job_id;
+	uint32_t stream_id;
+	uint32_t number; /* in the order of the lines, from 0 */
+	uint64_t from_line;
+	int64_t from_ms; /* log time of that line; 0: of the first that the stream ever had */
+	int64_t since_ms; /* when that came */
+	int64_t until_ms; /* when lines of another machine came; 0: none did */
+	struct span host;
+	bool is_shared; /* several machines send at once */
+};
+/* By its number: replaces. The stream's present host is to be set as well. */
+enum status store_put_stream_host(struct store_tx *tx, const struct stream_host_row *row, struct error *err) MUST_CHECK;
+enum status store_set_present_host(
+	struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct span host, struct error *err) MUST_CHECK;
+/* stream_id 0: of all streams of the job. In order of stream and number. */
+enum status store_read_stream_hosts(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	uint32_t stream_id, struct stream_host_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* Whose the line is, or (line NO_LINE) what was sent at that log time; host "": it is not known. */
+enum status store_find_stream_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	uint64_t line, int64_t at_ms, struct stream_host_row *out, struct error *err) MUST_CHECK;
+/* Faults that the host was charged with for lines of the stream, from that one on, are nobody's. */
+enum status store_drop_node_faults(
+	struct store_tx *tx, const struct stream_host_row *row, struct error *err) MUST_CHECK;

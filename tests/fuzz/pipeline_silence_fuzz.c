@@ -1,0 +1,27 @@
+/* The state of a stream's silent definitions: any bytes are read or refused, and what was read is written the same twice. */
+#include "pipeline/silence.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct unpacker in = unpacker_on(span_of((const char *)data, size));
+	AUTO_DONE(buf) once = BUF_INIT(64 << 20), twice = BUF_INIT(64 << 20);
+	struct silences *first = NULL, *second = NULL;
+	struct error err;
+
+	if (silences_unpack(&first, &in, &err) == OK && !in.has_failed) {
+		silences_pack(first, &once);
+		struct unpacker again = unpacker_on(buf_span(&once));
+		if (silences_unpack(&second, &again, &err) != OK || unpacker_end(&again, "", &err) != OK)
+			abort();
+		silences_pack(second, &twice);
+		if (!span_equal(buf_span(&once), buf_span(&twice)))
+			abort();
+	}
+	silences_free(first);
+	silences_free(second);
+	return 0;
+}

@@ -1,0 +1,117 @@
+"""A fault that the log told of is named where it shows: in the reason of a failure, in its incident, and in a stall."""
+
+import json
+import time
+
+from smserver import wait_until
+
+MINUTE = 60_000
+TIMEOUT = "[rank3]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, Timeout(ms)=600000) ran for 600061 milliseconds"
+ENDED = "[rank3]: [PG ID 0 PG GUID 0 Rank 3] Process group watchdog thread terminated with exception: collective timed out"
+WORKER = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "
+SLOW_DOWN = "An error occurred (SlowDown) when calling the GetObject operation: Please reduce your request rate."
+OOM = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB."
+XID = "kernel: NVRM: Xid (PCI:0000:02:00): 79, pid=1, GPU has fallen off the bus."
+
+
+def send(server, job, stream, *rows, host=None):
+    """rows: (time in ms, line)."""
+    body = "".join(json.dumps({"line": line, "ts": at_ms}) + "\n" for at_ms, line in rows)
+    of_host = f"&host={host}" if host else ""
+    assert server.post(f"/api/v1/logs?job={job}&stream={stream}{of_host}", body.encode(), content_type="application/x-ndjson").status == 200
+
+
+def failed(server, job, fault=True):
+    """The job and the one incident of its failure, once the fault is named in it."""
+
+    def look():
+        document = server.get(f"/api/v1/jobs/{job}").body
+        rows = server.get(f'/api/v1/incidents?q=name="{job}"&kind=job_failed').body["incidents"]
+        return rows and bool(rows[0]["evidence"].get("fault")) == fault and (document, rows[0])
+
+    return wait_until(look, what=f"the failure of {job}")
+
+
+def fail(server, job, **fields):
+    assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", **fields}).status == 204
+
+
+def test_a_process_that_ends_after_an_nccl_timeout(server):
+    now = int(time.time() * 1000)
+    opened = {}
+    for stream, host in (("algo-1", "gpu006"), ("algo-2", "gpu007")):
+        reply = server.post("/api/v1/sessions", json={"job": "j", "stream": stream, "host": host, "run_key": "r"})
+        opened[stream] = reply.body["session"]
+    send(server, "j", "algo-1", (now - 12 * MINUTE, "step 1 loss 2.5"), (now, "step 2 loss 2.4"), host="gpu006")
+    send(server, "j", "algo-2", (now, TIMEOUT), (now + 1, ENDED), (now + 2, WORKER), host="gpu007")
+    for stream, code in (("algo-2", 1), ("algo-1", 0)):  # as quickly as that: what was said may be read only after it
+        assert server.post(f"/api/v1/sessions/{opened[stream]}", json={"exit": {"code": code}}).status == 200
+    document, incident = failed(server, "j")
+    assert document["TrainingJobStatus"] == "Failed"
+    assert document["FailureReason"] == f"algo-2 on gpu007: exit code 1; NCCL timeout on gpu007: {TIMEOUT}"
+    fault = incident["evidence"]["fault"]
+    assert (fault["summary"], fault["signature"], fault["host"], fault["stream"], fault["line"], fault["text"]) == (
+        "NCCL timeout on gpu007", "nccl_timeout", "gpu007", "algo-2", 0, TIMEOUT)
+    assert [(line["signature"], line["host"], line["line"], line["text"]) for line in fault["lines"]] == [
+        ("nccl_timeout", "gpu007", 0, TIMEOUT), ("nccl_watchdog", "gpu007", 1, ENDED), ("worker_failed", "gpu007", 2, WORKER)]
+    assert "lowest" in incident["evidence"]["action"]
+    server.kill()
+    server.start()
+    assert server.get("/api/v1/jobs/j").body["FailureReason"] == document["FailureReason"]
+
+
+def test_a_machines_fault_explains_what_others_saw_of_it(server):
+    now = int(time.time() * 1000)
+    send(server, "j", "system/gpu007", (now - 20 * MINUTE, XID))
+    send(server, "j", "algo-1", (now, TIMEOUT), host="gpu006")
+    fail(server, "j", time_ms=now + 1000)
+    document, incident = failed(server, "j")
+    assert document["FailureReason"] == f"Xid 79: GPU has fallen off the bus on gpu007: {XID}"
+    assert document["FailureClass"] == "InternalServerError"
+    assert [line["signature"] for line in incident["evidence"]["fault"]["lines"]] == ["xid_79", "nccl_timeout"]
+
+
+def test_what_was_stated_stays_as_it_was_stated(server, receiver):
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url, "kinds": ["job_failed"]}).status in (200, 201)
+    now = int(time.time() * 1000)
+    send(server, "j", "algo-1", (now, "step 1 loss 2.5"), (now, OOM), host="n1")
+    wait_until(lambda: server.get('/api/v1/incidents?kind=log_signature').body["incidents"], what="the line")
+    fail(server, "j", FailureReason="AlgorithmError: exit code 1", time_ms=now + 1)
+    document, incident = failed(server, "j")
+    assert document["FailureReason"] == "AlgorithmError: exit code 1"
+    assert incident["evidence"]["fault"]["summary"] == "GPU out of memory on n1"
+    message = wait_until(lambda: [m for m in receiver.messages() if m["data"]["kind"] == "job_failed"], what="the message")[0]
+    assert f"j failed: AlgorithmError: exit code 1; GPU out of memory on n1: {OOM}" in json.dumps(message)
+
+
+def test_what_training_outlived_is_not_to_blame(server):
+    """Long ago, of a run before, or only a warning some time ago."""
+    now = int(time.time() * 1000)
+    send(server, "old", "algo-1", (now - 40 * MINUTE, OOM), (now, "step 9 loss 2.5"))
+    send(server, "warned", "algo-1", (now - 5 * MINUTE, SLOW_DOWN), (now, "step 9 loss 2.5"))
+    send(server, "again", "algo-1", (now - 10 * MINUTE, OOM))
+    fail(server, "again", time_ms=now - 9 * MINUTE)
+    wait_until(lambda: "GPU out of memory" in failed(server, "again")[0]["FailureReason"], what="the reason")
+    assert server.post("/api/v1/jobs/again/transitions", json={"SecondaryStatus": "Training", "time_ms": now - 8 * MINUTE}).status == 204
+    send(server, "again", "algo-1", (now - MINUTE, "step 9 loss 2.5"))
+    for job in ("old", "warned"):
+        wait_until(lambda: server.get(f'/api/v1/incidents?q=name="{job}"&kind=log_signature').body["incidents"], what="the line")
+    for job in ("old", "warned", "again"):
+        fail(server, job, time_ms=now + 1)
+    for job in ("old", "warned"):
+        assert "FailureReason" not in failed(server, job, fault=False)[0]
+    wait_until(lambda: len(server.get('/api/v1/incidents?q=name="again"&kind=job_failed').body["incidents"]) == 2, what="two failures")
+    document, newest = failed(server, "again", fault=False)
+    assert "FailureReason" not in document and newest["state"] == "open"
+
+
+def test_a_stall_names_what_the_log_said_before_it(make_server):
+    server = make_server("--stall-after", "1s")
+    start, count = time.time(), 0
+    server.send("j", [OOM])
+    while time.time() - start < 1.5 or count < 25 or not server.get("/api/v1/incidents?kind=log_signature").body["incidents"]:
+        server.send("j", [f"step: {count} loss: 3.0"])
+        count += 1
+    rows = wait_until(lambda: server.get("/api/v1/incidents?kind=stall").body["incidents"], what="the stall")
+    assert rows[0]["evidence"]["fault"]["text"] == OOM and rows[0]["evidence"]["fault"]["title"] == "GPU out of memory"
+    assert "micro-batch" in rows[0]["evidence"]["action"]

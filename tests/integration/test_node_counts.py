@@ -1,0 +1,99 @@
+"""How many machines a job has, where it does not say it, and what that is worth."""
+
+import time
+
+import pytest
+
+from smserver import quote, wait_until
+
+HOUR_S = 3600
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    from smserver import Server
+    server = Server(tmp_path_factory.mktemp("nodes"), "--goodput-every", "100ms").start()
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.example.2xlarge", "per_hour": 36}]}
+    assert server.put("/api/v1/prices", json=prices).status == 200
+    yield server
+    server.close()
+
+
+def send(server, job, stream, host, begun_s, count=11, every_s=10):
+    lines = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(begun_s + i * every_s)) + f" step: {i + 1} loss: 2.5" for i in range(count)]
+    query = f"job={quote(job)}&stream={quote(stream)}" + (f"&host={host}" if host else "")
+    reply = server.post(f"/api/v1/logs?{query}", "\n".join(lines) + "\n")
+    assert reply.status == 200, reply
+
+
+def finish(server, job, ended_s, resources=None):
+    document = {"TrainingJobName": job, "ResourceConfig": resources if resources is not None else {"InstanceType": "ml.example.2xlarge"}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    reply = server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Completed", "time_ms": ended_s * 1000})
+    assert reply.status == 204, reply
+
+
+def check(server, job, nodes, nodes_from, wall_s=100):
+    def told():
+        row = server.get(f"/api/v1/jobs/{job}").body
+        return (row.get("nodes"), row.get("nodes_from"), row.get("cost_estimated", False), row.get("cost")) == (
+            nodes, nodes_from, nodes_from != "stated", pytest.approx(36 * nodes * wall_s / HOUR_S))
+    wait_until(told, what=f"{nodes} nodes of {job} by {nodes_from}")
+    reply = server.get(f"/api/v1/jobs/{job}/goodput").body
+    assert reply["nodes"] == nodes and reply.get("estimated", False) == (nodes_from != "stated")
+    assert reply["cost"].get("estimated", False) == (nodes_from != "stated")
+    assert sum(one["node_hours"] for one in reply["buckets"].values()) == pytest.approx(nodes * wall_s / HOUR_S)
+    listed = next(row for row in server.get("/api/v1/jobs?limit=1000").body["jobs"] if row["TrainingJobName"] == job)
+    assert (listed["nodes"], listed["nodes_from"]) == (nodes, nodes_from)
+
+
+def test_hosts_at_work_at_the_same_time_are_counted(shared):
+    begun_s = int(time.time()) - 40_000
+    for rank in range(16):  # of MPI or Kubernetes: two ranks a machine
+        send(shared, "mpi", f"rank-{rank}", f"node-{rank // 2}", begun_s)
+    send(shared, "mpi", "system/node-77", "node-77", begun_s)
+    finish(shared, "mpi", begun_s + 100)
+    check(shared, "mpi", 8, "hosts")
+
+
+def test_a_machine_that_took_over_is_none_more(shared):
+    begun_s = int(time.time()) - 40_000
+    send(shared, "replaced", "a", "node-0", begun_s, count=41)
+    send(shared, "replaced", "b", "node-1", begun_s, count=11)
+    send(shared, "replaced", "c", "node-2", begun_s + 200, count=21)
+    finish(shared, "replaced", begun_s + 400)
+    check(shared, "replaced", 2, "hosts", wall_s=400)
+
+
+def test_without_hosts_the_names_of_streams_are_counted(shared):
+    begun_s = int(time.time()) - 40_000
+    for stream in ("algo-1", "algo-1-r1", "algo-2-r2", "algo-2-r3", "algo-3-1714564800000", "system/algo-9", "notes"):
+        send(shared, "named", stream, None, begun_s)
+    finish(shared, "named", begun_s + 100)
+    check(shared, "named", 3, "streams")
+
+
+def test_a_stated_count_is_believed(shared):
+    begun_s = int(time.time()) - 40_000
+    send(shared, "stated", "algo-1", "node-0", begun_s)
+    finish(shared, "stated", begun_s + 100, {"InstanceType": "ml.example.2xlarge", "InstanceCount": 5})
+    check(shared, "stated", 5, "stated")
+
+
+def test_the_fleet_says_how_much_of_it_is_an_estimate(make_server):
+    server = make_server("--goodput-every", "100ms")
+    now_s = int(time.time())
+    for node in range(4):
+        send(server, "seen", f"r{node}", f"node-{node}", now_s - 100)
+    send(server, "said", "algo-1", None, now_s - 100)
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "said", "ResourceConfig": {"InstanceCount": 3}}).status == 201
+    def nodes():
+        return {key: value for key, value in server.get("/api/v1/fleet").body["nodes"].items() if key != "by_type"}
+    wait_until(lambda: nodes() == {"in_jobs": 7, "in_waiting_pools": 0, "estimated_in_jobs": 4}, what="seven nodes, four of them seen")
+
+
+def test_sm_ship_says_how_many_machines_there_are_and_else_nothing(server, ship):
+    for job, options, expected in (("said", ["--instance-count", "6"], 6), ("unsaid", [], None)):
+        result = ship.run("--job", job, *options, "--", "echo", "step: 1 loss: 2.5")
+        assert result.returncode == 0, result
+        assert server.get(f"/api/v1/jobs/{job}").body["ResourceConfig"].get("InstanceCount") == expected

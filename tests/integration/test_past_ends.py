@@ -1,0 +1,95 @@
+"""An end that nobody dated: of a log of the past it was when its log ended, of a live job it is now. One job has one bill."""
+
+import time
+
+import pytest
+
+from awsclients import boto
+from smserver import wait_until
+from test_life import DOCUMENT, MINUTE_MS, T0, line, statuses
+
+STEPS, GAP_MS = 11, MINUTE_MS
+LAST_MS = T0 + (STEPS - 1) * GAP_MS
+WORK_S = (STEPS - 1) * GAP_MS // 1000  # 600 s on 4 nodes at 10 an hour: 6.67
+NODES, PRICE = 4, 10.0
+PRICES = {"currency": "USD", "prices": [{"instance": "ml.p4d.24xlarge", "per_hour": PRICE}]}
+
+
+def past_log(first=0):
+    return [line(T0 + n * GAP_MS, f"step: {n} loss: 2.5") for n in range(first, STEPS)]
+
+
+def set_up(server):
+    assert server.put("/api/v1/prices", json=PRICES).status == 200
+    document = {**DOCUMENT, "ResourceConfig": {**DOCUMENT["ResourceConfig"], "InstanceCount": NODES}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+
+
+def bill(server, name="j"):
+    """(TrainingEndTime, seconds by the document, by goodput, wall, cost, node hours of the fleet)"""
+    job, fleet = server.get(f"/api/v1/jobs/{name}").body, server.get("/api/v1/fleet").body
+    goodput = server.get(f"/api/v1/jobs/{name}/goodput").body
+    cost = goodput.get("cost") or {}
+    return (round(job.get("TrainingEndTime", 0) * 1000), job.get("BillableTimeInSeconds"), cost.get("billable_seconds"),
+            goodput.get("wall_seconds"), round(cost.get("total") or 0, 2), round(fleet["node_hours"], 2))
+
+
+WANTED = LAST_MS, WORK_S, WORK_S, WORK_S, round(PRICE * NODES * WORK_S / 3600, 2), round(NODES * WORK_S / 3600, 2)
+
+
+@pytest.mark.parametrize("status", ["Completed", "Failed", "Stopped"])
+@pytest.mark.parametrize("told", ["after", "before"])
+def test_an_undated_end_of_a_past_log_is_its_logs(server, told, status):
+    set_up(server)
+    if told == "after":
+        server.send("j", past_log())
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status}).status == 204
+    if told == "before":
+        server.send("j", past_log())
+    wait_until(lambda: bill(server) == WANTED, what="one bill")
+    job = server.get("/api/v1/jobs/j").body
+    assert job["TrainingJobStatus"] == status and (job["start_from"], job["end_from"]) == ("assumed", "assumed")
+    assert job["CreationTime"] <= job["TrainingStartTime"] == T0 / 1000
+    server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status})  # the same again is no news
+    assert bill(server) == WANTED
+
+
+def test_a_stated_time_is_believed(server):
+    set_up(server)
+    server.send("j", past_log())
+    ended_ms = LAST_MS + 5 * MINUTE_MS
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed", "time_ms": ended_ms}).status == 204
+    seconds = WORK_S + 300
+    wanted = ended_ms, seconds, seconds, seconds, round(PRICE * NODES * seconds / 3600, 2), round(NODES * seconds / 3600, 2)
+    wait_until(lambda: bill(server) == wanted, what="the bill")
+    assert server.get("/api/v1/jobs/j").body["end_from"] == "stated"
+
+
+def test_more_of_the_log_moves_the_end_and_a_live_line_makes_it_now(server):
+    set_up(server)
+    server.send("j", past_log()[:6])
+    server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed"})
+    wait_until(lambda: bill(server)[0] == T0 + 5 * GAP_MS, what="the end of its log so far")
+    server.send("j", past_log(6))
+    wait_until(lambda: bill(server) == WANTED, what="the end of its log")
+
+
+def test_a_live_job_that_was_quiet_for_long_ended_when_it_was_said(server):
+    set_up(server)
+    now_ms = time.time() * 1000
+    server.send("j", [f"step: {n} loss: 2.5" for n in range(3)])
+    server.wait_for_points("j", "train:loss", 3)
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    wait_until(lambda: bill(server)[2] is not None, what="the bill")
+    job = server.get("/api/v1/jobs/j").body
+    assert abs(job["TrainingEndTime"] * 1000 - now_ms) < 60_000 and job["end_from"] == "stated"
+
+
+def test_stop_training_job_of_a_past_log(make_server):
+    server = make_server("--stop-after", "1s")
+    set_up(server)
+    server.send("j", past_log())
+    wait_until(lambda: server.get("/api/v1/jobs/j").body.get("last_heard_ms"), what="the counts")
+    boto(server, "sagemaker").stop_training_job(TrainingJobName="j")
+    wait_until(lambda: statuses(server)[-1] == "Stopped", what="the end")
+    wait_until(lambda: bill(server) == WANTED, what="one bill")

@@ -1,0 +1,98 @@
+"""One table of routes: what docs/api.md promises, what openapi.json says and what the router answers are the same."""
+
+import re
+
+import pytest
+
+from smserver import ROOT
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+# Lines, or records a line: no JSON document.
+NOT_JSON = {("POST", "/api/v1/logs"), ("PUT", "/api/v1/logs"), ("POST", "/api/v1/import")}
+# AWS's own protocols, JSON, XML or CBOR by header and operation: docs/aws.md.
+AWS = {"/", "/service/{service}/operation/{operation}", "/BatchGetMetrics", "/BatchPutMetrics"}
+
+
+def promised():
+    rows = re.findall(r"^\| `([A-Z]+)` \| `(/[^`]*)` \| (\w+) \|", (ROOT / "docs/api.md").read_text(), re.M)
+    assert len(rows) > 90 and len({row[:2] for row in rows}) == len(rows)
+    return {(method, path): scope for method, path, scope in rows}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    from smserver import Server
+
+    running = Server(tmp_path_factory.mktemp("routes")).start()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def document(server):
+    return server.get("/api/v1/openapi.json").body
+
+
+def test_docs_and_openapi_have_the_same_routes(document):
+    told = {(method.upper(), path): operation["x-scope"] for path, operations in document["paths"].items()
+        for method, operation in operations.items()}
+    assert told == promised()
+
+
+def test_the_router_knows_the_same_methods(server):
+    """OPTIONS names what an address takes: of each route that its path fits, and GET, because the page takes any."""
+    shapes = [(method, re.compile(re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(path)) + "$")) for method, path in promised()]
+    for path in {path for _, path in promised()}:
+        address = re.sub(r"\{[^}]*\}", "1", path)
+        reply = server.request("OPTIONS", address)
+        assert reply.status == 204, (address, reply)
+        allowed = {method.strip() for method in reply.headers["Allow"].split(",")} & set(METHODS)
+        assert allowed | {"GET"} == {method for method, shape in shapes if shape.match(address)} | {"GET"}, address
+
+
+def test_each_json_body_has_its_schema(document):
+    for (method, path) in promised():
+        operation = document["paths"][path][method.lower()]
+        if method not in ("POST", "PUT", "PATCH") or (method, path) in NOT_JSON or path in AWS:
+            assert "requestBody" not in operation, (method, path)
+            continue
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        assert schema["type"] == "object" and set(schema["required"]) <= set(schema["properties"]), (method, path)
+        types = [one for part in schema["properties"].values() for one in (part["type"] if isinstance(part["type"], list) else [part["type"]])]
+        assert set(types) <= {"string", "integer", "number", "boolean", "object", "array", "null"}, (method, path)
+        assert operation["requestBody"]["required"] == bool(schema["required"])
+
+
+def test_what_a_schema_requires_is_asked_for(server, document):
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            body = operation.get("requestBody")
+            if not body or not body["required"] or "{" in path:
+                continue
+            reply = server.request(method.upper(), path, json={})
+            assert reply.status in (400, 401, 422), (method, path, reply)
+
+
+def members_of(document, path, method):
+    return set(document["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"]["properties"])
+
+
+def test_the_schema_of_a_changed_job_lists_what_a_patch_takes(server, document):
+    """Who asks for something else is told all that there is, from the table that takes them."""
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status == 201
+    reply = server.patch("/api/v1/jobs/j", json={"nothing_like_it": 1})
+    taken = re.search(r"cannot be changed; (.*) can \(", reply.body["detail"]).group(1).split(", ")
+    assert reply.status == 422 and {"tags", "Tags", "notes", "labels", "ResourceConfig", "by_hand", "retention"} <= set(taken)
+    assert members_of(document, "/api/v1/jobs/{job}", "patch") == set(taken)
+    good = {"tags": {"a": "b"}, "notes": "n", "labels": ["l"], "hp": {"lr": "1"}, "muted_advice": ["retries"], "Tags": [],
+        "ResourceConfig": {"KeepAlivePeriodInSeconds": 60}}
+    for name, value in good.items():
+        assert server.patch("/api/v1/jobs/j", json={name: value}).status < 300, name
+
+
+def test_the_schema_of_a_rule_lists_what_it_takes(server, document):
+    reply = server.post("/api/v1/rules", json={"name": "r", "nothing_like_it": 1})
+    taken = set(re.search(r"; it has (.*)$", reply.body["detail"]).group(1).split(", ")) - {"id", "modified_ms"}
+    assert reply.status == 422 and {"exclusive", "webhooks", "expression", "quiet"} <= taken
+    assert members_of(document, "/api/v1/rules", "post") == taken == members_of(document, "/api/v1/rules/{id}", "put")
+    assert members_of(document, "/api/v1/rules/preview", "post") == taken | {"from_ms", "to_ms"}

@@ -1,0 +1,191 @@
+"""A definition that found values and finds none any more while its lines go on; and lines that only look so."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from smserver import Server, quote, wait_until
+
+SAMPLES = Path("/work/shared/logs")
+LOSS = {"Name": "train:loss", "Regex": "loss: ([0-9.]+)"}
+RATE = {"Name": "lr", "Regex": "lr ([0-9.e-]+)"}
+EVALUATION = {"Name": "val:acc", "Regex": "val acc ([0-9.]+)"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    running = Server(tmp_path_factory.mktemp("silent")).start()
+    yield running
+    running.close()
+
+
+def make(server, job, *definitions):
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": list(definitions)}}).status == 201
+
+
+def silent(server, job):
+    found = server.get(f"/api/v1/incidents?q={quote(f'name={job}')}").body["incidents"]
+    return sorted((one for one in found if one["kind"] == "definition_silent"), key=lambda one: one["metric"])
+
+
+def healthy(server, job, metric, count, lines, *definitions):
+    """These lines are no reason to say anything."""
+    make(server, job, *definitions)
+    server.send(job, lines)
+    server.wait_for_points(job, metric, count)
+    last = f"{job} is over lr 0.5"
+    server.send(job, [last])
+    wait_until(lambda: server.get(f"/api/v1/jobs/{job}/definitions").body["health"][0]["tried"] > len(lines), what="the last line")
+    assert silent(server, job) == []
+
+
+def lines_of(count, text="step {i} loss: {value:.3f} lr 0.001", first=0):
+    return [text.format(i=i, value=3 - i / 10000) for i in range(first, first + count)]
+
+
+def test_it_stops_and_comes_back(server):
+    make(server, "stops", LOSS, RATE)
+    server.send("stops", lines_of(40))
+    server.send("stops", lines_of(20, "step {i} loss: skipped lr 0.001", 40))
+    server.wait_for_points("stops", "lr", 60)
+    assert silent(server, "stops") == []  # twenty are not more than twenty
+    server.send("stops", ["step 60 loss: skipped lr 0.001"])
+    (one,) = wait_until(lambda: silent(server, "stops"), what="the incident")
+    assert (one["metric"], one["severity"], one["state"], one["stream"], one["opened_step"]) == ("train:loss", "warning", "open", "algo-1", 39)
+    assert (one["evidence"]["value"], one["evidence"]["expected"], one["evidence"]["line"]) == (21, 1, 60)
+    assert one["evidence"]["text"] == "step 60 loss: skipped lr 0.001"
+    server.send("stops", lines_of(9, "step {i} loss: skipped lr 0.001", 61) + lines_of(1, first=70))
+    wait_until(lambda: silent(server, "stops")[0]["state"] == "recovered", what="it is over")
+    (one,) = silent(server, "stops")
+    assert one["evidence"]["worst"] == 31
+    # what has happened once is usual from then on: 4 x 31
+    server.send("stops", lines_of(100, "step {i} loss: skipped lr 0.001", 71))
+    server.wait_for_points("stops", "lr", 171)
+    assert len(silent(server, "stops")) == 1
+    server.send("stops", lines_of(30, "step {i} loss: skipped lr 0.001", 171))
+    wait_until(lambda: len(silent(server, "stops")) == 2, what="the second one", timeout=20)
+
+
+def test_another_format_after_a_change_of_the_code(server):
+    make(server, "format", LOSS, RATE)
+    server.send("format", lines_of(30) + lines_of(30, "step {i} train_loss={value:.3f} learning_rate=0.1", 30))
+    found = wait_until(lambda: len(silent(server, "format")) == 2 and silent(server, "format"), what="both")
+    assert [(one["metric"], one["severity"]) for one in found] == [("lr", "info"), ("train:loss", "warning")]
+    definitions = [{"Name": "train:loss", "Regex": "train_loss=([0-9.]+)"}]
+    assert server.request("PUT", "/api/v1/jobs/format/definitions", json={"definitions": definitions}).status in (200, 202, 204)
+    server.send("format", lines_of(5, "step {i} train_loss={value:.3f} learning_rate=0.1", 60))
+    wait_until(lambda: {one["state"] for one in silent(server, "format")} == {"recovered"}, what="new definitions")
+
+
+def test_its_message(server):
+    from receiver import Receiver
+    receiver = Receiver()
+    try:
+        assert server.post("/api/v1/webhooks", json={"name": "w", "url": receiver.url, "minimum_severity": "warning"}).status == 201
+        make(server, "told", LOSS)
+        now = int(time.time())
+        stamp = lambda text: time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime(now)) + text
+        server.send("told", [stamp(line) for line in lines_of(10) + lines_of(30, "step {i} loss: none yet", 10)])
+        told = wait_until(lambda: [json.loads(body) for _, body, _ in receiver.calls if b"definition_silent" in body], what="the message")
+        assert "train:loss of told: its definition has found no value for 21 lines (longest before: 1), algo-1" in json.dumps(told[0])
+    finally:
+        receiver.close()
+
+
+def test_the_past_rings_nobody(server):
+    make(server, "past", LOSS)
+    server.send("past", [f"2024-03-01T00:{i // 60:02}:{i % 60:02}Z {line}" for i, line in enumerate(lines_of(10) + lines_of(40, "step {i} loss: skipped", 10))])
+    (one,) = wait_until(lambda: silent(server, "past"), what="the incident")
+    assert one["is_historic"] is True
+
+
+def test_a_restart_of_the_server_goes_on_counting(make_server):
+    server = make_server("--seal-age", "1s")
+    make(server, "restart", LOSS, RATE)
+    server.send("restart", lines_of(10) + lines_of(15, "step {i} loss: skipped lr 0.001", 10))
+    server.wait_for_points("restart", "lr", 25)
+    server.restart()
+    server.send("restart", lines_of(5, "step {i} loss: skipped lr 0.001", 25))
+    server.wait_for_points("restart", "lr", 30)
+    assert silent(server, "restart") == []
+    server.kill()
+    server.start()
+    server.send("restart", lines_of(1, "step {i} loss: skipped lr 0.001", 30))
+    (one,) = wait_until(lambda: silent(server, "restart"), what="the incident")
+    assert one["evidence"]["value"] == 21
+    server.restart()
+    server.send("restart", lines_of(1, first=31))
+    wait_until(lambda: silent(server, "restart")[0]["state"] == "recovered", what="it is over")
+
+
+# ---- healthy ones ----
+
+def test_an_evaluation_every_thousand_lines(server):
+    lines = []
+    for i in range(6):
+        lines += lines_of(1000, first=1000 * i) + [f"step {1000 * i + 1000} val acc 0.{i + 1}"]
+    healthy(server, "rare", "val:acc", 6, lines + lines_of(2500, first=6000), LOSS, EVALUATION)
+
+
+def test_the_first_evaluation_prints_much(server):
+    healthy(server, "much", "train:loss", 320, lines_of(300) + lines_of(1500, "evaluating batch {i} of 1500: {value}") + lines_of(20, first=300), LOSS)
+
+
+def test_the_end_of_a_training_with_saving_lines(server):
+    end = [f"Saving model shard {i} of 400 to /fsx/out/model-{i:05}.safetensors" for i in range(400)] + ["Training done"] * 50
+    healthy(server, "saving", "train:loss", 200, lines_of(200) + end, LOSS)
+
+
+def test_a_restart_prints_much(server):
+    start = [f"algo-1:{i}:{i} [0] NCCL INFO Channel {i}/0 : 0[0] -> 1[1] via P2P/CUMEM" for i in range(3000)]
+    healthy(server, "nccl", "train:loss", 400, lines_of(200) + start + lines_of(200, first=200), LOSS)
+
+
+def test_an_evaluation_that_prints_a_loss_of_its_own(server):
+    """Behind the same logger and clock: INFO:root:08:24:12 [Epoch 1 Batch 10/20] … and INFO:root:08:24:21 [Batch 10/20] …"""
+    line = "INFO:root:08:24:12 [{what} {i}/5000] loss={value}"
+    lines = [line.format(what="Epoch 1 Batch", i=i, value=0.5) for i in range(200)] + [line.format(what="Batch", i=i, value=0.5) for i in range(500)]
+    healthy(server, "logger", "train:loss", 200, lines, {"Name": "train:loss", "Regex": "Epoch [0-9]+ Batch (?<step>[0-9]+)/[0-9]+. loss=([0-9.]+)"})
+
+
+def test_every_tenth_step_has_a_loss(server):
+    lines = [f"step {i} time 0.5" + (f" loss: {3 - i / 1000:.3f}" if i % 10 == 0 else "") for i in range(600)]
+    healthy(server, "tenth", "train:loss", 60, lines, LOSS)
+
+
+def test_only_rank_0_prints_the_loss(server):
+    make(server, "ranks", LOSS)
+    for i in range(0, 300, 50):
+        server.send("ranks", lines_of(50, first=i), stream="algo-1")
+        server.send("ranks", [f"step {j} time 0.4" for j in range(i, i + 50)], stream="algo-2")
+    mixed = [f"[rank{rank}]: step {i} " + (f"loss: {3 - i / 1000:.3f}" if rank == 0 else "waits") for i in range(200) for rank in range(8)]
+    server.send("ranks", mixed, stream="mixed")
+    server.wait_for_points("ranks", "train:loss", 200, stream="mixed")
+    assert silent(server, "ranks") == []
+
+
+def figure(server, name):
+    text = server.get("/metrics").raw.decode()
+    return next(int(float(line.split()[-1])) for line in text.splitlines() if line.startswith(name + " "))
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="no samples of logs here")
+def test_samples_of_logs(server):
+    """Each by the definitions of its own preset, as if somebody had written them."""
+    jobs = {}
+    for number, path in enumerate(sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.parent != SAMPLES)):
+        body, job = path.read_bytes()[:1 << 20], f"sample{number}"
+        if server.post(f"/api/v1/logs?job={job}", body, content_type="text/plain").status != 200:
+            continue
+        wait_until(lambda: figure(server, "smfleet_extracted_seq") >= figure(server, "smfleet_committed_seq"), what="extraction")
+        found = server.get(f"/api/v1/jobs/{job}/definitions").body
+        definitions = [{key: one[key] for key in ("Name", "Regex", "Step", "Group", "Role") if one.get(key)} for one in found.get("definitions", [])]
+        document = {"TrainingJobName": f"own{number}", "AlgorithmSpecification": {"MetricDefinitions": definitions}}
+        if definitions and server.post("/api/v1/jobs", json=document).status == 201:
+            assert server.post(f"/api/v1/logs?job=own{number}", body, content_type="text/plain").status == 200
+            jobs[f"own{number}"] = path
+    assert len(jobs) > 10
+    wait_until(lambda: figure(server, "smfleet_extracted_seq") >= figure(server, "smfleet_committed_seq"), what="extraction")
+    assert {str(path): [(one["metric"], one["evidence"]) for one in silent(server, job)] for job, path in jobs.items() if silent(server, job)} == {}
