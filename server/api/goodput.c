@@ -238,12 +238,13 @@ static enum status write_cost(struct api *api, struct store_reader *reader, stru
 	json_object(w);
 	json_put_span(w, "currency", row->currency);
 	if (row->cost == STORE_NO_COST) {
-		json_put_text(w, "reason", "no price");
+		json_put_text(w, "reason", row->billable_ms == STORE_NO_TIMES ? "no times" : "no price");
 		json_put_span(w, "instance", row->instance);
 		goodput_put_unpriced(w, row->unpriced);
 	}
 	put_estimated(w, row->nodes_from);
-	json_put_double(w, "billable_seconds", (double)row->billable_ms / SECOND_MS);
+	api_put_known(
+		w, "billable_seconds", row->billable_ms == STORE_NO_TIMES ? NAN : (double)row->billable_ms / SECOND_MS);
 	api_put_cost(w, "total", row->cost);
 	api_put_cost(w, "lost", row->lost_cost);
 	api_put_cost(w, "redone_steps", job->redone_cost);

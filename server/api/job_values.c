@@ -378,7 +378,8 @@ static void write_time(const struct sources *s, const struct job_field *field, s
 
 	if (!is_age && row->ended_ms && json_number_of(json_get(s->json, "TrainingTimeInSeconds"), &stated_s))
 		put_i64(w, field, (int64_t)stated_s);
-	else if (from_ms)
+	else if (from_ms &&
+		 (is_age || !row->ended_ms || to_ms > from_ms)) /* of one moment: how long it took is not known */
 		put_i64(w, field, to_ms > from_ms ? (to_ms - from_ms) / 1000 : 0);
 }
 

@@ -101,6 +101,15 @@ static void split_billed(const struct accounting *a, int64_t *training_ms)
 	}
 }
 
+/* All is of one moment, and nobody stated how long it took: that is not known, which is not 0. */
+static bool is_without_times(const struct job_goodput *job)
+{
+	const struct job_row *row = &job->job;
+	bool is_moment = row->started_ms && row->ended_ms && row->ended_ms <= row->started_ms;
+
+	return job->facts.stated_billable_ms < 0 && !job->facts.is_open && (is_moment || !job->derived.segment_count);
+}
+
 /* What was stated counts: the days get it in the proportion in which they were worked out. */
 static void follow_stated(const struct accounting *a, int64_t stated_ms)
 {
@@ -174,7 +183,9 @@ static void price_days(const struct accounting *a, int64_t training_ms)
 		if (row->unpriced.len)
 			a->job->days[i].unpriced_ms = a->job->days[i].billed_ms;
 	}
-	if (row->unpriced.len)
+	if (is_without_times(a->job))
+		row->billable_ms = STORE_NO_TIMES;
+	if (row->unpriced.len || row->billable_ms == STORE_NO_TIMES)
 		return;
 	for (size_t i = 0; i < a->job->day_count; i++) {
 		struct goodput_day *day = &a->job->days[i];
@@ -192,6 +203,20 @@ static void price_days(const struct accounting *a, int64_t training_ms)
 		row->spot_saving = cost_of(hour_price(a, a->last_day), training_ms - row->billable_ms);
 }
 
+/* Of a job whose time has no length the one day on which it was: what it was stated to be billed for is of that. */
+static void find_days(struct accounting *a)
+{
+	const struct goodput *derived = &a->job->derived;
+	const struct goodput_facts *facts = &a->job->facts.facts;
+	size_t count = derived->segment_count;
+
+	a->first_day = a->last_day = day_of(facts->phase_count ? facts->phases[0].from_ms : 0);
+	if (!count)
+		return;
+	a->first_day = day_of(derived->segments[0].from_ms);
+	a->last_day = day_of(derived->segments[count - 1].to_ms - 1);
+}
+
 enum status goodput_account(
 	struct job_goodput *job, const struct price_list *prices, struct arena *arena, struct error *err)
 {
@@ -200,10 +225,7 @@ enum status goodput_account(
 	int64_t training_ms;
 
 	job->row.unpriced = SPAN("");
-	if (!derived->segment_count)
-		return OK;
-	a.last_day = day_of(derived->segments[derived->segment_count - 1].to_ms - 1);
-	a.first_day = day_of(derived->segments[0].from_ms);
+	find_days(&a);
 	if (a.last_day - a.first_day >= DAYS_MAX)
 		a.first_day = a.last_day - DAYS_MAX + 1;
 	job->day_count = (size_t)(a.last_day - a.first_day + 1);
@@ -222,5 +244,7 @@ enum status goodput_account(
 	follow_stated(&a, job->facts.stated_billable_ms);
 	TRY(name_unpriced(&a, arena, err));
 	price_days(&a, training_ms);
+	if (!derived->segment_count && job->row.billable_ms <= 0)
+		job->day_count = 0; /* nothing of it is on any day */
 	return OK;
 }

@@ -86,12 +86,12 @@ static void write_goodput(const struct goodput_row *goodput, struct json_writer 
 		json_put_span(w, "currency", goodput->currency);
 		if (goodput->nodes_from != NODES_STATED)
 			json_put_bool(w, "cost_estimated", true);
-	}
-	if (goodput->unpriced.len) {
+	} else if (goodput->as_of_ms) {
 		json_key(w, "cost");
 		json_null(w);
-		goodput_put_unpriced(w, goodput->unpriced);
 	}
+	if (goodput->unpriced.len)
+		goodput_put_unpriced(w, goodput->unpriced);
 	if (goodput->paused_ms)
 		json_put_i64(w, "paused_seconds", goodput->paused_ms / 1000);
 	if (goodput->odd_times)

@@ -14,7 +14,8 @@ static bool put_stated(const struct json *document, const char *field, struct js
 enum status job_write_seconds(struct store_reader *reader, const struct job_row *row, const struct json *document,
 	int64_t paused_ms, struct json_writer *w, struct error *err)
 {
-	bool has_run = row->started_ms && row->ended_ms >= row->started_ms;
+	/* What began and ended in one moment has no times but those that somebody had to make up. */
+	bool has_run = row->started_ms && row->ended_ms > row->started_ms;
 	int64_t idle_ms;
 
 	if (!put_stated(document, "TrainingTimeInSeconds", w) && has_run)

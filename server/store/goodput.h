@@ -12,6 +12,7 @@ enum { STORE_GOODPUT_BUCKETS = 14 };
 /* In millionths of the currency. */
 #define STORE_NO_COST INT64_MIN
 #define STORE_NO_TYPE "unknown"
+#define STORE_NO_TIMES (-1) /* nobody knows how long it was at work */
 
 /* Who says how many nodes a job has; all but the first are an estimate. The numbers are in the database. */
 enum nodes_from { NODES_STATED, NODES_HOSTS, NODES_STREAMS };
@@ -31,7 +32,7 @@ struct goodput_row {
 	double step_ms;
 	int64_t first_from_step;
 	int64_t last_step;
-	int64_t billable_ms; /* of one node */
+	int64_t billable_ms; /* of one node; STORE_NO_TIMES */
 	int64_t work_from_ms, work_to_ms; /* when its lines and points say that it was at work; 0: there are none */
 	int64_t paused_ms; /* within that, and not billed */
 	uint64_t odd_times; /* lines and points that are of none of it */

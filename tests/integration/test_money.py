@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import subprocess
 import time
@@ -304,3 +305,47 @@ def test_space_that_nobody_looked_at_is_not_0(make_server):
     first = get(server, "/api/v1/retention")
     assert (first["used_bytes"] is None) == (first["used_at_ms"] is None) and first["used_bytes"] != 0
     wait_until(lambda: get(server, "/api/v1/retention")["used_bytes"], what="the first look")
+
+
+def chart(server, name, instance=None, **more):
+    """As another tool's chart comes, which bears no times: all its points are of one moment, and so are its start and its end."""
+    if instance:
+        document = {"TrainingJobName": name, "ResourceConfig": {"InstanceType": instance, "InstanceCount": 2}, **more}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+    body = "_step,_timestamp,loss\n" + "".join(f"{step},{NOON_S},2.5\n" for step in range(3))
+    assert server.post(f"/api/v1/points?job={name}", body, content_type="text/csv").status == 200
+    server.wait_for_points(name, "loss", 3)
+    move(server, name, "Completed", NOON_S)
+
+
+def test_a_job_without_any_times_did_not_take_0_seconds(make_server):
+    server = make_server("--goodput-every", "100ms")
+    put_prices(server, price(KNOWN, 10))
+    chart(server, "nothing")
+    chart(server, "typed", KNOWN)
+    chart(server, "billed", KNOWN, BillableTimeInSeconds=HOUR_S)
+    run_job(server, "timed", KNOWN)
+    names = ["nothing", "typed", "billed", "timed"]
+    wanted = {"nothing": None, "typed": None, "billed": 2 * 10, "timed": 2 * 10}
+    wait_until(lambda: {name: row(server, name).get("cost", -1) for name in names} == wanted, what=f"costs {wanted}")
+    seconds = {name: (one.get("TrainingTimeInSeconds"), one.get("BillableTimeInSeconds")) for name in names for one in [row(server, name)]}
+    assert seconds == {"nothing": (None, None), "typed": (None, None), "billed": (None, HOUR_S), "timed": (HOUR_S, HOUR_S)}
+    described = json.loads(server.post("/", '{"TrainingJobName": "typed"}', content_type="application/x-amz-json-1.1",
+        headers={"X-Amz-Target": "SageMaker.DescribeTrainingJob"}).raw)
+    assert described["TrainingJobStatus"] == "Completed" and not {"TrainingTimeInSeconds", "BillableTimeInSeconds"} & set(described)
+    costs = {name: get(server, f"/api/v1/jobs/{name}/goodput")["cost"] for name in names}
+    assert [(costs[name]["billable_seconds"], costs[name].get("reason")) for name in names] == [
+        (None, "no times"), (None, "no times"), (HOUR_S, None), (HOUR_S, None)]
+    assert costs["nothing"]["unpriced_types"] == ["unknown"] == row(server, "nothing")["unpriced_types"]
+    assert costs["typed"]["unpriced_types"] == [] and "unpriced_types" not in row(server, "typed")
+    for query in ("duration<10", "BillableTimeInSeconds<10", "TrainingTimeInSeconds=0", "duration>=0"):
+        found = get(server, "/api/v1/jobs?" + urlencode({"q": query}))["jobs"]
+        assert [one["TrainingJobName"] for one in found] == (["timed"] if query == "duration>=0" else []), query
+    of = "sum:duration,sum:billable,sum:node_hours"
+    groups = {one["name"]: one for one in get(server, f"/api/v1/aggregate?by=name&of={of}")["groups"]}
+    assert [[groups[name][one] for one in of.split(",")] for name in names] == [
+        [None, None, None], [None, None, None], [None, HOUR_S, 2], [HOUR_S, HOUR_S, 2]]
+    shown = search(server, "", "--fields", "name,duration,billable", "--sort", "name", "--csv").splitlines()
+    assert shown[1:] == [f"billed,,{HOUR_S}", "nothing,,", f"timed,{HOUR_S},{HOUR_S}", "typed,,"]
+    # a day has what was billed on it, whoever said how much that was
+    assert [(day["day"], day["cost"]) for day in get(server, "/api/v1/jobs/billed/goodput")["days"]] == [("2026-03-02", 20)]

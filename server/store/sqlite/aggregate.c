@@ -21,7 +21,10 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 
 /* ?1 is now. */
 #define END_MS "(CASE WHEN j.ended_ms > 0 THEN max(j.ended_ms, j.started_ms) ELSE max(?1, j.started_ms) END)"
-#define TIME_MS "(CASE WHEN j.started_ms > 0 THEN " END_MS " - j.started_ms END)"
+/* Of what began and ended in one moment it is not known. */
+#define TIME_MS                                                                                                        \
+	"(CASE WHEN j.started_ms > 0 AND (j.ended_ms = 0 OR j.ended_ms > j.started_ms) THEN " END_MS                   \
+	" - j.started_ms END)"
 /* As store_read_idle has it. */
 #define IDLE_MS                                                                                                        \
 	"(SELECT coalesce(sum(min(t.end_ms, " END_MS ") - t.start_ms), 0) FROM transitions AS t"                       \

@@ -381,7 +381,7 @@ static void add_numbers(struct search_memory *memory, const struct search_leaf *
 			add_number(column, term->compare, term->values[i].number, among, out);
 }
 
-/* In seconds; of a job that runs: so far. */
+/* In seconds; of a job that runs: so far. What began and ended in one moment has none. */
 static void add_durations(struct search_memory *memory, const struct search_leaf *leaf, const struct query_term *term,
 	const struct bits *among, struct bits *out)
 {
@@ -399,7 +399,7 @@ static void add_durations(struct search_memory *memory, const struct search_leaf
 				is_hit |= term->values[k].is_number && !isnan(wanted) &&
 					  is_order(term->compare, (seconds > wanted) - (seconds < wanted));
 			}
-			if (is_hit && !isinf(start))
+			if (is_hit && !isinf(start) && (isinf(end) || end > start))
 				bits_add(out, job);
 		}
 }

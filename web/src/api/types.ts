@@ -558,7 +558,7 @@ export interface Goodput {
     reason?: string;
     instance?: string;
     unpriced_types?: string[];
-    billable_seconds?: number;
+    billable_seconds?: number | null;
     /** Nobody stated how many nodes there are. */
     estimated?: boolean;
     total?: number | null;

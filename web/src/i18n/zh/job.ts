@@ -171,6 +171,7 @@ export default {
   "not back yet": "尚未恢复",
   "not finite": "非有限值",
   "not for this job": "不适用于此作业",
+  "not known: nothing says how long it took": "未知：没有任何记录说明运行了多久",
   "not known: the list of prices has no {instance}": "未知：价格表中没有 {instance}",
   "not yet": "尚未",
   "notes": "备注",

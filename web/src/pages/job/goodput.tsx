@@ -176,13 +176,13 @@ function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: 
   if (!cost) return null;
   const amount = (value: number | null | undefined): string => (typeof value === "number" ? `${formatValue(value)} ${cost.currency ?? ""}` : NONE);
   const rows: [string, string][] = [
-    [t("cost"), typeof cost.total === "number" ? `${cost.total.toFixed(2)} ${cost.currency ?? ""}` : t("not known: the list of prices has no {instance}", { instance: cost.unpriced_types?.join(", ") ?? t("such instance") })],
+    [t("cost"), typeof cost.total === "number" ? `${cost.total.toFixed(2)} ${cost.currency ?? ""}` : cost.reason === "no times" ? t("not known: nothing says how long it took") : t("not known: the list of prices has no {instance}", { instance: cost.unpriced_types?.join(", ") ?? t("such instance") })],
     [t("of it lost to restarts and stalls"), amount(cost.lost)],
     [t("of it for steps made once more"), amount(cost.redone_steps)],
     [t("saved by spot instances"), amount(cost.spot_saving)],
     [t("a step"), amount(cost.per_step)],
     [t("a million tokens"), amount(cost.per_million_tokens)],
-    [t("billable"), cost.billable_seconds === undefined ? NONE : formatDuration(cost.billable_seconds)],
+    [t("billable"), typeof cost.billable_seconds !== "number" ? NONE : formatDuration(cost.billable_seconds)],
     [t("a step's time (median)"), steps?.step_seconds === undefined ? NONE : `${formatValue(steps.step_seconds)} s`],
   ];
   return (

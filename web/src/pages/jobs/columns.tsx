@@ -116,7 +116,7 @@ function Duration({ row }: { row: JobRow }) {
   const from = row.TrainingStartTime;
   if (from === undefined) return <span class="dim">{NONE}</span>;
   const whole = row.TrainingEndTime === undefined ? now.value / 1000 - from : (row.TrainingTimeInSeconds ?? row.TrainingEndTime - from);
-  return <>{formatDuration(whole)}</>;
+  return whole ? <>{formatDuration(whole)}</> : <span class="dim">{NONE}</span>;
 }
 
 function Eta({ ms }: { ms: number | undefined }) {
