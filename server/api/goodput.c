@@ -301,7 +301,8 @@ struct link_sum {
 	struct job_row job;
 	int64_t node_ms[GOODPUT_BUCKETS];
 	int64_t measured_ms;
-	int64_t redone_cost; /* of steps that the next job made again */
+	int64_t kept_step; /* what lies beyond was made again by those that went on with it */
+	int64_t redone_cost; /* of that */
 	struct goodput_day *days;
 	size_t day_count;
 };
@@ -309,7 +310,7 @@ struct link_sum {
 static enum status read_link(
 	struct store_reader *reader, struct arena *arena, int64_t job_id, struct link_sum *out, struct error *err)
 {
-	*out = (struct link_sum){.measured_ms = 0};
+	*out = (struct link_sum){.kept_step = INT64_MAX};
 	TRY(store_read_job_by_id(reader, arena, job_id, &out->job, err));
 	TRY(store_read_goodput(reader, arena, job_id, &out->row, err));
 	TRY(store_read_goodput_days(reader, arena, job_id, INT64_MIN, INT64_MAX, &out->days, &out->day_count, err));
@@ -321,15 +322,12 @@ static enum status read_link(
 	return OK;
 }
 
-/* What `next` makes again of the job before it was redone; and until it began, nothing was done. */
-/* What a part of its billed time came to. */
-static int64_t part_of_cost(const struct link_sum *sum, int64_t node_ms)
+/* What a part of a day's billed time came to. */
+static int64_t part_of_cost(const struct goodput_day *day, int64_t node_ms)
 {
-	double billed_ms = (double)sum->row.billable_ms * (double)sum->row.nodes;
-
-	return sum->row.cost == STORE_NO_COST || billed_ms <= 0 ? 0
-	       : (double)node_ms >= billed_ms                   ? sum->row.cost
-					      : llround((double)sum->row.cost * (double)node_ms / billed_ms);
+	return day->billed_ms <= 0         ? 0
+	       : node_ms >= day->billed_ms ? day->cost
+					   : llround((double)day->cost * (double)node_ms / (double)day->billed_ms);
 }
 
 static bool has_steps(const struct link_sum *sum)
@@ -337,19 +335,32 @@ static bool has_steps(const struct link_sum *sum)
 	return sum->row.steps > 0 || sum->row.step_ms > 0;
 }
 
-static void go_on(struct link_sum *sum, const struct link_sum *next, int64_t *lost_steps)
+/* Its last `steps` were made again by a later job: each at the price of the day on which it was made. */
+static void redo(struct link_sum *sum, int64_t steps)
 {
-	int64_t again = sum->row.last_step - next->row.first_from_step;
+	int64_t left_ms = (int64_t)((double)steps * sum->row.step_ms) * sum->row.nodes;
 
-	if (sum->row.step_ms > 0 && next->row.step_ms > 0 && again > 0) {
-		again = again < sum->row.steps ? again : sum->row.steps;
-		int64_t ms = (int64_t)((double)again * sum->row.step_ms) * sum->row.nodes;
-		ms = ms < sum->node_ms[GOODPUT_PRODUCTIVE] ? ms : sum->node_ms[GOODPUT_PRODUCTIVE];
+	for (size_t i = sum->day_count; i-- > 0 && left_ms > 0;) {
+		const struct goodput_day *day = &sum->days[i];
+		int64_t made_ms = day->node_ms[GOODPUT_PRODUCTIVE], ms = made_ms < left_ms ? made_ms : left_ms;
 		sum->node_ms[GOODPUT_PRODUCTIVE] -= ms;
 		sum->node_ms[GOODPUT_REDONE] += ms;
-		sum->redone_cost = part_of_cost(sum, ms);
-		*lost_steps += again;
+		sum->redone_cost += part_of_cost(day, ms);
+		left_ms -= ms;
 	}
+}
+
+/* What those that go on with it make again was redone, also what one further behind does; and until the next began, nothing was done. */
+static void go_on(struct link_sum *sum, const struct link_sum *next, int64_t *lost_steps)
+{
+	sum->kept_step = next->kept_step;
+	if (next->row.step_ms > 0 && next->row.first_from_step < sum->kept_step)
+		sum->kept_step = next->row.first_from_step;
+	int64_t again =
+		sum->row.step_ms > 0 && sum->row.last_step > sum->kept_step ? sum->row.last_step - sum->kept_step : 0;
+	again = again < sum->row.steps ? again : sum->row.steps;
+	redo(sum, again);
+	*lost_steps += again;
 	if (sum->job.ended_ms && next->job.created_ms > sum->job.ended_ms) {
 		int64_t gap_ms = (next->job.created_ms - sum->job.ended_ms) * sum->row.nodes;
 		sum->node_ms[GOODPUT_IDLE] += gap_ms;
@@ -407,7 +418,7 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 		return error_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < count; i++)
 		TRY(read_link(reader, arena, links[i].job_id, &sums[i], err));
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = count; i-- > 0;) { /* from the end: what is kept of a job depends on all behind it */
 		size_t next = i + 1;
 		while (next < count && !span_equal(links[next].continues, links[i].job))
 			next++;
