@@ -105,35 +105,6 @@ static void write_pools(const struct fleet_state *fleet, struct json_writer *w)
 	json_object_end(w);
 }
 
-static bool is_unpriced(const struct fleet_state *fleet, size_t index, const struct price_list *prices, int64_t today)
-{
-	const struct fleet_total *total = &fleet->totals[index];
-	bool is_live = span_equal(total->name, SPAN("nodes")), is_past = span_equal(total->name, SPAN("node_ms"));
-
-	if (!total->instance_type.len || total->value <= 0 || (!is_live && !is_past))
-		return false;
-	if (is_past && sum_of(fleet, "nodes", total->instance_type) > 0)
-		return false; /* said once */
-	return !price_find(prices, total->instance_type, today);
-}
-
-/* Instance types of jobs that the list of prices does not have. */
-static size_t write_unpriced(
-	const struct fleet_state *fleet, const struct price_list *prices, int64_t today, struct json_writer *w)
-{
-	size_t count = 0;
-
-	json_key(w, "unpriced_types");
-	json_array(w);
-	for (size_t i = 0; i < fleet->count; i++)
-		if (is_unpriced(fleet, i, prices, today)) {
-			json_span(w, fleet->totals[i].instance_type);
-			count++;
-		}
-	json_array_end(w);
-	return count;
-}
-
 static void write_sums(
 	const char *name, const struct goodput_day *days, size_t count, bool has_prices, struct json_writer *w)
 {
@@ -160,8 +131,8 @@ static void write_sums(
 }
 
 /* Useful hours of all that were measured, and what they cost; null where nothing is known. Days are of UTC. */
-static enum status write_goodput(struct api_worker *worker, struct arena *arena, const struct fleet_state *fleet,
-	int64_t now_ms, struct json_writer *w, struct error *err)
+static enum status write_goodput(
+	struct api_worker *worker, struct arena *arena, int64_t now_ms, struct json_writer *w, struct error *err)
 {
 	static const int64_t day_ms = 24LL * 3600 * 1000;
 	int64_t today = now_ms / day_ms;
@@ -170,12 +141,12 @@ static enum status write_goodput(struct api_worker *worker, struct arena *arena,
 	size_t count;
 
 	TRY(goodput_read_prices(worker->api->options.pipeline, worker->reader, arena, &prices, err));
-	bool has_prices = write_unpriced(fleet, &prices, today, w) == 0 && prices.count;
+	TRY(api_put_unpriced_types(worker->reader, arena, w, err));
 	json_put_span(w, "currency", prices.currency);
 	TRY(store_read_goodput_days(worker->reader, arena, 0, today - 29, today, &days, &count, err));
 	bool has_today = count && days[count - 1].day == today;
-	write_sums("last_30_days", days, count, has_prices, w);
-	write_sums("today", has_today ? &days[count - 1] : NULL, has_today, has_prices, w);
+	write_sums("last_30_days", days, count, prices.count > 0, w);
+	write_sums("today", has_today ? &days[count - 1] : NULL, has_today, prices.count > 0, w);
 	return OK;
 }
 
@@ -220,7 +191,7 @@ enum status api_fleet(void *context, void *worker, const struct http_request *re
 	write_nodes(&fleet, now_ms, &w);
 	write_pools(&fleet, &w);
 	quotas_write(&fleet, now_ms, &w);
-	TRY(write_goodput(own, arena, &fleet, now_ms, &w, err));
+	TRY(write_goodput(own, arena, now_ms, &w, err));
 	write_ingest(api, &w);
 	json_object_end(&w);
 	return buf_status(&response->body, err);

@@ -184,11 +184,12 @@ def test_what_has_no_price_is_not_free(server):
     assert before["ingest"]["disk_free_bytes"] > 0 and before["unpriced_types"] == []
     assert before["today"]["cost"] is None and before["last_30_days"]["lost_cost"] is None  # no list of prices
     run_job(server, "a", now_ms() - 30 * MINUTE_MS, 60, 10)
-    row = fleet(server)
-    assert row["unpriced_types"] == ["ml.p4d.24xlarge"] and row["last_30_days"]["cost"] is None
+    wait_until(lambda: fleet(server)["unpriced_types"] == ["ml.p4d.24xlarge"], what="the type without a price")
+    assert fleet(server)["last_30_days"]["cost"] is None
     price = {"instance": "ml.p4d.24xlarge", "per_hour": 30, "from": "2020-01-01"}
     assert server.put("/api/v1/prices", json={"currency": "EUR", "prices": [price]}).status == 200
     wait_until(lambda: (fleet(server)["last_30_days"]["cost"] or 0) > 0, what="the job is priced")
+    wait_until(lambda: fleet(server)["unpriced_types"] == [], what="no type is left")
     row = fleet(server)
-    assert row["unpriced_types"] == [] and row["currency"] == "EUR"
+    assert row["currency"] == "EUR"
     assert row["last_30_days"]["cost"] == pytest.approx(4 * 30 * 9 / 60, rel=0.02)  # four nodes, from the start of training a minute in to the tenth

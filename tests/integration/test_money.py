@@ -349,3 +349,25 @@ def test_a_job_without_any_times_did_not_take_0_seconds(make_server):
     assert shown[1:] == [f"billed,,{HOUR_S}", "nothing,,", f"timed,{HOUR_S},{HOUR_S}", "typed,,"]
     # a day has what was billed on it, whoever said how much that was
     assert [(day["day"], day["cost"]) for day in get(server, "/api/v1/jobs/billed/goodput")["days"]] == [("2026-03-02", 20)]
+
+
+def test_the_fleet_names_the_types_whose_hours_have_no_price(make_server):
+    server = make_server("--goodput-every", "100ms")
+    def unpriced():
+        both = [sorted(get(server, f"/api/v1/{of}")["unpriced_types"]) for of in ("fleet", "goodput")]
+        assert both[0] == both[1], both
+        return both[0]
+    put_prices(server, price(KNOWN, 10), price("ml.late.large", 10, **{"from": "2026-03-03"}))
+    run_job(server, "known", KNOWN)
+    run_job(server, "odd", ODD)
+    wait_until(lambda: unpriced() == [ODD], what="the one type")
+    reply = server.patch("/api/v1/jobs/odd", json={"by_hand": {"price_per_hour": 4}})
+    assert reply.status == 200, reply
+    wait_until(lambda: row(server, "odd").get("cost") == 2 * 4, what="the price by hand")
+    assert unpriced() == []
+    run_job(server, "late", "ml.late.large")  # the day before its price begins
+    wait_until(lambda: unpriced() == ["ml.late.large"], what="the type whose price begins later than its hours")
+    run_job(server, "none", None)
+    wait_until(lambda: unpriced() == ["ml.late.large", "unknown"], what="what nobody says the type of")
+    put_prices(server, price(KNOWN, 10), price("ml.late.large", 10))
+    wait_until(lambda: unpriced() == ["unknown"], what="a price for the others")
