@@ -235,7 +235,8 @@ static double quantity(const struct world *w, const struct entry *entry, const c
 	if ((is_hours || strcmp(name, "billable") == 0) && job->billable_s >= 0)
 		return factor *
 		       (job->begin_ms && all_hours > 0 ? job->billable_s * entry->hours / all_hours : job->billable_s);
-	return job->begin_ms ? factor * entry->hours * 3600 : NAN;
+	bool is_moment = job->end_ms && job->end_ms <= job->begin_ms; /* how long it took nobody knows */
+	return job->begin_ms && !is_moment ? factor * entry->hours * 3600 : NAN;
 }
 
 static int by_value(const void *a, const void *b)
