@@ -16,9 +16,15 @@ for (const [path, text] of Object.entries(sources)) {
     for (const [, ...found] of text.matchAll(pattern)) found.forEach((one) => one !== undefined && asked.add(JSON.parse(`"${one}"`) as string));
   }
 }
+// what the server says of a definition that is tried, which the page shows by t()
+const server = Object.values(import.meta.glob<string>("../../server/extract/trial.c", { eager: true, query: "?raw", import: "default" })).join("");
+const warnings = [...(/\btrial_warning_text\([^]*?\n\}/.exec(server)?.[0] ?? "").matchAll(new RegExp(`return ${STRING}`, "g"))].map(([, text]) => text ?? "").filter(Boolean);
+warnings.forEach((text) => asked.add(text));
+
 const places = (text: string): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 
 test("every text that is asked for has a translation", () => {
+  expect(warnings.length).toBeGreaterThan(5);
   const known = new Set(Object.values(tables).flatMap((table) => Object.keys(table)));
   expect([...asked].filter((text) => !known.has(text))).toEqual([]);
 });

@@ -110,4 +110,11 @@ export default {
   "{n} not numeric": "{n} 非数值",
   "{n} without a step": "{n} 无步数",
   "{n} of {all}": "{n} / {all}",
+  "none of these lines match": "这些行都不匹配",
+  "what it captures is never a number: put the group around the digits alone": "捕获的内容从来不是数字：请只把数字放进分组",
+  "there are several unnamed groups, and the first one is the value: name it (?<value>...)": "有多个未命名的分组，第一个被当作数值：请命名为 (?<value>...)",
+  "an earlier definition of the same name matches every line that this one does": "同名的前一个定义已匹配此定义匹配的每一行",
+  "no step is found on these lines, so the points take the step seen last, or are counted 0, 1, 2: add (?<step>[0-9]+) or a Step": "这些行上找不到步数，数据点沿用上一个步数，或按 0、1、2 计数：请加上 (?<step>[0-9]+) 或 Step",
+  "gave up on some lines after too many steps: avoid nested repeats such as (a+)+ and .*.*": "部分行的匹配步数过多而放弃：请避免 (a+)+、.*.* 之类的嵌套重复",
+  "on some lines what stands where the value should is no number: those lines give no point": "部分行上应为数值的位置不是数字：这些行不产生数据点",
 };

@@ -24,7 +24,7 @@ export function Preview({ trial, index, name, color }: { trial: Trial | null; in
             <span class="glyph" aria-hidden="true">
               ▲
             </span>
-            {warning.text}
+            {t(warning.text)}
           </li>
         ))}
       </ul>

@@ -221,7 +221,7 @@ function Tried({ tried }: { tried: TrialDefinition | undefined }) {
   return (
     <span title={t("{matched} of {tried} lines matched, {numbers} numbers; {us} microseconds a line", { matched: formatCount(tried.matched), tried: formatCount(tried.tried), numbers: formatCount(tried.numeric), us: us.toFixed(2) })}>
       {warnings.length > 0 && (
-        <span class="glyph warn" role="img" aria-label={t("with warnings")} title={warnings.map((one) => one.text).join("\n")}>
+        <span class="glyph warn" role="img" aria-label={t("with warnings")} title={warnings.map((one) => t(one.text)).join("\n")}>
           ▲
         </span>
       )}
