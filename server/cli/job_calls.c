@@ -126,6 +126,35 @@ static enum status read_streams(struct http_client *client, const char *job, str
 	return get_json(client, buf_span(&path), document, err);
 }
 
+enum status job_count_bytes(
+	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err)
+{
+	AUTO(json) document = NULL;
+	int64_t stored = 0;
+
+	TRY(read_streams(client, job, &document, err));
+	const struct json *row = json_first(json_get(document, "streams"));
+	while (row && !span_equal(json_string_of(json_get(row, "stream")), span_from(stream)))
+		row = json_next(row);
+	if (row)
+		TRY(json_want_i64(row, "bytes", &stored, err));
+	*bytes = stored > 0 ? (uint64_t)stored : 0;
+	return OK;
+}
+
+enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO(json) document = NULL;
+
+	put_job_path(&path, job, "");
+	TRY(buf_status(&path, err));
+	TRY(get_json(client, buf_span(&path), &document, err));
+	struct span status = json_string_of(json_get(document, "TrainingJobStatus"));
+	*is_over = !span_equal(status, SPAN("InProgress")) && !span_equal(status, SPAN("Stopping"));
+	return OK;
+}
+
 enum status job_want_points_read(struct http_client *client, const char *job, const char *stream, struct error *err)
 {
 	AUTO(json) document = NULL;

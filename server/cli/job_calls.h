@@ -48,6 +48,11 @@ enum status job_send_points(struct http_client *client, const struct job_points 
 /* Adds the text's settings to what the job states. What it states otherwise, and what the server refuses, is said. */
 enum status job_send_settings(
 	struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
+/* Of a stream's log; 0 where it has none. */
+enum status job_count_bytes(
+	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;
+/* Completed, Failed or Stopped. */
+enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err) MUST_CHECK;
 /* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */
 enum status job_want_points_read(
 	struct http_client *client, const char *job, const char *stream, struct error *err) MUST_CHECK;

@@ -93,21 +93,60 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	return OK;
 }
 
+/* What the server has is known without a session: the stream's session goes on with a job that has ended, for which there must be news. */
+static enum status count_there(struct sender *sender, struct stream_state *stream, struct error *err)
+{
+	const char *name = sender->options.streams[sender->batch.stream];
+
+	if (stream->is_counted)
+		return OK;
+	TRY(job_count_bytes(sender->options.client, sender->job, name, &stream->to_pass, err));
+	stream->is_counted = true;
+	return OK;
+}
+
+/* What was on its way when it was asked counts, too. */
+static enum status begin_news(struct sender *sender, struct stream_state *stream, struct error *err)
+{
+	if (stream->to_pass || stream->is_known)
+		return OK;
+	TRY(sender_open_stream(sender, sender->batch.stream, false, err));
+	stream->to_pass = stream->offset > stream->passed_over ? stream->offset - stream->passed_over : 0;
+	return OK;
+}
+
 /* An import that was cut off goes on where the server stands. */
 static enum status pass_over(struct sender *sender, bool *is_passed, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
 
-	if (!stream->is_known) {
-		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
-		stream->passed_over = stream->offset;
-	}
-	uint64_t bytes = stream->passed_over < sender->batch.text.len ? stream->passed_over : sender->batch.text.len;
-	stream->passed_over -= bytes;
+	TRY(count_there(sender, stream, err));
+	TRY(begin_news(sender, stream, err));
+	uint64_t bytes = stream->to_pass < sender->batch.text.len ? stream->to_pass : sender->batch.text.len;
+	stream->to_pass -= bytes;
+	stream->passed_over += bytes;
 	atomic_fetch_add(&sender->there_before, count_lines(span_of(sender->batch.text.ptr, (size_t)bytes)));
 	*is_passed = bytes > 0;
 	if (bytes)
 		spool_release(sender->options.spool, (size_t)bytes);
+	return OK;
+}
+
+/*
+ * A job that has ended goes on with what is new, before that is sent: an import that is killed behind it leaves a job that has not
+ * ended, and the next one says when it did. Whom the stream belongs to meanwhile is nothing to a job that goes on anyhow.
+ */
+static enum status go_on_with(struct sender *sender, struct stream_state *stream, struct error *err)
+{
+	bool is_over = false;
+
+	if (stream->has_news)
+		return OK;
+	TRY(job_read_is_over(sender->options.client, sender->job, &is_over, err));
+	if (is_over)
+		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
+	stream->is_known = false; /* what was asked is not sent yet */
+	stream->has_news = true;
 	return OK;
 }
 
@@ -130,6 +169,8 @@ static enum status send_points(struct sender *sender, struct error *err)
 	stream->is_known = false;
 	if (sender->options.is_import)
 		TRY(job_count_points(sender->options.client, &points, &count, err));
+	if (count.fresh)
+		TRY(go_on_with(sender, stream, err));
 	points.asks = points.asks && !sender->options.is_import;
 	TRY(job_send_points(sender->options.client, &points, err));
 	stream->is_known = true;

@@ -16,8 +16,10 @@ enum phase { PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_CLOSE, PHA
 struct stream_state {
 	uint64_t offset; /* where the server stands */
 	uint64_t sent_bytes;
-	uint64_t passed_over; /* still: the server has them from an earlier import */
+	uint64_t passed_over, to_pass; /* of an import: bytes that the server has from an earlier one */
+	bool is_counted; /* to_pass */
 	bool is_known;
+	bool has_news; /* points of an import that the server has not: the job goes on */
 	struct json *known_series; /* of points: what the server had when it was asked */
 	bool has_session;
 	bool has_told_rejected; /* points */

@@ -140,6 +140,26 @@ static enum status find_offset(
 	return OK;
 }
 
+/* Its log says when it ended, as long as nothing goes on: an end that nobody dated has that time from now on. */
+static enum status date_end(const struct opening *opening, struct store_tx *tx, int64_t job_id,
+	const struct transition_row *end, struct error *err)
+{
+	struct told_row *rows;
+	size_t count = 0;
+
+	if (end->source == SOURCE_DATED)
+		TRY(store_read_told_facts(store_tx_reader(tx), opening->life.arena, job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].source != SOURCE_STATED || !rows[i].is_undated || !span_equal(rows[i].status, end->status))
+			continue;
+		TRY(store_delete_told(tx, job_id, &rows[i], err));
+		rows[i].start_ms = end->start_ms;
+		rows[i].is_undated = false;
+		TRY(store_put_told(tx, job_id, &rows[i], err));
+	}
+	return OK;
+}
+
 /* A job that has ended goes on where the sender says so; else it is a process of the run that comes late. */
 static enum status put_session(struct opening *opening, struct store_tx *tx, const struct job_row *job,
 	const struct stream_row *row, struct error *err)
@@ -161,6 +181,7 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 		resume.lifts_ms = shown[count - 1].start_ms;
 		if (resume.start_ms <= resume.lifts_ms)
 			resume.start_ms = resume.lifts_ms + 1; /* a sender's clock */
+		TRY(date_end(opening, tx, job->job_id, &shown[count - 1], err));
 		TRY(store_put_told(tx, job->job_id, &resume, err));
 	}
 	bool is_in_run = count && !phase_is_final(shown[count - 1].status);
