@@ -55,7 +55,7 @@ static const struct http_route routes[] = {
 			"Points: JSON columns or objects, NDJSON, CSV long or wide, Prometheus text; Idempotency-Key as for lines"},
 	{HTTP_POST, "/api/v1/sessions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_sessions_create, .query = "",
 		.max_body_bytes = DOCUMENT_BYTES,
-		.body = "job!:string stream:string run_key:string host:string source:string hp:object tags:object resume:boolean commands_after:integer instance_type:string instance_count:integer",
+		.body = "job!:string stream:string run_key:string host:string source:string hp:object tags:object resume:boolean past:boolean commands_after:integer instance_type:string instance_count:integer",
 		.summary = "Begin to send a stream: the run's name, a lease on the stream, and where it goes on"},
 	{HTTP_POST, "/api/v1/sessions/{session}", SCOPE_WRITE, ROUTE_WORKER, .handler = api_session_beat, .query = "",
 		.max_body_bytes = SMALL_BYTES, .body = "acks:array end:boolean exit:object",

@@ -12,7 +12,7 @@ enum { RANDOM_ID_BYTES = 16, DOCUMENT_MAX_BYTES = 4 << 20, HEARTBEATS_A_LEASE = 
 /* What was asked, checked. */
 struct asked {
 	struct span job, run_key, stream, host, source, id;
-	bool resumes;
+	bool resumes, is_past;
 	int64_t commands_after; /* -1: not said: whoever starts now is told nothing of before */
 };
 
@@ -50,6 +50,7 @@ static enum status read_asked(const struct json *body, struct asked *asked, stru
 	TRY(want_name(body, "session", SESSION_ID_MAX_BYTES, &asked->id, err));
 	TRY(check_id(asked->id, err));
 	TRY(json_want_bool(body, "resume", &asked->resumes, err));
+	TRY(json_want_bool(body, "past", &asked->is_past, err));
 	TRY(json_want_i64(body, "commands_after", &asked->commands_after, err));
 	if (asked->commands_after < -1)
 		return error_set_field(
@@ -177,7 +178,7 @@ static enum status open_stream(struct api *api, struct api_worker *worker, const
 	struct job_row job = {.ended_ms = 0};
 
 	TRY(api_arena(&arena, err));
-	if (stream->resumes)
+	if (stream->resumes && !stream->is_past)
 		TRY(store_read_job(worker->reader, arena, stream->job, &job, err));
 	if (job.ended_ms)
 		audit_enter_job(api, worker, request, "resume", stream->job);
@@ -217,6 +218,7 @@ enum status api_sessions_create(void *context, void *worker, const struct http_r
 		.host = asked.host,
 		.source = asked.source,
 		.resumes = asked.resumes,
+		.is_past = asked.is_past,
 		.now_ms = http_request_arrival_ms(request)};
 	fill_facts(&asked, &stream, request, &facts);
 	enum status status = open_stream(api, worker, request, &stream, err);

@@ -382,9 +382,10 @@ static void put_tags(struct json_writer *w, const struct identity *identity)
 	json_object_end(w);
 }
 
-void identity_put_fields(const struct identity *identity, const struct settings *metrics, struct json_writer *w)
+void identity_put_fields(
+	const struct identity *identity, const char *host, const struct settings *metrics, struct json_writer *w)
 {
-	put_tag(w, "host", identity->host);
+	put_tag(w, "host", host);
 	if (identity->instance_type)
 		json_put_text(w, "instance_type", identity->instance_type);
 	if (identity->instance_count) /* else it is counted by those who come */

@@ -53,8 +53,9 @@ void identity_free(struct identity *identity);
 enum status identity_add_setting(struct identity *identity, struct settings *settings, const char *option,
 	const char *text, struct error *err) MUST_CHECK;
 
-/* Into the object for POST /api/v1/sessions: all but names; metrics are NAME=REGEX. */
-void identity_put_fields(const struct identity *identity, const struct settings *metrics, struct json_writer *w);
+/* Into the object for POST /api/v1/sessions: all but names; host: of the stream; metrics are NAME=REGEX. */
+void identity_put_fields(
+	const struct identity *identity, const char *host, const struct settings *metrics, struct json_writer *w);
 
 /* The commit that .git says is checked out in the folder or above it; "" when there is none. */
 void git_read_commit(const char *folder, char out[65]);

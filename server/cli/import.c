@@ -43,7 +43,7 @@ struct session {
 	struct intake *intake;
 	struct sender *sender;
 	struct settings metrics;
-	const char **streams, **paths, **names;
+	const char **streams, **hosts, **paths, **names;
 	struct table_part *parts; /* with the times that are assumed for them */
 	const struct table_part **tables;
 	bool *is_points; /* of the streams */
@@ -58,6 +58,7 @@ static void session_done(struct session *session)
 	identity_free(session->identity);
 	mem_free(session->metrics.items);
 	mem_free(session->streams);
+	mem_free(session->hosts);
 	mem_free(session->is_points);
 	mem_free(session->paths);
 	mem_free(session->names);
@@ -148,18 +149,33 @@ static void tell_assumed(const struct import_list *list)
 	}
 }
 
+/* A stream is of the machine that its file's path names, of several files the first one's; streams come in the order of files. */
+static void find_hosts(struct session *session, const struct import_file *files, size_t count)
+{
+	for (size_t i = 0, at = 0; i < watch_stream_count(session->watch); i++) {
+		size_t file = at;
+		while (file < count && strcmp(files[file].stream, session->streams[i]) != 0)
+			file++;
+		if (file == count)
+			continue;
+		session->hosts[i] = files[file].host;
+		at = file + 1;
+	}
+}
+
 static enum status start_session(const struct import *import, struct session *session, const struct import_file *files,
 	size_t count, struct error *err)
 {
 	session->spool = spool_new((uint64_t)options_i64(import->options, "spool-bytes"));
 	session->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *session->streams);
+	session->hosts = mem_zeroed(WATCH_MAX_FILES * sizeof *session->hosts);
 	session->is_points = mem_zeroed(WATCH_MAX_FILES * sizeof *session->is_points);
 	session->paths = mem_zeroed(count * sizeof *session->paths);
 	session->names = mem_zeroed(count * sizeof *session->names);
 	session->parts = mem_zeroed(count * sizeof *session->parts);
 	session->tables = mem_zeroed(count * sizeof *session->tables);
-	if (!session->spool || !session->streams || !session->is_points || !session->paths || !session->names ||
-		!session->parts || !session->tables)
+	if (!session->spool || !session->streams || !session->hosts || !session->is_points || !session->paths ||
+		!session->names || !session->parts || !session->tables)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	TRY(make_identity(import, session, &files[0], err));
 	int64_t last_ms = 0;
@@ -184,6 +200,7 @@ static enum status start_session(const struct import *import, struct session *se
 		.is_points = session->is_points,
 		.streams = session->streams};
 	TRY(watch_new(&session->watch, &watch, err));
+	find_hosts(session, files, count);
 	struct sender_options sender = {.program = ship_program.name,
 		.server = options_text(import->options, "server"),
 		.client = import->client,
@@ -191,6 +208,7 @@ static enum status start_session(const struct import *import, struct session *se
 		.identity = session->identity,
 		.metrics = &session->metrics,
 		.streams = session->streams,
+		.hosts = session->hosts,
 		.is_points = session->is_points,
 		.max_streams = WATCH_MAX_FILES,
 		.is_import = true,

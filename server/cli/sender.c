@@ -61,6 +61,7 @@ static enum status step_create(struct sender *sender, struct error *err)
 		.job = sender->job,
 		.run_key = sender->options.identity->run_key,
 		.resumes = sender->options.resumes,
+		.is_past = sender->options.is_import,
 		.commands_after = -1};
 
 	if (sender->options.has_one_stream)

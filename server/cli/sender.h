@@ -24,6 +24,7 @@ struct sender_options {
 	const struct settings *metrics;
 	const char *const *streams; /* the spool's stream numbers index it */
 	const bool *is_points; /* as streams: they hold points, as event_files.h has them; NULL: none does */
+	const char *const *hosts; /* as streams: whose they are; NULL, all or one: identity's */
 	size_t max_streams; /* room of the table: it may grow while the sender runs */
 	struct ledger *ledger; /* NULL: none is kept */
 	size_t ledger_streams; /* the first ones are in it */

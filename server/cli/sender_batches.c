@@ -69,7 +69,7 @@ static enum status send_batch(struct sender *sender, struct error *err)
 	note_batch(sender, stream->offset);
 	struct job_lines lines = {.job = sender->job,
 		.stream = name,
-		.host = sender->options.identity->host,
+		.host = sender_host_of(sender, sender->batch.stream),
 		.session = stream->session,
 		.offset = stream->offset,
 		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
@@ -158,7 +158,7 @@ static enum status send_points(struct sender *sender, struct error *err)
 	struct job_points points = {.program = sender->options.program,
 		.job = sender->job,
 		.stream = name,
-		.host = sender->options.identity->host,
+		.host = sender_host_of(sender, sender->batch.stream),
 		.text = buf_span(&sender->batch.text),
 		.asks = !stream->is_known,
 		.has_told = &stream->has_told_rejected,

@@ -71,6 +71,13 @@ enum status sender_ask_session(
 	return OK;
 }
 
+const char *sender_host_of(const struct sender *sender, size_t index)
+{
+	const char *host = sender->options.hosts ? sender->options.hosts[index] : NULL;
+
+	return host ? host : sender->options.identity->host;
+}
+
 bool sender_hears_orders(const struct sender *sender, size_t index)
 {
 	return sender->options.has_one_stream && index == 0;
@@ -85,8 +92,10 @@ enum status sender_open_stream(struct sender *sender, size_t index, bool is_firs
 		.job = sender->job,
 		.run_key = is_first ? sender->options.identity->run_key : NULL,
 		.stream = sender->options.streams[index],
+		.host = sender_host_of(sender, index),
 		.id = stream->session,
 		.resumes = !is_first || sender->options.resumes,
+		.is_past = sender->options.is_import,
 		.commands_after = sender->done_command};
 
 	if (!stream->session[0])

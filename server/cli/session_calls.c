@@ -45,9 +45,11 @@ static enum status put_asked(const struct session_asked *asked, struct buf *body
 	}
 	if (asked->resumes)
 		json_put_bool(&w, "resume", true);
+	if (asked->is_past)
+		json_put_bool(&w, "past", true);
 	if (asked->commands_after >= 0)
 		json_put_i64(&w, "commands_after", asked->commands_after);
-	identity_put_fields(asked->identity, asked->metrics, &w);
+	identity_put_fields(asked->identity, asked->host ? asked->host : asked->identity->host, asked->metrics, &w);
 	json_object_end(&w);
 	return buf_status(body, err);
 }

@@ -204,8 +204,10 @@ static enum status open_stream(void *context, struct store_tx *tx, struct error 
 	TRY(check_team(job.team, job.name, asked->team, err));
 	TRY(find_or_make(opening, tx, arena, &job, &row, err));
 	TRY(asked->take(asked->take_context, row.job_id, row.stream_id, err));
-	TRY(store_delete_exit(tx, row.job_id, row.stream_id, err));
-	TRY(put_session(opening, tx, &job, &row, err));
+	if (!asked->is_past) {
+		TRY(store_delete_exit(tx, row.job_id, row.stream_id, err));
+		TRY(put_session(opening, tx, &job, &row, err));
+	}
 	TRY(life_write(&opening->life, tx, &job, false, err));
 	asked->job_id = row.job_id;
 	asked->stream_id = row.stream_id;

@@ -30,13 +30,14 @@ struct session_stream {
 	struct span job, team, stream, host;
 	struct span source; /* "": the stream's own count */
 	bool resumes; /* a job that has ended goes on with it */
+	bool is_past; /* what comes is of the past: the job is what it was, and its lines say when they are of */
 	int64_t now_ms;
 	/* What comes back. */
 	int64_t job_id;
 	uint32_t stream_id;
 	uint64_t next_offset;
 };
-/* Makes the stream when it is not there; it has no exit any more, and the job trains. */
+/* Makes the stream when it is not there; unless it is of the past, it has no exit any more, and the job trains. */
 enum status pipeline_open_stream(
 	struct pipeline *pipeline, struct session_stream *stream, struct error *err) MUST_CHECK;
 

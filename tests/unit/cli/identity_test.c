@@ -191,7 +191,7 @@ TEST(identity_fields)
 	CHECK_OK(identity_add_setting(identity, &identity->tags, "tag", "team=nlp", &err));
 	struct json_writer w = json_writer_on(&out);
 	json_object(&w);
-	identity_put_fields(identity, &metrics, &w);
+	identity_put_fields(identity, identity->host, &metrics, &w);
 	json_object_end(&w);
 	CHECK_SPAN(buf_span(&out),
 		SPAN("{\"host\":\"box\",\"hp\":{\"lr\":\"1\"},\"metrics\":{\"loss\":\"loss=([0-9.]+)\"},"
