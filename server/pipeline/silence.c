@@ -1,4 +1,5 @@
 #include "pipeline/silence.h"
+#include "pipeline/step_trail.h"
 
 enum {
 	HEADS = 8,
@@ -9,6 +10,8 @@ enum {
 	LINES_LEAST = 20,
 	TIMES_USUAL = 4,
 	OTHERS = 250, /* so many other lines weigh as much as one that begins like those with a value */
+	GAPS = 20, /* so much longer than usual, where the steps go on in lines of another form */
+	GAPS_LINES_LEAST = 100,
 	TEXT_BYTES = 200,
 	ITEM_MIN_BYTES = 8
 };
@@ -24,6 +27,7 @@ struct silence {
 	uint32_t head; /* of its line; NO_HEAD: not kept */
 	uint64_t at_head, at_line; /* what these counts were then */
 	uint64_t longest, longest_lines; /* between two of them: weight, and lines */
+	struct step_trails trails;
 	bool is_open;
 	struct incident incident; /* while it is */
 };
@@ -34,6 +38,7 @@ struct silences {
 	uint64_t due; /* before so many lines nothing can have become silent */
 	struct head heads[HEADS];
 	size_t head_count;
+	struct known_forms known;
 	struct silence *items; /* by definition */
 	size_t count, cap;
 };
@@ -51,25 +56,6 @@ void silences_free(struct silences *silences)
 	mem_free(silences);
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* What belongs to one number, date or time; *is_time: it has a colon in it. */
-static size_t number_bytes(struct span text, size_t at, bool *is_time)
-{
-	size_t end = at;
-
-	*is_time = false;
-	while (end < text.len && (is_digit(text.ptr[end]) || (strchr(":-/.,T", text.ptr[end]) && end + 1 < text.len &&
-								     is_digit(text.ptr[end + 1])))) {
-		*is_time |= text.ptr[end] == ':';
-		end++;
-	}
-	return end - at;
-}
-
 /* "step 12/500 loss: 2.1" -> "step ", "12/500 loss: 2.1" -> "# loss: ", "INFO:root:08:24:12 [Epoch 1 …" -> "INFO:root:# [Epoch " */
 static uint32_t head_of(struct span text)
 {
@@ -79,7 +65,7 @@ static uint32_t head_of(struct span text)
 
 	for (size_t i = 0; i < text.len && i < HEAD_BYTES; i++) {
 		char c = text.ptr[i];
-		size_t number = is_digit(c) ? number_bytes(text, i, &is_time) : 0;
+		size_t number = c >= '0' && c <= '9' ? number_bytes(text, i, &is_time) : 0;
 		if (number && letters >= HEAD_LETTERS && !is_time)
 			break;
 		letters += (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
@@ -217,9 +203,10 @@ static enum status look(
 	return OK;
 }
 
-static enum status take_value(struct pipeline *pipeline, struct stream_state *stream, uint32_t definition,
+static enum status take_value(struct pipeline *pipeline, struct stream_state *stream, const struct extracted *value,
 	uint32_t series_id, uint32_t head, const struct silence_line *line, struct error *err)
 {
+	uint32_t definition = value->definition;
 	struct silences *silences = stream->silences;
 
 	for (; silences->count <= definition; silences->items[silences->count++] = (struct silence){0})
@@ -235,6 +222,7 @@ static enum status take_value(struct pipeline *pipeline, struct stream_state *st
 	}
 	if (silence->is_open)
 		TRY(close_one(pipeline, stream, silence, line, err));
+	step_trails_value(&silence->trails, value->point.step);
 	silence->series_id = series_id;
 	silence->head = head;
 	silence->at_head = head != NO_HEAD ? silences->heads[head].lines : 0;
@@ -242,6 +230,25 @@ static enum status take_value(struct pipeline *pipeline, struct stream_state *st
 	uint64_t due = silences->lines + limit_of(silence) / OTHERS + 1;
 	if (++silence->values >= VALUES_LEAST && due < silences->due)
 		silences->due = due;
+	return OK;
+}
+
+/* A whole new form of all lines: none begins like those with a value, but a number in them goes on where the steps stopped. */
+static enum status follow_trails(struct pipeline *pipeline, struct stream_state *stream, uint32_t form,
+	const struct silence_line *line, struct error *err)
+{
+	struct silences *silences = stream->silences;
+	bool is_new = known_forms_add(&silences->known, form);
+
+	for (size_t i = 0; i < silences->count; i++) {
+		struct silence *silence = &silences->items[i];
+		uint64_t lines = silences->lines - silence->at_line, limit = silence->longest_lines * GAPS;
+		if (silence->values < VALUES_LEAST || silence->is_open || !lines)
+			continue;
+		uint64_t rises = step_trails_line(&silence->trails, form, is_new, extractor_peeled(stream->extractor));
+		if (rises > GAPS && lines > (limit > GAPS_LINES_LEAST ? limit : GAPS_LINES_LEAST))
+			TRY(open_one(pipeline, stream, silence, line, err));
+	}
 	return OK;
 }
 
@@ -255,6 +262,7 @@ static enum status begin(struct pipeline *pipeline, struct stream_state *stream,
 		if (silences->items[i].is_open)
 			TRY(close_one(pipeline, stream, &silences->items[i], line, err));
 	silences->count = silences->head_count = 0;
+	silences->known = (struct known_forms){0};
 	silences->due = UINT64_MAX;
 	silences->generation = generation;
 	return OK;
@@ -282,9 +290,9 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		uint32_t number = found->items[i].series;
 		const struct series_state *series = number < stream->number_count ? stream->by_number[number] : NULL;
 		if (series)
-			TRY(take_value(
-				pipeline, stream, found->items[i].definition, series->series_id, head, line, err));
+			TRY(take_value(pipeline, stream, &found->items[i], series->series_id, head, line, err));
 	}
+	TRY(follow_trails(pipeline, stream, hash, line, err));
 	return silences->lines >= silences->due ? look(pipeline, stream, line, err) : OK;
 }
 
@@ -326,6 +334,7 @@ void silences_pack(const struct silences *silences, struct buf *out)
 		pack_u64(out, silences->heads[i].hash);
 		pack_u64(out, silences->heads[i].lines);
 	}
+	known_forms_pack(&silences->known, out);
 	pack_u64(out, silences->count);
 	for (size_t i = 0; i < silences->count; i++) {
 		const struct silence *silence = &silences->items[i];
@@ -336,13 +345,14 @@ void silences_pack(const struct silences *silences, struct buf *out)
 		pack_u64(out, silence->at_line);
 		pack_u64(out, silence->longest);
 		pack_u64(out, silence->longest_lines);
+		step_trails_pack(&silence->trails, out);
 		pack_u64(out, silence->is_open);
 		if (silence->is_open)
 			pack_incident(&silence->incident, out);
 	}
 }
 
-static struct silence unpack_one(const struct silences *silences, struct unpacker *in)
+static struct silence unpack_one(const struct silences *silences, bool has_trails, struct unpacker *in)
 {
 	struct silence silence = {.values = unpack_u64(in), .series_id = (uint32_t)unpack_u64(in)};
 
@@ -351,6 +361,8 @@ static struct silence unpack_one(const struct silences *silences, struct unpacke
 	silence.at_line = unpack_u64(in);
 	silence.longest = unpack_u64(in);
 	silence.longest_lines = unpack_u64(in);
+	if (has_trails)
+		step_trails_unpack(&silence.trails, in);
 	silence.is_open = unpack_u64(in) != 0;
 	if (silence.is_open)
 		silence.incident = unpack_incident(in);
@@ -360,7 +372,7 @@ static struct silence unpack_one(const struct silences *silences, struct unpacke
 	return silence;
 }
 
-enum status silences_unpack(struct silences **out, struct unpacker *in, struct error *err)
+enum status silences_unpack(struct silences **out, bool has_trails, struct unpacker *in, struct error *err)
 {
 	struct silences *silences = mem_zeroed(sizeof *silences);
 
@@ -373,11 +385,13 @@ enum status silences_unpack(struct silences **out, struct unpacker *in, struct e
 	in->has_failed |= silences->head_count > HEADS;
 	for (size_t i = 0; i < silences->head_count && !in->has_failed; i++)
 		silences->heads[i] = (struct head){(uint32_t)unpack_u64(in), unpack_u64(in)};
+	if (has_trails)
+		known_forms_unpack(&silences->known, in);
 	size_t count = unpack_count(in, ITEM_MIN_BYTES);
 	for (size_t i = 0; i < count && !in->has_failed; i++) {
 		if (!mem_grow((void **)&silences->items, i, &silences->cap, sizeof *silences->items))
 			return out_of_memory(err);
-		silences->items[silences->count++] = unpack_one(silences, in);
+		silences->items[silences->count++] = unpack_one(silences, has_trails, in);
 	}
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of silent definitions is damaged");

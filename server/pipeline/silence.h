@@ -1,7 +1,8 @@
 /*
  * Job: definitions of a stream that gave values and do not any more, while lines go on: `definition_silent`. Of each definition it is
  *      counted what has come since its last value: lines that begin as those it was found on, and, with little weight, others. How
- *      much came between two values so far says what is usual.
+ *      much came between two values so far says what is usual. Where lines of a new form go on with its steps (step_trail.h), less
+ *      says enough.
  * Ownership: new/free; a stream's. Threads: the stream's lock.
  *
  * Deterministic: the same lines give the same incidents. Only of definitions that somebody wrote: presets know their trainers.
@@ -23,4 +24,5 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 	const struct silence_line *line, const struct extracted_list *found, struct error *err) MUST_CHECK;
 
 void silences_pack(const struct silences *silences, struct buf *out);
-enum status silences_unpack(struct silences **out, struct unpacker *in, struct error *err) MUST_CHECK;
+/* Not has_trails: from before it was kept which lines go on with the steps. */
+enum status silences_unpack(struct silences **out, bool has_trails, struct unpacker *in, struct error *err) MUST_CHECK;

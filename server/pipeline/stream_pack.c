@@ -1,7 +1,7 @@
 /*
  * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors, reader of settings, derived metrics, signs, silences, watchers). Format number 8; 7 had no
- * silences, 6 no readings of distributions, 5 less of a definition's health, 4 no stretches, 3 no signs and watchers, 2 no reason for
+ * consumers need (extractor, detectors, reader of settings, derived metrics, signs, silences, watchers). Format number 9; 8 had no
+ * trails of steps in silences, 7 no silences, 6 no readings of distributions, 5 less of a definition's health, 4 no stretches, 3 no signs and watchers, 2 no reason for
  * the preset, no base of the series' numbers, no settings and nothing derived, 1 no number of points sent either.
  */
 #include "pipeline/signs.h"
@@ -9,7 +9,8 @@
 #include "pipeline/watchers.h"
 
 enum {
-	FORMAT = 8,
+	FORMAT = 9,
+	FORMAT_WITHOUT_TRAILS = 8,
 	FORMAT_WITHOUT_SILENCES = 7,
 	FORMAT_WITHOUT_TOTALS = 6,
 	FORMAT_WITHOUT_PLACES = 5,
@@ -339,7 +340,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	if (has_signs && !in.has_failed)
 		TRY(restore_signs(stream, &in, err));
 	if (format > FORMAT_WITHOUT_SILENCES && unpack_u64(&in) != 0 && !in.has_failed)
-		TRY(silences_unpack(&stream->silences, &in, err));
+		TRY(silences_unpack(&stream->silences, format > FORMAT_WITHOUT_TRAILS, &in, err));
 	TRY(watchers_unpack(stream, &in, err)); /* nothing where there are none */
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

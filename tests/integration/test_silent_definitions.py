@@ -79,6 +79,32 @@ def test_another_format_after_a_change_of_the_code(server):
     wait_until(lambda: {one["state"] for one in silent(server, "format")} == {"recovered"}, what="new definitions")
 
 
+def test_the_whole_print_format_changes(server):
+    """No line begins as before, but their steps go on where the definition's stopped: 100 lines say enough, or 20 times the usual gap."""
+    other = "[iter {i}] train_loss={value:.3f} | learning_rate=0.001"
+    make(server, "whole", LOSS, {"Name": "place", "Regex": "learning_rate=([0-9.]+)"})
+    server.send("whole", lines_of(40) + lines_of(100, other, 40))
+    server.wait_for_points("whole", "place", 100)
+    assert silent(server, "whole") == []
+    server.send("whole", lines_of(1, other, 140))
+    (one,) = wait_until(lambda: silent(server, "whole"), what="the incident")
+    assert (one["metric"], one["severity"], one["state"], one["opened_step"]) == ("train:loss", "warning", "open", 39)
+    assert (one["evidence"]["value"], one["evidence"]["expected"], one["evidence"]["line"]) == (101, 1, 140)
+    assert one["evidence"]["text"] == "[iter 140] train_loss=2.986 | learning_rate=0.001"
+
+
+def test_the_whole_print_format_of_a_step_in_ten_lines_changes(server):
+    """Every fifth step in ten lines: told after 20 such gaps, 200 lines."""
+    def printed(first, count, text):
+        return [line for i in range(first, first + 5 * count, 5) for line in [text.format(i=i)] + [f"  loader: {j} ms of waiting" for j in range(9)]]
+
+    make(server, "tenfold", LOSS)
+    server.send("tenfold", printed(0, 30, "step {i} loss: 2.5") + printed(150, 20, "{{'iteration': {i}, 'train_loss': 2.4}}") + ["{'iteration': 250, 'train_loss': 2.4}"])
+    (one,) = wait_until(lambda: silent(server, "tenfold"), what="the incident")
+    # the last loss is in line 290, 9 lines of waiting are behind it; the 20 new ones are in lines 300, 310 … 490: the next is the 210th line
+    assert (one["opened_step"], one["evidence"]["line"], one["evidence"]["value"], one["evidence"]["expected"]) == (145, 500, 210, 10)
+
+
 def test_its_message(server):
     from receiver import Receiver
     receiver = Receiver()
@@ -148,6 +174,22 @@ def test_an_evaluation_that_prints_a_loss_of_its_own(server):
     line = "INFO:root:08:24:12 [{what} {i}/5000] loss={value}"
     lines = [line.format(what="Epoch 1 Batch", i=i, value=0.5) for i in range(200)] + [line.format(what="Batch", i=i, value=0.5) for i in range(500)]
     healthy(server, "logger", "train:loss", 200, lines, {"Name": "train:loss", "Regex": "Epoch [0-9]+ Batch (?<step>[0-9]+)/[0-9]+. loss=([0-9.]+)"})
+
+
+def test_a_validation_that_counts_past_the_step(server):
+    """Its own count begins anew, so that it is no other form of the steps, whatever it reaches; nor are lines that were there before."""
+    validation = [f"validating [{i}/600] acc 0.5" for i in range(10, 600, 10)] + [f"[eval] example {i} of 400" for i in range(400)]
+    both = [line for i in range(100) for line in (f"step {i} loss: 2.5", f"timer: {i} took 3 ms")]
+    healthy(server, "validation", "train:loss", 100, both + [f"timer: {i} took 3 ms" for i in range(100, 400)] + validation, LOSS)
+
+
+def test_tables_tracebacks_and_checkpoints(server):
+    table = ["| layer | parameters |"] + [f"| blocks.{i}.attn | {1000 * i} |" for i in range(150)]
+    traceback = ["Traceback (most recent call last):"] + [f'  File "/opt/ml/code/train.py", line {line}, in {what}'
+        for _ in range(60) for line, what in ((212, "main"), (131, "fit"), (87, "step"))]
+    checkpoint = [f"Saving checkpoint to /opt/ml/checkpoints/step-101/shard-{i:05}.pt" for i in range(200)]
+    numbers = [f"{i} {i * i} {i / 7:.3f}" for i in range(200)]
+    healthy(server, "blocks", "train:loss", 101, lines_of(101) + table + traceback + checkpoint + numbers, LOSS)
 
 
 def test_every_tenth_step_has_a_loss(server):
