@@ -58,12 +58,11 @@ static enum status check_twice(const struct asking *a, struct error *err)
 	return OK;
 }
 
-static bool is_cost(const struct aggregate_figure *figure)
+static bool is_of(const struct aggregate_figure *figure, struct span quantity)
 {
 	const struct query_term *term = &figure->quantity.term;
-	bool is_property = !figure->counts_jobs && term->family == QUERY_PROPERTY;
 
-	return is_property && (span_equal(term->key, SPAN("cost")) || span_equal(term->key, SPAN("lost_cost")));
+	return !figure->counts_jobs && term->family == QUERY_PROPERTY && span_equal(term->key, quantity);
 }
 
 static enum status read_ask(struct asking *a, const struct api *api, const struct http_request *request,
@@ -85,14 +84,19 @@ static enum status read_ask(struct asking *a, const struct api *api, const struc
 	a->ask.names = a->names;
 	a->ask.figures = a->figures;
 	a->ask.now_ms = http_request_arrival_ms(request);
-	for (size_t i = 0; i < a->ask.figure_count; i++)
-		a->ask.wants_unpriced |= is_cost(&a->figures[i]);
+	for (size_t i = 0; i < a->ask.figure_count; i++) {
+		const struct aggregate_figure *figure = &a->figures[i];
+		a->ask.wants_unpriced |= is_of(figure, SPAN("cost")) || is_of(figure, SPAN("lost_cost"));
+		a->ask.wants_losses |= is_of(figure, SPAN("lost_steps"));
+	}
 	return check_twice(a, err);
 }
 
-/* What sums of costs are in, and what they leave out. */
-static void write_unpriced(const struct asking *a, const struct job_group *group, struct json_writer *w)
+/* What sums of costs are in, and what sums leave out. */
+static void write_gaps(const struct asking *a, const struct job_group *group, struct json_writer *w)
 {
+	if (a->ask.wants_losses)
+		json_put_i64(w, "lost_steps_unknown", (int64_t)group->unknown_losses);
 	if (!a->ask.wants_unpriced)
 		return;
 	json_put_span(w, "currency", a->currency);
@@ -127,7 +131,7 @@ static void write_json(const struct asking *a, struct json_writer *w)
 			else
 				json_double(w, group->figures[j]);
 		}
-		write_unpriced(a, group, w);
+		write_gaps(a, group, w);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -140,11 +144,14 @@ static void write_csv_head(const struct asking *a, struct buf *out)
 		buf_append_text(out, j ? "," : "");
 		api_csv_text(out, j < a->ask.name_count ? a->names[j].text : a->figures[j - a->ask.name_count].text);
 	}
+	buf_append_text(out, a->ask.wants_losses ? ",lost_steps_unknown" : "");
 	buf_append_text(out, a->ask.wants_unpriced ? ",currency,unpriced_jobs,unpriced_types\n" : "\n");
 }
 
-static void write_csv_unpriced(const struct asking *a, const struct job_group *group, struct buf *out)
+static void write_csv_gaps(const struct asking *a, const struct job_group *group, struct buf *out)
 {
+	if (a->ask.wants_losses)
+		buf_printf(out, ",%llu", (unsigned long long)group->unknown_losses);
 	if (!a->ask.wants_unpriced)
 		return;
 	buf_append_char(out, ',');
@@ -168,7 +175,7 @@ static void write_csv_group(const struct asking *a, const struct job_group *grou
 		if (!isnan(group->figures[j]))
 			api_csv_double(out, group->figures[j]);
 	}
-	write_csv_unpriced(a, group, out);
+	write_csv_gaps(a, group, out);
 	buf_append_char(out, '\n');
 }
 

@@ -19,7 +19,7 @@ struct tally {
 struct group {
 	struct span *keys;
 	int64_t last_job_id;
-	uint64_t jobs, unpriced_jobs;
+	uint64_t jobs, unpriced_jobs, unknown_losses;
 	struct span *types; /* in the arena, each once */
 	size_t type_count, type_cap;
 	struct tally *tallies;
@@ -184,7 +184,7 @@ static enum status add_unpriced(struct groups *groups, struct group *group, stru
 }
 
 enum status groups_add(struct groups *groups, int64_t job_id, const struct span *keys, const double *values,
-	struct span unpriced, struct error *err)
+	const struct job_gaps *gaps, struct error *err)
 {
 	struct group *group;
 
@@ -193,7 +193,8 @@ enum status groups_add(struct groups *groups, int64_t job_id, const struct span 
 		return OK;
 	group->last_job_id = job_id;
 	group->jobs++;
-	TRY(add_unpriced(groups, group, unpriced, err));
+	group->unknown_losses += gaps->unknown_losses;
+	TRY(add_unpriced(groups, group, gaps->unpriced, err));
 	for (size_t i = 0; i < groups->ask->figure_count; i++)
 		TRY(add_value(groups, &group->tallies[i], groups->ask->figures[i].fold, values[i], err));
 	return OK;
@@ -281,6 +282,7 @@ enum status groups_finish(
 		const struct group *group = groups->all[i];
 		rows[i] = (struct job_group){.keys = arena_alloc(arena, (ask->name_count + 1) * sizeof(struct span)),
 			.key_count = ask->name_count,
+			.unknown_losses = group->unknown_losses,
 			.figures = arena_alloc(arena, (ask->figure_count + 1) * sizeof(double))};
 		if (!rows[i].keys || !rows[i].figures)
 			return out_of_memory(err);

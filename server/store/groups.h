@@ -12,13 +12,18 @@ struct groups;
 enum status groups_new(struct groups **out, const struct job_aggregation *aggregation, struct error *err) MUST_CHECK;
 void groups_free(struct groups *groups);
 
+/* What sums leave out of a job. */
+struct job_gaps {
+	struct span unpriced; /* types without a price, spaces between them */
+	uint64_t unknown_losses; /* breaks of which nobody knows how many steps they lost */
+};
 /*
  * One job's figures into the group of these keys (ptr NULL: it has none of that). Jobs come one behind the other: a second row of
- * the same job and group changes nothing. values: one a figure; NAN: the job has none. unpriced: its types without a price, spaces
- * between them. ERR_TOO_LARGE: too many groups or values.
+ * the same job and group changes nothing. values: one a figure; NAN: the job has none. ERR_TOO_LARGE: too
+ * many groups or values.
  */
 enum status groups_add(struct groups *groups, int64_t job_id, const struct span *keys, const double *values,
-	struct span unpriced, struct error *err) MUST_CHECK;
+	const struct job_gaps *gaps, struct error *err) MUST_CHECK;
 /* By key, those without one last. */
 enum status groups_finish(struct groups *groups, struct arena *arena, struct job_group **out, size_t *count,
 	struct error *err) MUST_CHECK;

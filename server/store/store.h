@@ -408,7 +408,7 @@ struct job_aggregation {
 	uint64_t max_periods; /* days or months of one job; more: ERR_INVALID */
 	uint64_t max_values; /* kept for medians and percentiles */
 	int64_t time_ms; /* longer it must not take */
-	bool wants_unpriced;
+	bool wants_unpriced, wants_losses;
 	const struct log_answers *logs; /* as in job_search */
 };
 struct job_group {
@@ -418,6 +418,7 @@ struct job_group {
 	uint64_t unpriced_jobs; /* without a price: they are in no sum of costs. Counted where wants_unpriced. */
 	struct span *unpriced_types; /* of these, each once */
 	size_t unpriced_type_count;
+	uint64_t unknown_losses; /* breaks that no sum of lost_steps has. Counted where wants_losses. */
 };
 /*
  * Over all jobs that match. By month or day a job is in each in which it ran; what adds up over time is shared among them: duration

@@ -114,7 +114,7 @@ def test_a_sum_of_costs_says_what_it_leaves_out(fleet):
         ["nlp", str(KNOWN_COST), "EUR", "1", ODD], ["speech", "no price", "EUR", "1", ODD]]
     assert search(fleet, "", "--by", "tag.team", "--of", "sum:cost", "--csv").splitlines()[2] == f"speech,,EUR,1,{ODD}"
     table = search(fleet, "", "--by", "tag.team", "--of", "sum:lost_steps", "--table").splitlines()
-    assert [line.split() for line in table[1:]] == [["nlp", "–"], ["speech", "–"]]  # nobody printed a step
+    assert [line.split() for line in table[1:]] == [["nlp", "–", "0"], ["speech", "–", "0"]]  # nobody printed a step, and nothing broke
 
 
 def test_the_fleets_sums_and_its_samples_say_what_they_leave_out(fleet):
@@ -250,7 +250,7 @@ def test_steps_that_nobody_saw_are_not_known_to_be_lost_or_not(make_server):
     reply = get(server, "/api/v1/jobs/mute/goodput")
     assert [one["lost_steps"] for one in reply["breaks"]] == [None] and [one["lost_steps"] for one in reply["causes"]] == [None]
     assert get(server, "/api/v1/jobs/mute/run")["goodput"]["lost_steps"] is None
-    assert get(server, "/api/v1/aggregate?of=sum:lost_steps")["groups"] == [{"sum:lost_steps": None}]
+    assert get(server, "/api/v1/aggregate?of=sum:lost_steps")["groups"] == [{"sum:lost_steps": None, "lost_steps_unknown": 1}]
     # it broke off behind step 3, and nobody knows yet from where it goes on
     run_job(server, "seen", KNOWN, seconds=None)
     print_steps(server, "seen", [1, 2, 3], NOON_S + 10)
@@ -371,3 +371,31 @@ def test_the_fleet_names_the_types_whose_hours_have_no_price(make_server):
     wait_until(lambda: unpriced() == ["ml.late.large", "unknown"], what="what nobody says the type of")
     put_prices(server, price(KNOWN, 10), price("ml.late.large", 10))
     wait_until(lambda: unpriced() == ["unknown"], what="a price for the others")
+
+
+def test_a_sum_of_lost_steps_says_of_how_many_breaks_it_knows_nothing(make_server):
+    server = make_server("--goodput-every", "100ms")
+    def train(name, team, *starts, end):
+        run_job(server, name, KNOWN, team=team, seconds=None)
+        at_s = NOON_S
+        for steps in starts:  # ten seconds a step, a minute until it goes on
+            print_steps(server, name, steps, at_s + 10)
+            at_s += 10 * len(steps) + 60
+        wait_until(lambda: get(server, f"/api/v1/jobs/{name}/goodput")["steps"].get("last") == starts[-1][-1], what=f"steps of {name}")
+        move(server, name, end, at_s)
+    train("gone", "a", range(1, 11), end="Failed")  # from which step would it have gone on?
+    train("again", "b", range(1, 11), range(5, 13), end="Failed")  # 5 to 10 were lost, and then again who knows
+    train("clean", "b", range(1, 11), end="Completed")
+    train("whole", "c", range(1, 11), end="Completed")
+    def sums(by="tag.team", of="sum:lost_steps"):
+        groups = get(server, f"/api/v1/aggregate?by={by}&of={of}")["groups"]
+        return [tuple(group.values()) for group in groups]
+    wanted = [("a", None, 1), ("b", 6 + 0, 1), ("c", 0, 0)]
+    wait_until(lambda: sums() == wanted, what=f"sums {wanted}")
+    assert list(get(server, "/api/v1/aggregate?of=sum:lost_steps")["groups"][0].items()) == [("sum:lost_steps", 6), ("lost_steps_unknown", 2)]
+    assert sums("name", "mean:lost_steps,count") == [("again", 6, 1, 1), ("clean", 0, 1, 0), ("gone", None, 1, 1), ("whole", 0, 1, 0)]
+    assert "lost_steps_unknown" not in get(server, "/api/v1/aggregate?of=count")["groups"][0]
+    assert search(server, "", "--by", "tag.team", "--of", "sum:lost_steps", "--csv").splitlines() == [
+        "tag.team,sum:lost_steps,lost_steps_unknown", "a,,1", "b,6,1", "c,0,0"]
+    reply = server.get("/api/v1/aggregate?by=tag.team&of=sum:lost_steps&format=csv")
+    assert reply.raw.decode().splitlines() == ["tag.team,sum:lost_steps,lost_steps_unknown", "a,,1", "b,6,1", "c,0,0"]

@@ -47,6 +47,8 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 
 #define GOODPUT(figure) "(SELECT g." figure " FROM goodput AS g WHERE g.job_id = j.job_id)"
 
+#define UNKNOWN_LOSSES "(SELECT count(*) FROM goodput_breaks AS u WHERE u.job_id = j.job_id AND u.lost_steps < 0)"
+
 static const struct quantity {
 	const char *name;
 	const char *sql; /* of `jobs AS j`; NULL: the job has none */
@@ -61,8 +63,9 @@ static const struct quantity {
 	{"cost", GOODPUT("cost / 1000000.0"), SHARE_COST, true},
 	{"lost_cost", GOODPUT("lost_cost / 1000000.0"), SHARE_LOST_COST, true},
 	{"lost_steps",
-		"(SELECT g.lost_steps FROM goodput AS g WHERE g.job_id = j.job_id AND (g.steps > 0 OR g.step_ms > 0))",
-		SHARE_BILLED, false}, /* what printed no step lost nobody knows how many */
+		"(SELECT g.lost_steps FROM goodput AS g WHERE g.job_id = j.job_id AND (g.steps > 0 OR g.step_ms > 0)"
+		" AND ifnull((SELECT max(b.lost_steps) FROM goodput_breaks AS b WHERE b.job_id = j.job_id), 0) >= 0)",
+		SHARE_BILLED, false}, /* what printed no step lost nobody knows how many, nor what never went on */
 	{"goodput", GOODPUT("goodput"), SHARE_NONE, false},
 };
 
@@ -262,7 +265,7 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 	return OK;
 }
 
-/* job_id, when it began and ended, its hosts, what of it has no price, the names, the figures. */
+/* job_id, when it began and ended, its hosts, what sums leave out of it, the names, the figures. */
 static enum status add_rows(struct search_sql *sql, struct aggregating *a, struct error *err)
 {
 	const struct job_aggregation *ask = a->ask;
@@ -273,6 +276,7 @@ static enum status add_rows(struct search_sql *sql, struct aggregating *a, struc
 		ask->now_ms);
 	search_add(sql, a->is_by_host ? ALL_HOSTS : "1");
 	search_add(sql, ask->wants_unpriced ? ", ifnull(" GOODPUT("unpriced") ", '')" : ", ''");
+	search_add(sql, ask->wants_losses ? ", " UNKNOWN_LOSSES : ", 0");
 	for (size_t i = 0; i < ask->name_count; i++)
 		add_name(sql, &a->by[i], i);
 	for (size_t i = 0; i < ask->figure_count; i++)
@@ -291,7 +295,7 @@ static enum status add_rows(struct search_sql *sql, struct aggregating *a, struc
 struct row {
 	int64_t job_id, begin_ms, length_ms;
 	double hosts;
-	struct span unpriced;
+	struct job_gaps gaps;
 	struct span keys[NAMES_MAX];
 	double values[FIGURES_MAX];
 };
@@ -307,7 +311,8 @@ static enum status read_row(struct aggregating *a, struct statement *s, struct r
 	row->begin_ms = column_i64(s);
 	row->length_ms = column_i64(s);
 	row->hosts = (double)column_i64(s);
-	row->unpriced = column_span(s, a->batch);
+	row->gaps.unpriced = column_span(s, a->batch);
+	row->gaps.unknown_losses = column_u64(s);
 	for (size_t i = 0; i < a->ask->name_count; i++) {
 		bool is_none = is_null(s);
 		row->keys[i] = column_span(s, a->batch);
@@ -335,7 +340,7 @@ static enum status add_share(struct aggregating *a, const struct row *row, const
 		if (of && of->adds_up_over_nodes && a->is_by_host && row->hosts > 1)
 			values[i] /= row->hosts;
 	}
-	return groups_add(a->groups, row->job_id, keys, values, row->unpriced, err);
+	return groups_add(a->groups, row->job_id, keys, values, &row->gaps, err);
 }
 
 /* "2026-11-21" of the moment, and when the next day (or month) begins there. */
