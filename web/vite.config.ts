@@ -87,6 +87,8 @@ function firstView(id: string, modules: Modules): string | null {
   return isOfJob ? (isOfOthers ? "first" : "job") : null;
 }
 
+const SERVER = "http://127.0.0.1:8080";
+
 export default defineConfig({
   plugins: [slimUplot(), plainImports(), ownPages()],
   build: {
@@ -103,7 +105,8 @@ export default defineConfig({
   },
   worker: { format: "es" },
   server: {
-    proxy: { "/api": "http://127.0.0.1:8080" },
+    // `make dev`: the page with hot reload, over a server on its usual port, which lets nobody write who comes from another origin.
+    proxy: { "^/(api|dl)/": { target: SERVER, changeOrigin: true, headers: { origin: SERVER } } },
   },
   test: { include: ["test/**/*.test.ts"] },
 });

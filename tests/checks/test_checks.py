@@ -156,12 +156,23 @@ def test_docs(tree):
     tree("README.md", "`server/base` `deploy/run --demo` [a](docs/picture.png) [b](https://example.org/x) `a/b` `build/x`\n")
     tree("ARCHITECTURE.md", "base model net; `net/x.h` `net/gone.h`\n")
     tree("deploy/demo.py", "")
+    tree("Makefile", "build: page\npage:\n")
+    tree("tests/run", "SM_JOBS=2\n")
+    tree("CONTRIBUTING.md", "`make build`, `make gone`, SM_JOBS\n```\nSM_GONE=1 tests/run tests/gone.py   # tests/comment.py\nmake all\n```\n")
+    tree("docs/a.md", "`net/gone.h` in `docs/internals`\n```\nserver/example\n```\n")
+    tree("docs/internals/b.md", "```\nserver/gone\n```\n")
     found = faults_of(docs, tree.root)
     assert sorted(found) == [
         "ARCHITECTURE.md: does not tell of server/alert",
         "ARCHITECTURE.md: speaks of `net/gone.h`, which does not exist",
+        "CONTRIBUTING.md: `make all` is no target",
+        "CONTRIBUTING.md: `make gone` is no target",
+        "CONTRIBUTING.md: nothing reads SM_GONE",
+        "CONTRIBUTING.md: speaks of `tests/gone.py`, which does not exist",
         "README.md: links to docs/picture.png, which does not exist",
         "README.md: speaks of `deploy/run`, which does not exist",
+        "docs/a.md: speaks of `net/gone.h`, which does not exist",
+        "docs/internals/b.md: speaks of `server/gone`, which does not exist",
     ]
 
 
