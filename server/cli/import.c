@@ -31,6 +31,7 @@ struct import {
 	uint64_t done_bytes, all_bytes;
 	bool has_bar;
 	size_t damaged; /* tables, and event files */
+	size_t unmade; /* jobs whose files could not be read at all */
 	uint64_t there_before, new_to_server; /* lines and points */
 	bool is_stopped; /* by a signal */
 };
@@ -240,6 +241,8 @@ static enum status finish_session(struct import *import, struct session *session
 		}
 		if (!has_ended && intake_is_done(session->intake)) {
 			intake_join(session->intake);
+			if (watch_damaged_count(session->watch))
+				sender_set_unreadable(session->sender);
 			spool_end(session->spool);
 			has_ended = true;
 		}
@@ -267,6 +270,11 @@ static enum status import_job(struct import *import, const struct import_file *f
 	import->new_to_server += new_to_server;
 	if (intake_is_done(session.intake))
 		import->damaged += watch_damaged_count(session.watch);
+	if (status == OK && !sender_has_job(session.sender)) {
+		import->unmade++;
+		client_say(ship_program.name, "job '%s': nothing of its files could be read: no job is made of them",
+			session.identity->job);
+	}
 	return status;
 }
 
@@ -294,7 +302,7 @@ static int run(struct import *import)
 		}
 	}
 	client_say(ship_program.name, "%zu jobs of %zu files, %" PRIu64 " bytes; %zu other files were passed over",
-		jobs - refused, list->path_count, import->all_bytes, list->other_count);
+		jobs - refused - import->unmade, list->path_count, import->all_bytes, list->other_count);
 	if (import->there_before && !import->new_to_server)
 		client_say(ship_program.name, "all %" PRIu64 " lines and points were there already: nothing is new",
 			import->there_before);

@@ -13,6 +13,7 @@ enum {
 	FIRST_BACKOFF_MS = 250,
 	MAX_BACKOFF_MS = 10000,
 	MAX_RETRY_AFTER_MS = 300000,
+	AWAIT_MS = 200,
 	MAX_BODY_BYTES = 32 << 20, /* a batch whose every byte needs an escape */
 };
 
@@ -72,7 +73,21 @@ static enum status step_create(struct sender *sender, struct error *err)
 		client_say(sender->options.program,
 			"job '%s' has ended: this run is '%s' (--resume would go on with it)",
 			sender->options.identity->job, sender->job);
+	sender->has_job = true;
 	sender->phase = PHASE_START;
+	return OK;
+}
+
+/* An import that has nothing to tell because its files are damaged makes no job. */
+static enum status step_await(struct sender *sender)
+{
+	enum spool_state state =
+		sender->options.is_import ? spool_wait(sender->options.spool, 1, 0, AWAIT_MS) : SPOOL_HAS_BATCH;
+
+	if (state == SPOOL_HAS_ENDED && sender->is_unreadable)
+		sender->phase = PHASE_DONE;
+	else if (state != SPOOL_IS_EMPTY)
+		sender->phase = PHASE_CREATE;
 	return OK;
 }
 
@@ -144,6 +159,8 @@ static enum status step_end(struct sender *sender, struct error *err)
 static enum status step(struct sender *sender, struct error *err)
 {
 	switch (sender->phase) {
+	case PHASE_AWAIT:
+		return step_await(sender);
 	case PHASE_CREATE:
 		return step_create(sender, err);
 	case PHASE_START:
@@ -279,6 +296,11 @@ void sender_set_outcome(struct sender *sender, const char *secondary_status, con
 	sender->end_ms = time_ms;
 }
 
+void sender_set_unreadable(struct sender *sender)
+{
+	sender->is_unreadable = true;
+}
+
 void sender_give_up_at(struct sender *sender, int64_t mono_ms)
 {
 	atomic_store(&sender->give_up_ms, mono_ms);
@@ -308,6 +330,11 @@ void sender_count_import(const struct sender *sender, uint64_t *there_before, ui
 {
 	*there_before = atomic_load(&sender->there_before);
 	*new_to_server = atomic_load(&sender->new_to_server);
+}
+
+bool sender_has_job(const struct sender *sender)
+{
+	return sender->has_job;
 }
 
 const char *sender_job(const struct sender *sender)

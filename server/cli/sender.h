@@ -46,6 +46,8 @@ void sender_free(struct sender *sender);
 void sender_set_exit(struct sender *sender, int code, int number);
 /* How the training ended; before spool_end. reason may be NULL. */
 void sender_set_outcome(struct sender *sender, const char *secondary_status, const char *reason, int64_t time_ms);
+/* An import's files are damaged: where nothing came of them no job is made; before spool_end. */
+void sender_set_unreadable(struct sender *sender);
 /* The drain's end, on the monotonic clock. */
 void sender_give_up_at(struct sender *sender, int64_t mono_ms);
 bool sender_is_done(struct sender *sender);
@@ -59,6 +61,7 @@ uint64_t sender_sent_lines(const struct sender *sender);
 void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server);
 
 /* After the join. */
+bool sender_has_job(const struct sender *sender); /* false: nothing was sent, not even that there is one */
 const char *sender_job(const struct sender *sender); /* perhaps J-2 */
 uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream);
 

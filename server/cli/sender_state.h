@@ -11,7 +11,7 @@
 
 enum { SENDER_MAX_CONFLICTS = 8 };
 
-enum phase { PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_CLOSE, PHASE_DONE };
+enum phase { PHASE_AWAIT, PHASE_CREATE, PHASE_START, PHASE_LINES, PHASE_END, PHASE_CLOSE, PHASE_DONE };
 
 struct stream_state {
 	uint64_t offset; /* where the server stands */
@@ -37,6 +37,7 @@ struct sender {
 	_Atomic uint64_t new_to_server;
 	enum phase phase;
 	char job[256]; /* as asked, then as the server has it: perhaps J-2 */
+	bool has_job; /* the server has it */
 	struct stream_state *streams;
 	struct spool_batch batch;
 	bool has_batch;
@@ -51,6 +52,7 @@ struct sender {
 	int64_t told_command; /* what was done of it is yet to be told; 0: nothing */
 	char told_result[256];
 	size_t close_at; /* of the streams */
+	bool is_unreadable; /* what there was to read is damaged: where that leaves nothing, no job is made */
 	bool has_exit;
 	int exit_code, exit_signal;
 	const char *end_status;

@@ -82,6 +82,23 @@ def test_a_damaged_event_file_is_no_success(server, ship, tmp_path):
         wait_until(lambda name=name, points=points: counts(server, name) == ({("algo-1", "loss"): points} if points else {}), what="the points before it")
 
 
+def test_a_damaged_event_file_without_any_point_makes_no_job(server, ship, tmp_path):
+    """At the length of its first event, or in the content of its only one; the run beside them is imported all the same."""
+    whole, at = VERSION + event(0, 1.7e9, simple("loss", 2)), len(VERSION)
+    (tmp_path / "head").write_bytes(whole[:at] + bytes([whole[at] ^ 0xff]) + whole[at + 1:])
+    (tmp_path / "body").write_bytes(whole[:-6] + bytes([whole[-6] ^ 0xff]) + whole[-5:])
+    (tmp_path / "sound").write_bytes(whole)
+    result = ship.run("--import", f"{tmp_path}/(?<job>head|body|sound)")
+    errors = result.stderr.decode()
+    assert sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]) == ["sound"]
+    assert result.returncode == 4 and "1 jobs of 3 files" in errors and "2 runs were not read whole" in errors, errors
+    assert all(f"job '{name}': nothing of its files could be read: no job is made of them" in errors for name in ("head", "body")), errors
+    before = job(server, "sound")["SecondaryStatusTransitions"]
+    (tmp_path / "sound").write_bytes((tmp_path / "head").read_bytes())
+    assert ship.run("--import", f"{tmp_path}/(?<job>sound)").returncode == 4
+    assert job(server, "sound")["SecondaryStatusTransitions"] == before
+
+
 def test_runs_of_two_folders_are_not_one_stream(ship, tmp_path):
     for name in ("train", "validation"):
         (tmp_path / "exp" / name).mkdir(parents=True)
