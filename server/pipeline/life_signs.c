@@ -1,8 +1,11 @@
 /* What lines, points and sessions say of a job: that it trains, or was stopped in vain. */
+#include "base/iso8601.h"
 #include "base/log.h"
 #include "model/stream_name.h"
 #include "pipeline/life.h"
 #include "pipeline/notices.h"
+
+enum { UNDONE_BYTES = 256 };
 
 static enum status out_of_memory(struct error *err)
 {
@@ -46,14 +49,43 @@ static enum status put_first(struct store_tx *tx, int64_t job_id, struct told_ro
 	return put_training(tx, job_id, first_ms, err);
 }
 
+/* The history says that it was assumed, to whom was told of it: with the stop that was asked for, the last time alone. */
+static enum status put_undone(
+	struct store_tx *tx, int64_t job_id, int64_t stopped_ms, int64_t heard_ms, struct error *err)
+{
+	AUTO_DONE(buf) message = BUF_INIT(UNDONE_BYTES);
+	char stopped[ISO8601_BYTES], heard[ISO8601_BYTES];
+
+	iso8601_format(stopped_ms, stopped);
+	iso8601_format(heard_ms, heard);
+	buf_printf(&message, "it was taken for Stopped at %s: what is of %s took that back", stopped, heard);
+	TRY(buf_status(&message, err));
+	return store_put_told(tx, job_id,
+		&(struct told_row){.status = SPAN("Stopping"),
+			.message = buf_span(&message),
+			.reason = SPAN(""),
+			.start_ms = stopped_ms,
+			.source = SOURCE_ASSUMED},
+		err);
+}
+
 /* Whose lines are of after a stop has not stopped; those that were only delivered after it say nothing. */
 static enum status undo_stop(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
 	int64_t heard_ms, struct error *err)
 {
+	int64_t stopped_ms = INT64_MIN;
+
 	for (size_t i = 0; i < count; i++)
-		if (is_assumed(&rows[i], SPAN("Stopped")) && rows[i].start_ms < heard_ms)
+		if (is_assumed(&rows[i], SPAN("Stopped")) && rows[i].start_ms < heard_ms) {
 			TRY(store_delete_told(tx, job_id, &rows[i], err));
-	return OK;
+			stopped_ms = rows[i].start_ms;
+		}
+	if (stopped_ms == INT64_MIN)
+		return OK;
+	for (size_t i = 0; i < count; i++)
+		if (is_assumed(&rows[i], SPAN("Stopping")))
+			TRY(store_delete_told(tx, job_id, &rows[i], err));
+	return put_undone(tx, job_id, stopped_ms, heard_ms, err);
 }
 
 enum status life_put_sign(

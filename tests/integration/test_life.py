@@ -3,6 +3,7 @@
 import itertools
 import sqlite3
 import time
+from datetime import datetime, timezone
 
 import pytest
 
@@ -271,7 +272,7 @@ def test_what_is_of_before_a_stop_is_no_later_life(make_server):
     def ended():
         job = job_of(server)
         return job["TrainingJobStatus"], round(job["TrainingEndTime"] * 1000), job["BillableTimeInSeconds"]
-    assert history(server)[-1] == ("Stopped", stopped) and ended() == ("Stopped", stopped, round((stopped - base) / 1000))
+    assert history(server)[-1] == ("Stopped", stopped) and ended() == ("Stopped", stopped, (stopped - base) // 1000)
     before = job_of(server)
     logs = boto(server, "logs")
     names = {"logGroupName": "/aws/sagemaker/TrainingJobs", "logStreamName": "j/algo-3-1"}
@@ -288,7 +289,13 @@ def test_what_is_of_before_a_stop_is_no_later_life(make_server):
     logs.put_log_events(**names, logEvents=[{"timestamp": later, "message": "it goes on"}])
     wait_until(lambda: job_of(server)["TrainingJobStatus"] == "Stopping", what="the stop to be taken back")
     wait_until(lambda: job_of(server)["TrainingJobStatus"] == "Stopped", what="the end again")
-    assert ended() == ("Stopped", later, round((later - base) / 1000))
+    assert ended() == ("Stopped", later, (later - base) // 1000)
+
+    # who was told of the first one finds that it was assumed, and what took it back
+    iso = lambda ms: datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    (stopping,) = [row for row in job_of(server)["SecondaryStatusTransitions"] if row["Status"] == "Stopping"]
+    assert stopping["StatusMessage"] == f"it was taken for Stopped at {iso(stopped)}: what is of {iso(later)} took that back"
+    assert round(stopping["StartTime"] * 1000) == stopped
 
 
 def test_a_job_that_aws_runs_is_not_taken_for_stopped(make_server):
