@@ -243,12 +243,17 @@ static enum status open_locked(struct session_table *table, const struct session
 }
 
 /* One that takes the place of another may be let in later all the same: only who is sure to be refused is. */
-enum status session_check_room(struct session_table *table, struct span id, struct error *err)
+enum status session_check_room(struct session_table *table, struct span id, struct span team, struct error *err)
 {
+	enum status status = OK;
+
 	pthread_mutex_lock(&table->mutex);
 	sweep(table, clock_mono_ms());
-	bool is_full = map_count(table->by_id) >= table->most && !find(table, id);
-	enum status status = is_full ? refuse_full(table, err) : OK;
+	const struct session *own = find(table, id);
+	if (own && team.len && !span_equal(team, span_from(own->facts.team)))
+		status = refuse_foreign(own, err);
+	else if (!own && map_count(table->by_id) >= table->most)
+		status = refuse_full(table, err);
 	pthread_mutex_unlock(&table->mutex);
 	return status;
 }

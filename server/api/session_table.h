@@ -29,7 +29,8 @@ struct session_facts {
  */
 enum status session_open(struct session_table *table, const struct session_facts *facts, struct error *err) MUST_CHECK;
 /* ERR_BUSY: session_open would be, too. */
-enum status session_check_room(struct session_table *table, struct span id, struct error *err) MUST_CHECK;
+enum status session_check_room(
+	struct session_table *table, struct span id, struct span team, struct error *err) MUST_CHECK;
 /*
  * Renews the lease. job, stream: what the request says, "" where it says nothing. ERR_NOT_FOUND: not known (any more);
  * ERR_SEMANTIC: of another stream; ERR_FORBIDDEN: another team's. *facts may be NULL.

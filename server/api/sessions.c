@@ -81,7 +81,7 @@ static enum status check_job(struct api *api, struct api_worker *worker, const s
 	char name[JOB_NAME_MAX_BYTES + 1];
 
 	if (asked->stream.len)
-		TRY(session_check_room(api->sessions, asked->id, err));
+		TRY(session_check_room(api->sessions, asked->id, api_team(request), err));
 	snprintf(name, sizeof name, "%.*s", SPAN_ARGS(asked->job));
 	TRY(session_write_document(body, name, &text, err));
 	TRY(json_parse(&document, buf_span(&text), err));
@@ -199,8 +199,11 @@ enum status api_sessions_create(void *context, void *worker, const struct http_r
 
 	TRY(api_body_object(request, &body, err));
 	TRY(read_asked(body, &asked, err));
-	struct run_asked run = {
-		.job = asked.job, .run_key = asked.run_key, .team = api_team(request), .resumes = asked.resumes};
+	struct run_asked run = {.job = asked.job,
+		.run_key = asked.run_key,
+		.team = api_team(request),
+		.resumes = asked.resumes,
+		.is_all = !asked.stream.len};
 	TRY(check_job(api, worker, request, body, &asked, err));
 	TRY(pipeline_choose_run(api->options.pipeline, &run, name, err));
 	TRY(have_job(api, request, body, name, err));
@@ -213,6 +216,8 @@ enum status api_sessions_create(void *context, void *worker, const struct http_r
 	struct session_stream stream = {.take = take_lease,
 		.take_context = &lease,
 		.job = span_from(name),
+		.asked = asked.job,
+		.run_key = asked.run_key,
 		.team = api_team(request),
 		.stream = asked.stream,
 		.host = asked.host,

@@ -81,8 +81,8 @@ static enum status choose(void *context, struct store_tx *tx, struct error *err)
 		return OK;
 	}
 	TRY(find_free(choice, tx, err));
-	return asked->run_key.len ? store_put_run_name(tx, asked->job, asked->run_key, span_from(choice->name), err)
-				  : OK;
+	bool is_kept = asked->run_key.len && asked->is_all;
+	return is_kept ? store_put_run_name(tx, asked->job, asked->run_key, span_from(choice->name), err) : OK;
 }
 
 enum status pipeline_choose_run(
@@ -191,6 +191,26 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 	return life_put_sign(tx, opening->life.arena, job->job_id, &sign, err);
 }
 
+/* In the transaction that takes the stream: what is refused keeps no name. */
+static enum status keep_name(const struct opening *opening, struct store_tx *tx, struct error *err)
+{
+	const struct session_stream *asked = opening->stream;
+	struct span known;
+
+	if (!asked->run_key.len)
+		return OK;
+	TRY(store_read_run_name(store_tx_reader(tx), opening->life.arena, asked->asked, asked->run_key, &known, err));
+	if (!known.len)
+		return store_put_run_name(tx, asked->asked, asked->run_key, asked->job, err);
+	if (span_equal(known, asked->job))
+		return OK;
+	error_set(err, ERR_BUSY, "this run of '%.*s' was just named '%.*s': ask again", SPAN_ARGS(asked->asked),
+		SPAN_ARGS(known));
+	if (err)
+		err->retry_after_s = 1;
+	return ERR_BUSY;
+}
+
 static enum status open_stream(void *context, struct store_tx *tx, struct error *err)
 {
 	struct opening *opening = context;
@@ -202,6 +222,7 @@ static enum status open_stream(void *context, struct store_tx *tx, struct error 
 	opening->life.failed = (struct watch_failed){0};
 	TRY(store_read_job(store_tx_reader(tx), arena, asked->job, &job, err));
 	TRY(check_team(job.team, job.name, asked->team, err));
+	TRY(keep_name(opening, tx, err));
 	TRY(find_or_make(opening, tx, arena, &job, &row, err));
 	TRY(asked->take(asked->take_context, row.job_id, row.stream_id, err));
 	if (!asked->is_past) {

@@ -15,10 +15,12 @@ struct run_asked {
 	struct span run_key; /* the same in all processes of one start; "": not known */
 	struct span team;
 	bool resumes; /* a job that ended is gone on with */
+	bool is_all; /* no stream is opened for it: its name is kept at once */
 };
 /*
  * The name that the run has: J, or, when that has ended and this is another run, the first of J-2, J-3 … that is free or runs. All
- * that say the same run_key get the same name, whenever they come.
+ * that say the same run_key get the same name, whenever they come. A new one is kept with the run's first stream: a start that was refused
+ * is none, and comes again as another.
  */
 enum status pipeline_choose_run(struct pipeline *pipeline, const struct run_asked *asked,
 	char name[JOB_NAME_MAX_BYTES + 1], struct error *err) MUST_CHECK;
@@ -28,6 +30,7 @@ struct session_stream {
 	enum status (*take)(void *context, int64_t job_id, uint32_t stream_id, struct error *err);
 	void *take_context;
 	struct span job, team, stream, host;
+	struct span asked, run_key; /* as in run_asked: job is their name from now on; "": none is kept */
 	struct span source; /* "": the stream's own count */
 	bool resumes; /* a job that has ended goes on with it */
 	bool is_past; /* what comes is of the past: the job is what it was, and its lines say when they are of */

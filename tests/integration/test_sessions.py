@@ -5,6 +5,7 @@ import pathlib
 import pytest
 
 from smserver import wait_until
+from test_auth import make_token
 from shipping import job, lines
 
 
@@ -55,6 +56,32 @@ def test_a_run_has_one_name_whenever_its_processes_come(server):
     assert open_session(server, stream="algo-2")["job"] == "s-3"  # without a key: the one that runs
     assert open_session(server, stream="algo-5", resume=True)["job"] == "s"
     assert server.post("/api/v1/sessions", json={"job": "s", "run_key": "c"}).body == {"job": "s-3"}
+
+
+def test_a_start_that_is_refused_keeps_no_name(server):
+    """It comes again when the job has ended: then it is another run, as if it had never asked."""
+    open_session(server, run_key="a")
+    assert open_session(server, run_key="b", expect=409)["field"] == "stream"  # its stream is being sent
+    end(server, "s")
+    assert open_session(server, stream="algo-2", run_key="b")["job"] == "s-2"
+
+
+def test_a_start_of_which_one_process_is_refused_is_one(server):
+    open_session(server, run_key="a")
+    assert open_session(server, stream="algo-2", run_key="b")["job"] == "s"
+    open_session(server, run_key="b", expect=409)
+    end(server, "s")
+    assert open_session(server, stream="algo-3", run_key="b")["job"] == "s"
+
+
+def test_a_session_that_is_another_teams_makes_no_job(server):
+    make_token(server, "root", "admin")
+    nlp, vision = (make_token(server, team, "write", "--team", team) for team in ("nlp", "vision"))
+    ask = {"job": "s", "stream": "algo-1", "session": "own", "run_key": "a"}
+    assert server.post("/api/v1/sessions", json=ask, token=nlp).status == 201
+    assert server.post("/api/v1/sessions", json={**ask, "job": "t"}, token=vision).status == 403
+    assert server.get("/api/v1/jobs/t", token=make_token(server, "reader", "read")).status == 404
+    assert server.post("/api/v1/sessions", json={**ask, "job": "t", "session": "mine"}, token=vision).body["job"] == "t"
 
 
 def test_a_restart_joins_a_job_that_nobody_ended(server):
