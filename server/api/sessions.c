@@ -97,7 +97,7 @@ static void fill_facts(const struct asked *asked, const struct session_stream *s
 {
 	unsigned char random[RANDOM_ID_BYTES];
 
-	*facts = (struct session_facts){.commands_after = INT64_MAX};
+	*facts = (struct session_facts){.is_past = asked->is_past, .commands_after = INT64_MAX};
 	snprintf(facts->job, sizeof facts->job, "%.*s", SPAN_ARGS(stream->job));
 	snprintf(facts->stream, sizeof facts->stream, "%.*s", SPAN_ARGS(stream->stream));
 	snprintf(facts->host, sizeof facts->host, "%.*s", SPAN_ARGS(stream->host));
@@ -327,7 +327,7 @@ enum status api_session_beat(void *context, void *worker, const struct http_requ
 	const struct json *exit = json_get(body, "exit");
 	if (exit)
 		TRY(take_exit(api, &facts, exit, now_ms, err));
-	else if (is_end)
+	else if (is_end && !facts.is_past)
 		TRY(pipeline_leave_stream(api->options.pipeline, facts.job_id, facts.stream_id, err));
 	struct json_writer w = api_reply(response);
 	json_object(&w);

@@ -142,7 +142,7 @@ static struct told_row date(const struct told_row *told, int64_t past_ms)
 {
 	struct told_row row = *told;
 
-	row.is_undated = told->is_undated && past_ms;
+	row.is_undated = told->is_undated && told->source != SOURCE_SESSION && past_ms;
 	if (row.is_undated && row.start_ms > past_ms)
 		row.start_ms = past_ms;
 	return row;

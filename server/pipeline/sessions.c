@@ -160,6 +160,47 @@ static enum status date_end(const struct opening *opening, struct store_tx *tx, 
 	return OK;
 }
 
+/* Told rows are read anew: the end that is shown may be older than the newest that was stated. */
+static enum status find_stated_end(
+	const struct opening *opening, struct store_tx *tx, int64_t job_id, int64_t *end_ms, struct error *err)
+{
+	struct told_row *rows;
+	size_t count;
+
+	TRY(store_read_told_facts(store_tx_reader(tx), opening->life.arena, job_id, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].source == SOURCE_STATED && phase_is_final(rows[i].status) && rows[i].start_ms > *end_ms)
+			*end_ms = rows[i].start_ms;
+	return OK;
+}
+
+/*
+ * What comes of the past may be behind the job's end: that is open until it is told again. Only where somebody stated that the job is
+ * Completed: that it failed is known better by who says so, and an end that follows from exits or a log stays what it is.
+ */
+static enum status open_end(
+	const struct opening *opening, struct store_tx *tx, const struct job_row *job, struct error *err)
+{
+	struct told_row resume = {.status = SPAN("Training"),
+		.message = SPAN("more of it is imported"),
+		.reason = SPAN(""),
+		.source = SOURCE_SESSION,
+		.is_undated = true};
+	struct transition_row *shown;
+	size_t count;
+
+	TRY(store_read_transitions(store_tx_reader(tx), opening->life.arena, job->job_id, &shown, &count, err));
+	const struct transition_row *end = count ? &shown[count - 1] : NULL;
+	if (!opening->stream->resumes || !end || !span_equal(end->status, SPAN("Completed")) ||
+		(end->source != SOURCE_STATED && end->source != SOURCE_DATED))
+		return OK;
+	TRY(date_end(opening, tx, job->job_id, end, err));
+	resume.lifts_ms = end->start_ms;
+	TRY(find_stated_end(opening, tx, job->job_id, &resume.lifts_ms, err));
+	resume.start_ms = resume.lifts_ms + 1; /* of then: nobody is told of it as of news */
+	return store_put_told(tx, job->job_id, &resume, err);
+}
+
 /* A job that has ended goes on where the sender says so; else it is a process of the run that comes late. */
 static enum status put_session(struct opening *opening, struct store_tx *tx, const struct job_row *job,
 	const struct stream_row *row, struct error *err)
@@ -225,7 +266,9 @@ static enum status open_stream(void *context, struct store_tx *tx, struct error 
 	TRY(keep_name(opening, tx, err));
 	TRY(find_or_make(opening, tx, arena, &job, &row, err));
 	TRY(asked->take(asked->take_context, row.job_id, row.stream_id, err));
-	if (!asked->is_past) {
+	if (asked->is_past) {
+		TRY(open_end(opening, tx, &job, err));
+	} else {
 		TRY(store_delete_exit(tx, row.job_id, row.stream_id, err));
 		TRY(put_session(opening, tx, &job, &row, err));
 	}

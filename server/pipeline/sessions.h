@@ -32,8 +32,8 @@ struct session_stream {
 	struct span job, team, stream, host;
 	struct span asked, run_key; /* as in run_asked: job is their name from now on; "": none is kept */
 	struct span source; /* "": the stream's own count */
-	bool resumes; /* a job that has ended goes on with it */
-	bool is_past; /* what comes is of the past: the job is what it was, and its lines say when they are of */
+	bool resumes; /* a job that has ended goes on with it; with what is past, only the end of one that was stated to be Completed is open */
+	bool is_past; /* what comes is of the past: its lines say when they are of, and the job is what it was; but see resumes */
 	int64_t now_ms;
 	/* What comes back. */
 	int64_t job_id;

@@ -15,7 +15,9 @@ struct told_row {
 	int64_t lifts_ms; /* SOURCE_SESSION: the end that the job had then; 0 else */
 	enum transition_source source;
 	bool is_whole; /* said with all that ever was, as EventBridge's SecondaryStatusTransitions */
-	bool is_undated; /* an end or a stop that nobody said the time of: start_ms is when it was told */
+	/* An end or a stop that nobody said the time of: start_ms is when it was told. SOURCE_SESSION: one of the past, right behind the end
+	 * that it opened. */
+	bool is_undated;
 };
 enum status store_put_told(
 	struct store_tx *tx, int64_t job_id, const struct told_row *row, struct error *err) MUST_CHECK;

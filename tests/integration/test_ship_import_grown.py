@@ -95,7 +95,7 @@ def test_an_end_that_nobody_dated_moves_with_what_is_new(server, ship, tmp_path)
 def test_an_import_that_was_killed_behind_its_points_ends_all_the_same(server, ship, tmp_path, kind):
     """What such an import leaves: a session that went on with the job, and the new points."""
     imported(ship, tmp_path, kind, 80)
-    assert server.post("/api/v1/sessions", json={"job": "grown", "stream": "algo-1", "resume": True}).status == 201
+    assert server.post("/api/v1/sessions", json={"job": "grown", "stream": "algo-1", "resume": True, "past": True}).status == 201
     assert job(server, "grown")["TrainingJobStatus"] == "InProgress"
     send_points(server, 80, 100)
     assert "all 100 lines and points were there already" in imported(ship, tmp_path, kind, 100)
@@ -122,3 +122,32 @@ def test_a_stated_end_behind_what_is_new_stays(server, ship, tmp_path):
         assert server.post("/api/v1/jobs/grown/transitions", json={"SecondaryStatus": status, "time_ms": 1000 * (FIRST + seconds)}).status == 204
     assert "20 are new" in imported(ship, tmp_path, wandb, 100)
     assert state(server) == ("Completed", FIRST, FIRST + 3600)
+
+
+@pytest.mark.parametrize("kind", [events, log])
+@pytest.mark.parametrize("status", ["Failed", "Stopped"])
+def test_what_failed_has_failed_whatever_is_new(server, ship, tmp_path, kind, status):
+    imported(ship, tmp_path, kind, 80)
+    for told, second in (("Training", 80), (status, 90)):
+        assert server.post("/api/v1/jobs/grown/transitions", json={"SecondaryStatus": told, "time_ms": 1000 * (FIRST + second)}).status == 204
+    assert "20 are new" in imported(ship, tmp_path, kind, 100)
+    assert state(server) == (status, FIRST, FIRST + 90)
+
+
+def test_an_end_stated_twice_moves_as_one(server, ship, tmp_path):
+    imported(ship, tmp_path, events, 80)
+    assert server.post("/api/v1/jobs/grown/transitions", json={"SecondaryStatus": "Completed", "time_ms": 1000 * (FIRST + 49)}).status == 204
+    assert state(server) == ended(50)
+    imported(ship, tmp_path, events, 100)
+    assert state(server) == ended(100)
+
+
+def test_an_end_by_exit_is_not_moved_by_what_is_imported_beside_it(server, ship, tmp_path):
+    """The event files of a job that sm-ship ran: they end before it does."""
+    session = server.post("/api/v1/sessions", json={"job": "grown", "stream": "algo-1"}).body["session"]
+    assert server.post("/api/v1/logs?job=grown&stream=algo-1", "step 1 loss 2\n").status == 200
+    assert server.post(f"/api/v1/sessions/{session}", json={"exit": {"code": 0}}).status == 200
+    before = wait_until(lambda: job(server, "grown").get("TrainingEndTime"), what="the end")
+    imported(ship, tmp_path, events, 80)
+    assert job(server, "grown")["TrainingEndTime"] == before
+    assert job(server, "grown")["TrainingJobStatus"] == "Completed"
