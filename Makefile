@@ -14,7 +14,7 @@ build: ## builds the page and the programs into build/asan; P=dev, release, tsan
 	tests/run page build
 
 test: ## runs all that CI runs; T=FILE: one file of tests, K=NAME: those whose name holds NAME
-	tests/run $(T) $(if $(T),$(K))
+	tests/run $(T) $(if $(and $(T),$(K)),'$(K)')
 
 nightly: ## runs everything: also clang, TSan, clang-tidy, cppcheck, the .deb, more kills, longer fuzzing
 	tests/run --all
