@@ -5,7 +5,7 @@
 #include "model/stream_name.h"
 #include "pipeline/life.h"
 
-enum { TEXT_BYTES = 400, HOST_BYTES = 255, NAME_BYTES = 64, SIGN_MIN_BYTES = 10 };
+enum { TEXT_BYTES = 400, HOST_BYTES = 255, NAME_BYTES = 64, SIGN_MIN_BYTES = 9 };
 
 struct sign { /* the present stretch of one signature */
 	struct buf name; /* of the signature: the file may change between two starts */
