@@ -281,11 +281,15 @@ static enum status count_job(
 	AUTO(arena) arena = arena_new();
 	struct goodput_row goodput;
 	struct by_hand by;
+	int64_t idle_ms = 0;
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
 	by_hand_read(&by, document);
 	TRY(store_read_goodput(store_tx_reader(tx), arena, job->job_id, &goodput, err));
+	if (job->started_ms)
+		TRY(store_read_idle(store_tx_reader(tx), job->job_id, job->started_ms,
+			job->ended_ms ? job->ended_ms : now_ms, &idle_ms, err));
 	struct fleet_job row = {.job_id = job->job_id,
 		.status = job->status,
 		.instance_type = by.instance_type.len
@@ -294,7 +298,8 @@ static enum status count_job(
 		.nodes = count_nodes(document, goodput.nodes),
 		.started_ms = job->started_ms,
 		.ended_ms = job->ended_ms,
-		.paused_ms = goodput.paused_ms};
+		.paused_ms = goodput.paused_ms,
+		.unbilled_ms = goodput.paused_ms + idle_ms};
 
 	return store_put_fleet_job(tx, &row, now_ms, err);
 }

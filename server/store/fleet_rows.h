@@ -16,6 +16,7 @@ struct fleet_job {
 	int64_t started_ms; /* 0: not yet, as below */
 	int64_t ended_ms;
 	int64_t paused_ms; /* in between: it was put aside */
+	int64_t unbilled_ms; /* these, and what it had ended for, or waited for machines */
 };
 /* store_delete_job takes it out again. */
 enum status store_put_fleet_job(
@@ -26,7 +27,7 @@ enum status store_read_uncounted_jobs(struct store_reader *reader, int64_t after
 
 /*
  * jobs (by status in place of the type), nodes (of jobs that have not ended; of all and by type), node_ms (of those that have),
- * started_nodes and started_node_ms (of those that run: the sum of nodes times their start, moved on by their pauses), pools (by state in place of the
+ * started_nodes and started_node_ms (of those that run: the sum of nodes times their start, moved on by what is not billed), pools (by state in place of the
  * type), pool_nodes (that wait; of all and by type), held_nodes (nodes and pool_nodes); and of no sums: nodes_of_a_job and run_ms, of which only the highest counts.
  */
 struct fleet_total {

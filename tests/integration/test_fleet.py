@@ -147,6 +147,35 @@ def test_a_database_from_before_pools_gets_them(server):
     assert fleet(server)["nodes"] == sums
 
 
+def test_hours_in_which_a_job_had_failed_or_waited_are_not_of_its_nodes(server):
+    """Two nodes train for an hour, stand as Failed for 22, train for three, wait for machines for one, and train on."""
+    t = now_ms() - 30 * 60 * MINUTE_MS
+    assert server.post("/api/v1/jobs", json=document("again", 600, count=2)).status == 201
+    for at_h, state in ((0, "Training"), (1, "Failed"), (23, "Training"), (26, "Interrupted"), (27, "Training")):
+        move(server, "again", state, t + at_h * 60 * MINUTE_MS)
+    now = fleet(server)
+    assert 2 * (1 + 3 + 3) <= now["node_hours"] < 2 * (1 + 3 + 3) + 0.1
+    move(server, "again", "Completed", t + 29 * 60 * MINUTE_MS)
+
+    def hours():
+        now = fleet(server)
+        return now["node_hours"], now["nodes"]["by_type"][0]["ended_node_hours"]
+    billed = 2 * (1 + 3 + 2)
+    assert hours() == (billed, billed)
+    [group] = server.get("/api/v1/aggregate?of=sum:node_hours").body["groups"]
+    assert group == {"sum:node_hours": billed}
+    assert quota(server, "longest_run_seconds")["highest"] == 29 * 3600
+    # a database that had them counted: from 0 to 29
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        database.execute("ALTER TABLE fleet_jobs DROP COLUMN unbilled_ms")
+        database.execute("UPDATE fleet_totals SET value = value + ? WHERE name = 'node_ms'", (2 * (22 + 1) * 60 * MINUTE_MS,))
+        database.execute("UPDATE settings SET value = CAST('37' AS BLOB) WHERE key = 'min_reader'")
+        database.execute("PRAGMA user_version = 37")
+    server.start()
+    wait_until(lambda: hours() == (billed, billed), what="what the upgrade counts anew")
+
+
 def test_the_longest_silent_jobs_and_what_today_cost(make_server):
     server = make_server("--silent-after", "1s")
     for number in range(12):

@@ -99,28 +99,32 @@ static enum status add_both(
 	return job->instance_type.len ? store_add_fleet_total(tx, name, job->instance_type, value, err) : OK;
 }
 
-/* Without its pauses. */
+static int64_t lasted_without(const struct fleet_job *job, int64_t ms)
+{
+	int64_t lasted_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
+
+	return lasted_ms > ms ? lasted_ms - ms : 0;
+}
+
 static int64_t ran_of(const struct fleet_job *job)
 {
-	int64_t ran_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
-
-	return ran_ms > job->paused_ms ? ran_ms - job->paused_ms : 0;
+	return lasted_without(job, job->paused_ms);
 }
 
 static enum status count_job(struct store_tx *tx, const struct fleet_job *job, int sign, struct error *err)
 {
-	int64_t ran_ms = ran_of(job);
+	int64_t billed_ms = lasted_without(job, job->unbilled_ms);
 
 	TRY(store_add_fleet_total(tx, "jobs", job->status, sign, err));
 	if (job->ended_ms)
-		return add_both(tx, "node_ms", job, sign * product(job->nodes, ran_ms), err);
+		return add_both(tx, "node_ms", job, sign * product(job->nodes, billed_ms), err);
 	TRY(add_both(tx, "nodes", job, sign * job->nodes, err));
 	TRY(add_both(tx, "held_nodes", job, sign * job->nodes, err));
 	if (!job->started_ms)
 		return OK;
 	TRY(store_add_fleet_total(tx, "started_nodes", SPAN(""), sign * job->nodes, err));
 	return store_add_fleet_total(
-		tx, "started_node_ms", SPAN(""), sign * product(job->nodes, job->started_ms + job->paused_ms), err);
+		tx, "started_node_ms", SPAN(""), sign * product(job->nodes, job->started_ms + job->unbilled_ms), err);
 }
 
 static enum status read_fleet_job(struct store_reader *reader, struct arena *arena, int64_t job_id,
@@ -129,7 +133,7 @@ static enum status read_fleet_job(struct store_reader *reader, struct arena *are
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT status, instance_type, nodes, started_ms, ended_ms, paused_ms FROM fleet_jobs WHERE job_id = ?",
+		"SELECT status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms FROM fleet_jobs WHERE job_id = ?",
 		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, is_there, err));
@@ -142,6 +146,7 @@ static enum status read_fleet_job(struct store_reader *reader, struct arena *are
 	out->started_ms = column_i64(&s);
 	out->ended_ms = column_i64(&s);
 	out->paused_ms = column_i64(&s);
+	out->unbilled_ms = column_i64(&s);
 	return statement_check(&s, err);
 }
 
@@ -149,7 +154,7 @@ static bool is_same(const struct fleet_job *a, const struct fleet_job *b)
 {
 	return span_equal(a->status, b->status) && span_equal(a->instance_type, b->instance_type) &&
 	       a->nodes == b->nodes && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms &&
-	       a->paused_ms == b->paused_ms;
+	       a->paused_ms == b->paused_ms && a->unbilled_ms == b->unbilled_ms;
 }
 
 static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *job, struct error *err)
@@ -157,8 +162,8 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms)"
-		" VALUES (?,?,?,?,?,?,?)",
+		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms)"
+		" VALUES (?,?,?,?,?,?,?,?)",
 		err));
 	bind_i64(&s, job->job_id);
 	bind_text(&s, job->status);
@@ -167,6 +172,7 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 	bind_i64(&s, job->started_ms);
 	bind_i64(&s, job->ended_ms);
 	bind_i64(&s, job->paused_ms);
+	bind_i64(&s, job->unbilled_ms);
 	return statement_run(&s, err);
 }
 
