@@ -160,6 +160,15 @@ test("nodes in a grid and against each other", { viewport: { width: 1200, height
   await page.waitForURL(/\/jobs\/wide\?.*stream=algo-2/);
 });
 
+test("the head says what the job runs on as it was set by hand", async ({ server, page, open }) => {
+  await story(server);
+  await open("/jobs/llama-2");
+  await page.locator(".jobhead .fact", { hasText: "2 × p4d.24xlarge" }).waitFor();
+  await server.patch("/api/v1/jobs/llama-2", { by_hand: { nodes: 3, instance_type: "ml.p5.48xlarge" } });
+  await open("/jobs/llama-2");
+  await page.locator(".jobhead .fact", { hasText: "3 × p5.48xlarge" }).waitFor();
+});
+
 test("a phone, in Chinese, in the dark", { viewport: { width: 360, height: 780 }, locale: "zh-CN", colorScheme: "dark" }, async ({ server, page, open }) => {
   await story(server);
   for (const [part, text] of [["", "检查点"], ["/goodput", "无需重做"], ["/settings", "更早"], ["/document", "复制文档"], ["/advice", "不适用"]]) {

@@ -59,8 +59,8 @@ export interface JobRow {
   /** Counted: as stated, else by hosts at work at the same time, or names of streams. */
   nodes?: number;
   nodes_from?: "by_hand" | "stated" | "hosts" | "streams";
-  /** What somebody set right: start_ms, nodes … */
-  by_hand?: Record<string, string | number>;
+  /** What somebody set right. */
+  by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number };
   cost_estimated?: boolean;
   currency?: string;
   metrics?: MetricSummary[];

@@ -18,9 +18,10 @@ function durationOf(doc: JobDoc, nowMs: number): number | null {
 }
 
 function instances(doc: JobDoc): string | null {
-  const { InstanceType: type, InstanceCount: count } = doc.ResourceConfig ?? {};
+  const { InstanceType, InstanceCount: count } = doc.ResourceConfig ?? {};
+  const type = doc.by_hand?.instance_type ?? InstanceType;
   if (type === undefined && count === undefined) return null;
-  return `${count ?? doc.nodes ?? 1} × ${shortInstance(type)}`;
+  return `${doc.nodes ?? count ?? 1} × ${shortInstance(type)}`;
 }
 
 /** In one line what the job is and how it stands. */

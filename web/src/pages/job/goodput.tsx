@@ -1,4 +1,4 @@
-import type { Break, Goodput } from "../../api/types";
+import type { Break, Goodput, JobDoc } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { bucketClass, bucketsOf } from "../../lib/figures";
 import { formatCount, formatDuration, formatTime, formatValue, NONE } from "../../lib/format";
@@ -172,7 +172,7 @@ function Causes({ goodput }: { goodput: Goodput }) {
   );
 }
 
-function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: Record<string, string | number> | undefined }) {
+function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: JobDoc["by_hand"] }) {
   if (!cost) return null;
   const amount = (value: number | null | undefined): string => (typeof value === "number" ? `${formatValue(value)} ${cost.currency ?? ""}` : NONE);
   const rows: [string, string][] = [
