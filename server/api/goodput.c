@@ -72,6 +72,12 @@ static void write_days(struct json_writer *w, const struct goodput_day *days, si
 
 /* ---- one job ---- */
 
+/* All of it is of one moment. Stated seconds have no place in it, either. */
+static bool has_no_length(const struct job_goodput *job)
+{
+	return !job->facts.is_open && !job->derived.total_ms;
+}
+
 /* A 0 in these is no word about the job: how it was started, where no status says so; what only steps tell, where none was printed. */
 static void write_unknown_buckets(struct json_writer *w, const struct job_goodput *job)
 {
@@ -79,8 +85,8 @@ static void write_unknown_buckets(struct json_writer *w, const struct job_goodpu
 	json_array(w);
 	for (size_t i = 0; i < GOODPUT_BUCKETS; i++) {
 		bool is_of_start = i <= GOODPUT_DATA, is_of_steps = i >= GOODPUT_FIRST_STEP && i <= GOODPUT_STALLED;
-		bool is_unknown =
-			(is_of_start && !job->facts.is_start_stated) || (is_of_steps && !job->derived.has_steps);
+		bool is_unknown = has_no_length(job) || (is_of_start && !job->facts.is_start_stated) ||
+				  (is_of_steps && !job->derived.has_steps);
 		if (is_unknown && !job->derived.ms[i])
 			json_text(w, goodput_bucket_name((enum goodput_bucket)i));
 	}
@@ -102,7 +108,8 @@ static void write_steps(struct json_writer *w, const struct job_goodput *job)
 		json_put_i64(w, "lost", derived->lost_steps);
 		json_put_i64(w, "last", derived->last_step);
 		json_put_i64(w, "every", derived->stride);
-		json_put_double(w, "step_seconds", derived->step_ms / SECOND_MS);
+		if (derived->step_ms > 0)
+			json_put_double(w, "step_seconds", derived->step_ms / SECOND_MS);
 	}
 	json_object_end(w);
 }
@@ -276,7 +283,7 @@ enum status api_job_goodput(void *context, void *worker, const struct http_reque
 	json_put_i64(&w, "nodes", job.row.nodes);
 	put_estimated(&w, job.row.nodes_from);
 	json_put_span(&w, "instance", job.row.instance);
-	json_put_double(&w, "wall_seconds", (double)job.derived.total_ms / SECOND_MS);
+	api_put_known(&w, "wall_seconds", has_no_length(&job) ? NAN : (double)job.derived.total_ms / SECOND_MS);
 	if (job.row.paused_ms)
 		json_put_double(&w, "paused_seconds", (double)job.row.paused_ms / SECOND_MS);
 	if (job.row.odd_times)

@@ -169,6 +169,23 @@ test("the head says what the job runs on as it was set by hand", async ({ server
   await page.locator(".jobhead .fact", { hasText: "3 × p5.48xlarge" }).waitFor();
 });
 
+test("how long a job without any times took is not said", async ({ server, page, open }) => {
+  const at = Math.floor(START_MS / 1000);
+  await server.post("/api/v1/points?job=chart", `_step,_timestamp,loss\n1,${at},2.5\n2,${at},2.4\n`, { type: "text/csv" });
+  await server.post("/api/v1/jobs/chart/transitions", { SecondaryStatus: "Completed", time_ms: at * 1000 });
+  await open("/jobs/chart/goodput");
+  await page.locator(".report").waitFor();
+  assert.match(await page.locator(".report h2").innerText(), /^not known: nothing says how long it took$/);
+  const rows = await texts(page, ".report tbody tr");
+  assert.ok(rows.includes("cost not known: nothing says how long it took") && !rows.some((row) => /billable|\b0 s/.test(row)), rows.join("\n"));
+  const facts = await texts(page, ".jobhead .fact");
+  assert.deepEqual(facts.filter((one) => /\b0 s/.test(one)), [], "no duration");
+  await shot(page, "job-no-times");
+  await open("/jobs");
+  await page.getByRole("link", { name: "chart" }).first().waitFor();
+  assert.ok(!(await texts(page, "#jobs tbody tr, [role=row]")).some((row) => /\b0 s/.test(row)));
+});
+
 test("a phone, in Chinese, in the dark", { viewport: { width: 360, height: 780 }, locale: "zh-CN", colorScheme: "dark" }, async ({ server, page, open }) => {
   await story(server);
   for (const [part, text] of [["", "检查点"], ["/goodput", "无需重做"], ["/settings", "更早"], ["/document", "复制文档"], ["/advice", "不适用"]]) {

@@ -333,7 +333,11 @@ def test_a_job_without_any_times_did_not_take_0_seconds(make_server):
     described = json.loads(server.post("/", '{"TrainingJobName": "typed"}', content_type="application/x-amz-json-1.1",
         headers={"X-Amz-Target": "SageMaker.DescribeTrainingJob"}).raw)
     assert described["TrainingJobStatus"] == "Completed" and not {"TrainingTimeInSeconds", "BillableTimeInSeconds"} & set(described)
-    costs = {name: get(server, f"/api/v1/jobs/{name}/goodput")["cost"] for name in names}
+    goodput = {name: get(server, f"/api/v1/jobs/{name}/goodput") for name in names}
+    assert {name: goodput[name]["wall_seconds"] for name in names} == {"nothing": None, "typed": None, "billed": None, "timed": HOUR_S}
+    assert set(goodput["typed"]["unknown_buckets"]) == set(goodput["typed"]["buckets"]) and len(goodput["typed"]["buckets"]) == 14
+    assert goodput["nothing"]["steps"]["last"] == 2 and "step_seconds" not in goodput["nothing"]["steps"]
+    costs = {name: goodput[name]["cost"] for name in names}
     assert [(costs[name]["billable_seconds"], costs[name].get("reason")) for name in names] == [
         (None, "no times"), (None, "no times"), (HOUR_S, None), (HOUR_S, None)]
     assert costs["nothing"]["unpriced_types"] == ["unknown"] == row(server, "nothing")["unpriced_types"]

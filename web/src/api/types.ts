@@ -542,7 +542,8 @@ export interface Break {
 export interface Goodput {
   as_of_ms: number;
   nodes: number;
-  wall_seconds: number;
+  /** null: nothing says how long it took. */
+  wall_seconds: number | null;
   /** Put aside between two stretches of work: not in wall_seconds. */
   paused_seconds?: number;
   /** Lines and points whose times are of no stretch of work. */

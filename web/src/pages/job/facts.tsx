@@ -14,7 +14,8 @@ function durationOf(doc: JobDoc, nowMs: number): number | null {
   if (start === undefined) return null;
   const isRunning = doc.TrainingJobStatus === "InProgress" || doc.TrainingJobStatus === "Stopping";
   const end = doc.TrainingEndTime ?? (isRunning ? nowMs / 1000 : doc.LastModifiedTime);
-  return end === undefined ? null : Math.max(0, end - start);
+  // All of one moment: how long it took is not known.
+  return end === undefined || end === doc.TrainingStartTime ? null : Math.max(0, end - start);
 }
 
 function instances(doc: JobDoc): string | null {

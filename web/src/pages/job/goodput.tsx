@@ -18,15 +18,17 @@ export function GoodputPart({ store }: { store: JobStore }) {
   return (
     <div class="report">
       <h2>
-        {typeof percent === "number"
-          ? t("{percent} % of {time} were steps that nobody had to make again", { percent: percent.toFixed(2), time: formatDuration(goodput.wall_seconds) })
-          : t("{time} so far, and no step in it: there is no goodput to tell", { time: formatDuration(goodput.wall_seconds) })}
+        {goodput.wall_seconds === null
+          ? t("not known: nothing says how long it took")
+          : typeof percent === "number"
+            ? t("{percent} % of {time} were steps that nobody had to make again", { percent: percent.toFixed(2), time: formatDuration(goodput.wall_seconds) })
+            : t("{time} so far, and no step in it: there is no goodput to tell", { time: formatDuration(goodput.wall_seconds) })}
       </h2>
       {goodput.paused_seconds !== undefined && <p>{t("Put aside for {time}: not counted, and not billed", { time: formatDuration(goodput.paused_seconds) })}</p>}
       {goodput.odd_times !== undefined && (
         <p>{tn(goodput.odd_times, "{n} line shows a date that is not of this work", "{n} lines show dates that are not of this work")}</p>
       )}
-      <Buckets goodput={goodput} />
+      {goodput.wall_seconds !== null && <Buckets goodput={goodput} />}
       {restarts.length > 0 && <Breaks store={store} rows={restarts} />}
       {goodput.causes.length > 0 && <Causes goodput={goodput} />}
       <Cost byHand={store.doc.value?.by_hand} goodput={goodput} />
