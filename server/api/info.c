@@ -242,6 +242,9 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	bool has_store = store_figures(((struct api_worker *)worker)->reader, &store, NULL) == OK;
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_pipeline(&response->body, pipeline_figures(api->options.pipeline));
+	gauge(&response->body, "held_up_streams",
+		"Streams whose extraction had no memory: their lines are stored, and extracted by the next start.",
+		pipeline_held_up_streams(api->options.pipeline));
 	counter(&response->body, "no_job_lines_total",
 		"Entries of shippers that were not stored because no label says of which job they are (--job-labels).",
 		atomic_load(&api->no_job_lines));

@@ -117,7 +117,8 @@ struct stream_state {
 	uint64_t sealed_seq, sealed_lines, sealed_bytes; /* replay goes on at line sealed_lines */
 	uint64_t text_lines; /* maintenance: up to where its blocks go; below sealed_lines: not known to go further */
 	uint64_t extracted_seq, extracted_lines, extracted_bytes;
-	bool has_hole; /* a slice was extracted in part: none behind it is, and none is sealed; a replay mends it */
+	atomic_bool
+		has_hole; /* a slice was extracted in part: none behind it is, and none is sealed; a replay mends it */
 	int64_t first_ms, last_ms, last_arrival_ms;
 	struct stretches stretches; /* of its lines and of points that were sent as such; no back-fill changes them */
 	int64_t seen_ms, seen_last_ms, seen_after_ms, awaited_ms; /* of the slice that is being consumed: life_see */

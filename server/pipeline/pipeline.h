@@ -501,6 +501,8 @@ struct pipeline_figures {
 	atomic_bool is_database_lost; /* and so it does then: see pipeline_database_loss */
 };
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
+/* Streams of which nothing is extracted until the next start: as stream_view's has_hole. Waits for no extraction. */
+uint64_t pipeline_held_up_streams(struct pipeline *pipeline);
 /* Instead of those of the options, from now on. */
 void pipeline_set_limits(struct pipeline *pipeline, uint64_t audit_bytes, uint64_t min_free_bytes);
 /* Its file was deleted, replaced or cut under the server: ERR_UNAVAILABLE with the reason, from then on. */

@@ -99,6 +99,18 @@ test("deleted text is said", { server: ["--seal-age", "100ms"] }, async ({ serve
   await shot(page, "log-deleted");
 });
 
+test("a stream that is held up says so", async ({ server, page, open }) => {
+  await server.send("llama", losses(0, 50));
+  await page.route("**/api/v1/jobs/llama/streams", async (route) => {
+    const reply = await route.fetch();
+    const body = await reply.json();
+    for (const stream of body.streams) stream.is_held_up = true;
+    await route.fulfill({ response: reply, json: body });
+  });
+  await open("/jobs/llama/logs?stream=algo-1");
+  await until(page, () => document.querySelector(".gonenote")?.innerText.startsWith("The server had no memory"), "why no points come");
+});
+
 test("all nodes by time", async ({ server, page, open }) => {
   await sendNodes(server);
   await open("/jobs/llama?merged=1");

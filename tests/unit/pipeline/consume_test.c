@@ -246,9 +246,11 @@ TEST(what_was_extracted_in_part_is_not_sealed_and_a_start_mends_it)
 	send(&rig, 10, 25);
 	CHECK_INT(atomic_load(&rig.pipeline->figures.unextracted_lines) - before, 15);
 	CHECK(shows_hole(&rig));
+	CHECK_INT(pipeline_held_up_streams(rig.pipeline), 1);
 	rig_close(&rig); /* seals what it can */
 	rig_open(&rig);
 	CHECK(!shows_hole(&rig));
+	CHECK_INT(pipeline_held_up_streams(rig.pipeline), 0);
 	stream = send(&rig, 25, 26);
 	pthread_mutex_lock(&stream->mutex);
 	CHECK(!stream->has_hole);

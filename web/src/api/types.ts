@@ -114,6 +114,8 @@ export interface StreamInfo {
   role_reason?: string;
   skew_ms?: number;
   skew_warning?: string;
+  /** Its extraction had no memory: nothing more is extracted before the server is started again. */
+  is_held_up?: boolean;
   exit?: { code?: number; signal?: number; reason?: string; at_ms: number };
 }
 

@@ -202,6 +202,11 @@ export function LogPane({ store, isAlone = false }: Props) {
       {hits && <Found hits={hits} active={active} atMs={hits.hits.value?.[active]?.ts_ms ?? null} startMs={startMs} onShow={showHit} onStep={step} isOnlyHits={isOnlyHits} />}
       {problem && <ProblemBox problem={problem} onRetry={() => void (target.isMerged ? merged?.load() : log?.loadTail())} />}
       {!isOnlyHits && log?.gone.value && shown !== null && <Gone firstKept={log.gone.value.firstKept} why={log.gone.value.why} />}
+      {store.streams.value?.some((one) => one.is_held_up && one.stream === shown) && (
+        <p class="gonenote" role="note">
+          {t("The server had no memory to extract this stream: its lines are stored; points and incidents go on when the server is started again.")}
+        </p>
+      )}
       {errors && <ErrorNote end={errors.isEnd.value} isBusy={errors.isBusy.value} problem={errors.problem.value} />}
       {!isOnlyHits && shown !== null && log && (
         <LogRows
