@@ -361,10 +361,9 @@ static void redo(struct link_sum *sum, int64_t steps)
 static void go_on(struct link_sum *sum, const struct link_sum *next, int64_t *lost_steps)
 {
 	sum->kept_step = next->kept_step;
-	if (next->row.step_ms > 0 && next->row.first_from_step < sum->kept_step)
+	if (has_steps(next) && next->row.first_from_step < sum->kept_step)
 		sum->kept_step = next->row.first_from_step;
-	int64_t again =
-		sum->row.step_ms > 0 && sum->row.last_step > sum->kept_step ? sum->row.last_step - sum->kept_step : 0;
+	int64_t again = has_steps(sum) && sum->row.last_step > sum->kept_step ? sum->row.last_step - sum->kept_step : 0;
 	again = again < sum->row.steps ? again : sum->row.steps;
 	redo(sum, again);
 	*lost_steps += again;

@@ -167,25 +167,28 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static enum status find_stride(struct deriving *d, struct error *err)
+enum status goodput_find_stride(
+	const struct goodput_point *points, size_t point_count, struct arena *arena, int64_t *stride, struct error *err)
 {
-	const struct goodput_facts *facts = d->facts;
+	int64_t *strides = arena_alloc(arena, (point_count + 1) * sizeof *strides);
 	size_t count = 0;
 
-	d->stride = facts->stride;
-	if (d->stride > 0)
-		return OK;
-	int64_t *strides = arena_alloc(d->arena, (facts->point_count + 1) * sizeof *strides);
 	if (!strides)
 		return out_of_memory(err);
-	for (size_t i = 0; i + 1 < facts->point_count; i++)
-		if (is_same_attempt(&facts->points[i], &facts->points[i + 1]) &&
-			facts->points[i + 1].step > facts->points[i].step)
-			strides[count++] = facts->points[i + 1].step - facts->points[i].step;
+	for (size_t i = 0; i + 1 < point_count; i++)
+		if (is_same_attempt(&points[i], &points[i + 1]) && points[i + 1].step > points[i].step)
+			strides[count++] = points[i + 1].step - points[i].step;
 	if (count)
 		qsort(strides, count, sizeof *strides, by_number);
-	d->stride = count ? strides[(count - 1) / 2] : 1;
+	*stride = count ? strides[(count - 1) / 2] : 1;
 	return OK;
+}
+
+static enum status find_stride(struct deriving *d, struct error *err)
+{
+	d->stride = d->facts->stride;
+	return d->stride > 0 ? OK
+			     : goodput_find_stride(d->facts->points, d->facts->point_count, d->arena, &d->stride, err);
 }
 
 static int64_t time_of(const struct deriving *d, int64_t steps)

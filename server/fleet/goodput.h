@@ -119,6 +119,10 @@ struct goodput {
 	int64_t lost_steps; /* made, and made again, as far as is known */
 };
 
+/* How many steps lie between two that are printed, usually; points as facts have them, or with several of one time. 1: nobody knows. */
+enum status goodput_find_stride(const struct goodput_point *points, size_t count, struct arena *arena, int64_t *stride,
+	struct error *err) MUST_CHECK;
+
 enum status goodput_derive(
 	const struct goodput_facts *facts, struct arena *arena, struct goodput *out, struct error *err) MUST_CHECK;
 

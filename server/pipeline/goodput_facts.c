@@ -313,10 +313,12 @@ static enum status read_steps(struct pipeline *pipeline, struct store_reader *re
 	if (!lead.series)
 		return OK;
 	TRY(read_series(pipeline, reader, arena, view, lead.stream->name, lead.series, &out->work, &c, err));
-	out->facts.point_count = join_equal_times(c.points, c.count);
-	out->facts.points = c.points;
 	if (c.between && c.spans / c.between > 0)
 		out->facts.stride = c.spans / c.between;
+	else /* before steps of one time are joined: how many were sent at once says nothing of the training */
+		TRY(goodput_find_stride(c.points, c.count, arena, &out->facts.stride, err));
+	out->facts.point_count = join_equal_times(c.points, c.count);
+	out->facts.points = c.points;
 	TRY(read_evaluations(pipeline, reader, arena, view, document, &lead, &out->work, &c, err));
 	return read_marks(reader, arena, view->row.job_id, &c, &out->facts, err);
 }
