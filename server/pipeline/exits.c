@@ -75,3 +75,42 @@ bool exits_decide(const struct held_row *held, size_t count, int64_t run_ms, boo
 		.source = SOURCE_EXIT};
 	return true;
 }
+
+/* "algo-2 on n7 (rank 1): exit code 1" in front of the rank and behind it; false: no rank is named. */
+static bool split_rank(struct span reason, struct span *place, struct span *words)
+{
+	ptrdiff_t at = span_find(reason, SPAN(" (rank "));
+	size_t end = at < 0 ? reason.len : (size_t)at + strlen(" (rank ");
+
+	while (end < reason.len && is_digit(reason.ptr[end]))
+		end++;
+	*place = span_of(reason.ptr, at < 0 ? 0 : (size_t)at);
+	*words = span_of(reason.ptr + end, reason.len - end);
+	if (!span_starts_with(*words, SPAN("): ")))
+		return false;
+	*words = span_of(words->ptr + 3, words->len - 3);
+	return true;
+}
+
+static bool says(const struct held_row *row, struct span reason)
+{
+	struct span named = row->reason, place, words;
+
+	if (!row->has_exit || !has_failed(row))
+		return false;
+	if (span_equal(named, reason))
+		return true;
+	if (!split_rank(reason, &place, &words))
+		return false;
+	return span_equal(named, words) ||
+	       (named.len == place.len + 2 + words.len && span_starts_with(named, place) &&
+		       memcmp(named.ptr + place.len, ": ", 2) == 0 && span_ends_with(named, words));
+}
+
+bool exits_say(const struct held_row *held, size_t count, struct span reason)
+{
+	for (size_t i = 0; i < count; i++)
+		if (says(&held[i], reason))
+			return true;
+	return false;
+}

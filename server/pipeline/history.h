@@ -39,6 +39,7 @@ struct history {
 	struct transition_row *rows; /* by time; neighbours of one status joined, ends set */
 	size_t count;
 	struct span failure_reason; /* of the last row; "" */
+	bool is_reason_stated; /* by somebody; not if it says how a process ended, and no more */
 };
 
 enum status history_decide(

@@ -224,7 +224,7 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 	out->detail = arena_copy(arena, cut(buf_span(&text), WORDS_MAX_BYTES));
 	if (!out->detail.ptr)
 		return out_of_memory(err);
-	if (!row->failure_reason.len || history->rows[history->count - 1].source == SOURCE_EXIT)
+	if (!history->is_reason_stated)
 		row->failure_reason = out->detail; /* what somebody stated stays as it is */
 	return OK;
 }

@@ -36,11 +36,12 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 	"coalesce((SELECT a.number FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = 'BillableTimeInSeconds'" \
 	" AND a.position = (SELECT min(b.position) FROM attributes AS b WHERE b.job_id = j.job_id"                     \
 	" AND b.key = 'BillableTimeInSeconds')), max(" TIME_MS " - " IDLE_MS " - " PAUSED_MS ", 0) / 1000.0)"
-/* As the document has it, else as they were counted last, else as hosts were seen, else one. */
-#define NODES                                                                                                                                                                       \
-	"coalesce((SELECT nullif(sum(a.number), 0) FROM attributes AS a WHERE a.job_id = j.job_id AND a.key IN"                                                                     \
-	" ('ResourceConfig.InstanceCount', 'ResourceConfig.InstanceGroups.InstanceCount')), nullif((SELECT g.nodes FROM goodput AS g WHERE g.job_id = j.job_id), 0), nullif(" HOSTS \
-	", 0), 1)"
+/* As somebody set right, else as the document has it, else as they were counted last, else as hosts were seen, else one. */
+#define NODES                                                                                                          \
+	"coalesce((SELECT a.number FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = 'by_hand.nodes'),"       \
+	" (SELECT nullif(sum(a.number), 0) FROM attributes AS a WHERE a.job_id = j.job_id AND a.key IN"                \
+	" ('ResourceConfig.InstanceCount', 'ResourceConfig.InstanceGroups.InstanceCount')),"                           \
+	" nullif((SELECT g.nodes FROM goodput AS g WHERE g.job_id = j.job_id), 0), nullif(" HOSTS ", 0), 1)"
 #define HOSTS "(SELECT count(DISTINCT h.host) FROM streams AS h WHERE h.job_id = j.job_id AND h.host <> '')"
 /* Also those whose place another took. */
 #define ALL_HOSTS "(SELECT count(DISTINCT h.host) FROM stream_hosts AS h WHERE h.job_id = j.job_id)"

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "pipeline/exits.h"
 #include "pipeline/history.h"
 
 #include <stdio.h>
@@ -194,6 +195,29 @@ TEST(exits_end_a_job_with_rank_0_or_the_last)
 	check("assumed Training 10, stated Stopping 15, exit algo-1 20 code 143",
 		"Training 10-15, Stopping 15-20, Stopped 20-0");
 	check("assumed Training 10, exit system/gpu1 20, held algo-1", "Training 10-0");
+}
+
+TEST(a_reason_that_says_how_a_process_ended_is_an_exits)
+{
+	struct held_row held[] = {
+		{.stream = SPAN("algo-1"), .has_exit = true, .reason = SPAN("")},
+		{.stream = SPAN("algo-2"), .has_exit = true, .code = 1, .reason = SPAN("algo-2 on n7: exit code 1")},
+	};
+	static const struct {
+		const char *reason;
+		bool is_exits;
+	} cases[] = {{"algo-2 on n7: exit code 1", true}, {"algo-2 on n7 (rank 1): exit code 1", true},
+		{"algo-2 on n7 (rank 1): exit code 12", false}, {"algo-3 on n7 (rank 1): exit code 1", false},
+		{"algo-2 on n7 (rank 1)", false}, {"AlgorithmError: exit code 1", false}, {"exit code 1", false},
+		{"(rank 1): exit code 1", false}, {"", false}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		CHECK(exits_say(held, 2, span_from(cases[i].reason)) == cases[i].is_exits);
+	held[1].reason = SPAN("exit code 1"); /* the only one that has a session */
+	CHECK(exits_say(held, 2, SPAN("exit code 1")) &&
+		exits_say(held, 2, SPAN("algo-2 on n7 (rank 1): exit code 1")));
+	held[1].code = 0;
+	CHECK(!exits_say(held, 2, SPAN("exit code 1")));
 }
 
 TEST(a_stated_end_ranks_above_exits)
