@@ -1,6 +1,6 @@
 """
 Last year's folder: logs of a job on three machines, TensorBoard's events, what MLflow and W&B exported. It is imported at once, imported again,
-and asked about long after, by who pays for it; nobody is rung for what is long over.
+and once more when it has grown, and asked about by who pays for it; nobody is rung for what is long over.
 """
 
 import csv
@@ -49,15 +49,15 @@ class Job:
             billable_s=wall_s, cost=sum(self.costs().values()), **self.more)
 
 
-def write_logs(folder):
+def write_logs(folder, steps=120):
     """Three machines print the same steps, from half an hour before midnight to half an hour behind it; step 90 is a NaN."""
-    begun_s, setup_s, steps, step_s = MIDNIGHT_S - 1800, 60, 120, 30
+    begun_s, setup_s, step_s = MIDNIGHT_S - 1800, 60, 30
     for number, host in enumerate(("gpu07", "gpu08", "gpu11"), 1):
         lines = [f"[{stamp(begun_s)}] loading the data", "a line that bears no time"]
         lines += [f"[{stamp(begun_s + setup_s + step * step_s)}] step {step} loss: {'nan' if step == 90 else f'{4 - step / 100:.3f}'}"
             for step in range(1, steps + 1)]
         path = folder / "bert" / host / f"algo-{number}.out"
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(line + "\n" for line in lines))
     return Job("bert", begun_s, begun_s + setup_s + steps * step_s, 3, steps, setup_s, nodes_from="hosts", lines=3 * (steps + 2),
         hosts={"algo-1": "gpu07", "algo-2": "gpu08", "algo-3": "gpu11"}, incidents=[("non_finite", "critical", "recovered", 90)])
@@ -168,6 +168,13 @@ def test_last_years_folder(server, ship, receiver):
     bring(ship)
     expect_all(server, jobs)
     bring(ship)  # again: nothing is doubled, nothing moves
+    expect_all(server, jobs)
+    server.restart()
+    expect_all(server, jobs)
+
+    # The rest of a log and of a history is found, and copied over what was there.
+    jobs[0], jobs[-1] = write_logs(folder, steps=140), write_wandb(folder, points=46)
+    assert "are new" in bring(ship)
     expect_all(server, jobs)
     server.restart()
     expect_all(server, jobs)
