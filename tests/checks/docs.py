@@ -2,7 +2,7 @@
 """
 README.md, ARCHITECTURE.md, CONTRIBUTING.md and docs/ speak of what exists: every path in them is there, every folder of server/ is told of.
 In CONTRIBUTING.md and in docs/ below a folder (internals, decisions), whose readers have the sources, this holds for the examples, too, and
-for targets of `make` and variables of tests.
+for names of files without a folder, targets of `make` and variables of tests.
 """
 
 import pathlib
@@ -17,6 +17,7 @@ GENERATED = ("build/", ".cache/", "web/dist", "web/node_modules")
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 MAKE = re.compile(r"\bmake ([a-z]+)\b")
+FILE_NAME = re.compile(r"`(\w+\.(?:c|h|py|ts|tsx))`")
 VARIABLE = re.compile(r"\bSM_[A-Z0-9_]+\b")
 FENCED_LINE = re.compile(r"^(?!```)(.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -57,6 +58,10 @@ def known_variables(root):
     return {word for path in files if path.is_file() for word in VARIABLE.findall(path.read_text(errors="replace"))}
 
 
+def file_names(root):
+    return {path.name for path in find_files(root, ".c", ".h", ".py", ".ts", ".tsx")}
+
+
 def developers_faults(root, name, text, starts):
     code = as_code(text)
     makefile = (root / "Makefile").read_text() if (root / "Makefile").is_file() else ""
@@ -65,6 +70,8 @@ def developers_faults(root, name, text, starts):
     inline = FENCE.sub("", text)
     spoken = code + "\n" + "\n".join(f"`{found}`" for found in CODE.findall(inline))
     yield from (f"{name}: `make {word}` is no target" for word in MAKE.findall(spoken) if word not in targets)
+    named = set(FILE_NAME.findall(text))
+    yield from (f"{name}: no file is called {word}" for word in sorted(named - file_names(root) if named else ()))
     words = set(VARIABLE.findall(text))
     yield from (f"{name}: nothing reads {word}" for word in sorted(words - known_variables(root) if words else ()))
 

@@ -160,7 +160,7 @@ def test_docs(tree):
     tree("tests/run", "SM_JOBS=2\n")
     tree("CONTRIBUTING.md", "`make build`, `make gone`, SM_JOBS\n```\nSM_GONE=1 tests/run tests/gone.py   # tests/comment.py\nmake all\n```\n")
     tree("docs/a.md", "`net/gone.h` in `docs/internals`\n```\nserver/example\n```\n")
-    tree("docs/internals/b.md", "```\nserver/gone\n```\n")
+    tree("docs/internals/b.md", "```\nserver/gone\n```\n`demo.py` `gone.c`\n")
     found = faults_of(docs, tree.root)
     assert sorted(found) == [
         "ARCHITECTURE.md: does not tell of server/alert",
@@ -172,6 +172,7 @@ def test_docs(tree):
         "README.md: links to docs/picture.png, which does not exist",
         "README.md: speaks of `deploy/run`, which does not exist",
         "docs/a.md: speaks of `net/gone.h`, which does not exist",
+        "docs/internals/b.md: no file is called gone.c",
         "docs/internals/b.md: speaks of `server/gone`, which does not exist",
     ]
 
