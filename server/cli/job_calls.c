@@ -155,18 +155,23 @@ enum status job_read_is_over(struct http_client *client, const char *job, bool *
 	return OK;
 }
 
-enum status job_want_points_read(struct http_client *client, const char *job, const char *stream, struct error *err)
+enum status job_want_points_read(
+	struct http_client *client, const char *job, const char *stream, bool *has_lines, struct error *err)
 {
 	AUTO(json) document = NULL;
 
+	*has_lines = false;
 	enum status status = read_streams(client, job, &document, err);
 	if (status == ERR_NOT_FOUND)
 		return OK;
 	TRY(status);
 	const struct json *row = json_first(json_get(document, "streams"));
 	for (; row; row = json_next(row))
-		if (span_equal(json_string_of(json_get(row, "stream")), span_from(stream)))
+		if (span_equal(json_string_of(json_get(row, "stream")), span_from(stream))) {
+			double lines = 0;
+			*has_lines = json_number_of(json_get(row, "lines"), &lines) && lines > 0;
 			return want_all_read(row, "sent_points", "extracted_points", err);
+		}
 	return OK;
 }
 

@@ -55,7 +55,7 @@ enum status job_count_bytes(
 enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err) MUST_CHECK;
 /* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */
 enum status job_want_points_read(
-	struct http_client *client, const char *job, const char *stream, struct error *err) MUST_CHECK;
+	struct http_client *client, const char *job, const char *stream, bool *has_lines, struct error *err) MUST_CHECK;
 /* The first and last time of all streams' lines; unchanged when there are none. */
 enum status job_read_times(
 	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err) MUST_CHECK;

@@ -4,7 +4,17 @@
 #include "cli/job_calls.h"
 #include "cli/url.h"
 
-enum { MAX_PATH_BYTES = 8192, MAX_POINTS_BYTES = 16 << 20 };
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+	MAX_PATH_BYTES = 8192,
+	MAX_POINTS_BYTES = 16 << 20,
+	MAX_COMPARED_POINTS = 500000, /* a reply holds them */
+};
+
+/* Written into the server's document of series: that the stream has lines, too; of a row: its points that come from none. */
+static const char MIXED[] = "is_mixed", SENT[] = "sent";
 
 static void put_name(struct buf *path, const char *key, const char *value)
 {
@@ -43,6 +53,89 @@ static enum status index_series(struct map *rows, const struct json *document, c
 	return OK;
 }
 
+/* ---- series that lines give points to as well ---- */
+
+static uint64_t count_without_line(const struct json *document, struct span metric)
+{
+	const struct json *series = json_first(json_get(document, "series"));
+	uint64_t count = 0;
+
+	for (; series; series = json_next(series)) {
+		const struct json *lines = json_get(series, "line");
+		bool is_it = span_equal(json_string_of(json_get(series, "metric")), metric);
+		double number;
+		for (const struct json *at = is_it && lines ? json_first(lines) : NULL; at; at = json_next(at))
+			count += json_number_of(at, &number) && number < 0;
+	}
+	return count;
+}
+
+static enum status read_sent(struct http_client *client, const struct job_points *points, struct span metric,
+	uint64_t *sent, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(http_reply) reply = {0};
+	AUTO(json) document = NULL;
+
+	put_name(&path, "/api/v1/jobs/", points->job);
+	put_name(&path, "/points?raw=true&stream=", points->stream);
+	buf_append_text(&path, "&metric=");
+	buf_append_percent_encoded(&path, metric);
+	TRY(buf_status(&path, err));
+	struct http_request request = {.method = "GET", .path = buf_span(&path)};
+	TRY(client_call(client, &request, &reply, err));
+	if (json_parse(&document, buf_span(&reply.body), NULL) != OK)
+		return error_set(err, ERR_UNAVAILABLE, "the reply is not JSON: is this an smfleet server?");
+	*sent = count_without_line(document, metric);
+	return OK;
+}
+
+/* Points that a log gave are none of the files': were they counted, as many of the files' would never come. */
+static enum status count_sent(struct http_client *client, const struct job_points *points, struct json *row,
+	struct span metric, struct error *err)
+{
+	char digits[24];
+	uint64_t sent = 0;
+	double count = 0;
+
+	if (json_get(row, SENT))
+		return OK;
+	(void)json_number_of(json_get(row, "count"), &count);
+	if (count > MAX_COMPARED_POINTS) {
+		sent = (uint64_t)count;
+		client_say(points->program,
+			"stream '%s' of job '%s' has %.0f points of '%.*s', some perhaps from its log: of those of the files the first %.0f are taken to be there",
+			points->stream, points->job, count, SPAN_ARGS(metric), count);
+	} else {
+		TRY(read_sent(client, points, metric, &sent, err));
+	}
+	if (sent < (uint64_t)count)
+		client_say(points->program,
+			"stream '%s' of job '%s' has %.0f points of '%.*s' from its log: those of the files come beside them",
+			points->stream, points->job, count - (double)sent, SPAN_ARGS(metric));
+	snprintf(digits, sizeof digits, "%" PRIu64, sent);
+	return json_set_string(row, SENT, span_from(digits)) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Once for each series that the text has points of. */
+static enum status count_all_sent(
+	struct http_client *client, const struct job_points *points, const struct map *rows, struct error *err)
+{
+	struct span text = points->text, line, digits;
+
+	while (*points->known && json_get(*points->known, MIXED) && span_next(&text, '\n', &line)) {
+		AUTO(json) point = NULL;
+		struct span object = line;
+		if (!span_next(&object, '\t', &digits) || json_parse(&point, object, NULL) != OK)
+			continue;
+		struct span metric = json_string_of(json_get(point, "metric"));
+		struct json *row = map_get(rows, metric);
+		if (row)
+			TRY(count_sent(client, points, row, metric, err));
+	}
+	return OK;
+}
+
 static bool is_there(const struct map *rows, bool is_time, uint64_t number, struct span object)
 {
 	AUTO(json) point = NULL;
@@ -51,6 +144,9 @@ static bool is_there(const struct map *rows, bool is_time, uint64_t number, stru
 	if (map_count(rows) == 0 || json_parse(&point, object, NULL) != OK)
 		return false;
 	const struct json *row = map_get(rows, json_string_of(json_get(point, "metric")));
+	uint64_t sent;
+	if (row && !is_time && span_parse_u64(json_string_of(json_get(row, SENT)), &sent))
+		return number < sent;
 	if (!row || !json_number_of(json_get(row, is_time ? "last_ts_ms" : "count"), &there))
 		return false;
 	return is_time ? (double)number <= there : (double)number < there;
@@ -108,10 +204,14 @@ static enum status write_new(struct http_client *client, const struct job_points
 	if (points->asks) {
 		json_free(*points->known);
 		*points->known = NULL;
-		TRY(job_want_points_read(client, points->job, points->stream, err));
+		bool has_lines = false;
+		TRY(job_want_points_read(client, points->job, points->stream, &has_lines, err));
 		TRY(read_series(client, points->job, points->known, err));
+		if (has_lines && *points->known && !json_set_string(*points->known, MIXED, SPAN("1")))
+			return error_set(err, ERR_MEMORY, "out of memory");
 	}
 	TRY(index_series(rows, *points->known, points->stream, err));
+	TRY(count_all_sent(client, points, rows, err));
 	*count = (struct job_points_count){0};
 	return put_body(body, points->text, rows, count, err);
 }
