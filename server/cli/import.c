@@ -44,6 +44,7 @@ struct session {
 	struct intake *intake;
 	struct sender *sender;
 	struct settings metrics;
+	size_t own_tags;
 	const char **streams, **hosts, **paths, **names;
 	struct table_part *parts; /* with the times that are assumed for them */
 	const struct table_part **tables;
@@ -120,7 +121,10 @@ static enum status make_identity(
 	TRY(add_settings(import, identity, &identity->tags, "tag", err));
 	TRY(add_settings(import, identity, &session->metrics, "metric", err));
 	snprintf(imported, sizeof imported, "imported=%s", file->path);
-	return identity_add_setting(identity, &identity->tags, "tag", imported, err);
+	session->own_tags = identity->tags.count;
+	TRY(identity_add_setting(identity, &identity->tags, "tag", imported, err));
+	session->own_tags = identity->tags.count - session->own_tags; /* 0: --tag says it otherwise */
+	return OK;
 }
 
 /* Of what bears no time: when the file was written, and the past. */
@@ -212,6 +216,7 @@ static enum status start_session(const struct import *import, struct session *se
 		.hosts = session->hosts,
 		.is_points = session->is_points,
 		.max_streams = WATCH_MAX_FILES,
+		.own_tags = session->own_tags,
 		.is_import = true,
 		.resumes = true,
 		.session_seed = "import",

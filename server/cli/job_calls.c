@@ -142,15 +142,23 @@ enum status job_count_bytes(
 	return OK;
 }
 
-enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err)
+enum status job_read_document(struct http_client *client, const char *job, struct json **document, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
-	AUTO(json) document = NULL;
 
+	*document = NULL;
 	put_job_path(&path, job, "");
 	TRY(buf_status(&path, err));
-	TRY(get_json(client, buf_span(&path), &document, err));
-	struct span status = json_string_of(json_get(document, "TrainingJobStatus"));
+	enum status status = get_json(client, buf_span(&path), document, err);
+	return status == ERR_NOT_FOUND ? OK : status;
+}
+
+enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	TRY(job_read_document(client, job, &document, err));
+	struct span status = document ? json_string_of(json_get(document, "TrainingJobStatus")) : SPAN("InProgress");
 	*is_over = !span_equal(status, SPAN("InProgress")) && !span_equal(status, SPAN("Stopping"));
 	return OK;
 }

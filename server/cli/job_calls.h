@@ -48,6 +48,17 @@ enum status job_send_points(struct http_client *client, const struct job_points 
 /* Adds the text's settings to what the job states. What it states otherwise, and what the server refuses, is said. */
 enum status job_send_settings(
 	struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
+/* *document stays NULL when there is no such job. */
+enum status job_read_document(
+	struct http_client *client, const char *job, struct json **document, struct error *err) MUST_CHECK;
+struct job_stated {
+	const char *program; /* for messages */
+	const char *job;
+	const struct json *document; /* of a job that is there already */
+	struct settings tags, hyper_parameters, metrics; /* by option */
+};
+/* Tags become what is stated now; settings come where the job states none. What does not come is said. */
+enum status job_send_stated(struct http_client *client, const struct job_stated *stated, struct error *err) MUST_CHECK;
 /* Of a stream's log; 0 where it has none. */
 enum status job_count_bytes(
 	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;

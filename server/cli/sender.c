@@ -54,8 +54,24 @@ void sender_pause(struct sender *sender, int64_t ms)
 	}
 }
 
+/* A session makes a job of what it says; one that is there stays what it is. */
+static enum status state_again(struct sender *sender, const struct json *document, struct error *err)
+{
+	const struct identity *identity = sender->options.identity;
+	struct job_stated stated = {.program = sender->options.program,
+		.job = sender->job,
+		.document = document,
+		.tags = identity->tags,
+		.hyper_parameters = identity->hyper_parameters,
+		.metrics = *sender->options.metrics};
+
+	stated.tags.count -= sender->options.own_tags;
+	return document ? job_send_stated(sender->options.client, &stated, err) : OK;
+}
+
 static enum status step_create(struct sender *sender, struct error *err)
 {
+	AUTO(json) document = NULL;
 	struct session_told told = {0};
 	struct session_asked asked = {.identity = sender->options.identity,
 		.metrics = sender->options.metrics,
@@ -65,6 +81,8 @@ static enum status step_create(struct sender *sender, struct error *err)
 		.is_past = sender->options.is_import,
 		.commands_after = -1};
 
+	if (sender->options.is_import)
+		TRY(job_read_document(sender->options.client, sender->job, &document, err));
 	if (sender->options.has_one_stream)
 		TRY(sender_open_stream(sender, 0, true, err));
 	else
@@ -73,6 +91,7 @@ static enum status step_create(struct sender *sender, struct error *err)
 		client_say(sender->options.program,
 			"job '%s' has ended: this run is '%s' (--resume would go on with it)",
 			sender->options.identity->job, sender->job);
+	TRY(state_again(sender, document, err));
 	sender->has_job = true;
 	sender->phase = PHASE_START;
 	return OK;

@@ -28,6 +28,7 @@ struct sender_options {
 	size_t max_streams; /* room of the table: it may grow while the sender runs */
 	struct ledger *ledger; /* NULL: none is kept */
 	size_t ledger_streams; /* the first ones are in it */
+	size_t own_tags; /* the last ones of identity's: the program's own, which a job that is there keeps as it has them */
 	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */
 	bool resumes; /* an ended job is written to */
 	bool has_one_stream; /* it is kept even while nothing is read: streams[0] */

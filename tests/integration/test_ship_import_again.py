@@ -54,6 +54,41 @@ def test_points_beside_those_of_the_log_are_all_there(server, ship, tmp_path, wr
         wait_for(server, 11, points)
 
 
+OPTIONS = "--tag", "team=nlp", "--tag", "kind=old", "--hp", "lr=0.5", "--hp", "depth=12"
+
+
+def stated(server):
+    document = job(server, "again")
+    tags = {tag["Key"]: tag["Value"] for tag in document["Tags"]}
+    return document["HyperParameters"], {key: tags.get(key) for key in ("team", "kind", "own")}
+
+
+@pytest.mark.parametrize("first", [(), ("--tag", "kind=new", "--tag", "own=1", "--hp", "lr=0.25")])
+def test_tags_and_settings_come_to_a_job_that_is_there(server, ship, tmp_path, first):
+    """A tag is what was said of it last. A setting that the job states is what it ran with: that it stays is said."""
+    path = write_events(tmp_path, 5)
+    imported(ship, path, *first)
+    for _ in range(2):
+        errors = imported(ship, path, *OPTIONS)
+        assert stated(server) == ({"lr": "0.25" if first else "0.5", "depth": "12"}, {"team": "nlp", "kind": "old", "own": "1" if first else None})
+        assert ("job 'again' has lr = '0.25', and --hp says '0.5': it is left as it is" in errors) == bool(first), errors
+        modified = job(server, "again")["LastModifiedTime"]
+    imported(ship, path, *OPTIONS[:4])
+    assert job(server, "again")["LastModifiedTime"] == modified, "nothing is new"
+
+
+def test_definitions_do_not_come_to_a_job_that_is_there_and_that_is_said(server, ship, tmp_path):
+    words = "--metric loss=loss ([0-9.]+) is not applied"
+    path, *metric = write_log(tmp_path)
+    assert "not applied" not in imported(ship, path, *metric)
+    assert "not applied" not in imported(ship, path, *metric), "it has it"
+    other = imported(ship, path, "--metric", "loss=loss ([0-9]+)")
+    assert "job 'again' is there already: --metric loss=loss ([0-9]+) is not applied (PUT /api/v1/jobs/again/definitions" in other, other
+    assert server.delete("/api/v1/jobs/again").status == 204
+    imported(ship, path)
+    assert words in imported(ship, path, *metric)
+
+
 def test_a_log_and_event_files_of_one_stream_at_once(server, ship, tmp_path):
     (tmp_path / "both").mkdir()
     write_log(tmp_path / "both")
