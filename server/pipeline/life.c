@@ -121,6 +121,23 @@ static enum status set_by_hand(struct history *history, struct job_row *row, str
 	return OK;
 }
 
+/* How its sessions ended, as far as it is to be looked at: of what an upgrade left, not before who goes on has said so. */
+static enum status read_held(
+	struct life *life, struct store_reader *reader, int64_t job_id, struct history_facts *facts, struct error *err)
+{
+	struct held_row *held;
+	bool is_left = false;
+
+	TRY(store_read_held(reader, life->arena, job_id, &held, &facts->held_count, err));
+	if (facts->held_count && life_is_within_lease(life->pipeline))
+		TRY(store_is_told_anew(reader, job_id, &is_left, err));
+	if (is_left)
+		facts->held_count = 0;
+	TRY(name_exits(held, facts->held_count, life->arena, err));
+	facts->held = held;
+	return OK;
+}
+
 static enum status renew(
 	struct life *life, struct store_tx *tx, struct job_row *row, struct known_fault *fault, struct error *err)
 {
@@ -129,15 +146,12 @@ static enum status renew(
 	struct history_facts facts;
 	struct event_times times;
 	struct told_row *told;
-	struct held_row *held;
 
 	TRY(store_read_told_facts(reader, life->arena, row->job_id, &told, &facts.told_count, err));
-	TRY(store_read_held(reader, life->arena, row->job_id, &held, &facts.held_count, err));
-	TRY(name_exits(held, facts.held_count, life->arena, err));
+	TRY(read_held(life, reader, row->job_id, &facts, err));
 	TRY(store_read_event_times(reader, row->job_id, &times, err));
 	TRY(store_read_transitions(reader, life->arena, row->job_id, &old.rows, &old.count, err));
 	facts.told = told;
-	facts.held = held;
 	TRY(store_read_past_end(reader, row->job_id, HISTORIC_MS, &facts.past_ms, err));
 	TRY(history_decide(life->arena, &facts, &life->history, err));
 	history_to_row(&life->history, &times, row);

@@ -58,4 +58,6 @@ enum status life_put_sign(struct store_tx *tx, struct arena *arena, int64_t job_
 	struct error *err) MUST_CHECK;
 
 /* ---- life_run.c: maintenance thread: who was asked to stop and is heard no more has stopped; what an upgrade left ---- */
+/* Senders that go on after a start open their sessions again within a lease: until then who has an exit alone may not be all there are. */
+bool life_is_within_lease(const struct pipeline *pipeline);
 void life_run(struct pipeline *pipeline, struct store_reader *reader);

@@ -134,6 +134,11 @@ static enum status renew(struct pipeline *pipeline, int64_t job_id, struct error
 	return arena ? end(pipeline, arena, job_id, 0, false, err) : error_set(err, ERR_MEMORY, "out of memory");
 }
 
+bool life_is_within_lease(const struct pipeline *pipeline)
+{
+	return clock_wall_ms() - pipeline->started_ms < pipeline->options.lease_ms;
+}
+
 void life_run(struct pipeline *pipeline, struct store_reader *reader)
 {
 	AUTO(arena) arena = arena_new();
@@ -144,8 +149,7 @@ void life_run(struct pipeline *pipeline, struct store_reader *reader)
 	if (!arena || store_read_stopping(reader, arena, LOOK_MAX, &stopping, &stopping_count, &err) != OK ||
 		store_read_told_anew(reader, arena, LOOK_MAX, &anew, &anew_count, &err) != OK)
 		return; /* the next round tries again */
-	/* senders that go on open their sessions again within a lease: until then who has an exit alone may not be all there are */
-	if (clock_wall_ms() - pipeline->started_ms < pipeline->options.lease_ms)
+	if (life_is_within_lease(pipeline))
 		anew_count = 0;
 	for (size_t i = 0; i < stopping_count + anew_count; i++) {
 		bool is_stop = i < stopping_count;

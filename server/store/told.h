@@ -64,4 +64,5 @@ enum status store_read_stopping(struct store_reader *reader, struct arena *arena
 /* Jobs whose history an upgrade left to be made anew: at most `limit`. */
 enum status store_read_told_anew(struct store_reader *reader, struct arena *arena, size_t limit, int64_t **job_ids,
 	size_t *count, struct error *err) MUST_CHECK;
+enum status store_is_told_anew(struct store_reader *reader, int64_t job_id, bool *is, struct error *err) MUST_CHECK;
 enum status store_settle_told_anew(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;

@@ -1,6 +1,7 @@
 """A server is upgraded while jobs run: what their points and times mean changes for the whole of them, and no seam shows."""
 
 import pathlib
+import sqlite3
 import subprocess
 import sys
 
@@ -14,10 +15,19 @@ from facts import expect_facts  # noqa: E402
 from smserver import wait_until  # noqa: E402
 
 
+def unpack(server, *statements):
+    """The old database, and what else its program would have written."""
+    subprocess.run(["zstd", "-q", "-d", HERE / "before.db.zst", "-o", server.database], check=True)
+    with sqlite3.connect(server.database) as database:
+        for statement, values in statements:
+            database.execute(statement, values)
+    database.close()
+
+
 @pytest.fixture
 def upgraded(make_server):
     server = make_server(start=False)
-    subprocess.run(["zstd", "-q", "-d", HERE / "before.db.zst", "-o", server.database], check=True)
+    unpack(server)
     return server.start()
 
 
@@ -55,3 +65,82 @@ def test_a_stream_is_of_the_machine_that_sent_it_until_another_does(upgraded):
     wait_until(lambda: drained() == ["n2"], what="the fault")
     (stream,) = upgraded.get("/api/v1/jobs/hosted/streams").body["streams"]
     assert [(one["host"], one["from_line"]) for one in stream["hosts"]] == [("n1", 0), ("n2", len(lives.HOSTED))]
+
+
+NUMBERS = {"plain": 1, "sagemakers": 2, "announced": 3, "stray": 4, "hosted": 5}  # in before.db.zst
+EXIT = "INSERT INTO exits (job_id, stream_id, code, signal, reason, at_ms) VALUES (?, 1, ?, 0, ?, ?)"
+SEALED_S = lives.DAY0_S + 600
+
+
+def sealed(number, name):
+    """A job that logged, has nothing in the journal any more, and never left Starting."""
+    times = {"number": number, "name": name, "begun": 1000 * lives.DAY0_S, "ms": 1000 * SEALED_S}
+    return [
+        ("INSERT INTO jobs (job_id, name, folded, team, status, secondary, failure_reason, created_ms, started_ms, ended_ms, modified_ms,"
+            " generation, is_implicit, document) SELECT :number, :name, :name, '', 'InProgress', 'Starting', '', :begun, 0, 0, :begun, 1, 0,"
+            " '{\"TrainingJobName\":\"' || :name || '\"}'", times),
+        ("INSERT INTO transitions (job_id, position, status, message, start_ms, end_ms, source)"
+            " SELECT :number, 0, 'Starting', 'created', :begun, 0, 1", times),
+        ("INSERT INTO streams (job_id, stream_id, name, host, created_ms, sealed_seq, sealed_lines, sealed_bytes, first_ms, last_ms, state)"
+            " SELECT :number, 1, 'algo-1', '', :ms, 0, 0, 0, :ms, :ms, x''", times),
+        ("UPDATE counters SET last = :number WHERE name = 'job'", times)]
+
+
+def left_by_the_upgrade(server, table):
+    with sqlite3.connect(server.database) as database:
+        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+    database.close()
+    return count
+
+
+def backfill(server, job):
+    found = server.get(f"/api/v1/jobs/{job}/definitions").body.get("backfill")
+    return found and found["state"]
+
+
+def test_jobs_whose_processes_had_ended_end_unless_their_sender_goes_on(make_server):
+    """The old program took an exit for no end. Senders that only wait for the new one open their sessions again within a lease."""
+    server = make_server("--lease", "20s", start=False)
+    ended_s = lives.DAY0_S + 495
+    unpack(server, (EXIT, (NUMBERS["plain"], 1, "CUDA out of memory", 1000 * ended_s)), (EXIT, (NUMBERS["stray"], 0, "", 1000 * ended_s)),
+        (EXIT, (NUMBERS["hosted"], 143, "the machine was taken", 1000 * ended_s)), *sealed(6, "sealed"))
+    server.start()
+    # rounds of maintenance go by before the sender finds the new server
+    wait_until(lambda: backfill(server, "sagemakers") == "done", what="the back-fill")
+    opened = server.post("/api/v1/sessions", json={"job": "hosted", "stream": "algo-1", "resume": True})
+    assert opened.status in (200, 201) and opened.body["job"] == "hosted", opened
+
+    def job(name):
+        found = server.get(f"/api/v1/jobs/{name}").body
+        return found["TrainingJobStatus"], found.get("TrainingEndTime"), found.get("FailureReason")
+
+    def phases(name):
+        return [(row["Status"], row["StartTime"]) for row in server.get(f"/api/v1/jobs/{name}").body["SecondaryStatusTransitions"]]
+    wait_until(lambda: job("plain") == ("Failed", ended_s, "CUDA out of memory"), what="the end of plain")
+    wait_until(lambda: job("stray") == ("Completed", ended_s, None), what="the end of stray")
+    wait_until(lambda: phases("sealed") == [("Starting", lives.DAY0_S), ("Training", SEALED_S)], what="the history of sealed")
+    wait_until(lambda: left_by_the_upgrade(server, "told_anew") == 0, what="all of them")
+    assert job("hosted") == ("InProgress", None, None) and phases("hosted") == [("Training", lives.DAY0_S)]
+    # nobody was told otherwise meanwhile
+    failed = [row["job"] for row in server.get("/api/v1/incidents?limit=100").body["incidents"] if row["kind"] == "job_failed"]
+    assert failed == ["plain"]
+    assert job("announced")[0] == job("sagemakers")[0] == "InProgress"
+    server.restart()
+    assert job("plain") == ("Failed", ended_s, "CUDA out of memory")
+    assert job("hosted") == ("InProgress", None, None)
+
+
+def test_damaged_definitions_keep_no_other_job_from_its_own(make_server):
+    """What cannot be read is said in the log, and not asked again; who comes before and behind it is extracted anew."""
+    server = make_server(start=False)
+    define = "INSERT INTO definitions (job_id, generation, json) VALUES (?, 1, ?)"
+    unpack(server, *sealed(6, "broken"), (define, (6, '[{"Name": "train:loss", "Regex"')), *sealed(7, "behind"),
+        (define, (7, '[{"Name": "train:loss", "Regex": "loss: ([0-9.]+)"}]')))
+    server.start()
+    assert server.wait_for_log(r"event=definitions_damaged (.*)")[1].startswith('job="broken"')
+    for name in ("sagemakers", "behind"):
+        wait_until(lambda: backfill(server, name) == "done", what=f"the back-fill of {name}")
+    assert steps(server, "sagemakers") == [(10, 500, 50)]
+    assert left_by_the_upgrade(server, "due_definitions") == 0
+    server.restart()
+    assert "definitions_damaged" not in server.log_text()

@@ -246,6 +246,15 @@ enum status store_read_told_anew(struct store_reader *reader, struct arena *aren
 	return read_ids(&s, arena, job_ids, count, err);
 }
 
+enum status store_is_told_anew(struct store_reader *reader, int64_t job_id, bool *is, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT 1 FROM told_anew WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_step(&s, is, err);
+}
+
 enum status store_settle_told_anew(struct store_tx *tx, int64_t job_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
