@@ -2,6 +2,7 @@
 #include "api/internal.h"
 #include "base/iso8601.h"
 #include "pipeline/goodput.h"
+#include "store/nodes.h"
 #include "store/run.h"
 
 #include <math.h>
@@ -310,6 +311,7 @@ struct link_sum {
 	int64_t measured_ms;
 	int64_t kept_step; /* what lies beyond was made again by those that went on with it */
 	int64_t redone_cost; /* of that */
+	uint64_t breaks, unknown_losses; /* of how many of them nobody knows what they lost */
 	struct goodput_day *days;
 	size_t day_count;
 };
@@ -321,6 +323,7 @@ static enum status read_link(
 	TRY(store_read_job_by_id(reader, arena, job_id, &out->job, err));
 	TRY(store_read_goodput(reader, arena, job_id, &out->row, err));
 	TRY(store_read_goodput_days(reader, arena, job_id, INT64_MIN, INT64_MAX, &out->days, &out->day_count, err));
+	TRY(store_count_breaks(reader, job_id, &out->breaks, &out->unknown_losses, err));
 	for (size_t i = 0; i < out->day_count; i++) {
 		out->measured_ms += out->days[i].measured_ms;
 		for (size_t j = 0; j < GOODPUT_BUCKETS; j++)
@@ -363,6 +366,8 @@ static void go_on(struct link_sum *sum, const struct link_sum *next, int64_t *lo
 	sum->kept_step = next->kept_step;
 	if (has_steps(next) && next->row.first_from_step < sum->kept_step)
 		sum->kept_step = next->row.first_from_step;
+	if (has_steps(sum) && sum->kept_step != INT64_MAX)
+		sum->unknown_losses = 0; /* all lie behind its last step, and now it is known from where it went on */
 	int64_t again = has_steps(sum) && sum->row.last_step > sum->kept_step ? sum->row.last_step - sum->kept_step : 0;
 	again = again < sum->row.steps ? again : sum->row.steps;
 	redo(sum, again);
@@ -377,6 +382,12 @@ static void go_on(struct link_sum *sum, const struct link_sum *next, int64_t *lo
 static bool is_pending(const struct link_sum *sum)
 {
 	return !sum->row.as_of_ms;
+}
+
+/* Of a job without a step nobody knows what it lost, nor of one whose every break is open. */
+static bool is_loss_known(const struct link_sum *sum)
+{
+	return has_steps(sum) && (!sum->unknown_losses || sum->unknown_losses < sum->breaks);
 }
 
 static bool is_named_before(const struct link_sum *sums, size_t at, struct span type)
@@ -418,7 +429,8 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 {
 	struct link_sum *sums = arena_alloc(arena, count * sizeof *sums);
 	int64_t node_ms[GOODPUT_BUCKETS] = {0}, measured_ms = 0, lost_steps = 0, pending = 0;
-	bool is_seen = false;
+	uint64_t unknown = 0;
+	bool is_known = false;
 
 	if (!sums)
 		return error_set(err, ERR_MEMORY, "out of memory");
@@ -434,14 +446,16 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 			node_ms[j] += sums[i].node_ms[j];
 		measured_ms += sums[i].measured_ms;
 		lost_steps += sums[i].row.lost_steps;
-		is_seen |= has_steps(&sums[i]);
+		unknown += sums[i].unknown_losses;
+		is_known |= is_loss_known(&sums[i]);
 		pending += is_pending(&sums[i]);
 	}
 	json_key(w, "goodput");
 	json_object(w);
 	put_percent(w, "goodput", node_ms[GOODPUT_PRODUCTIVE], measured_ms);
 	write_buckets(w, node_ms, 0);
-	api_put_known(w, "lost_steps", is_seen ? (double)lost_steps : NAN);
+	api_put_known(w, "lost_steps", is_known ? (double)lost_steps : NAN);
+	json_put_i64(w, "lost_steps_unknown", (int64_t)unknown);
 	write_run_cost(w, sums, count);
 	if (pending)
 		json_put_i64(w, "pending_jobs", pending);

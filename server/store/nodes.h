@@ -52,3 +52,6 @@ struct node_break { /* something that broke a job off */
 };
 enum status store_read_breaks(struct store_reader *reader, struct arena *arena, int64_t job_id, struct node_break **out,
 	size_t *count, struct error *err) MUST_CHECK;
+/* unknown: those of which nobody knows how many steps they lost. */
+enum status store_count_breaks(
+	struct store_reader *reader, int64_t job_id, uint64_t *count, uint64_t *unknown, struct error *err) MUST_CHECK;

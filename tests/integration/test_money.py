@@ -403,3 +403,30 @@ def test_a_sum_of_lost_steps_says_of_how_many_breaks_it_knows_nothing(make_serve
         "tag.team,sum:lost_steps,lost_steps_unknown", "a,,1", "b,6,1", "c,0,0"]
     reply = server.get("/api/v1/aggregate?by=tag.team&of=sum:lost_steps&format=csv")
     assert reply.raw.decode().splitlines() == ["tag.team,sum:lost_steps,lost_steps_unknown", "a,,1", "b,6,1", "c,0,0"]
+
+
+def test_a_chains_lost_steps_say_of_how_many_breaks_nothing_is_known(make_server):
+    server = make_server("--goodput-every", "100ms")
+    at_s = NOON_S
+    def link(name, steps, end, before=None):
+        nonlocal at_s
+        run_job(server, name, KNOWN, seconds=None, at_s=at_s, Tags=[{"Key": "continues", "Value": before}] if before else [])
+        if steps:
+            print_steps(server, name, steps, at_s + 10)
+        at_s += 10 * len(steps) + 60
+        move(server, name, end, at_s)
+    def lost(name):
+        chain = get(server, f"/api/v1/jobs/{name}/run")["goodput"]
+        return None if "pending_jobs" in chain else (chain["lost_steps"], chain["lost_steps_unknown"])
+    def wait_for(name, *wanted):
+        wait_until(lambda: lost(name) == wanted, what=f"{wanted} of the chain of {name}")
+    link("one", range(1, 11), "Failed")
+    wait_for("one", None, 1)  # from which step would it go on?
+    link("two", range(6, 13), "Failed", "one")  # so from 5: 6 to 10 were lost; and what of 7 to 12?
+    wait_for("two", 10 - 5, 1)
+    link("mute", [], "Failed", "two")
+    wait_for("two", 10 - 5, 2)  # what a job did that prints nothing is not known either
+    link("last", range(11, 21), "Completed", "mute")
+    wait_for("last", (10 - 5) + (12 - 10), 1)  # from 10: 11 and 12 were made again, and of `mute` nobody knows still
+    link("whole", range(1, 11), "Completed")
+    wait_for("whole", 0, 0)

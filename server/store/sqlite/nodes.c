@@ -196,3 +196,18 @@ enum status store_read_breaks(struct store_reader *reader, struct arena *arena, 
 		row->lost_node_ms = column_i64(&s);
 	}
 }
+
+enum status store_count_breaks(
+	struct store_reader *reader, int64_t job_id, uint64_t *count, uint64_t *unknown, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(
+		&s, reader, "SELECT count(*), total(lost_steps < 0) FROM goodput_breaks WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	*count = column_u64(&s);
+	*unknown = column_u64(&s);
+	return statement_check(&s, err);
+}
