@@ -11,7 +11,7 @@ import pytest
 from facts import answer, expect_facts
 from smserver import PATIENCE_S, wait_until
 
-JOB = "llama-4711"
+JOB, TYPE = "llama-4711", "our-a100-pair"
 TIMEOUT = "[rank1]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, Timeout(ms)=600000) ran for 600061 milliseconds"
 BROKE, SAVED, LAST, PER_HOUR = 60, 50, 100, 3600
 
@@ -63,13 +63,13 @@ def patch(server, by_hand):
     assert reply.status == 200, reply
 
 
-def expect_summed(server, nodes, billable_s, cost):
-    """The sums of the fleet say the same."""
-    wanted = [1, pytest.approx(billable_s, abs=1e-3), pytest.approx(billable_s * nodes / 3600, rel=1e-4), cost and pytest.approx(cost, abs=1e-3)]
+def expect_summed(server, nodes, billable_s, cost, instance=None):
+    """The sums of the fleet say the same, and of the type of machine that it ran on."""
+    wanted = [instance, 1, pytest.approx(billable_s, abs=1e-3), pytest.approx(billable_s * nodes / 3600, rel=1e-4), cost and pytest.approx(cost, abs=1e-3)]
 
     def is_so():
-        (group,) = answer(server, f"/api/v1/aggregate?q=name={JOB}&of=count,sum:billable,sum:node_hours,sum:cost")["groups"]
-        assert [group[name] for name in ("count", "sum:billable", "sum:node_hours", "sum:cost")] == wanted
+        (group,) = answer(server, f"/api/v1/aggregate?q=name={JOB}&by=instance&of=count,sum:billable,sum:node_hours,sum:cost")["groups"]
+        assert [group[name] for name in ("instance", "count", "sum:billable", "sum:node_hours", "sum:cost")] == wanted
         return True
     wait_until(is_so, what=f"the sums {wanted}")
 
@@ -128,18 +128,18 @@ def test_a_job_of_slurm_that_dies_goes_on_and_is_paid_for(server, ship, receiver
 
     # Four machines were reserved, an hour before the log begins and ten minutes behind it.
     start_s, end_s = begun_s - 3600, ended_s + 600
-    patch(server, {"nodes": 4, "start_ms": round(start_s * 1000), "end_ms": round(end_s * 1000)})
+    patch(server, {"nodes": 4, "instance_type": TYPE, "start_ms": round(start_s * 1000), "end_ms": round(end_s * 1000)})
     reserved_s = billable_s + 3600 + 600
     by_hand = {"start": start_s, "start_from": "by_hand", "end": end_s, "end_from": "by_hand", "nodes": 4, "nodes_from": "by_hand",
         "wall_s": end_s - start_s, "billable_s": reserved_s, "cost": reserved_s * 4 * PER_HOUR / 3600,
         "phases": [("Training", start_s), *shown[1:3], ("Completed", end_s)]}
     expect_facts(server, JOB, receiver, **whole, **by_hand)
-    expect_summed(server, 4, reserved_s, by_hand["cost"])
+    expect_summed(server, 4, reserved_s, by_hand["cost"], TYPE)
     server.restart()
     expect_facts(server, JOB, receiver, **whole, **by_hand)
 
     # It was not so: all but the price is taken back, then that, too.
-    patch(server, {"nodes": None, "start_ms": None, "end_ms": None})
+    patch(server, {"nodes": None, "instance_type": None, "start_ms": None, "end_ms": None})
     expect_facts(server, JOB, receiver, **whole, **priced)
     patch(server, None)
     expect_facts(server, JOB, receiver, **whole, **plain)

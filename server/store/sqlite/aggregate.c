@@ -86,6 +86,7 @@ struct dimension {
 	enum dimension_kind kind;
 	const char *column; /* SQL of the text of `jobs AS j`; '' : none */
 	struct search_leaf keys;
+	const char *by_hand; /* the key that somebody may have set right: it counts instead of the others; NULL: none */
 };
 
 struct aggregating {
@@ -155,6 +156,7 @@ static enum status resolve_name(
 	if (out->column)
 		return OK;
 	out->kind = BY_ATTRIBUTE;
+	out->by_hand = is_property && span_equal(term->key, SPAN("instance")) ? "by_hand.instance_type" : NULL;
 	if (is_of_attributes(sql, term, &out->keys))
 		return OK;
 	return search_mistake(err, term,
@@ -195,6 +197,24 @@ static void add_name(struct search_sql *sql, const struct dimension *dimension, 
 	}
 }
 
+static void add_keys(struct search_sql *sql, const struct dimension *dimension, size_t index)
+{
+	char piece[64];
+
+	if (dimension->by_hand) {
+		search_add_text(sql,
+			"CASE WHEN EXISTS (SELECT 1 FROM attributes AS h WHERE h.job_id = j.job_id AND h.key = ?)",
+			span_from(dimension->by_hand));
+		snprintf(piece, sizeof piece, " THEN d%zu.key = ", index);
+		search_add(sql, piece);
+		search_add_text(sql, "? ELSE ", span_from(dimension->by_hand));
+	}
+	snprintf(piece, sizeof piece, "d%zu.key IN (", index);
+	search_add(sql, piece);
+	add_key_list(sql, &dimension->keys);
+	search_add(sql, dimension->by_hand ? " END" : "");
+}
+
 static void add_join(struct search_sql *sql, const struct dimension *dimension, size_t index)
 {
 	char piece[128];
@@ -204,11 +224,10 @@ static void add_join(struct search_sql *sql, const struct dimension *dimension, 
 			piece, sizeof piece, " LEFT JOIN stream_hosts AS d%zu ON d%zu.job_id = j.job_id", index, index);
 		search_add(sql, piece);
 	} else if (dimension->kind == BY_ATTRIBUTE) {
-		snprintf(piece, sizeof piece,
-			" LEFT JOIN attributes AS d%zu ON d%zu.job_id = j.job_id AND d%zu.key IN (", index, index,
+		snprintf(piece, sizeof piece, " LEFT JOIN attributes AS d%zu ON d%zu.job_id = j.job_id AND ", index,
 			index);
 		search_add(sql, piece);
-		add_key_list(sql, &dimension->keys);
+		add_keys(sql, dimension, index);
 	}
 }
 
