@@ -186,6 +186,26 @@ test("how long a job without any times took is not said", async ({ server, page,
   assert.ok(!(await texts(page, "#jobs tbody tr, [role=row]")).some((row) => /\b0 s/.test(row)));
 });
 
+test("of a job whose type nobody stated the costs say so, and how it is said", async ({ server, page, open, openPage }) => {
+  await server.send("plain", [1, 2, 3].map((n) => line(n * 10, `step: ${n} loss: 2.5`)));
+  await waitUntil(async () => (await server.get("/api/v1/jobs/plain/goodput")).body.cost?.unpriced_types?.[0] === "unknown", "that its type is not known");
+  const cost = page.locator(".report tr", { hasText: /^cost/ });
+  await open("/jobs/plain/goodput");
+  await cost.waitFor();
+  assert.match((await texts(page, ".report tr")).find((row) => row.startsWith("cost")), /^cost not known: nobody said on what type of instance it runs/);
+  assert.match(await page.locator(".report .untyped").innerText(), /PATCH.*\{"by_hand": \{"instance_type": "…"\}\}/s);
+  assert.equal(await page.getByText("the list of prices").count(), 0);
+  const chinese = await openPage({ locale: "zh-CN" });
+  await chinese.goto(`${server.url}/jobs/plain/goodput`);
+  await chinese.getByText("未知：没有人说明它运行在哪种类型的实例上").waitFor();
+  // Once it is said, it is the list of prices that lacks it.
+  await server.patch("/api/v1/jobs/plain", { by_hand: { instance_type: "ml.odd.large" } });
+  await waitUntil(async () => (await server.get("/api/v1/jobs/plain/goodput")).body.cost?.unpriced_types?.[0] === "ml.odd.large", "its type");
+  await open("/jobs/plain/goodput");
+  await page.getByText("not known: the list of prices has no ml.odd.large").waitFor();
+  assert.equal(await page.locator(".report .untyped").count(), 0);
+});
+
 test("a phone, in Chinese, in the dark", { viewport: { width: 360, height: 780 }, locale: "zh-CN", colorScheme: "dark" }, async ({ server, page, open }) => {
   await story(server);
   for (const [part, text] of [["", "检查点"], ["/goodput", "无需重做"], ["/settings", "更早"], ["/document", "复制文档"], ["/advice", "不适用"]]) {

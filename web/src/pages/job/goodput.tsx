@@ -1,5 +1,5 @@
 import type { Break, Goodput, JobDoc } from "../../api/types";
-import { t, tn } from "../../i18n/i18n";
+import { t, tn, tx } from "../../i18n/i18n";
 import { bucketClass, bucketsOf } from "../../lib/figures";
 import { formatCount, formatDuration, formatTime, formatValue, NONE } from "../../lib/format";
 import { restartsOf } from "../../lib/jobevents";
@@ -174,11 +174,32 @@ function Causes({ goodput }: { goodput: Goodput }) {
   );
 }
 
+/** As the server writes it where nobody says what the job runs on. */
+const NO_TYPE = "unknown";
+
+function whyNoCost(cost: NonNullable<Goodput["cost"]>): string {
+  if (cost.reason === "no times") return t("not known: nothing says how long it took");
+  const types = cost.unpriced_types ?? [];
+  const named = types.filter((type) => type !== NO_TYPE);
+  const isUntyped = named.length < types.length;
+  if (isUntyped && named.length === 0) return t("not known: nobody said on what type of instance it runs");
+  return t("not known: the list of prices has no {instance}", { instance: named.join(", ") || t("such instance") });
+}
+
+/** What a person can do about it, in words of the API: whoever may not write hands them on. */
+function Untyped() {
+  return (
+    <p class="untyped">
+      {tx("It can be said by PATCH of the job: {body}", { body: <code>{'{"by_hand": {"instance_type": "…"}}'}</code> })}
+    </p>
+  );
+}
+
 function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: JobDoc["by_hand"] }) {
   if (!cost) return null;
   const amount = (value: number | null | undefined): string => (typeof value === "number" ? `${formatValue(value)} ${cost.currency ?? ""}` : NONE);
   const rows: [string, string][] = [
-    [t("cost"), typeof cost.total === "number" ? `${cost.total.toFixed(2)} ${cost.currency ?? ""}` : cost.reason === "no times" ? t("not known: nothing says how long it took") : t("not known: the list of prices has no {instance}", { instance: cost.unpriced_types?.join(", ") ?? t("such instance") })],
+    [t("cost"), typeof cost.total === "number" ? `${cost.total.toFixed(2)} ${cost.currency ?? ""}` : whyNoCost(cost)],
     [t("of it lost to restarts and stalls"), amount(cost.lost)],
     [t("of it for steps made once more"), amount(cost.redone_steps)],
     [t("saved by spot instances"), amount(cost.spot_saving)],
@@ -204,6 +225,7 @@ function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: 
             ))}
         </tbody>
       </table>
+      {cost.reason === "no price" && cost.unpriced_types?.includes(NO_TYPE) && <Untyped />}
     </>
   );
 }
