@@ -64,7 +64,6 @@ struct flush {
 	size_t setting_count, setting_end;
 	struct job_progress progress;
 	bool has_ended;
-	bool may_be_undated; /* it has ended, or is to: perhaps nobody said when */
 };
 
 struct flushes {
@@ -195,7 +194,6 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 	if (view.row.job_id != flush->job->job_id)
 		return error_set(err, ERR_NOT_FOUND, "job '%s' was deleted, and is another now", flush->job->name);
 	flush->has_ended = view.row.ended_ms != 0;
-	flush->may_be_undated = flush->has_ended || span_equal(view.row.status, SPAN("Stopping"));
 	TRY(job_settings_unwritten(
 		flush->job->settings, names, &flush->settings, &flush->setting_count, &flush->setting_end, err));
 	pipeline_find_progress(flush->job, &flush->progress);
@@ -237,8 +235,9 @@ static bool flush_jobs(struct maintenance *m, struct job_state *const *jobs, siz
 			if (rank_job(m->pipeline, m->reader, flush->job, flush->rows, flush->count, flush->has_ended,
 				    until_ms, &err) != OK)
 				say_flush_failed(flush->job, &err);
-			if (flush->may_be_undated &&
-				life_date_ends(m->pipeline, m->reader, flush->job->job_id, &err) != OK)
+			/* Of every job: one may have been told as ended since the flush was prepared, while its log was not
+			 * known yet. */
+			if (life_date_ends(m->pipeline, m->reader, flush->job->job_id, &err) != OK)
 				say_flush_failed(flush->job, &err);
 			atomic_store(&flush->job->is_row_dirty, true);
 			continue;
