@@ -221,6 +221,28 @@ def test_a_day_on_which_a_job_was_put_aside_has_nothing_of_it(make_server):
     assert list(days.values()) == [[3, 2], [0, 0], [0, 0], [0, 0], [3, 2]]
 
 
+def test_sums_of_a_job_that_never_ended_are_of_the_time_it_worked(make_server):
+    """Three nodes for four hours around midnight of five days ago, and not a word since: nobody pays for these days."""
+    server = make_server("--goodput-every", "100ms")
+    put_prices(server, price(KNOWN, 10))
+    midnight_s = int(time.time()) // DAY_S * DAY_S - 5 * DAY_S
+    tags = [{"Key": "team", "Value": "nlp"}]
+    reply = server.post("/api/v1/jobs", json={"TrainingJobName": "open", "ResourceConfig": {"InstanceType": KNOWN, "InstanceCount": 3}, "Tags": tags})
+    assert reply.status == 201
+    text = "".join(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(midnight_s + 60 * i))} step {121 + i} loss: 2.5\n" for i in range(-120, 121))
+    assert server.post("/api/v1/logs?job=open&stream=algo-1", text.encode()).status == 200
+    wait_until(lambda: row(server, "open").get("cost") == 3 * 4 * 10, what="its cost")
+    of, half, none = "sum:cost,sum:node_hours,sum:billable", [3 * 2 * 10, 3 * 2, 2 * HOUR_S], [0, 0, 0]
+    first, second = (time.strftime("%Y-%m-%d", time.gmtime(midnight_s + day * DAY_S)) for day in (-1, 0))
+    days = by_day(server, "open", of)
+    assert {day: days.pop(day) for day in (first, second)} == {first: half, second: half}
+    assert all(sums == none for sums in days.values()), days
+    for by in ("tag.team", "instance", "name"):
+        [group] = get(server, "/api/v1/aggregate?" + urlencode({"q": "name=open", "by": by, "of": of}))["groups"]
+        assert [group[one] for one in of.split(",")] == [2 * one for one in half], by
+    assert search(server, "name=open", "--by", "tag.team", "--of", "sum:node_hours,sum:billable", "--csv").splitlines()[1] == f"nlp,12,{4 * HOUR_S}"
+
+
 def print_steps(server, name, steps, at_s):
     text = "".join(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(at_s + 10 * i))} step {step} loss: 2.5\n" for i, step in enumerate(steps))
     assert server.post(f"/api/v1/logs?job={name}&stream=algo-1", text.encode()).status == 200

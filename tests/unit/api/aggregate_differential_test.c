@@ -235,6 +235,8 @@ static double quantity(const struct world *w, const struct entry *entry, const c
 	if ((is_hours || strcmp(name, "billable") == 0) && job->billable_s >= 0)
 		return factor *
 		       (job->begin_ms && all_hours > 0 ? job->billable_s * entry->hours / all_hours : job->billable_s);
+	if ((is_hours || strcmp(name, "billable") == 0) && !job->end_ms)
+		return NAN; /* of what runs it is what its goodput says, which none of these has */
 	bool is_moment = job->end_ms && job->end_ms <= job->begin_ms; /* how long it took nobody knows */
 	return job->begin_ms && !is_moment ? factor * entry->hours * 3600 : NAN;
 }
