@@ -242,7 +242,8 @@ static enum status copy_field(const struct json *document, const char *key, stru
 enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct json_writer *w, struct error *err)
 {
-	static const char *const fields[] = {"ResourceConfig", "Tags", "Labels", "WarmPoolStatus", "HyperParameters"};
+	static const char *const fields[] = {
+		"ResourceConfig", "Tags", "Labels", "WarmPoolStatus", "HyperParameters", "by_hand"};
 	AUTO(json) document = NULL;
 
 	TRY(json_parse(&document, row->document, err));
@@ -259,7 +260,7 @@ enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store
 enum status pipeline_write_slim_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct json_writer *w, struct error *err)
 {
-	static const char *const fields[] = {"ResourceConfig", "Labels"};
+	static const char *const fields[] = {"ResourceConfig", "Labels", "by_hand"};
 	AUTO(json) document = NULL;
 
 	TRY(json_parse(&document, row->document, err));

@@ -25,12 +25,12 @@ const PAGES = [
 ];
 
 const AXE = readFileSync(path.join(ROOT, "tests/node_modules/axe-core/axe.min.js"), "utf8");
-const ALL = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+export const ALL = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
 /** What another theme can change. */
-const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+export const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
 /** What axe says of the page: rule, and the elements that break it. */
-async function faults(page, runOnly, without) {
+export async function faults(page, runOnly, without = []) {
   await page.evaluate(AXE);
   const options = { runOnly, resultTypes: ["violations"] };
   const { violations } = await page.evaluate(([exclude, more]) => window.axe.run({ exclude }, more), [without, options]);

@@ -33,6 +33,8 @@ def test_all_of_it_counts_says_so_and_goes_back(ended):
     job = ended.get("/api/v1/jobs/j").body
     assert job["by_hand"] == BY_HAND and (job["TrainingStartTime"], job["TrainingEndTime"]) == (BY_HAND["start_ms"] / 1000, BY_HAND["end_ms"] / 1000)
     assert [job[name] for name in ("start_from", "end_from", "nodes_from", "instance_type_from", "price_from")] == ["by_hand"] * 5
+    [row] = ended.get("/api/v1/jobs?q=name%3Dj").body["jobs"]
+    assert row["by_hand"] == BY_HAND
     assert job["nodes"] == 8 and job["ResourceConfig"]["InstanceCount"] == NODES  # what the document states stays to be read
     wait_until(lambda: bill(ended) == SET, what=f"the bill {SET}")
     ended.send("j", past_log()[-2:], stream="algo-2")  # whatever is learned later leaves it so
@@ -41,6 +43,7 @@ def test_all_of_it_counts_says_so_and_goes_back(ended):
     assert ended.patch("/api/v1/jobs/j", json={"by_hand": None}).status == 200
     wait_until(lambda: bill(ended) == WANTED, what="what was worked out")
     assert ended.get("/api/v1/jobs/j").body["end_from"] == "assumed" and "by_hand" not in ended.get("/api/v1/jobs/j").body
+    assert "by_hand" not in ended.get("/api/v1/jobs?q=name%3Dj").body["jobs"][0]
 
 
 def test_one_is_changed_beside_others_and_audited(ended):

@@ -59,7 +59,7 @@ export interface JobRow {
   /** Counted: as stated, else by hosts at work at the same time, or names of streams. */
   nodes?: number;
   nodes_from?: "by_hand" | "stated" | "hosts" | "streams";
-  /** What somebody set right. */
+  /** What somebody set right; an event without it says that it was taken back. */
   by_hand?: { start_ms?: number; end_ms?: number; nodes?: number; instance_type?: string; price_per_hour?: number };
   cost_estimated?: boolean;
   currency?: string;

@@ -52,11 +52,6 @@ export class JobStore {
     this.offs.push(run);
   }
 
-  /** The document again, and with it whether the job is still there. */
-  reloadDoc(): Promise<void> {
-    return this.loadDoc();
-  }
-
   async start(): Promise<void> {
     const seq = await freshSeq();
     if (this.abort.signal.aborted) return;
@@ -76,14 +71,11 @@ export class JobStore {
 
   private async load(): Promise<void> {
     void this.incidents.load();
-    await Promise.all([this.loadDoc(), this.loadStreams(), this.loadMetrics(), this.loadDefinitions()]);
+    await Promise.all([this.reloadDoc(), this.reloadStreams(), this.loadMetrics(), this.loadDefinitions()]);
   }
 
-  reloadStreams(): Promise<void> {
-    return this.loadStreams();
-  }
-
-  private loadDoc(): Promise<void> {
+  /** The document again, and with it whether the job is still there. */
+  reloadDoc(): Promise<void> {
     return this.fetch<JobDoc>("", (doc) => {
       this.doc.value = doc;
       this.sawLine(doc.last_line_ms);
@@ -94,11 +86,11 @@ export class JobStore {
   private streamsSoon(): void {
     this.timer ??= window.setTimeout(() => {
       this.timer = null;
-      void this.loadStreams();
+      void this.reloadStreams();
     }, STREAMS_MS);
   }
 
-  private loadStreams(): Promise<void> {
+  reloadStreams(): Promise<void> {
     return this.fetch<{ streams: StreamInfo[] }>("/streams", (reply) => {
       this.streams.value = reply.streams.sort((a, b) => compareNatural(a.stream, b.stream));
     });

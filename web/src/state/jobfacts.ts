@@ -2,7 +2,7 @@
 // when the job has moved.
 import { effect, signal } from "@preact/signals";
 import { asProblem, getJson, jobPath } from "../api/client";
-import type { Checkpoint, Goodput, RunReply } from "../api/types";
+import type { Checkpoint, Goodput, JobRow, RunReply } from "../api/types";
 import { eventsOf } from "../lib/jobevents";
 import { onLive } from "../live/client";
 import type { JobStore } from "./job";
@@ -24,6 +24,7 @@ export class JobFacts {
       onLive((event) => {
         const isOurs = event.kind === "job" ? event.data.TrainingJobName === store.name : event.kind === "incident" && event.data.job === store.name;
         if (event.kind === "resync" || isOurs) this.soon.ask();
+        if (event.kind === "job" && isOurs) this.dropTakenBack(event.data);
       }),
       effect(() => {
         store.events.value = eventsOf(this.goodput.value, !!store.doc.value?.TrainingEndTime, this.checkpoints.value, store.streams.value ?? []);
@@ -43,6 +44,17 @@ export class JobFacts {
     this.isStopped = true;
     for (const off of this.offs) off();
     this.soon.cancel();
+  }
+
+  /** What was just changed here is to be seen at once. */
+  reload(): Promise<void> {
+    return this.load();
+  }
+
+  /** An event has the whole row: what was set by hand and is not in it was taken back. */
+  private dropTakenBack(row: JobRow): void {
+    const { by_hand: old, ...doc } = this.store.doc.value ?? row;
+    if (old && !row.by_hand) this.store.doc.value = doc;
   }
 
   private async load(): Promise<void> {

@@ -8,15 +8,18 @@ import { buildSearch, definitionsHref, jobHref, quoteText } from "../../lib/url"
 import type { JobStore } from "../../state/job";
 import { lazy } from "../../ui/lazy";
 import { Orders } from "../nodes/orders";
+import { ByHandDialog, mayWrite } from "./byhandmark";
 
 const EditDialog = lazy(async () => (await import("./edit")).EditDialog, 0);
 const DeleteDialog = lazy(async () => (await import("./delete")).DeleteDialog, 0);
 
 const SHOWN_MS = 4000;
 
+type Asked = "edit" | "byhand" | "delete";
+
 /** What can be done with a job: the common acts as buttons, the others in a menu. */
 export function Actions({ store, doc }: { store: JobStore; doc: JobDoc }) {
-  const asked = useSignal<"edit" | "delete" | null>(null);
+  const asked = useSignal<Asked | null>(null);
   const { name } = store;
   return (
     <div class="acts">
@@ -26,6 +29,7 @@ export function Actions({ store, doc }: { store: JobStore; doc: JobDoc }) {
       <Orders name={name} status={doc.TrainingJobStatus} />
       <Menu store={store} onAsk={(what) => (asked.value = what)} />
       {asked.value === "edit" && <EditDialog store={store} doc={doc} onClose={() => (asked.value = null)} />}
+      {asked.value === "byhand" && <ByHandDialog store={store} doc={doc} onClose={() => (asked.value = null)} />}
       {asked.value === "delete" && <DeleteDialog store={store} doc={doc} onClose={() => (asked.value = null)} />}
     </div>
   );
@@ -48,7 +52,7 @@ async function pin(name: string, pinned: boolean): Promise<string> {
   return pinned ? t("Its log text is kept whatever the limits") : t("The limits hold for its log text again");
 }
 
-function Menu({ store, onAsk }: { store: JobStore; onAsk: (what: "edit" | "delete") => void }) {
+function Menu({ store, onAsk }: { store: JobStore; onAsk: (what: Asked) => void }) {
   const host = useRef<HTMLDetailsElement>(null);
   const said = useSignal("");
   const { name } = store;
@@ -79,13 +83,14 @@ function Menu({ store, onAsk }: { store: JobStore; onAsk: (what: "edit" | "delet
       </button>
     </li>
   );
-  const ask = (text: string, what: "edit" | "delete") => (
+  const ask = (text: string, what: Asked) => (
     <li>
       <button
         type="button"
         class="quiet"
         onClick={() => {
           close();
+          host.current?.querySelector("summary")?.focus(); // where the dialog gives the focus back to
           onAsk(what);
         }}
       >
@@ -110,6 +115,7 @@ function Menu({ store, onAsk }: { store: JobStore; onAsk: (what: "edit" | "delet
         </summary>
         <ul>
           {ask(t("Edit tags and notes…"), "edit")}
+          {mayWrite() && ask(t("Set right by hand…"), "byhand")}
           {button(t("Copy as aws CLI"), () => copyAs(name, "aws-cli"), t("An aws sagemaker create-training-job command that runs this job again"))}
           {button(t("Copy as JSON"), () => copyAs(name, "json"), t("The CreateTrainingJob request that runs this job again"))}
           {button(t("Copy the link"), () => copyLink(name), t("This job's address"))}

@@ -8,6 +8,7 @@ import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
 import type { JobFacts } from "../../state/jobfacts";
 import { silentSince } from "../../ui/status";
+import { ByHandMark } from "./byhandmark";
 
 function durationOf(doc: JobDoc, nowMs: number): number | null {
   const start = doc.TrainingStartTime ?? doc.CreationTime;
@@ -38,6 +39,7 @@ export function Facts({ store, doc, facts }: { store: JobStore; doc: JobDoc; fac
       {doc.SecondaryStatus && <span class="fact">{doc.SecondaryStatus}</span>}
       {(doc.attempts ?? 1) > 1 && <span class="fact">{t("attempt {n}", { n: doc.attempts ?? 1 })}</span>}
       {where && <span class="fact">{where}</span>}
+      <ByHandMark store={store} doc={doc} />
       {duration !== null && (
         <span class="fact" title={t("since {time}", { time: formatTime((doc.TrainingStartTime ?? doc.CreationTime ?? 0) * 1000) })}>
           {formatDuration(duration)}

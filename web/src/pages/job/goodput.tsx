@@ -1,4 +1,5 @@
-import type { Break, Goodput, JobDoc } from "../../api/types";
+import { useSignal } from "@preact/signals";
+import type { Break, Goodput } from "../../api/types";
 import { t, tn, tx } from "../../i18n/i18n";
 import { bucketClass, bucketsOf } from "../../lib/figures";
 import { formatCount, formatDuration, formatTime, formatValue, NONE } from "../../lib/format";
@@ -7,6 +8,7 @@ import type { JobStore } from "../../state/job";
 import { factsOf } from "../../state/jobfacts";
 import { Skeleton } from "../../ui/skeleton";
 import { bucketTitle } from "./buckets";
+import { ByHandDialog, byHandText, mayWrite } from "./byhandmark";
 import { showTime } from "./place";
 
 /** Where the job's time went, what it lost, and what that cost. */
@@ -31,7 +33,7 @@ export function GoodputPart({ store }: { store: JobStore }) {
       {goodput.wall_seconds !== null && <Buckets goodput={goodput} />}
       {restarts.length > 0 && <Breaks store={store} rows={restarts} />}
       {goodput.causes.length > 0 && <Causes goodput={goodput} />}
-      <Cost byHand={store.doc.value?.by_hand} goodput={goodput} />
+      <Cost store={store} goodput={goodput} />
     </div>
   );
 }
@@ -186,7 +188,7 @@ function whyNoCost(cost: NonNullable<Goodput["cost"]>): string {
   return t("not known: the list of prices has no {instance}", { instance: named.join(", ") || t("such instance") });
 }
 
-/** What a person can do about it, in words of the API: whoever may not write hands them on. */
+/** What a person can do about it, also in words of the API: whoever may not write hands them on. */
 function Untyped() {
   return (
     <p class="untyped">
@@ -195,7 +197,10 @@ function Untyped() {
   );
 }
 
-function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: JobDoc["by_hand"] }) {
+function Cost({ goodput: { cost, steps }, store }: { goodput: Goodput; store: JobStore }) {
+  const isOpen = useSignal(false);
+  const doc = store.doc.value;
+  const byHand = doc?.by_hand;
   if (!cost) return null;
   const amount = (value: number | null | undefined): string => (typeof value === "number" ? `${formatValue(value)} ${cost.currency ?? ""}` : NONE);
   const rows: [string, string][] = [
@@ -212,7 +217,7 @@ function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: 
     <>
       <h3>{t("Cost")}</h3>
       {cost.estimated && <p>{t("estimated: nodes are counted, not stated")}</p>}
-      {byHand && <p>{t("set by hand: {what}", { what: Object.entries(byHand).map(([name, value]) => `${name} ${value}`).join(", ") })}</p>}
+      {byHand && <p>{t("set by hand: {what}", { what: byHandText(byHand) })}</p>}
       <table class="plain">
         <tbody>
           {rows
@@ -226,6 +231,12 @@ function Cost({ goodput: { cost, steps }, byHand }: { goodput: Goodput; byHand: 
         </tbody>
       </table>
       {cost.reason === "no price" && cost.unpriced_types?.includes(NO_TYPE) && <Untyped />}
+      {doc && mayWrite() && (
+        <button type="button" class="byhandopen" aria-haspopup="dialog" onClick={() => (isOpen.value = true)}>
+          {t("Set right by hand…")}
+        </button>
+      )}
+      {doc && isOpen.value && <ByHandDialog store={store} doc={doc} onClose={() => (isOpen.value = false)} />}
     </>
   );
 }
