@@ -30,6 +30,15 @@ static bool is_duration(const struct query_term *term)
 	return term->family == QUERY_PROPERTY && is_one_of(term->key, names, sizeof names / sizeof names[0]);
 }
 
+/* A number alone: no text stands behind it that words could be compared with. */
+static bool is_amount(const struct query_term *term)
+{
+	static const char *const names[] = {"cost", "goodput"};
+
+	return term->family == QUERY_METRIC ||
+	       (term->family == QUERY_PROPERTY && is_one_of(term->key, names, sizeof names / sizeof names[0]));
+}
+
 static bool is_order(enum query_compare compare)
 {
 	return compare >= QUERY_LESS && compare <= QUERY_AT_LEAST;
@@ -129,8 +138,10 @@ enum status value_check_operator(const struct lexer *lexer, size_t at, const str
 	bool is_match = term->compare == QUERY_MATCHES || term->compare == QUERY_MATCHES_FOLDED ||
 			term->compare == QUERY_MATCHES_NOT;
 
-	if (is_match && term->family == QUERY_METRIC)
-		return lexer_expected(lexer, at, "a comparison of numbers (a metric is a number)");
+	if (is_match && is_amount(term))
+		return lexer_expected(lexer, at,
+			term->family == QUERY_METRIC ? "a comparison of numbers (a metric is a number)"
+						     : "a comparison of numbers");
 	if (is_match && (is_time(term) || is_duration(term)))
 		return lexer_expected(lexer, at, "a comparison of times");
 	return OK;
@@ -158,7 +169,7 @@ enum status value_resolve(const struct lexer *lexer, const struct query_term *te
 			parse_literal(lexed->text, &out->number) || is_unit_number(term, lexed->text, &out->number);
 		return out->is_number ? OK : lexer_expected(lexer, lexed->at, "a duration (90s, 2h, 1h30m)");
 	}
-	if (term->family == QUERY_METRIC) {
+	if (is_amount(term)) {
 		out->is_number =
 			span_parse_double(lexed->text, &out->number) || is_unit_number(term, lexed->text, &out->number);
 		return out->is_number ? OK : lexer_expected(lexer, lexed->at, "a number");

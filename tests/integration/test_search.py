@@ -338,3 +338,48 @@ def test_labels_of_older_databases_get_their_keys():
     assert db.execute("SELECT key, text, folded, number FROM attributes WHERE key <> 'Labels' ORDER BY position").fetchall() == [
         ("label.Stage", "Eval", "eval", None), ("label.n", "10", "10", 10.0), ("label.n", "1.5", "1.5", 1.5),
         ("label.v", "1.2.3", "1.2.3", None), ("label.odd", "-4", "-4", None), ("label.a", "b=c", "b=c", None)]
+
+
+# The names of docs/search.md and a few of SageMaker's, with columns that hold a number and no text among them.
+PROPERTIES = ["name", "status", "secondary", "instance", "instances", "image", "role", "created", "started", "ended", "modified", "duration",
+    "billable", "cost", "goodput", "pool", "pool.reused", "run", "team", "owner", "project", "incident", "label", "s3", "attempts", "failure",
+    "silent", "continued", "hp.lr", "tag.team", "env.A", "label.a", "metric.loss", "loss.min", "ResourceConfig.InstanceCount",
+    "BillableTimeInSeconds", "SecondaryStatusTransitions.StartTime", "SecondaryStatusTransitions.Status", "FinalMetricDataList.Value",
+    "FinalMetricDataList.Timestamp", "WarmPoolStatus.Status", "WarmPoolStatus.ResourceRetainedBillableTimeInSeconds"]
+COMPARISONS = [":{}", "={}", "!={}", ">{}", "<={}", "~{}", " in ({})", " in ({}, 1)"]
+VALUES = ["abc", '"5"', "90%", "nan", "now", "-", "$10", "1e999", "''", "5", "2026-01-01"]
+
+
+def test_whatever_a_property_is_compared_with_is_answered(jobs):
+    """With rows of each table, or the condition is never looked at."""
+    jobs.send("alpha", ["step: 1 loss: 2.5"])
+    jobs.wait_for_points("alpha", "train:loss", 1)
+    odd = {}
+    for name in PROPERTIES:
+        for comparison in COMPARISONS:
+            for value in VALUES:
+                query = name + comparison.format(value)
+                reply = jobs.get(f"/api/v1/jobs?{urlencode({'q': query})}")
+                if reply.status not in (200, 422) or (reply.status == 422 and not reply.body.get("detail")):
+                    odd[query] = reply.status
+    assert not odd
+
+
+@pytest.mark.parametrize("query, words", [("cost:abc", "column 6: expected a number, found 'abc'"), ("goodput>90%", "column 9: expected a number"),
+    ('cost="5"x', "column"), ("cost~x", "comparison of numbers"), ("cost in (1, abc)", "column 13: expected a number")])
+def test_a_number_is_compared_with_numbers(server, query, words):
+    for path in ("/api/v1/jobs", "/api/v1/aggregate", "/api/v1/export"):
+        reply = server.get(f"{path}?{urlencode({'q': query, **({'of': 'count'} if 'aggregate' in path else {})})}")
+        assert reply.status == 422 and words in reply.body["detail"], (path, reply)
+    rule = server.post("/api/v1/rules", json={"name": "r", "query": query, "metric": "train:loss", "condition": {"above": 5}})
+    assert rule.status == 422, rule
+
+
+def test_filters_on_columns_without_a_text(jobs):
+    """SearchExpression has no operator that would ask them for one."""
+    for name in ("SecondaryStatusTransitions.StartTime", "FinalMetricDataList.Value", "FinalMetricDataList.Timestamp"):
+        for operator in ("Contains", "Equals", "NotEquals", "In", "GreaterThan", "Exists"):
+            for value in ("x", "5", "2026-01-01T00:00:00Z", ""):
+                expression = {"Filters": [one(name, operator, None if operator == "Exists" else value)]}
+                reply = jobs.post("/api/v1/search", json={"Resource": "TrainingJob", "SearchExpression": expression})
+                assert reply.status in (200, 400), (name, operator, value, reply)

@@ -51,10 +51,21 @@ static const char *order_sign(enum query_compare compare)
 	}
 }
 
+/* Is the comparison one of texts? Then there must be a text. */
+static bool needs_text(
+	const struct search_operand *operand, const struct query_term *term, const struct query_value *value)
+{
+	return term->compare == QUERY_MATCHES || term->compare == QUERY_MATCHES_FOLDED ||
+	       term->compare == QUERY_MATCHES_NOT || !value->is_number || !operand->number;
+}
+
 /* One comparison with one value, positive. */
 static enum status add_comparison(struct search_sql *sql, const struct search_operand *operand,
 	const struct query_term *term, const struct query_value *value, struct error *err)
 {
+	if (!operand->text && needs_text(operand, term, value))
+		return search_mistake(err, term, "'%.*s' is compared with numbers, and '%.*s' is none",
+			SPAN_ARGS(term->key), SPAN_ARGS(value->text));
 	switch (term->compare) {
 	case QUERY_MATCHES:
 	case QUERY_MATCHES_FOLDED:
