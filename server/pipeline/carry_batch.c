@@ -2,6 +2,7 @@
 #include "pipeline/carry_batch.h"
 
 #include "base/log.h"
+#include "pipeline/history.h"
 #include "pipeline/pools.h"
 #include "store/told.h"
 
@@ -131,7 +132,9 @@ static enum status write_history(struct store_tx *tx, int64_t job_id, const stru
 			.message = row->message,
 			.reason = is_last ? from->row.failure_reason : SPAN(""),
 			.start_ms = row->start_ms,
-			.source = row->source >= SOURCE_DATED ? SOURCE_STATED : row->source,
+			.source = transition_is_assumed(row)    ? SOURCE_ASSUMED
+				  : row->source >= SOURCE_DATED ? SOURCE_STATED
+								: row->source,
 			.is_undated = row->source == SOURCE_DATED};
 		if (row->source == SOURCE_SESSION)
 			told.lifts_ms = row->start_ms;

@@ -184,7 +184,6 @@ static enum status make_rows(
 static enum status read_transition(
 	const struct json *node, struct arena *arena, struct transition_row *row, struct error *err)
 {
-	static const char *const sources[] = {"stated", "assumed", "log", "exit", "session", "dated", "by_hand"};
 	struct span source;
 
 	TRY(want_text(node, "status", STATUS_MAX_BYTES, arena, &row->status, err));
@@ -192,8 +191,8 @@ static enum status read_transition(
 	TRY(want_job_time(node, "start_ms", &row->start_ms, err));
 	TRY(want_job_time(node, "end_ms", &row->end_ms, err));
 	TRY(want_text(node, "source", STATUS_MAX_BYTES, arena, &source, err));
-	for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
-		if (span_equal(source, span_from(sources[i]))) {
+	for (size_t i = 0; i < sizeof carry_sources / sizeof *carry_sources; i++)
+		if (span_equal(source, span_from(carry_sources[i]))) {
 			row->source = (enum transition_source)i;
 			return OK;
 		}

@@ -14,6 +14,8 @@ enum { CARRY_FORMAT = 1 };
 
 enum carry_kind { CARRY_JOB, CARRY_STREAM, CARRY_LINES, CARRY_POINTS, CARRY_INCIDENT, CARRY_END, CARRY_KIND_COUNT };
 
+extern const char *const carry_sources[SOURCE_ASSUMED_BY_HAND + 1]; /* of transitions */
+
 struct carry_job {
 	struct job_row row; /* without its number */
 	struct span definitions; /* those in force; "": none of its own */

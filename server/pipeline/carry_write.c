@@ -46,10 +46,11 @@ static void put_bytes(struct json_writer *w, struct span bytes)
 
 /* ---- job ---- */
 
+const char *const carry_sources[] = {
+	"stated", "assumed", "log", "exit", "session", "dated", "by_hand", "assumed_by_hand"};
+
 static void write_transitions(const struct carry_job *job, struct json_writer *w)
 {
-	static const char *const sources[] = {"stated", "assumed", "log", "exit", "session", "dated", "by_hand"};
-
 	json_key(w, "transitions");
 	json_array(w);
 	for (size_t i = 0; i < job->transition_count; i++) {
@@ -59,7 +60,7 @@ static void write_transitions(const struct carry_job *job, struct json_writer *w
 		json_put_span(w, "message", row->message);
 		put_i64(w, "start_ms", row->start_ms);
 		put_i64(w, "end_ms", row->end_ms);
-		json_put_text(w, "source", sources[row->source]);
+		json_put_text(w, "source", carry_sources[row->source]);
 		json_object_end(w);
 	}
 	json_array_end(w);

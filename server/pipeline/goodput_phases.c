@@ -82,7 +82,7 @@ static void add_phase(
 	p->has_trained |= phase.is_training;
 	p->has_begun |= phase.is_training || span_equal(row->status, SPAN("Training"));
 	bool is_billed = p->has_begun && !is_waiting(row->status);
-	if (row->source == SOURCE_ASSUMED && phase.is_training)
+	if (transition_is_assumed(row) && phase.is_training)
 		put_around_pauses(p, phase, is_billed);
 	else
 		put_phase(p, phase, is_billed);
@@ -122,7 +122,7 @@ static bool is_final(const struct transition_row *row)
 static bool is_stated(const struct transition_row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].source != SOURCE_ASSUMED && rows[i].source != SOURCE_DATED && !is_final(&rows[i]))
+		if (!transition_is_assumed(&rows[i]) && rows[i].source != SOURCE_DATED && !is_final(&rows[i]))
 			return true;
 	return false;
 }
@@ -133,7 +133,7 @@ static int64_t begin_ms(const struct job_row *row, const struct transition_row *
 	bool is_first_stated = count && rows[0].source != SOURCE_ASSUMED && !is_final(&rows[0]);
 	int64_t begin_ms = row->created_ms;
 
-	if (count && rows[0].source == SOURCE_BY_HAND)
+	if (count && (rows[0].source == SOURCE_BY_HAND || rows[0].source == SOURCE_ASSUMED_BY_HAND))
 		return rows[0].start_ms;
 	if (count && rows[0].start_ms < begin_ms)
 		begin_ms = rows[0].start_ms;
@@ -147,7 +147,7 @@ static int64_t end_ms(const struct pipeline *pipeline, const struct job_view *vi
 	const struct job_row *row = &view->row;
 	int64_t last_ms = stretches_last_ms(&out->work), heard_ms = 0;
 	bool is_of_lines = row->is_implicit ||
-			   (count && rows[0].source == SOURCE_ASSUMED && span_equal(rows[0].status, SPAN("Training")));
+			   (count && transition_is_assumed(&rows[0]) && span_equal(rows[0].status, SPAN("Training")));
 
 	for (size_t i = 0; i < view->stream_count; i++) /* a machine measures on while its training is over */
 		if (!stream_is_system(view->streams[i].name) && view->streams[i].last_arrival_ms > heard_ms)

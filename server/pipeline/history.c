@@ -290,6 +290,11 @@ enum status history_decide(
 	return OK;
 }
 
+bool transition_is_assumed(const struct transition_row *row)
+{
+	return row->source == SOURCE_ASSUMED || row->source == SOURCE_ASSUMED_BY_HAND;
+}
+
 bool history_is_same(const struct history *a, const struct history *b)
 {
 	bool is_same = a->count == b->count;

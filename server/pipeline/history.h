@@ -44,6 +44,8 @@ struct history {
 
 enum status history_decide(
 	struct arena *arena, const struct history_facts *facts, struct history *out, struct error *err) MUST_CHECK;
+/* By us; somebody may have set right when it was. */
+bool transition_is_assumed(const struct transition_row *row);
 bool history_is_same(const struct history *a, const struct history *b);
 
 /* Status and times of the job as its history says. The job is as old as its oldest row that somebody told, if that is older. */

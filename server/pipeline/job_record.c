@@ -61,9 +61,9 @@ void job_record_write_transitions(const struct transition_row *rows, size_t coun
 static void put_source(const char *key, const struct transition_row *row, struct json_writer *w)
 {
 	json_put_text(w, key,
-		row->source == SOURCE_BY_HAND  ? "by_hand"
-		: row->source == SOURCE_STATED ? "stated"
-					       : "assumed");
+		row->source == SOURCE_BY_HAND || row->source == SOURCE_ASSUMED_BY_HAND ? "by_hand"
+		: row->source == SOURCE_STATED                                         ? "stated"
+										       : "assumed");
 }
 
 void job_record_write_sources(

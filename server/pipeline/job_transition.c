@@ -66,7 +66,7 @@ static void place(const struct change *change, const struct transition_row *last
 	const struct job_transition *transition = change->transition;
 	int64_t newest_ms = newest_stated(rows, count, SPAN(""));
 
-	bool is_again = last && span_equal(last->status, told->status) && last->source != SOURCE_ASSUMED;
+	bool is_again = last && span_equal(last->status, told->status) && !transition_is_assumed(last);
 
 	if (transition->has_time && !transition->unless)
 		return;

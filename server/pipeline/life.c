@@ -81,6 +81,12 @@ static void clip(struct history *history, size_t until, int64_t at_ms)
 	}
 }
 
+/* Whoever says when it began says nothing of how it went on. */
+static enum transition_source source_by_hand(const struct transition_row *row)
+{
+	return transition_is_assumed(row) ? SOURCE_ASSUMED_BY_HAND : SOURCE_BY_HAND;
+}
+
 static void set_start(struct history *history, int64_t start_ms, struct job_row *row)
 {
 	size_t at = 0;
@@ -90,7 +96,7 @@ static void set_start(struct history *history, int64_t start_ms, struct job_row 
 	if (at == history->count || (history->rows[at].end_ms && start_ms > history->rows[at].end_ms))
 		return;
 	history->rows[at].start_ms = row->started_ms = start_ms;
-	history->rows[at].source = SOURCE_BY_HAND;
+	history->rows[at].source = source_by_hand(&history->rows[at]);
 	clip(history, at, start_ms);
 }
 

@@ -110,7 +110,8 @@ enum status store_sweep_dead(
 enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err) MUST_CHECK;
 
 /* Who said it; whom to trust: pipeline/history.h. The numbers are in the database. */
-/* The numbers are in the database. SOURCE_DATED: stated without a time, which is the one at which the job's log ended; SOURCE_BY_HAND: its time was set right. */
+/* SOURCE_DATED: stated without a time, which is the one at which the job's log ended; SOURCE_BY_HAND: its time was set right, and SOURCE_ASSUMED_BY_HAND
+ * that of what is assumed in all else. */
 enum transition_source {
 	SOURCE_STATED,
 	SOURCE_ASSUMED,
@@ -118,7 +119,8 @@ enum transition_source {
 	SOURCE_EXIT,
 	SOURCE_SESSION,
 	SOURCE_DATED,
-	SOURCE_BY_HAND
+	SOURCE_BY_HAND,
+	SOURCE_ASSUMED_BY_HAND
 };
 struct transition_row {
 	struct span status; /* SageMaker's SecondaryStatus */

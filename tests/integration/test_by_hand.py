@@ -1,6 +1,7 @@
 """What is worked out of a job is set right by PATCH: it counts everywhere, says so, is audited, and is taken back by null."""
 
 import json
+import time
 
 import pytest
 
@@ -87,3 +88,72 @@ def test_a_start_that_was_stated_wrongly_is_set_right_everywhere(ended):
         [group] = ended.get("/api/v1/aggregate?q=name%3Dj&of=count,sum:billable,sum:duration,sum:node_hours,sum:cost").body["groups"]
         return [round(group[name], 2) for name in ("count", "sum:billable", "sum:duration", "sum:node_hours", "sum:cost")]
     wait_until(lambda: summed() == [1, WORK_S, WORK_S, WANTED[5], WANTED[4]], what="the sums")  # of costs as they were worked out last
+
+
+HOUR_S, DAY_S = 3600, 86_400
+TYPE, PER_HOUR = "ml.p5.48xlarge", 10
+
+
+def work(server, name, nodes, *begins_s, status=None):
+    """Two hours of work from each of these times on: a line a minute, and not a word between or after them."""
+    assert server.put("/api/v1/prices", json={"currency": "EUR", "prices": [{"instance": TYPE, "per_hour": PER_HOUR}]}).status == 200
+    document = {"TrainingJobName": name, "ResourceConfig": {"InstanceType": TYPE, "InstanceCount": nodes, "VolumeSizeInGB": 1}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    stamps = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begin_s + 60 * i)) for begin_s in begins_s for i in range(121)]
+    server.send(name, [f"{stamp} step {i} loss: 2.5" for i, stamp in enumerate(stamps)])
+    if status:
+        assert server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": status}).status == 204
+
+
+def costs(server, name):
+    """What one says of it: seconds, cost, pauses; and what sums do: node-hours, cost."""
+    job, goodput = server.get(f"/api/v1/jobs/{name}").body, server.get(f"/api/v1/jobs/{name}/goodput").body
+    [group] = server.get(f"/api/v1/aggregate?q=name={name}&of=sum:node_hours,sum:cost").body["groups"]
+    cost = goodput["cost"]
+    return (cost["billable_seconds"], round(cost.get("total") or -1, 2), job.get("paused_seconds", 0), job.get("cost"),
+            group["sum:node_hours"] and round(group["sum:node_hours"], 4), group["sum:cost"])
+
+
+def wait_for_costs(server, name, nodes, hours, paused_s=0, per_hour=PER_HOUR):
+    cost = hours * nodes * per_hour
+    wanted = hours * HOUR_S, cost, paused_s, cost, hours * nodes, cost
+    wait_until(lambda: costs(server, name) == wanted, what=f"the costs {wanted} of {name}")
+
+
+@pytest.mark.parametrize("status", [None, "Completed"])
+@pytest.mark.parametrize("pause_s", [0, 2 * DAY_S])
+def test_a_start_by_hand_says_nothing_of_pauses_and_of_the_end(make_server, pause_s, status):
+    """Four hours of work of a week ago, in two halves; and it began an hour earlier than its log."""
+    server = make_server("--goodput-every", "100ms")
+    begin_s = int(time.time()) // DAY_S * DAY_S - 7 * DAY_S
+    work(server, "j", 3, begin_s, begin_s + 2 * HOUR_S + pause_s, status=status)
+    wait_for_costs(server, "j", 3, 4, pause_s)
+    patch(server, start_ms=(begin_s - HOUR_S) * 1000)
+    wait_for_costs(server, "j", 3, 5, pause_s)
+    job = server.get("/api/v1/jobs/j").body
+    assert (job["start_from"], job["TrainingStartTime"]) == ("by_hand", begin_s - HOUR_S)
+    patch(server, start_ms=(begin_s - HOUR_S) * 1000, nodes=4, price_per_hour=7.5)
+    wait_for_costs(server, "j", 4, 5, pause_s, 7.5)
+    server.restart()
+    wait_for_costs(server, "j", 4, 5, pause_s, 7.5)
+    carried = make_server("--goodput-every", "100ms")  # and it is so elsewhere
+    assert carried.put("/api/v1/prices", json={"currency": "EUR", "prices": [{"instance": TYPE, "per_hour": PER_HOUR}]}).status == 200
+    reply = carried.post("/api/v1/import", server.get("/api/v1/export?q=name%3Dj").raw, content_type="application/x-ndjson")
+    assert reply.status < 300, reply
+    wait_for_costs(carried, "j", 4, 5, pause_s, 7.5)
+    assert carried.get("/api/v1/jobs/j").body["start_from"] == "by_hand"
+    assert server.patch("/api/v1/jobs/j", json={"by_hand": None}).status == 200
+    wait_for_costs(server, "j", 3, 4, pause_s)
+
+
+def test_a_start_by_hand_of_what_was_stated_to_train_leaves_it_so(make_server):
+    """Who states Training says that it held its machines all the while: the pause is billed, as before."""
+    server = make_server("--goodput-every", "100ms")
+    begin_s = int(time.time()) // DAY_S * DAY_S - 7 * DAY_S
+    work(server, "j", 3, begin_s, begin_s + 2 * HOUR_S + 2 * DAY_S)
+    for status, at_s in (("Training", begin_s), ("Completed", begin_s + 2 * DAY_S + 4 * HOUR_S)):
+        reply = server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": at_s * 1000})
+        assert reply.status == 204, reply
+    wait_for_costs(server, "j", 3, 52)
+    patch(server, start_ms=(begin_s - HOUR_S) * 1000)
+    wait_for_costs(server, "j", 3, 53)
