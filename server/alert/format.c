@@ -171,9 +171,9 @@ struct look {
 	const char *card_color, *card_template, *mark;
 };
 
-static struct look look_of(struct span severity, bool is_over, bool has_job_ended)
+static struct look look_of(struct span severity, bool is_over, bool has_other_end)
 {
-	if (has_job_ended)
+	if (has_other_end)
 		return (struct look){0x7f8c8d, "Default", "grey", "Over"};
 	if (is_over)
 		return (struct look){0x2e8540, "Good", "green", "Recovered"};
@@ -298,8 +298,8 @@ static void fill(
 		fill_state_change(v, message);
 	else
 		fill_message(v, message, shape->public_url);
-	bool has_job_ended = json_get_path(message, "data.closed_why") != NULL;
-	struct look look = look_of(v->of[NAME_SEVERITY], is_over, has_job_ended);
+	bool has_other_end = json_get_path(message, "data.closed_why") != NULL;
+	struct look look = look_of(v->of[NAME_SEVERITY], is_over, has_other_end);
 	fill_look(v, &look, is_over);
 	if (!is_event)
 		append_title(v, message, &look);

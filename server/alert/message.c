@@ -102,8 +102,8 @@ static void put_incident(struct json_writer *w, const struct incident_row *row)
 	json_put_i64(w, "opened_ms", incident->opened_ms);
 	if (incident->closed_ms && !row->has_open_fold)
 		json_put_i64(w, "closed_ms", incident->closed_ms);
-	if (incident->closed_why == INCIDENT_CLOSED_WITH_JOB && !row->has_open_fold)
-		json_put_text(w, "closed_why", "job_ended");
+	if (incident_close_name(incident->closed_why) && !row->has_open_fold)
+		json_put_text(w, "closed_why", incident_close_name(incident->closed_why));
 	if (row->acknowledged_ms)
 		json_put_i64(w, "acknowledged_ms", row->acknowledged_ms);
 	put_group(w, row);
@@ -266,11 +266,14 @@ static void append_silent(struct buf *out, const struct incident_row *row)
 }
 
 /* "train:loss of llama-7b: loss_spike, until the job ended, algo-1" */
-static void append_job_end(struct buf *out, const struct incident_row *row)
+static void append_other_end(struct buf *out, const struct incident_row *row)
 {
 	if (row->metric.len)
 		buf_printf(out, "%.*s of ", SPAN_ARGS(row->metric));
-	buf_printf(out, "%.*s: %s, until the job ended", SPAN_ARGS(row->job), incident_kind_name(row->incident.kind));
+	buf_printf(out, "%.*s: %s", SPAN_ARGS(row->job), incident_kind_name(row->incident.kind));
+	if (row->incident.kind == INCIDENT_RULE && row->detail.len)
+		buf_printf(out, " %.*s", SPAN_ARGS(row->detail));
+	buf_printf(out, ", %s", incident_close_words(row->incident.closed_why));
 	if (row->stream.len)
 		buf_printf(out, ", %.*s", SPAN_ARGS(row->stream));
 }
@@ -341,8 +344,8 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 
 static void append_sentence(struct buf *out, const struct incident_row *row)
 {
-	if (row->incident.closed_why == INCIDENT_CLOSED_WITH_JOB)
-		append_job_end(out, row);
+	if (incident_close_words(row->incident.closed_why))
+		append_other_end(out, row);
 	else
 		append_summary(out, row);
 }

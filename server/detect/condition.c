@@ -21,6 +21,7 @@ struct watch {
 	uint32_t attempt;
 	bool is_true; /* for some points, or is_open */
 	bool is_open;
+	bool is_of_before; /* open, and of an earlier attempt: true again in this one it is another */
 	int64_t since_step, since_ms;
 	uint64_t since_points;
 	uint64_t count; /* of all finite points */
@@ -211,7 +212,8 @@ static void forget(struct watch *watch)
 		struct window *w = &watch->windows[i];
 		*w = (struct window){.size = w->size, .ring = w->ring, .sorted = w->sorted};
 	}
-	watch->is_true = watch->is_open;
+	watch->is_of_before = watch->is_open;
+	watch->is_true = false;
 }
 
 static bool lasts(const struct watch *watch, const struct condition *expression, const struct point *point)
@@ -237,7 +239,12 @@ static void begin(struct watch *watch, const struct point *point)
 static void open_incident(
 	struct watch *watch, uint64_t ordinal, const struct point *point, double wanted, const struct report_to *to)
 {
+	if (watch->is_of_before) {
+		watch->incident.closed_why = INCIDENT_CLOSED_WITH_ATTEMPT;
+		incident_close(&watch->incident, point, to);
+	}
 	watch->is_open = true;
+	watch->is_of_before = false;
 	watch->incident = incident_at(INCIDENT_RULE, SEVERITY_WARNING, ordinal, point);
 	watch->incident.first_step = watch->since_step;
 	watch->incident.expected = wanted;
@@ -271,13 +278,13 @@ void watch_feed(struct watch *watch, const struct condition *expression, uint64_
 		watch->is_true = false;
 		if (watch->is_open)
 			incident_close(&watch->incident, point, &to);
-		watch->is_open = false;
+		watch->is_open = watch->is_of_before = false;
 		return;
 	}
 	if (!watch->is_true || point->step < watch->since_step)
 		begin(watch, point);
 	watch->since_points++;
-	if (watch->is_open)
+	if (watch->is_open && !watch->is_of_before)
 		follow(watch, point);
 	else if (lasts(watch, expression, point))
 		open_incident(watch, ordinal, point, outcome.expected, &to);
@@ -332,7 +339,7 @@ static void pack_window(const struct window *w, struct buf *out)
 void watch_pack(const struct watch *watch, struct buf *out)
 {
 	pack_u64(out, watch->attempt);
-	pack_u64(out, (watch->is_true ? 1u : 0) | (watch->is_open ? 2u : 0));
+	pack_u64(out, (watch->is_true ? 1u : 0) | (watch->is_open ? 2u : 0) | (watch->is_of_before ? 4u : 0));
 	pack_i64(out, watch->since_step);
 	pack_i64(out, watch->since_ms);
 	pack_u64(out, watch->since_points);
@@ -382,6 +389,7 @@ static void unpack_figures(struct watch *watch, struct unpacker *in)
 	uint64_t flags = unpack_u64(in);
 	watch->is_true = flags & 1;
 	watch->is_open = flags & 2;
+	watch->is_of_before = watch->is_open && flags & 4;
 	watch->since_step = unpack_i64(in);
 	watch->since_ms = unpack_i64(in);
 	watch->since_points = unpack_u64(in);
@@ -391,7 +399,7 @@ static void unpack_figures(struct watch *watch, struct unpacker *in)
 	watch->sum = unpack_double(in);
 	if (watch->is_open)
 		incident_unpack(&watch->incident, in);
-	in->has_failed |= flags > 3 || (watch->is_open && watch->incident.kind != INCIDENT_RULE);
+	in->has_failed |= flags > 7 || (watch->is_open && watch->incident.kind != INCIDENT_RULE);
 }
 
 enum status watch_unpack(struct watch **out, const struct condition *expression, struct unpacker *in, struct error *err)

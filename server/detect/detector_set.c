@@ -4,7 +4,12 @@
 /* In the order of their states; the first OLD_COUNT are those of states that say no format. */
 static const struct detector_kind *const kinds[] = {&non_finite_kind, &loss_spike_kind, &loss_drop_kind, &plateau_kind,
 	&grad_spike_kind, &throughput_kind, &step_time_kind};
-enum { OLD_COUNT = 2, FORMAT_PLAIN = 1, FORMAT = 2, FORMAT_SHIFT = 8 }; /* 1 knew no running means */
+enum {
+	OLD_COUNT = 2,
+	FORMAT_PLAIN = 1,
+	FORMAT = 3,
+	FORMAT_SHIFT = 8
+}; /* 1 knew no running means, 2 not the attempt of a NaN */
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 struct detector_set {

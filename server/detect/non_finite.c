@@ -2,16 +2,18 @@
  * NaN and infinities in a loss or a gradient norm. One is enough for a critical incident once the series has been
  * finite; before that a trainer may just have nothing to say yet (its first report, a warm-up), so that only the third
  * in a row counts, as a warning. Closes after five finite points: a running mean drags one NaN along to the epoch's end.
+ * One in a later attempt is another incident: whoever restarted the training takes the old one for mended.
  */
 #include "detect/kind.h"
 
-enum { EARLY_RUN = 3, FINITE_RUN = 5 };
+enum { EARLY_RUN = 3, FINITE_RUN = 5, FORMAT_WITH_ATTEMPT = 3 };
 
 struct non_finite {
 	bool has_finite; /* ever */
 	bool is_open;
 	uint32_t bad_run; /* non-finite points in a row, while the series has not been finite */
 	uint32_t finite_run; /* finite points in a row while open */
+	uint32_t attempt; /* while open: in which it opened; 0: a state of before that was kept */
 	int64_t bad_step; /* where bad_run began */
 	double last_finite;
 	struct incident incident;
@@ -22,6 +24,7 @@ static void open_incident(struct non_finite *state, enum severity severity, uint
 {
 	state->is_open = true;
 	state->finite_run = 0;
+	state->attempt = point->attempt;
 	state->incident = incident_at(INCIDENT_NON_FINITE, severity, ordinal, point);
 	state->incident.expected = state->last_finite;
 	if (!state->has_finite)
@@ -40,10 +43,22 @@ static void feed_finite(struct non_finite *state, const struct point *point, con
 	}
 }
 
+/* Until then it may be that the restart has put it right: finite points close it as ever. */
+static void end_attempt(struct non_finite *state, const struct point *point, const struct report_to *to)
+{
+	state->is_open = false;
+	state->incident.closed_why = INCIDENT_CLOSED_WITH_ATTEMPT;
+	incident_close(&state->incident, point, to);
+}
+
 static void feed(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)
 {
 	struct non_finite *state = of;
 
+	if (state->is_open && !state->attempt)
+		state->attempt = point->attempt;
+	if (state->is_open && point->attempt > state->attempt && !isfinite(point->value))
+		end_attempt(state, point, to);
 	if (isfinite(point->value)) {
 		feed_finite(state, point, to);
 	} else if (state->is_open) {
@@ -68,15 +83,16 @@ static void pack(const void *of, struct buf *out)
 	pack_u64(out, state->finite_run);
 	pack_i64(out, state->bad_step);
 	pack_double(out, state->last_finite);
-	if (state->is_open)
-		incident_pack(&state->incident, out);
+	if (!state->is_open)
+		return;
+	pack_u64(out, state->attempt);
+	incident_pack(&state->incident, out);
 }
 
 static void unpack(void *of, unsigned format, struct unpacker *in)
 {
 	struct non_finite *state = of;
 	uint64_t flags = unpack_u64(in), bad_run = unpack_u64(in), finite_run = unpack_u64(in);
-	(void)format;
 
 	in->has_failed |= flags > 3 || bad_run > EARLY_RUN || finite_run > FINITE_RUN;
 	state->has_finite = flags & 1;
@@ -85,8 +101,10 @@ static void unpack(void *of, unsigned format, struct unpacker *in)
 	state->finite_run = (uint32_t)finite_run;
 	state->bad_step = unpack_i64(in);
 	state->last_finite = unpack_double(in);
-	if (state->is_open)
-		incident_unpack(&state->incident, in);
+	if (!state->is_open)
+		return;
+	state->attempt = format >= FORMAT_WITH_ATTEMPT ? (uint32_t)unpack_u64(in) : 0;
+	incident_unpack(&state->incident, in);
 }
 
 static void done(void *of)

@@ -5,6 +5,12 @@ static const char *const kinds[] = {"loss_spike", "divergence", "non_finite", "r
 	"log_signature", "node_suspect", "deadline", "checkpoint_overdue", "definition_silent"};
 static const char *const severities[] = {"info", "warning", "critical"};
 static const char *const states[] = {"open", "recovered"};
+static const struct {
+	const char *name, *words;
+} closes[INCIDENT_CLOSE_COUNT] = {
+	[INCIDENT_CLOSED_WITH_JOB] = {"job_ended", "until the job ended"},
+	[INCIDENT_CLOSED_WITH_ATTEMPT] = {"attempt_ended", "until the training began again"},
+};
 
 static bool parse(const char *const *names, unsigned count, struct span name, unsigned *out)
 {
@@ -59,4 +65,24 @@ bool incident_state_parse(struct span name, enum incident_state *out)
 		return false;
 	*out = (enum incident_state)at;
 	return true;
+}
+
+const char *incident_close_name(enum incident_close why)
+{
+	return why < INCIDENT_CLOSE_COUNT ? closes[why].name : NULL;
+}
+
+bool incident_close_parse(struct span name, enum incident_close *out)
+{
+	for (unsigned i = 0; i < INCIDENT_CLOSE_COUNT; i++)
+		if (closes[i].name && span_equal(name, span_from(closes[i].name))) {
+			*out = (enum incident_close)i;
+			return true;
+		}
+	return false;
+}
+
+const char *incident_close_words(enum incident_close why)
+{
+	return why < INCIDENT_CLOSE_COUNT ? closes[why].words : NULL;
 }

@@ -29,7 +29,12 @@ enum incident_kind {
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };
 enum incident_state { INCIDENT_OPEN, INCIDENT_RECOVERED, INCIDENT_STATE_COUNT };
 /* The numbers are in the database. */
-enum incident_close { INCIDENT_CLOSED_ITSELF, INCIDENT_CLOSED_WITH_JOB };
+enum incident_close {
+	INCIDENT_CLOSED_ITSELF,
+	INCIDENT_CLOSED_WITH_JOB,
+	INCIDENT_CLOSED_WITH_ATTEMPT, /* the same goes wrong in the next one: another incident */
+	INCIDENT_CLOSE_COUNT
+};
 
 const char *incident_kind_name(enum incident_kind kind); /* as in API.md: "loss_spike" */
 bool incident_kind_parse(struct span name, enum incident_kind *out);
@@ -37,6 +42,10 @@ const char *severity_name(enum severity severity);
 bool severity_parse(struct span name, enum severity *out);
 const char *incident_state_name(enum incident_state state);
 bool incident_state_parse(struct span name, enum incident_state *out);
+const char *incident_close_name(
+	enum incident_close why); /* as in docs/detection.md: "job_ended"; NULL: it came to its end by itself */
+bool incident_close_parse(struct span name, enum incident_close *out);
+const char *incident_close_words(enum incident_close why); /* "until the job ended"; NULL as well */
 
 /* Of opened_ordinal: what is said of no series has its time there, and above it a hash of what is said. */
 enum { INCIDENT_TIME_BITS = 43 };
@@ -52,7 +61,7 @@ struct incident {
 	int64_t opened_step; /* of the point that tripped it */
 	int64_t opened_ms;
 	int64_t closed_ms; /* 0 while open */
-	enum incident_close closed_why; /* it came to its end, or the job did */
+	enum incident_close closed_why; /* it came to its end, or something else did */
 	uint64_t line; /* of the point that tripped it */
 	int64_t rule_id; /* of INCIDENT_RULE: whose; 0 else */
 	bool is_historic; /* its lines were old when they came: no webhook */

@@ -746,7 +746,7 @@ static enum status read_incident(
 	row->incident_id = (uint32_t)id;
 	row->series_id = (uint32_t)series;
 	incident->line = (uint64_t)line;
-	incident->closed_why = json_get(object, "closed_why") ? INCIDENT_CLOSED_WITH_JOB : INCIDENT_CLOSED_ITSELF;
+	incident_close_parse(json_string_of(json_get(object, "closed_why")), &incident->closed_why);
 	incident->opened_ordinal = (uint64_t)ordinal;
 	TRY(read_group(object, row, err));
 	TRY(read_facts(object, arena, row, err));

@@ -348,8 +348,8 @@ static void write_incident(const struct incident_row *row, struct json_writer *w
 	put_i64(w, "opened_step", incident->opened_step);
 	put_i64(w, "opened_ms", incident->opened_ms);
 	put_i64(w, "closed_ms", incident->closed_ms);
-	if (incident->closed_why == INCIDENT_CLOSED_WITH_JOB)
-		json_put_text(w, "closed_why", "job_ended");
+	if (incident_close_name(incident->closed_why))
+		json_put_text(w, "closed_why", incident_close_name(incident->closed_why));
 	put_i64(w, "acknowledged_ms", row->acknowledged_ms);
 	put_i64(w, "line", (int64_t)incident->line);
 	json_put_bool(w, "is_historic", incident->is_historic);

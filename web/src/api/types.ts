@@ -239,7 +239,7 @@ export interface Incident {
   opened_step?: number;
   opened_ms?: number;
   closed_ms?: number;
-  closed_why?: "job_ended";
+  closed_why?: string;
   acknowledged_ms?: number;
   muted_until_ms?: number;
   /** The incident of the same job that came first; absent: itself. */

@@ -154,6 +154,7 @@ export default {
   "previous incident": "上一个事件",
   "recovered": "已恢复",
   "until the job ended": "直到作业结束",
+  "until the training began again": "直到训练重新开始",
   "retention due": "即将到期",
   "severity": "严重程度",
   "somebody saw it": "已有人查看",

@@ -19,6 +19,11 @@ const STATES = [
   ["recovered", say("recovered")],
 ] as const;
 
+const END_WORDS: Readonly<Record<string, string>> = {
+  job_ended: say("until the job ended"),
+  attempt_ended: say("until the training began again"),
+};
+
 export function IncidentsView({ search, state, id }: { search: string; state: string; id: string }) {
   const [list, setList] = useState<IncidentList | null>(null);
 
@@ -159,7 +164,7 @@ function Row({ incident, isChosen }: { incident: Incident; isChosen: boolean }) 
         {streams > 1 && <span class="dim"> {tn(streams, "on {n} node", "on {n} nodes")}</span>}
       </td>
       <td>
-        {isOpen(incident) ? t("open") : incident.closed_why ? t("until the job ended") : t("recovered")}
+        {isOpen(incident) ? t("open") : incident.closed_why ? t(END_WORDS[incident.closed_why] ?? "recovered") : t("recovered")}
         {incident.acknowledged_ms !== undefined && <span title={t("somebody saw it")}> ✓</span>}
         {incident.muted_until_ms !== undefined && <span class="dim"> {t("muted")}</span>}
       </td>

@@ -1,0 +1,81 @@
+"""What ends an incident is said as it was, and what goes wrong anew is said to those who took it for mended."""
+
+import pytest
+from smserver import wait_until
+
+
+def add_webhook(server, receiver):
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status == 201
+
+
+def incidents(server, job, **wanted):
+    rows = server.get("/api/v1/incidents?limit=1000&all=true").body["incidents"]
+    return [row for row in rows if row["job"] == job and all(row.get(key) == value for key, value in wanted.items())]
+
+
+def wait_for(server, job, **wanted):
+    return wait_until(lambda: incidents(server, job, **wanted), what=f"an incident {wanted} of {job}")
+
+
+def become(server, job, *statuses):
+    for status in statuses:
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": status}).status == 204
+
+
+def losses(first, values):
+    return [f"step {n} loss: {value}" for n, value in enumerate(values, first)]
+
+
+def falling(first, count):
+    """A thousandth of loss less with each step: 2.441 at step 59."""
+    return losses(first, [f"{2.5 - 0.001 * n:.4f}" for n in range(first, first + count)])
+
+
+def told(receiver, kind):
+    return [(message["type"].removeprefix("incident."), message["data"]["opened_step"], message["data"].get("closed_why"))
+            for message in receiver.messages() if message["data"].get("kind") == kind]
+
+
+@pytest.mark.parametrize("end", ["Stopped", "Failed"])
+def test_a_nan_of_the_attempt_after_an_end_is_told(server, receiver, end):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    wait_for(server, "j", kind="non_finite", state="open")
+    become(server, "j", end)
+    wait_for(server, "j", kind="non_finite", closed_why="job_ended")
+    become(server, "j", "Restarting", "Training")
+    server.send("j", losses(50, ["nan"] * 40))  # the second attempt: no finite point at all
+    opened = wait_for(server, "j", kind="non_finite", state="open")
+    assert [row["opened_step"] for row in opened] == [50]
+    wait_until(lambda: told(receiver, "non_finite")[-1:] == [("opened", 50, None)], what="the news")
+
+
+@pytest.mark.parametrize("between", [0, 3])  # finite points of the second attempt: fewer than five end nothing
+def test_a_nan_of_the_next_attempt_is_told_where_the_first_stands_open(server, receiver, between):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    wait_for(server, "j", kind="non_finite", state="open")
+    become(server, "j", "Restarting", "Training")
+    server.send("j", falling(50, between) + losses(50 + between, ["nan"] * 30))
+    wait_until(lambda: len(told(receiver, "non_finite")) == 3, what="the end of the first, and the second")
+    assert told(receiver, "non_finite") == [("opened", 60, None), ("recovered", 60, "attempt_ended"), ("opened", 50 + between, None)]
+    over = [message["data"]["summary"] for message in receiver.messages() if message["type"] == "incident.recovered"]
+    assert over == ["train:loss of j: non_finite, until the training began again, algo-1"]
+    server.stop()
+    server.start()
+    server.send("j", losses(80 + between, ["nan"] * 3))
+    wait_until(lambda: incidents(server, "j", kind="non_finite", state="open"), what="the second as it was")
+    assert len(incidents(server, "j", kind="non_finite")) == 2
+
+
+def test_a_condition_that_holds_in_the_next_attempt_is_told(server, receiver):
+    add_webhook(server, receiver)
+    assert server.post("/api/v1/rules", json={"name": "low", "expression": "loss < 2.45 for 3 steps", "severity": "critical"}).status == 201
+    server.send("j", falling(1, 59))  # below from step 51 on: 2.449
+    wait_for(server, "j", kind="rule", state="open", opened_step=54)
+    become(server, "j", "Stopped")
+    wait_for(server, "j", kind="rule", closed_why="job_ended")
+    become(server, "j", "Restarting", "Training")
+    server.send("j", losses(40, ["2.44"] * 20))
+    wait_for(server, "j", kind="rule", state="open", opened_step=43)
+    wait_until(lambda: told(receiver, "rule")[-1:] == [("opened", 43, None)], what="the news")
