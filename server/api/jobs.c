@@ -360,13 +360,11 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 	if (transition.unless && json_kind(transition.unless) != JSON_ARRAY)
 		return error_set_field(err, ERR_SEMANTIC, "unless",
 			"unless is an array of statuses, [\"Completed\", \"Failed\", \"Stopped\"]");
-	if (transition.time_ms < 0 || transition.time_ms >= JOB_LATEST_MS)
+	if (transition.time_ms < JOB_EARLIEST_MS || transition.time_ms >= JOB_LATEST_MS)
 		return error_set_field(err, ERR_SEMANTIC, "time_ms",
-			"time_ms is %lld, no time from 1970 to 2199 in Unix milliseconds",
-			(long long)transition.time_ms);
-	int64_t most_ms = http_request_arrival_ms(request) + DAY_MS;
-	if (transition.time_ms >
-		most_ms) /* no clock is off by that: it would begin or end then, and be billed until then */
+			"time_ms is %lld, no time from 1990 on in Unix milliseconds", (long long)transition.time_ms);
+	int64_t most_ms = http_request_arrival_ms(request) + JOB_AHEAD_MS;
+	if (transition.time_ms > most_ms)
 		return error_set_field(err, ERR_SEMANTIC, "time_ms",
 			"time_ms is %lld, more than a day from now: %lld at most", (long long)transition.time_ms,
 			(long long)most_ms);

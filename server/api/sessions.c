@@ -301,9 +301,9 @@ static enum status take_exit(
 	if (row.reason.len > RESULT_MAX_BYTES)
 		return error_set_field(err, ERR_SEMANTIC, "exit", "the reason of exit has %zu bytes (at most %d)",
 			row.reason.len, RESULT_MAX_BYTES);
-	if (row.at_ms < 0 || row.at_ms >= JOB_LATEST_MS)
-		return error_set_field(
-			err, ERR_SEMANTIC, "exit", "at_ms of exit is not between 1970 and 2200: %" PRId64, row.at_ms);
+	if (row.at_ms < JOB_EARLIEST_MS || row.at_ms > now_ms + JOB_AHEAD_MS)
+		return error_set_field(err, ERR_SEMANTIC, "exit",
+			"at_ms of exit is not between 1990 and a day from now: %" PRId64, row.at_ms);
 	row.code = (int32_t)code;
 	row.signal = (int32_t)number;
 	return pipeline_put_exit(api->options.pipeline, &row, err);

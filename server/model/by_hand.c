@@ -1,10 +1,11 @@
 #include "model/by_hand.h"
 
+#include "model/job_time.h"
+
 #include <math.h>
 #include <stdio.h>
 
 #define MEMBER "by_hand"
-#define LATEST_MS 7258118400000 /* 2200 */
 
 enum { TEXT_BYTES = 4096, NODES_MAX = 1000000, TYPE_BYTES = 255 };
 
@@ -33,8 +34,8 @@ void by_hand_read(struct by_hand *out, const struct json *document)
 	*out = (struct by_hand){.instance_type = SPAN(""), .price_per_hour = NAN};
 	if (!object || json_kind(object) != JSON_OBJECT)
 		return;
-	out->start_ms = whole_of(object, "start_ms", LATEST_MS);
-	out->end_ms = whole_of(object, "end_ms", LATEST_MS);
+	out->start_ms = whole_of(object, "start_ms", JOB_LATEST_MS);
+	out->end_ms = whole_of(object, "end_ms", JOB_LATEST_MS);
 	out->nodes = whole_of(object, "nodes", NODES_MAX);
 	out->instance_type = json_string_of(json_get(object, "instance_type"));
 	if (is_number(json_get(object, "price_per_hour"), 0, 1e9, &price))
@@ -49,16 +50,26 @@ static enum status refuse(const char *member, const char *what, struct error *er
 	return error_set_field(err, ERR_SEMANTIC, field, "%s is %s, or null to take it back", field, what);
 }
 
-static enum status check_one(const struct json *value, struct error *err)
+static enum status check_time(const struct json *value, const char *member, int64_t latest_ms, struct error *err)
 {
-	struct span key = json_key_of(value);
 	double number;
 
-	if (span_equal(key, SPAN("start_ms")) || span_equal(key, SPAN("end_ms")))
-		return is_null(value) || (is_number(value, 1, LATEST_MS, &number) && number == floor(number))
-			       ? OK
-			       : refuse(span_equal(key, SPAN("end_ms")) ? "end_ms" : "start_ms",
-					 "Unix time in milliseconds, before 2200", err);
+	if (is_null(value) ||
+		(is_number(value, JOB_EARLIEST_MS, (double)latest_ms, &number) && number == floor(number)))
+		return OK;
+	return refuse(member, "Unix time in milliseconds, from 1990 on and at most a day ahead", err);
+}
+
+static enum status check_one(const struct json *value, int64_t latest_ms, struct error *err)
+{
+	struct span key = json_key_of(value);
+	char field[80];
+	double number;
+
+	if (span_equal(key, SPAN("start_ms")))
+		return check_time(value, "start_ms", latest_ms, err);
+	if (span_equal(key, SPAN("end_ms")))
+		return check_time(value, "end_ms", latest_ms, err);
 	if (span_equal(key, SPAN("nodes")))
 		return is_null(value) || (is_number(value, 1, NODES_MAX, &number) && number == floor(number))
 			       ? OK
@@ -72,7 +83,8 @@ static enum status check_one(const struct json *value, struct error *err)
 		bool is_type = json_kind(value) == JSON_STRING && type.len && type.len <= TYPE_BYTES;
 		return is_null(value) || is_type ? OK : refuse("instance_type", "a name of 1 to 255 bytes", err);
 	}
-	return error_set_field(err, ERR_SEMANTIC, MEMBER,
+	snprintf(field, sizeof field, MEMBER ".%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
+	return error_set_field(err, ERR_SEMANTIC, field,
 		MEMBER " takes start_ms, end_ms, nodes, instance_type and price_per_hour, not '%.*s'",
 		(int)(key.len < 60 ? key.len : 60), key.ptr);
 }
@@ -105,12 +117,24 @@ static void merge(const struct json *old, const struct json *changes, struct jso
 
 	json_object(w);
 	for (const struct json *at = old ? json_first(old) : NULL; at; at = json_next(at))
-		if (!has_key(changes, json_key_of(at)) && !is_null(at) && check_one(at, &unused) == OK)
+		if (!has_key(changes, json_key_of(at)) && !is_null(at) && check_one(at, JOB_LATEST_MS, &unused) == OK)
 			put(w, at);
 	for (const struct json *at = json_first(changes); at; at = json_next(at))
 		if (!is_null(at))
 			put(w, at);
 	json_object_end(w);
+}
+
+enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct error *err)
+{
+	if (is_null(changes))
+		return OK;
+	if (json_kind(changes) != JSON_OBJECT)
+		return error_set_field(
+			err, ERR_SEMANTIC, MEMBER, MEMBER " is an object, or null to take all of it back");
+	for (const struct json *at = json_first(changes); at; at = json_next(at))
+		TRY(check_one(at, latest_ms, err));
+	return OK;
 }
 
 enum status by_hand_change(struct json *document, const struct json *changes, struct error *err)
@@ -124,11 +148,7 @@ enum status by_hand_change(struct json *document, const struct json *changes, st
 		json_remove(document, MEMBER);
 		return OK;
 	}
-	if (json_kind(changes) != JSON_OBJECT)
-		return error_set_field(
-			err, ERR_SEMANTIC, MEMBER, MEMBER " is an object, or null to take all of it back");
-	for (const struct json *at = json_first(changes); at; at = json_next(at))
-		TRY(check_one(at, err));
+	TRY(by_hand_check(changes, JOB_LATEST_MS, err));
 	merge(old && json_kind(old) == JSON_OBJECT ? old : NULL, changes, &w);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&merged, buf_span(&text), err));

@@ -16,5 +16,7 @@ struct by_hand {
 };
 /* What is no such value is not set. */
 void by_hand_read(struct by_hand *out, const struct json *document);
+/* NULL and null say nothing; its times are at most latest_ms. ERR_SEMANTIC names the member. */
+enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct error *err) MUST_CHECK;
 /* {"nodes": 4, "end_ms": null}: into the document's; null takes it back. ERR_SEMANTIC names the member. */
 enum status by_hand_change(struct json *document, const struct json *changes, struct error *err) MUST_CHECK;

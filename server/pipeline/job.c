@@ -4,8 +4,10 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "model/by_hand.h"
 #include "model/json_form.h"
 #include "model/training_job.h"
+#include "pipeline/job_event.h"
 #include "pipeline/life.h"
 #include "pipeline/notices.h"
 
@@ -208,6 +210,8 @@ static enum status check_document(const struct pipeline *pipeline, const struct 
 	TRY(check_name(*name, err));
 	TRY(json_check_form(document, err));
 	TRY(training_job_check(document, err));
+	TRY(by_hand_check(json_get(document, "by_hand"), clock_wall_ms() + JOB_AHEAD_MS, err));
+	TRY(job_event_check_stated(document, err));
 	return check_definitions(
 		pipeline, json_get_path(document, "AlgorithmSpecification.MetricDefinitions"), definitions, err);
 }

@@ -1,5 +1,6 @@
 #include "pipeline/job_event.h"
 
+#include "base/clock.h"
 #include "base/iso8601.h"
 #include "base/json_write.h"
 
@@ -7,22 +8,28 @@
 
 /* ---- times ---- */
 
+/* Zero is what SageMaker writes for "not yet". */
+static bool is_believable(int64_t ms)
+{
+	return ms == 0 || (ms >= JOB_EARLIEST_MS && ms <= clock_wall_ms() + JOB_AHEAD_MS);
+}
+
 static bool time_of(const struct json *node, int64_t *ms)
 {
 	struct span text = json_string_of(node);
 	double value;
 
 	if (text.len && iso8601_parse(text, ms))
-		return *ms >= 0 && *ms < JOB_LATEST_MS;
+		return is_believable(*ms);
 	if (!(text.len ? span_parse_double(text, &value) : json_number_of(node, &value)))
 		return false;
 	if (!(value >= 0 && value < (double)JOB_LATEST_MS))
 		return false;
 	*ms = value < 1e11 ? (int64_t)(value * 1000 + 0.5) : (int64_t)value; /* seconds end at 1e11, the year 5138 */
-	return *ms < JOB_LATEST_MS;
+	return is_believable(*ms);
 }
 
-/* Zero and null are what SageMaker writes for "not yet". */
+/* Null is "not yet", too. */
 static enum status want_time(
 	const struct json *object, const char *key, const char *field, int64_t *ms, struct error *err)
 {
@@ -33,7 +40,7 @@ static enum status want_time(
 		return OK;
 	json_print(node, &text);
 	return error_set_field(err, ERR_SEMANTIC, field,
-		"%s is %.*s, no time from 1970 to 2199: Unix milliseconds, seconds, or ISO 8601", field,
+		"%s is %.*s, no time from 1990 to a day from now: Unix milliseconds, seconds, or ISO 8601", field,
 		SPAN_ARGS(buf_span(&text)));
 }
 
@@ -121,19 +128,40 @@ static enum status add_present(struct job_event *event, struct span secondary, s
 	return OK;
 }
 
-static enum status check_job_status(struct job_event *event, struct span secondary, struct error *err)
+static enum status check_known_status(struct span status, struct error *err)
 {
 	static const char *const known[] = {"InProgress", "Completed", "Failed", "Stopping", "Stopped"};
-	const struct phase *phase = phase_find(secondary);
-	bool is_known = !event->status.len,
-	     is_final = event->status.len && phase_find(event->status) && phase_find(event->status)->is_final;
+	bool is_known = !status.len;
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		is_known |= span_equal(event->status, span_from(known[i]));
-	if (!is_known)
-		return error_set_field(err, ERR_SEMANTIC, "TrainingJobStatus",
-			"TrainingJobStatus '%.*s' is none of InProgress, Completed, Failed, Stopping, Stopped",
-			SPAN_ARGS(event->status));
+		is_known |= span_equal(status, span_from(known[i]));
+	if (is_known)
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "TrainingJobStatus",
+		"TrainingJobStatus '%.*s' is none of InProgress, Completed, Failed, Stopping, Stopped",
+		SPAN_ARGS(status));
+}
+
+enum status job_event_check_stated(const struct json *document, struct error *err)
+{
+	static const char *const times[] = {"CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime"};
+	struct span status = SPAN(""), secondary = SPAN("");
+	int64_t unused;
+
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		TRY(want_time(document, times[i], times[i], &unused, err));
+	TRY(json_want_string(document, "TrainingJobStatus", &status, err));
+	TRY(json_want_string(document, "SecondaryStatus", &secondary, err));
+	TRY(check_known_status(status, err));
+	return secondary.len ? check_status(secondary, "SecondaryStatus", err) : OK;
+}
+
+static enum status check_job_status(struct job_event *event, struct span secondary, struct error *err)
+{
+	const struct phase *phase = phase_find(secondary);
+	bool is_final = event->status.len && phase_find(event->status) && phase_find(event->status)->is_final;
+
+	TRY(check_known_status(event->status, err));
 	if (event->status.len && phase && phase->is_final != is_final)
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"TrainingJobStatus '%.*s' and SecondaryStatus '%.*s' cannot be at once",

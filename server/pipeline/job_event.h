@@ -25,6 +25,9 @@ struct job_event {
 enum status job_event_read(struct arena *arena, const struct json *detail, int64_t sent_ms, struct job_event *out,
 	struct error *err) MUST_CHECK;
 
+/* Of a document as DescribeTrainingJob prints it: its times and statuses, which are not taken but must be some. */
+enum status job_event_check_stated(const struct json *document, struct error *err) MUST_CHECK;
+
 /* The fields that a job's document takes, with TrainingJobName, over what `old` (NULL: nothing) says; tags are a list here. */
 enum status job_event_document(
 	const struct job_event *event, const struct json *old, struct json **out, struct error *err) MUST_CHECK;

@@ -13,6 +13,7 @@
 #include "base/zone.h"
 #include "model/aggregate.h"
 #include "model/incident.h"
+#include "model/job_time.h"
 #include "model/metric.h"
 #include "model/point.h"
 #include "model/query.h"
@@ -77,9 +78,6 @@ struct store_figures {
 enum status store_figures(struct store_reader *reader, struct store_figures *out, struct error *err) MUST_CHECK;
 
 /* ---- jobs ---- */
-/* Times of a job and its statuses are of 1970 to 2199: what is added up of them stays in range. */
-#define JOB_LATEST_MS INT64_C(7258118400000)
-
 struct job_row {
 	int64_t job_id; /* 0 in store_put_job: a new one */
 	struct span name;
