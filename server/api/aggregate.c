@@ -17,6 +17,7 @@ struct asking {
 	char seq[24];
 	struct zone *own_zone; /* that the request names */
 	struct span currency; /* of sums of costs */
+	uint64_t too_long_jobs; /* last longer than --max-group-periods: left out */
 };
 
 static void asking_free(struct asking *a)
@@ -135,6 +136,8 @@ static void write_json(const struct asking *a, struct json_writer *w)
 		json_object_end(w);
 	}
 	json_array_end(w);
+	if (a->too_long_jobs)
+		json_put_i64(w, "too_long_jobs", (int64_t)a->too_long_jobs);
 	json_object_end(w);
 }
 
@@ -231,6 +234,7 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 	TRY(read_ask(a, api, request, arena, err));
 	a->ask.max_groups = api->options.max_groups;
 	a->ask.max_periods = api->options.max_group_periods;
+	a->ask.too_long_jobs = &a->too_long_jobs;
 	a->ask.max_values = api->options.max_group_values;
 	a->ask.time_ms = api->options.search_ms;
 	api_print_index_seq(api, a->seq);
@@ -245,6 +249,8 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 	if (is_csv) {
 		response->content_type = "text/csv; charset=utf-8";
 		write_csv(a, &response->body);
+		if (a->too_long_jobs) /* rows are of groups: there is no place among them */
+			http_response_header(response, "X-Too-Long-Jobs", "%llu", (unsigned long long)a->too_long_jobs);
 	} else {
 		write_json(a, &w);
 	}

@@ -311,7 +311,7 @@ static const struct option_spec options[] = {
 		.fallback = "4000",
 		.min = 1,
 		.max = 1000000,
-		.help = "Days, or months, that one job may be shared among in an aggregation by=day or by=month."},
+		.help = "Days, or months, that one job may be shared among in an aggregation by=day or by=month; longer ones are left out."},
 	{.name = "max-group-values",
 		.kind = OPTION_I64,
 		.value_name = "N",

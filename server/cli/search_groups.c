@@ -141,6 +141,17 @@ static enum status put_groups(
 	return OK;
 }
 
+/* Beside the groups, which are for programs, too. */
+static void tell_left_out(const struct json *body)
+{
+	double jobs;
+
+	if (json_number_of(json_get(body, "too_long_jobs"), &jobs))
+		fprintf(stderr,
+			"sm-search: left out, because they last longer than days or months that the server shares a job among: %.0f\n",
+			jobs);
+}
+
 enum status search_groups_print(const struct search_groups *search, size_t *found, struct error *err)
 {
 	AUTO_DONE(http_reply) reply = {0};
@@ -151,6 +162,7 @@ enum status search_groups_print(const struct search_groups *search, size_t *foun
 	if (json_parse(&body, buf_span(&reply.body), err) != OK || json_kind(json_get(body, "groups")) != JSON_ARRAY)
 		return error_set(err, ERR_UNAVAILABLE, "the reply is no list of groups: is this an smfleet server?");
 	const struct json *groups = json_get(body, "groups");
+	tell_left_out(body);
 	for (const struct json *group = json_first(groups); group; group = json_next(group)) {
 		++*found;
 		if (search->format != GROUPS_NDJSON)

@@ -405,7 +405,8 @@ struct job_aggregation {
 	const struct zone *zone; /* whose months and days; NULL: UTC */
 	int64_t now_ms; /* until when jobs that run are counted */
 	uint64_t max_groups;
-	uint64_t max_periods; /* days or months of one job; more: ERR_INVALID */
+	uint64_t max_periods; /* days or months of one job; one with more is left out and counted */
+	uint64_t *too_long_jobs; /* so many; zeroed by the caller */
 	uint64_t max_values; /* kept for medians and percentiles */
 	int64_t time_ms; /* longer it must not take */
 	bool wants_unpriced, wants_losses;

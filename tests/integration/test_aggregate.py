@@ -80,16 +80,24 @@ def test_as_many_groups_as_the_option_says(make_server):
 
 
 def test_a_job_is_shared_among_so_many_days_and_no_more(make_server):
+    """One that lasts longer is left out and counted, once; the others are summed as without it."""
     server = make_server("--max-group-periods", "5")
     for name, days in (("short", 4), ("long", 5)):  # from noon on: a day more, in part
         assert server.post("/api/v1/jobs", json={"TrainingJobName": name}).status == 201
         for status, at_s in (("Training", NOON_S), ("Completed", NOON_S + days * DAY_S)):
             reply = server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": status, "time_ms": at_s * 1000})
             assert reply.status < 300, reply
-    assert len(ask(server, q="name=short", by="day")["groups"]) == 5
-    problem = ask(server, 400, by="day")
-    assert problem["field"] == "by" and "--max-group-periods" in problem["detail"] and "5 days" in problem["detail"]
-    assert len(ask(server, by="month")["groups"]) == 1
+    short = ask(server, q="name=short", by="day", of="count,sum:duration")
+    assert len(short["groups"]) == 5 and "too_long_jobs" not in short
+    days = ask(server, by="day", of="count,sum:duration")
+    assert (days["groups"], days["too_long_jobs"]) == (short["groups"], 1)
+    assert [group["sum:duration"] for group in days["groups"]] == [DAY_S / 2, DAY_S, DAY_S, DAY_S, DAY_S / 2]
+    table = server.get("/api/v1/aggregate?by=day&format=csv")
+    assert table.headers["X-Too-Long-Jobs"] == "1" and len(table.raw.splitlines()) == 6
+    run = subprocess.run([str(server.bin("sm-search")), "--server", server.url, "--by", "day", "--csv"], capture_output=True, timeout=30, text=True)
+    assert (run.returncode, len(run.stdout.splitlines())) == (0, 6) and run.stderr.startswith("sm-search: left out") and run.stderr.endswith(": 1\n")
+    months = ask(server, by="month")
+    assert [group["count"] for group in months["groups"]] == [2] and "too_long_jobs" not in months
 
 
 def test_sm_search_prints_groups(fleet):

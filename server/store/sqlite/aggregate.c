@@ -102,7 +102,7 @@ struct aggregating {
 	struct groups *groups;
 	struct arena *batch; /* of the texts of some rows */
 	struct day_shares days; /* of the job at hand */
-	int64_t last_job_id;
+	int64_t last_job_id, last_too_long_id;
 	bool is_done;
 };
 
@@ -385,24 +385,47 @@ static int64_t find_period(const struct aggregating *a, int64_t at_ms, bool is_m
 	return next_ms > at_ms ? next_ms : at_ms + HOUR_MS; /* years that have more digits than four */
 }
 
+static bool is_by_months(const struct aggregating *a)
+{
+	bool is_month = true;
+
+	for (size_t i = 0; i < a->ask->name_count; i++)
+		is_month = is_month && a->by[i].kind != BY_DAY;
+	return is_month;
+}
+
+/* One job's wrong start is not everybody's: it has no part in the groups, and is counted. */
+static bool is_too_long(struct aggregating *a, const struct row *row)
+{
+	int64_t at_ms = row->begin_ms, end_ms = row->begin_ms + row->length_ms;
+	bool is_month = is_by_months(a);
+	uint64_t periods = 0;
+	char text[ISO8601_BYTES];
+
+	if ((uint64_t)(row->length_ms / DAY_MS) + 2 < a->ask->max_periods)
+		return false;
+	do
+		at_ms = find_period(a, at_ms, is_month, text);
+	while (++periods <= a->ask->max_periods && at_ms < end_ms);
+	if (periods <= a->ask->max_periods)
+		return false;
+	if (a->last_too_long_id != row->job_id)
+		++*a->ask->too_long_jobs;
+	a->last_too_long_id = row->job_id;
+	return true;
+}
+
 static enum status add_periods(struct aggregating *a, const struct row *row, struct error *err)
 {
 	int64_t end_ms = row->begin_ms + row->length_ms, next_ms;
 	struct span keys[NAMES_MAX];
 	char text[ISO8601_BYTES];
-	bool is_month = true;
+	bool is_month = is_by_months(a);
 
-	for (size_t i = 0; i < a->ask->name_count; i++)
-		is_month = is_month && a->by[i].kind != BY_DAY;
-	uint64_t periods = 0;
+	if (is_too_long(a, row))
+		return OK;
 	day_shares_start(&a->days, row->begin_ms, end_ms);
 	for (int64_t at_ms = row->begin_ms;; at_ms = next_ms) {
-		if (++periods > a->ask->max_periods)
-			return error_set_field(err, ERR_INVALID, "by",
-				"a job lasts more than %llu %s (--max-group-periods): group by %s, or ask for those that are shorter, as duration<%llud",
-				(unsigned long long)a->ask->max_periods, is_month ? "months" : "days",
-				is_month ? "something else" : "month",
-				(unsigned long long)a->ask->max_periods * (is_month ? 28 : 1));
 		next_ms = find_period(a, at_ms, is_month, text);
 		for (size_t i = 0; i < a->ask->name_count; i++)
 			keys[i] = a->by[i].kind == BY_MONTH ? span_of(text, 7)

@@ -323,12 +323,14 @@ static void try_one(struct world *w, struct entries *e, const struct zone *zone)
 	AUTO_DONE(buf) of_text = BUF_INIT(4096);
 	struct aggregate_name names[QUERY_MAX_NAMES];
 	struct aggregate_figure figures[QUERY_MAX_FIGURES];
+	uint64_t too_long_jobs = 0;
 	struct job_aggregation ask = {.names = names,
 		.figures = figures,
 		.zone = zone,
 		.now_ms = w->now_ms,
 		.max_groups = 100000,
 		.max_periods = 100000,
+		.too_long_jobs = &too_long_jobs,
 		.max_values = 1000000,
 		.time_ms = 60000};
 	const char *by[3];
@@ -393,11 +395,13 @@ static enum status ask_for(
 	AUTO(arena) arena = arena_new();
 	struct aggregate_name names[QUERY_MAX_NAMES];
 	struct aggregate_figure figures[QUERY_MAX_FIGURES];
+	uint64_t too_long_jobs = 0;
 	struct job_aggregation ask = {.names = names,
 		.figures = figures,
 		.now_ms = w->now_ms,
 		.max_groups = max_groups,
 		.max_periods = 100000,
+		.too_long_jobs = &too_long_jobs,
 		.max_values = max_values,
 		.time_ms = 60000};
 	struct job_group *groups;
