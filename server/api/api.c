@@ -1,6 +1,9 @@
 #include "api/internal.h"
 #include "api/session_table.h"
 #include "fleet/advice.h"
+#include "model/json_form.h"
+
+#include <stdio.h>
 
 enum { REPLY_MAX_BYTES = 256 << 20, EMBED_ORIGINS_BYTES = 200 };
 
@@ -207,6 +210,31 @@ enum status api_body_object(const struct http_request *request, struct json **ou
 		return error_set(err, ERR_SEMANTIC, "the body is JSON, but no object");
 	}
 	return OK;
+}
+
+static bool is_among(const char *names, struct span key)
+{
+	struct span rest = span_from(names), name;
+
+	while (span_next(&rest, ' ', &name))
+		if (span_equal(name, key))
+			return true;
+	return false;
+}
+
+enum status api_check_members(const struct json *body, const char *names, struct error *err)
+{
+	char field[64];
+
+	for (const struct json *at = json_first(body); at; at = json_next(at)) {
+		struct span key = json_key_of(at);
+		if (is_among(names, key))
+			continue;
+		snprintf(field, sizeof field, "%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
+		return error_set_field(
+			err, ERR_SEMANTIC, field, "there is no field '%s' here; there is: %s", field, names);
+	}
+	return json_check_form(body, err);
 }
 
 /* What the page asks for goes on from here: all of it is asked for later. Only for those who may ask at all. */

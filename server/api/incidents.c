@@ -209,6 +209,7 @@ enum status api_incident_mute(void *context, void *worker, const struct http_req
 	TRY(parse_id(http_request_segment(request, 0), &mute, err));
 	TRY(check_owner(worker, &mute, api_team(request), err));
 	TRY(api_body_object(request, &body, err));
+	TRY(api_check_members(body, "for_s", err));
 	TRY(json_want_i64(body, "for_s", &for_s, err));
 	if (for_s < 0 || for_s > MUTE_MAX_S)
 		return error_set_field(err, ERR_SEMANTIC, "for_s", "for_s is 1 to %d seconds, or 0 for good; not %lld",

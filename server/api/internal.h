@@ -240,3 +240,5 @@ enum status api_decode_name(struct arena *arena, struct span text, struct span *
 struct json_writer api_reply(struct http_response *response);
 /* The body as a JSON object. */
 enum status api_body_object(const struct http_request *request, struct json **out, struct error *err) MUST_CHECK;
+/* A body that has members of these names alone (spaces between them), each once: a slip of the pen is no silence. */
+enum status api_check_members(const struct json *body, const char *names, struct error *err) MUST_CHECK;

@@ -2,6 +2,7 @@
 #include "api/advice.h"
 #include "api/internal.h"
 #include "api/session_document.h"
+#include "model/json_form.h"
 
 enum { HP_MAX_BYTES = 8 << 20 };
 
@@ -43,8 +44,9 @@ enum status api_job_patch(void *context, void *worker, const struct http_request
 
 	TRY(api_body_object(request, &body, err));
 	const struct json *retention = json_get(body, "retention");
+	TRY(json_check_form(body, err));
 	if (!json_count(body))
-		return error_set_field(err, ERR_SEMANTIC, "tags",
+		return error_set_field(err, ERR_SEMANTIC, "body",
 			"the body says nothing to change: tags, Tags, hp, notes, labels, muted_advice, by_hand, ResourceConfig, or retention");
 	if (retention && json_count(body) != 1) /* two transactions: one could fail alone */
 		return error_set_field(err, ERR_SEMANTIC, "retention", "retention is changed by a request of its own");

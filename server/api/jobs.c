@@ -336,6 +336,22 @@ static enum status say_ignored(const char *reason, struct http_response *respons
 	return buf_status(&response->body, err);
 }
 
+static enum status check_unless(const struct json *unless, struct error *err)
+{
+	static const char *const known[] = {"InProgress", "Completed", "Failed", "Stopping", "Stopped"};
+	bool is_good = !unless || json_kind(unless) == JSON_ARRAY || json_kind(unless) == JSON_NULL;
+
+	for (const struct json *at = unless && is_good ? json_first(unless) : NULL; at && is_good; at = json_next(at)) {
+		is_good = false;
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+			is_good |= span_equal(json_string_of(at), span_from(known[i]));
+	}
+	if (is_good)
+		return OK;
+	return error_set_field(err, ERR_SEMANTIC, "unless",
+		"unless is an array of InProgress, Completed, Failed, Stopping and Stopped");
+}
+
 enum status api_job_transition(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
@@ -349,6 +365,7 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
+	TRY(api_check_members(body, "SecondaryStatus StatusMessage FailureReason time_ms unless", err));
 	TRY(json_want_string(body, "SecondaryStatus", &transition.secondary, err));
 	TRY(json_want_string(body, "StatusMessage", &transition.message, err));
 	TRY(json_want_string(body, "FailureReason", &transition.failure_reason, err));
@@ -357,9 +374,7 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 	if (!transition.secondary.len)
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus", "a transition needs SecondaryStatus");
 	transition.unless = json_get(body, "unless");
-	if (transition.unless && json_kind(transition.unless) != JSON_ARRAY)
-		return error_set_field(err, ERR_SEMANTIC, "unless",
-			"unless is an array of statuses, [\"Completed\", \"Failed\", \"Stopped\"]");
+	TRY(check_unless(transition.unless, err));
 	if (transition.time_ms < JOB_EARLIEST_MS || transition.time_ms >= JOB_LATEST_MS)
 		return error_set_field(err, ERR_SEMANTIC, "time_ms",
 			"time_ms is %lld, no time from 1990 on in Unix milliseconds", (long long)transition.time_ms);

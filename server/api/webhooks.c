@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#define MEMBERS "url format team secret minimum_severity enabled events heartbeat_s per_minute"
+
 enum {
 	LIMIT_DEFAULT = 50,
 	LIMIT_MAX = 1000,
@@ -242,6 +244,7 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
+	TRY(api_check_members(body, MEMBERS, err));
 	TRY(read_webhook(api, body, &row, &given, err));
 	TRY(api_own_team(request, &row.team, err));
 	TRY(take_secret(api, row.format, given, &secret, &sealed, err));
@@ -324,6 +327,7 @@ enum status api_webhook_put(void *context, void *worker, const struct http_reque
 	TRY(parse_number(request, 0, "webhook", &row.webhook_id, err));
 	TRY(check_webhook(reader, row.webhook_id, request, err));
 	TRY(api_body_object(request, &body, err));
+	TRY(api_check_members(body, MEMBERS " id has_secret created_ms", err)); /* as it was read */
 	TRY(change_webhook(api, request, arena, reader, body, &row, &sealed, err));
 	TRY(pipeline_execute(api->options.pipeline, update_row, &row, err));
 	if (api->options.deliveries_due) /* it may have been off */

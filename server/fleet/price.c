@@ -3,6 +3,8 @@
 #include "base/iso8601.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { DAY_MS = 24 * 60 * 60 * 1000, CURRENCY_MAX_BYTES = 16, TEXT_MAX_BYTES = 500 };
 
@@ -25,6 +27,14 @@ static enum status read_text(const struct json *object, const char *key, size_t 
 	return out->ptr ? OK : out_of_memory(err);
 }
 
+static enum status refuse_field(struct span key, const char *known, struct error *err)
+{
+	char field[64];
+
+	snprintf(field, sizeof field, "%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
+	return error_set_field(err, ERR_SEMANTIC, field, "'%s' is none of: %s", field, known);
+}
+
 static enum status check_fields(const struct json *object, const char *known, struct error *err)
 {
 	for (const struct json *field = json_first(object); field; field = json_next(field)) {
@@ -33,8 +43,7 @@ static enum status check_fields(const struct json *object, const char *known, st
 		while (span_next(&rest, ' ', &name))
 			is_known |= span_equal(name, json_key_of(field));
 		if (!is_known)
-			return error_set_field(err, ERR_SEMANTIC, "prices", "'%.*s' is none of: %s",
-				SPAN_ARGS(json_key_of(field)), known);
+			return refuse_field(json_key_of(field), known, err);
 	}
 	return OK;
 }
@@ -61,8 +70,7 @@ static enum status read_price(struct price *out, const struct json *entry, struc
 	const struct json *per_hour = json_get(entry, "per_hour");
 
 	if (json_kind(entry) != JSON_OBJECT)
-		return error_set_field(
-			err, ERR_SEMANTIC, "prices", "each of prices is an object with instance and per_hour");
+		return error_set_field(err, ERR_SEMANTIC, "", "each of prices is an object with instance and per_hour");
 	TRY(check_fields(entry, "instance per_hour from source", err));
 	TRY(read_text(entry, "instance", TEXT_MAX_BYTES, arena, &out->instance, err));
 	TRY(read_text(entry, "source", TEXT_MAX_BYTES, arena, &out->source, err));
@@ -73,6 +81,51 @@ static enum status read_price(struct price *out, const struct json *entry, struc
 		return error_set_field(err, ERR_SEMANTIC, "per_hour", "per_hour of '%.*s' is no number from 0 to %g",
 			SPAN_ARGS(out->instance), most_per_hour);
 	return read_day(entry, &out->from_day, err);
+}
+
+/* Which of thousands: "prices[7].per_hour". */
+static void name_place(size_t index, struct error *err)
+{
+	char field[sizeof err->field];
+
+	if (!err)
+		return;
+	snprintf(field, sizeof field, "prices[%zu]%s%.80s", index, err->field[0] ? "." : "", err->field);
+	memcpy(err->field, field, sizeof field);
+}
+
+static int by_type_and_day(const void *a, const void *b)
+{
+	const struct price *left = *(const struct price *const *)a, *right = *(const struct price *const *)b;
+	int order = span_compare(left->instance, right->instance);
+
+	if (order)
+		return order;
+	if (left->from_day != right->from_day)
+		return left->from_day < right->from_day ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+enum status price_list_check(const struct price_list *list, struct arena *arena, struct error *err)
+{
+	const struct price **sorted = arena_alloc(arena, (list->count + 1) * sizeof *sorted);
+	char field[64];
+
+	if (!sorted)
+		return out_of_memory(err);
+	for (size_t i = 0; i < list->count; i++)
+		sorted[i] = &list->prices[i];
+	qsort(sorted, list->count, sizeof *sorted, by_type_and_day);
+	for (size_t i = 1; i < list->count; i++) {
+		const struct price *one = sorted[i - 1], *two = sorted[i];
+		if (one->from_day != two->from_day || !span_equal(one->instance, two->instance))
+			continue;
+		snprintf(field, sizeof field, "prices[%zu]", (size_t)(two - list->prices));
+		return error_set_field(err, ERR_SEMANTIC, field,
+			"prices[%zu] has a price of '%.*s' of the same day already", (size_t)(one - list->prices),
+			SPAN_ARGS(two->instance));
+	}
+	return OK;
 }
 
 enum status price_list_read(struct price_list *out, const struct json *document, struct arena *arena, struct error *err)
@@ -94,8 +147,13 @@ enum status price_list_read(struct price_list *out, const struct json *document,
 	out->prices = arena_alloc(arena, (count + 1) * sizeof *out->prices);
 	if (!out->prices)
 		return out_of_memory(err);
-	for (const struct json *entry = json_first(prices); entry; entry = json_next(entry))
-		TRY(read_price(&out->prices[out->count++], entry, arena, err));
+	for (const struct json *entry = json_first(prices); entry; entry = json_next(entry)) {
+		enum status status = read_price(&out->prices[out->count], entry, arena, err);
+		if (status == ERR_SEMANTIC)
+			name_place(out->count, err);
+		TRY(status);
+		out->count++;
+	}
 	return OK;
 }
 

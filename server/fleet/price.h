@@ -28,5 +28,7 @@ struct price_list {
 /* ERR_SEMANTIC names the field and the value. */
 enum status price_list_read(
 	struct price_list *out, const struct json *document, struct arena *arena, struct error *err) MUST_CHECK;
+/* Two prices of one type and day: which of them would count? A list that was stored before this was asked is read as it is. */
+enum status price_list_check(const struct price_list *list, struct arena *arena, struct error *err) MUST_CHECK;
 /* The newest entry of the type that is not later than the day; NULL: there is none. */
 const struct price *price_find(const struct price_list *list, struct span instance, int64_t day);

@@ -54,6 +54,7 @@ enum status goodput_put_prices(struct pipeline *pipeline, const struct json *doc
 	if (!arena)
 		return out_of_memory(err);
 	TRY(price_list_read(&checked, document, arena, err));
+	TRY(price_list_check(&checked, arena, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	TRY(pipeline_execute(pipeline, write_prices, &text, err));

@@ -280,12 +280,12 @@ def test_three_chained_jobs_are_one_curve_and_one_sum(quick):
 
 def refuse_mistakes(server):
     good = {"instance": "ml.a", "per_hour": 1}
-    for prices, field in (([{**good, "per_hour": -1}], "per_hour"), ([{**good, "per_hour": "1"}], "per_hour"),
-            ([{"per_hour": 1}], "instance"), ([{**good, "from": "May"}], "from"), ([{**good, "form": 1}], "prices"),
-            ([1], "prices"), ({}, "prices"), ([good] * 10001, "prices")):
+    for prices, field in (([{**good, "per_hour": -1}], "prices[0].per_hour"), ([good, {**good, "per_hour": "1"}], "prices[1].per_hour"),
+            ([{"per_hour": 1}], "prices[0].instance"), ([{**good, "from": "May"}], "prices[0].from"), ([{**good, "form": 1}], "prices[0].form"),
+            ([1], "prices[0]"), ({}, "prices"), ([good] * 10001, "prices"), ([good, {**good, "instance": "ml.b"}, {**good, "per_hour": 2}], "prices[2]")):
         reply = server.put("/api/v1/prices", json={"currency": "USD", "prices": prices})
         assert reply.status in (413, 422) and reply.body["field"] == field, (prices if len(prices) < 9 else "", reply)
-    assert server.put("/api/v1/prices", json={"currency": "USD", "prices": [good] * 10000}).status == 200
+    assert server.put("/api/v1/prices", json={"currency": "USD", "prices": [{**good, "instance": f"ml.{n}"} for n in range(10000)]}).status == 200
     assert server.put("/api/v1/prices", json={"prices": []}).body["field"] == "currency"
     assert server.put("/api/v1/prices", json={"currency": "x" * 17, "prices": []}).body["field"] == "currency"
     for query, field in (("from=yesterday", "from"), ("to=2026-13-40", "to"), ("from=2026-03-02&to=2026-03-01", "from")):

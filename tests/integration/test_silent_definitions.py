@@ -109,7 +109,7 @@ def test_its_message(server):
     from receiver import Receiver
     receiver = Receiver()
     try:
-        assert server.post("/api/v1/webhooks", json={"name": "w", "url": receiver.url, "minimum_severity": "warning"}).status == 201
+        assert server.post("/api/v1/webhooks", json={"url": receiver.url, "minimum_severity": "warning"}).status == 201
         make(server, "told", LOSS)
         now = int(time.time())
         stamp = lambda text: time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime(now)) + text
