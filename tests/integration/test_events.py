@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from smserver import quote
+from smserver import quote, wait_until
 
 T0 = 1_700_000_000_000
 HISTORY = [("Starting", 0, "Launching requested ML instances"), ("Downloading", 60, "Downloading input data"),
@@ -97,7 +97,11 @@ def test_any_order_and_doubles_end_alike(server, has_list):
 
 def test_the_same_again_changes_nothing_and_is_counted(server):
     post(server, event())
-    before = server.get("/api/v1/jobs/kmeans-1").body
+
+    def worked_out():  # a moment later than the rest
+        job = server.get("/api/v1/jobs/kmeans-1").body
+        return "cost" in job and job
+    before = wait_until(worked_out, what="its cost")
     again = {**event(), "id": "another"}
     reply = post(server, [event(), again, event(upto=3)])
     assert (reply["accepted"], reply["duplicate"]) == (0, 3)

@@ -100,6 +100,8 @@ def test_raw_of_a_large_stream_takes_constant_memory(make_server):
     assert len(body) * 40 > 32 << 20
     server.restart()
     assert raw(server, "big", stream="s")[1] == body * 40
+    wait_until(lambda: [row for row in server.get("/api/v1/jobs/big/streams").body["streams"] if row["extracted_lines"] == 800_000],
+        what="what a restart has to read again")
     before = rss_bytes(server)
     assert raw(server, "big", stream="s")[1] == body * 40
     assert rss_bytes(server) - before < 8 << 20

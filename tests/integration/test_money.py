@@ -117,6 +117,17 @@ def test_a_sum_of_costs_says_what_it_leaves_out(fleet):
     assert [line.split() for line in table[1:]] == [["nlp", "–", "0"], ["speech", "–", "0"]]  # nobody printed a step, and nothing broke
 
 
+def test_days_on_which_a_job_turned_out_not_to_run_are_none(make_server):
+    server = make_server("--goodput-every", "100ms")
+    run_job(server, "long", KNOWN, seconds=None)
+
+    def days():
+        return [day["day"] for day in get(server, "/api/v1/goodput?from=2026-03-01&to=2026-03-04")["days"]]
+    wait_until(lambda: days() == ["2026-03-02", "2026-03-03", "2026-03-04"], what="days of a job that runs since March")
+    move(server, "long", "Completed", NOON_S + HOUR_S)
+    wait_until(lambda: days() == ["2026-03-02"], what="the day on which it ran")
+
+
 def test_the_fleets_sums_and_its_samples_say_what_they_leave_out(fleet):
     def sums():
         return get(fleet, "/api/v1/goodput?from=2026-03-01&to=2026-03-03")
@@ -272,7 +283,8 @@ def test_steps_that_nobody_saw_are_not_known_to_be_lost_or_not(make_server):
     reply = get(server, "/api/v1/jobs/mute/goodput")
     assert [one["lost_steps"] for one in reply["breaks"]] == [None] and [one["lost_steps"] for one in reply["causes"]] == [None]
     assert get(server, "/api/v1/jobs/mute/run")["goodput"]["lost_steps"] is None
-    assert get(server, "/api/v1/aggregate?of=sum:lost_steps")["groups"] == [{"sum:lost_steps": None, "lost_steps_unknown": 1}]
+    wait_until(lambda: get(server, "/api/v1/aggregate?of=sum:lost_steps")["groups"] == [{"sum:lost_steps": None, "lost_steps_unknown": 1}],
+        what="the sum, of breaks as they were worked out last")
     # it broke off behind step 3, and nobody knows yet from where it goes on
     run_job(server, "seen", KNOWN, seconds=None)
     print_steps(server, "seen", [1, 2, 3], NOON_S + 10)

@@ -183,6 +183,15 @@ static enum status put_days(struct store_tx *tx, int64_t job_id, const struct go
 	return OK;
 }
 
+/* What was taken back leaves a row of the fleet's that sums up to nothing. */
+static bool is_empty(const struct goodput_day *day)
+{
+	const struct goodput_day nothing = {.day = day->day};
+	struct goodput_day difference;
+
+	return !subtract(&difference, day, &nothing);
+}
+
 enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
 	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
 {
@@ -204,11 +213,12 @@ enum status store_read_goodput_days(struct store_reader *reader, struct arena *a
 	bind_i64(&s, first);
 	bind_i64(&s, last);
 	TRY(statement_step(&s, &has_row, err));
-	for (; has_row; used++) {
+	while (has_row) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
 			return error_set(err, ERR_MEMORY, "out of memory");
 		column_day(&s, &rows[used]);
+		used += !is_empty(&rows[used]);
 		TRY(statement_step(&s, &has_row, err));
 	}
 	*out = rows;
