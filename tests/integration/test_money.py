@@ -254,6 +254,40 @@ def test_sums_of_a_job_that_never_ended_are_of_the_time_it_worked(make_server):
     assert search(server, "name=open", "--by", "tag.team", "--of", "sum:node_hours,sum:billable", "--csv").splitlines()[1] == f"nlp,12,{4 * HOUR_S}"
 
 
+def test_seconds_are_searched_as_they_are_shown(make_server):
+    """What runs has none yet; what was stated counts, and no wait for machines, nor what it was put aside for."""
+    server = make_server("--goodput-every", "100ms")
+    run_job(server, "runs", KNOWN, seconds=None)
+    run_job(server, "short", KNOWN, seconds=HOUR_S // 2)
+    run_job(server, "long", KNOWN, seconds=3 * HOUR_S)
+    run_job(server, "stated", KNOWN, seconds=3 * HOUR_S, BillableTimeInSeconds=HOUR_S // 3, TrainingTimeInSeconds=HOUR_S // 2)
+    run_job(server, "waited", KNOWN, seconds=None)
+    for status, hours in (("Interrupted", 1), ("Training", 4), ("Completed", 5)):
+        move(server, "waited", status, NOON_S + hours * HOUR_S)
+    text = "".join(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(at_s + 60 * i))} step {i} loss: 2.5\n" for at_s in (NOON_S, NOON_S + 3 * DAY_S)
+        for i in range(31))
+    assert server.post("/api/v1/logs?job=aside&stream=algo-1", text.encode()).status == 200
+    move(server, "aside", "Completed", NOON_S + 3 * DAY_S + HOUR_S // 2)
+    wanted = {"runs": (None, None), "short": (HOUR_S // 2, HOUR_S // 2), "long": (3 * HOUR_S, 3 * HOUR_S), "stated": (HOUR_S // 2, HOUR_S // 3),
+        "waited": (5 * HOUR_S, 2 * HOUR_S), "aside": (3 * DAY_S + HOUR_S // 2, HOUR_S)}
+    def shown(name):
+        return tuple(row(server, name).get(of) for of in ("TrainingTimeInSeconds", "BillableTimeInSeconds"))
+    wait_until(lambda: {name: shown(name) for name in wanted} == wanted, what="the seconds of the rows")
+    for at, names in ((1, ("billable", "BillableTimeInSeconds")), (0, ("TrainingTimeInSeconds",))):
+        for compare, is_hit in ((">", lambda s, than: s > than), ("<=", lambda s, than: s <= than), ("=", lambda s, than: s == than)):
+            for than in (HOUR_S // 3, HOUR_S // 2, HOUR_S, 2 * HOUR_S, 5 * HOUR_S):
+                own = sorted(name for name, seconds in wanted.items() if seconds[at] is not None and is_hit(seconds[at], than))
+                for name in names:
+                    found = get(server, "/api/v1/jobs?" + urlencode({"q": f"{name}{compare}{than}"}))["jobs"]
+                    assert sorted(one["TrainingJobName"] for one in found) == own, (name, compare, than)
+    assert [one["TrainingJobName"] for one in get(server, "/api/v1/jobs?q=not+billable+exists")["jobs"]] == ["runs"]
+    reply = server.post("/", json.dumps({"Resource": "TrainingJob", "SearchExpression": {"Filters": [
+        {"Name": "BillableTimeInSeconds", "Operator": "GreaterThan", "Value": str(HOUR_S)}]}}), content_type="application/x-amz-json-1.1",
+        headers={"X-Amz-Target": "SageMaker.Search"})
+    found = [one["TrainingJob"] for one in json.loads(reply.raw)["Results"]]
+    assert {one["TrainingJobName"]: one["BillableTimeInSeconds"] for one in found} == {"long": 3 * HOUR_S, "waited": 2 * HOUR_S}
+
+
 def print_steps(server, name, steps, at_s):
     text = "".join(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(at_s + 10 * i))} step {step} loss: 2.5\n" for i, step in enumerate(steps))
     assert server.post(f"/api/v1/logs?job={name}&stream=algo-1", text.encode()).status == 200

@@ -1,5 +1,6 @@
 #include "store/goodput.h"
 
+#include "store/sqlite/search_cache.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <math.h>
@@ -344,13 +345,16 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 	return statement_run(&s, err);
 }
 
-static enum status is_known(struct store_tx *tx, int64_t job_id, bool *is_there, struct error *err)
+/* Searches keep how long a job is billed, which its pauses are no part of. */
+static enum status look_up(struct store_tx *tx, const struct goodput_row *row, bool *is_there, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM goodput WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	return statement_step(&s, is_there, err);
+	TRY(statement_open(&s, tx_on(tx), "SELECT paused_ms FROM goodput WHERE job_id = ?", err));
+	bind_i64(&s, row->job_id);
+	TRY(statement_step(&s, is_there, err));
+	return *is_there && column_i64(&s) != row->paused_ms ? tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB, err)
+							     : OK;
 }
 
 enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row, const struct goodput_day *days,
@@ -364,7 +368,7 @@ enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	TRY(is_known(tx, row->job_id, &is_there, err));
+	TRY(look_up(tx, row, &is_there, err));
 	if (!is_there)
 		return OK; /* deleted since: the totals have it as it was */
 	TRY(store_read_goodput_days(

@@ -63,14 +63,46 @@ static const struct alias *find_alias(struct span name)
 	return NULL;
 }
 
-static bool is_duration(struct span key)
-{
-	static const char *const names[] = {"duration", "billable", "TrainingTimeInSeconds", "BillableTimeInSeconds"};
+/* Seconds, whole as in the job's row (pipeline/job_times.c): as they were stated, else of a job that has ended and took a time. */
+#define STATED_S(field)                                                                                                \
+	"(SELECT a.number FROM attributes AS a WHERE a.job_id = jobs.job_id AND a.key = '" field                       \
+	"' ORDER BY a.position LIMIT 1)"
+#define TOOK_TIME "jobs.started_ms > 0 AND jobs.ended_ms > jobs.started_ms"
+#define IDLE_MS                                                                                                        \
+	"(SELECT coalesce(sum(min(t.end_ms, jobs.ended_ms) - t.start_ms), 0) FROM transitions AS t"                    \
+	" WHERE t.job_id = jobs.job_id AND t.start_ms BETWEEN jobs.started_ms AND jobs.ended_ms"                       \
+	" AND t.end_ms > t.start_ms AND t.status IN " UNBILLED_STATUSES ")"
+#define PAUSED_MS "ifnull((SELECT p.paused_ms FROM goodput AS p WHERE p.job_id = jobs.job_id), 0)"
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_equal(key, span_from(names[i])))
-			return true;
-	return false;
+static const struct seconds {
+	const char *names[2];
+	const char *column;
+	const char *sql; /* of `jobs` */
+} seconds[] = {
+	{{"TrainingTimeInSeconds", "TrainingTimeInSeconds"}, "training_s",
+		"coalesce(" STATED_S("TrainingTimeInSeconds") ", CASE WHEN " TOOK_TIME
+							      " THEN (jobs.ended_ms - jobs.started_ms) / 1000 END)"},
+	{{"billable", "BillableTimeInSeconds"}, "billable_s",
+		"coalesce(" STATED_S("BillableTimeInSeconds") ", CASE WHEN " TOOK_TIME
+							      " THEN max(jobs.ended_ms - jobs.started_ms - " IDLE_MS
+							      " - " PAUSED_MS ", 0) / 1000 END)"},
+};
+
+static const struct seconds *find_seconds(struct span name)
+{
+	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+		if (span_equal(name, span_from(seconds[i].names[0])) ||
+			span_equal(name, span_from(seconds[i].names[1])))
+			return &seconds[i];
+	return NULL;
+}
+
+static const struct seconds *seconds_of(const struct search_source *source)
+{
+	for (size_t i = 0; i < sizeof seconds / sizeof *seconds && source->column; i++)
+		if (strcmp(source->column, seconds[i].column) == 0)
+			return &seconds[i];
+	return NULL;
 }
 
 static bool find_property(struct span key, struct search_leaf *out)
@@ -87,7 +119,12 @@ static bool find_property(struct span key, struct search_leaf *out)
 			source_of(column->is_number ? SEARCH_JOB_NUMBER : SEARCH_JOB_TEXT, column->column);
 		return true;
 	}
-	if (is_duration(key)) {
+	if (find_seconds(key)) {
+		out->kind = SEARCH_LEAF_TIME;
+		out->sources[out->count++] = source_of(SEARCH_JOB_NUMBER, find_seconds(key)->column);
+		return true;
+	}
+	if (span_equal(key, SPAN("duration"))) {
 		out->kind = SEARCH_LEAF_DURATION;
 		out->sources[out->count++] = source_of(SEARCH_JOB_NUMBER, "started_ms");
 		out->sources[out->count++] = source_of(SEARCH_JOB_NUMBER, "ended_ms");
@@ -165,6 +202,8 @@ bool search_attribute_key(struct span name, struct span *key)
 
 unsigned search_source_changes(const struct search_source *source)
 {
+	if (seconds_of(source))
+		return SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT;
 	return source->kind == SEARCH_FIGURE                                      ? SEARCH_CHANGED_METRICS
 	       : source->kind == SEARCH_ATTRIBUTE || source->kind == SEARCH_WORDS ? SEARCH_CHANGED_DOCUMENT
 										  : SEARCH_CHANGED_JOB;
@@ -237,7 +276,8 @@ static void print_sql(const struct search_source *source, bool is_one, struct bu
 	switch (source->kind) {
 	case SEARCH_JOB_NUMBER:
 	case SEARCH_JOB_TEXT:
-		buf_printf(sql, "SELECT job_id, %s FROM jobs %s", source->column,
+		buf_printf(sql, "SELECT job_id, %s FROM jobs %s",
+			seconds_of(source) ? seconds_of(source)->sql : source->column,
 			is_one ? "WHERE job_id = ?" : "INDEXED BY jobs_in_short ORDER BY job_id");
 		break;
 	case SEARCH_ATTRIBUTE:
@@ -266,8 +306,10 @@ static void bind_key(const struct search_source *source, struct statement *s)
 }
 
 /* Of times that a job may not have. */
-static bool is_missing(const struct search_source *source, double number)
+static bool is_missing(const struct search_source *source, struct statement *s, double number)
 {
+	if (sqlite3_column_type(s->prepared, 1) == SQLITE_NULL)
+		return true;
 	return number <= 0 && (strcmp(source->column, "started_ms") == 0 || strcmp(source->column, "ended_ms") == 0);
 }
 
@@ -283,7 +325,7 @@ static bool add_row(const struct search_source *source, struct statement *s, str
 		return (text || !len) && job_column_add_text(column, (size_t)job, span_of(text ? text : "", len));
 	}
 	double number = sqlite3_column_double(s->prepared, 1);
-	if (source->kind == SEARCH_FIGURE ? sqlite3_column_int(s->prepared, 2) != 0 : is_missing(source, number))
+	if (source->kind == SEARCH_FIGURE ? sqlite3_column_int(s->prepared, 2) != 0 : is_missing(source, s, number))
 		number = source->kind == SEARCH_FIGURE ? NAN : JOB_NUMBER_MISSING;
 	return job_column_set_number(column, (size_t)job, number);
 }
