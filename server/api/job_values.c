@@ -439,6 +439,19 @@ static enum status write_incidents(
 	return OK;
 }
 
+/* What somebody set right counts before what the document states; whoever asks for the document's own path gets that. */
+static const struct json *find_in_row(const struct json *row, struct span key)
+{
+	static const char *const by_hand[][2] = {{"ResourceConfig.InstanceType", "by_hand.instance_type"},
+		{"ResourceConfig.InstanceCount", "by_hand.nodes"}};
+	const struct json *node = NULL;
+
+	for (size_t i = 0; i < sizeof by_hand / sizeof *by_hand && !node; i++)
+		if (span_equal(key, span_from(by_hand[i][0])))
+			node = walk(row, span_from(by_hand[i][1]));
+	return node ? node : walk(row, key);
+}
+
 static enum status write_value(
 	const struct sources *s, const struct job_field *field, struct json_writer *w, struct error *err)
 {
@@ -451,7 +464,7 @@ static enum status write_value(
 	case OF_PROPERTY:
 		return write_property(s, field, w, err);
 	case OF_ROW:
-		node = walk(s->json, field->key);
+		node = find_in_row(s->json, field->key);
 		return node ? write_node(node, field->name, w, err) : OK;
 	case OF_STEP:
 		write_step(s, field, w);

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from smserver import wait_until
+from smserver import quote, wait_until
 from test_life import history as history_of
 from test_past_ends import GAP_MS, LAST_MS, NODES, PRICE, T0, WANTED, WORK_S, bill, past_log, set_up
 
@@ -88,6 +88,37 @@ def test_a_start_that_was_stated_wrongly_is_set_right_everywhere(ended):
         [group] = ended.get("/api/v1/aggregate?q=name%3Dj&of=count,sum:billable,sum:duration,sum:node_hours,sum:cost").body["groups"]
         return [round(group[name], 2) for name in ("count", "sum:billable", "sum:duration", "sum:node_hours", "sum:cost")]
     wait_until(lambda: summed() == [1, WORK_S, WORK_S, WANTED[5], WANTED[4]], what="the sums")  # of costs as they were worked out last
+
+
+def test_it_is_searched_shown_and_summed_as_it_was_set(ended):
+    """The document states four nodes of a type; beside it a job of which nothing is stated."""
+    other, stated = "ml.other.large", "ml.p4d.24xlarge"
+    ended.send("plain", past_log())
+    assert ended.post("/api/v1/jobs/plain/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    patch(ended, nodes=6, instance_type=other, price_per_hour=20)
+    assert ended.patch("/api/v1/jobs/plain", json={"by_hand": {"nodes": 2, "instance_type": other, "price_per_hour": 20}}).status == 200
+
+    def names(query):
+        return sorted(job["TrainingJobName"] for job in ended.get(f"/api/v1/jobs?q={quote(query)}").body["jobs"])
+
+    def shown():
+        lines = ended.get("/api/v1/jobs?sort=name&format=csv&fields=name,instance,instances,ResourceConfig.InstanceType").raw.decode().splitlines()
+        return lines[1:]
+    assert names(f"instance={other}") == ["j", "plain"] and names(f"instance={stated}") == [] and names(f"instance!={other}") == []
+    assert names(f"ResourceConfig.InstanceType={stated}") == ["j"]  # what the document states stays to be found
+    assert names("instances>=6") == ["j"] and names(f"instances={NODES}") == [] and names("instances=2") == ["plain"]
+    assert shown() == [f"j,{other},6,{stated}", f"plain,{other},2,"]
+    hours = (6 + 2) * WORK_S / 3600
+    group = {"instance": other, "count": 2, "sum:nodes": 8, "sum:instances": 8, "sum:node_hours": pytest.approx(hours), "sum:cost": pytest.approx(20 * hours)}
+
+    def summed():
+        [found] = ended.get("/api/v1/aggregate?by=instance&of=count,sum:nodes,sum:instances,sum:node_hours,sum:cost").body["groups"]
+        return {name: found[name] for name in group} == group
+    wait_until(summed, what=f"the sums {group}")
+    for name in ("j", "plain"):
+        assert ended.patch(f"/api/v1/jobs/{name}", json={"by_hand": None}).status == 200
+    assert names(f"instance={other}") == [] and names(f"instance={stated}") == ["j"] == names(f"instances={NODES}")
+    assert shown() == [f"j,{stated},{NODES},{stated}", "plain,,,"]
 
 
 HOUR_S, DAY_S = 3600, 86_400

@@ -286,7 +286,7 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 		", (SELECT a.number FROM attributes AS a WHERE a.job_id = j.job_id AND a.number IS NOT NULL AND "
 		"a.key IN (");
 	add_key_list(sql, &keys);
-	search_add(sql, " ORDER BY a.position LIMIT 1)");
+	search_add(sql, " ORDER BY a.key LIKE 'by_hand.%' DESC, a.position LIMIT 1)");
 	return OK;
 }
 

@@ -31,7 +31,7 @@ struct search_memory search_memory_on(struct store_reader *reader, struct arena 
 
 static bool is_same(const struct search_source *a, const struct search_source *b)
 {
-	return a->kind == b->kind && a->role == b->role && a->aggregate == b->aggregate &&
+	return a->kind == b->kind && a->role == b->role && a->aggregate == b->aggregate && a->by_hand == b->by_hand &&
 	       (a->column == b->column || (a->column && b->column && strcmp(a->column, b->column) == 0)) &&
 	       span_equal(a->key, b->key);
 }

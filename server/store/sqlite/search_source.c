@@ -27,17 +27,21 @@ static const struct column {
 static const struct alias {
 	const char *name;
 	const char *keys[SEARCH_LEAF_SOURCES];
+	const char *by_hand;
 } aliases[] = {
-	{"instance", {"ResourceConfig.InstanceType", "ResourceConfig.InstanceGroups.InstanceType"}},
-	{"instances", {"ResourceConfig.InstanceCount", "ResourceConfig.InstanceGroups.InstanceCount"}},
-	{"image", {"AlgorithmSpecification.TrainingImage"}},
-	{"role", {"RoleArn"}},
-	{"owner", {"tag.owner"}},
-	{"project", {"tag.project"}},
-	{"label", {"Labels"}},
-	{"failure", {"FailureClass"}},
-	{"s3", {"InputDataConfig.DataSource.S3DataSource.S3Uri", "OutputDataConfig.S3OutputPath",
-		       "CheckpointConfig.S3Uri", "ModelArtifacts.S3ModelArtifacts", "hp.sagemaker_submit_directory"}},
+	{"instance", {"ResourceConfig.InstanceType", "ResourceConfig.InstanceGroups.InstanceType"},
+		"by_hand.instance_type"},
+	{"instances", {"ResourceConfig.InstanceCount", "ResourceConfig.InstanceGroups.InstanceCount"}, "by_hand.nodes"},
+	{"image", {"AlgorithmSpecification.TrainingImage"}, NULL},
+	{"role", {"RoleArn"}, NULL},
+	{"owner", {"tag.owner"}, NULL},
+	{"project", {"tag.project"}, NULL},
+	{"label", {"Labels"}, NULL},
+	{"failure", {"FailureClass"}, NULL},
+	{"s3",
+		{"InputDataConfig.DataSource.S3DataSource.S3Uri", "OutputDataConfig.S3OutputPath",
+			"CheckpointConfig.S3Uri", "ModelArtifacts.S3ModelArtifacts", "hp.sagemaker_submit_directory"},
+		NULL},
 };
 
 static struct search_source source_of(enum search_source_kind kind, const char *column)
@@ -131,8 +135,12 @@ static bool find_property(struct span key, struct search_leaf *out)
 		return true;
 	}
 	out->kind = SEARCH_LEAF_TEXTS;
-	for (size_t i = 0; alias && i < SEARCH_LEAF_SOURCES && alias->keys[i]; i++)
+	for (size_t i = 0; alias && i < SEARCH_LEAF_SOURCES && alias->keys[i]; i++) {
 		add_key(out, span_from(alias->keys[i]));
+		out->sources[i].by_hand = alias->by_hand;
+	}
+	if (alias && alias->by_hand)
+		add_key(out, span_from(alias->by_hand));
 	if (!alias && key.len && key.ptr[0] >= 'A' && key.ptr[0] <= 'Z')
 		add_key(out, key);
 	return out->count > 0;
@@ -214,6 +222,7 @@ void search_source_print(const struct search_source *source, struct buf *out)
 	buf_printf(out, "%d %d %d %s ", source->kind, source->role, source->aggregate,
 		source->column ? source->column : "");
 	buf_append_span(out, source->key);
+	buf_printf(out, " %s", source->by_hand ? source->by_hand : "");
 }
 
 void search_source_name(const struct search_source *source, struct buf *out)
@@ -281,8 +290,14 @@ static void print_sql(const struct search_source *source, bool is_one, struct bu
 			is_one ? "WHERE job_id = ?" : "INDEXED BY jobs_in_short ORDER BY job_id");
 		break;
 	case SEARCH_ATTRIBUTE:
-		buf_printf(sql, "SELECT job_id, text FROM attributes %s ORDER BY job_id, position",
+		buf_printf(sql, "SELECT job_id, text FROM attributes %s",
 			is_one ? "WHERE key = ? AND job_id = ?" : "INDEXED BY attributes_by_key WHERE key = ?");
+		if (source->by_hand)
+			buf_printf(sql,
+				" AND NOT EXISTS (SELECT 1 FROM attributes AS h WHERE h.job_id ="
+				" attributes.job_id AND h.key = '%s')",
+				source->by_hand);
+		buf_append_text(sql, " ORDER BY job_id, position");
 		break;
 	case SEARCH_WORDS: /* '/' is the character behind '.': the range is all tags */
 		for (int notes = 0; notes < 2; notes++)

@@ -16,6 +16,7 @@ struct search_source {
 	enum search_source_kind kind;
 	const char *column; /* of jobs: a literal of this folder */
 	struct span key; /* of an attribute, or a metric's name */
+	const char *by_hand; /* the attribute that counts instead of it where a job has that; NULL: none */
 	enum role role; /* of a figure; ROLE_OTHER: by the metric's name */
 	enum query_aggregate aggregate;
 };
