@@ -60,7 +60,8 @@ static enum status describe(const struct rule *rule, struct arena *arena, struct
 	return row->facts.ptr && row->detail.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* A rule's incident is of the jobs of its query alone, and of nobody once the rule is gone. */
+/* A rule's incident is of the jobs of its query alone, which is asked when it would open: where it did not, nothing ends. Of nobody
+ * once the rule is gone. */
 static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	struct incident_row *row, bool *out, struct error *err)
 {
@@ -72,6 +73,8 @@ static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, str
 	*out = is_there || row->incident.closed_why == INCIDENT_CLOSED_WITH_JOB;
 	if (is_there && row->incident.state == INCIDENT_OPEN)
 		status = rules_match_job(rule, tx, row->job, out, err);
+	else if (*out)
+		status = store_knows_incident(tx, row, out, err);
 	if (is_there && *out && status == OK)
 		status = describe(rule, arena, row, err);
 	rule_set_unref(set);

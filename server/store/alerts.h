@@ -51,6 +51,9 @@ struct incident_news {
  * that says the same again is no news and changes nothing. */
 enum status store_put_incident(
 	struct store_tx *tx, struct incident_row *row, struct incident_news *news, struct error *err) MUST_CHECK;
+/* By its key, too. */
+enum status store_knows_incident(
+	struct store_tx *tx, const struct incident_row *row, bool *is_known, struct error *err) MUST_CHECK;
 /*
  * What a back-fill found takes the place of what was known of the series `old`: an incident of the same stream, metric, kind and
  * step keeps its number and who acknowledged it; those that are still of these series at the end go.

@@ -79,3 +79,15 @@ def test_a_condition_that_holds_in_the_next_attempt_is_told(server, receiver):
     server.send("j", losses(40, ["2.44"] * 20))
     wait_for(server, "j", kind="rule", state="open", opened_step=43)
     wait_until(lambda: told(receiver, "rule")[-1:] == [("opened", 43, None)], what="the news")
+
+
+def test_a_rule_ends_nothing_on_jobs_that_it_is_not_about(server):
+    assert server.post("/api/v1/rules", json={
+        "name": "mine", "query": "tag.k=mine", "expression": "loss < 2.45 for 3 steps", "severity": "critical"}).status == 201
+    for job, tag in (("other", "other"), ("own", "mine")):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "Tags": [{"Key": "k", "Value": tag}]}).status == 201
+        server.send(job, falling(1, 59) + losses(60, ["2.49"]) + losses(61, ["nan"]))  # true from 51 on, false at 60
+        wait_for(server, job, kind="non_finite")  # said after what the rule says of earlier points
+    wait_for(server, "own", kind="rule", state="recovered")
+    assert incidents(server, "other", kind="rule") == []
+    assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs?q=incident:rule").body["jobs"]] == ["own"]

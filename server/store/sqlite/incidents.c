@@ -142,6 +142,15 @@ enum status store_put_incident(
 	return OK;
 }
 
+enum status store_knows_incident(struct store_tx *tx, const struct incident_row *row, bool *is_known, struct error *err)
+{
+	struct known known = {0};
+
+	TRY(find(tx, row, &known, err));
+	*is_known = known.is_there;
+	return OK;
+}
+
 enum status store_import_incident(struct store_tx *tx, const struct incident_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
