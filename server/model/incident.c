@@ -10,6 +10,11 @@ static const struct {
 } closes[INCIDENT_CLOSE_COUNT] = {
 	[INCIDENT_CLOSED_WITH_JOB] = {"job_ended", "until the job ended"},
 	[INCIDENT_CLOSED_WITH_ATTEMPT] = {"attempt_ended", "until the training began again"},
+	[INCIDENT_CLOSED_WITH_DELETION] = {"job_deleted", "until the job was deleted"},
+	[INCIDENT_CLOSED_RULE_CHANGED] = {"rule_changed", "until the rule was changed"},
+	[INCIDENT_CLOSED_RULE_DELETED] = {"rule_deleted", "until the rule was deleted"},
+	[INCIDENT_CLOSED_RULE_DISABLED] = {"rule_disabled", "until the rule was disabled"},
+	[INCIDENT_CLOSED_DEFINITIONS] = {"definitions_changed", "until other metric definitions did not find it"},
 };
 
 static bool parse(const char *const *names, unsigned count, struct span name, unsigned *out)

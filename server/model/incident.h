@@ -33,6 +33,11 @@ enum incident_close {
 	INCIDENT_CLOSED_ITSELF,
 	INCIDENT_CLOSED_WITH_JOB,
 	INCIDENT_CLOSED_WITH_ATTEMPT, /* the same goes wrong in the next one: another incident */
+	INCIDENT_CLOSED_WITH_DELETION, /* of the job */
+	INCIDENT_CLOSED_RULE_CHANGED,
+	INCIDENT_CLOSED_RULE_DELETED,
+	INCIDENT_CLOSED_RULE_DISABLED,
+	INCIDENT_CLOSED_DEFINITIONS, /* a back-fill with others does not find it */
 	INCIDENT_CLOSE_COUNT
 };
 

@@ -70,7 +70,7 @@ static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, str
 	enum status status = OK;
 
 	bool is_there = rule != NULL && rule->expression && rule->is_enabled;
-	*out = is_there || row->incident.closed_why == INCIDENT_CLOSED_WITH_JOB;
+	*out = is_there || row->incident.closed_why != INCIDENT_CLOSED_ITSELF;
 	if (is_there && row->incident.state == INCIDENT_OPEN)
 		status = rules_match_job(rule, tx, row->job, out, err);
 	else if (*out)

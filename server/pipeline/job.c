@@ -306,7 +306,7 @@ static enum status end_incidents(struct deletion *deletion, struct store_tx *tx,
 	for (size_t i = 0; i < count; i++) {
 		struct incident_told told = {0};
 		rows[i].incident.state = INCIDENT_RECOVERED;
-		rows[i].incident.closed_why = INCIDENT_CLOSED_WITH_JOB;
+		rows[i].incident.closed_why = INCIDENT_CLOSED_WITH_DELETION;
 		rows[i].incident.closed_ms = deletion->now_ms;
 		TRY(incidents_write(deletion->pipeline, tx, &rows[i], job->team, &told, err));
 		deletion->has_deliveries |= told.has_deliveries;

@@ -323,6 +323,7 @@ enum status notices_hear_lost(struct pipeline *pipeline, struct store_tx *tx, st
 			continue;
 		row.incident.state = INCIDENT_RECOVERED;
 		row.incident.closed_ms = status == OK ? now.incident.closed_ms : clock_wall_ms();
+		row.incident.closed_why = status == OK ? now.incident.closed_why : INCIDENT_CLOSED_DEFINITIONS;
 		TRY(notices_hear(pipeline, tx, arena, &row, &ended, team, &has_own, err));
 		*has_deliveries |= has_own;
 	}

@@ -79,6 +79,13 @@ static void swap_set(void *context)
 		incidents_say(pipeline, &change->ended[i], &change->told[i]);
 }
 
+static enum incident_close why_ended(const struct change *change)
+{
+	if (!change->rule)
+		return INCIDENT_CLOSED_RULE_DELETED;
+	return change->rule->is_enabled ? INCIDENT_CLOSED_RULE_CHANGED : INCIDENT_CLOSED_RULE_DISABLED;
+}
+
 /* What the rule opened is over, and who was told of it is told that; as long as the rule is there. */
 static enum status end_incidents(struct change *change, struct store_tx *tx, struct error *err)
 {
@@ -95,6 +102,7 @@ static enum status end_incidents(struct change *change, struct store_tx *tx, str
 		struct job_row job;
 		TRY(store_read_job_by_id(reader, change->arena, row->job_id, &job, err));
 		row->incident.state = INCIDENT_RECOVERED;
+		row->incident.closed_why = why_ended(change);
 		row->incident.closed_ms = clock_wall_ms();
 		TRY(incidents_write(change->pipeline, tx, row, job.team, &change->told[change->ended_count], err));
 	}

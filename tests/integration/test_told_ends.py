@@ -91,3 +91,43 @@ def test_a_rule_ends_nothing_on_jobs_that_it_is_not_about(server):
     wait_for(server, "own", kind="rule", state="recovered")
     assert incidents(server, "other", kind="rule") == []
     assert [job["TrainingJobName"] for job in server.get("/api/v1/jobs?q=incident:rule").body["jobs"]] == ["own"]
+
+
+@pytest.mark.parametrize("change, why", [
+    ({"expression": "loss < 1 for 3 steps"}, "changed"), ({"enabled": False}, "disabled"), (None, "deleted")])
+def test_what_a_change_of_its_rule_ends_says_so(server, receiver, change, why):
+    add_webhook(server, receiver)
+    rule = {"name": "low", "expression": "loss < 2.45 for 3 steps", "severity": "critical"}
+    made = server.post("/api/v1/rules", json=rule)
+    assert made.status == 201
+    server.send("j", falling(1, 59))  # and it stays below
+    wait_for(server, "j", kind="rule", state="open")
+    path = f"/api/v1/rules/{made.body['id']}"
+    assert (server.put(path, json={**rule, **change}) if change else server.delete(path)).status in (200, 204)
+    receiver.wait_for(2)
+    assert told(receiver, "rule") == [("opened", 54, None), ("recovered", 54, f"rule_{why}")]
+    assert receiver.messages()[1]["data"]["summary"] == f"train:loss of j: rule low, until the rule was {why}, algo-1"
+    assert [row["closed_why"] for row in incidents(server, "j", kind="rule")] == [f"rule_{why}"]
+
+
+def test_what_the_deletion_of_a_job_ends_says_so(server, receiver):
+    add_webhook(server, receiver)
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status == 201
+    become(server, "j", "Failed")
+    receiver.wait_for(1)
+    assert server.delete("/api/v1/jobs/j").status == 204
+    receiver.wait_for(2)
+    over = receiver.messages()[1]["data"]
+    assert (over["closed_why"], over["summary"]) == ("job_deleted", "j: job_failed, until the job was deleted")
+
+
+def test_what_other_definitions_do_not_find_is_not_called_normal(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    receiver.wait_for(1)
+    other = {"definitions": [{"Name": "other", "Regex": "step ([0-9]+)", "Role": "other"}]}
+    assert server.put("/api/v1/jobs/j/definitions?backfill=true", json=other).status == 202
+    receiver.wait_for(2)
+    assert told(receiver, "non_finite") == [("opened", 60, None), ("recovered", 60, "definitions_changed")]
+    assert receiver.messages()[1]["data"]["summary"] == (
+        "train:loss of j: non_finite, until other metric definitions did not find it, algo-1")

@@ -243,7 +243,8 @@ static enum status keep_rule_incidents(struct store_tx *tx, const struct dead_se
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"UPDATE OR REPLACE incidents SET state = 1, closed_ms = max(closed_ms, opened_ms), series_id = coalesce((SELECT"
+		"UPDATE OR REPLACE incidents SET closed_why = CASE state WHEN 0 THEN ?4 ELSE closed_why END, state = 1,"
+		" closed_ms = max(closed_ms, opened_ms), series_id = coalesce((SELECT"
 		" n.series_id FROM series AS n, series AS o WHERE o.job_id = ?1 AND o.series_id = incidents.series_id"
 		" AND n.job_id = ?1 AND n.stream_id = o.stream_id AND n.metric = o.metric"
 		" AND n.series_id NOT BETWEEN ?2 AND ?3), series_id)"
@@ -252,6 +253,7 @@ static enum status keep_rule_incidents(struct store_tx *tx, const struct dead_se
 	bind_i64(&s, old->job_id);
 	bind_i64(&s, old->first_id);
 	bind_i64(&s, old->last_id);
+	bind_i64(&s, INCIDENT_CLOSED_DEFINITIONS);
 	return statement_run(&s, err);
 }
 

@@ -22,6 +22,11 @@ const STATES = [
 const END_WORDS: Readonly<Record<string, string>> = {
   job_ended: say("until the job ended"),
   attempt_ended: say("until the training began again"),
+  job_deleted: say("until the job was deleted"),
+  rule_changed: say("until the rule was changed"),
+  rule_deleted: say("until the rule was deleted"),
+  rule_disabled: say("until the rule was disabled"),
+  definitions_changed: say("until other metric definitions did not find it"),
 };
 
 export function IncidentsView({ search, state, id }: { search: string; state: string; id: string }) {
