@@ -65,15 +65,15 @@ def test_quotas(server):
 
 
 def test_a_job_of_all_the_nodes_there_are_stops_nobody(make_server):
-    """What it claims is multiplied by times since 1970, and added up over all jobs."""
+    """What it claims is multiplied by times since 1990, and added up over all jobs."""
     server = make_server("--goodput-every", "100ms")
     t = now_ms() - 20 * MINUTE_MS
     for i in range(4):
         run_job(server, f"absurd-{i}", t, 30, None, count=2**31 - 1)
-        run_job(server, f"huge-{i}", 1, 30, None, count=1_000_000)
+        run_job(server, f"huge-{i}", 631_152_000_000, 30, None, count=1_000_000)
     groups = [{"InstanceGroupName": f"g{i}", "InstanceType": "ml.p5.48xlarge", "InstanceCount": 1_000_000} for i in range(5)]
     assert server.post("/api/v1/jobs", json={"TrainingJobName": "mixed", "ResourceConfig": {"InstanceGroups": groups, "VolumeSizeInGB": 1}}).status == 201
-    move(server, "mixed", "Training", 1)
+    move(server, "mixed", "Training", 631_152_000_000)
     run_job(server, "plain", t, 30, 10)
     for name in [f"{kind}-{i}" for kind in ("absurd", "huge") for i in range(4)] + ["mixed"]:
         move(server, name, "Completed", now_ms())

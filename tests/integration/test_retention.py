@@ -120,7 +120,7 @@ def test_bad_limits_are_refused(server):
         reply = server.put("/api/v1/retention", json=body)
         assert reply.status == 422 and reply.body["field"] == field, (body, reply)
     server.send("a", "line")
-    for body, field in (({}, "tags"), ({"tags": []}, "tags"), ({"retention": 5}, "retention"),
+    for body, field in (({}, "body"), ({"tags": []}, "tags"), ({"retention": 5}, "retention"),
             ({"retention": {}, "tags": []}, "retention"), ({"retention": {"max_age_days": 36501}}, "max_age_days"),
             ({"retention": {"max_bytes": -1}}, "max_bytes")):
         reply = server.patch("/api/v1/jobs/a", json=body)

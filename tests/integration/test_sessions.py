@@ -217,13 +217,13 @@ def test_a_session_is_of_its_stream(server):
 
 
 def test_how_a_stream_ended_is_kept(server):
-    for stream, ending in (("algo-1", {"code": 0}), ("algo-2", {"signal": 9, "reason": "killed by signal 9 (SIGKILL)", "at_ms": 77})):
+    for stream, ending in (("algo-1", {"code": 0}), ("algo-2", {"signal": 9, "reason": "killed by signal 9 (SIGKILL)", "at_ms": 1_700_000_000_077})):
         session = open_session(server, stream=stream, run_key="a")["session"]
         assert server.post(f"/api/v1/sessions/{session}", json={"exit": ending}).status == 200
     server.restart()
     rows = {row["stream"]: row.get("exit") for row in server.get("/api/v1/jobs/s/streams").body["streams"]}
     assert rows["algo-1"]["code"] == 0 and rows["algo-1"]["at_ms"] > 0
-    assert rows["algo-2"] == {"signal": 9, "reason": "killed by signal 9 (SIGKILL)", "at_ms": 77}
+    assert rows["algo-2"] == {"signal": 9, "reason": "killed by signal 9 (SIGKILL)", "at_ms": 1_700_000_000_077}
     open_session(server, stream="algo-2", run_key="a")  # it runs again
     rows = {row["stream"]: row.get("exit") for row in server.get("/api/v1/jobs/s/streams").body["streams"]}
     assert rows["algo-2"] is None
