@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "pipeline/history.h"
 #include "pipeline/pools.h"
+#include "store/sessions.h"
 #include "store/told.h"
 
 void carried_free(struct carried *job)

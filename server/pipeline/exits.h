@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "store/sessions.h"
 #include "store/told.h"
 
 /* run_ms: what ended before is of an earlier run; 0: there was none. False: it goes on. */

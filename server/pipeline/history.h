@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "store/sessions.h"
 #include "store/told.h"
 
 struct phase {

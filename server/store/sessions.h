@@ -1,5 +1,5 @@
 /*
- * Job: the durable part of sessions: names of runs, where sources stand, exits, commands with their acknowledgements.
+ * Job: the durable part of sessions: names of runs, where sources stand, streams that are held, exits, commands with their acknowledgements.
  * Ownership and threads: as store.h.
  */
 #pragma once
@@ -35,6 +35,22 @@ enum status store_put_exit(struct store_tx *tx, const struct exit_row *row, stru
 enum status store_delete_exit(struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct error *err) MUST_CHECK;
 /* Of all streams of the job, by their number. */
 enum status store_read_exits(struct store_reader *reader, struct arena *arena, int64_t job_id, struct exit_row **out,
+	size_t *count, struct error *err) MUST_CHECK;
+
+/* A stream that has, or had, a session; and how its newest one ended. */
+struct held_row {
+	uint32_t stream_id;
+	struct span stream, host;
+	int64_t opened_ms;
+	bool has_exit;
+	int32_t code, signal;
+	struct span reason;
+	int64_t exit_ms;
+};
+enum status store_put_session(
+	struct store_tx *tx, int64_t job_id, uint32_t stream_id, int64_t opened_ms, struct error *err) MUST_CHECK;
+enum status store_delete_session(struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct error *err) MUST_CHECK;
+enum status store_read_held(struct store_reader *reader, struct arena *arena, int64_t job_id, struct held_row **out,
 	size_t *count, struct error *err) MUST_CHECK;
 
 struct command_row {

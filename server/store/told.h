@@ -27,22 +27,6 @@ enum status store_delete_told(
 enum status store_read_told_facts(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct told_row **out, size_t *count, struct error *err) MUST_CHECK;
 
-/* A stream that has, or had, a session; and how its newest one ended. */
-struct held_row {
-	uint32_t stream_id;
-	struct span stream, host;
-	int64_t opened_ms;
-	bool has_exit;
-	int32_t code, signal;
-	struct span reason;
-	int64_t exit_ms;
-};
-enum status store_put_session(
-	struct store_tx *tx, int64_t job_id, uint32_t stream_id, int64_t opened_ms, struct error *err) MUST_CHECK;
-enum status store_delete_session(struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct error *err) MUST_CHECK;
-enum status store_read_held(struct store_reader *reader, struct arena *arena, int64_t job_id, struct held_row **out,
-	size_t *count, struct error *err) MUST_CHECK;
-
 /* What EventBridge, or who asks AWS, says outright: TrainingStartTime, TrainingEndTime; 0: nothing. */
 struct event_times {
 	bool is_told; /* the job is one that AWS runs */

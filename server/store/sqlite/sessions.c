@@ -257,3 +257,68 @@ enum status store_read_command_acks(struct store_reader *reader, struct arena *a
 	*count = used;
 	return OK;
 }
+
+/* ---- streams that have, or had, one ---- */
+
+enum status store_put_session(
+	struct store_tx *tx, int64_t job_id, uint32_t stream_id, int64_t opened_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO sessions (job_id, stream_id, opened_ms) VALUES (?,?,?)"
+		" ON CONFLICT (job_id, stream_id) DO UPDATE SET opened_ms = excluded.opened_ms",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	bind_i64(&s, opened_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_session(struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM sessions WHERE job_id = ? AND stream_id = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, stream_id);
+	return statement_run(&s, err);
+}
+
+enum status store_read_held(struct store_reader *reader, struct arena *arena, int64_t job_id, struct held_row **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct held_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT h.stream_id, s.name, s.host, h.opened_ms, e.job_id IS NOT NULL, ifnull(e.code, 0), ifnull(e.signal, 0),"
+		" ifnull(e.reason, ''), ifnull(e.at_ms, 0) FROM sessions AS h"
+		" JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"
+		" LEFT JOIN exits AS e ON e.job_id = h.job_id AND e.stream_id = h.stream_id"
+		" WHERE h.job_id = ? ORDER BY h.stream_id",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return out_of_memory(err);
+		rows[used].stream_id = column_u32(&s);
+		rows[used].stream = column_span(&s, arena);
+		rows[used].host = column_span(&s, arena);
+		rows[used].opened_ms = column_i64(&s);
+		rows[used].has_exit = column_bool(&s);
+		rows[used].code = (int32_t)column_i64(&s);
+		rows[used].signal = (int32_t)column_i64(&s);
+		rows[used].reason = column_span(&s, arena);
+		rows[used].exit_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}

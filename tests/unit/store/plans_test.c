@@ -1,6 +1,7 @@
 /* Every verb is called once; then each statement that the connections have prepared must use an index. */
 #include "harness.h"
 
+#include "store/sessions.h"
 #include "store/told.h"
 #include "store/fleet_rows.h"
 #include "store/nodes.h"
