@@ -66,6 +66,38 @@ test("an empty page teaches", async ({ server, page, open }) => {
   await shot(page, "empty");
 });
 
+for (const held of ["jobs/llama/streams", "points/query", "session"]) {
+  test(`an answer of before the sign-in that comes after it asks for no second one: ${held}`, { token: true }, async ({ server, page, open, allow }) => {
+    allow(/401/);
+    await server.send("llama", losses(0, 20));
+    let first = true;
+    let letGo;
+    const isSignedIn = new Promise((resolve) => (letGo = resolve));
+    let isThrough;
+    const arrived = new Promise((resolve) => (isThrough = resolve));
+    await page.route(`**/api/v1/${held}*`, async (route) => {
+      if (!first) return route.continue();
+      first = false;
+      const reply = await route.fetch();
+      await isSignedIn;
+      await route.fulfill({ response: reply });
+      isThrough();
+    });
+    await open("/jobs/llama");
+    await page.fill("dialog.signin input", server.token);
+    await page.keyboard.press("Enter");
+    await page.locator("[aria-labelledby=signin-title]").waitFor({ state: "detached" });
+    const after = page.waitForResponse((reply) => reply.url().includes(`/api/v1/${held}`));
+    letGo();
+    await arrived;
+    await after;
+    await page.locator("figure.chart canvas").first().waitFor();
+    // One more turn of the page's own: what the late answer set off has happened.
+    await page.evaluate(() => fetch("/healthz"));
+    assert.equal(await page.locator("[aria-labelledby=signin-title]").count(), 0);
+  });
+}
+
 test("sign-in with a token", { token: true }, async ({ server, page, open, allow }) => {
   allow(/401/);
   await server.send("secret-job", losses(0, 10));

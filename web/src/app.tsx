@@ -1,9 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { signIns } from "./api/client";
 import { say, t, tx } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
 import { followLink, query, route } from "./state/router";
-import { isSignInOpen, signIns } from "./state/session";
+import { isSignInOpen } from "./state/session";
 import { OfflineBanner } from "./ui/banner";
 import { lazy } from "./ui/lazy";
 import { QueryBar, ViewsMenu } from "./ui/querybar";

@@ -21,6 +21,9 @@ export const isAnswering = signal(true);
 /** Goes up whenever a request is refused for want of a session; the sign-in dialog watches it. */
 export const refusals = signal(0);
 
+/** Goes up when a sign-in succeeds: what was refused before is worth another try. */
+export const signIns = signal(0);
+
 type Params = Record<string, string | number | boolean | undefined>;
 
 export function apiUrl(path: string, params: Params = {}): string {
@@ -62,6 +65,12 @@ export function getEarly(path: string): void {
   early.set(path, reply);
 }
 
+/** What was asked for early was asked for by nobody. */
+export function noteSignIn(): void {
+  early.clear();
+  signIns.value++;
+}
+
 export async function send(
   method: string,
   path: string,
@@ -77,6 +86,7 @@ export async function send(
   }
   const kept = method === "GET" ? early.get(apiUrl(path, params).slice("/api/v1/".length)) : undefined;
   const askedMs = Date.now();
+  const era = signIns.peek();
   let reply: Response;
   try {
     if (kept) early.delete(path);
@@ -87,9 +97,12 @@ export async function send(
   isAnswering.value = true;
   if (!kept) noteServerTime(reply.headers.get("Date"), askedMs, Date.now());
   if (reply.ok) return reply;
-  const problem = await readProblem(reply);
-  if (reply.status === 401) refusals.value++;
-  throw problem;
+  if (reply.status === 401) {
+    // A refusal from before the sign-in that comes after it says nothing of the new session.
+    if (era !== signIns.peek()) return send(method, path, params, body, signal);
+    refusals.value++;
+  }
+  throw await readProblem(reply);
 }
 
 async function readProblem(reply: Response): Promise<Problem> {

@@ -1,32 +1,17 @@
 import { effect, signal } from "@preact/signals";
-import { getJson, refusals, send } from "../api/client";
+import { getJson, refusals, signIns } from "../api/client";
 import type { Session } from "../api/types";
 
 export const session = signal<Session | null>(null);
 export const isSignInOpen = signal(false);
-/** Goes up when a sign-in succeeds: what failed before is worth another try. */
-export const signIns = signal(0);
 
 export async function loadSession(): Promise<void> {
-  try {
-    session.value = await getJson<Session>("session");
-  } catch {
-    // Whoever needs data says what is wrong; this reply only decides about the dialog.
-    return;
-  }
+  const era = signIns.peek();
+  // Whoever needs data says what is wrong; this reply only decides about the dialog.
+  const now = await getJson<Session>("session").catch(() => null);
+  if (!now || era !== signIns.peek()) return;
+  session.value = now;
   if (isSignedOut()) isSignInOpen.value = true;
-}
-
-export async function signIn(token: string): Promise<void> {
-  await send("POST", "session", {}, { token });
-  isSignInOpen.value = false;
-  signIns.value++;
-  await loadSession();
-}
-
-export async function signOut(): Promise<void> {
-  await send("DELETE", "session");
-  window.location.assign("/");
 }
 
 effect(() => {

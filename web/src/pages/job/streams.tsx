@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
 import { seriesIndex } from "../../lib/color";
 
@@ -58,7 +58,8 @@ function Chooser({ streams, stream, isMerged, only, onStream, onMerged }: Props)
   const cursor = useSignal(0);
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  // In the turn that shows it: an effect comes a frame later, and what is typed until then would be lost.
+  useLayoutEffect(() => input.current?.focus(), []);
   const words = text.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const found = streams.filter((one) => words.every((word) => one.toLowerCase().includes(word)));
   const first = Math.max(0, Math.floor(top.value / ROW) - 4);
