@@ -78,7 +78,11 @@ static void write_nodes(const struct fleet_state *fleet, int64_t now_ms, struct 
 	json_array(w);
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct span type = fleet->totals[i].instance_type;
-		if (!span_equal(fleet->totals[i].name, SPAN("held_nodes")) || !type.len)
+		bool is_held = span_equal(fleet->totals[i].name, SPAN("held_nodes"));
+		/* a type that was set by hand of jobs that had ended was never held */
+		bool is_of_ended = span_equal(fleet->totals[i].name, SPAN("node_ms")) &&
+				   !fleet_total_find(fleet, "held_nodes", type);
+		if (!type.len || (!is_held && !is_of_ended))
 			continue;
 		json_object(w);
 		json_put_span(w, "instance_type", type);
@@ -105,6 +109,7 @@ static void write_pools(const struct fleet_state *fleet, struct json_writer *w)
 	json_object_end(w);
 }
 
+/* An object that stays open. */
 static void write_sums(
 	const char *name, const struct goodput_day *days, size_t count, bool has_prices, struct json_writer *w)
 {
@@ -127,7 +132,6 @@ static void write_sums(
 		json_null(w);
 	json_put_double(w, "measured_node_hours", (double)sum.measured_ms / hour_ms);
 	api_put_day_costs(w, &sum, has_prices);
-	json_object_end(w);
 }
 
 /* Useful hours of all that were measured, and what they cost; null where nothing is known. Days are of UTC. */
@@ -143,10 +147,14 @@ static enum status write_goodput(
 	TRY(goodput_read_prices(worker->api->options.pipeline, worker->reader, arena, &prices, err));
 	TRY(api_put_unpriced_types(worker->reader, arena, w, err));
 	json_put_span(w, "currency", prices.currency);
-	TRY(store_read_goodput_days(worker->reader, arena, 0, today - 29, today, &days, &count, err));
+	TRY(store_read_fleet_days(worker->reader, arena, prices.currency, today - 29, today, &days, &count, err));
 	bool has_today = count && days[count - 1].day == today;
 	write_sums("last_30_days", days, count, prices.count > 0, w);
+	TRY(api_put_deleted_costs(worker->reader, arena, prices.currency, today - 29, today, w, err));
+	json_object_end(w);
 	write_sums("today", has_today ? &days[count - 1] : NULL, has_today, prices.count > 0, w);
+	TRY(api_put_deleted_costs(worker->reader, arena, prices.currency, today, today, w, err));
+	json_object_end(w);
 	return OK;
 }
 

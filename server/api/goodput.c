@@ -513,13 +513,14 @@ static enum status write_fleet(struct api *api, struct store_reader *reader, str
 	int64_t up_ms;
 
 	TRY(goodput_read_prices(api->options.pipeline, reader, arena, &prices, err));
-	TRY(store_read_goodput_days(reader, arena, 0, first, last, &days, &day_count, err));
+	TRY(store_read_fleet_days(reader, arena, prices.currency, first, last, &days, &day_count, err));
 	TRY(store_read_goodput_causes(reader, arena, first * DAY_MS, (last + 1) * DAY_MS, &causes, &cause_count, err));
 	json_object(w);
 	put_day(w, "from", first);
 	put_day(w, "to", last);
 	json_put_span(w, "currency", prices.currency);
 	write_totals(w, days, day_count, prices.count > 0, &up_ms);
+	TRY(api_put_deleted_costs(reader, arena, prices.currency, first, last, w, err));
 	TRY(api_put_unpriced_types(reader, arena, w, err));
 	json_key(w, "causes");
 	json_array(w);

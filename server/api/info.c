@@ -109,12 +109,16 @@ static void gauge(struct buf *out, const char *name, const char *help, uint64_t 
 	metric(out, "gauge", name, help, value);
 }
 
-static void cost_gauge(struct buf *out, const char *name, const char *help, struct span currency, int64_t cost)
+static void gauge_head(struct buf *out, const char *name, const char *help)
+{
+	buf_printf(out, "# HELP smfleet_%s %s\n# TYPE smfleet_%s gauge\n", name, help, name);
+}
+
+static void cost_sample(struct buf *out, const char *name, struct span currency, int64_t cost)
 {
 	char number[33];
 
-	buf_printf(
-		out, "# HELP smfleet_%s %s\n# TYPE smfleet_%s gauge\nsmfleet_%s{currency=\"", name, help, name, name);
+	buf_printf(out, "smfleet_%s{currency=\"", name);
 	for (size_t i = 0; i < currency.len; i++) {
 		char c = currency.ptr[i];
 		buf_append_text(out, c == '"' ? "\\\"" : c == '\\' ? "\\\\" : c == '\n' ? "\\n" : "");
@@ -208,13 +212,16 @@ static void write_money(struct buf *out, const struct api *api, struct store_rea
 	AUTO(arena) arena = arena_new();
 	int64_t today = clock_wall_ms() / day_ms;
 	struct goodput_day *days, sum = {.day = 0};
+	struct deleted_cost *deleted;
 	struct price_list prices;
 	uint64_t unpriced;
-	size_t count;
+	size_t count, deleted_count;
 
 	if (!arena || store_count_unpriced(reader, &unpriced, NULL) != OK ||
-		store_read_goodput_days(reader, arena, 0, today - 29, today, &days, &count, NULL) != OK ||
-		goodput_read_prices(api->options.pipeline, reader, arena, &prices, NULL) != OK)
+		goodput_read_prices(api->options.pipeline, reader, arena, &prices, NULL) != OK ||
+		store_read_fleet_days(reader, arena, prices.currency, today - 29, today, &days, &count, NULL) != OK ||
+		store_read_deleted_costs(
+			reader, arena, prices.currency, today - 29, today, &deleted, &deleted_count, NULL) != OK)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		sum.cost += days[i].cost;
@@ -222,12 +229,19 @@ static void write_money(struct buf *out, const struct api *api, struct store_rea
 		sum.unpriced_ms += days[i].unpriced_ms;
 	}
 	gauge(out, "unpriced_jobs", "Jobs of an instance type without a price: no sum of costs has them.", unpriced);
-	if (!sum.cost && (sum.unpriced_ms || !prices.count))
+	bool is_known = sum.cost || (prices.count && !sum.unpriced_ms);
+	if (!is_known && !deleted_count)
 		return;
-	cost_gauge(out, "cost_30_days", "What jobs cost in the last 30 days (UTC), of those that have a price.",
-		prices.currency, sum.cost);
-	cost_gauge(out, "lost_cost_30_days", "Of that for steps made again, restarts and stalls.", prices.currency,
-		sum.lost_cost);
+	gauge_head(out, "cost_30_days", "What jobs cost in the last 30 days (UTC), of those that have a price.");
+	if (is_known)
+		cost_sample(out, "cost_30_days", prices.currency, sum.cost);
+	for (size_t i = 0; i < deleted_count; i++)
+		cost_sample(out, "cost_30_days", deleted[i].currency, deleted[i].cost);
+	gauge_head(out, "lost_cost_30_days", "Of that for steps made again, restarts and stalls.");
+	if (is_known)
+		cost_sample(out, "lost_cost_30_days", prices.currency, sum.lost_cost);
+	for (size_t i = 0; i < deleted_count; i++)
+		cost_sample(out, "lost_cost_30_days", deleted[i].currency, deleted[i].lost_cost);
 }
 
 enum status api_metrics_text(void *context, void *worker, const struct http_request *request,

@@ -181,6 +181,9 @@ void api_put_day_costs(struct json_writer *w, const struct goodput_day *day, boo
 /* Of all jobs. */
 enum status api_put_unpriced_types(
 	struct store_reader *reader, struct arena *arena, struct json_writer *w, struct error *err) MUST_CHECK;
+/* other_currencies, where there are any: what deleted jobs cost on these days, in no sum of them. */
+enum status api_put_deleted_costs(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
+	int64_t last, struct json_writer *w, struct error *err) MUST_CHECK;
 /* Of so many breaks, some of which are not known in that. */
 void api_put_lost_steps(struct json_writer *w, int64_t known, uint64_t unknown, uint64_t breaks);
 

@@ -45,6 +45,28 @@ void api_put_day_costs(struct json_writer *w, const struct goodput_day *day, boo
 	json_put_double(w, "unpriced_node_hours", (double)day->unpriced_ms / hour_ms);
 }
 
+enum status api_put_deleted_costs(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
+	int64_t last, struct json_writer *w, struct error *err)
+{
+	struct deleted_cost *rows;
+	size_t count;
+
+	TRY(store_read_deleted_costs(reader, arena, currency, first, last, &rows, &count, err));
+	if (!count)
+		return OK;
+	json_key(w, "other_currencies");
+	json_array(w);
+	for (size_t i = 0; i < count; i++) {
+		json_object(w);
+		json_put_span(w, "currency", rows[i].currency);
+		api_put_cost(w, "cost", rows[i].cost);
+		api_put_cost(w, "lost_cost", rows[i].lost_cost);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	return OK;
+}
+
 static bool was_before(const struct span *types, size_t at, struct span type)
 {
 	for (size_t i = 0; i < at; i++)

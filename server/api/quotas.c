@@ -52,8 +52,9 @@ enum status fleet_state_read(const struct api *api, struct store_reader *reader,
 static int64_t longest_run_s(const struct fleet_state *fleet, int64_t now_ms)
 {
 	int64_t since_ms = fleet->now.oldest_started_ms;
+	int64_t longest_ms = since_ms && since_ms < now_ms ? now_ms - since_ms : 0;
 
-	return since_ms && since_ms < now_ms ? (now_ms - since_ms) / 1000 : 0;
+	return (longest_ms > fleet->now.longest_over_ms ? longest_ms : fleet->now.longest_over_ms) / 1000;
 }
 
 static int64_t used_now(const struct fleet_state *fleet, enum quota quota, struct span type, int64_t now_ms)

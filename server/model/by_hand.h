@@ -16,6 +16,11 @@ struct by_hand {
 };
 /* What is no such value is not set. */
 void by_hand_read(struct by_hand *out, const struct json *document);
+/* Is one of a job's times as it was set? Then no seconds that the document states are of them. */
+static inline bool by_hand_sets_times(const struct by_hand *by, int64_t started_ms, int64_t ended_ms)
+{
+	return (by->start_ms && by->start_ms == started_ms) || (by->end_ms && by->end_ms == ended_ms);
+}
 /* NULL and null say nothing; its times are at most latest_ms. ERR_SEMANTIC names the member. */
 enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct error *err) MUST_CHECK;
 /* {"nodes": 4, "end_ms": null}: into the document's; null takes it back. ERR_SEMANTIC names the member. */

@@ -39,9 +39,23 @@ enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *
 	return price_list_read(out, document, arena, err);
 }
 
+struct prices_change {
+	struct pipeline *pipeline;
+	struct span text, currency;
+};
+
 static enum status write_prices(void *context, struct store_tx *tx, struct error *err)
 {
-	TRY(store_put_setting(tx, PRICES_KEY, buf_span(context), err));
+	const struct prices_change *change = context;
+	AUTO(arena) arena = arena_new();
+	struct price_list before;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(goodput_read_prices(change->pipeline, store_tx_reader(tx), arena, &before, err));
+	if (!span_equal(before.currency, change->currency))
+		TRY(store_name_deleted_costs(tx, before.currency, err));
+	TRY(store_put_setting(tx, PRICES_KEY, change->text, err));
 	return store_put_setting(tx, SWEEP_KEY, SPAN("0"), err);
 }
 
@@ -57,7 +71,8 @@ enum status goodput_put_prices(struct pipeline *pipeline, const struct json *doc
 	TRY(price_list_check(&checked, arena, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
-	TRY(pipeline_execute(pipeline, write_prices, &text, err));
+	struct prices_change change = {pipeline, buf_span(&text), checked.currency};
+	TRY(pipeline_execute(pipeline, write_prices, &change, err));
 	atomic_store(&pipeline->goodput_sweeps, true);
 	return OK;
 }
@@ -166,6 +181,7 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 		.nodes = out->facts.node_count,
 		.nodes_from = out->facts.nodes_from,
 		.is_measured = is_measured,
+		.is_over = !out->facts.is_open && !out->job.ended_ms,
 		.instance = out->facts.nodes[0].instance,
 		.goodput =
 			is_measured ? 100.0 * (double)derived->ms[GOODPUT_PRODUCTIVE] / (double)derived->total_ms : NAN,

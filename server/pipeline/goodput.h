@@ -37,7 +37,7 @@ struct job_facts {
 	enum nodes_from nodes_from;
 	bool has_price; /* set by hand, of one node; else it is the list's */
 	double price_per_hour;
-	int64_t stated_billable_ms; /* -1: nobody stated it */
+	int64_t stated_billable_ms; /* -1: nobody stated it, or its times were set right by hand */
 	bool is_spot;
 	bool is_open; /* its time still runs */
 	bool is_start_stated; /* somebody said when it began, or was held up */
@@ -48,6 +48,7 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err) MUST_CHECK;
 
 int64_t goodput_stated_nodes(const struct json *document); /* 0: it does not say */
+int64_t goodput_stated_billable_ms(const struct job_row *row, const struct json *document); /* -1: as above */
 /* Its part of that: the machines. out->work is known. */
 enum status goodput_read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
 	struct job_facts *out, struct error *err) MUST_CHECK;

@@ -6,6 +6,7 @@
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
+#include "pipeline/goodput.h"
 #include "pipeline/internal.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"
@@ -275,6 +276,22 @@ static int64_t count_nodes(const struct json *document, int64_t seen)
 	return sum >= 1 && sum <= JOB_NODES_MAX ? (int64_t)sum : 1;
 }
 
+/* One meaning everywhere: as the job's row and its cost have it. -1: it runs, and grows. */
+static int64_t billed_of(
+	const struct job_row *job, const struct json *document, const struct goodput_row *goodput, int64_t unbilled_ms)
+{
+	int64_t stated_ms = goodput_stated_billable_ms(job, document);
+	int64_t lasted_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
+
+	if (stated_ms >= 0)
+		return stated_ms;
+	if (job->ended_ms)
+		return lasted_ms > unbilled_ms ? lasted_ms - unbilled_ms : 0;
+	if (!goodput->is_over)
+		return -1;
+	return job->started_ms && goodput->billable_ms > 0 ? goodput->billable_ms : 0;
+}
+
 static enum status count_job(
 	struct store_tx *tx, const struct job_row *job, const struct json *document, int64_t now_ms, struct error *err)
 {
@@ -299,7 +316,8 @@ static enum status count_job(
 		.started_ms = job->started_ms,
 		.ended_ms = job->ended_ms,
 		.paused_ms = goodput.paused_ms,
-		.unbilled_ms = goodput.paused_ms + idle_ms};
+		.unbilled_ms = goodput.paused_ms + idle_ms,
+		.billed_ms = billed_of(job, document, &goodput, goodput.paused_ms + idle_ms)};
 
 	return store_put_fleet_job(tx, &row, now_ms, err);
 }

@@ -17,6 +17,7 @@ struct fleet_job {
 	int64_t ended_ms;
 	int64_t paused_ms; /* in between: it was put aside */
 	int64_t unbilled_ms; /* these, and what it had ended for, or waited for machines */
+	int64_t billed_ms; /* of one node; -1: it runs, from its start to now without unbilled_ms */
 };
 /* store_delete_job takes it out again. */
 enum status store_put_fleet_job(
@@ -26,8 +27,8 @@ enum status store_read_uncounted_jobs(struct store_reader *reader, int64_t after
 	size_t *count, struct error *err) MUST_CHECK;
 
 /*
- * jobs (by status in place of the type), nodes (of jobs that have not ended; of all and by type), node_ms (of those that have),
- * started_nodes and started_node_ms (of those that run: the sum of nodes times their start, moved on by what is not billed), pools (by state in place of the
+ * jobs (by status in place of the type), nodes (of jobs that have not ended; of all and by type), node_ms (billed, of those that have, or whose time
+ * is over or stated), started_nodes and started_node_ms (of those that run: the sum of nodes times their start, moved on by what is not billed), pools (by state in place of the
  * type), pool_nodes (that wait; of all and by type), held_nodes (nodes and pool_nodes); and of no sums: nodes_of_a_job and run_ms, of which only the highest counts.
  */
 struct fleet_total {
@@ -46,6 +47,7 @@ enum status store_read_fleet_totals(struct store_reader *reader, struct arena *a
 
 struct fleet_now { /* of what lives */
 	int64_t oldest_started_ms; /* 0: none runs */
+	int64_t longest_over_ms; /* of what nobody ended, but whose time is over */
 	int64_t most_nodes; /* of one job */
 	int64_t estimated_nodes; /* of jobs that do not state how many they have */
 	int64_t silent; /* jobs not heard of since */

@@ -25,6 +25,7 @@ struct goodput_row {
 	int64_t nodes; /* 0: not counted yet */
 	enum nodes_from nodes_from;
 	bool is_measured;
+	bool is_over; /* nobody ended it, but its time is over: it was of the past, or is silent */
 	struct span instance;
 	double goodput; /* percent; NaN: nothing was measured */
 	int64_t steps;
@@ -80,9 +81,22 @@ enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t 
 /* as_of_ms 0: there is none yet. */
 enum status store_read_goodput(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct goodput_row *out, struct error *err) MUST_CHECK;
-/* By day. job_id 0: the totals of the days first..last. */
+/* Of a job, by day. */
 enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
 	int64_t last, struct goodput_day **out, size_t *count, struct error *err) MUST_CHECK;
+/* Of all jobs, by day; costs in `currency`. */
+enum status store_read_fleet_days(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
+	int64_t last, struct goodput_day **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* What jobs cost that were deleted while prices were in another currency. */
+struct deleted_cost {
+	struct span currency;
+	int64_t cost, lost_cost;
+};
+enum status store_read_deleted_costs(struct store_reader *reader, struct arena *arena, struct span currency,
+	int64_t first, int64_t last, struct deleted_cost **out, size_t *count, struct error *err) MUST_CHECK;
+/* Prices are of another currency from now on: those of which nobody noted it were of this one. */
+enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, struct error *err) MUST_CHECK;
 
 /* What jobs have as `unpriced`, each once; some have several types in one. */
 enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, size_t limit, struct span **out,

@@ -168,7 +168,9 @@ def test_hours_in_which_a_job_had_failed_or_waited_are_not_of_its_nodes(server):
     # a database that had them counted: from 0 to 29
     server.stop()
     with sqlite3.connect(server.database) as database:
-        database.execute("ALTER TABLE fleet_jobs DROP COLUMN unbilled_ms")
+        for statement in ("DROP TABLE goodput_deleted", "DROP INDEX fleet_jobs_open", "DROP INDEX fleet_jobs_over",
+                "ALTER TABLE goodput DROP COLUMN is_over", "ALTER TABLE fleet_jobs DROP COLUMN billed_ms", "ALTER TABLE fleet_jobs DROP COLUMN unbilled_ms"):
+            database.execute(statement)
         database.execute("UPDATE fleet_totals SET value = value + ? WHERE name = 'node_ms'", (2 * (22 + 1) * 60 * MINUTE_MS,))
         database.execute("UPDATE settings SET value = CAST('37' AS BLOB) WHERE key = 'min_reader'")
         database.execute("PRAGMA user_version = 37")

@@ -154,15 +154,6 @@ enum status store_read_backfill_stream(struct store_reader *reader, struct arena
 	return OK;
 }
 
-static enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, tx_on(tx), sql, err));
-	bind_i64(&s, job_id);
-	return statement_run(&s, err);
-}
-
 enum status store_adopt_backfill(struct store_tx *tx, int64_t job_id, struct error *err)
 {
 	TRY(run_for_job(tx,

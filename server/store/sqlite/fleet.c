@@ -99,28 +99,23 @@ static enum status add_both(
 	return job->instance_type.len ? store_add_fleet_total(tx, name, job->instance_type, value, err) : OK;
 }
 
-static int64_t lasted_without(const struct fleet_job *job, int64_t ms)
+static int64_t ran_of(const struct fleet_job *job)
 {
 	int64_t lasted_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
 
-	return lasted_ms > ms ? lasted_ms - ms : 0;
-}
-
-static int64_t ran_of(const struct fleet_job *job)
-{
-	return lasted_without(job, job->paused_ms);
+	return lasted_ms > job->paused_ms ? lasted_ms - job->paused_ms : 0;
 }
 
 static enum status count_job(struct store_tx *tx, const struct fleet_job *job, int sign, struct error *err)
 {
-	int64_t billed_ms = lasted_without(job, job->unbilled_ms);
-
 	TRY(store_add_fleet_total(tx, "jobs", job->status, sign, err));
+	if (job->billed_ms >= 0)
+		TRY(add_both(tx, "node_ms", job, sign * product(job->nodes, job->billed_ms), err));
 	if (job->ended_ms)
-		return add_both(tx, "node_ms", job, sign * product(job->nodes, billed_ms), err);
+		return OK;
 	TRY(add_both(tx, "nodes", job, sign * job->nodes, err));
 	TRY(add_both(tx, "held_nodes", job, sign * job->nodes, err));
-	if (!job->started_ms)
+	if (!job->started_ms || job->billed_ms >= 0)
 		return OK;
 	TRY(store_add_fleet_total(tx, "started_nodes", SPAN(""), sign * job->nodes, err));
 	return store_add_fleet_total(
@@ -133,7 +128,8 @@ static enum status read_fleet_job(struct store_reader *reader, struct arena *are
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms FROM fleet_jobs WHERE job_id = ?",
+		"SELECT status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms, billed_ms FROM fleet_jobs"
+		" WHERE job_id = ?",
 		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, is_there, err));
@@ -147,6 +143,7 @@ static enum status read_fleet_job(struct store_reader *reader, struct arena *are
 	out->ended_ms = column_i64(&s);
 	out->paused_ms = column_i64(&s);
 	out->unbilled_ms = column_i64(&s);
+	out->billed_ms = column_i64(&s);
 	return statement_check(&s, err);
 }
 
@@ -154,7 +151,7 @@ static bool is_same(const struct fleet_job *a, const struct fleet_job *b)
 {
 	return span_equal(a->status, b->status) && span_equal(a->instance_type, b->instance_type) &&
 	       a->nodes == b->nodes && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms &&
-	       a->paused_ms == b->paused_ms && a->unbilled_ms == b->unbilled_ms;
+	       a->paused_ms == b->paused_ms && a->unbilled_ms == b->unbilled_ms && a->billed_ms == b->billed_ms;
 }
 
 static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *job, struct error *err)
@@ -162,8 +159,8 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms)"
-		" VALUES (?,?,?,?,?,?,?,?)",
+		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms,"
+		" billed_ms) VALUES (?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_i64(&s, job->job_id);
 	bind_text(&s, job->status);
@@ -173,6 +170,7 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 	bind_i64(&s, job->ended_ms);
 	bind_i64(&s, job->paused_ms);
 	bind_i64(&s, job->unbilled_ms);
+	bind_i64(&s, job->billed_ms);
 	return statement_run(&s, err);
 }
 
@@ -261,7 +259,9 @@ enum status store_read_fleet_now(
 
 	*out = (struct fleet_now){0};
 	TRY(statement_open(&s, reader,
-		"SELECT (SELECT coalesce(min(started_ms), 0) FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0),"
+		"SELECT (SELECT coalesce(min(started_ms), 0) FROM fleet_jobs WHERE ended_ms = 0 AND billed_ms < 0"
+		" AND started_ms > 0),"
+		" (SELECT coalesce(max(billed_ms), 0) FROM fleet_jobs WHERE ended_ms = 0),"
 		" (SELECT coalesce(max(nodes), 0) FROM fleet_jobs WHERE ended_ms = 0),"
 		" (SELECT coalesce(sum(f.nodes), 0) FROM fleet_jobs AS f JOIN goodput AS g ON g.job_id = f.job_id"
 		" WHERE f.ended_ms = 0 AND g.nodes_from > 0),"
@@ -274,6 +274,7 @@ enum status store_read_fleet_now(
 	bind_i64(&s, heard_before_ms);
 	TRY(statement_step(&s, &has_row, err));
 	out->oldest_started_ms = column_i64(&s);
+	out->longest_over_ms = column_i64(&s);
 	out->most_nodes = column_i64(&s);
 	out->estimated_nodes = column_i64(&s);
 	out->silent = column_i64(&s);

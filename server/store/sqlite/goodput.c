@@ -7,9 +7,10 @@
 
 enum { MESSAGES_MAX = 10000 };
 
-#define BUCKETS                                                                                                        \
+#define TIME_BUCKETS                                                                                                   \
 	"capacity, unhealthy_replaced, launch, image, data, first_step, productive, evaluation, checkpoint, redone,"   \
-	" stalled, restart, idle, unmeasured, measured, cost, lost_cost, unpriced, billed"
+	" stalled, restart, idle, unmeasured, measured"
+#define BUCKETS TIME_BUCKETS ", cost, lost_cost, unpriced, billed"
 
 /* ---- which are due ---- */
 
@@ -193,38 +194,61 @@ static bool is_empty(const struct goodput_day *day)
 	return !subtract(&difference, day, &nothing);
 }
 
-enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
-	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
+static enum status read_days(
+	struct statement *s, struct arena *arena, struct goodput_day **out, size_t *count, struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
 	struct goodput_day *rows = NULL;
 	size_t used = 0, cap = 0;
 	bool has_row;
 
-	if (job_id) {
-		TRY(statement_open(&s, reader,
-			"SELECT day, " BUCKETS
-			" FROM goodput_days WHERE job_id = ? AND day BETWEEN ? AND ? ORDER BY day",
-			err));
-		bind_i64(&s, job_id);
-	} else {
-		TRY(statement_open(&s, reader,
-			"SELECT day, " BUCKETS " FROM goodput_totals WHERE day BETWEEN ? AND ? ORDER BY day", err));
-	}
-	bind_i64(&s, first);
-	bind_i64(&s, last);
-	TRY(statement_step(&s, &has_row, err));
+	TRY(statement_step(s, &has_row, err));
 	while (has_row) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
 			return error_set(err, ERR_MEMORY, "out of memory");
-		column_day(&s, &rows[used]);
+		column_day(s, &rows[used]);
 		used += !is_empty(&rows[used]);
-		TRY(statement_step(&s, &has_row, err));
+		TRY(statement_step(s, &has_row, err));
 	}
 	*out = rows;
 	*count = used;
 	return OK;
+}
+
+enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
+	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT day, " BUCKETS " FROM goodput_days WHERE job_id = ? AND day BETWEEN ? AND ? ORDER BY day",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, first);
+	bind_i64(&s, last);
+	return read_days(&s, arena, out, count, err);
+}
+
+/* ---- the fleet's days ---- */
+
+#define DELETED(figure)                                                                                                \
+	"(SELECT total(x." figure ") FROM goodput_deleted AS x WHERE x.day = t.day AND x.currency IN ('', ?1))"
+#define WITH_DELETED(figure) "CAST(t." figure " + " DELETED(figure) " AS INTEGER)"
+
+enum status store_read_fleet_days(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
+	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT t.day, " TIME_BUCKETS ", " WITH_DELETED("cost") ", " WITH_DELETED(
+			"lost_cost") ", unpriced, billed"
+				     " FROM goodput_totals AS t WHERE t.day BETWEEN ?2 AND ?3 ORDER BY t.day",
+		err));
+	bind_text(&s, currency);
+	bind_i64(&s, first);
+	bind_i64(&s, last);
+	return read_days(&s, arena, out, count, err);
 }
 
 /* ---- what broke off ---- */
@@ -312,7 +336,8 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 		"UPDATE goodput SET due_ms = iif(changes = ?2, ?3, 1), as_of_ms = ?4, nodes = ?5, is_measured = ?6,"
 		" instance = ?7, goodput = ?8, steps = ?9, lost_steps = ?10, step_ms = ?11, first_from_step = ?12,"
 		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18,"
-		" work_from_ms = ?19, work_to_ms = ?20, paused_ms = ?21, odd_times = ?22, nodes_from = ?23, unpriced = ?24"
+		" work_from_ms = ?19, work_to_ms = ?20, paused_ms = ?21, odd_times = ?22, nodes_from = ?23, unpriced = ?24,"
+		" is_over = ?25"
 		" WHERE job_id = ?1",
 		err));
 	bind_i64(&s, row->job_id);
@@ -342,6 +367,7 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 	bind_u64(&s, row->odd_times);
 	bind_i64(&s, row->nodes_from);
 	bind_text(&s, row->unpriced);
+	bind_i64(&s, row->is_over);
 	return statement_run(&s, err);
 }
 
@@ -413,7 +439,7 @@ enum status store_read_goodput(
 	TRY(statement_open(&s, reader,
 		"SELECT due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, first_from_step,"
 		" last_step, billable_ms, currency, cost, lost_cost, spot_saving, work_from_ms, work_to_ms, paused_ms,"
-		" odd_times, nodes_from, unpriced, step_ms, goodput FROM goodput"
+		" odd_times, nodes_from, unpriced, is_over, step_ms, goodput FROM goodput"
 		" WHERE job_id = ?",
 		err));
 	bind_i64(&s, job_id);
@@ -442,6 +468,7 @@ enum status store_read_goodput(
 	int64_t from = column_i64(&s);
 	out->nodes_from = from >= NODES_STATED && from <= NODES_STREAMS ? (enum nodes_from)from : NODES_STREAMS;
 	out->unpriced = column_span(&s, arena);
+	out->is_over = column_bool(&s);
 	out->step_ms = sqlite3_column_double(s.prepared, s.column++);
 	if (sqlite3_column_type(s.prepared, s.column) != SQLITE_NULL)
 		out->goodput = sqlite3_column_double(s.prepared, s.column);

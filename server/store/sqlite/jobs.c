@@ -158,7 +158,7 @@ enum status store_read_job_by_id(
 		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 }
 
-static enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
+enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
@@ -187,9 +187,6 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 		"DELETE FROM sessions WHERE job_id = ?",
 		"DELETE FROM job_events WHERE job_id = ?",
 		"DELETE FROM status_messages WHERE job_id = ?",
-		"DELETE FROM goodput WHERE job_id = ?",
-		"DELETE FROM goodput_days WHERE job_id = ?",
-		"DELETE FROM goodput_breaks WHERE job_id = ?",
 		"DELETE FROM attributes WHERE job_id = ?",
 		"DELETE FROM job_settings WHERE job_id = ?",
 		"DELETE FROM job_progress WHERE job_id = ?",
@@ -207,6 +204,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT | SEARCH_CHANGED_METRICS, err));
 	TRY(fleet_forget_job(tx, job_id, err));
+	TRY(goodput_forget_job(tx, job_id, err));
 	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
 		TRY(run_for_job(tx, deletes[i], job_id, err));
 	if (!sqlite3_changes(tx_on(tx)->db))

@@ -195,7 +195,10 @@ enum status log_filter_put(struct store_tx *tx, const struct block_row *row, str
 
 /* ---- fleet.c ---- */
 /* The job is about to be deleted: it counts no more. */
+/* sql: one statement with the job as its one parameter, a literal */
+enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err) MUST_CHECK;
 enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
+enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 
 static inline struct store_reader *tx_on(struct store_tx *tx)
 {

@@ -26,7 +26,8 @@ static void put(struct harness *h, int64_t job_id, const char *status, int64_t n
 		.status = span_from(status),
 		.instance_type = span_from(type),
 		.nodes = nodes,
-		.started_ms = 1700000000000};
+		.started_ms = 1700000000000,
+		.billed_ms = -1};
 	CHECK_OK(store_put_fleet_job(h->tx, &job, 1, &err));
 }
 

@@ -44,7 +44,7 @@ static struct goodput_day total_of(struct harness *h, int64_t day)
 	struct goodput_day *days;
 	size_t count;
 
-	CHECK_OK(store_read_goodput_days(h->reader, h->arena, 0, day, day, &days, &count, &err));
+	CHECK_OK(store_read_fleet_days(h->reader, h->arena, SPAN("EUR"), day, day, &days, &count, &err));
 	return count ? days[0] : (struct goodput_day){.day = -1};
 }
 

@@ -344,7 +344,7 @@ static void fill_job(struct harness *h, int64_t job)
 	CHECK_OK(store_add_settings(h->tx, job, &(struct setting_row){SPAN("lr"), SPAN("1"), 1, 0, SPAN("")}, 1, &err));
 	CHECK_OK(store_put_push(h->tx, &(struct push_row){.job_id = job}, &err));
 	CHECK_OK(store_put_fleet_job(
-		h->tx, &(struct fleet_job){job, SPAN("Completed"), SPAN("t"), 4, 1, 2, 0, 0}, 3, &err));
+		h->tx, &(struct fleet_job){job, SPAN("Completed"), SPAN("t"), 4, 1, 2, 0, 0, 1}, 3, &err));
 	CHECK_OK(store_put_progress(h->tx, job, &(struct job_progress){7, SPAN("max_steps"), 9}, &err));
 	CHECK_OK(store_put_source(
 		h->tx, &(struct source_row){.job_id = job, .stream_id = stream, .source = SPAN("a")}, &err));

@@ -64,7 +64,7 @@ static void call_fleet_writers(struct harness *h)
 	CHECK_OK(store_put_pool_job(
 		h->tx, &(struct pool_job_row){.job_id = 1, .pool_id = 1, .is_last = true, .state = 2}, &err));
 	CHECK_OK(store_put_fleet_job(
-		h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0, 0, 0}, 3, &err));
+		h->tx, &(struct fleet_job){1, SPAN("InProgress"), SPAN("t"), 4, 1, 0, 0, 0, -1}, 3, &err));
 	CHECK_OK(store_settle_fleet_totals(h->tx, 3, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), 1}, &err));
 	CHECK_OK(store_put_quota(h->tx, &(struct quota_row){SPAN("instances"), SPAN(""), -1}, &err));

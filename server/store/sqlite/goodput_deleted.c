@@ -1,0 +1,75 @@
+/* What jobs cost that were deleted: by day, and in the currency that prices had then. */
+#include "store/goodput.h"
+
+#include "store/sqlite/sqlite_store.h"
+
+#define SUM_MAX "1000000000000000000" /* as of the fleet's days */
+
+enum status store_read_deleted_costs(struct store_reader *reader, struct arena *arena, struct span currency,
+	int64_t first, int64_t last, struct deleted_cost **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT currency, CAST(total(cost) AS INTEGER), CAST(total(lost_cost) AS INTEGER) FROM goodput_deleted"
+		" WHERE day BETWEEN ? AND ? AND currency NOT IN ('', ?) GROUP BY currency ORDER BY currency",
+		err));
+	bind_i64(&s, first);
+	bind_i64(&s, last);
+	bind_text(&s, currency);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		struct deleted_cost *row = &(*out)[(*count)++];
+		row->currency = column_span(&s, arena);
+		row->cost = column_i64(&s);
+		row->lost_cost = column_i64(&s);
+		TRY(statement_check(&s, err));
+	}
+}
+
+/* It may be that of costs that are noted. */
+enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, struct error *err)
+{
+	AUTO_DONE(statement) add = {0};
+	AUTO_DONE(statement) forget = {0};
+
+	TRY(statement_open(&add, tx_on(tx),
+		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost)"
+		" SELECT day, ?, cost, lost_cost FROM goodput_deleted WHERE currency = '' ON CONFLICT (day, currency)"
+		" DO UPDATE SET cost = cost + excluded.cost, lost_cost = lost_cost + excluded.lost_cost",
+		err));
+	bind_text(&add, currency);
+	TRY(statement_run(&add, err));
+	TRY(statement_open(&forget, tx_on(tx), "DELETE FROM goodput_deleted WHERE currency = ''", err));
+	return statement_run(&forget, err);
+}
+
+/* The fleet's days keep its hours; what it cost is of the currency of now, whatever prices will be put later. */
+enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	static const char *const statements[] = {
+		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost)"
+		" SELECT d.day, g.currency, d.cost, d.lost_cost FROM goodput_days AS d JOIN goodput AS g ON g.job_id = d.job_id"
+		" WHERE d.job_id = ? AND (d.cost <> 0 OR d.lost_cost <> 0) ON CONFLICT (day, currency) DO UPDATE SET"
+		" cost = min(cost + excluded.cost, " SUM_MAX
+		"), lost_cost = min(lost_cost + excluded.lost_cost, " SUM_MAX ")",
+		"UPDATE goodput_totals SET cost = goodput_totals.cost - d.cost, lost_cost = goodput_totals.lost_cost - d.lost_cost"
+		" FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day",
+		"DELETE FROM goodput WHERE job_id = ?",
+		"DELETE FROM goodput_days WHERE job_id = ?",
+		"DELETE FROM goodput_breaks WHERE job_id = ?",
+	};
+
+	for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+		TRY(run_for_job(tx, statements[i], job_id, err));
+	return OK;
+}

@@ -1,0 +1,156 @@
+"""What the fleet was billed for is one number: in the fleet's sums, in a job's cost, in /aggregate, and in the currency it was in."""
+
+import sqlite3
+import time
+
+import pytest
+
+from smserver import wait_until
+from test_fleet import fleet, quota
+from test_money import DAY_S, HOUR_S, KNOWN, NOON_S, get, move, price, put_prices, run_job, worked_out
+
+NODES, HOURS = 3, 4
+
+
+def log(begin_s, minutes):
+    return "".join(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(begin_s + 60 * i))} step {i} loss: 2.5\n" for i in range(minutes + 1))
+
+
+def hours(server, name):
+    """Of the fleet, of the job's cost, of sums."""
+    cost = get(server, f"/api/v1/jobs/{name}/goodput")["cost"]["billable_seconds"]
+    [group] = get(server, f"/api/v1/aggregate?q=name={name}&of=sum:node_hours")["groups"]
+    return [round(one or 0, 4) for one in (fleet(server)["node_hours"], NODES * (cost or 0) / 3600, group["sum:node_hours"])]
+
+
+def wait_for_hours(server, name, wanted):
+    wait_until(lambda: hours(server, name) == [round(wanted, 4)] * 3, what=f"{wanted} node-hours everywhere, not {hours(server, name)}")
+
+
+def announce(server, name, **more):
+    resources = {"InstanceType": KNOWN, "InstanceCount": NODES, "VolumeSizeInGB": 1}
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": name, "ResourceConfig": resources, **more}).status == 201
+
+
+def test_a_job_that_never_ended_is_counted_until_its_last_sign_of_life(make_server):
+    server = make_server("--goodput-every", "100ms")
+    begin_s = int(time.time()) - 5 * DAY_S
+    announce(server, "open")
+    assert server.post("/api/v1/logs?job=open&stream=algo-1", log(begin_s, 60 * HOURS).encode()).status == 200
+    wait_for_hours(server, "open", NODES * HOURS)
+    assert fleet(server)["nodes"]["in_jobs"] == NODES  # nobody said that it gave them back
+    assert quota(server, "longest_run_seconds")["used"] == HOURS * HOUR_S
+    server.restart()
+    wait_for_hours(server, "open", NODES * HOURS)
+    # more of its log comes, an hour later
+    assert server.post("/api/v1/logs?job=open&stream=algo-1", log(begin_s + (HOURS + 1) * HOUR_S, 60).encode()).status == 200
+    wait_for_hours(server, "open", NODES * (HOURS + 2))
+    move(server, "open", "Completed", begin_s + 10 * HOUR_S)
+    wait_for_hours(server, "open", NODES * 10)
+    assert server.delete("/api/v1/jobs/open").status < 300
+    assert fleet(server)["node_hours"] == 0
+
+
+def test_a_live_job_that_falls_silent_stops_and_goes_on_when_it_is_heard_again(make_server):
+    server = make_server("--goodput-every", "100ms", "--silent-after", "2s")
+    announce(server, "live")
+    first_s = int(time.time()) - HOUR_S
+    assert server.post("/api/v1/logs?job=live&stream=algo-1", (log(first_s, 59) + "step 60 loss: 2.5\n").encode()).status == 200
+    def is_still():
+        before = hours(server, "live")
+        return before[0] == before[1] == before[2] and NODES <= before[0] < NODES * 1.05 and before == hours(server, "live")
+    wait_until(lambda: fleet(server)["jobs"]["silent"] == 1, what="the job to be silent")
+    wait_until(is_still, what="hours that stand still")
+    still = fleet(server)["node_hours"]
+    assert fleet(server)["node_hours"] == still
+    assert server.post("/api/v1/logs?job=live&stream=algo-1", b"step 61 loss: 2.5\n").status == 200
+    wait_until(lambda: fleet(server)["node_hours"] > still, what="hours that go on")
+
+
+def test_hours_that_are_stated_are_those_of_the_fleet(make_server):
+    server = make_server("--goodput-every", "100ms")
+    announce(server, "stated", BillableTimeInSeconds=600)
+    move(server, "stated", "Training", NOON_S)
+    wait_for_hours(server, "stated", NODES * 600 / 3600)
+    move(server, "stated", "Completed", NOON_S + HOUR_S)
+    wait_for_hours(server, "stated", NODES * 600 / 3600)
+    [row] = fleet(server)["nodes"]["by_type"]
+    assert row["ended_node_hours"] == pytest.approx(NODES * 600 / 3600)
+
+
+def before_one_bill(server):
+    """As a database of before 0042 has it: silent jobs run until now, and what deleted jobs cost is among the rest."""
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        for statement in ("UPDATE goodput_totals SET cost = goodput_totals.cost + x.cost, lost_cost = goodput_totals.lost_cost + x.lost_cost"
+                " FROM (SELECT day, sum(cost) AS cost, sum(lost_cost) AS lost_cost FROM goodput_deleted GROUP BY day) AS x WHERE x.day = goodput_totals.day",
+                "DROP TABLE goodput_deleted", "DROP INDEX fleet_jobs_open", "DROP INDEX fleet_jobs_over", "ALTER TABLE goodput DROP COLUMN is_over",
+                "DELETE FROM fleet_totals WHERE name IN ('node_ms', 'started_nodes', 'started_node_ms')",
+                "INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT 'node_ms', '',"
+                " ifnull(sum(nodes * (ended_ms - started_ms - unbilled_ms)), 0), 0, 0 FROM fleet_jobs WHERE ended_ms > 0",
+                "INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT 'started_nodes', '',"
+                " ifnull(sum(nodes), 0), 0, 0 FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0",
+                "INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT 'started_node_ms', '',"
+                " ifnull(sum(nodes * (started_ms + unbilled_ms)), 0), 0, 0 FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0",
+                "ALTER TABLE fleet_jobs DROP COLUMN billed_ms",
+                "UPDATE settings SET value = CAST('38' AS BLOB) WHERE key = 'min_reader'", "PRAGMA user_version = 41"):
+            database.execute(statement)
+    server.start()
+
+
+def test_an_older_database_is_counted_anew(make_server):
+    server = make_server("--goodput-every", "100ms")
+    put_prices(server, price(KNOWN, 10))
+    begin_s = int(time.time()) - 5 * DAY_S
+    announce(server, "open")
+    assert server.post("/api/v1/logs?job=open&stream=algo-1", log(begin_s, 60 * HOURS).encode()).status == 200
+    wait_for_hours(server, "open", NODES * HOURS)
+    run_job(server, "gone", KNOWN, nodes=2, seconds=HOUR_S)
+    worked_out(server, "gone")
+    assert server.delete("/api/v1/jobs/gone").status < 300
+    run_job(server, "stays", KNOWN, nodes=1, seconds=HOUR_S)
+    worked_out(server, "stays")
+    before_one_bill(server)
+    all_hours = NODES * HOURS + 1
+    wait_until(lambda: round(fleet(server)["node_hours"], 4) == all_hours, what=f"{all_hours} node-hours, not {fleet(server)['node_hours']}")
+    wait_until(lambda: month(server)[0] == (2 + 1) * 10, what="both costs")
+    put_prices(server, price(KNOWN, 20), currency="USD")
+    wait_until(lambda: month(server) == (1 * 20, "USD", [{"currency": "EUR", "cost": 2 * 10, "lost_cost": 0}]), what="each in its currency")
+
+
+def month(server, first="2026-03-01", last="2026-03-31"):
+    sums = get(server, f"/api/v1/goodput?from={first}&to={last}")
+    assert sum(day["cost"] or 0 for day in sums["days"]) == (sums["cost"] or 0)
+    return sums["cost"], sums["currency"], sums.get("other_currencies")
+
+
+def test_what_deleted_jobs_cost_stays_in_its_currency(make_server):
+    """One of 2 nodes for an hour at 10 EUR an hour is deleted; prices go to USD, and back."""
+    server = make_server("--goodput-every", "100ms")
+    put_prices(server, price(KNOWN, 10))
+    now_s = int(time.time()) // DAY_S * DAY_S - HOUR_S  # of yesterday, so of the last 30 days
+    for name, nodes, at_s in (("gone", 2, NOON_S), ("stays", 1, NOON_S), ("fresh", 5, now_s)):
+        run_job(server, name, KNOWN, nodes=nodes, at_s=at_s, seconds=HOUR_S)
+    worked_out(server, "gone", "stays", "fresh")
+    def thirty():
+        sums = fleet(server)["last_30_days"]
+        return sums["cost"], sums.get("other_currencies"), fleet(server)["today"].get("other_currencies")
+    wait_until(lambda: (month(server), thirty()) == ((2 * 10 + 10, "EUR", None), (5 * 10, None, None)), what="all costs")
+    for name in ("gone", "fresh"):
+        assert server.delete(f"/api/v1/jobs/{name}").status < 300
+    assert month(server) == (2 * 10 + 10, "EUR", None) and thirty() == (5 * 10, None, None)  # the money was spent
+    put_prices(server, price(KNOWN, 30), currency="USD")
+    wait_until(lambda: month(server)[0] == 30, what="the job that stays, by the new price")
+    assert month(server) == (30, "USD", [{"currency": "EUR", "cost": 20, "lost_cost": 0}])
+    assert thirty() == (0, [{"currency": "EUR", "cost": 50, "lost_cost": 0}], None)
+    assert get(server, "/api/v1/goodput?from=2026-03-01&to=2026-03-31")["billed_node_hours"] == 3  # hours have no currency
+    text = server.get("/metrics").raw.decode()
+    assert 'smfleet_cost_30_days{currency="USD"} 0\n' in text and 'smfleet_cost_30_days{currency="EUR"} 50\n' in text
+    assert 'smfleet_lost_cost_30_days{currency="EUR"} 0\n' in text and text.count("TYPE smfleet_cost_30_days ") == 1
+    run_job(server, "third", KNOWN, nodes=4, seconds=HOUR_S)
+    worked_out(server, "third")
+    assert server.delete("/api/v1/jobs/third").status < 300
+    put_prices(server, price(KNOWN, 11))
+    wait_until(lambda: month(server) == (20 + 11, "EUR", [{"currency": "USD", "cost": 4 * 30, "lost_cost": 0}]), what="costs of EUR again")
+    server.restart()
+    assert month(server) == (20 + 11, "EUR", [{"currency": "USD", "cost": 4 * 30, "lost_cost": 0}])
