@@ -82,6 +82,9 @@ def field_of(row, field):
         return (row.get("HyperParameters") or {}).get(field[3:])
     if field in ("age", "duration"):
         return seconds_of(row, field)
+    by_hand = (row.get("by_hand") or {}).get({"instance": "instance_type", "instances": "nodes"}.get(field))
+    if by_hand is not None:  # somebody set it right
+        return by_hand
     value = row
     for part in ALIASES.get(field, field).split("."):
         value = value.get(part) if isinstance(value, dict) else None

@@ -38,6 +38,7 @@ static const struct known {
 	{"ended", OF_ROW, "TrainingEndTime"},
 	{"modified", OF_ROW, "LastModifiedTime"},
 	{"billable", OF_ROW, "BillableTimeInSeconds"},
+	{"TrainingTimeInSeconds", OF_ROW, "TrainingTimeInSeconds"},
 	{"instance", OF_ROW, "ResourceConfig.InstanceType"},
 	{"instances", OF_ROW, "ResourceConfig.InstanceCount"},
 	{"pool", OF_ROW, "WarmPoolStatus.Status"},

@@ -11,27 +11,28 @@ struct alias {
 	const char *path;
 	bool is_time; /* seconds since 1970, SageMaker's */
 	bool is_number;
+	const char *by_hand; /* where it stands if somebody set it right */
 };
 
 static const struct alias aliases[] = {
-	{"name", "TrainingJobName", false, false},
-	{"status", "TrainingJobStatus", false, false},
-	{"secondary", "SecondaryStatus", false, false},
-	{"reason", "FailureReason", false, false},
-	{"created", "CreationTime", true, false},
-	{"started", "TrainingStartTime", true, false},
-	{"ended", "TrainingEndTime", true, false},
-	{"modified", "LastModifiedTime", true, false},
-	{"instance", "ResourceConfig.InstanceType", false, false},
-	{"instances", "ResourceConfig.InstanceCount", false, true},
-	{"pool", "WarmPoolStatus.Status", false, false},
-	{"billable", "BillableTimeInSeconds", false, true},
-	{"goodput", "goodput", false, true},
-	{"cost", "cost", false, true},
-	{"incidents", "open_incidents", false, true},
-	{"lines", "lines", false, true},
-	{"streams", "streams", false, true},
-	{NULL, NULL, false, false},
+	{"name", "TrainingJobName", false, false, NULL},
+	{"status", "TrainingJobStatus", false, false, NULL},
+	{"secondary", "SecondaryStatus", false, false, NULL},
+	{"reason", "FailureReason", false, false, NULL},
+	{"created", "CreationTime", true, false, NULL},
+	{"started", "TrainingStartTime", true, false, NULL},
+	{"ended", "TrainingEndTime", true, false, NULL},
+	{"modified", "LastModifiedTime", true, false, NULL},
+	{"instance", "ResourceConfig.InstanceType", false, false, "by_hand.instance_type"},
+	{"instances", "ResourceConfig.InstanceCount", false, true, "by_hand.nodes"},
+	{"pool", "WarmPoolStatus.Status", false, false, NULL},
+	{"billable", "BillableTimeInSeconds", false, true, NULL},
+	{"goodput", "goodput", false, true, NULL},
+	{"cost", "cost", false, true, NULL},
+	{"incidents", "open_incidents", false, true, NULL},
+	{"lines", "lines", false, true, NULL},
+	{"streams", "streams", false, true, NULL},
+	{NULL, NULL, false, false, NULL},
 };
 
 static const char *const roles[] = {
@@ -264,7 +265,8 @@ void job_field_put(const struct json *row, struct span field, const struct job_f
 		if (value)
 			put_value(value, style, out);
 	} else if (!put_derived_time(row, field, style, out)) {
-		const struct json *node = walk(row, alias ? span_from(alias->path) : field);
+		const struct json *node = alias && alias->by_hand ? walk(row, span_from(alias->by_hand)) : NULL;
+		node = node ? node : walk(row, alias ? span_from(alias->path) : field);
 		if (node)
 			put_value(node, style, out);
 		else if (!alias)

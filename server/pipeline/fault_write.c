@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "extract/signature.h"
+#include "model/by_hand.h"
 #include "pipeline/goodput.h"
 #include "pipeline/known_fault.h"
 
@@ -123,7 +124,10 @@ static enum severity severity_of(const struct writing *w, const struct job_row *
 		goodput_stated_nodes(document) == 1)
 		return w->stretch->signature->severity;
 	const struct json *resources = json_get(document, "ResourceConfig");
-	struct span type = json_string_of(json_get(resources, "InstanceType"));
+	struct by_hand by;
+	by_hand_read(&by, document);
+	struct span type =
+		by.instance_type.len ? by.instance_type : json_string_of(json_get(resources, "InstanceType"));
 	if (!type.len)
 		type = json_string_of(json_get(json_first(json_get(resources, "InstanceGroups")), "InstanceType"));
 	return signature_severity(w->stretch->signature, type);

@@ -2,12 +2,14 @@
 
 import json
 import time
+from urllib.parse import urlencode
 
 import pytest
 
+from awsclients import boto
 from smserver import quote, wait_until
-from test_life import history as history_of
-from test_past_ends import GAP_MS, LAST_MS, NODES, PRICE, T0, WANTED, WORK_S, bill, past_log, set_up
+from test_life import DOCUMENT, history as history_of
+from test_past_ends import GAP_MS, LAST_MS, NODES, PRICE, PRICES, T0, WANTED, WORK_S, bill, past_log, set_up
 
 BY_HAND = {"start_ms": T0 - 10 * GAP_MS, "end_ms": LAST_MS + 5 * GAP_MS, "nodes": 8, "instance_type": "ml.p5.48xlarge", "price_per_hour": 40.5}
 SECONDS = WORK_S + 15 * GAP_MS // 1000  # 10 minutes sooner, 5 later
@@ -188,3 +190,100 @@ def test_a_start_by_hand_of_what_was_stated_to_train_leaves_it_so(make_server):
     wait_for_costs(server, "j", 3, 52)
     patch(server, start_ms=(begin_s - HOUR_S) * 1000)
     wait_for_costs(server, "j", 3, 53)
+
+
+def names_of(server, **parameters):
+    return [job["TrainingJobName"] for job in server.get(f"/api/v1/jobs?{urlencode(parameters)}").body["jobs"]]
+
+
+def test_times_set_by_hand_win_over_stated_seconds(make_server):
+    """Four nodes for 600 s, of which the document states that 400 are billed and the training took 500; it ended 300 s later."""
+    server = make_server("--goodput-every", "100ms")
+    assert server.put("/api/v1/prices", json=PRICES).status == 200
+    trained, billed = 500, 400
+    document = {**DOCUMENT, "ResourceConfig": {**DOCUMENT["ResourceConfig"], "InstanceCount": NODES},
+        "TrainingTimeInSeconds": trained, "BillableTimeInSeconds": billed}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    for status, ms in (("Training", T0), ("Completed", LAST_MS)):
+        assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": ms}).status == 204
+
+    def facts():
+        job, goodput = server.get("/api/v1/jobs/j").body, server.get("/api/v1/jobs/j/goodput").body
+        described = boto(server, "sagemaker").describe_training_job(TrainingJobName="j")
+        [group] = server.get("/api/v1/aggregate?of=sum:billable,sum:node_hours,sum:cost").body["groups"]
+        shown = server.get("/api/v1/jobs?format=csv&fields=billable,duration,BillableTimeInSeconds,TrainingTimeInSeconds").raw.decode().splitlines()[1]
+        days = server.get(f"/api/v1/goodput?from={day}&to={day}").body
+        return (job["TrainingTimeInSeconds"], job["BillableTimeInSeconds"], described["TrainingTimeInSeconds"], described["BillableTimeInSeconds"],
+                shown, goodput["cost"]["billable_seconds"], round(goodput["cost"].get("total") or 0, 2), round(job.get("cost") or 0, 2),
+                group["sum:billable"], round(group["sum:node_hours"], 4), round(group["sum:cost"] or 0, 2),
+                [sum(row["billed_node_hours"] for row in goodput["days"]), days["billed_node_hours"]],
+                round(server.get("/api/v1/fleet").body["node_hours"], 4))
+
+    def wanted(training_s, billable_s):
+        hours = NODES * billable_s / 3600
+        cost = round(hours * PRICE, 2)
+        return (training_s, billable_s, training_s, billable_s, f"{billable_s},{training_s},{billable_s},{training_s}", billable_s, cost, cost,
+                billable_s, round(hours, 4), cost, [pytest.approx(hours), pytest.approx(hours)], round(hours, 4))
+    day = time.strftime("%Y-%m-%d", time.gmtime(T0 / 1000))
+    moved = {"start_ms": T0 - 60_000, "end_ms": LAST_MS + 300_000}
+    for by_hand, training_s, billable_s in (({}, trained, billed), (moved, WORK_S + 360, WORK_S + 360), (None, trained, billed),
+            ({"end_ms": LAST_MS + 300_000}, WORK_S + 300, WORK_S + 300), ({"end_ms": None, "start_ms": T0 - 60_000}, WORK_S + 60, WORK_S + 60),
+            ({"start_ms": None, "nodes": NODES}, trained, billed)):
+        assert server.patch("/api/v1/jobs/j", json={"by_hand": by_hand}).status == 200
+        wait_until(lambda: facts() == wanted(training_s, billable_s), what=f"{wanted(training_s, billable_s)} after {by_hand}: {facts()}")
+        for field, seconds in (("billable", billable_s), ("BillableTimeInSeconds", billable_s), ("TrainingTimeInSeconds", training_s)):
+            assert names_of(server, q=f"{field}={seconds}") == ["j"], (field, seconds)
+            assert names_of(server, q=f"{field}!={seconds}") == [], (field, seconds)
+
+
+def test_jobs_are_sorted_by_what_their_rows_show(make_server):
+    """Three jobs of an hour: one as it ended, one of which 10 s are stated to be billed, one that was set to end after two hours."""
+    server = make_server("--goodput-every", "100ms")
+    begin_ms, kinds = T0, {"b": ("ml.b.large", 2), "c": ("ml.c.large", 3), "a": ("ml.a.large", 10)}
+    for name, (kind, count) in kinds.items():
+        more = {"BillableTimeInSeconds": 10, "TrainingTimeInSeconds": 20} if name == "c" else {}
+        document = {"TrainingJobName": name, "ResourceConfig": {"InstanceType": kind, "InstanceCount": count, "VolumeSizeInGB": 1}, **more}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        for status, ms in (("Training", begin_ms), ("Completed", begin_ms + HOUR_S * 1000)):
+            assert server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": status, "time_ms": ms}).status == 204
+    server.send("runs", ["step: 1 loss: 2.5"])
+
+    def check(field, *order, q=""):
+        """In memory, by SQL where the query asks for what no column holds, and page by page."""
+        for query in (q, f"{q} and attempts>=1" if q else "attempts>=1"):
+            assert names_of(server, sort=field, q=query) == list(order), (field, query)
+            backwards = [name for name in reversed(order) if name != "runs"] + [name for name in order if name == "runs"]
+            assert names_of(server, sort=f"-{field}", q=query) == backwards, (field, query)
+            paged, cursor = [], ""
+            while cursor is not None:
+                page = server.get(f"/api/v1/jobs?{urlencode({'sort': field, 'q': query, 'limit': 1, **({'cursor': cursor} if cursor else {})})}").body
+                paged += [job["TrainingJobName"] for job in page["jobs"]]
+                cursor = page.get("next_cursor")
+            assert paged == list(order), (field, query)
+    check("instance", "a", "b", "c", "runs")
+    check("instances", "b", "c", "a", "runs")
+    for field in ("billable", "BillableTimeInSeconds", "TrainingTimeInSeconds"):
+        check(field, "c", "b", "a", "runs")
+    # c is set to two hours on 20 of another type, a to half an hour
+    for name, by_hand in (("c", {"end_ms": begin_ms + 2 * HOUR_S * 1000, "nodes": 20, "instance_type": "ml.aa.large"}),
+            ("a", {"end_ms": begin_ms + HOUR_S * 500, "nodes": 1})):
+        assert server.patch(f"/api/v1/jobs/{name}", json={"by_hand": by_hand}).status == 200
+    check("instances", "a", "b", "c", "runs")
+    assert server.patch("/api/v1/jobs/b", json={"by_hand": {"instance_type": "ml.z.large"}}).status == 200
+    check("instance", "a", "c", "b", "runs")
+    for field in ("billable", "BillableTimeInSeconds", "TrainingTimeInSeconds"):
+        check(field, "a", "b", "c", "runs")
+    check("ResourceConfig.InstanceCount", "b", "c", "a", "runs")  # what the documents state stays to be sorted by
+
+
+def test_the_fleet_lists_the_type_that_was_set_of_an_ended_job(ended):
+    patch(ended, instance_type="ml.p5.48xlarge")
+    rows = {row["instance_type"]: row for row in ended.get("/api/v1/fleet").body["nodes"]["by_type"]}
+    hours = NODES * WORK_S / 3600
+    assert rows["ml.p5.48xlarge"] == {"instance_type": "ml.p5.48xlarge", "in_jobs": 0, "in_waiting_pools": 0, "ended_node_hours": pytest.approx(hours)}
+    assert list(rows) == sorted(rows) and rows.get("ml.p4d.24xlarge", {"ended_node_hours": 0})["ended_node_hours"] == 0
+    patch(ended, instance_type=None)
+    rows = {row["instance_type"]: row["ended_node_hours"] for row in ended.get("/api/v1/fleet").body["nodes"]["by_type"]}
+    assert rows["ml.p4d.24xlarge"] == pytest.approx(hours) and rows.get("ml.p5.48xlarge", 0) == 0
+    fleet = ended.get("/api/v1/fleet").body
+    assert fleet["node_hours"] == pytest.approx(hours) == sum(rows.values())

@@ -10,6 +10,7 @@
 #include "base/iso8601.h"
 #include "store/groups.h"
 #include "store/sqlite/day_shares.h"
+#include "store/sqlite/job_seconds.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,22 +26,15 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 #define TIME_MS                                                                                                        \
 	"(CASE WHEN j.started_ms > 0 AND (j.ended_ms = 0 OR j.ended_ms > j.started_ms) THEN " END_MS                   \
 	" - j.started_ms END)"
-/* As store_read_idle has it. */
-#define IDLE_MS                                                                                                        \
-	"(SELECT coalesce(sum(min(t.end_ms, " END_MS ") - t.start_ms), 0) FROM transitions AS t"                       \
-	" WHERE t.job_id = j.job_id AND t.start_ms BETWEEN j.started_ms AND " END_MS                                   \
-	" AND t.end_ms > t.start_ms AND t.status IN " UNBILLED_STATUSES ")"
-/* As it was worked out last. */
-#define PAUSED_MS "ifnull((SELECT p.paused_ms FROM goodput AS p WHERE p.job_id = j.job_id), 0)"
 /* Of what has no end the time until now is no answer: it may be silent since its log ended, or have paused. Its cost is of the same. */
 #define WORKED_OUT_S                                                                                                   \
 	"(SELECT g.billable_ms / 1000.0 FROM goodput AS g WHERE g.job_id = j.job_id AND g.as_of_ms > 0"                \
 	" AND g.billable_ms >= 0 AND j.started_ms > 0)"
 #define BILLABLE_S                                                                                                     \
-	"coalesce((SELECT a.number FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = 'BillableTimeInSeconds'" \
-	" AND a.position = (SELECT min(b.position) FROM attributes AS b WHERE b.job_id = j.job_id"                     \
-	" AND b.key = 'BillableTimeInSeconds')), CASE WHEN j.ended_ms > 0 THEN max(" TIME_MS " - " IDLE_MS             \
-	" - " PAUSED_MS ", 0) / 1000.0 ELSE " WORKED_OUT_S " END)"
+	"coalesce(" JOB_STATED_S("BillableTimeInSeconds") ", CASE WHEN j.ended_ms > 0 THEN max(" TIME_MS               \
+							  " - " JOB_IDLE_MS(END_MS) " - " JOB_PAUSED_MS                \
+										    ", 0) / 1000.0 ELSE " WORKED_OUT_S \
+										    " END)"
 /* As somebody set right, else as the document has it, else as they were counted last, else as hosts were seen, else one. */
 #define NODES                                                                                                          \
 	"coalesce((SELECT a.number FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = 'by_hand.nodes'),"       \

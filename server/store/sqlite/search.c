@@ -13,6 +13,25 @@
 
 /* ---- SQL ---- */
 
+/* Of several elements the first one; of two keys the first that the job has. */
+static void add_attribute_keys(struct search_sql *sql, const struct search_sort *sort)
+{
+	search_add(sql,
+		"CASE WHEN a.job_id IS NULL THEN 2 WHEN a.number IS NULL THEN 1 ELSE 0 END AS rank,"
+		" ifnull(a.number, a.folded) AS value FROM jobs AS j LEFT JOIN attributes AS a ON a.job_id = j.job_id");
+	if (sort->source_count == 2) {
+		search_add_text(sql,
+			" AND a.key = CASE WHEN EXISTS (SELECT 1 FROM attributes AS h WHERE h.job_id = j.job_id AND h.key = ?)",
+			sort->sources[0].key);
+		search_add_text(sql, " THEN ?", sort->sources[0].key);
+		search_add_text(sql, " ELSE ? END", sort->sources[1].key);
+	} else {
+		search_add_text(sql, " AND a.key = ?", sort->sources[0].key);
+	}
+	search_add(sql, " AND a.position = (SELECT min(b.position) FROM attributes AS b WHERE b.job_id = j.job_id"
+			" AND b.key = a.key)");
+}
+
 /* Of the inner SELECT: job_id, rank and value of every job. */
 static void add_keys(struct search_sql *sql, const struct search_sort *sort)
 {
@@ -36,15 +55,15 @@ static void add_keys(struct search_sql *sql, const struct search_sort *sort)
 		return;
 	}
 	if (sort->kind == SEARCH_SORT_ATTRIBUTE) {
-		/* Of several elements the first one. */
-		search_add(sql,
-			"CASE WHEN a.job_id IS NULL THEN 2 WHEN a.number IS NULL THEN 1 ELSE 0 END AS rank,"
-			" ifnull(a.number, a.folded) AS value FROM jobs AS j LEFT JOIN attributes AS a ON a.job_id = j.job_id");
-		search_add_text(sql, " AND a.key = ?", source->key);
-		search_add_text(sql,
-			" AND a.position = (SELECT min(b.position) FROM attributes AS b WHERE b.job_id = j.job_id"
-			" AND b.key = ?)",
-			source->key);
+		add_attribute_keys(sql, sort);
+		return;
+	}
+	if (sort->kind == SEARCH_SORT_NUMBER) {
+		search_add(sql, "iif(");
+		search_add(sql, sort->column);
+		search_add(sql, " IS NULL, 2, 0) AS rank, CAST(");
+		search_add(sql, sort->column);
+		search_add(sql, " AS REAL) AS value FROM jobs AS j");
 		return;
 	}
 	if (sort->kind == SEARCH_SORT_MISSING_I64 || sort->kind == SEARCH_SORT_MISSING_TEXT) {
@@ -60,13 +79,19 @@ static void add_keys(struct search_sql *sql, const struct search_sort *sort)
 	search_add(sql, " AS value FROM jobs AS j");
 }
 
+static bool is_real(const struct search_sort *sort)
+{
+	return sort->kind == SEARCH_SORT_FIGURE || sort->kind == SEARCH_SORT_ATTRIBUTE ||
+	       sort->kind == SEARCH_SORT_NUMBER;
+}
+
 static void add_place_value(struct search_sql *sql, const struct search_sort *sort, const struct search_place *place)
 {
 	if (sort->kind == SEARCH_SORT_TEXT || sort->kind == SEARCH_SORT_MISSING_TEXT)
 		search_add_text(sql, "?", place->text);
 	else if (sort->kind == SEARCH_SORT_ATTRIBUTE && place->rank == SEARCH_RANK_OTHER)
 		search_add_text(sql, "?", place->text);
-	else if (sort->kind == SEARCH_SORT_FIGURE || sort->kind == SEARCH_SORT_ATTRIBUTE)
+	else if (is_real(sort))
 		search_add_double(sql, "?", place->real);
 	else
 		search_add_i64(sql, "?", place->number);
@@ -109,6 +134,7 @@ static const char *order_of(const struct search_sort *sort)
 	case SEARCH_SORT_MISSING_I64:
 	case SEARCH_SORT_MISSING_TEXT:
 	case SEARCH_SORT_FIGURE:
+	case SEARCH_SORT_NUMBER:
 		break;
 	}
 	return sort->is_descending ? " ORDER BY rank, iif(rank = 0, value, 0) DESC, job_id DESC"
@@ -148,7 +174,7 @@ static void read_place(
 	if (sort->kind == SEARCH_SORT_TEXT || sort->kind == SEARCH_SORT_MISSING_TEXT ||
 		(sort->kind == SEARCH_SORT_ATTRIBUTE && place->rank == SEARCH_RANK_OTHER))
 		place->text = column_span(s, arena);
-	else if (sort->kind == SEARCH_SORT_FIGURE || sort->kind == SEARCH_SORT_ATTRIBUTE)
+	else if (is_real(sort))
 		place->real = sqlite3_column_double(s->prepared, 2);
 	else
 		place->number = column_i64(s);

@@ -35,27 +35,33 @@ static int compare_for_sort(const void *a, const void *b, void *sort)
 
 /* ---- one job's place ---- */
 
-static void set_text(const struct picking *p, uint32_t value, struct search_place *place)
+static void set_text(
+	const struct picking *p, const struct job_column *column, uint32_t value, struct search_place *place)
 {
-	place->text = p->is_folded ? job_column_folded(p->columns[0], value) : job_column_text(p->columns[0], value);
+	place->text = p->is_folded ? job_column_folded(column, value) : job_column_text(column, value);
 }
 
 static void find_text(const struct picking *p, size_t job, struct search_place *place)
 {
-	uint32_t value = job_column_first(p->columns[0], job);
+	const struct job_column *column = p->columns[0];
+	uint32_t value = job_column_first(column, job);
 
+	if (!value && p->columns[1]) {
+		column = p->columns[1];
+		value = job_column_first(column, job);
+	}
 	if (p->sort->kind != SEARCH_SORT_ATTRIBUTE) {
 		if (value)
-			set_text(p, value, place);
+			set_text(p, column, value, place);
 		return;
 	}
 	if (!value) {
 		place->rank = SEARCH_RANK_MISSING;
-	} else if (!isnan(job_column_text_number(p->columns[0], value))) {
-		place->real = job_column_text_number(p->columns[0], value);
+	} else if (!isnan(job_column_text_number(column, value))) {
+		place->real = job_column_text_number(column, value);
 	} else {
 		place->rank = SEARCH_RANK_OTHER;
-		set_text(p, value, place);
+		set_text(p, column, value, place);
 	}
 }
 

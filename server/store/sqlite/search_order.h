@@ -13,6 +13,7 @@ enum search_sort_kind {
 	SEARCH_SORT_MISSING_I64,
 	SEARCH_SORT_MISSING_TEXT,
 	SEARCH_SORT_FIGURE,
+	SEARCH_SORT_NUMBER, /* NULL: it is missing */
 	SEARCH_SORT_ATTRIBUTE,
 };
 
@@ -23,7 +24,8 @@ struct search_sort {
 	enum search_sort_kind kind;
 	bool is_descending;
 	const char *column; /* SQL of `jobs AS j` */
-	struct search_source sources[2]; /* the value, or of a duration the start and the end */
+	struct search_source
+		sources[2]; /* the value; of a duration the start and the end; or what counts before the other */
 	size_t source_count; /* 0: it is in no column */
 };
 

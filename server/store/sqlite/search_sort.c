@@ -38,9 +38,6 @@ static bool find_column(struct span name, struct search_sort *sort)
 		{"FailureReason", SEARCH_SORT_TEXT, "j.failure_reason", {"failure_reason"}},
 		/* What still runs has no time of its own yet: its place would move from page to page. */
 		{"duration", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
-		{"billable", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
-		{"TrainingTimeInSeconds", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
-		{"BillableTimeInSeconds", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
 	};
 
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
@@ -51,10 +48,24 @@ static bool find_column(struct span name, struct search_sort *sort)
 				add_source(sort, columns[i].columns[k]);
 			return true;
 		}
+	if (search_seconds_of(name, &sort->sources[0], &sort->column)) {
+		sort->kind = SEARCH_SORT_NUMBER;
+		sort->source_count = 1;
+		return true;
+	}
 	bool is_text;
 	sort->column = search_derived_order(name, &is_text);
 	sort->kind = is_text ? SEARCH_SORT_MISSING_TEXT : SEARCH_SORT_MISSING_I64;
 	return sort->column != NULL;
+}
+
+/* Where somebody set it right, that counts. */
+static void add_attribute(struct search_sort *sort, struct search_source attribute)
+{
+	if (attribute.by_hand)
+		sort->sources[sort->source_count++] =
+			(struct search_source){.kind = SEARCH_ATTRIBUTE, .key = span_from(attribute.by_hand)};
+	sort->sources[sort->source_count++] = attribute;
 }
 
 static struct span unquoted(struct span name)
@@ -83,16 +94,16 @@ static bool find_figure(struct span name, struct search_sort *sort)
 enum status search_sort_parse(struct search_sort *out, struct span text, struct error *err)
 {
 	struct search_sort sort = {.is_descending = text.ptr[0] == '-'};
-	struct search_source attribute = {.kind = SEARCH_ATTRIBUTE};
+	struct search_source attribute;
 	struct span name = span_skip(text, sort.is_descending);
 
 	if (find_column(name, &sort)) {
 		*out = sort;
 		return OK;
 	}
-	if (search_attribute_key(name, &attribute.key)) {
+	if (search_attribute_of(name, &attribute)) {
 		sort.kind = SEARCH_SORT_ATTRIBUTE;
-		sort.sources[sort.source_count++] = attribute;
+		add_attribute(&sort, attribute);
 	} else if (!find_figure(name, &sort)) {
 		return error_set_field(err, ERR_SEMANTIC, "sort",
 			"jobs are not sorted by '%.*s' but by name, status, created, started, ended, modified, a role or "

@@ -1,5 +1,6 @@
 #include "store/sqlite/search_source.h"
 
+#include "store/sqlite/job_seconds.h"
 #include "store/sqlite/search_cache.h"
 #include "store/sqlite/search_compile.h"
 #include "store/sqlite/search_derived.h"
@@ -67,29 +68,14 @@ static const struct alias *find_alias(struct span name)
 	return NULL;
 }
 
-/* Seconds, whole as in the job's row (pipeline/job_times.c): as they were stated, else of a job that has ended and took a time. */
-#define STATED_S(field)                                                                                                \
-	"(SELECT a.number FROM attributes AS a WHERE a.job_id = jobs.job_id AND a.key = '" field                       \
-	"' ORDER BY a.position LIMIT 1)"
-#define TOOK_TIME "jobs.started_ms > 0 AND jobs.ended_ms > jobs.started_ms"
-#define IDLE_MS                                                                                                        \
-	"(SELECT coalesce(sum(min(t.end_ms, jobs.ended_ms) - t.start_ms), 0) FROM transitions AS t"                    \
-	" WHERE t.job_id = jobs.job_id AND t.start_ms BETWEEN jobs.started_ms AND jobs.ended_ms"                       \
-	" AND t.end_ms > t.start_ms AND t.status IN " UNBILLED_STATUSES ")"
-#define PAUSED_MS "ifnull((SELECT p.paused_ms FROM goodput AS p WHERE p.job_id = jobs.job_id), 0)"
-
+/* As in the job's row. */
 static const struct seconds {
 	const char *names[2];
 	const char *column;
-	const char *sql; /* of `jobs` */
+	const char *sql; /* of `jobs AS j` */
 } seconds[] = {
-	{{"TrainingTimeInSeconds", "TrainingTimeInSeconds"}, "training_s",
-		"coalesce(" STATED_S("TrainingTimeInSeconds") ", CASE WHEN " TOOK_TIME
-							      " THEN (jobs.ended_ms - jobs.started_ms) / 1000 END)"},
-	{{"billable", "BillableTimeInSeconds"}, "billable_s",
-		"coalesce(" STATED_S("BillableTimeInSeconds") ", CASE WHEN " TOOK_TIME
-							      " THEN max(jobs.ended_ms - jobs.started_ms - " IDLE_MS
-							      " - " PAUSED_MS ", 0) / 1000 END)"},
+	{{"TrainingTimeInSeconds", "TrainingTimeInSeconds"}, "training_s", JOB_TRAINING_S},
+	{{"billable", "BillableTimeInSeconds"}, "billable_s", JOB_BILLABLE_S},
 };
 
 static const struct seconds *find_seconds(struct span name)
@@ -99,6 +85,17 @@ static const struct seconds *find_seconds(struct span name)
 			span_equal(name, span_from(seconds[i].names[1])))
 			return &seconds[i];
 	return NULL;
+}
+
+bool search_seconds_of(struct span name, struct search_source *source, const char **sql)
+{
+	const struct seconds *found = find_seconds(name);
+
+	if (!found)
+		return false;
+	*source = source_of(SEARCH_JOB_NUMBER, found->column);
+	*sql = found->sql;
+	return true;
 }
 
 static const struct seconds *seconds_of(const struct search_source *source)
@@ -196,11 +193,13 @@ bool search_leaf_of(const struct query_term *term, struct arena *arena, struct s
 	return false;
 }
 
-bool search_attribute_key(struct span name, struct span *key)
+bool search_attribute_of(struct span name, struct search_source *out)
 {
 	const struct alias *alias = find_alias(name);
 
-	*key = alias ? span_from(alias->keys[0]) : name;
+	*out = (struct search_source){.kind = SEARCH_ATTRIBUTE,
+		.key = alias ? span_from(alias->keys[0]) : name,
+		.by_hand = alias ? alias->by_hand : NULL};
 	return alias || span_starts_with(name, SPAN("hp.")) || span_starts_with(name, SPAN("tag.")) ||
 	       span_starts_with(name, SPAN("env.")) || span_starts_with(name, SPAN("label.")) ||
 	       (name.len && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z');
@@ -285,7 +284,7 @@ static void print_sql(const struct search_source *source, bool is_one, struct bu
 	switch (source->kind) {
 	case SEARCH_JOB_NUMBER:
 	case SEARCH_JOB_TEXT:
-		buf_printf(sql, "SELECT job_id, %s FROM jobs %s",
+		buf_printf(sql, "SELECT job_id, %s FROM jobs AS j %s",
 			seconds_of(source) ? seconds_of(source)->sql : source->column,
 			is_one ? "WHERE job_id = ?" : "INDEXED BY jobs_in_short ORDER BY job_id");
 		break;

@@ -44,7 +44,9 @@ bool search_leaf_of(const struct query_term *term, struct arena *arena, struct s
 /* Every job has it. */
 struct search_source search_every_job(void);
 /* The attribute that `sort=` names: hp.KEY, tag.KEY, env.KEY, a property, or a short name. */
-bool search_attribute_key(struct span name, struct span *key);
+bool search_attribute_of(struct span name, struct search_source *out);
+/* Seconds as the job's row shows them: billable, TrainingTimeInSeconds; *sql is of `jobs AS j`. */
+bool search_seconds_of(struct span name, struct search_source *source, const char **sql);
 
 /* Which change makes it out of date: enum search_change. */
 unsigned search_source_changes(const struct search_source *source);

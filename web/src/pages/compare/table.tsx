@@ -3,7 +3,8 @@ import type { JobRow } from "../../api/types";
 import { nearestBucket } from "../../lib/buckets";
 import { joinNames, metricFor, type Pen } from "../../lib/compare";
 import { t } from "../../i18n/i18n";
-import { cutMiddle, formatCount, formatValue, NONE, shortInstance } from "../../lib/format";
+import { cutMiddle, formatCount, formatValue, NONE } from "../../lib/format";
+import { instancesOf } from "../../lib/instances";
 import { toNumber } from "../../lib/number";
 import { jobHref, type ChartState } from "../../lib/url";
 import { formatX } from "../../plot/axes";
@@ -110,8 +111,7 @@ export function CompareTable({ store, rows, pens, hidden, metric, state, cursor,
               <td class="num">{formatCount(own?.last_step)}</td>
               <td class="mono">{own?.metric ?? NONE}</td>
               <td class="mono">
-                {row.ResourceConfig?.InstanceCount ? `${row.ResourceConfig.InstanceCount} × ` : ""}
-                {shortInstance(row.ResourceConfig?.InstanceType)}
+                {instancesOf(row) ?? NONE}
               </td>
               <td>
                 <button

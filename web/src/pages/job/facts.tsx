@@ -2,7 +2,8 @@ import type { ComponentChildren } from "preact";
 import type { JobDoc, RunReply } from "../../api/types";
 import { t, tn, tx } from "../../i18n/i18n";
 import { lastStep, remainingMs } from "../../lib/figures";
-import { cutMiddle, formatDuration, formatTime, shortInstance } from "../../lib/format";
+import { cutMiddle, formatDuration, formatTime } from "../../lib/format";
+import { instancesOf } from "../../lib/instances";
 import { buildSearch, jobHref, partHref } from "../../lib/url";
 import { now } from "../../state/clock";
 import type { JobStore } from "../../state/job";
@@ -19,20 +20,13 @@ function durationOf(doc: JobDoc, nowMs: number): number | null {
   return end === undefined || end === doc.TrainingStartTime ? null : Math.max(0, end - start);
 }
 
-function instances(doc: JobDoc): string | null {
-  const { InstanceType, InstanceCount: count } = doc.ResourceConfig ?? {};
-  const type = doc.by_hand?.instance_type ?? InstanceType;
-  if (type === undefined && count === undefined) return null;
-  return `${doc.nodes ?? count ?? 1} × ${shortInstance(type)}`;
-}
-
 /** In one line what the job is and how it stands. */
 export function Facts({ store, doc, facts }: { store: JobStore; doc: JobDoc; facts: JobFacts }) {
   const silent = silentSince(doc, now.value);
   const duration = durationOf(doc, now.value);
   const step = lastStep(store.metrics.value ?? []);
   const left = remainingMs(doc, step, facts.goodput.value?.steps?.step_seconds, now.value, silent !== null);
-  const where = instances(doc);
+  const where = instancesOf(doc);
   const goodput = facts.goodput.value?.goodput ?? doc.goodput;
   return (
     <>
