@@ -1,5 +1,6 @@
 #include "model/batch.h"
 
+#include "base/line_time.h"
 #include "base/map.h"
 #include "model/batch_points.h"
 
@@ -147,4 +148,13 @@ size_t batch_bytes(const struct batch *batch)
 	return arena_bytes(batch->arena) + (batch->texts ? arena_bytes(batch->texts) : 0) +
 	       batch->line_count * sizeof(struct line) + batch->content.cap + batch->block.cap +
 	       batch_points_bytes(batch);
+}
+
+int64_t line_effective_ms(const struct line *line, int64_t arrival_ms)
+{
+	int64_t ts_ms;
+
+	if (line->ts_ms != NO_TIME)
+		return line->ts_ms;
+	return line_time_parse(line->text, arrival_ms, &ts_ms) ? ts_ms : arrival_ms;
 }

@@ -24,6 +24,8 @@ struct line {
 	uint64_t
 		sent_bytes; /* of the stream as sent that this line stands for: its newline and what was cut off included */
 };
+/* When it is of: as stated, else as shown in its text, else as it arrived. */
+int64_t line_effective_ms(const struct line *line, int64_t arrival_ms);
 
 struct map;
 struct batch_series;

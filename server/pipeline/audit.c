@@ -1,4 +1,5 @@
 #include "pipeline/audit.h"
+#include "pipeline/secrets.h"
 
 #include "base/json_read.h"
 #include "base/json_write.h"
@@ -67,7 +68,7 @@ static enum status put_body(struct span text, struct buf *out, struct error *err
 	AUTO(json) body = NULL;
 
 	TRY(json_parse(&body, text, err));
-	TRY(job_mask_secrets(body, err));
+	TRY(secrets_mask(body, err));
 	json_print(body, out);
 	return buf_status(out, err);
 }

@@ -1,5 +1,6 @@
 /* Records of whole jobs to rows: lines are packed into blocks and points into chunks here, on the thread that has the bytes. */
 #include "pipeline/carry_batch.h"
+#include "pipeline/secrets.h"
 
 #include "store/log_filter.h"
 
@@ -146,7 +147,7 @@ static enum status make_document(struct carried *job, struct error *err)
 	AUTO_DONE(buf) text = BUF_INIT(SIZE_MAX / 2);
 
 	TRY(json_parse(&document, job->job.row.document, err));
-	TRY(job_mask_secrets(document, err));
+	TRY(secrets_mask(document, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	job->job.row.document = arena_copy(job->arena, buf_span(&text));

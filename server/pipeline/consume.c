@@ -22,15 +22,6 @@ static enum status out_of_memory(struct error *err)
 	return error_set(err, ERR_MEMORY, "out of memory");
 }
 
-int64_t line_effective_ms(const struct line *line, int64_t arrival_ms)
-{
-	int64_t ts_ms;
-
-	if (line->ts_ms != NO_TIME)
-		return line->ts_ms;
-	return line_time_parse(line->text, arrival_ms, &ts_ms) ? ts_ms : arrival_ms;
-}
-
 /* Another generation of definitions: its own counts and numbers, the stream's series, steps and attempts go on. */
 static void adopt_definitions(struct stream_state *stream, const struct definitions *definitions)
 {

@@ -5,11 +5,6 @@
  */
 #include "pipeline/internal.h"
 
-bool series_is_derived(uint32_t series_id)
-{
-	return (series_id & (SERIES_HALF - 1)) >= SERIES_DERIVED;
-}
-
 enum status consume_derived(
 	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err)
 {

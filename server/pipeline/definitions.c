@@ -1,8 +1,7 @@
 /* Metric definitions of jobs and of the server: changed by one transaction, shown as they run. */
 #include "pipeline/backfill.h"
+#include "pipeline/default_definitions.h"
 #include "pipeline/internal.h"
-
-static const char default_key[] = "definitions";
 
 static enum status out_of_memory(struct error *err)
 {
@@ -169,7 +168,7 @@ enum status pipeline_cancel_backfill(struct pipeline *pipeline, struct span job,
 
 static enum status write_defaults(void *context, struct store_tx *tx, struct error *err)
 {
-	return store_put_setting(tx, default_key, buf_span(context), err);
+	return definitions_write_default(tx, buf_span(context), err);
 }
 
 enum status pipeline_change_default_definitions(
@@ -179,18 +178,6 @@ enum status pipeline_change_default_definitions(
 
 	TRY(check(pipeline, definitions, &json, err));
 	return pipeline_execute(pipeline, write_defaults, &json, err);
-}
-
-enum status definitions_put_default(struct store_tx *tx, int64_t job_id, uint32_t generation, struct error *err)
-{
-	AUTO(arena) arena = arena_new();
-	struct span json;
-
-	if (!arena)
-		return out_of_memory(err);
-	TRY(store_read_setting(store_tx_reader(tx), arena, default_key, &json, err));
-	return json.len && !span_equal(json, SPAN("[]")) ? store_put_definitions(tx, job_id, generation, json, err)
-							 : OK;
 }
 
 /* ---- views ---- */
@@ -270,7 +257,7 @@ enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_re
 	*out = (struct definitions_view){.generation = view->row.generation, .preset = SPAN(""), .reason = SPAN("")};
 	TRY(store_read_backfill(reader, arena, view->row.job_id, &out->backfill, err));
 	TRY(store_read_definitions(reader, arena, view->row.job_id, view->row.generation, &text, err));
-	TRY(store_read_setting(reader, arena, default_key, &defaults, err));
+	TRY(definitions_read_default(reader, arena, &defaults, err));
 	choose_preset(view, out);
 	TRY(view_json(pipeline, arena, text, out, err));
 	if (out->source == DEFINITIONS_JOB && view->row.generation == 1 && span_equal(text, defaults))
@@ -284,7 +271,7 @@ enum status pipeline_view_default_definitions(struct pipeline *pipeline, struct 
 	struct span text;
 
 	*out = (struct definitions_view){.preset = SPAN(""), .reason = SPAN("")};
-	TRY(store_read_setting(reader, arena, default_key, &text, err));
+	TRY(definitions_read_default(reader, arena, &text, err));
 	return view_json(pipeline, arena, text, out, err);
 }
 

@@ -326,3 +326,8 @@ struct stream_state *directory_pop_dirty(struct directory *directory)
 	pthread_mutex_unlock(&directory->dirty_mutex);
 	return stream;
 }
+
+bool series_is_derived(uint32_t series_id)
+{
+	return (series_id & (SERIES_HALF - 1)) >= SERIES_DERIVED;
+}

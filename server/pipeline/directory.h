@@ -25,6 +25,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/*
+ * A stream has 1 << SERIES_BITS numbers for its series: one half for those that are shown, the other for a back-fill's; in each
+ * the last ones are those of derived metrics.
+ */
+enum { SERIES_BITS = 12, SERIES_HALF = 1 << (SERIES_BITS - 1), SERIES_DERIVED = SERIES_HALF - 16 };
+
 struct rule_set;
 struct watcher; /* watchers.h */
 struct signs; /* signs.h */

@@ -21,5 +21,9 @@ enum status emergency_act(struct pipeline *pipeline, struct store_tx *tx, const 
 enum status emergency_look(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct incident_row *incident, struct incident_told *told, struct error *err) MUST_CHECK;
 
+/* Of the newest checkpoint; -1: there is none. */
+enum status emergency_newest_step(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t *step, struct error *err) MUST_CHECK;
+
 /* Maintenance thread: stops those whose checkpoint is there, or overdue. */
 void emergency_run(struct pipeline *pipeline, struct store_reader *reader);

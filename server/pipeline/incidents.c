@@ -23,6 +23,8 @@ struct said {
 };
 
 /* One cause, one group: the newest that it belongs to, and in it the one of its kind and metric, of other streams alone, to show it in. */
+enum { EVENT_MAX_BYTES = 1 << 20 };
+
 static enum status find_cause(struct store_tx *tx, struct arena *arena, struct incident_row *row, struct error *err)
 {
 	struct store_reader *reader = store_tx_reader(tx);
@@ -195,12 +197,25 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 	return status;
 }
 
+static void publish(struct pipeline *pipeline, const struct incident_row *row)
+{
+	AUTO_DONE(buf) json = BUF_INIT(EVENT_MAX_BYTES);
+	struct json_writer w = json_writer_on(&json);
+	struct error err;
+
+	/* Also while nobody listens: they are few, and one that opens on a quiet server has no sequence of its own to resync by. */
+	incident_write_json(row, &w);
+	if (json.failure || hub_publish(pipeline->options.hub, row->job, HUB_INCIDENT,
+				    atomic_load(&pipeline->figures.extracted_seq), buf_span(&json), &err) != OK)
+		log_line(LOG_WARNING, "event_dropped", "kind=incident");
+}
+
 void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told)
 {
 	if (told->has_news) {
 		atomic_fetch_add(&pipeline->figures.incidents, 1);
 		if (!row->fold_id) /* a page that shows sixty-four of them shows one */
-			publish_incident(pipeline, row);
+			publish(pipeline, row);
 	}
 	if (told->command.command_id && pipeline->options.command_given)
 		pipeline->options.command_given(pipeline->options.context, &told->command);

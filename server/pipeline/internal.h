@@ -18,11 +18,6 @@
 #include "store/sessions.h"
 
 enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4 };
-/*
- * A stream has 1 << SERIES_BITS numbers for its series: one half for those that are shown, the other for a back-fill's; in each
- * the last ones are those of derived metrics.
- */
-enum { SERIES_BITS = 12, SERIES_HALF = 1 << (SERIES_BITS - 1), SERIES_DERIVED = SERIES_HALF - 16 };
 
 /* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
 enum { HISTORIC_MS = 15 * 60 * 1000 };
@@ -129,6 +124,14 @@ struct ingest {
 	struct source_row source; /* writer; job_id 0: the stream's own count */
 };
 
+/* ---- control.c ---- */
+enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
+/* Waits until the pipeline's end or the timeout; true: it ends. */
+bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
+/* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
+enum status is_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone,
+	struct error *err) MUST_CHECK;
+
 /* ---- hosts.c ---- */
 enum status hosts_load(struct store_reader *reader, struct stream_state *stream, struct error *err) MUST_CHECK;
 /* Under the stream's lock: did another machine begin to send behind that line, up to this one? */
@@ -148,9 +151,6 @@ enum status put_new_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 	struct error *err) MUST_CHECK;
 /* ERR_FORBIDDEN, with the owner's name: a token of a team writes that team's jobs alone. */
 enum status check_team(struct span owner, struct span job, struct span team, struct error *err) MUST_CHECK;
-/* Writer: was the job deleted, before or earlier in the transaction that is open? RAM hears of the latter by its commit. */
-enum status is_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone,
-	struct error *err) MUST_CHECK;
 /* Start-up: by number, from the store alone; *out NULL when the job or stream was deleted. */
 enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
 	struct stream_state **out, struct error *err) MUST_CHECK;
@@ -163,13 +163,6 @@ enum status resolve_whole_job(struct pipeline *pipeline, struct store_reader *re
 /* The definitions of a generation, counted. Makes job->definitions current when it is the job's present one. */
 enum status resolve_definitions(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
 	uint32_t generation, struct definitions **out, struct error *err) MUST_CHECK;
-
-/* ---- definitions.c: writer: a job without any of its own gets the server's ---- */
-enum status definitions_put_default(
-	struct store_tx *tx, int64_t job_id, uint32_t generation, struct error *err) MUST_CHECK;
-
-/* ---- job.c: secrets among settings and tags of a document that is the caller's to change ---- */
-enum status job_mask_secrets(const struct json *document, struct error *err) MUST_CHECK;
 
 /* ---- past.c: any thread that brings a batch ---- */
 /* Times whose zone batch.zone_ms says, and those of lines without one that are the time of the line before them. */
@@ -184,7 +177,6 @@ void pack_give_back(struct pipeline *pipeline, struct zstd *zstd);
 
 /* ---- writer.c ---- */
 void *writer_run(void *pipeline);
-enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
 
 /* ---- execute.c: like pipeline_execute; after runs on the writer thread when the commit is on disk ---- */
 enum status pipeline_execute_then(struct pipeline *pipeline,
@@ -289,16 +281,3 @@ enum status audit_run(struct pipeline *pipeline, const struct actor *actor, stru
 
 /* ---- recover.c ---- */
 enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;
-
-/* Why this line is in no block: ERR_GONE says what was deleted, when, by which limit, and where the stream goes on. */
-enum status line_missing(
-	struct store_reader *reader, int64_t job_id, uint32_t stream_id, uint64_t line, struct error *err);
-
-/* Log time of a stored line: stated, else shown in its text, else arrival. */
-int64_t line_effective_ms(const struct line *line, int64_t arrival_ms);
-
-/* Waits until the pipeline's end or the timeout; true: it ends. */
-bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
-
-/* After the commit: what subscribers of incidents are told. */
-void publish_incident(struct pipeline *pipeline, const struct incident_row *row);

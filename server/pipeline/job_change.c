@@ -1,5 +1,6 @@
 /* What a caller may change of a job's document after it was made: tags, notes, labels, the keep-alive period; settings it lacks. */
 #include "pipeline/life.h"
+#include "pipeline/secrets.h"
 #include "pipeline/pools.h"
 
 #include "base/log.h"
@@ -307,7 +308,7 @@ enum status job_change_document(struct span old, const struct json *changes, str
 	TRY(json_parse(&document, old.len ? old : SPAN("{}"), err));
 	for (const struct json *change = json_first(changes); change; change = json_next(change))
 		TRY(change_one(document, change, err));
-	TRY(job_mask_secrets(document, err));
+	TRY(secrets_mask(document, err));
 	json_print(document, out);
 	return buf_status(out, err);
 }

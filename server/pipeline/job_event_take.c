@@ -1,5 +1,6 @@
 /* An EventBridge event becomes a job's document and history: read on a worker's thread, merged in the writer's transaction. */
 #include "base/log.h"
+#include "pipeline/secrets.h"
 #include "pipeline/internal.h"
 #include "pipeline/job_event.h"
 #include "pipeline/life.h"
@@ -30,7 +31,7 @@ static enum status merge_document(struct taking *taking, struct store_tx *tx, st
 		return OK;
 	TRY(json_parse(&old, row->document, err));
 	TRY(job_event_document(taking->event, old, &merged, err));
-	TRY(job_mask_secrets(merged, err));
+	TRY(secrets_mask(merged, err));
 	taking->document->len = 0;
 	json_print(merged, taking->document);
 	TRY(buf_status(taking->document, err));

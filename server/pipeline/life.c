@@ -217,3 +217,8 @@ void life_note(struct job_state *job, const struct history *history)
 									: last->start_ms);
 	atomic_store(&job->presumed_ms, is_final && last->source == SOURCE_ASSUMED ? last->start_ms : INT64_MAX);
 }
+
+bool life_is_within_lease(const struct pipeline *pipeline)
+{
+	return clock_wall_ms() - pipeline->started_ms < pipeline->options.lease_ms;
+}

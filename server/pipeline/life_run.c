@@ -134,11 +134,6 @@ static enum status renew(struct pipeline *pipeline, int64_t job_id, struct error
 	return arena ? end(pipeline, arena, job_id, 0, false, err) : error_set(err, ERR_MEMORY, "out of memory");
 }
 
-bool life_is_within_lease(const struct pipeline *pipeline)
-{
-	return clock_wall_ms() - pipeline->started_ms < pipeline->options.lease_ms;
-}
-
 void life_run(struct pipeline *pipeline, struct store_reader *reader)
 {
 	AUTO(arena) arena = arena_new();

@@ -115,31 +115,3 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
 	return pipeline_limit_space(pipeline, free_bytes / 2, err);
 }
-
-enum status line_missing(
-	struct store_reader *reader, int64_t job_id, uint32_t stream_id, uint64_t line, struct error *err)
-{
-	AUTO(arena) arena = arena_new();
-	char deleted[ISO8601_BYTES], first[ISO8601_BYTES], last[ISO8601_BYTES];
-	struct expired_text *notes;
-	size_t count;
-
-	if (!arena)
-		return out_of_memory(err);
-	TRY(store_read_expired(reader, arena, job_id, stream_id, &notes, &count, err));
-	if (!count || line >= notes[0].first_kept_line)
-		return error_set(
-			err, ERR_IO, "line %" PRIu64 " is not where it should be: run `sm-server check`", line);
-	iso8601_format(notes[0].deleted_ms, deleted);
-	iso8601_format(notes[0].first_ms, first);
-	iso8601_format(notes[0].last_ms, last);
-	error_set(err, ERR_GONE,
-		"line %" PRIu64 " was deleted on %s by the limit of %.*s: lines 0 to %" PRIu64 " (%" PRIu64
-		" bytes, from %s to %s) are gone",
-		line, deleted, SPAN_ARGS(notes[0].reason), notes[0].first_kept_line - 1, notes[0].bytes, first, last);
-	if (err) {
-		err->member = "first_kept_line";
-		err->member_value = (int64_t)notes[0].first_kept_line;
-	}
-	return ERR_GONE;
-}

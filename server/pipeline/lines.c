@@ -1,6 +1,8 @@
 /* Stored lines by number: sealed ones from blocks, the rest from the journal rows that the directory names. */
 #include "pipeline/internal.h"
 
+#include "base/iso8601.h"
+
 #include <inttypes.h>
 
 struct reading {
@@ -25,6 +27,35 @@ enum { RAW_BATCH_BYTES = 512 << 10 }; /* and the block that passes it: these are
 static enum status out_of_memory(struct error *err)
 {
 	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Why the line is in no block: ERR_GONE says what was deleted, when, by which limit, and where the stream goes on. */
+static enum status explain_missing(
+	struct store_reader *reader, int64_t job_id, uint32_t stream_id, uint64_t line, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	char deleted[ISO8601_BYTES], first[ISO8601_BYTES], last[ISO8601_BYTES];
+	struct expired_text *notes;
+	size_t count;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_expired(reader, arena, job_id, stream_id, &notes, &count, err));
+	if (!count || line >= notes[0].first_kept_line)
+		return error_set(
+			err, ERR_IO, "line %" PRIu64 " is not where it should be: run `sm-server check`", line);
+	iso8601_format(notes[0].deleted_ms, deleted);
+	iso8601_format(notes[0].first_ms, first);
+	iso8601_format(notes[0].last_ms, last);
+	error_set(err, ERR_GONE,
+		"line %" PRIu64 " was deleted on %s by the limit of %.*s: lines 0 to %" PRIu64 " (%" PRIu64
+		" bytes, from %s to %s) are gone",
+		line, deleted, SPAN_ARGS(notes[0].reason), notes[0].first_kept_line - 1, notes[0].bytes, first, last);
+	if (err) {
+		err->member = "first_kept_line";
+		err->member_value = (int64_t)notes[0].first_kept_line;
+	}
+	return ERR_GONE;
 }
 
 /* Only the stream's very last line can lack its newline: elsewhere the next line would stick to it. */
@@ -105,7 +136,7 @@ static enum status read_block(struct reading *reading, const struct block_row *r
 static enum status read_missing(
 	struct reading *reading, const struct block_row *row, uint64_t sealed_lines, struct error *err)
 {
-	enum status status = line_missing(reading->reader, reading->job_id, reading->stream_id, reading->from, err);
+	enum status status = explain_missing(reading->reader, reading->job_id, reading->stream_id, reading->from, err);
 
 	return mark_gap(reading, row->line_count ? row->first_line : sealed_lines,
 		status == ERR_GONE ? "deleted" : "damaged", status, err);

@@ -1,4 +1,5 @@
 #include "pipeline/log_streams.h"
+#include "pipeline/default_definitions.h"
 
 #include "pipeline/life.h"
 #include "pipeline/pools.h"

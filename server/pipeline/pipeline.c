@@ -10,19 +10,6 @@
 
 enum { FIRST_RETRY_S = 1, DEBT_RETRY_S = 5, DISK_RETRY_S = 10 };
 
-bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
-{
-	struct timespec deadline = clock_deadline(timeout_ms);
-
-	pthread_mutex_lock(&pipeline->tick_mutex);
-	int result = 0;
-	while (!pipeline->must_end && result == 0)
-		result = pthread_cond_timedwait(&pipeline->tick, &pipeline->tick_mutex, &deadline);
-	bool must_end = pipeline->must_end;
-	pthread_mutex_unlock(&pipeline->tick_mutex);
-	return must_end;
-}
-
 static void end_ticks(struct pipeline *pipeline)
 {
 	pthread_mutex_lock(&pipeline->tick_mutex);

@@ -137,19 +137,6 @@ void pipeline_expect_reader(struct pipeline *pipeline, struct span job)
 	job_unref(state);
 }
 
-void publish_incident(struct pipeline *pipeline, const struct incident_row *row)
-{
-	AUTO_DONE(buf) json = BUF_INIT(EVENT_MAX_BYTES);
-	struct json_writer w = json_writer_on(&json);
-	struct error err;
-
-	/* Also while nobody listens: they are few, and one that opens on a quiet server has no sequence of its own to resync by. */
-	incident_write_json(row, &w);
-	if (json.failure || hub_publish(pipeline->options.hub, row->job, HUB_INCIDENT,
-				    atomic_load(&pipeline->figures.extracted_seq), buf_span(&json), &err) != OK)
-		log_line(LOG_WARNING, "event_dropped", "kind=incident");
-}
-
 static enum status write_row(const struct pipeline *pipeline, struct store_reader *reader, const char *name,
 	struct buf *out, struct error *err)
 {

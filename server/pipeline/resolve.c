@@ -1,5 +1,6 @@
 /* States of jobs and streams on the writer thread: from RAM, else from the store, else new. */
 #include "pipeline/life.h"
+#include "pipeline/default_definitions.h"
 #include "pipeline/pools.h"
 #include "pipeline/work_times.h"
 
@@ -16,22 +17,6 @@ enum status check_team(struct span owner, struct span job, struct span team, str
 		return OK;
 	return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s; this token's team is '%.*s'",
 		SPAN_ARGS(job), owner.len ? "team " : "no team", SPAN_ARGS(owner), SPAN_ARGS(team));
-}
-
-enum status is_job_gone(
-	struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone, struct error *err)
-{
-	AUTO(arena) arena = NULL;
-	struct job_row row;
-
-	*is_gone = atomic_load(&job->is_deleted);
-	if (*is_gone || pipeline->deletion_round != pipeline->round)
-		return OK;
-	if (!(arena = arena_new()))
-		return out_of_memory(err);
-	enum status status = store_read_job_by_id(store_tx_reader(tx), arena, job->job_id, &row, err);
-	*is_gone = status == ERR_NOT_FOUND;
-	return *is_gone ? OK : status;
 }
 
 static enum status make_job(struct store_tx *tx, struct span name, struct span team, int64_t now_ms,

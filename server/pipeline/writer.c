@@ -15,12 +15,6 @@ struct round { /* what one group took from the queue, in order */
 	int64_t until_ms;
 };
 
-enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
-{
-	control->work_item.is_control = true;
-	return queue_push_control(pipeline->queue, &control->work_item.item, err);
-}
-
 static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
 {
 	struct ingest_result *result = &ingest->result;
