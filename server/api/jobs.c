@@ -352,20 +352,33 @@ static enum status check_unless(const struct json *unless, struct error *err)
 		"unless is an array of InProgress, Completed, Failed, Stopping and Stopped");
 }
 
+static enum status assume_end(struct api *api, struct api_worker *worker, const struct http_request *request,
+	const struct job_transition *transition, struct http_response *response, struct error *err)
+{
+	bool is_bare = !transition->message.len && !transition->failure_reason.len && !transition->unless;
+
+	if (!span_equal(transition->secondary, SPAN("Completed")) || !is_bare)
+		return error_set_field(err, ERR_SEMANTIC, "assumed",
+			"what can be assumed is that a job is Completed where its log ends: with SecondaryStatus and time_ms (of a job without times) alone");
+	response->status = 204;
+	return pipeline_assume_end(api->options.pipeline, worker->reader, http_request_segment(request, 0),
+		api_team(request), transition->time_ms, err);
+}
+
 enum status api_job_transition(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
 	AUTO(json) body = NULL;
 	char ignored[TRANSITION_REASON_BYTES];
+	bool is_assumed = false;
 	struct job_transition transition = {.secondary = SPAN(""),
 		.message = SPAN(""),
 		.failure_reason = SPAN(""),
 		.time_ms = http_request_arrival_ms(request)};
 
-	(void)worker;
 	TRY(api_body_object(request, &body, err));
-	TRY(api_check_members(body, "SecondaryStatus StatusMessage FailureReason time_ms unless", err));
+	TRY(api_check_members(body, "SecondaryStatus StatusMessage FailureReason time_ms unless assumed", err));
 	TRY(json_want_string(body, "SecondaryStatus", &transition.secondary, err));
 	TRY(json_want_string(body, "StatusMessage", &transition.message, err));
 	TRY(json_want_string(body, "FailureReason", &transition.failure_reason, err));
@@ -383,6 +396,9 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 		return error_set_field(err, ERR_SEMANTIC, "time_ms",
 			"time_ms is %lld, more than a day from now: %lld at most", (long long)transition.time_ms,
 			(long long)most_ms);
+	TRY(json_want_bool(body, "assumed", &is_assumed, err));
+	if (is_assumed)
+		return assume_end(api, worker, request, &transition, response, err);
 	TRY(pipeline_add_transition(
 		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, ignored, err));
 	response->status = ignored[0] ? 200 : 204;

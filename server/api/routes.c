@@ -112,8 +112,9 @@ static const struct http_route routes[] = {
 		.audit = "jobs", .summary = "Delete a job that ended"},
 	{HTTP_POST, "/api/v1/jobs/{job}/transitions", SCOPE_WRITE, ROUTE_WORKER, .handler = api_job_transition,
 		.query = "", .max_body_bytes = SMALL_BYTES, .audit = "jobs",
-		.body = "SecondaryStatus!:string StatusMessage:string FailureReason:string time_ms:integer unless:array",
-		.summary = "A new secondary status"},
+		.body = "SecondaryStatus!:string StatusMessage:string FailureReason:string time_ms:integer unless:array assumed:boolean",
+		.summary =
+			"A new secondary status; assumed: its log is all there, and it is Completed where that ends"},
 	{HTTP_POST, "/api/v1/jobs/{job}/commands", SCOPE_WRITE, ROUTE_WORKER, .handler = api_commands_create,
 		.query = "", .max_body_bytes = SMALL_BYTES, .audit = "jobs", .body = "command!:string stream:string",
 		.summary = "Tell those who send the job: checkpoint, or stop"},

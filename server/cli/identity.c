@@ -232,7 +232,7 @@ static enum status read_training_environment(
 	const char *text = environment_find(environment, "SM_TRAINING_ENV");
 	AUTO(json) document = NULL;
 
-	identity->instance_count = input->instance_count;
+	identity->instance_count = identity->said_count = input->instance_count;
 	if (!text || json_parse(&document, span_from(text), NULL) != OK)
 		return OK;
 	const struct json *hosts = json_get(document, "hosts"), *settings = json_get(document, "hyperparameters");
@@ -297,6 +297,7 @@ static enum status fill_in(struct identity *identity, const struct identity_inpu
 	identity->instance_type = input->instance_type
 					  ? keep(identity, span_from(input->instance_type))
 					  : training_environment(identity, environment, "current_instance_type");
+	identity->said_type = input->instance_type ? identity->instance_type : NULL;
 	TRY(read_training_environment(identity, input, err));
 	int64_t nodes;
 	if (!input->instance_count && first_number(environment, NAMES("SLURM_JOB_NUM_NODES"), &nodes) && nodes > 0)

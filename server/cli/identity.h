@@ -38,6 +38,8 @@ struct identity {
 	const char *owner, *folder, *command_line, *instance_type, *git_commit; /* NULL: unknown */
 	bool is_named_by_time; /* no second start gives the same name */
 	int64_t instance_count; /* 0: not known */
+	const char *said_type; /* by option; NULL: not */
+	int64_t said_count; /* by option; 0: not */
 	int64_t attempt; /* -1: unknown */
 	int64_t rank; /* 0: the first or the only one */
 	int64_t local_rank; /* 0: the first or the only one of this machine */

@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/identity.h"
 #include "cli/intake.h"
+#include "cli/job_calls.h"
 #include "cli/sender.h"
 #include "cli/ship.h"
 #include "cli/spool.h"
@@ -34,6 +35,7 @@ struct import {
 	size_t unmade; /* jobs whose files could not be read at all */
 	uint64_t there_before, new_to_server; /* lines and points */
 	bool is_stopped; /* by a signal */
+	int64_t *moments; /* as list->files: of which a table without times was said to be; 0: nothing was said */
 };
 
 /* One job of the list. */
@@ -127,31 +129,52 @@ static enum status make_identity(
 	return OK;
 }
 
-/* Of what bears no time: when the file was written, and the past. */
-static int64_t assumed_ms(const struct import_file *file)
-{
-	int64_t latest_ms = clock_wall_ms() - PAST_MS;
+/* ---- what bears no time ---- */
 
-	return file->written_ms > 0 && file->written_ms < latest_ms ? file->written_ms : latest_ms;
+/* When the newest of its files was written, and the past: files that are copied an hour apart are no hour of training. */
+static int64_t written_ms_of(const struct import_file *files, size_t count)
+{
+	int64_t latest_ms = clock_wall_ms() - PAST_MS, newest_ms = 0;
+
+	for (size_t i = 0; i < count; i++)
+		newest_ms = files[i].written_ms > newest_ms ? files[i].written_ms : newest_ms;
+	return newest_ms > 0 && newest_ms < latest_ms ? newest_ms : latest_ms;
 }
 
-static void tell_assumed(const struct import_list *list)
+/* Within what the job that is there has of times: its work is not longer for what says none. */
+static enum status find_moment(
+	struct import *import, const struct import_file *files, size_t count, int64_t *moment_ms, struct error *err)
 {
+	int64_t until_ms = clock_mono_ms() + options_i64(import->options, "drain-timeout"), written_ms;
+	enum status status;
+
+	*moment_ms = written_ms = written_ms_of(files, count);
+	for (;;) {
+		int64_t first_ms = written_ms, last_ms = written_ms;
+		status = job_read_times(import->client, files[0].job, &first_ms, &last_ms, err);
+		if (status == OK)
+			*moment_ms = written_ms < first_ms ? first_ms : written_ms > last_ms ? last_ms : written_ms;
+		if (!client_is_passing(status))
+			return status;
+		if (clock_mono_ms() >= until_ms || (import->is_stopped = wait_tick()))
+			return ERR_UNAVAILABLE;
+	}
+}
+
+/* Once of a table, whose runs are jobs. */
+static void tell_assumed(struct import *import, const struct import_file *file, int64_t moment_ms)
+{
+	size_t at = (size_t)(file - import->list->files);
 	char time[ISO8601_BYTES];
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct import_file *file = &list->files[i];
-		bool is_told = false;
-		if (!file->part || file->has_times)
-			continue;
-		for (size_t j = 0; j < i && !is_told; j++)
-			is_told = list->files[j].part && strcmp(list->files[j].path, file->path) == 0;
-		if (is_told)
-			continue;
-		iso8601_format(assumed_ms(file), time);
-		client_say(ship_program.name, "'%s' bears no times: all its points are of %s (assumed: the file's)",
-			file->path, time);
-	}
+	if (!import_is_timeless(file))
+		return;
+	import->moments[at] = moment_ms;
+	for (size_t i = 0; i < at; i++)
+		if (import->moments[i] == moment_ms && strcmp(import->list->files[i].path, file->path) == 0)
+			return;
+	iso8601_format(moment_ms, time);
+	client_say(ship_program.name, "'%s' bears no times: all its points are of %s (assumed)", file->path, time);
 }
 
 /* A stream is of the machine that its file's path names, of several files the first one's; streams come in the order of files. */
@@ -168,8 +191,7 @@ static void find_hosts(struct session *session, const struct import_file *files,
 	}
 }
 
-static enum status start_session(const struct import *import, struct session *session, const struct import_file *files,
-	size_t count, struct error *err)
+static enum status make_room(struct session *session, const struct import *import, size_t count, struct error *err)
 {
 	session->spool = spool_new((uint64_t)options_i64(import->options, "spool-bytes"));
 	session->streams = mem_zeroed(WATCH_MAX_FILES * sizeof *session->streams);
@@ -182,17 +204,26 @@ static enum status start_session(const struct import *import, struct session *se
 	if (!session->spool || !session->streams || !session->hosts || !session->is_points || !session->paths ||
 		!session->names || !session->parts || !session->tables)
 		return error_set(err, ERR_MEMORY, "out of memory");
+	return OK;
+}
+
+static enum status start_session(struct import *import, struct session *session, const struct import_file *files,
+	size_t count, struct error *err)
+{
+	int64_t moment_ms;
+
+	TRY(make_room(session, import, count, err));
 	TRY(make_identity(import, session, &files[0], err));
-	int64_t last_ms = 0;
+	TRY(find_moment(import, files, count, &moment_ms, err));
 	for (size_t i = 0; i < count; i++) {
+		tell_assumed(import, &files[i], moment_ms);
 		session->paths[i] = files[i].path;
 		session->names[i] = files[i].stream;
 		if (files[i].part) {
 			session->parts[i] = *files[i].part;
-			session->parts[i].written_ms = assumed_ms(&files[i]);
+			session->parts[i].written_ms = moment_ms;
 			session->tables[i] = &session->parts[i];
 		}
-		last_ms = files[i].written_ms > last_ms ? files[i].written_ms : last_ms;
 	}
 	struct watch_options watch = {.program = ship_program.name,
 		.spool = session->spool,
@@ -201,6 +232,7 @@ static enum status start_session(const struct import *import, struct session *se
 		.names = session->names,
 		.tables = session->tables,
 		.past_ms = clock_wall_ms() - PAST_MS,
+		.untimed_ms = moment_ms,
 		.spool_folder = ship_spool_folder(import->options, import->environment),
 		.is_points = session->is_points,
 		.streams = session->streams};
@@ -220,10 +252,9 @@ static enum status start_session(const struct import *import, struct session *se
 		.is_import = true,
 		.resumes = true,
 		.session_seed = "import",
-		.started_ms = last_ms,
 		.waiter = pthread_self()};
 	TRY(sender_start(&session->sender, &sender, err));
-	sender_set_outcome(session->sender, "Completed", NULL, last_ms);
+	sender_set_outcome(session->sender, "Completed", NULL, moment_ms);
 	return intake_start(&session->intake,
 		&(struct intake_options){.spool = session->spool,
 			.watch = session->watch,
@@ -260,10 +291,13 @@ static enum status finish_session(struct import *import, struct session *session
 	return sender_join(session->sender, err);
 }
 
-static enum status import_job(struct import *import, const struct import_file *files, size_t count, struct error *err)
+static enum status import_files(
+	struct import *import, const struct import_file *files, size_t count, bool *has_job, struct error *err)
 {
 	AUTO_DONE(session) session = {0};
 
+	if (!count)
+		return OK;
 	http_client_give_up_at(import->client, 0);
 	TRY(start_session(import, &session, files, count, err));
 	for (size_t i = 0; i < count; i++)
@@ -275,12 +309,26 @@ static enum status import_job(struct import *import, const struct import_file *f
 	import->new_to_server += new_to_server;
 	if (intake_is_done(session.intake))
 		import->damaged += watch_damaged_count(session.watch);
-	if (status == OK && !sender_has_job(session.sender)) {
+	*has_job |= sender_has_job(session.sender);
+	return status;
+}
+
+/* What has times comes first: the others' lie within them. */
+static enum status import_job(struct import *import, const struct import_file *files, size_t count, struct error *err)
+{
+	bool has_job = false;
+	size_t timed = 0;
+
+	while (timed < count && !import_is_timeless(&files[timed]))
+		timed++;
+	TRY(import_files(import, files, timed, &has_job, err));
+	TRY(import_files(import, files + timed, count - timed, &has_job, err));
+	if (!has_job) {
 		import->unmade++;
 		client_say(ship_program.name, "job '%s': nothing of its files could be read: no job is made of them",
-			session.identity->job);
+			files[0].job);
 	}
-	return status;
+	return OK;
 }
 
 static int run(struct import *import)
@@ -348,10 +396,15 @@ int import_run(const struct options *options, char *const *environment)
 			options_text(options, "import"), list->other_count);
 		return EXIT_USAGE;
 	}
-	tell_assumed(list);
 	child_block_signals();
+	AUTO_MEM int64_t *moments = mem_zeroed(list->count * sizeof *moments);
+	if (!moments) {
+		client_say(ship_program.name, "out of memory");
+		return EXIT_USAGE;
+	}
 	import.list = list;
 	import.client = client;
+	import.moments = moments;
 	for (size_t i = 0; i < list->count; i++)
 		import.all_bytes += list->files[i].bytes;
 	return run(&import);

@@ -101,7 +101,6 @@ static enum status add_run(struct walk *walk, struct import_file file, const str
 		.start = run->start,
 		.end = run->end,
 		.line = run->line,
-		.written_ms = file.written_ms,
 		.max_record_bytes = walk->max_record_bytes};
 	if (run->name)
 		file.job = part->run = keep(walk->list, span_from(run->name));
@@ -214,6 +213,19 @@ static int compare_files(const void *a, const void *b)
 	return streams ? streams : strcmp(one->path, other->path);
 }
 
+bool import_is_timeless(const struct import_file *file)
+{
+	return file->part && !file->has_times;
+}
+
+static int compare_turns(const void *a, const void *b)
+{
+	const struct import_file *one = a, *other = b;
+	int jobs = strcmp(one->job, other->job), turns = import_is_timeless(one) - import_is_timeless(other);
+
+	return jobs ? jobs : turns ? turns : compare_files(a, b);
+}
+
 static size_t folder_bytes_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -306,7 +318,10 @@ static enum status fill(struct walk *walk, const char *pattern, struct error *er
 	TRY(walk_folder(walk, path, 0, err));
 	if (walk->list->count)
 		qsort(walk->list->files, walk->list->count, sizeof *walk->list->files, compare_files);
-	return check_streams(walk->list, err);
+	TRY(check_streams(walk->list, err));
+	if (walk->list->count)
+		qsort(walk->list->files, walk->list->count, sizeof *walk->list->files, compare_turns);
+	return OK;
 }
 
 enum status import_list_new(

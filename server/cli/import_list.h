@@ -29,8 +29,8 @@ struct import_refused {
 
 struct import_list {
 	struct arena *arena;
-	struct import_file
-		*files; /* sorted by job, then stream, then path; a table of several runs is there once for each */
+	/* Sorted by job, then import_is_timeless, stream and path; a table of several runs is there once for each. */
+	struct import_file *files;
 	size_t count, cap;
 	size_t path_count; /* files that hold something to send */
 	size_t other_count; /* files that did not match */
@@ -41,6 +41,8 @@ struct import_list {
 /* job: of all files when the pattern names none and they name no run; may be NULL. ERR_INVALID: the pattern, the folder, or two files alike. */
 enum status import_list_new(struct import_list **out, const char *pattern, const char *job, size_t max_record_bytes,
 	struct error *err) MUST_CHECK;
+/* A table none of whose points has a time. */
+bool import_is_timeless(const struct import_file *file);
 void import_list_free(struct import_list *list);
 
 AUTO_TYPE(import_list)

@@ -47,6 +47,8 @@ enum status job_transition(
 	json_object(&w);
 	json_put_text(&w, "SecondaryStatus", change->secondary_status);
 	json_put_i64(&w, "time_ms", change->time_ms);
+	if (change->is_assumed)
+		json_put_bool(&w, "assumed", true);
 	if (change->reason)
 		json_put_text(&w, "FailureReason", change->reason);
 	if (change->unless) {
@@ -189,10 +191,15 @@ enum status job_read_times(
 	AUTO(json) document = NULL;
 	bool has_times = false;
 
-	TRY(read_streams(client, job, &document, err));
+	enum status status = read_streams(client, job, &document, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
 	const struct json *row = json_first(json_get(document, "streams"));
 	for (; row; row = json_next(row)) {
 		int64_t first = 0, last = 0;
+		if (span_starts_with(json_string_of(json_get(row, "stream")), SPAN("system/")))
+			continue; /* a machine's own */
 		TRY(want_all_read(row, "lines", "extracted_lines", err));
 		TRY(want_all_read(row, "sent_points", "extracted_points", err));
 		TRY(json_want_i64(row, "first_ms", &first, err));

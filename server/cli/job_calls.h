@@ -10,6 +10,7 @@ struct job_change {
 	const char *secondary_status;
 	const char *reason; /* NULL: none */
 	int64_t time_ms;
+	bool is_assumed; /* Completed where its log ends, as far as nobody knows better; time_ms: of a log that has no times */
 	const char *const
 		*unless; /* statuses, NULL at the end: ERR_CONFLICT when the job has one of them; NULL: always */
 };
@@ -43,8 +44,9 @@ struct job_points_count {
 /* How many of them the server has; nothing is sent. Where points->asks it is asked. */
 enum status job_count_points(struct http_client *client, const struct job_points *points,
 	struct job_points_count *count, struct error *err) MUST_CHECK;
-/* Those with an N below the known count of the series, or a TS not past its last, are not sent. */
-enum status job_send_points(struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
+/* Those with an N below the known count of the series, or a TS not past its last, are not sent; *rejected: the server did not take so many. */
+enum status job_send_points(
+	struct http_client *client, const struct job_points *points, uint64_t *rejected, struct error *err) MUST_CHECK;
 /* Adds the text's settings to what the job states. What it states otherwise, and what the server refuses, is said. */
 enum status job_send_settings(
 	struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
@@ -59,6 +61,16 @@ struct job_stated {
 };
 /* Tags become what is stated now; settings come where the job states none. What does not come is said. */
 enum status job_send_stated(struct http_client *client, const struct job_stated *stated, struct error *err) MUST_CHECK;
+struct job_machines {
+	const char *program; /* for messages */
+	const char *job;
+	const struct json *document; /* of a job that is there already */
+	const char *type; /* by option; NULL: nothing is said */
+	int64_t count; /* 0: nothing is said */
+};
+/* Set by hand where the job states none. What it states otherwise stays, and is said. */
+enum status job_send_machines(
+	struct http_client *client, const struct job_machines *machines, struct error *err) MUST_CHECK;
 /* Of a stream's log; 0 where it has none. */
 enum status job_count_bytes(
 	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;
@@ -67,6 +79,7 @@ enum status job_read_is_over(struct http_client *client, const char *job, bool *
 /* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */
 enum status job_want_points_read(
 	struct http_client *client, const char *job, const char *stream, bool *has_lines, struct error *err) MUST_CHECK;
-/* The first and last time of all streams' lines; unchanged when there are none. */
+/* The first and last time of its training's lines and points; unchanged when there are none, or no such job. ERR_BUSY: the server has not
+ * read them all yet. */
 enum status job_read_times(
 	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err) MUST_CHECK;

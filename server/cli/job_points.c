@@ -179,19 +179,22 @@ static enum status put_body(
 	return buf_status(body, err);
 }
 
-static void tell_rejected(const struct job_points *points, const struct http_reply *reply)
+static uint64_t count_rejected(const struct job_points *points, const struct http_reply *reply)
 {
 	AUTO(json) document = NULL;
 	double rejected = 0;
 
-	if (*points->has_told || json_parse(&document, buf_span(&reply->body), NULL) != OK ||
+	if (json_parse(&document, buf_span(&reply->body), NULL) != OK ||
 		!json_number_of(json_get(document, "rejected"), &rejected) || rejected < 1)
-		return;
+		return 0;
+	if (*points->has_told)
+		return (uint64_t)rejected;
 	const struct json *warnings = json_get(document, "warnings");
 	struct span why = json_string_of(warnings ? json_first(warnings) : NULL);
 	client_say(points->program, "the server did not take %.0f point%s of stream '%s': %.*s", rejected,
 		rejected == 1 ? "" : "s", points->stream, SPAN_ARGS(why));
 	*points->has_told = true;
+	return (uint64_t)rejected;
 }
 
 static enum status write_new(struct http_client *client, const struct job_points *points, struct buf *body,
@@ -224,13 +227,15 @@ enum status job_count_points(
 	return write_new(client, points, &body, count, err);
 }
 
-enum status job_send_points(struct http_client *client, const struct job_points *points, struct error *err)
+enum status job_send_points(
+	struct http_client *client, const struct job_points *points, uint64_t *rejected, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 	AUTO_DONE(buf) body = BUF_INIT(MAX_POINTS_BYTES);
 	AUTO_DONE(http_reply) reply = {0};
 	struct job_points_count count;
 
+	*rejected = 0;
 	TRY(write_new(client, points, &body, &count, err));
 	if (body.len == 0)
 		return OK;
@@ -244,6 +249,6 @@ enum status job_send_points(struct http_client *client, const struct job_points 
 		.content_type = "application/x-ndjson",
 		.body = buf_span(&body)};
 	TRY(client_call(client, &request, &reply, err));
-	tell_rejected(points, &reply);
+	*rejected = count_rejected(points, &reply);
 	return OK;
 }

@@ -3,6 +3,7 @@
 #include "cli/job_calls.h"
 #include "cli/url.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { MAX_PATH_BYTES = 8192, MAX_BODY_BYTES = 16 << 20, SAYS_BYTES = 512 };
@@ -173,5 +174,79 @@ enum status job_send_stated(struct http_client *client, const struct job_stated 
 			err->text);
 	else
 		tell_kept(stated->program, stated->job, "--hp says", buf_span(&body), buf_span(&reply.body));
+	return OK;
+}
+
+/* ---- and of its machines ---- */
+
+/* "": it states none. */
+static void print_stated(const struct json *document, const char *by_hand, const char *stated, char out[SAYS_BYTES])
+{
+	const struct json *node = json_get_path(document, by_hand);
+	AUTO_DONE(buf) text = BUF_INIT(MAX_BODY_BYTES);
+
+	if (!node || json_kind(node) == JSON_NULL)
+		node = json_get_path(document, stated);
+	struct span value = node ? text_of(node, &text) : SPAN("");
+	snprintf(out, SAYS_BYTES, "%.*s", SPAN_ARGS(value));
+	if (!value.len && json_get_path(document, "ResourceConfig.InstanceGroups"))
+		snprintf(out, SAYS_BYTES, "InstanceGroups");
+}
+
+/* True: it is to be set. */
+static bool is_unstated(
+	const struct job_machines *machines, const char *option, const char *stated, const char *is_asked)
+{
+	if (stated[0] && strcmp(stated, is_asked) != 0)
+		client_say(machines->program,
+			"job '%s' has %s, and %s says '%s': it is left as it is (PATCH /api/v1/jobs/%s with by_hand sets it right)",
+			machines->job, stated, option, is_asked, machines->job);
+	return !stated[0];
+}
+
+static enum status put_machines(const struct job_machines *machines, struct buf *body, struct error *err)
+{
+	char stated[SAYS_BYTES], count[24];
+	struct json_writer w = json_writer_on(body);
+	bool sets_type = false, sets_count = false;
+
+	if (machines->type) {
+		print_stated(machines->document, "by_hand.instance_type", "ResourceConfig.InstanceType", stated);
+		sets_type = is_unstated(machines, "--instance-type", stated, machines->type);
+	}
+	if (machines->count) {
+		snprintf(count, sizeof count, "%" PRId64, machines->count);
+		print_stated(machines->document, "by_hand.nodes", "ResourceConfig.InstanceCount", stated);
+		sets_count = is_unstated(machines, "--instance-count", stated, count);
+	}
+	if (!sets_type && !sets_count)
+		return OK;
+	json_object(&w);
+	json_key(&w, "by_hand");
+	json_object(&w);
+	if (sets_type)
+		json_put_text(&w, "instance_type", machines->type);
+	if (sets_count)
+		json_put_i64(&w, "nodes", machines->count);
+	json_object_end(&w);
+	json_object_end(&w);
+	return buf_status(body, err);
+}
+
+enum status job_send_machines(struct http_client *client, const struct job_machines *machines, struct error *err)
+{
+	AUTO_DONE(buf) body = BUF_INIT(MAX_BODY_BYTES);
+	AUTO_DONE(http_reply) reply = {0};
+
+	TRY(put_machines(machines, &body, err));
+	if (!body.len)
+		return OK;
+	enum status status = patch_job(client, machines->job, buf_span(&body), &reply, err);
+	if (client_is_passing(status))
+		return status;
+	if (status != OK)
+		client_say(machines->program,
+			"the server did not take --instance-type and --instance-count of job '%s', which is there already: %s",
+			machines->job, err->text);
 	return OK;
 }

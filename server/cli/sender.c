@@ -69,6 +69,23 @@ static enum status state_again(struct sender *sender, const struct json *documen
 	return document ? job_send_stated(sender->options.client, &stated, err) : OK;
 }
 
+/* Of a job that is made of what is said here it is no news. */
+static enum status state_machines(struct sender *sender, struct error *err)
+{
+	const struct identity *identity = sender->options.identity;
+	AUTO(json) document = NULL;
+	struct job_machines machines = {.program = sender->options.program,
+		.job = sender->job,
+		.type = identity->said_type,
+		.count = identity->said_count};
+
+	if (!machines.type && !machines.count)
+		return OK;
+	TRY(job_read_document(sender->options.client, sender->job, &document, err));
+	machines.document = document;
+	return document ? job_send_machines(sender->options.client, &machines, err) : OK;
+}
+
 static enum status step_create(struct sender *sender, struct error *err)
 {
 	AUTO(json) document = NULL;
@@ -92,6 +109,7 @@ static enum status step_create(struct sender *sender, struct error *err)
 			"job '%s' has ended: this run is '%s' (--resume would go on with it)",
 			sender->options.identity->job, sender->job);
 	TRY(state_again(sender, document, err));
+	TRY(state_machines(sender, err));
 	sender->has_job = true;
 	sender->phase = PHASE_START;
 	return OK;
@@ -139,14 +157,17 @@ static enum status step_start(struct sender *sender, struct error *err)
 	return OK;
 }
 
-/* It ran from the first time that its lines bear to the last. */
-static enum status tell_start_of_import(struct sender *sender, int64_t *last_ms, struct error *err)
+/* Its log is all that is known of it: the server has to have read that, and says when it began and ended. */
+static enum status end_import(struct sender *sender, struct error *err)
 {
-	int64_t first_ms = *last_ms;
+	struct job_change change = {
+		.secondary_status = sender->end_status, .time_ms = sender->end_ms, .is_assumed = true};
+	int64_t first_ms = 0, last_ms = 0;
 
-	TRY(job_read_times(sender->options.client, sender->job, &first_ms, last_ms, err));
-	return tell(sender, &(struct job_change){.secondary_status = "Training", .time_ms = first_ms, .unless = ended},
-		err);
+	TRY(job_read_times(sender->options.client, sender->job, &first_ms, &last_ms, err));
+	TRY(tell(sender, &change, err));
+	sender->phase = PHASE_CLOSE;
+	return OK;
 }
 
 /* The job ends with its first process, and fails with the first that does: that one is named. */
@@ -159,10 +180,7 @@ static enum status step_end(struct sender *sender, struct error *err)
 	struct job_change change = {.secondary_status = sender->end_status,
 		.reason = sender->end_reason,
 		.time_ms = sender->end_ms,
-		.unless = sender->options.is_import ? ended : failed};
-
-	if (sender->options.is_import)
-		TRY(tell_start_of_import(sender, &change.time_ms, err));
+		.unless = failed};
 
 	if (is_failure && identity->process_count > 1) {
 		snprintf(reason, sizeof reason, "%s on %s (rank %" PRId64 "): %s", identity->stream, identity->host,
@@ -187,7 +205,7 @@ static enum status step(struct sender *sender, struct error *err)
 	case PHASE_LINES:
 		return sender_send_lines(sender, err);
 	case PHASE_END:
-		return step_end(sender, err);
+		return sender->options.is_import ? end_import(sender, err) : step_end(sender, err);
 	case PHASE_CLOSE:
 		return sender_close_next(sender, err);
 	case PHASE_DONE:

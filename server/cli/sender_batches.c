@@ -165,6 +165,7 @@ static enum status send_points(struct sender *sender, struct error *err)
 		.known = &stream->known_series};
 
 	struct job_points_count count = {0};
+	uint64_t rejected = 0;
 	TRY(job_send_settings(sender->options.client, &points, err));
 	stream->is_known = false;
 	if (sender->options.is_import)
@@ -172,12 +173,12 @@ static enum status send_points(struct sender *sender, struct error *err)
 	if (count.fresh)
 		TRY(go_on_with(sender, stream, err));
 	points.asks = points.asks && !sender->options.is_import;
-	TRY(job_send_points(sender->options.client, &points, err));
+	TRY(job_send_points(sender->options.client, &points, &rejected, err));
 	stream->is_known = true;
 	stream->sent_bytes += sender->batch.text.len;
 	atomic_fetch_add(&sender->sent_lines, count_lines(buf_span(&sender->batch.text)));
 	atomic_fetch_add(&sender->there_before, count.there);
-	atomic_fetch_add(&sender->new_to_server, count.fresh);
+	atomic_fetch_add(&sender->new_to_server, count.fresh > rejected ? count.fresh - rejected : 0);
 	spool_release(sender->options.spool, sender->batch.text.len);
 	sender->has_batch = false;
 	return OK;

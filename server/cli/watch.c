@@ -164,14 +164,6 @@ static enum status open_file(const char *path, int *fd, struct error *err)
 	return error_set(err, ERR_INVALID, "'%s' is not a file; give it on standard input: sm-ship < %s", path, path);
 }
 
-/* When an old file was written. */
-static int64_t past_of(const struct watch *watch, const struct stat *info)
-{
-	int64_t written_ms = (int64_t)info->st_mtim.tv_sec * 1000;
-
-	return written_ms > 0 && written_ms < watch->options.past_ms ? written_ms : watch->options.past_ms;
-}
-
 /* Takes the descriptor. */
 static enum status file_of(
 	struct watch *watch, int fd, const char *path, unsigned stream, struct file **out, struct error *err)
@@ -195,10 +187,10 @@ static enum status file_of(
 	line_reader_init(&file->reader, fd, -1, 0);
 	file->reader.says_times = watch->options.follows;
 	if (watch->options.past_ms) {
-		int64_t written_ms = past_of(watch, &info);
-		first_time_find(fd, clock_wall_ms(), &written_ms);
+		int64_t first_ms = watch->options.untimed_ms;
+		first_time_find(fd, clock_wall_ms(), &first_ms);
 		file->reader.ts_ms =
-			written_ms > 0 && written_ms < watch->options.past_ms ? written_ms : watch->options.past_ms;
+			first_ms > 0 && first_ms < watch->options.past_ms ? first_ms : watch->options.past_ms;
 	}
 	enum status status = spool_add_source(
 		watch->options.spool, &(struct spool_source){.fd = fd, .stream = stream}, &source, err);
@@ -405,12 +397,7 @@ static enum status add_events(
 {
 	const struct watch_options *options = &watch->options;
 	char name[ROTATION_MAX_PATH_BYTES];
-	int64_t assumed_ms = options->past_ms;
-	struct stat info;
 	unsigned stream;
-
-	if (assumed_ms && stat(path, &info) == 0)
-		assumed_ms = past_of(watch, &info);
 
 	if (!watch->points)
 		TRY(point_spool_new(&watch->points, options->program, options->spool, options->spool_folder, err));
@@ -420,7 +407,7 @@ static enum status add_events(
 		return error_set(err, ERR_MEMORY, "out of memory");
 	name_run(pattern, path, name);
 	TRY(find_run_stream(watch, named ? named : name, &stream, err));
-	TRY(event_files_add(watch->events, path, stream, assumed_ms, err));
+	TRY(event_files_add(watch->events, path, stream, options->untimed_ms, err));
 	watch->event_paths[watch->event_count] = mem_copy_string(path);
 	if (!watch->event_paths[watch->event_count])
 		return error_set(err, ERR_MEMORY, "out of memory");

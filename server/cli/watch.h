@@ -22,7 +22,8 @@ struct watch_options {
 	size_t count;
 	const char *const *names; /* streams of the patterns, which are then plain paths; NULL: see watch.c */
 	const struct table_part *const *tables; /* as patterns: which of them are tables of runs; NULL: none is */
-	int64_t past_ms; /* not 0: old logs; told is the first time that a file's lines show, else the file's, at most this */
+	int64_t past_ms; /* not 0: old logs; told is the first time that a file's lines show, at most this */
+	int64_t untimed_ms; /* of what shows no time, where past_ms is not 0 */
 	const char *only_stream; /* of a single file that is called by its name */
 	struct ledger *ledger; /* NULL: everything is read from its start */
 	const char *resumed_job; /* the ended job that is gone on with; NULL: none */

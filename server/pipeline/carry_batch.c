@@ -137,6 +137,7 @@ static enum status write_history(struct store_tx *tx, int64_t job_id, const stru
 				  : row->source >= SOURCE_DATED ? SOURCE_STATED
 								: row->source,
 			.is_undated = row->source == SOURCE_DATED};
+		told.is_undated |= told_is_imported_end(&told);
 		if (row->source == SOURCE_SESSION)
 			told.lifts_ms = row->start_ms;
 		TRY(store_put_told(tx, job_id, &told, err));

@@ -137,11 +137,35 @@ static int64_t past_end_of(const struct history_facts *facts)
 	return facts->past_ms;
 }
 
+bool told_is_imported_end(const struct told_row *row)
+{
+	return row->source == SOURCE_ASSUMED && span_equal(row->status, SPAN("Completed"));
+}
+
+bool told_goes_on_from(const struct told_row *row, const struct told_row *end)
+{
+	return !row->is_undated && (row->source == SOURCE_STATED || row->source == SOURCE_SESSION) &&
+	       row->start_ms > end->start_ms;
+}
+
+/* What was imported ended where its log does, and moves with that until somebody goes on with it. */
+static int64_t imported_end_of(const struct history_facts *facts, const struct told_row *end)
+{
+	for (size_t i = 0; i < facts->told_count; i++)
+		if (told_goes_on_from(&facts->told[i], end))
+			return end->start_ms;
+	return facts->log_ms > end->start_ms ? facts->log_ms : end->start_ms;
+}
+
 /* Of the rows that count: nobody said when they were. */
-static struct told_row date(const struct told_row *told, int64_t past_ms)
+static struct told_row date(const struct history_facts *facts, const struct told_row *told, int64_t past_ms)
 {
 	struct told_row row = *told;
 
+	if (told_is_imported_end(told)) {
+		row.start_ms = imported_end_of(facts, told);
+		return row;
+	}
 	row.is_undated = told->is_undated && told->source != SOURCE_SESSION && past_ms;
 	if (row.is_undated && row.start_ms > past_ms)
 		row.start_ms = past_ms;
@@ -164,7 +188,7 @@ static void take_told(struct deciding *d, const struct history_facts *facts)
 		const struct told_row *row = &facts->told[i];
 		if (!is_assumed_start(row) &&
 			(row->source != SOURCE_LOG || does_log_count(row, first_stated, has_whole)))
-			d->rows[d->count++] = date(row, past_ms);
+			d->rows[d->count++] = date(facts, row, past_ms);
 	}
 	for (size_t i = 0; i < facts->told_count; i++)
 		if (is_assumed_start(&facts->told[i]) && !has_whole && does_start_count(d, &facts->told[i]))
@@ -183,11 +207,27 @@ static const struct told_row *next_known(const struct deciding *d, size_t at)
 	return NULL;
 }
 
-/* Where somebody says when it trained, or that it did not yet, nothing is assumed. */
+/* Whoever says how it ended, in the run that it is the end of, knows better. */
+static bool does_imported_end_count(const struct deciding *d, size_t at)
+{
+	for (size_t i = at + 1; i < d->count; i++) {
+		const struct told_row *row = &d->rows[i];
+		if (is_known(row) && phase_is_final(row->status))
+			return false;
+		if (row->source == SOURCE_STATED && phase_is_resume(row->status))
+			return true;
+	}
+	return true;
+}
+
+/* Where somebody says when it trained, or that it did not yet, nothing is assumed; what comes behind an end is of another run. */
 static bool may_train(const struct deciding *d, size_t at)
 {
 	const struct told_row *next = next_known(d, at);
 
+	for (size_t i = at + 1; i < d->count && &d->rows[i] != next; i++)
+		if (told_is_imported_end(&d->rows[i]) && does_imported_end_count(d, i))
+			return true;
 	return !next || phase_is_before(SPAN("Training"), next->status);
 }
 
@@ -212,6 +252,8 @@ static bool follows(const struct deciding *d, size_t at, const struct told_row *
 		return true;
 	if (is_training(row->status))
 		return (!last || phase_is_waiting(last->status)) && may_train(d, at);
+	if (told_is_imported_end(row))
+		return does_imported_end_count(d, at);
 	if (phase_is_final(row->status))
 		return last && span_equal(last->status, SPAN("Stopping")) && !next_known(d, at);
 	return true;

@@ -4,8 +4,8 @@
  * Ownership: in the arena that the caller gives; spans are not copied. Threads: any.
  *
  * Order of trust: what is stated (REST, sm-ship, EventBridge), then the lines that SageMaker's SDK prints, then how sessions
- * ended, then what is assumed: Starting when the job was announced, Training at the first line or session, Stopped when a stop was
- * asked for and nobody was heard any more. The order is (time, phase). A job that has ended stays so unless a later Starting,
+ * ended, then what is assumed: Starting when the job was announced, Training at the first line or session, Completed where the log
+ * ends that was imported, Stopped when a stop was asked for and nobody was heard any more. The order is (time, phase). A job that has ended stays so unless a later Starting,
  * Training or Restarting is stated, or a session goes on with it.
  */
 #pragma once
@@ -33,7 +33,8 @@ struct history_facts {
 	size_t told_count;
 	const struct held_row *held; /* streams with sessions */
 	size_t held_count;
-	int64_t past_ms; /* when the job's log ended, of a log of the past; 0: it is none */
+	int64_t log_ms; /* when the job's log ended, as it was counted last; 0: not known */
+	int64_t past_ms; /* the same of a log of the past; 0: it is none */
 };
 
 struct history {
@@ -42,6 +43,11 @@ struct history {
 	struct span failure_reason; /* of the last row; "" */
 	bool is_reason_stated; /* by somebody; not if it says how a process ended, and no more */
 };
+
+/* Completed, assumed: all of the log was imported, and nobody said how it ended. */
+bool told_is_imported_end(const struct told_row *row);
+/* Somebody said so, with a time behind it. */
+bool told_goes_on_from(const struct told_row *row, const struct told_row *end);
 
 enum status history_decide(
 	struct arena *arena, const struct history_facts *facts, struct history *out, struct error *err) MUST_CHECK;

@@ -31,11 +31,14 @@ static enum status check_unless(const struct json *unless, const struct job_row 
 	return OK;
 }
 
-/* Without a time it can only be what comes next: after an end that is known that is no earlier phase, but for a restart. */
+/* Without a time it can only be what comes next: after an end (but for a stop that is presumed) that is no earlier phase, but for a
+ * restart. */
 static bool is_backwards(const struct told_row *told, const struct transition_row *last)
 {
-	return last && phase_is_final(last->status) && last->source != SOURCE_ASSUMED &&
-	       !span_equal(told->status, SPAN("Restarting")) && phase_is_before(told->status, last->status);
+	bool is_presumed = last && last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Stopped"));
+
+	return last && phase_is_final(last->status) && !is_presumed && !span_equal(told->status, SPAN("Restarting")) &&
+	       phase_is_before(told->status, last->status);
 }
 
 /* status "": any. 0: none. */
@@ -96,7 +99,7 @@ static void say_ignored(const struct change *change, const struct told_row *told
 }
 
 /* The same end, told before such a session, is no end of a run any more: what is told now is later. */
-static enum status end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
+enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
 	const struct told_row *told, struct error *err)
 {
 	for (size_t i = session; i-- > 0;) {
@@ -115,7 +118,7 @@ static enum status end_sessions(struct store_tx *tx, int64_t job_id, const struc
 	for (size_t i = 0; i < count && phase_is_final(told->status); i++)
 		if (rows[i].source == SOURCE_SESSION && rows[i].lifts_ms <= told->start_ms &&
 			(rows[i].is_undated || rows[i].start_ms > told->start_ms)) {
-			TRY(end_lifted(tx, job_id, rows, i, told, err));
+			TRY(life_end_lifted(tx, job_id, rows, i, told, err));
 			TRY(store_delete_told(tx, job_id, &rows[i], err));
 		}
 	return OK;

@@ -152,13 +152,15 @@ static enum status renew(
 	struct history_facts facts;
 	struct event_times times;
 	struct told_row *told;
+	int64_t heard_ms;
 
 	TRY(store_read_told_facts(reader, life->arena, row->job_id, &told, &facts.told_count, err));
 	TRY(read_held(life, reader, row->job_id, &facts, err));
 	TRY(store_read_event_times(reader, row->job_id, &times, err));
 	TRY(store_read_transitions(reader, life->arena, row->job_id, &old.rows, &old.count, err));
 	facts.told = told;
-	TRY(store_read_past_end(reader, row->job_id, HISTORIC_MS, &facts.past_ms, err));
+	TRY(store_read_log_end(reader, row->job_id, &facts.log_ms, &heard_ms, err));
+	facts.past_ms = facts.log_ms < heard_ms - HISTORIC_MS ? facts.log_ms : 0;
 	TRY(history_decide(life->arena, &facts, &life->history, err));
 	history_to_row(&life->history, &times, row);
 	TRY(set_by_hand(&life->history, row, err));
@@ -204,7 +206,7 @@ void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
 	const struct transition_row *last = history->count ? &history->rows[history->count - 1] : &none;
-	bool is_waiting = phase_is_waiting(last->status), is_final = phase_is_final(last->status);
+	bool is_waiting = phase_is_waiting(last->status);
 
 	for (size_t i = 0; i < history->count; i++)
 		if (history->rows[i].source == SOURCE_ASSUMED &&
@@ -215,7 +217,8 @@ void life_note(struct job_state *job, const struct history *history)
 	atomic_store(&job->awaited_ms, !is_waiting                      ? INT64_MAX
 				       : last->source == SOURCE_ASSUMED ? INT64_MIN
 									: last->start_ms);
-	atomic_store(&job->presumed_ms, is_final && last->source == SOURCE_ASSUMED ? last->start_ms : INT64_MAX);
+	bool is_presumed = last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Stopped"));
+	atomic_store(&job->presumed_ms, is_presumed ? last->start_ms : INT64_MAX);
 }
 
 bool life_is_within_lease(const struct pipeline *pipeline)

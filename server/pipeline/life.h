@@ -32,6 +32,10 @@ enum status life_date_ends(
 /* The job's history is on disk, or is read from there: RAM knows from it which lines would change it. */
 void life_note(struct job_state *job, const struct history *history);
 
+/* In the transaction of an end that is told: the same end, told before the session rows[session], is none of a run any more. */
+enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
+	const struct told_row *told, struct error *err) MUST_CHECK;
+
 /* ---- life_signs.c: what lines, points and sessions say of a job ---- */
 /* Extraction, under the stream's lock: begins a slice; says of each line or point of the training when it was; hands over. */
 void life_begin_slice(struct stream_state *stream);

@@ -141,6 +141,12 @@ enum { TRANSITION_REASON_BYTES = 256 };
 enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
 	const struct job_transition *transition, char ignored[TRANSITION_REASON_BYTES], struct error *err) MUST_CHECK;
 /*
+ * All of its log was imported, and nobody said how it ended: it is assumed to be Completed where its log ends, as long as nobody
+ * says otherwise; more of the log moves that. time_ms: of a job of which no line or point has a time.
+ */
+enum status pipeline_assume_end(struct pipeline *pipeline, struct store_reader *reader, struct span job,
+	struct span team, int64_t time_ms, struct error *err) MUST_CHECK;
+/*
  * What EventBridge says of a training job: `detail` is its document with its status. The job is made if it is not there; what
  * is newer changes its document, and all of it its history, where the same told twice and the older after the newer change
  * nothing. ERR_SEMANTIC with the field in `detail`.

@@ -15,7 +15,8 @@ struct told_row {
 	int64_t lifts_ms; /* SOURCE_SESSION: the end that the job had then; 0 else */
 	enum transition_source source;
 	bool is_whole; /* said with all that ever was, as EventBridge's SecondaryStatusTransitions */
-	/* An end or a stop that nobody said the time of: start_ms is when it was told. SOURCE_SESSION: one of the past, right behind the end
+	/* An end or a stop that nobody said the time of: start_ms is when it was told. SOURCE_ASSUMED: the end of a log that was imported,
+	 * as far as it is known. SOURCE_SESSION: one of the past, right behind the end
 	 * that it opened. */
 	bool is_undated;
 };
@@ -37,9 +38,9 @@ enum status store_put_event_times(
 enum status store_read_event_times(
 	struct store_reader *reader, int64_t job_id, struct event_times *out, struct error *err) MUST_CHECK;
 
-/* When the job's work ended, if all of it is older than this when it came, as it was counted last; 0: it is not. */
-enum status store_read_past_end(struct store_reader *reader, int64_t job_id, int64_t historic_ms, int64_t *past_ms,
-	struct error *err) MUST_CHECK;
+/* When the job's work ended, and when its newest line or point came, as they were counted last; 0: not known. */
+enum status store_read_log_end(
+	struct store_reader *reader, int64_t job_id, int64_t *end_ms, int64_t *heard_ms, struct error *err) MUST_CHECK;
 enum status store_has_undated(struct store_reader *reader, int64_t job_id, bool *has, struct error *err) MUST_CHECK;
 
 /* Jobs that are Stopping, and nobody but us knows of: at most `limit`. */

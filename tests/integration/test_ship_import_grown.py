@@ -91,13 +91,17 @@ def test_an_end_that_nobody_dated_moves_with_what_is_new(server, ship, tmp_path)
         assert state(server) == ended(rows)
 
 
+@pytest.mark.parametrize("stated", [True, False])
 @pytest.mark.parametrize("kind", [wandb, events])
-def test_an_import_that_was_killed_behind_its_points_ends_all_the_same(server, ship, tmp_path, kind):
-    """What such an import leaves: a session that went on with the job, and the new points."""
+def test_an_import_that_was_killed_behind_its_points_ends_all_the_same(server, ship, tmp_path, kind, stated):
+    """What such an import leaves: a session that went on with the job, where somebody stated that it ended, and the new points."""
     imported(ship, tmp_path, kind, 80)
+    if stated:
+        assert server.post("/api/v1/jobs/grown/transitions", json={"SecondaryStatus": "Completed", "time_ms": 1000 * (FIRST + 79)}).status == 204
     assert server.post("/api/v1/sessions", json={"job": "grown", "stream": "algo-1", "resume": True, "past": True}).status == 201
-    assert job(server, "grown")["TrainingJobStatus"] == "InProgress"
+    assert job(server, "grown")["TrainingJobStatus"] == ("InProgress" if stated else "Completed"), "as far as it was imported"
     send_points(server, 80, 100)
+    wait_until(lambda: state(server) == ended(100), what="the end of what was sent")
     assert "all 100 lines and points were there already" in imported(ship, tmp_path, kind, 100)
     assert state(server) == ended(100)
 

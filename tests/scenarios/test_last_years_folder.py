@@ -1,11 +1,13 @@
 """
-Last year's folder: logs of a job on three machines, TensorBoard's events, what MLflow and W&B exported. It is imported at once, imported again,
-and once more when it has grown, and asked about by who pays for it; nobody is rung for what is long over.
+Last year's folder: logs of a job on three machines, and of one that was put aside for two days, TensorBoard's events, what MLflow and W&B
+exported, with times and without. It is imported at once, imported again, and once more when it has grown, and asked about by who pays for
+it; nobody is rung for what is long over.
 """
 
 import csv
 import datetime
 import io
+import os
 import struct
 import subprocess
 
@@ -26,25 +28,30 @@ def stamp(at_s):
 class Job:
     """What a job of the folder is to come to."""
 
-    def __init__(self, name, begun_s, ended_s, nodes, last_step, setup_s=0, **facts):
+    def __init__(self, name, begun_s, ended_s, nodes, last_step, setup_s=0, pause=None, **facts):
+        self.stretches = [(begun_s, pause[0]), (pause[1], ended_s)] if pause else [(begun_s, ended_s)]
         self.name, self.begun_s, self.ended_s, self.nodes, self.last_step, self.setup_s = name, begun_s, ended_s, nodes, last_step, setup_s
         self.more = {"nodes_from": "streams", "hosts": {"algo-1": ""}, "lines": 0, "incidents": [], **facts}
 
     def days(self):
         """Seconds of one node on each day."""
-        early = max(0, min(self.ended_s, MIDNIGHT_S) - self.begun_s)
-        days = {"2025-03-01": early, "2025-03-02": self.ended_s - self.begun_s - early}
-        return {day: seconds for day, seconds in days.items() if seconds}
+        days = {}
+        for from_s, to_s in self.stretches:
+            while from_s < to_s:
+                end_s = min(to_s, from_s - from_s % 86400 + 86400)
+                day = stamp(from_s)[:10]
+                days[day] = days.get(day, 0) + end_s - from_s
+                from_s = end_s
+        return days
 
     def costs(self):
-        price = {"2025-03-01": BEFORE, "2025-03-02": AFTER}
-        return {day: seconds * self.nodes * price[day] / 3600 for day, seconds in self.days().items()}
+        return {day: seconds * self.nodes * (BEFORE if day < "2025-03-02" else AFTER) / 3600 for day, seconds in self.days().items()}
 
     def expect(self, server):
-        wall_s = self.ended_s - self.begun_s
+        wall_s = sum(self.days().values())
         seconds = {"productive": wall_s - self.setup_s, **({"first_step": self.setup_s} if self.setup_s else {})}
         expect_facts(server, self.name, status=("Completed", "Completed"), phases=[("Training", self.begun_s), ("Completed", self.ended_s)],
-            start=self.begun_s, start_from="stated", end=self.ended_s, end_from="stated", nodes=self.nodes, attempts=1,
+            start=self.begun_s, start_from="assumed", end=self.ended_s, end_from="assumed", nodes=self.nodes, attempts=1,
             last_step=self.last_step, lost_steps=0, wall_s=wall_s, seconds=seconds, goodput=100 * (wall_s - self.setup_s) / wall_s,
             billable_s=wall_s, cost=sum(self.costs().values()), **self.more)
 
@@ -61,6 +68,17 @@ def write_logs(folder, steps=120):
         path.write_text("".join(line + "\n" for line in lines))
     return Job("bert", begun_s, begun_s + setup_s + steps * step_s, 3, steps, setup_s, nodes_from="hosts", lines=3 * (steps + 2),
         hosts={"algo-1": "gpu07", "algo-2": "gpu08", "algo-3": "gpu11"}, incidents=[("non_finite", "critical", "recovered", 90)])
+
+
+def write_paused_log(folder, steps=240, step_s=30):
+    """An hour three days before that midnight, and an hour behind it: for more than two days nobody trained."""
+    begun_s, again_s, half = MIDNIGHT_S - 3 * 86400, MIDNIGHT_S + 3600, 120
+    lines = [f"[{stamp((begun_s + step * step_s) if step <= half else (again_s + (step - half - 1) * step_s))}] step {step} loss: {4 - step / 100:.3f}"
+        for step in range(steps + 1)]
+    (folder / "paused").mkdir(exist_ok=True)
+    (folder / "paused" / "algo-1.out").write_text("".join(line + "\n" for line in lines))
+    ended_s, paused_s = again_s + (steps - half - 1) * step_s, begun_s + half * step_s
+    return Job("paused", begun_s, ended_s, 1, steps, pause=(paused_s, again_s), lines=steps + 1)
 
 
 def write_events(folder):
@@ -98,6 +116,22 @@ def write_wandb(folder, points=31):
     return Job("sweep-7", begun_s, begun_s + 30 * (points - 1), 1, 5 * (points - 1))
 
 
+CHART_S = MIDNIGHT_S + 60 * 86400
+
+
+def write_chart(folder, points, written_s):
+    """A chart of W&B has steps and no times: how long the run took nobody knows."""
+    rows = [["Step", "sweep-8 - train/loss"]] + [[at, 2 - at / 100] for at in range(points)]
+    write_table(folder / "charts" / "chart.csv", rows)
+    os.utime(folder / "charts" / "chart.csv", (written_s, written_s))
+
+
+def expect_chart(server, points):
+    expect_facts(server, "sweep-8", status=("Completed", "Completed"), phases=[("Training", CHART_S), ("Completed", CHART_S)], start=CHART_S,
+        end=CHART_S, end_from="assumed", last_step=points - 1, seconds={}, billable_s=None, cost=None)
+    assert server.get("/api/v1/jobs/sweep-8/goodput").body["cost"]["reason"] == "no times"
+
+
 def write_table(path, rows):
     path.parent.mkdir(exist_ok=True)
     with path.open("w", newline="") as file:
@@ -116,18 +150,21 @@ def expect_sums(server, jobs):
     """Who pays asks by sm-search, and the page by /aggregate: they say the same, day by day."""
     wanted = {}
     for job in jobs:
-        for day, seconds in job.days().items():
+        days = [stamp(at_s)[:10] for at_s in range(job.begun_s - job.begun_s % 86400, job.ended_s, 86400)]
+        for day, seconds in {**dict.fromkeys(days, 0), **job.days()}.items():  # it is one of each day from its start to its end
             hours, cost, count = wanted.get(day, (0, 0, 0))
-            wanted[day] = (hours + seconds * job.nodes / 3600, cost + job.costs()[day], count + 1)
+            wanted[day] = (hours + seconds * job.nodes / 3600, cost + job.costs().get(day, 0), count + 1)
 
     def is_so():
         ran = subprocess.run([server.bin("sm-search"), "tag.from=archive", "--by", "day", "--of", "sum:node_hours,sum:cost,count", "--csv"],
             env={"SMFLEET_SERVER": server.url}, capture_output=True, timeout=PATIENCE_S, text=True)
         assert ran.returncode == 0, ran
-        rows = {row["day"]: (float(row["sum:node_hours"]), float(row["sum:cost"]), int(row["count"])) for row in csv.DictReader(io.StringIO(ran.stdout))}
+        rows = {row["day"]: (row["sum:node_hours"], row["sum:cost"], int(row["count"])) for row in csv.DictReader(io.StringIO(ran.stdout))}
+        assert rows.pop(stamp(CHART_S)[:10]) == ("", "", 1), "of how long it took nothing is known, which is not 0"
+        rows = {day: (float(hours), float(cost), count) for day, (hours, cost, count) in rows.items()}
         assert rows.keys() == wanted.keys() and all(rows[day] == pytest.approx(wanted[day], rel=1e-5) for day in wanted)
-        fleet = server.get("/api/v1/goodput?from=2025-03-01&to=2025-03-02").body
-        assert [day["cost"] for day in fleet["days"]] == pytest.approx([wanted[day][1] for day in sorted(wanted)], rel=1e-5)
+        fleet = server.get("/api/v1/goodput?from=2025-02-01&to=2025-05-31").body
+        assert [day["cost"] for day in fleet["days"] if day["cost"]] == pytest.approx([wanted[day][1] for day in sorted(wanted) if wanted[day][1]], rel=1e-5)
         assert fleet["cost"] == pytest.approx(sum(cost for _, cost, _ in wanted.values()), rel=1e-5)
         hosts = server.get("/api/v1/aggregate?q=name=bert&by=host&of=sum:node_hours").body["groups"]
         assert {row["host"]: row["sum:node_hours"] for row in hosts} == {
@@ -143,8 +180,8 @@ def expect_found(server, jobs):
         found = ran.stdout.split()[1:]
         assert ran.returncode == (0 if found else 1), ran
         return found
-    by_start = [job.name for job in sorted(jobs, key=lambda job: job.begun_s)]
-    for query, wanted in (("tag.from=archive", by_start), ("started<2025-03-02", [job.name for job in jobs if job.begun_s < MIDNIGHT_S]),
+    by_start = [job.name for job in sorted(jobs, key=lambda job: job.begun_s)] + ["sweep-8"]
+    for query, wanted in (("tag.from=archive", by_start), ("started<2025-03-02", [name for name in by_start[:-1] if name in {job.name for job in jobs if job.begun_s < MIDNIGHT_S}]),
             ("status:completed incident:non_finite", ["bert"]), ("hp.optimizer=lion", ["vit"]), ("log:\"bears no time\"", ["bert"]),
             ("status:inprogress", [])):
         wait_until(lambda: names(query) == wanted, what=f"{wanted} by {query}")
@@ -164,9 +201,11 @@ def test_last_years_folder(server, ship, receiver):
         {"instance": TYPE, "per_hour": BEFORE}, {"instance": TYPE, "per_hour": AFTER, "from": "2025-03-02"}]}).status == 200
     folder = ship.folder / "old"
     folder.mkdir()
-    jobs = [write_logs(folder), write_events(folder), *write_mlflow(folder), write_wandb(folder)]
+    jobs = [write_logs(folder), write_paused_log(folder), write_events(folder), *write_mlflow(folder), write_wandb(folder)]
+    write_chart(folder, 31, CHART_S)
     bring(ship)
     expect_all(server, jobs)
+    expect_chart(server, 31)
     bring(ship)  # again: nothing is doubled, nothing moves
     expect_all(server, jobs)
     server.restart()
@@ -174,8 +213,11 @@ def test_last_years_folder(server, ship, receiver):
 
     # The rest of a log and of a history is found, and copied over what was there.
     jobs[0], jobs[-1] = write_logs(folder, steps=140), write_wandb(folder, points=46)
+    jobs[1] = write_paused_log(folder, steps=280)
+    write_chart(folder, 46, CHART_S + 10 * 86400)
     assert "are new" in bring(ship)
     expect_all(server, jobs)
+    expect_chart(server, 46)
     server.restart()
     expect_all(server, jobs)
     assert server.get("/api/v1/jobs/vit").body["HyperParameters"] == {"lr": "0.5", "optimizer": "lion"}

@@ -123,5 +123,5 @@ def test_an_import_of_last_years_folder(server, ship):
         done = ship.run("--import", pattern)
         assert done.returncode == 0, done.stderr
     for run, steps in (("bert", 30), ("gpt", 60)):
-        expect_facts(server, run, start=year, start_from="stated", nodes=2, nodes_from="streams", lines=2 * steps, attempts=1,
+        expect_facts(server, run, start=year, start_from="assumed", end=year + (steps - 1) * 10, end_from="assumed", nodes=2, nodes_from="streams", lines=2 * steps, attempts=1,
             last_step=steps, wall_s=(steps - 1) * 10, billable_s=(steps - 1) * 10, cost=None)

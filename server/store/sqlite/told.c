@@ -79,19 +79,17 @@ enum status store_read_told_facts(struct store_reader *reader, struct arena *are
 	return OK;
 }
 
-enum status store_read_past_end(
-	struct store_reader *reader, int64_t job_id, int64_t historic_ms, int64_t *past_ms, struct error *err)
+enum status store_read_log_end(
+	struct store_reader *reader, int64_t job_id, int64_t *end_ms, int64_t *heard_ms, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader,
-		"SELECT work_to_ms FROM job_counts WHERE job_id = ? AND work_to_ms > 0 AND work_to_ms < last_heard_ms - ?",
-		err));
+	TRY(statement_open(&s, reader, "SELECT work_to_ms, last_heard_ms FROM job_counts WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
-	bind_i64(&s, historic_ms);
 	TRY(statement_step(&s, &has_row, err));
-	*past_ms = has_row ? column_i64(&s) : 0;
+	*end_ms = has_row ? column_i64(&s) : 0;
+	*heard_ms = has_row ? column_i64(&s) : 0;
 	return OK;
 }
 

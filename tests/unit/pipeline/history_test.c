@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /*
- * Facts as text: "past 40, undated Completed 90, stated Starting 10, log Training 20, session 30 lifts 25, exit algo-1 40 code 1, held algo-2".
+ * Facts as text: "past 40, ends 40, undated Completed 90, stated Starting 10, log Training 20, session 30 lifts 25, exit algo-1 40 code 1, held algo-2".
  * What is shown: "Starting 10-20, Training 20-0".
  */
 enum { FACTS_MAX = 32 };
@@ -16,7 +16,7 @@ struct facts {
 	struct told_row told[FACTS_MAX];
 	struct held_row held[FACTS_MAX];
 	size_t told_count, held_count;
-	int64_t past_ms;
+	int64_t log_ms, past_ms;
 };
 
 static void add_fact(struct facts *facts, const char *text)
@@ -42,6 +42,10 @@ static void add_fact(struct facts *facts, const char *text)
 	}
 	if (sscanf(text, "past %lld", &at_ms) == 1) {
 		facts->past_ms = at_ms;
+		return;
+	}
+	if (sscanf(text, "ends %lld", &at_ms) == 1) {
+		facts->log_ms = at_ms;
 		return;
 	}
 	struct told_row row = {.message = SPAN(""), .reason = SPAN("")};
@@ -86,7 +90,12 @@ static void free_facts(struct facts *facts)
 
 static struct history decide(struct arena *arena, const struct facts *facts)
 {
-	struct history_facts given = {facts->told, facts->told_count, facts->held, facts->held_count, facts->past_ms};
+	struct history_facts given = {.told = facts->told,
+		.told_count = facts->told_count,
+		.held = facts->held,
+		.held_count = facts->held_count,
+		.log_ms = facts->log_ms,
+		.past_ms = facts->past_ms};
 	struct history out;
 
 	CHECK_OK(history_decide(arena, &given, &out, &err));
@@ -254,6 +263,42 @@ TEST(a_stop_that_nobody_answers_is_assumed)
 }
 
 /* Whatever is told: times grow, an end is left only by a start, and the order of telling is nothing. */
+TEST(what_was_imported_ended_where_its_log_does)
+{
+	check("assumed Training 10, assumed Completed 40", "Training 10-40, Completed 40-0");
+	check("assumed Training 10, assumed Completed 40, ends 60",
+		"Training 10-60, Completed 60-0"); /* more of it came */
+	check("assumed Training 10, assumed Completed 40, ends 30",
+		"Training 10-40, Completed 40-0"); /* not counted yet */
+	check("assumed Training 10, assumed Completed 40, assumed Starting 90", "Training 10-40, Completed 40-0");
+	check("stated Starting 5, assumed Training 10, assumed Completed 40",
+		"Starting 5-10, Training 10-40, Completed 40-0");
+	check("assumed Training 10, assumed Completed 40, log Completed 38", "Training 10-38, Completed 38-0");
+}
+
+TEST(who_says_how_it_ended_knows_better_than_who_imported_it)
+{
+	check("assumed Training 10, assumed Completed 40, stated Failed 40", "Training 10-40, Failed 40-0");
+	check("assumed Training 10, assumed Completed 40, stated Failed 30", "Training 10-30, Failed 30-0");
+	check("assumed Training 10, assumed Completed 40, stated Failed 60", "Training 10-60, Failed 60-0");
+	check("assumed Training 10, assumed Completed 40, stated Stopping 50, stated Stopped 60",
+		"Training 10-50, Stopping 50-60, Stopped 60-0");
+	check("assumed Training 10, assumed Completed 40, exit algo-1 50 code 1",
+		"Training 10-50, Failed 50-0 (algo-1)");
+}
+
+TEST(what_was_imported_is_gone_on_with)
+{
+	check("assumed Training 10, assumed Completed 40, stated Training 60, ends 90",
+		"Training 10-40, Completed 40-60, Training 60-0");
+	check("assumed Training 10, assumed Completed 40, stated Training 60, stated Failed 70, assumed Completed 65",
+		"Training 10-40, Completed 40-60, Training 60-70, Failed 70-0");
+	check("assumed Training 10, assumed Completed 40, session 60 lifts 40, ends 90",
+		"Training 10-40, Completed 40-60, Training 60-0");
+	check("assumed Training 10, assumed Completed 40, stated Training 20", "Training 20-40, Completed 40-0");
+	check("assumed Training 10, assumed Completed 40, stated Uploading 60", "Training 10-40, Completed 40-0");
+}
+
 TEST(any_facts_in_any_order_give_one_history)
 {
 	static const char *const statuses[] = {"Starting", "Downloading", "Training", "Restarting", "Interrupted",
