@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from olddb import as_version
 from smserver import wait_until
 from test_pools import MINUTE_MS, document, move, now_ms, pools, run_job, status
 
@@ -166,14 +167,8 @@ def test_hours_in_which_a_job_had_failed_or_waited_are_not_of_its_nodes(server):
     assert group == {"sum:node_hours": billed}
     assert quota(server, "longest_run_seconds")["highest"] == 29 * 3600
     # a database that had them counted: from 0 to 29
-    server.stop()
-    with sqlite3.connect(server.database) as database:
-        for statement in ("DROP TABLE goodput_deleted", "DROP INDEX fleet_jobs_open", "DROP INDEX fleet_jobs_over",
-                "ALTER TABLE goodput DROP COLUMN is_over", "ALTER TABLE fleet_jobs DROP COLUMN billed_ms", "ALTER TABLE fleet_jobs DROP COLUMN unbilled_ms"):
-            database.execute(statement)
+    with as_version(server, 37) as database:
         database.execute("UPDATE fleet_totals SET value = value + ? WHERE name = 'node_ms'", (2 * (22 + 1) * 60 * MINUTE_MS,))
-        database.execute("UPDATE settings SET value = CAST('37' AS BLOB) WHERE key = 'min_reader'")
-        database.execute("PRAGMA user_version = 37")
     server.start()
     wait_until(lambda: hours() == (billed, billed), what="what the upgrade counts anew")
 

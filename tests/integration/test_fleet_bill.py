@@ -1,10 +1,10 @@
 """What the fleet was billed for is one number: in the fleet's sums, in a job's cost, in /aggregate, and in the currency it was in."""
 
-import sqlite3
 import time
 
 import pytest
 
+from olddb import as_version
 from smserver import wait_until
 from test_fleet import fleet, quota
 from test_money import DAY_S, HOUR_S, KNOWN, NOON_S, get, move, price, put_prices, run_job, worked_out
@@ -80,20 +80,16 @@ def test_hours_that_are_stated_are_those_of_the_fleet(make_server):
 
 def before_one_bill(server):
     """As a database of before 0042 has it: silent jobs run until now, and what deleted jobs cost is among the rest."""
-    server.stop()
-    with sqlite3.connect(server.database) as database:
+    with as_version(server, 41) as database:
         for statement in ("UPDATE goodput_totals SET cost = goodput_totals.cost + x.cost, lost_cost = goodput_totals.lost_cost + x.lost_cost"
-                " FROM (SELECT day, sum(cost) AS cost, sum(lost_cost) AS lost_cost FROM goodput_deleted GROUP BY day) AS x WHERE x.day = goodput_totals.day",
-                "DROP TABLE goodput_deleted", "DROP INDEX fleet_jobs_open", "DROP INDEX fleet_jobs_over", "ALTER TABLE goodput DROP COLUMN is_over",
+                " FROM (SELECT day, sum(cost) AS cost, sum(lost_cost) AS lost_cost FROM newer.goodput_deleted GROUP BY day) AS x WHERE x.day = goodput_totals.day",
                 "DELETE FROM fleet_totals WHERE name IN ('node_ms', 'started_nodes', 'started_node_ms')",
                 "INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT 'node_ms', '',"
                 " ifnull(sum(nodes * (ended_ms - started_ms - unbilled_ms)), 0), 0, 0 FROM fleet_jobs WHERE ended_ms > 0",
                 "INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT 'started_nodes', '',"
                 " ifnull(sum(nodes), 0), 0, 0 FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0",
                 "INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT 'started_node_ms', '',"
-                " ifnull(sum(nodes * (started_ms + unbilled_ms)), 0), 0, 0 FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0",
-                "ALTER TABLE fleet_jobs DROP COLUMN billed_ms",
-                "UPDATE settings SET value = CAST('38' AS BLOB) WHERE key = 'min_reader'", "PRAGMA user_version = 41"):
+                " ifnull(sum(nodes * (started_ms + unbilled_ms)), 0), 0, 0 FROM fleet_jobs WHERE ended_ms = 0 AND started_ms > 0"):
             database.execute(statement)
     server.start()
 

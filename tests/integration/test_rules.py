@@ -6,6 +6,7 @@ import sqlite3
 import time
 
 import pytest
+from olddb import older_database
 from receiver import Receiver
 from smserver import wait_until
 
@@ -407,23 +408,12 @@ def test_webhooks_of_a_rule_are_said_in_one_way(server, receiver):
     assert server.put(path, json={"name": "x", "webhooks": "all", "endpoints": [hook]}).body["field"] == "endpoints"
 
 
-def older_database(path, version):
-    """As a program of that version leaves it."""
-    with sqlite3.connect(path, isolation_level=None) as database:
-        database.executescript("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
-        for file in sorted((pathlib.Path(__file__).parents[2] / "migrations/sqlite").glob("*.sql")):
-            if int(file.name[:4]) <= version:
-                database.executescript(f"BEGIN; {file.read_text()}; PRAGMA user_version = {int(file.name[:4])}; COMMIT")
-        yield database
-    database.close()
-
-
 def test_rules_of_an_older_database_do_what_they_did(make_server, receivers):
     """Version 22 knew `endpoints` alone: none of them named is every webhook. It had told an incident, which is open."""
     server = make_server(start=False)
     first, second = receivers
     server.database.parent.mkdir(exist_ok=True)
-    for database in older_database(server.database, 22):
+    with older_database(server.database, 22) as database:
         for number, one in enumerate(receivers, 1):
             database.execute("INSERT INTO webhooks (webhook_id, url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms)"
                 " VALUES (?, ?, 'json', x'', 1, 1, '', 1)", (number, one.url))
