@@ -179,10 +179,12 @@ static enum status check_room(struct pipeline *pipeline, struct error *err)
 
 static enum status end_job(struct pipeline *pipeline, struct store_tx *tx, struct carried *job, struct error *err)
 {
+	const struct history history = {.rows = job->job.transitions, .count = job->job.transition_count};
 	struct job_row row = job->job.row;
 
 	TRY(check_room(pipeline, err));
 	row.job_id = job->job_id;
+	row.created_ms = history_created_ms(&history, &row);
 	enum status status = store_end_import(tx, &row, err);
 	if (status == ERR_CONFLICT) { /* somebody made it meanwhile */
 		job->is_skipped = true;

@@ -242,12 +242,10 @@ static enum status read_messages(
 	const struct json *object, struct arena *arena, struct carry_job *job, struct error *err)
 {
 	const struct json *array;
-	void *rows;
 	size_t at = 0;
 
 	TRY(want_array(object, "status_messages", &array, err));
-	TRY(make_rows(array, sizeof *job->messages, arena, &job->message_count, &rows, err));
-	job->messages = rows;
+	TRY(make_rows(array, sizeof *job->messages, arena, &job->message_count, (void **)&job->messages, err));
 	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
 		TRY(want_object(node, "status_messages", at, err));
 		TRY(want_job_time(node, "at_ms", &job->messages[at].at_ms, err));
@@ -285,9 +283,11 @@ static enum status read_status(const struct json *object, struct arena *arena, s
 
 static enum status read_times(const struct json *object, struct carry_job *job, struct error *err)
 {
+	const char *announced = json_get(object, "announced_ms") ? "announced_ms" : "created_ms"; /* of older records */
 	int64_t generation = 0;
 
 	TRY(want_job_time(object, "created_ms", &job->row.created_ms, err));
+	TRY(want_job_time(object, announced, &job->row.announced_ms, err));
 	TRY(want_job_time(object, "started_ms", &job->row.started_ms, err));
 	TRY(want_job_time(object, "ended_ms", &job->row.ended_ms, err));
 	TRY(want_job_time(object, "modified_ms", &job->row.modified_ms, err));

@@ -107,6 +107,7 @@ static void write_job(const struct carry_job *job, struct json_writer *w)
 	json_put_span(w, "secondary", row->secondary);
 	json_put_span(w, "failure_reason", row->failure_reason);
 	put_i64(w, "created_ms", row->created_ms);
+	put_i64(w, "announced_ms", row->announced_ms);
 	put_i64(w, "started_ms", row->started_ms);
 	put_i64(w, "ended_ms", row->ended_ms);
 	put_i64(w, "modified_ms", row->modified_ms);

@@ -372,10 +372,21 @@ void history_to_row(const struct history *history, const struct event_times *tim
 	for (size_t i = 0; i < history->count && !row->started_ms; i++)
 		if (is_training(history->rows[i].status))
 			row->started_ms = history->rows[i].start_ms;
-	if (history->rows[0].start_ms < row->created_ms && history->rows[0].source != SOURCE_ASSUMED)
-		row->created_ms = history->rows[0].start_ms;
 	row->secondary = last->status;
 	row->status = phase ? span_from(phase->status) : row->status;
 	row->ended_ms = end_of(history, times);
 	row->failure_reason = history->failure_reason;
+}
+
+static int64_t earlier_of(int64_t a_ms, int64_t b_ms)
+{
+	return b_ms && b_ms < a_ms ? b_ms : a_ms;
+}
+
+int64_t history_created_ms(const struct history *history, const struct job_row *row)
+{
+	bool is_told = history->count && history->rows[0].source != SOURCE_ASSUMED;
+	int64_t first_ms = earlier_of(row->announced_ms, is_told ? history->rows[0].start_ms : 0);
+
+	return earlier_of(earlier_of(first_ms, row->started_ms), row->ended_ms);
 }

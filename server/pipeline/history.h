@@ -55,5 +55,8 @@ enum status history_decide(
 bool transition_is_assumed(const struct transition_row *row);
 bool history_is_same(const struct history *a, const struct history *b);
 
-/* Status and times of the job as its history says. The job is as old as its oldest row that somebody told, if that is older. */
+/* Status and times of the job as its history says. */
 void history_to_row(const struct history *history, const struct event_times *times, struct job_row *row);
+/* row: with its start and end. A job was there when it was announced, and not later than it started, ended, or was told to be anything:
+ * a log may be posted afterwards. */
+int64_t history_created_ms(const struct history *history, const struct job_row *row);

@@ -227,6 +227,7 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 		.secondary = SPAN("Starting"),
 		.failure_reason = SPAN(""),
 		.created_ms = now_ms,
+		.announced_ms = now_ms,
 		.modified_ms = now_ms,
 		.generation = 1};
 	return pipeline_execute_then(pipeline, write_creation, apply_creation, &creation, err);

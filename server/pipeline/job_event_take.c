@@ -78,8 +78,8 @@ static enum status write_event(void *context, struct store_tx *tx, struct error 
 	TRY(check_team(row.team, row.name, taking->team, err));
 	taking->job_id = row.job_id;
 	TRY(merge_document(taking, tx, &row, err));
-	if (event->created_ms && event->created_ms != row.created_ms) { /* said outright */
-		row.created_ms = event->created_ms;
+	if (event->created_ms && event->created_ms != row.announced_ms) { /* said outright */
+		row.announced_ms = event->created_ms;
 		taking->has_changed = true;
 	}
 	TRY(put_told(event, tx, &row, err));

@@ -199,9 +199,7 @@ static enum status write_derived(const struct pipeline *pipeline, struct store_r
 		json_put_span(w, "FailureReason", row->failure_reason);
 	if (failure_class(row->failure_reason))
 		json_put_text(w, "FailureClass", failure_class(row->failure_reason));
-	bool is_of_past =
-		row->started_ms && row->started_ms < row->created_ms; /* of a log that was posted afterwards */
-	put_time(w, "CreationTime", is_of_past ? row->started_ms : row->created_ms);
+	put_time(w, "CreationTime", row->created_ms);
 	put_time(w, "TrainingStartTime", row->started_ms);
 	put_time(w, "TrainingEndTime", row->ended_ms);
 	put_time(w, "LastModifiedTime", row->modified_ms);

@@ -66,7 +66,7 @@ static bool is_row_same(const struct job_row *a, const struct job_row *b)
 {
 	return span_equal(a->status, b->status) && span_equal(a->secondary, b->secondary) &&
 	       span_equal(a->failure_reason, b->failure_reason) && a->created_ms == b->created_ms &&
-	       a->started_ms == b->started_ms && a->ended_ms == b->ended_ms;
+	       a->announced_ms == b->announced_ms && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms;
 }
 
 /* ---- what somebody set right ---- */
@@ -164,6 +164,7 @@ static enum status renew(
 	TRY(history_decide(life->arena, &facts, &life->history, err));
 	history_to_row(&life->history, &times, row);
 	TRY(set_by_hand(&life->history, row, err));
+	row->created_ms = history_created_ms(&life->history, row);
 	TRY(known_fault_of_end(life->pipeline, reader, life->arena, &life->history, row, fault, err));
 	if (history_is_same(&old, &life->history))
 		return OK;

@@ -36,6 +36,7 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 		.secondary = SPAN("Training"),
 		.failure_reason = SPAN(""),
 		.created_ms = now_ms,
+		.announced_ms = now_ms,
 		.started_ms = now_ms,
 		.modified_ms = now_ms,
 		.generation = 1,

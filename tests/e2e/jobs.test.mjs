@@ -39,6 +39,24 @@ test("the scroll bar stands for all rows", async ({ server, page, open }) => {
   await until(page, (name) => location.pathname === `/jobs/${name}`, "the job's page", nameOf(MANY - 1));
 });
 
+test("a job is as old in the table as it is sorted and searched", async ({ server, page, open }) => {
+  const day0 = Date.UTC(2025, 9, 9, 8), hour = 3600e3;
+  const made = { "log-of-day-2": day0 + 48 * hour, "log-of-day-1": day0 + 24 * hour }; // announced now, in this order, and their logs begin then
+  for (const [name, begun] of Object.entries(made)) {
+    await server.post("/api/v1/jobs", { TrainingJobName: name });
+    await server.send(name, [0, 1, 2].map((step) => `${new Date(begun + step * 60e3).toISOString()} step: ${step} loss: 2.5`));
+    await waitUntil(async () => (await server.get(`/api/v1/jobs/${name}`)).body.CreationTime * 1000 === begun, `the start of ${name}`);
+  }
+  await server.post("/api/v1/jobs", { TrainingJobName: "announced-now" });
+  await open("/jobs?sort=-created&cols=status,created");
+  for (const [at, name] of ["announced-now", ...Object.keys(made)].entries()) await hasRow(page, at, name);
+  const times = await page.$$eval("tbody tr[data-name] time", (all) => all.map((one) => one.dateTime));
+  assert.deepEqual(times.slice(1), Object.values(made).map((ms) => new Date(ms).toISOString()));
+  await open(`/jobs?q=${encodeURIComponent("created<2025-10-11")}&cols=status,created`);
+  await hasRow(page, 0, "log-of-day-1");
+  assert.equal(await page.locator("tbody tr[data-name]").count(), 1);
+});
+
 test("rows that cannot be had say so, and come by themselves", async ({ server, page, open, allow }) => {
   allow(/429|500/);
   await makeJobs(server, 120);

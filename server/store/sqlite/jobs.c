@@ -5,9 +5,9 @@
 
 enum { NAME_FOLDED_MAX_BYTES = 4096 };
 
-#define JOB_COLUMNS                                                                                                    \
-	"job_id, name, team, status, secondary, failure_reason, created_ms, started_ms, ended_ms, modified_ms, "       \
-	"generation, is_implicit, document"
+#define JOB_COLUMNS                                                                                                        \
+	"job_id, name, team, status, secondary, failure_reason, created_ms, iif(announced_ms, announced_ms, created_ms), " \
+	"started_ms, ended_ms, modified_ms, generation, is_implicit, document"
 
 static void bind_job(struct statement *s, const struct job_row *row, struct span folded)
 {
@@ -18,6 +18,7 @@ static void bind_job(struct statement *s, const struct job_row *row, struct span
 	bind_text(s, row->secondary);
 	bind_text(s, row->failure_reason);
 	bind_i64(s, row->created_ms);
+	bind_i64(s, row->announced_ms);
 	bind_i64(s, row->started_ms);
 	bind_i64(s, row->ended_ms);
 	bind_i64(s, row->modified_ms);
@@ -41,8 +42,8 @@ static enum status insert(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"INSERT INTO jobs (name, folded, team, status, secondary, failure_reason, created_ms, started_ms, ended_ms,"
-		" modified_ms, generation, is_implicit, document, job_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		"INSERT INTO jobs (name, folded, team, status, secondary, failure_reason, created_ms, announced_ms,"
+		" started_ms, ended_ms, modified_ms, generation, is_implicit, document, job_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
 	bind_job(&s, row, folded);
 	bind_i64(&s, job_id);
@@ -70,7 +71,7 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 	TRY(has_document(tx, row, &is_same, err));
 	TRY(statement_open(&s, tx_on(tx),
 		"UPDATE jobs SET name = ?, folded = ?, team = ?, status = ?, secondary = ?, failure_reason = ?,"
-		" created_ms = ?, started_ms = ?, ended_ms = ?, modified_ms = ?, generation = ?, is_implicit = ?,"
+		" created_ms = ?, announced_ms = ?, started_ms = ?, ended_ms = ?, modified_ms = ?, generation = ?, is_implicit = ?,"
 		" document = ? WHERE job_id = ?",
 		err));
 	bind_job(&s, row, folded);
@@ -121,6 +122,7 @@ static enum status read_row(struct statement *s, struct arena *arena, struct job
 	row.secondary = column_span(s, arena);
 	row.failure_reason = column_span(s, arena);
 	row.created_ms = column_i64(s);
+	row.announced_ms = column_i64(s);
 	row.started_ms = column_i64(s);
 	row.ended_ms = column_i64(s);
 	row.modified_ms = column_i64(s);
