@@ -151,6 +151,21 @@ enum status sender_beat(struct sender *sender, struct error *err)
 	return OK;
 }
 
+/* The server may not take the time of a machine whose clock is wrong: how the process ended is said without it, then it was now. */
+static enum status say_end(struct sender *sender, struct session_beat *beat, struct error *err)
+{
+	struct command_list commands;
+	enum status status = session_beat(sender->options.client, beat, &commands, err);
+
+	if (status == OK || !beat->has_exit || status == ERR_NOT_FOUND || client_is_passing(status))
+		return status;
+	client_say(sender->options.program, "the server did not take how the process ended: %s", err->text);
+	if (status != ERR_SEMANTIC)
+		return status;
+	beat->exit_ms = 0;
+	return session_beat(sender->options.client, beat, &commands, err);
+}
+
 enum status sender_close_next(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->close_at];
@@ -163,7 +178,6 @@ enum status sender_close_next(struct sender *sender, struct error *err)
 		.exit_signal = sender->exit_signal,
 		.exit_reason = sender->end_reason,
 		.exit_ms = sender->end_ms};
-	struct command_list commands;
 	enum status status = OK;
 
 	if (sender->close_at >= sender->options.max_streams || !stream->session[0]) {
@@ -174,7 +188,7 @@ enum status sender_close_next(struct sender *sender, struct error *err)
 	if (!stream->has_session && sender->has_exit)
 		return sender_open_stream(sender, sender->close_at, false, err);
 	if (stream->has_session)
-		status = session_beat(sender->options.client, &beat, &commands, err);
+		status = say_end(sender, &beat, err);
 	if (status == ERR_NOT_FOUND && sender->has_exit)
 		return sender_lose_session(sender, stream, status);
 	if (client_is_passing(status))

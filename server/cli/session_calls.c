@@ -113,7 +113,8 @@ static enum status put_beat(const struct session_beat *beat, struct buf *body, s
 			beat->exit_signal ? beat->exit_signal : beat->exit_code);
 		if (beat->exit_reason)
 			json_put_text(&w, "reason", beat->exit_reason);
-		json_put_i64(&w, "at_ms", beat->exit_ms);
+		if (beat->exit_ms)
+			json_put_i64(&w, "at_ms", beat->exit_ms);
 		json_object_end(&w);
 	}
 	json_object_end(&w);

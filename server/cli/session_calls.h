@@ -51,7 +51,7 @@ struct session_beat {
 	bool has_exit; /* of the command whose output it was; is_end, too */
 	int exit_code, exit_signal;
 	const char *exit_reason; /* NULL: none */
-	int64_t exit_ms;
+	int64_t exit_ms; /* 0: now */
 };
 /* ERR_NOT_FOUND: the server does not know the session (any more). */
 enum status session_beat(struct http_client *client, const struct session_beat *beat, struct command_list *commands,

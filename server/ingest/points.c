@@ -272,6 +272,11 @@ static enum status store_entry(struct ingest_parser *parser, struct batch *batch
 	return OK;
 }
 
+static const char *array_name(const struct ingest_parser *parser)
+{
+	return parser->is_columns ? "series" : "points";
+}
+
 /* Into a path of the document ("series[3].value[17]"), with the place of the mistake. */
 static void place_error(const struct ingest_parser *parser, struct span text, size_t at, struct error *err)
 {
@@ -287,8 +292,8 @@ static void place_error(const struct ingest_parser *parser, struct span text, si
 	if (parser->is_lines)
 		snprintf(path, sizeof path, "%s", inner.field);
 	else
-		snprintf(path, sizeof path, "%s[%" PRIu64 "]%s%s", parser->is_columns ? "series" : "points",
-			parser->entry_number, inner.field[0] ? "." : "", inner.field);
+		snprintf(path, sizeof path, "%s[%" PRIu64 "]%s%s", array_name(parser), parser->entry_number,
+			inner.field[0] ? "." : "", inner.field);
 	snprintf(err->field, sizeof err->field, "%.*s", (int)sizeof err->field - 1, path);
 	snprintf(err->text, sizeof err->text, "line %" PRId64 ", column %" PRId64 "%s%s: %.*s", err->line, err->column,
 		path[0] ? ", " : "", path, (int)(sizeof err->text - 96 - sizeof err->field), inner.text);
@@ -377,8 +382,15 @@ static const char *skip_entry(struct ingest_parser *parser, const char *at, cons
 
 static enum status unexpected(const struct ingest_parser *parser, struct error *err)
 {
-	error_set(err, ERR_INVALID, "line %" PRId64 ", column %" PRId64 ": expected %s", parser->line, parser->column,
-		wants[parser->state]);
+	bool is_in_field = parser->state >= WANT_ARRAY && parser->state <= WANT_ENTRY;
+	char field[64] = "body";
+
+	if (is_in_field && parser->state != WANT_ARRAY)
+		snprintf(field, sizeof field, "%s[%" PRIu64 "]", array_name(parser), parser->entry_number);
+	else if (is_in_field)
+		snprintf(field, sizeof field, "%s", array_name(parser));
+	error_set_field(err, ERR_INVALID, field, "line %" PRId64 ", column %" PRId64 ": expected %s", parser->line,
+		parser->column, wants[parser->state]);
 	if (err) {
 		err->line = parser->line;
 		err->column = parser->column;

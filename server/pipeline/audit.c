@@ -32,23 +32,36 @@ static bool is_equal(const struct json *a, const struct json *b)
 	return span_equal(buf_span(&first), buf_span(&second));
 }
 
-/* The members of `from` that `other` has otherwise or not at all; all of them where there is no other. */
+/* Of the same name; NULL: there is none. */
+static const struct json *find_like(const struct json *thing, const struct json *member)
+{
+	const struct json *like = json_first(thing);
+
+	while (like && !span_equal(json_key_of(like), json_key_of(member)))
+		like = json_next(like);
+	return like;
+}
+
+/* The members of `from` that `other` has otherwise or not at all, and null for those that it alone has; all where there is no other. */
 static void write_side(const struct json *from, const struct json *other, struct buf *out, size_t *count)
 {
 	struct json_writer w = json_writer_on(out);
 
 	json_object(&w);
 	for (const struct json *member = json_first(from); member; member = json_next(member)) {
-		AUTO_DONE(buf) key = BUF_INIT(4096), text = BUF_INIT(THING_BYTES);
-		buf_append_span(&key, json_key_of(member));
-		buf_append_char(&key, 0);
-		if (key.failure || (other && is_equal(member, json_get(other, key.ptr))))
+		AUTO_DONE(buf) text = BUF_INIT(THING_BYTES);
+		if (other && is_equal(member, find_like(other, member)))
 			continue;
 		json_print(member, &text);
 		json_key_span(&w, json_key_of(member));
 		json_raw(&w, buf_span(&text));
 		(*count)++;
 	}
+	for (const struct json *member = other ? json_first(other) : NULL; member; member = json_next(member))
+		if (!find_like(from, member)) {
+			json_key_span(&w, json_key_of(member));
+			json_null(&w);
+		}
 	json_object_end(&w);
 }
 

@@ -59,6 +59,18 @@ def test_one_is_changed_beside_others_and_audited(ended):
     assert any("by_hand" in row and "8" in row and "6" in row for row in entries), entries[:3]
 
 
+def test_the_audit_says_that_nothing_stood_there(ended):
+    def newest():
+        entry = ended.get("/api/v1/audit?limit=1").body["entries"][0]
+        return entry["before"], entry["after"]
+    patch(ended, nodes=8)
+    assert newest() == ({"by_hand": None}, {"by_hand": {"nodes": 8}})
+    patch(ended, nodes=6)
+    assert newest() == ({"by_hand": {"nodes": 8}}, {"by_hand": {"nodes": 6}})
+    assert ended.patch("/api/v1/jobs/j", json={"by_hand": None, "notes": "as it was"}).status == 200
+    assert newest() == ({"by_hand": {"nodes": 6}, "Notes": None}, {"by_hand": None, "Notes": "as it was"})
+
+
 def test_what_cannot_be_is_refused_and_changes_nothing(ended):
     for bad in ({"nodes": 0}, {"nodes": 1.5}, {"end_ms": "soon"}, {"price_per_hour": -1}, {"instance_type": ""}, {"host": 5},
                 {"start_ms": LAST_MS + GAP_MS}, {"end_ms": T0 - GAP_MS}):

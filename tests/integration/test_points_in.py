@@ -93,6 +93,17 @@ def test_mistakes_are_named_and_nothing_is_kept(server, document, status, words)
     assert server.get("/api/v1/jobs").body["jobs"] == []
 
 
+@pytest.mark.parametrize(("document", "field"), [
+    ({"series": 5}, "series"), ({"points": {}}, "points"), ({"series": None}, "series"), ({"series": "x"}, "series"),
+    ({"series": [{"metric": "m", "value": [1]}, 5]}, "series[1]"), ({"points": [[]]}, "points[0]"),
+    ([], "body"), (5, "body"), ({"point": []}, "body"),
+])
+def test_a_field_of_a_wrong_kind_is_named(server, document, field):
+    reply = send(server, document)
+    assert (reply.status, reply.body["field"]) == (400, field), reply.body
+    assert server.get("/api/v1/jobs").body["jobs"] == []
+
+
 def test_cut_off_wrong_type_and_no_job(server):
     assert server.post(POINTS, '{"points":[{"metric":"m","value":1}', content_type=JSON).status == 400
     assert server.post(POINTS, "a,b\n", content_type="text/html").status == 415

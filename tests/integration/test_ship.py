@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -487,7 +488,7 @@ def test_a_full_spool_keeps_the_oldest_and_says_so(ship):
 
 
 class Door(BaseHTTPRequestHandler):
-    """Stands before the server: may refuse, cut the connection before or after the request was done."""
+    """Stands before the server: may refuse, cut the connection before or after the request was done, say it otherwise."""
 
     protocol_version = "HTTP/1.1"
 
@@ -495,7 +496,7 @@ class Door(BaseHTTPRequestHandler):
         pass
 
     def relay(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.server.rewrite(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         plan = self.server.plan.pop(0) if self.server.plan and "/logs" in self.path else "pass"
         if plan == "refuse":
             self.send_response(503)
@@ -525,11 +526,24 @@ def door(server):
     http = ThreadingHTTPServer(("127.0.0.1", 0), Door)
     http.daemon_threads = True
     http.behind = (address.hostname, address.port)
-    http.plan = []
+    http.plan, http.rewrite = [], bytes
     threading.Thread(target=http.serve_forever, daemon=True).start()
     yield http
     http.shutdown()
     http.server_close()
+
+
+@pytest.mark.parametrize(("command", "code", "status"), [("exit 3", 3, "Failed"), ("exit 0", 0, "Completed")])
+def test_a_machine_without_a_clock_ends_its_job(server, ship, door, command, code, status):
+    """Its battery is empty: it counts from 1970, which no server takes for a time. How the process ended is known all the same."""
+    door.rewrite = lambda body: re.sub(rb'"(at_ms|time_ms)":[0-9]+', rb'"\1":86400000', body)
+    before_s = time.time()
+    result = ship.run("--job", "j", "--server", f"http://127.0.0.1:{door.server_port}", "--", "sh", "-c", f"echo step: 1 loss: 2.5; {command}")
+    assert result.returncode == code
+    assert b"did not take how the process ended" in result.stderr and b"1990" in result.stderr, result.stderr
+    job = server.get("/api/v1/jobs/j").body
+    assert job["TrainingJobStatus"] == status and before_s - 1 <= job["TrainingEndTime"] <= time.time()
+    assert code == 0 or job["FailureReason"] == f"exit code {code}"
 
 
 def test_a_bad_connection_loses_and_doubles_nothing(server, ship, door):
@@ -551,7 +565,7 @@ def test_a_server_that_comes_late(server, ship):
     assert any(b"cannot connect" in line for line in process.stderr), "not before it was tried in vain"
     http = ThreadingHTTPServer(("127.0.0.1", port), Door)
     http.daemon_threads = True
-    http.behind, http.plan = (address.hostname, address.port), []
+    http.behind, http.plan, http.rewrite = (address.hostname, address.port), [], bytes
     threading.Thread(target=http.serve_forever, daemon=True).start()
     try:
         _, errors = process.communicate(timeout=30)
