@@ -55,6 +55,8 @@ bool incident_may_join(const struct incident_row *head, const struct incident_ro
 
 	if (!family || family != family_of(a->kind) || a->rule_id != b->rule_id || a->is_historic != b->is_historic)
 		return false;
+	if (head->life != row->life) /* the job had ended between them */
+		return false;
 	/* what goes wrong again after a restart was not put right by it: news */
 	return !head->attempt || !row->attempt || head->attempt == row->attempt;
 }

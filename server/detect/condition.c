@@ -22,6 +22,7 @@ struct watch {
 	bool is_true; /* for some points, or is_open */
 	bool is_open;
 	bool is_of_before; /* open, and of an earlier attempt: true again in this one it is another */
+	bool is_unsaid; /* since the job went on. Not packed */
 	int64_t since_step, since_ms;
 	uint64_t since_points;
 	uint64_t count; /* of all finite points */
@@ -244,7 +245,7 @@ static void open_incident(
 		incident_close(&watch->incident, point, to);
 	}
 	watch->is_open = true;
-	watch->is_of_before = false;
+	watch->is_of_before = watch->is_unsaid = false;
 	watch->incident = incident_at(INCIDENT_RULE, SEVERITY_WARNING, ordinal, point);
 	watch->incident.first_step = watch->since_step;
 	watch->incident.expected = wanted;
@@ -261,6 +262,19 @@ static void follow(struct watch *watch, const struct point *point)
 		return;
 	incident->worst = point->value;
 	incident->worst_step = point->step;
+}
+
+void watch_say_again(struct watch *watch)
+{
+	watch->is_unsaid = true;
+}
+
+static void say_again(struct watch *watch, const struct point *point, const struct report_to *to)
+{
+	struct incident again = incident_again(&watch->incident, point);
+
+	watch->is_unsaid = false;
+	to->report(to->context, INCIDENT_UPDATED, &again);
 }
 
 void watch_feed(struct watch *watch, const struct condition *expression, uint64_t ordinal, const struct point *point,
@@ -288,6 +302,8 @@ void watch_feed(struct watch *watch, const struct condition *expression, uint64_
 		follow(watch, point);
 	else if (lasts(watch, expression, point))
 		open_incident(watch, ordinal, point, outcome.expected, &to);
+	if (watch->is_open && !watch->is_of_before && watch->is_unsaid)
+		say_again(watch, point, &to);
 }
 
 /* ---- its life ---- */

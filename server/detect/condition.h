@@ -36,6 +36,9 @@ void watch_free(struct watch *watch);
 void watch_feed(struct watch *watch, const struct condition *expression, uint64_t ordinal, const struct point *point,
 	detector_report *report, void *context);
 
+/* The job goes on after an end: what is open is to be reported again (is_again) where it is still true. */
+void watch_say_again(struct watch *watch);
+
 void watch_pack(const struct watch *watch, struct buf *out);
 /* ERR_INVALID: damaged, or not of this expression. */
 enum status watch_unpack(

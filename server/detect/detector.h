@@ -26,6 +26,9 @@ typedef void detector_report(void *context, enum incident_change change, const s
 void detector_set_feed(
 	struct detector_set *set, uint64_t ordinal, const struct point *point, detector_report *report, void *context);
 
+/* The job goes on after an end: what is open is to be reported again (is_again) once points say that it is so still. */
+void detector_set_say_again(struct detector_set *set);
+
 /* How fast it goes of late (of step time: turned round), and how many times that was measured in the attempt; 0: not known. */
 uint32_t detector_set_pace(const struct detector_set *set, double *rate);
 /* What it is held against: how fast it usually goes; 0: not known yet. */

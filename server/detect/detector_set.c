@@ -10,12 +10,14 @@ enum {
 	FORMAT = 3,
 	FORMAT_SHIFT = 8
 }; /* 1 knew no running means, 2 not the attempt of a NaN */
-enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0], ALL_KINDS = (1 << KIND_COUNT) - 1, CALM_POINTS = 32 };
 
 struct detector_set {
 	enum role role;
 	struct unmean *unmean; /* of a loss; NULL of others */
 	void *states[KIND_COUNT]; /* NULL: the kind means nothing for the role */
+	unsigned unsaid; /* bits, by kind: what is open of it was not said since the job went on. Not packed */
+	unsigned since; /* points since then */
 };
 
 struct detector_set *detector_set_new(enum role role)
@@ -48,6 +50,29 @@ void detector_set_free(struct detector_set *set)
 	mem_free(set);
 }
 
+void detector_set_say_again(struct detector_set *set)
+{
+	set->unsaid = ALL_KINDS;
+	set->since = 0;
+}
+
+/* A NaN says so itself. Whatever ends with some usual points does so within these. */
+static void say_again(
+	struct detector_set *set, size_t i, uint64_t ordinal, const struct point *point, const struct report_to *to)
+{
+	bool says_so = kinds[i] == &non_finite_kind ? !isfinite(point->value)
+						    : isfinite(point->value) && set->since > CALM_POINTS;
+	struct incident open;
+
+	if (!says_so || !kinds[i]->open(set->states[i], &open))
+		return;
+	set->unsaid &= ~(1u << i);
+	if (open.opened_ordinal == ordinal)
+		return;
+	open = incident_again(&open, point);
+	to->report(to->context, INCIDENT_UPDATED, &open);
+}
+
 void detector_set_feed(
 	struct detector_set *set, uint64_t ordinal, const struct point *point, detector_report *report, void *context)
 {
@@ -55,9 +80,14 @@ void detector_set_feed(
 	struct point own = *point;
 	bool is_seen = !set->unmean || !isfinite(point->value) || unmean_point(set->unmean, &own);
 
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		if (set->states[i] && (is_seen || kinds[i] == &non_finite_kind))
-			kinds[i]->feed(set->states[i], ordinal, kinds[i] == &non_finite_kind ? point : &own, &to);
+	set->since += set->since <= CALM_POINTS;
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		if (!set->states[i] || (!is_seen && kinds[i] != &non_finite_kind))
+			continue;
+		kinds[i]->feed(set->states[i], ordinal, kinds[i] == &non_finite_kind ? point : &own, &to);
+		if (set->unsaid & 1u << i)
+			say_again(set, i, ordinal, point, &to);
+	}
 }
 
 uint32_t detector_set_pace(const struct detector_set *set, double *rate)
@@ -125,6 +155,19 @@ struct incident incident_at(
 		.worst = point->value,
 		.worst_step = point->step,
 	};
+}
+
+struct incident incident_again(const struct incident *open, const struct point *point)
+{
+	struct incident again = *open;
+
+	again.is_again = true;
+	again.first_step = again.last_step = again.opened_step = point->step;
+	again.opened_ms = point->ts_ms;
+	again.line = point->line;
+	again.value = again.worst = point->value;
+	again.worst_step = point->step;
+	return again;
 }
 
 void incident_close(struct incident *incident, const struct point *point, const struct report_to *to)

@@ -216,6 +216,14 @@ static void done(void *of)
 	mem_free(state->window);
 }
 
+static bool open(const void *of, struct incident *out)
+{
+	const struct grad_spike *state = of;
+
+	*out = state->incident;
+	return state->is_open;
+}
+
 const struct detector_kind grad_spike_kind = {
 	.bytes = sizeof(struct grad_spike),
 	.roles = 1u << ROLE_GRAD_NORM,
@@ -223,4 +231,5 @@ const struct detector_kind grad_spike_kind = {
 	.pack = pack,
 	.unpack = unpack,
 	.done = done,
+	.open = open,
 };

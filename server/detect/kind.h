@@ -19,6 +19,7 @@ struct detector_kind {
 	/* format 0: as before states said theirs */
 	void (*unpack)(void *state, unsigned format, struct unpacker *in); /* marks *in as failed when damaged */
 	void (*done)(void *state);
+	bool (*open)(const void *state, struct incident *out); /* what is, as it would be reported; false: nothing */
 };
 
 extern const struct detector_kind loss_spike_kind;
@@ -36,6 +37,8 @@ double throughput_usual_pace(const void *of); /* 0: not known yet */
 /* An incident that opens at this point. */
 struct incident incident_at(
 	enum incident_kind kind, enum severity severity, uint64_t ordinal, const struct point *point);
+/* Open yet at this point. */
+struct incident incident_again(const struct incident *open, const struct point *point);
 void incident_close(struct incident *incident, const struct point *point, const struct report_to *to);
 void incident_pack(const struct incident *incident, struct buf *out);
 void incident_unpack(struct incident *incident, struct unpacker *in);

@@ -191,6 +191,14 @@ static void done(void *of)
 	(void)of;
 }
 
+static bool open(const void *of, struct incident *out)
+{
+	const struct loss_drop *state = of;
+
+	*out = state->incident;
+	return state->is_open;
+}
+
 const struct detector_kind loss_drop_kind = {
 	.bytes = sizeof(struct loss_drop),
 	.roles = 1u << ROLE_LOSS,
@@ -198,4 +206,5 @@ const struct detector_kind loss_drop_kind = {
 	.pack = pack,
 	.unpack = unpack,
 	.done = done,
+	.open = open,
 };

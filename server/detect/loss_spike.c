@@ -550,6 +550,14 @@ static void done(void *of)
 	mem_free(state->window);
 }
 
+static bool open(const void *of, struct incident *out)
+{
+	const struct loss_spike *state = of;
+
+	*out = state->alarm.incident;
+	return state->alarm.is_open;
+}
+
 const struct detector_kind loss_spike_kind = {
 	.bytes = sizeof(struct loss_spike),
 	.roles = 1u << ROLE_LOSS,
@@ -557,4 +565,5 @@ const struct detector_kind loss_spike_kind = {
 	.pack = pack,
 	.unpack = unpack,
 	.done = done,
+	.open = open,
 };

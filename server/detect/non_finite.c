@@ -112,6 +112,14 @@ static void done(void *of)
 	(void)of;
 }
 
+static bool open(const void *of, struct incident *out)
+{
+	const struct non_finite *state = of;
+
+	*out = state->incident;
+	return state->is_open;
+}
+
 const struct detector_kind non_finite_kind = {
 	.bytes = sizeof(struct non_finite),
 	.roles = 1u << ROLE_LOSS | 1u << ROLE_EVAL_LOSS | 1u << ROLE_GRAD_NORM,
@@ -119,4 +127,5 @@ const struct detector_kind non_finite_kind = {
 	.pack = pack,
 	.unpack = unpack,
 	.done = done,
+	.open = open,
 };

@@ -156,6 +156,14 @@ static void done(void *of)
 	(void)of;
 }
 
+static bool open(const void *of, struct incident *out)
+{
+	const struct plateau *state = of;
+
+	*out = state->incident;
+	return state->is_open;
+}
+
 const struct detector_kind plateau_kind = {
 	.bytes = sizeof(struct plateau),
 	.roles = 1u << ROLE_LOSS,
@@ -163,4 +171,5 @@ const struct detector_kind plateau_kind = {
 	.pack = pack,
 	.unpack = unpack,
 	.done = done,
+	.open = open,
 };

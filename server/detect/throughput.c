@@ -191,9 +191,8 @@ static double turn(double value)
 	return value != 0 ? 1 / value : value;
 }
 
-static void report_turned(void *context, enum incident_change change, const struct incident *incident)
+static struct incident turn_incident(const struct incident *incident)
 {
-	const struct turned *turned = context;
 	struct incident said = *incident;
 
 	said.value = turn(incident->value);
@@ -201,6 +200,14 @@ static void report_turned(void *context, enum incident_change change, const stru
 	said.worst = turn(incident->worst);
 	said.spread = incident->spread * said.expected * said.expected;
 	said.score = said.spread > 0 ? (said.value - said.expected) / said.spread : 0;
+	return said;
+}
+
+static void report_turned(void *context, enum incident_change change, const struct incident *incident)
+{
+	const struct turned *turned = context;
+	struct incident said = turn_incident(incident);
+
 	turned->to->report(turned->to->context, change, &said);
 }
 
@@ -293,6 +300,23 @@ static void done(void *of)
 	(void)of;
 }
 
+static bool open_rate(const void *of, struct incident *out)
+{
+	const struct throughput *state = of;
+
+	*out = state->incident;
+	return state->is_open;
+}
+
+static bool open_time(const void *of, struct incident *out)
+{
+	struct incident open;
+	bool is_open = open_rate(of, &open);
+
+	*out = turn_incident(&open);
+	return is_open;
+}
+
 const struct detector_kind throughput_kind = {
 	.bytes = sizeof(struct throughput),
 	.roles = 1u << ROLE_THROUGHPUT,
@@ -300,6 +324,7 @@ const struct detector_kind throughput_kind = {
 	.pack = pack,
 	.unpack = unpack,
 	.done = done,
+	.open = open_rate,
 };
 
 const struct detector_kind step_time_kind = {
@@ -309,4 +334,5 @@ const struct detector_kind step_time_kind = {
 	.pack = pack,
 	.unpack = unpack,
 	.done = done,
+	.open = open_time,
 };

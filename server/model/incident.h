@@ -70,6 +70,7 @@ struct incident {
 	uint64_t line; /* of the point that tripped it */
 	int64_t rule_id; /* of INCIDENT_RULE: whose; 0 else */
 	bool is_historic; /* its lines were old when they came: no webhook */
+	bool is_again; /* open yet at a later point, whose step, time and value these are: news where the job had ended since. Not kept */
 	/* evidence: the figures of the window at the opening */
 	double value; /* of the tripping point */
 	double expected; /* the window's median */

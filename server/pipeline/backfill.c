@@ -295,10 +295,10 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(notices_read_open(tx, arena, job.job_id, &open, &open_count, err));
 	for (size_t i = 0; i < backfill->count; i++) {
 		struct dead_series old = shadow_numbers(backfill->shadows[i].stream, clock_wall_ms() + GRACE_MS);
-		TRY(shadow_incidents(&backfill->shadows[i], tx, err));
+		TRY(shadow_incidents(backfill, &backfill->shadows[i], tx, err));
 		TRY(store_bury_series(tx, &old, err));
 	}
-	TRY(notices_hear_lost(
+	TRY(notices_hear_ends(
 		backfill->pipeline, tx, arena, open, open_count, job.team, &backfill->has_deliveries, err));
 	TRY(store_adopt_backfill(tx, job.job_id, err));
 	TRY(write_job(backfill, tx, arena, &job, err));

@@ -70,6 +70,7 @@ void shadow_detach(struct shadow *shadow);
 /* Writer, after the change was committed. */
 void shadow_swap(struct backfill *backfill, struct shadow *shadow);
 /* Writer, in that transaction: what detectors said of its past. */
-enum status shadow_incidents(struct shadow *shadow, struct store_tx *tx, struct error *err) MUST_CHECK;
+enum status shadow_incidents(
+	struct backfill *backfill, struct shadow *shadow, struct store_tx *tx, struct error *err) MUST_CHECK;
 /* The numbers that the series of a stream, or of its shadow, may have. */
 struct dead_series shadow_numbers(const struct stream_state *state, int64_t not_before_ms);

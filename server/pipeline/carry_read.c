@@ -118,6 +118,15 @@ static bool read_double(const struct json *node, double *out)
 	       (json_kind(node) == JSON_STRING && span_parse_double(json_string_of(node), out));
 }
 
+static enum status want_u32(const struct json *object, const char *key, uint32_t *out, struct error *err)
+{
+	int64_t number = 0;
+
+	TRY(want_i64(object, key, 0, UINT32_MAX, &number, err));
+	*out = (uint32_t)number;
+	return OK;
+}
+
 static enum status want_double(const struct json *object, const char *key, double *out, struct error *err)
 {
 	const struct json *node;
@@ -414,16 +423,13 @@ static enum status read_exit(
 static enum status read_hit(
 	const struct json *node, struct arena *arena, struct signature_hit_row *row, struct error *err)
 {
-	int64_t incident = 0;
-
 	TRY(want_name(node, "signature", 1, arena, &row->signature, err));
 	TRY(want_count(node, "first_line", &row->first_line, err));
 	TRY(want_count(node, "last_line", &row->last_line, err));
 	TRY(want_time(node, "first_ms", &row->first_ms, err));
 	TRY(want_time(node, "last_ms", &row->last_ms, err));
 	TRY(want_count(node, "count", &row->count, err));
-	TRY(want_i64(node, "incident", 0, INT32_MAX, &incident, err));
-	row->incident_id = (uint32_t)incident;
+	TRY(want_u32(node, "incident", &row->incident_id, err));
 	return want_text(node, "text", SIZE_MAX, arena, &row->text, err);
 }
 
@@ -446,13 +452,12 @@ static enum status read_hits(
 
 static enum status read_checkpoint(const struct json *node, struct checkpoint_row *row, struct error *err)
 {
-	int64_t attempt = 0, line = 0;
+	int64_t line = 0;
 
-	TRY(want_i64(node, "attempt", 0, INT32_MAX, &attempt, err));
+	TRY(want_u32(node, "attempt", &row->attempt, err));
 	TRY(want_time(node, "step", &row->step, err));
 	TRY(want_time(node, "ts_ms", &row->ts_ms, err));
 	TRY(want_i64(node, "line", -1, INT64_MAX, &line, err));
-	row->attempt = (uint32_t)attempt;
 	row->line = (uint64_t)line;
 	return OK;
 }
@@ -711,28 +716,15 @@ static enum status read_facts(
 	return error_set_field(err, ERR_SEMANTIC, "facts", "'facts' are no members of a JSON object: %s", cause.text);
 }
 
-static enum status read_group(const struct json *object, struct incident_row *row, struct error *err)
-{
-	int64_t cause = 0, fold = 0;
-
-	TRY(want_i64(object, "rule", 0, INT64_MAX, &row->incident.rule_id, err));
-	TRY(want_i64(object, "cause", 0, INT32_MAX, &cause, err));
-	TRY(want_i64(object, "fold", 0, INT32_MAX, &fold, err));
-	TRY(want_time(object, "muted_until_ms", &row->muted_until_ms, err));
-	row->cause_id = (uint32_t)cause;
-	row->fold_id = (uint32_t)fold;
-	return OK;
-}
-
 static enum status read_incident(
 	const struct json *object, struct arena *arena, struct incident_row *row, struct error *err)
 {
 	struct incident *incident = &row->incident;
-	int64_t id = 0, series = 0, line = 0, ordinal = 0;
+	int64_t id = 0, line = 0, ordinal = 0;
 
 	*row = (struct incident_row){0};
 	TRY(want_i64(object, "id", 1, INT32_MAX, &id, err));
-	TRY(want_i64(object, "series", 0, UINT32_MAX, &series, err));
+	TRY(want_u32(object, "series", &row->series_id, err));
 	TRY(read_names(object, arena, incident, err));
 	TRY(want_i64(object, "opened_ordinal", INT64_MIN, INT64_MAX, &ordinal, err));
 	TRY(want_time(object, "first_step", &incident->first_step, err));
@@ -744,12 +736,20 @@ static enum status read_incident(
 	TRY(want_i64(object, "line", -1, INT64_MAX, &line, err));
 	TRY(want_bool(object, "is_historic", &incident->is_historic, err));
 	row->incident_id = (uint32_t)id;
-	row->series_id = (uint32_t)series;
 	incident->line = (uint64_t)line;
 	incident_close_parse(json_string_of(json_get(object, "closed_why")), &incident->closed_why);
 	incident->opened_ordinal = (uint64_t)ordinal;
-	TRY(read_group(object, row, err));
+	TRY(want_i64(object, "rule", 0, INT64_MAX, &incident->rule_id, err));
+	TRY(want_u32(object, "cause", &row->cause_id, err));
+	TRY(want_u32(object, "fold", &row->fold_id, err));
+	TRY(want_time(object, "muted_until_ms", &row->muted_until_ms, err));
 	TRY(read_facts(object, arena, row, err));
+	if (json_get(object, "metric")) { /* older exports leave it to the series */
+		TRY(want_u32(object, "stream", &row->stream_id, err));
+		TRY(want_name(object, "metric", 0, arena, &row->metric, err));
+		TRY(want_u32(object, "attempt", &row->attempt, err));
+		TRY(want_u32(object, "life", &row->life, err));
+	}
 	return read_figures(object, incident, err);
 }
 

@@ -340,6 +340,8 @@ static void write_incident(const struct incident_row *row, struct json_writer *w
 
 	json_put_i64(w, "id", row->incident_id);
 	json_put_i64(w, "series", row->series_id);
+	put_i64(w, "stream", row->stream_id);
+	json_put_span(w, "metric", row->metric);
 	json_put_text(w, "kind", incident_kind_name(incident->kind));
 	json_put_text(w, "severity", severity_name(incident->severity));
 	json_put_text(w, "state", incident_state_name(incident->state));
@@ -363,6 +365,8 @@ static void write_incident(const struct incident_row *row, struct json_writer *w
 	put_i64(w, "rule", incident->rule_id);
 	put_i64(w, "cause", row->cause_id);
 	put_i64(w, "fold", row->fold_id);
+	put_i64(w, "attempt", row->attempt);
+	put_i64(w, "life", row->life);
 	put_i64(w, "muted_until_ms", row->muted_until_ms);
 	json_put_span(w, "facts", row->facts);
 }

@@ -156,7 +156,7 @@ static void take_report(void *context, enum incident_change change, const struct
 	struct incident said = *incident;
 
 	(void)change; /* the store knows by the key what is new */
-	if (report->status != OK)
+	if (report->status != OK || (said.is_again && report->stream->said))
 		return;
 	said.is_historic = report->stream->said || said.opened_ms < report->arrival_ms - HISTORIC_MS;
 	if (report->stream->said)
@@ -180,6 +180,17 @@ static void widen_range(struct series_state *series, const struct point *point)
 		series->max_ms = point->ts_ms;
 }
 
+/* Its job has gone on after an end: whether what was wrong is so still, its next points say. */
+static void begin_life(const struct stream_state *stream, struct series_state *series)
+{
+	unsigned life = atomic_load(&stream->job->life);
+
+	if (series->life == life)
+		return;
+	series->life = life;
+	detector_set_say_again(series->detectors);
+}
+
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
@@ -192,6 +203,7 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 	series->tail[series->tail_count] = *point;
 	series->tail[series->tail_count++].in_epoch = 0;
 	summary_add(&series->summary, point);
+	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)
 		TRY(stragglers_note(series, ordinal, point, err));

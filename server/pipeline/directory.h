@@ -74,6 +74,7 @@ struct series_state { /* lock */
 	struct watcher *watchers; /* watchers.h */
 	size_t watcher_count;
 	uint64_t watched_by; /* the version of the rules that they were bound to; 0: none yet */
+	unsigned life; /* of the job, in which what is open was asked for again */
 	uint32_t paces_seen; /* of what the detectors say of its pace */
 	struct pace *paces; /* those that stragglers.c has not fetched yet; of step time and throughput only */
 	size_t pace_count, pace_cap;
@@ -172,6 +173,8 @@ struct job_state {
 	/* Which lines would change what is shown of its life (life.h): earlier than signed_ms; from awaited_ms on (INT64_MAX: none);
 	 * that come after presumed_ms, when it was taken for stopped (INT64_MAX: it is not). */
 	atomic_int_fast64_t signed_ms, awaited_ms, presumed_ms;
+	atomic_bool is_over; /* its last status is an end */
+	atomic_uint life; /* counts up when it goes on after an end; from 1 on at each start */
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 	struct job_settings *settings; /* has a lock of its own */

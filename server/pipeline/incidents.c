@@ -4,6 +4,7 @@
 #include "alert/rule.h"
 #include "base/log.h"
 #include "pipeline/emergency.h"
+#include "pipeline/history.h"
 #include "pipeline/notices.h"
 #include "store/faults.h"
 #include "store/stream_hosts.h"
@@ -116,8 +117,8 @@ static enum status add_host(struct store_tx *tx, struct arena *arena, struct inc
 
 	if (row->facts.len || row->incident.kind != INCIDENT_STRAGGLER)
 		return OK;
-	TRY(store_find_stream_host(store_tx_reader(tx), arena, row->job_id, row->series_id >> SERIES_BITS, NO_LINE,
-		row->incident.opened_ms, &host, err));
+	TRY(store_find_stream_host(
+		store_tx_reader(tx), arena, row->job_id, row->stream_id, NO_LINE, row->incident.opened_ms, &host, err));
 	if (!host.host.len || host.is_shared)
 		return OK;
 	json_object(&w);
@@ -167,12 +168,30 @@ static enum status act(struct pipeline *pipeline, struct store_tx *tx, struct ar
 	return status == OK ? notices_hear(pipeline, tx, arena, row, news, team, &told->has_deliveries, err) : status;
 }
 
+/* How often its job had gone on after an end; *is_over: it has ended again. */
+static enum status count_lives(
+	struct store_tx *tx, struct arena *arena, struct incident_row *row, bool *is_over, struct error *err)
+{
+	struct transition_row *rows;
+	size_t count;
+
+	TRY(store_read_transitions(store_tx_reader(tx), arena, row->job_id, &rows, &count, err));
+	*is_over = false;
+	row->life = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool is_final = phase_is_final(rows[i].status);
+		row->life += *is_over && !is_final;
+		*is_over = is_final;
+	}
+	return OK;
+}
+
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err)
 {
 	AUTO(arena) arena = arena_new(); /* its own: a full disk has this run again and again */
 	struct incident_news news;
-	bool wants_it = true;
+	bool wants_it = true, is_over = false;
 
 	if (row->facts.ptr == told->facts)
 		row->facts = SPAN("");
@@ -181,7 +200,9 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 		return error_set(err, ERR_MEMORY, "out of memory");
 	if (row->incident.rule_id)
 		TRY(is_wanted(pipeline, tx, arena, row, &wants_it, err));
-	if (!wants_it)
+	if (row->series_id)
+		TRY(count_lives(tx, arena, row, &is_over, err));
+	if (!wants_it || (is_over && row->incident.is_again))
 		return OK;
 	TRY(add_checkpoint(tx, arena, row, told, err));
 	TRY(add_host(tx, arena, row, told, err));
@@ -276,6 +297,7 @@ static bool fill(struct said *said, const struct stream_state *stream, const str
 			return false;
 	said->row.job_id = stream->job->job_id;
 	said->row.series_id = series->series_id;
+	said->row.stream_id = stream->stream_id;
 	said->row.attempt = extractor_attempt(stream->extractor);
 	said->row.job = names[0];
 	said->row.metric = names[1];

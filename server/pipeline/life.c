@@ -207,8 +207,10 @@ void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
 	const struct transition_row *last = history->count ? &history->rows[history->count - 1] : &none;
-	bool is_waiting = phase_is_waiting(last->status);
+	bool is_waiting = phase_is_waiting(last->status), is_final = phase_is_final(last->status);
 
+	if (atomic_exchange(&job->is_over, is_final) && !is_final)
+		atomic_fetch_add(&job->life, 1);
 	for (size_t i = 0; i < history->count; i++)
 		if (history->rows[i].source == SOURCE_ASSUMED &&
 			span_equal(history->rows[i].status, SPAN("Training"))) {

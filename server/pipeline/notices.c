@@ -206,18 +206,14 @@ static enum status hear_opening(struct hearing *h, const struct webhook_row *web
 	return is_muted || is_quiet ? OK : tell(h, rule, webhook, &notice, err);
 }
 
-/* About what was told, not about the one that ended last. A back-fill may have taken it away. */
+/* About what was told, not about the one that ended last. */
 static enum status put_recovery(
 	struct hearing *h, struct arena *arena, const struct notice_row *notice, struct error *err)
 {
 	struct incident_row row = *h->row;
 
-	if (notice->incident_id != h->row->incident_id) {
-		enum status status = store_read_incident(
-			store_tx_reader(h->tx), arena, notice->job_id, notice->incident_id, &row, err);
-		if (status != ERR_NOT_FOUND)
-			TRY(status);
-	}
+	if (notice->incident_id != h->row->incident_id)
+		TRY(store_read_incident(store_tx_reader(h->tx), arena, notice->job_id, notice->incident_id, &row, err));
 	row.incident.state = INCIDENT_RECOVERED;
 	row.incident.severity = notice->severity;
 	h->has_deliveries = true;
@@ -291,7 +287,7 @@ enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct 
 	return status;
 }
 
-/* ---- what is gone ---- */
+/* ---- what a back-fill ended ---- */
 
 enum status notices_read_open(struct store_tx *tx, struct arena *arena, int64_t job_id, struct incident_row **rows,
 	size_t *count, struct error *err)
@@ -307,23 +303,17 @@ enum status notices_read_open(struct store_tx *tx, struct arena *arena, int64_t 
 	return store_read_incidents(store_tx_reader(tx), arena, &filter, rows, count, &next, err);
 }
 
-enum status notices_hear_lost(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+enum status notices_hear_ends(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct incident_row *rows, size_t count, struct span team, bool *has_deliveries, struct error *err)
 {
 	static const struct incident_news ended = {.has_ended = true};
 
 	for (size_t i = count; i-- > 0;) { /* the oldest first: it stands for its group */
-		struct incident_row now, row = rows[i];
+		struct incident_row row;
 		bool has_own = false;
-		enum status status =
-			store_read_incident(store_tx_reader(tx), arena, row.job_id, row.incident_id, &now, err);
-		if (status != ERR_NOT_FOUND)
-			TRY(status);
-		if (row.incident.is_historic || (status == OK && now.incident.state == INCIDENT_OPEN))
+		TRY(store_read_incident(store_tx_reader(tx), arena, rows[i].job_id, rows[i].incident_id, &row, err));
+		if (row.incident.is_historic || row.incident.state == INCIDENT_OPEN)
 			continue;
-		row.incident.state = INCIDENT_RECOVERED;
-		row.incident.closed_ms = status == OK ? now.incident.closed_ms : clock_wall_ms();
-		row.incident.closed_why = status == OK ? now.incident.closed_why : INCIDENT_CLOSED_DEFINITIONS;
 		TRY(notices_hear(pipeline, tx, arena, &row, &ended, team, &has_own, err));
 		*has_deliveries |= has_own;
 	}

@@ -16,7 +16,7 @@ enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct 
 enum status notices_read_open(struct store_tx *tx, struct arena *arena, int64_t job_id, struct incident_row **rows,
 	size_t *count, struct error *err) MUST_CHECK;
 /* Writer, in the transaction that took some of them away or closed them: whoever was told of one is told that it is over. */
-enum status notices_hear_lost(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+enum status notices_hear_ends(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct incident_row *rows, size_t count, struct span team, bool *has_deliveries,
 	struct error *err) MUST_CHECK;
 

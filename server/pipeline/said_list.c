@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-enum { ITEM_MIN_BYTES = 16 };
+enum { ITEM_MIN_BYTES = 16, CLOSE_SHIFT = 8 }; /* above the state: why it is closed */
 
 struct said_list *said_list_new(void)
 {
@@ -45,7 +45,7 @@ static void pack_one(const struct said_incident *said, struct buf *out)
 	pack_u64(out, said->series_id);
 	pack_u64(out, i->kind);
 	pack_u64(out, i->severity);
-	pack_u64(out, i->state);
+	pack_u64(out, (uint64_t)i->state | (uint64_t)i->closed_why << CLOSE_SHIFT);
 	pack_u64(out, i->opened_ordinal);
 	pack_i64(out, i->first_step);
 	pack_i64(out, i->last_step);
@@ -69,8 +69,11 @@ static struct said_incident unpack_one(struct unpacker *in)
 
 	i->kind = (enum incident_kind)unpack_u64(in);
 	i->severity = (enum severity)unpack_u64(in);
-	i->state = (enum incident_state)unpack_u64(in);
-	if (i->kind >= INCIDENT_KIND_COUNT || i->severity >= SEVERITY_COUNT || i->state >= INCIDENT_STATE_COUNT)
+	uint64_t state = unpack_u64(in);
+	i->state = (enum incident_state)(state & ((1u << CLOSE_SHIFT) - 1));
+	i->closed_why = (enum incident_close)(state >> CLOSE_SHIFT);
+	if (i->kind >= INCIDENT_KIND_COUNT || i->severity >= SEVERITY_COUNT || i->state >= INCIDENT_STATE_COUNT ||
+		i->closed_why >= INCIDENT_CLOSE_COUNT)
 		in->has_failed = true;
 	i->opened_ordinal = unpack_u64(in);
 	i->first_step = unpack_i64(in);

@@ -1,5 +1,6 @@
 /* One stream of a back-fill: what is sealed is extracted again, block by block; points go into chunks as with the sealer. */
 #include "pipeline/backfill.h"
+#include "pipeline/notices.h"
 #include "pipeline/seal.h"
 
 #include "base/log.h"
@@ -395,9 +396,26 @@ static struct series_state *series_of(const struct stream_state *state, uint32_t
 	return NULL;
 }
 
+/* It was over, and is open after all. */
+static enum status tell_again(struct backfill *backfill, const struct incident_row *found,
+	const struct incident_news *news, struct store_tx *tx, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct incident_row row;
+	bool has_deliveries = false;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_incident(store_tx_reader(tx), arena, found->job_id, found->incident_id, &row, err));
+	TRY(notices_hear(
+		backfill->pipeline, tx, arena, &row, news, span_from(backfill->job->team), &has_deliveries, err));
+	backfill->has_deliveries |= has_deliveries;
+	return OK;
+}
+
 /* Its series may have no row yet: all of its points may be in the journal. */
-static enum status write_incident(const struct stream_state *state, const struct dead_series *old,
-	struct said_incident *said, struct store_tx *tx, struct error *err)
+static enum status write_incident(struct backfill *backfill, const struct stream_state *state,
+	const struct dead_series *old, struct said_incident *said, struct store_tx *tx, struct error *err)
 {
 	const struct series_state *series = series_of(state, said->series_id);
 
@@ -415,15 +433,17 @@ static enum status write_incident(const struct stream_state *state, const struct
 		.sealed = series->summary};
 	struct incident_row incident = {.job_id = old->job_id,
 		.series_id = series->series_id,
+		.stream_id = state->stream_id,
 		.metric = row.metric,
 		.incident = said->incident};
+	struct incident_news news;
 	TRY(store_put_series(tx, &row, err));
-	TRY(store_replace_incident(tx, old, state->stream_id, &incident, err));
+	TRY(store_replace_incident(tx, old, &incident, &news, err));
 	said->is_written = true;
-	return OK;
+	return news.is_new ? tell_again(backfill, &incident, &news, tx, err) : OK;
 }
 
-enum status shadow_incidents(struct shadow *shadow, struct store_tx *tx, struct error *err)
+enum status shadow_incidents(struct backfill *backfill, struct shadow *shadow, struct store_tx *tx, struct error *err)
 {
 	struct stream_state *state = shadow->state;
 	struct dead_series old = shadow_numbers(shadow->stream, 0);
@@ -431,10 +451,10 @@ enum status shadow_incidents(struct shadow *shadow, struct store_tx *tx, struct 
 
 	pthread_mutex_lock(&state->mutex);
 	for (size_t i = 0; i < state->said->count && status == OK; i++)
-		status = write_incident(state, &old, &state->said->items[i], tx, err);
+		status = write_incident(backfill, state, &old, &state->said->items[i], tx, err);
 	pthread_mutex_unlock(&state->mutex);
 	TRY(status);
-	return store_delete_incidents(tx, &old, err);
+	return store_part_incidents(tx, &old, clock_wall_ms(), err);
 }
 
 #define SWAP(a, b)                                                                                                     \
@@ -470,8 +490,10 @@ void shadow_swap(struct backfill *backfill, struct shadow *shadow)
 	pthread_mutex_lock(&state->mutex);
 	swap_derived(stream, state);
 	stream->shadow = NULL;
-	for (size_t i = 0; i < stream->series_count; i++) /* nobody is sent the past as if it were new */
+	for (size_t i = 0; i < stream->series_count; i++) { /* nobody is sent the past as if it were new */
 		stream->series[i]->published = stream->series[i]->sealed_points + stream->series[i]->tail_count;
+		stream->series[i]->life = 0;
+	}
 	for (size_t i = 0; i < state->said->count; i++) { /* said since the transaction was put together */
 		struct said_incident *item = &state->said->items[i];
 		item->incident.is_historic = item->incident.opened_ms < clock_wall_ms() - HISTORIC_MS;

@@ -36,6 +36,7 @@ struct silences {
 	uint32_t generation; /* of the definitions */
 	uint64_t lines;
 	uint64_t due; /* before so many lines nothing can have become silent */
+	unsigned life; /* of the job, in which what is open was said again. Not packed */
 	struct head heads[HEADS];
 	size_t head_count;
 	struct known_forms known;
@@ -252,6 +253,27 @@ static enum status follow_trails(struct pipeline *pipeline, struct stream_state 
 	return OK;
 }
 
+/* The job has gone on after an end: what stands open is so still. */
+static enum status say_again(
+	struct pipeline *pipeline, struct stream_state *stream, const struct silence_line *line, struct error *err)
+{
+	struct silences *silences = stream->silences;
+	unsigned life = atomic_load(&stream->job->life);
+
+	for (size_t i = 0; i < silences->count && silences->life != life && !stream->said; i++) {
+		struct silence again = silences->items[i];
+		if (!again.is_open || again.incident.line == line->number)
+			continue;
+		again.incident.is_again = true;
+		again.incident.opened_ms = line->ts_ms;
+		again.incident.line = line->number;
+		again.incident.value = again.incident.worst = (double)(silences->lines - again.at_line);
+		TRY(say(pipeline, stream, &again, line, err));
+	}
+	silences->life = life;
+	return OK;
+}
+
 /* Other definitions: what was open is over. */
 static enum status begin(struct pipeline *pipeline, struct stream_state *stream, uint32_t generation,
 	const struct silence_line *line, struct error *err)
@@ -293,6 +315,7 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 			TRY(take_value(pipeline, stream, &found->items[i], series->series_id, head, line, err));
 	}
 	TRY(follow_trails(pipeline, stream, hash, line, err));
+	TRY(say_again(pipeline, stream, line, err));
 	return silences->lines >= silences->due ? look(pipeline, stream, line, err) : OK;
 }
 

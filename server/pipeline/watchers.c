@@ -197,6 +197,9 @@ enum status watchers_feed(struct pipeline *pipeline, struct stream_state *stream
 			continue;
 		if (!is_named(series, condition_metric(watched.rule->expression)) && !is_main(stream, series))
 			continue;
+		if (watcher->life != series->life)
+			watch_say_again(watcher->watch);
+		watcher->life = series->life;
 		watch_feed(watcher->watch, watched.rule->expression, ordinal, point, take_report, &watched);
 		TRY(watched.status);
 	}

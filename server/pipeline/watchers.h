@@ -13,6 +13,7 @@ struct watcher {
 	uint64_t since_seq; /* of the rule: another one is another rule */
 	int64_t modified_ms; /* of the rule as well, for what was changed twice between two commits of lines; 0: it was packed */
 	struct watch *watch; /* NULL: still packed */
+	unsigned life; /* of the series, in which it was asked to say again what is open */
 	char *packed;
 	size_t packed_len;
 };

@@ -17,7 +17,8 @@ struct incident_said;
 struct incident_row {
 	int64_t job_id;
 	uint32_t incident_id; /* numbered within the job from 1 */
-	uint32_t series_id;
+	uint32_t series_id; /* 0: of the job, or of a series that a back-fill took away */
+	uint32_t stream_id; /* when read; 0: of the job */
 	struct span job; /* when read: the names */
 	struct span metric;
 	struct span stream;
@@ -30,6 +31,7 @@ struct incident_row {
 	uint32_t cause_id; /* the incident of the same job that came first; 0: itself */
 	uint32_t fold_id; /* of these, the one that it is shown in; 0: itself */
 	uint32_t attempt; /* of the stream when it opened; 0: not known, or none */
+	uint32_t life; /* how often the job had gone on after an end */
 	/* When a list is read, of those that are shown in it: how many, and is one of them open. */
 	uint64_t folded;
 	bool has_open_fold;
@@ -55,12 +57,15 @@ enum status store_put_incident(
 enum status store_knows_incident(
 	struct store_tx *tx, const struct incident_row *row, bool *is_known, struct error *err) MUST_CHECK;
 /*
- * What a back-fill found takes the place of what was known of the series `old`: an incident of the same stream, metric, kind and
- * step keeps its number and who acknowledged it; those that are still of these series at the end go.
+ * What a back-fill found, of a series that takes the place of one of `old`: an incident of the same stream, metric, kind and line (of
+ * points that came without one: step) is the same. It keeps its number, who acknowledged it and whether it is historic, and is as it
+ * was found; but what a job's end closed stays so. *news: is_new is one that is open again, and that is no historic one.
  */
-enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, uint32_t stream_id,
-	struct incident_row *row, struct error *err) MUST_CHECK;
-enum status store_delete_incidents(struct store_tx *tx, const struct dead_series *old, struct error *err) MUST_CHECK;
+enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, struct incident_row *row,
+	struct incident_news *news, struct error *err) MUST_CHECK;
+/* Those that are still of these series then were not found: they stay, closed by the definitions. */
+enum status store_part_incidents(
+	struct store_tx *tx, const struct dead_series *old, int64_t now_ms, struct error *err) MUST_CHECK;
 /* Those that came first in the job of late, newest opened first: what a new one may belong to. */
 enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
 	struct incident_row **out, size_t *count, struct error *err) MUST_CHECK;
@@ -68,7 +73,7 @@ enum status store_read_first_incidents(struct store_reader *reader, struct arena
 struct incident_group {
 	bool is_open;
 	int64_t first_step, last_step, first_opened_ms, last_opened_ms;
-	bool has_same_series; /* of its kind and rule */
+	bool has_same_series; /* of its kind, rule, stream and metric */
 	bool has_same; /* of its kind, rule and metric, of any series */
 	struct incident same; /* of these: open where one is; the latest last_step, opened_ms, closed_ms */
 	uint32_t

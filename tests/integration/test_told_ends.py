@@ -1,5 +1,8 @@
 """What ends an incident is said as it was, and what goes wrong anew is said to those who took it for mended."""
 
+import sqlite3
+import time
+
 import pytest
 from smserver import wait_until
 
@@ -131,3 +134,165 @@ def test_what_other_definitions_do_not_find_is_not_called_normal(server, receive
     assert told(receiver, "non_finite") == [("opened", 60, None), ("recovered", 60, "definitions_changed")]
     assert receiver.messages()[1]["data"]["summary"] == (
         "train:loss of j: non_finite, until other metric definitions did not find it, algo-1")
+
+
+NONE = {"definitions": [{"Name": "other", "Regex": "step ([0-9]+)", "Role": "other"}]}
+
+
+def read_again(server, job, definitions):
+    assert server.put(f"/api/v1/jobs/{job}/definitions?backfill=true", json=definitions).status == 202
+    wait_until(lambda: server.get(f"/api/v1/jobs/{job}/definitions").body["backfill"]["state"] == "done", what="the back-fill")
+
+
+def minutes_later(server):
+    """What waits until it has lasted has lasted; gives how many messages did."""
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        count = database.execute("UPDATE notices SET due_ms = 1 WHERE state = 0 AND due_ms > 0").rowcount
+    database.close()
+    server.start()
+    return count
+
+
+def test_an_incident_that_other_definitions_do_not_find_stays_and_is_found_again(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    receiver.wait_for(1)
+    one = receiver.messages()[0]["data"]["id"]
+    assert server.post(f"/api/v1/incidents/{one}/ack", json={}).status == 204
+    path = f"/api/v1/incidents/{one}"
+    read_again(server, "j", NONE)
+    receiver.wait_for(2)
+    gone = server.get(path).body["incident"]
+    shown = ("id", "state", "closed_why", "metric", "stream", "opened_step")
+    assert [gone[key] for key in shown] == [one, "recovered", "definitions_changed", "train:loss", "algo-1", 60]
+    read_again(server, "j", NONE)  # once more: the numbers of the series are used again
+    assert server.get(path).body["incident"] == gone
+    read_again(server, "j", {"preset": "auto"})
+    back = server.get(path).body
+    assert [back["incident"].get(key) for key in shown] == [one, "open", None, "train:loss", "algo-1", 60]
+    assert back["incident"]["acknowledged_ms"] == gone["acknowledged_ms"] and not back["incident"]["is_historic"]
+    assert len(incidents(server, "j")) == 1 and len(back["deliveries"]) == 2
+    # it was told as over: it is told again when it has stayed for five minutes, and its end with it
+    assert minutes_later(server) == 1
+    receiver.wait_for(3)
+    server.send("j", losses(63, ["nan"] * 17) + falling(80, 8))
+    receiver.wait_for(4)
+    assert told(receiver, "non_finite") == [
+        ("opened", 60, None), ("recovered", 60, "definitions_changed"), ("opened", 60, None), ("recovered", 60, None)]
+    assert {message["data"]["id"] for message in receiver.messages()} == {one}
+
+
+def test_of_two_attempts_each_incident_is_found_again(server):
+    """The loss is NaN at step 60 in both; other definitions read it by another name of the step, and later not at all."""
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3) + falling(63, 8))
+    wait_for(server, "j", kind="non_finite", state="recovered")
+    server.send("j", ["Resuming from checkpoint at step 49"] + falling(50, 10) + losses(60, ["nan"] * 2))
+    wait_for(server, "j", kind="non_finite", state="open")
+    before = [(row["id"], row["opened_ms"], row["state"], row["opened_step"], row["evidence"]["line"]) for row in incidents(server, "j")]
+    assert sorted((line, state) for _, _, state, _, line in before) == [(59, "recovered"), (81, "open")]  # 59+3+8+1+10
+    read_again(server, "j", {"definitions": [{"Name": "train:loss", "Regex": r"step (?<step>\d+) loss: (\S+)", "Role": "loss"}]})
+    after = [(row["id"], row["opened_ms"], row["state"], row["opened_step"], row["evidence"]["line"]) for row in incidents(server, "j")]
+    assert after == before
+    read_again(server, "j", NONE)
+    assert {row["closed_why"] for row in incidents(server, "j")} == {"definitions_changed"}
+    assert [row["id"] for row in incidents(server, "j")] == [one[0] for one in before]
+    assert server.get("/api/v1/jobs?q=incident:non_finite").body["jobs"] == []  # what is not found is no reason to find the job
+
+
+def test_what_has_ended_with_its_job_stays_so_when_it_is_found_again(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    receiver.wait_for(1)
+    become(server, "j", "Stopped")
+    receiver.wait_for(2)
+    read_again(server, "j", {"definitions": [{"Name": "train:loss", "Regex": r"loss: (\S+)", "Role": "loss"}]})
+    row, = incidents(server, "j")
+    assert (row["state"], row["closed_why"]) == ("recovered", "job_ended")
+    assert len(receiver.messages()) == 2
+
+
+def test_an_end_is_told_however_long_after_the_opening(server, receiver):
+    """Lines of 15 minutes ago are historic: its first is a second younger than that, its last ones are not read before it is older."""
+    add_webhook(server, receiver)
+    stamp = lambda at, line: time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime(at)) + line
+    begun = int(time.time()) - 15 * 60 + 4
+    server.send("j", [stamp(begun, line) for line in falling(1, 59) + losses(60, ["nan"])])
+    receiver.wait_for(1)
+    wait_until(lambda: time.time() > begun + 15 * 60 + 1, what="its first line is of a quarter of an hour ago")
+    server.send("j", [stamp(time.time(), line) for line in falling(61, 8)])
+    receiver.wait_for(2)
+    assert told(receiver, "non_finite") == [("opened", 60, None), ("recovered", 60, None)]
+
+
+def go_on(server, job, how="Training"):
+    if how == "session":
+        assert server.post("/api/v1/sessions", json={"job": job, "stream": "algo-1", "resume": True}).status == 201
+    else:
+        stated = {"SecondaryStatus": how, "time_ms": int(time.time() * 1000)}
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json=stated).status == 204
+    wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body["TrainingJobStatus"] == "InProgress", what="it goes on")
+
+
+@pytest.mark.parametrize("end, how, is_restarted", [
+    ("Stopped", "Training", False), ("Failed", "Training", True), ("Stopped", "Restarting", False), ("Stopped", "session", False)])
+def test_a_nan_that_outlasts_the_end_of_its_job_is_told_in_the_same_attempt(server, receiver, end, how, is_restarted):
+    """Steps go on where they stopped: of the second life nothing but its status says that it is one."""
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    wait_for(server, "j", kind="non_finite", state="open")
+    become(server, "j", end)
+    wait_for(server, "j", kind="non_finite", closed_why="job_ended")
+    go_on(server, "j", how)
+    if is_restarted:
+        server.restart()
+    server.send("j", falling(63, 2) + losses(65, ["nan"] * 20))  # two finite points end nothing
+    row, = wait_for(server, "j", kind="non_finite", state="open")
+    assert (row["opened_step"], row["evidence"]["line"], row.get("cause_id")) == (65, 64, None)
+    wait_until(lambda: told(receiver, "non_finite")[-1:] == [("opened", 65, None)], what="the news")
+    server.kill()
+    server.start()
+    server.send("j", losses(85, ["nan"] * 5) + falling(90, 8))
+    wait_until(lambda: told(receiver, "non_finite")[-1:] == [("recovered", 65, None)], what="its end")
+    assert told(receiver, "non_finite") == [
+        ("opened", 60, None), ("recovered", 60, "job_ended"), ("opened", 65, None), ("recovered", 65, None)]
+    read_again(server, "j", {"definitions": [{"Name": "train:loss", "Regex": r"loss: (\S+)", "Role": "loss"}]})
+    assert [(row["state"], row.get("closed_why")) for row in incidents(server, "j", kind="non_finite")] == [
+        ("recovered", None), ("recovered", "job_ended")]
+
+
+def test_a_nan_after_an_end_is_news_though_the_last_was_over(server, receiver):
+    """In the same life it would be the same again, which is told when it stays."""
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3) + falling(63, 8))
+    wait_until(lambda: told(receiver, "non_finite")[-1:] == [("recovered", 60, None)], what="it is over")
+    become(server, "j", "Stopped")
+    go_on(server, "j")
+    server.send("j", falling(71, 4) + losses(75, ["nan"] * 3))
+    wait_until(lambda: told(receiver, "non_finite")[-1:] == [("opened", 75, None)], what="the news")
+
+
+def test_a_condition_that_outlasts_the_end_of_its_job_is_told(server, receiver):
+    add_webhook(server, receiver)
+    assert server.post("/api/v1/rules", json={"name": "low", "expression": "loss < 2.45 for 3 steps", "severity": "critical"}).status == 201
+    server.send("j", falling(1, 59))
+    wait_for(server, "j", kind="rule", state="open", opened_step=54)
+    become(server, "j", "Stopped")
+    wait_for(server, "j", kind="rule", closed_why="job_ended")
+    go_on(server, "j")
+    server.send("j", losses(60, ["2.44"] * 20) + losses(80, ["2.49"]))
+    wait_until(lambda: len(told(receiver, "rule")) == 4, what="the news, and its end")
+    assert told(receiver, "rule") == [("opened", 54, None), ("recovered", 54, "job_ended"), ("opened", 60, None), ("recovered", 60, None)]
+
+
+def test_what_is_well_again_after_the_end_is_not_told(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    wait_for(server, "j", kind="non_finite", state="open")
+    become(server, "j", "Stopped")
+    wait_for(server, "j", kind="non_finite", closed_why="job_ended")
+    go_on(server, "j")
+    server.send("j", falling(63, 60))
+    server.send("mark", falling(1, 59) + losses(60, ["nan"]))
+    wait_until(lambda: [one for one in receiver.messages() if one["data"].get("job") == "mark"], what="the mark")
+    assert [message["type"] for message in receiver.messages() if message["data"].get("job") == "j"] == ["incident.opened", "incident.recovered"]

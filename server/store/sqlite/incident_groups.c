@@ -10,10 +10,8 @@ enum status store_read_first_incidents(struct store_reader *reader, struct arena
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT i.incident_id, i.series_id, coalesce(e.metric, ''), i.kind, i.state, i.first_step, i.last_step,"
-		" i.opened_step, i.opened_ms, i.is_historic, i.rule_id, i.attempt FROM incidents AS i"
-		" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
-		" WHERE i.job_id = ? AND i.cause_id = 0 ORDER BY i.opened_ms DESC LIMIT ?",
+		"SELECT incident_id, series_id, metric, kind, state, first_step, last_step, opened_step, opened_ms, is_historic,"
+		" rule_id, attempt, life FROM incidents WHERE job_id = ? AND cause_id = 0 ORDER BY opened_ms DESC LIMIT ?",
 		err));
 	bind_i64(&s, job_id);
 	bind_u64(&s, limit);
@@ -34,6 +32,7 @@ enum status store_read_first_incidents(struct store_reader *reader, struct arena
 		rows[used].incident.is_historic = column_bool(&s);
 		rows[used].incident.rule_id = column_i64(&s);
 		rows[used].attempt = column_u32(&s);
+		rows[used].life = column_u32(&s);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
 	}
@@ -79,9 +78,8 @@ static enum status read_same(struct store_reader *reader, uint32_t group_id, con
 
 	TRY(statement_open(&s, reader,
 		"SELECT count(*), min(i.state), max(i.last_step), max(i.opened_ms), max(i.closed_ms) FROM incidents AS i"
-		" JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.incident_id <> ?3 AND i.kind = ?4"
-		" AND i.rule_id = ?5 AND e.metric = ?6",
+		" AND i.rule_id = ?5 AND i.metric = ?6",
 		err));
 	bind_member(&s, group_id, row);
 	bind_i64(&s, row->incident.kind);
@@ -103,18 +101,18 @@ static enum status find_fold(struct store_reader *reader, uint32_t group_id, con
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT i.incident_id FROM incidents AS i JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		"SELECT i.incident_id FROM incidents AS i"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
-		" AND i.kind = ?4 AND i.rule_id = ?5 AND e.metric = ?6 AND i.series_id <> ?7"
-		" AND NOT EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = ?1 AND f.series_id = ?7 AND f.kind = ?4"
-		" AND f.rule_id = ?5 AND f.fold_id = i.incident_id AND f.incident_id <> ?3)"
+		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6 AND i.stream_id <> ?7"
+		" AND NOT EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = ?1 AND f.stream_id = ?7 AND f.metric = ?6"
+		" AND f.kind = ?4 AND f.rule_id = ?5 AND f.fold_id = i.incident_id AND f.incident_id <> ?3)"
 		" ORDER BY i.incident_id DESC LIMIT 1",
 		err));
 	bind_member(&s, group_id, row);
 	bind_i64(&s, row->incident.kind);
 	bind_i64(&s, row->incident.rule_id);
 	bind_text(&s, row->metric);
-	bind_i64(&s, row->series_id);
+	bind_i64(&s, row->stream_id);
 	TRY(statement_step(&s, &has_row, err));
 	out->fold_id = has_row ? column_u32(&s) : 0;
 	return OK;
@@ -127,10 +125,11 @@ static enum status has_same_series(struct store_reader *reader, uint32_t group_i
 
 	TRY(statement_open(&s, reader,
 		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3"
-		" AND series_id = ?4 AND kind = ?5 AND rule_id = ?6 LIMIT 1",
+		" AND stream_id = ?4 AND metric = ?5 AND kind = ?6 AND rule_id = ?7 LIMIT 1",
 		err));
 	bind_member(&s, group_id, row);
-	bind_i64(&s, row->series_id);
+	bind_i64(&s, row->stream_id);
+	bind_text(&s, row->metric);
 	bind_i64(&s, row->incident.kind);
 	bind_i64(&s, row->incident.rule_id);
 	return statement_step(&s, &out->has_same_series, err);
@@ -196,9 +195,9 @@ enum status store_is_muted(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT 1 FROM incidents AS i LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
+		"SELECT 1 FROM incidents AS i"
 		" WHERE i.job_id = ?1 AND i.muted_until_ms <> 0 AND i.muted_until_ms > ?2 AND (i.incident_id = ?3"
-		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND coalesce(e.metric, '') = ?6"
+		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6"
 		" AND (i.opened_ordinal >> ?7) = ?8)) LIMIT 1",
 		err));
 	bind_i64(&s, row->job_id);
@@ -221,8 +220,7 @@ enum status store_read_fold_streams(struct store_reader *reader, struct arena *a
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT r.name FROM incidents AS i JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
-		" JOIN streams AS r ON r.job_id = e.job_id AND r.stream_id = e.stream_id"
+		"SELECT r.name FROM incidents AS i JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR (i.fold_id = ?2 AND i.fold_id <> 0))"
 		" ORDER BY i.incident_id LIMIT ?3",
 		err));

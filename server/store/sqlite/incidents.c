@@ -6,17 +6,22 @@ struct known {
 	int64_t incident_id;
 	enum severity severity;
 	enum incident_state state;
-	int64_t last_step;
+	int64_t first_step, last_step, opened_step, opened_ms;
 	uint32_t cause_id, fold_id;
+	enum incident_close closed_why;
+	bool is_historic;
+	uint32_t life;
 };
 
+/* Of those that one opening led to, the newest. */
 static enum status find(struct store_tx *tx, const struct incident_row *row, struct known *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, tx_on(tx),
-		"SELECT incident_id, severity, state, last_step, cause_id, fold_id FROM incidents"
-		" WHERE job_id = ? AND series_id = ? AND kind = ? AND opened_ordinal = ? AND rule_id = ?",
+		"SELECT incident_id, severity, state, last_step, cause_id, fold_id, closed_why, is_historic, life,"
+		" first_step, opened_step, opened_ms FROM incidents"
+		" WHERE job_id = ? AND series_id = ? AND kind = ? AND opened_ordinal = ? AND rule_id = ? ORDER BY life DESC LIMIT 1",
 		err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->series_id);
@@ -31,6 +36,12 @@ static enum status find(struct store_tx *tx, const struct incident_row *row, str
 		out->last_step = column_i64(&s);
 		out->cause_id = column_u32(&s);
 		out->fold_id = column_u32(&s);
+		out->closed_why = (enum incident_close)column_i64(&s);
+		out->is_historic = column_bool(&s);
+		out->life = column_u32(&s);
+		out->first_step = column_i64(&s);
+		out->opened_step = column_i64(&s);
+		out->opened_ms = column_i64(&s);
 	}
 	return OK;
 }
@@ -81,8 +92,10 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	TRY(statement_open(&s, tx_on(tx),
 		"INSERT INTO incidents (severity, state, last_step, closed_ms, closed_why, worst, worst_kind, worst_step, kind,"
 		" opened_ordinal, first_step, opened_step, opened_ms, line, is_historic, value, value_kind, expected,"
-		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts, rule_id, attempt)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts, rule_id, attempt,"
+		" life, stream_id, metric) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+		" coalesce((SELECT stream_id FROM series WHERE job_id = ? AND series_id = ?), ?),"
+		" coalesce((SELECT metric FROM series WHERE job_id = ? AND series_id = ?), ?))",
 		err));
 	bind_figures(&s, &row->incident);
 	bind_opening(&s, &row->incident);
@@ -93,6 +106,13 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 	bind_text(&s, row->facts);
 	bind_i64(&s, row->incident.rule_id);
 	bind_i64(&s, row->attempt);
+	bind_i64(&s, row->life);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->series_id);
+	bind_i64(&s, row->stream_id);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->series_id);
+	bind_text(&s, row->metric);
 	return statement_run(&s, err);
 }
 
@@ -113,10 +133,26 @@ static enum status update(struct store_tx *tx, const struct incident_row *row, i
 /* A detector that replays from its last state says again what is long known: open once more, with fewer figures. */
 static bool is_news(const struct known *known, const struct incident *incident)
 {
-	if (known->state != INCIDENT_OPEN)
+	if (known->state != INCIDENT_OPEN || incident->is_again)
 		return false;
 	return incident->state != INCIDENT_OPEN ||
 	       (incident->last_step >= known->last_step && incident->severity >= known->severity);
+}
+
+/* Who says it is later than what began it, and may speak of an opening before the job's last end. */
+static void keep_opening(const struct known *known, struct incident *incident)
+{
+	incident->is_historic = known->is_historic;
+	incident->first_step = known->first_step;
+	incident->opened_step = known->opened_step;
+	incident->opened_ms = known->opened_ms;
+}
+
+/* The end of its job closed it, and the job goes on: another one. */
+static bool goes_on(const struct known *known, const struct incident *incident)
+{
+	return incident->is_again && known->is_there && known->state != INCIDENT_OPEN &&
+	       known->closed_why == INCIDENT_CLOSED_WITH_JOB;
 }
 
 enum status store_put_incident(
@@ -124,8 +160,17 @@ enum status store_put_incident(
 {
 	struct known known = {0};
 
+	*news = (struct incident_news){0};
 	TRY(find(tx, row, &known, err));
+	if (goes_on(&known, &row->incident)) {
+		row->life = known.life >= row->life ? known.life + 1 : row->life;
+		known = (struct known){0};
+	} else if (row->incident.is_again) {
+		return OK;
+	}
 	int64_t id = known.incident_id;
+	if (known.is_there)
+		keep_opening(&known, &row->incident);
 	if (!known.is_there) {
 		TRY(next_incident_id(tx, row->job_id, &id, err));
 		TRY(insert(tx, row, id, err));
@@ -195,4 +240,128 @@ enum status store_acknowledge_incident(
 	return sqlite3_changes(tx_on(tx)->db)
 		       ? OK
 		       : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+}
+
+/* ---- a back-fill ---- */
+
+/* The same incident as it was known until now: of the old series, or of none since an earlier back-fill did not find it. */
+static enum status find_same(struct store_tx *tx, const struct dead_series *old, const struct incident_row *row,
+	struct incident_row *out, bool *is_there, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	*out = (struct incident_row){.job_id = row->job_id};
+	TRY(statement_open(&s, tx_on(tx),
+		"SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
+		" AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
+		" AND (?4 <> -1 OR opened_step = ?8) ORDER BY series_id = 0, life, incident_id LIMIT 1",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->stream_id);
+	bind_i64(&s, row->incident.kind);
+	bind_u64(&s, row->incident.line);
+	bind_text(&s, row->metric);
+	bind_i64(&s, old->first_id);
+	bind_i64(&s, old->last_id);
+	bind_i64(&s, row->incident.opened_step);
+	TRY(statement_step(&s, is_there, err));
+	if (!*is_there)
+		return OK;
+	out->incident_id = column_u32(&s);
+	out->series_id = column_u32(&s);
+	out->incident.opened_ordinal = column_u64(&s);
+	return statement_check(&s, err);
+}
+
+/* With all that its opening led to. */
+static enum status move(
+	struct store_tx *tx, const struct incident_row *same, const struct incident_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET series_id = ?, opened_ordinal = ? WHERE job_id = ? AND series_id = ? AND kind = ?"
+		" AND opened_ordinal = ? AND rule_id = 0",
+		err));
+	bind_i64(&s, row->series_id);
+	bind_u64(&s, row->incident.opened_ordinal);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, same->series_id);
+	bind_i64(&s, row->incident.kind);
+	bind_u64(&s, same->incident.opened_ordinal);
+	return statement_run(&s, err);
+}
+
+/* As other definitions see its opening. */
+static enum status update_opening(
+	struct store_tx *tx, const struct incident_row *row, uint32_t incident_id, struct error *err)
+{
+	const struct incident *incident = &row->incident;
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET first_step = ?, opened_step = ?, opened_ms = ?, value = ?, value_kind = ?, expected = ?,"
+		" expected_kind = ?, spread = ?, spread_kind = ?, score = ?, score_kind = ? WHERE job_id = ? AND incident_id = ?",
+		err));
+	bind_i64(&s, incident->first_step);
+	bind_i64(&s, incident->opened_step);
+	bind_i64(&s, incident->opened_ms);
+	bind_double(&s, incident->value);
+	bind_double(&s, incident->expected);
+	bind_double(&s, incident->spread);
+	bind_double(&s, incident->score);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, incident_id);
+	return statement_run(&s, err);
+}
+
+/* Points say so themselves; of the end of a job they know nothing. */
+static bool is_by_points(enum incident_close why)
+{
+	return why == INCIDENT_CLOSED_ITSELF || why == INCIDENT_CLOSED_WITH_ATTEMPT ||
+	       why == INCIDENT_CLOSED_DEFINITIONS;
+}
+
+enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, struct incident_row *row,
+	struct incident_news *news, struct error *err)
+{
+	struct incident_row same;
+	struct known known = {0};
+	bool is_there;
+
+	TRY(find_same(tx, old, row, &same, &is_there, err));
+	if (!is_there) {
+		TRY(store_put_incident(tx, row, news, err));
+		news->is_new = false; /* of the past */
+		return OK;
+	}
+	*news = (struct incident_news){0};
+	TRY(move(tx, &same, row, err));
+	TRY(find(tx, row, &known, err));
+	TRY(update_opening(tx, row, same.incident_id, err));
+	bool was_open = known.state == INCIDENT_OPEN;
+	row->incident_id = (uint32_t)known.incident_id;
+	if (!was_open && !is_by_points(known.closed_why))
+		return OK;
+	news->is_new = !was_open && row->incident.state == INCIDENT_OPEN && !known.is_historic;
+	return update(tx, row, known.incident_id, err);
+}
+
+enum status store_part_incidents(struct store_tx *tx, const struct dead_series *old, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	/* a rule's, and a comparison of streams, are not looked for: they are over, and what they said stands */
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE incidents SET closed_why = CASE WHEN state = 0 OR (rule_id = 0 AND kind <> ?5) THEN ?6 ELSE closed_why END,"
+		" closed_ms = CASE state WHEN 0 THEN max(?4, opened_ms) ELSE closed_ms END, state = 1, series_id = 0,"
+		" opened_ordinal = incident_id WHERE job_id = ?1 AND series_id BETWEEN ?2 AND ?3",
+		err));
+	bind_i64(&s, old->job_id);
+	bind_i64(&s, old->first_id);
+	bind_i64(&s, old->last_id);
+	bind_i64(&s, now_ms);
+	bind_i64(&s, INCIDENT_STRAGGLER);
+	bind_i64(&s, INCIDENT_CLOSED_DEFINITIONS);
+	return statement_run(&s, err);
 }

@@ -14,16 +14,15 @@ enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 	" AND (o.incident_id = i.fold_id OR (o.fold_id = i.fold_id AND o.incident_id < i.incident_id))))"
 
 #define INCIDENTS                                                                                                                   \
-	"SELECT i.job_id, i.incident_id, i.series_id, j.name, coalesce(e.metric, ''), coalesce(r.name, ''), i.kind,"                \
+	"SELECT i.job_id, i.incident_id, i.series_id, i.stream_id, j.name, i.metric, coalesce(r.name, ''), i.kind,"                 \
 	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms, i.closed_why," \
 	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"                      \
 	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                                  \
-	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id,"                                                                      \
+	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id, i.attempt, i.life,"                                                   \
 	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0),"        \
 	" " HAS_OPEN_FOLD " FROM incidents AS i"                                                                                    \
 	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                                    \
-	" LEFT JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"                                               \
-	" LEFT JOIN streams AS r ON r.job_id = e.job_id AND r.stream_id = e.stream_id"
+	" LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
 
 #define MATCHES                                                                                                        \
 	" AND (?4 < 0 OR ?4 = (i.state = 1 AND NOT " HAS_OPEN_FOLD ")) AND (?5 < 0 OR i.kind = ?5)"                    \
@@ -64,6 +63,7 @@ static enum status read_row(struct statement *s, struct arena *arena, struct inc
 	*row = (struct incident_row){.job_id = column_i64(s)};
 	row->incident_id = column_u32(s);
 	row->series_id = column_u32(s);
+	row->stream_id = column_u32(s);
 	row->job = column_span(s, arena);
 	row->metric = column_span(s, arena);
 	row->stream = column_span(s, arena);
@@ -76,6 +76,8 @@ static enum status read_row(struct statement *s, struct arena *arena, struct inc
 	row->cause_id = column_u32(s);
 	row->fold_id = column_u32(s);
 	row->incident.rule_id = column_i64(s);
+	row->attempt = column_u32(s);
+	row->life = column_u32(s);
 	row->folded = column_u64(s);
 	row->has_open_fold = column_bool(s);
 	return statement_check(s, err);

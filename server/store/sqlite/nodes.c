@@ -147,9 +147,8 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 	/* 11: INCIDENT_STRAGGLER, as in the index */
 	TRY(statement_open(&s, reader,
 		"SELECT h.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
-		" incidents_stragglers JOIN series AS e ON e.job_id = i.job_id AND e.series_id = i.series_id"
-		" JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = e.stream_id AND h.number = (SELECT max(b.number)"
-		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = e.stream_id AND b.from_ms <= i.opened_ms)"
+		" incidents_stragglers JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
+		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = i.stream_id AND b.from_ms <= i.opened_ms)"
 		" WHERE i.kind = 11 AND i.opened_ms >= ? AND NOT h.is_shared LIMIT ?",
 		err));
 	bind_i64(&s, from_ms);

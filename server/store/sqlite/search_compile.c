@@ -114,7 +114,9 @@ enum status search_add_comparisons(
 static enum status add_incident(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	search_add(sql, search_is_negated(term) ? "NOT EXISTS (" : "EXISTS (");
-	search_add(sql, "SELECT 1 FROM incidents AS i WHERE i.job_id = j.job_id");
+	search_add_i64(sql, /* what its definitions do not find any more is none of it; a rule's was so then */
+		"SELECT 1 FROM incidents AS i WHERE i.job_id = j.job_id AND (i.closed_why <> ? OR i.rule_id <> 0)",
+		INCIDENT_CLOSED_DEFINITIONS);
 	for (size_t i = 0; i < term->value_count; i++) {
 		struct span name = term->values[i].text;
 		enum incident_kind kind;
