@@ -10,6 +10,9 @@ enum {
 	LINES_LEAST = 20,
 	TIMES_USUAL = 4,
 	OTHERS = 250, /* so many other lines weigh as much as one that begins like those with a value */
+	NAMED = 5, /* so many of them weigh as much as one that says the metric's name and a number */
+	WORD_BYTES = 24,
+	LOOK_BYTES = 200,
 	GAPS = 20, /* so much longer than usual, where the steps go on in lines of another form */
 	GAPS_LINES_LEAST = 100,
 	TEXT_BYTES = 200,
@@ -26,6 +29,8 @@ struct silence {
 	uint32_t series_id; /* of the last */
 	uint32_t head; /* of its line; NO_HEAD: not kept */
 	uint64_t at_head, at_line; /* what these counts were then */
+	uint64_t named; /* lines since then that begin in another way and say its name */
+	char word[WORD_BYTES]; /* the last of the metric's name; "": not looked for yet. Not packed */
 	uint64_t longest, longest_lines; /* between two of them: weight, and lines */
 	struct step_trails trails;
 	bool is_open;
@@ -57,6 +62,28 @@ void silences_free(struct silences *silences)
 	mem_free(silences);
 }
 
+static bool is_letter(char c)
+{
+	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static bool begins_with_fold(struct span text, size_t at, struct span word)
+{
+	return text.len - at >= word.len && span_equal_fold(span_of(text.ptr + at, word.len), word);
+}
+
+/* "loss: 2.4", "loss'] = -2" */
+static bool is_word_with_number(struct span text, size_t at, struct span word)
+{
+	size_t i = at + word.len;
+
+	if (!begins_with_fold(text, at, word) || i == text.len || is_letter(text.ptr[i]))
+		return false;
+	while (i < text.len && strchr(" \t:='\"])(|,+-.", text.ptr[i]))
+		i++;
+	return i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9';
+}
+
 /* "step 12/500 loss: 2.1" -> "step ", "12/500 loss: 2.1" -> "# loss: ", "INFO:root:08:24:12 [Epoch 1 …" -> "INFO:root:# [Epoch " */
 static uint32_t head_of(struct span text)
 {
@@ -69,7 +96,7 @@ static uint32_t head_of(struct span text)
 		size_t number = c >= '0' && c <= '9' ? number_bytes(text, i, &is_time) : 0;
 		if (number && letters >= HEAD_LETTERS && !is_time)
 			break;
-		letters += (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+		letters += is_letter(c);
 		hash = (hash ^ (unsigned char)(number ? '#' : c)) * 16777619u;
 		i += number ? number - 1 : 0;
 	}
@@ -101,7 +128,7 @@ static uint64_t weight_of(const struct silences *silences, const struct silence 
 	uint64_t alike =
 		silence->head < silences->head_count ? silences->heads[silence->head].lines - silence->at_head : 0;
 
-	return alike * OTHERS + (lines - alike);
+	return alike * OTHERS + (lines - alike) + silence->named * (NAMED - 1);
 }
 
 static uint64_t limit_of(const struct silence *silence)
@@ -228,10 +255,61 @@ static enum status take_value(struct pipeline *pipeline, struct stream_state *st
 	silence->head = head;
 	silence->at_head = head != NO_HEAD ? silences->heads[head].lines : 0;
 	silence->at_line = silences->lines;
+	silence->named = 0;
 	uint64_t due = silences->lines + limit_of(silence) / OTHERS + 1;
 	if (++silence->values >= VALUES_LEAST && due < silences->due)
 		silences->due = due;
 	return OK;
+}
+
+/* "train/grad_norm{rank=0}" -> "norm" */
+static void keep_word(const struct series_state *series, char *word)
+{
+	size_t end = 0, from;
+
+	while (series->metric[end] && series->metric[end] != '{')
+		end++;
+	while (end && !is_letter(series->metric[end - 1]))
+		end--;
+	for (from = end; from && is_letter(series->metric[from - 1]);)
+		from--;
+	if (end - from < WORD_BYTES)
+		memcpy(word, series->metric + from, end - from);
+}
+
+/* "loss" in "{'train_loss': 2.4}". What is said of a validation is of another count and another curve. */
+static bool says_name(struct span text, struct span word)
+{
+	bool is_said = false;
+
+	text.len = text.len < LOOK_BYTES ? text.len : LOOK_BYTES;
+	for (size_t i = 0; i < text.len; i++) {
+		if (i && is_letter(text.ptr[i - 1]) && is_letter(text.ptr[i]))
+			continue;
+		if (begins_with_fold(text, i, SPAN("eval")) || begins_with_fold(text, i, SPAN("val")) ||
+			begins_with_fold(text, i, SPAN("test")))
+			return false;
+		is_said = is_said || is_word_with_number(text, i, word);
+	}
+	return is_said;
+}
+
+/* Lines of another form may be what the training prints now, though no step of theirs says so: a count that began anew, or none. */
+static void count_named(struct stream_state *stream, uint32_t head, struct span text)
+{
+	struct silences *silences = stream->silences;
+
+	for (size_t i = 0; i < silences->count; i++) {
+		struct silence *silence = &silences->items[i];
+		if (silence->values < VALUES_LEAST || silence->is_open || silence->at_line == silences->lines)
+			continue;
+		if (head != NO_HEAD && head == silence->head)
+			continue;
+		const struct series_state *series = silence->word[0] ? NULL : series_of(stream, silence->series_id);
+		if (series)
+			keep_word(series, silence->word);
+		silence->named += silence->word[0] && says_name(text, span_from(silence->word));
+	}
 }
 
 /* A whole new form of all lines: none begins like those with a value, but a number in them goes on where the steps stopped. */
@@ -314,6 +392,7 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		if (series)
 			TRY(take_value(pipeline, stream, &found->items[i], series->series_id, head, line, err));
 	}
+	count_named(stream, head, extractor_peeled(stream->extractor));
 	TRY(follow_trails(pipeline, stream, hash, line, err));
 	TRY(say_again(pipeline, stream, line, err));
 	return silences->lines >= silences->due ? look(pipeline, stream, line, err) : OK;
@@ -368,6 +447,7 @@ void silences_pack(const struct silences *silences, struct buf *out)
 		pack_u64(out, silence->at_line);
 		pack_u64(out, silence->longest);
 		pack_u64(out, silence->longest_lines);
+		pack_u64(out, silence->named);
 		step_trails_pack(&silence->trails, out);
 		pack_u64(out, silence->is_open);
 		if (silence->is_open)
@@ -375,7 +455,7 @@ void silences_pack(const struct silences *silences, struct buf *out)
 	}
 }
 
-static struct silence unpack_one(const struct silences *silences, bool has_trails, struct unpacker *in)
+static struct silence unpack_one(const struct silences *silences, enum silences_format format, struct unpacker *in)
 {
 	struct silence silence = {.values = unpack_u64(in), .series_id = (uint32_t)unpack_u64(in)};
 
@@ -384,18 +464,21 @@ static struct silence unpack_one(const struct silences *silences, bool has_trail
 	silence.at_line = unpack_u64(in);
 	silence.longest = unpack_u64(in);
 	silence.longest_lines = unpack_u64(in);
-	if (has_trails)
+	if (format >= SILENCES_WITH_NAMES)
+		silence.named = unpack_u64(in);
+	if (format >= SILENCES_WITH_TRAILS)
 		step_trails_unpack(&silence.trails, in);
 	silence.is_open = unpack_u64(in) != 0;
 	if (silence.is_open)
 		silence.incident = unpack_incident(in);
-	in->has_failed |= silence.at_line > silences->lines || silence.head > NO_HEAD;
+	in->has_failed |= silence.at_line > silences->lines || silence.head > NO_HEAD ||
+			  silence.named > silences->lines - silence.at_line;
 	if (silence.head < silences->head_count)
 		in->has_failed |= silence.at_head > silences->heads[silence.head].lines;
 	return silence;
 }
 
-enum status silences_unpack(struct silences **out, bool has_trails, struct unpacker *in, struct error *err)
+enum status silences_unpack(struct silences **out, enum silences_format format, struct unpacker *in, struct error *err)
 {
 	struct silences *silences = mem_zeroed(sizeof *silences);
 
@@ -408,13 +491,13 @@ enum status silences_unpack(struct silences **out, bool has_trails, struct unpac
 	in->has_failed |= silences->head_count > HEADS;
 	for (size_t i = 0; i < silences->head_count && !in->has_failed; i++)
 		silences->heads[i] = (struct head){(uint32_t)unpack_u64(in), unpack_u64(in)};
-	if (has_trails)
+	if (format >= SILENCES_WITH_TRAILS)
 		known_forms_unpack(&silences->known, in);
 	size_t count = unpack_count(in, ITEM_MIN_BYTES);
 	for (size_t i = 0; i < count && !in->has_failed; i++) {
 		if (!mem_grow((void **)&silences->items, i, &silences->cap, sizeof *silences->items))
 			return out_of_memory(err);
-		silences->items[silences->count++] = unpack_one(silences, has_trails, in);
+		silences->items[silences->count++] = unpack_one(silences, format, in);
 	}
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of silent definitions is damaged");

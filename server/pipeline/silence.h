@@ -24,5 +24,7 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 	const struct silence_line *line, const struct extracted_list *found, struct error *err) MUST_CHECK;
 
 void silences_pack(const struct silences *silences, struct buf *out);
-/* Not has_trails: from before it was kept which lines go on with the steps. */
-enum status silences_unpack(struct silences **out, bool has_trails, struct unpacker *in, struct error *err) MUST_CHECK;
+/* Whether it is kept which lines go on with the steps, and how many say the name. */
+enum silences_format { SILENCES_PLAIN, SILENCES_WITH_TRAILS, SILENCES_WITH_NAMES };
+enum status silences_unpack(
+	struct silences **out, enum silences_format format, struct unpacker *in, struct error *err) MUST_CHECK;

@@ -3,7 +3,7 @@
 #include "extract/number.h"
 
 enum {
-	STRIDES = 4, /* a number goes on that is at most so many rises ahead */
+	STRIDES = 100, /* a number goes on that is at most so many rises ahead: it may come more rarely than before */
 	LOOK_BYTES = 200,
 	PLACES = 16
 };
@@ -96,13 +96,14 @@ static void begin(struct step_trails *trails, uint32_t form, struct span text)
 		}
 }
 
-/* The ranks of a job are not quite in step; what falls further, or leaps, counts something else. */
-static void go_on(struct step_trail *trail, int64_t rise, struct span text)
+/* The ranks of a job are not quite in step; what falls further than it usually rises, or leaps, counts something else. */
+static void go_on(struct step_trail *trail, const struct step_trails *trails, struct span text)
 {
-	int64_t number = 0;
+	int64_t number = 0, usual = (trail->at - trails->step) / (int64_t)trail->rises;
+	int64_t fall = usual > trails->rise ? usual : trails->rise;
 
-	if (!find_number(text, true, &trail->place, 0, 0, &number) || number < trail->at - rise ||
-		number > trail->at + rise * STRIDES) {
+	if (!find_number(text, true, &trail->place, 0, 0, &number) || number < trail->at - fall ||
+		number > trail->at + trails->rise * STRIDES) {
 		*trail = (struct step_trail){0};
 		return;
 	}
@@ -120,7 +121,7 @@ uint64_t step_trails_line(struct step_trails *trails, uint32_t form, bool is_new
 		if (trails->items[i].rises && trails->items[i].form == form)
 			trail = &trails->items[i];
 	if (trail)
-		go_on(trail, trails->rise, text);
+		go_on(trail, trails, text);
 	else if (is_new && trails->rise)
 		begin(trails, form, text);
 	return trail ? trail->rises : 0;

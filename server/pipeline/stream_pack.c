@@ -9,7 +9,8 @@
 #include "pipeline/watchers.h"
 
 enum {
-	FORMAT = 9,
+	FORMAT = 10,
+	FORMAT_WITHOUT_NAMES = 9,
 	FORMAT_WITHOUT_TRAILS = 8,
 	FORMAT_WITHOUT_SILENCES = 7,
 	FORMAT_WITHOUT_TOTALS = 6,
@@ -307,6 +308,13 @@ static enum status restore_signs(struct stream_state *stream, struct unpacker *i
 	return signs_unpack(&stream->signs, in, err);
 }
 
+static enum silences_format silences_format(uint64_t format)
+{
+	return format <= FORMAT_WITHOUT_TRAILS  ? SILENCES_PLAIN
+	       : format <= FORMAT_WITHOUT_NAMES ? SILENCES_WITH_TRAILS
+						: SILENCES_WITH_NAMES;
+}
+
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err)
 {
 	struct unpacker in = unpacker_on(state);
@@ -340,7 +348,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	if (has_signs && !in.has_failed)
 		TRY(restore_signs(stream, &in, err));
 	if (format > FORMAT_WITHOUT_SILENCES && unpack_u64(&in) != 0 && !in.has_failed)
-		TRY(silences_unpack(&stream->silences, format > FORMAT_WITHOUT_TRAILS, &in, err));
+		TRY(silences_unpack(&stream->silences, silences_format(format), &in, err));
 	TRY(watchers_unpack(stream, &in, err)); /* nothing where there are none */
 	return unpacker_end(&in, "the sealed state of a stream", err);
 }

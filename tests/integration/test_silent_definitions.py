@@ -105,6 +105,34 @@ def test_the_whole_print_format_of_a_step_in_ten_lines_changes(server):
     assert (one["opened_step"], one["evidence"]["line"], one["evidence"]["value"], one["evidence"]["expected"]) == (145, 500, 210, 10)
 
 
+OTHER = "[iter {i}] train_loss={value:.3f} | learning_rate=0.001"
+
+
+def told_after(server, job, before, after, count):
+    """Not after so many lines, but with the next one."""
+    make(server, job, LOSS, {"Name": "place", "Regex": "learning_rate=([0-9.]+)"})
+    server.send(job, before + after[:count])
+    server.wait_for_points(job, "place", count)
+    assert silent(server, job) == []
+    server.send(job, after[count:count + 1])
+    (one,) = wait_until(lambda: silent(server, job), what="the incident")
+    assert (one["metric"], one["state"], one["evidence"]["value"], one["evidence"]["text"]) == ("train:loss", "open", count + 1, after[count])
+
+
+def test_the_whole_print_format_changes_and_steps_come_more_rarely(server):
+    """Every step, and then every tenth."""
+    told_after(server, "rarely", lines_of(40), [OTHER.format(i=i, value=2.5) for i in range(40, 1100, 10)], 100)
+
+
+def test_the_whole_print_format_changes_and_the_count_begins_anew(server):
+    """A validation may do so: a thousand lines with the name of the metric and a number say enough, where one of another kind is a 250th of 20."""
+    told_after(server, "anew", lines_of(40), lines_of(1001, OTHER), 1000)
+
+
+def test_the_whole_print_format_changes_and_has_no_step(server):
+    told_after(server, "stepless", ["loss: 2.5 lr 0.1"] * 40, ["train_loss=2.4 | learning_rate=0.1"] * 1001, 1000)
+
+
 def test_its_message(server):
     from receiver import Receiver
     receiver = Receiver()
@@ -181,6 +209,20 @@ def test_a_validation_that_counts_past_the_step(server):
     validation = [f"validating [{i}/600] acc 0.5" for i in range(10, 600, 10)] + [f"[eval] example {i} of 400" for i in range(400)]
     both = [line for i in range(100) for line in (f"step {i} loss: 2.5", f"timer: {i} took 3 ms")]
     healthy(server, "validation", "train:loss", 100, both + [f"timer: {i} took 3 ms" for i in range(100, 400)] + validation, LOSS)
+
+
+def test_a_long_evaluation_that_says_so(server):
+    healthy(server, "says-so", "train:loss", 200, lines_of(200) + [f"[eval] batch {i}: loss {i / 9:.3f}" for i in range(2000)], LOSS)
+
+
+def test_a_count_that_begins_anew_in_the_same_form(server):
+    healthy(server, "again", "train:loss", 40, lines_of(100) + lines_of(40), LOSS)
+
+
+def test_a_loss_four_times_as_rarely(server):
+    """Every tenth step, then every fortieth: of the lines between 39 begin like those with a loss, ten a step at most before."""
+    lines = [f"step {i} time 0.5" + (" loss: 2.5" if i % (10 if i < 400 else 40) == 0 else "") for i in range(1000)]
+    healthy(server, "fortieth", "train:loss", 55, lines, LOSS)
 
 
 def test_tables_tracebacks_and_checkpoints(server):
