@@ -138,7 +138,7 @@ static void write_pipeline(struct buf *out, const struct pipeline_figures *f)
 	counter(out, "refused_points_total", "Points left out because their stream has --max-series series already.",
 		atomic_load(&f->refused_points));
 	counter(out, "unextracted_lines_total",
-		"Lines of slices whose extraction failed: for want of memory (the next start extracts them), or in itself.",
+		"Lines of slices whose extraction failed: for want of memory (they are extracted later), for damaged definitions, or in itself.",
 		atomic_load(&f->unextracted_lines));
 	counter(out, "extraction_memory_waits_total", "Slices whose extraction waited for memory.",
 		atomic_load(&f->memory_waits));
@@ -257,7 +257,7 @@ enum status api_metrics_text(void *context, void *worker, const struct http_requ
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_pipeline(&response->body, pipeline_figures(api->options.pipeline));
 	gauge(&response->body, "held_up_streams",
-		"Streams whose extraction had no memory: their lines are stored, and extracted by the next start.",
+		"Streams whose extraction had no memory: their lines are stored, and it is tried again by itself.",
 		pipeline_held_up_streams(api->options.pipeline));
 	counter(&response->body, "no_job_lines_total",
 		"Entries of shippers that were not stored because no label says of which job they are (--job-labels).",

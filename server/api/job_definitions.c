@@ -76,6 +76,7 @@ enum status api_job_definitions_get(void *context, void *worker, const struct ht
 	json_put_span(&w, "job", view.row.name);
 	write_preset(&w, &definitions);
 	json_put_i64(&w, "generation", definitions.generation);
+	put_if(&w, "damaged", definitions.damage);
 	write_items(&w, &definitions);
 	json_key(&w, "health");
 	TRY(api_write_health(arena, &view, &w, err));
@@ -106,6 +107,7 @@ enum status api_definitions_get(void *context, void *worker, const struct http_r
 		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &view, err));
 	json_object(&w);
 	write_preset(&w, &view);
+	put_if(&w, "damaged", view.damage);
 	write_items(&w, &view);
 	json_key(&w, "presets");
 	json_array(&w);
@@ -186,7 +188,7 @@ enum status api_job_definitions_put(void *context, void *worker, const struct ht
 	TRY(api_body_object(request, &body, err));
 	TRY(read_change(body, &owned, &definitions, err));
 	TRY(pipeline_change_definitions(api->options.pipeline, http_request_segment(request, 0), api_team(request),
-		definitions, backfill, err));
+		definitions, &backfill, err));
 	if (backfill)
 		response->status = 202;
 	return api_job_definitions_get(context, worker, request, response, err);

@@ -284,6 +284,7 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	struct span as;
 	struct job_view view;
 	struct transition_row *rows;
+	struct span damage;
 	size_t count;
 
 	TRY(api_arena(&arena, err));
@@ -295,6 +296,9 @@ enum status api_job_get(void *context, void *worker, const struct http_request *
 	TRY(store_read_transitions(own->reader, arena, view.row.job_id, &rows, &count, err));
 	json_object(&w);
 	TRY(pipeline_write_derived(api->options.pipeline, own->reader, arena, &view.row, document, &w, err));
+	TRY(pipeline_read_damage(api->options.pipeline, own->reader, arena, &view.row, &damage, err));
+	if (damage.len)
+		json_put_span(&w, "definitions_damaged", damage);
 	job_record_write_transitions(rows, count, &w);
 	job_record_write_sources(&view.row, rows, count, &w);
 	struct attempt *attempts;

@@ -1,6 +1,9 @@
 /* One job as records, page after page: what is behind in one call is found again by its number in the next. */
 #include "pipeline/carry.h"
 #include "pipeline/carry_snapshot.h"
+#include "pipeline/default_definitions.h"
+
+#include "base/log.h"
 
 #include <stdlib.h>
 
@@ -106,12 +109,30 @@ static enum status add_unwritten(
 	return OK;
 }
 
+/* A record that is no JSON would take all of the job with it. */
+static enum status drop_damaged(struct carry_job *job, struct error *err)
+{
+	AUTO(json) definitions = NULL;
+	struct error why;
+	enum status status = definitions_parse(&definitions, job->definitions, &why);
+
+	if (status == ERR_MEMORY)
+		return out_of_memory(err);
+	if (status == OK)
+		return OK;
+	log_line(LOG_WARNING, "definitions_damaged", "job=\"%.*s\" error=\"%s\" export=\"without them\"",
+		SPAN_ARGS(job->row.name), why.text);
+	job->definitions = SPAN("");
+	return OK;
+}
+
 static enum status read_job(struct carry_export *export, struct store_reader *reader, struct arena *arena,
 	struct carry_job *job, struct error *err)
 {
 	TRY(store_read_job(reader, arena, export->row.name, &job->row, err));
 	export->row.job_id = job->row.job_id;
 	TRY(store_read_definitions(reader, arena, job->row.job_id, job->row.generation, &job->definitions, err));
+	TRY(drop_damaged(job, err));
 	TRY(store_read_transitions(reader, arena, job->row.job_id, &job->transitions, &job->transition_count, err));
 	TRY(store_read_settings(reader, arena, job->row.job_id, &job->settings, &job->setting_count, err));
 	TRY(store_read_status_messages(reader, arena, job->row.job_id, &job->messages, &job->message_count, err));

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 enum { MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 }; /* for one slice */
+enum { MEND_FIRST_MS = 5000 };
 
 static enum status out_of_memory(struct error *err)
 {
@@ -334,7 +335,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 			TRY(consume_settings(stream, line.text, number, err));
 		if (!is_system && status_line_may_be(line.text))
 			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, &is_status, err));
-		if (!is_system)
+		if (!is_system && !definitions->damage)
 			TRY(extract_values(
 				pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found, err));
 		if (!stream->said && pipeline->signatures)
@@ -358,6 +359,15 @@ static bool may_pass(enum status status)
 	return status == ERR_MEMORY || status == ERR_UNAVAILABLE || status == ERR_IO || status == ERR_BUSY;
 }
 
+static void hold_up(struct stream_state *stream)
+{
+	if (!stream->has_hole) {
+		stream->mend_wait_ms = MEND_FIRST_MS;
+		atomic_store(&stream->mend_due_ms, clock_mono_ms() + MEND_FIRST_MS);
+	}
+	stream->has_hole = true;
+}
+
 static enum status consume_locked(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch,
 	struct extracted_list *found, struct error *err)
@@ -372,9 +382,10 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
-	stream->has_hole = may_pass(status);
-	if (stream->has_hole)
+	if (may_pass(status)) {
+		hold_up(stream);
 		return status;
+	}
 	enum status signs = life_end_slice(pipeline, stream, slice->arrival_ms, status == OK ? err : NULL);
 	status = status == OK ? signs : status;
 	stream->extracted_seq = seq;
@@ -421,6 +432,10 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	struct stream_state *shadow;
 
 	pthread_mutex_lock(&stream->mutex);
+	if (consume_has(stream, slice)) { /* it was held up, and went on with what was in the journal */
+		pthread_mutex_unlock(&stream->mutex);
+		return OK;
+	}
 	if (stream->has_hole) {
 		note_unextracted(pipeline, stream, slice);
 		pthread_mutex_unlock(&stream->mutex);
@@ -428,9 +443,9 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	}
 	struct definitions *present = newer_definitions(stream, definitions);
 	enum status status = consume_locked(pipeline, stream, present, seq, slice, scratch, found, err);
-	definitions_unref(present);
-	if (status != OK)
+	if (status != OK || present->damage)
 		note_unextracted(pipeline, stream, slice);
+	definitions_unref(present);
 	if ((shadow = stream->shadow)) {
 		pthread_mutex_lock(&shadow->mutex);
 		if (!shadow->has_hole &&
@@ -443,6 +458,59 @@ enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream
 	}
 	pthread_mutex_unlock(&stream->mutex);
 	return status;
+}
+
+bool consume_has(const struct stream_state *stream, const struct journal_slice *slice)
+{
+	return slice->kind == JOURNAL_POINTS ? slice->first_point < stream->extracted_points
+					     : slice->first_line < stream->extracted_lines;
+}
+
+void consume_pass_over(struct stream_state *stream, uint64_t seq, const struct journal_slice *slice)
+{
+	pthread_mutex_lock(&stream->mutex);
+	stream->extracted_seq = seq;
+	stream->extracted_lines = slice->first_line + slice->line_count;
+	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	if (slice->kind == JOURNAL_POINTS)
+		stream->extracted_points = slice->first_point + slice->point_count;
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Whoever listens has seen some of it: they are told that there is more, and fetch it. */
+static void keep_quiet(struct stream_state *stream)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		stream->series[i]->published = stream->series[i]->sealed_points + stream->series[i]->tail_count;
+	buf_reset(&stream->live_lines);
+	stream->live_count = 0;
+	stream->has_skipped_lines = true;
+}
+
+enum status consume_again(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
+	struct error *err)
+{
+	pthread_mutex_lock(&stream->mutex);
+	enum status status = consume_locked(pipeline, stream, definitions, seq, slice, scratch, found, err);
+	keep_quiet(stream);
+	pthread_mutex_unlock(&stream->mutex);
+	if (status == OK || may_pass(status))
+		return status;
+	log_line(LOG_ERROR, "extraction_failed", "job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"",
+		stream->job->name, stream->name, (unsigned long long)slice->first_line, err->text);
+	return OK; /* the slice itself: as when it came */
+}
+
+bool consume_close_hole(struct stream_state *stream)
+{
+	pthread_mutex_lock(&stream->mutex);
+	bool is_level = stream->extracted_lines == stream->committed_line &&
+			stream->extracted_points == stream->committed_point;
+	if (is_level)
+		stream->has_hole = false;
+	pthread_mutex_unlock(&stream->mutex);
+	return is_level;
 }
 
 void group_unref(struct pipeline *pipeline, struct group *group)

@@ -2,6 +2,9 @@
 #include "pipeline/backfill.h"
 #include "pipeline/default_definitions.h"
 #include "pipeline/internal.h"
+#include "pipeline/mend.h"
+
+#include "base/log.h"
 
 static enum status out_of_memory(struct error *err)
 {
@@ -19,6 +22,7 @@ struct definitions_change {
 	int64_t now_ms;
 	int64_t job_id; /* what was written */
 	uint32_t generation;
+	bool has_backfill; /* asked for, or because nothing was extracted while the old ones were damaged */
 };
 
 static enum status check(
@@ -88,6 +92,32 @@ static enum status refuse_while_running(
 		SPAN_ARGS(row->name));
 }
 
+static enum status is_damaged(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, bool *out, struct error *err)
+{
+	struct span damage;
+
+	TRY(pipeline_read_damage(pipeline, reader, arena, row, &damage, err));
+	*out = damage.len > 0;
+	return OK;
+}
+
+/* Where a limit deleted text the new ones are of new lines alone, unless it was asked for more. */
+static enum status begin_backfill(struct definitions_change *change, struct store_tx *tx, struct arena *arena,
+	const struct job_row *row, struct error *err)
+{
+	struct error why;
+	enum status status = backfill_begin(tx, arena, row, change->generation, change->now_ms, &why);
+
+	if (status == ERR_CONFLICT && !change->wants_backfill) {
+		change->has_backfill = false;
+		return OK;
+	}
+	if (status != OK && err)
+		*err = why;
+	return status;
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct definitions_change *change = context;
@@ -104,8 +134,11 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	change->job_id = row.job_id;
 	change->generation = (newest > row.generation ? newest : row.generation) + 1;
 	TRY(store_put_definitions(tx, row.job_id, change->generation, change->json, err));
-	return change->wants_backfill ? backfill_begin(tx, arena, &row, change->generation, change->now_ms, err)
-				      : put_now(change, &row, tx, err);
+	TRY(is_damaged(change->pipeline, store_tx_reader(tx), arena, &row, &change->has_backfill, err));
+	change->has_backfill |= change->wants_backfill;
+	if (change->has_backfill)
+		TRY(begin_backfill(change, tx, arena, &row, err));
+	return change->has_backfill ? OK : put_now(change, &row, tx, err);
 }
 
 static void apply_change(void *context)
@@ -113,16 +146,17 @@ static void apply_change(void *context)
 	struct definitions_change *change = context;
 	struct job_state *job = directory_peek_id(change->pipeline->directory, change->job_id);
 
-	if (change->wants_backfill)
+	if (change->has_backfill)
 		return;
 	if (job) {
+		mend_hasten(job);
 		job->generation = change->generation;
 		atomic_store(&job->is_row_dirty, true);
 	}
 }
 
 enum status pipeline_change_definitions(struct pipeline *pipeline, struct span job, struct span team,
-	const struct json *definitions, bool backfill, struct error *err)
+	const struct json *definitions, bool *backfill, struct error *err)
 {
 	AUTO_DONE(buf) json = BUF_INIT(4 << 20);
 
@@ -132,10 +166,11 @@ enum status pipeline_change_definitions(struct pipeline *pipeline, struct span j
 		.team = team,
 		.json = buf_span(&json),
 		.definitions = definitions,
-		.wants_backfill = backfill,
+		.wants_backfill = *backfill,
 		.now_ms = clock_wall_ms()};
 	TRY(pipeline_execute_then(pipeline, write_change, apply_change, &change, err));
-	if (backfill)
+	*backfill = change.has_backfill;
+	if (*backfill)
 		backfill_wake(pipeline);
 	return OK;
 }
@@ -237,8 +272,7 @@ static enum status view_json(const struct pipeline *pipeline, struct arena *aren
 	AUTO(definition_set) set = NULL;
 	AUTO(json) json = NULL;
 
-	if (text.len)
-		TRY(json_parse(&json, text, err));
+	TRY(definitions_parse(&json, text, err));
 	if (!json || !json_count(json))
 		return view_preset(pipeline, arena, NULL, out, err);
 	if (names_preset(json))
@@ -247,6 +281,64 @@ static enum status view_json(const struct pipeline *pipeline, struct arena *aren
 	out->source = DEFINITIONS_JOB;
 	out->preset = out->reason = SPAN("");
 	return copy_items(arena, set, -1, out, err);
+}
+
+enum { DAMAGE_BYTES = 1024 };
+
+static enum status say_damage(
+	struct arena *arena, const char *why, const char *path, struct span job, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(4 * DAMAGE_BYTES);
+
+	buf_printf(&text,
+		"metric definitions cannot be read (%s): lines are stored without points until they are set again by PUT /api/v1/",
+		why);
+	buf_append_text(&text, job.len ? "jobs/" : "");
+	buf_append_span(&text, job);
+	buf_append_text(&text, path);
+	TRY(buf_status(&text, err));
+	*out = arena_copy(arena, buf_span(&text));
+	return out->ptr ? OK : out_of_memory(err);
+}
+
+/* As view_json, but what is damaged is said. */
+static enum status view_or_say(const struct pipeline *pipeline, struct arena *arena, struct span text, struct span job,
+	struct definitions_view *out, struct error *err)
+{
+	struct error why;
+	enum status status = view_json(pipeline, arena, text, out, &why);
+
+	out->damage = SPAN("");
+	if (status == ERR_MEMORY)
+		return out_of_memory(err);
+	if (status == OK)
+		return OK;
+	out->source = DEFINITIONS_NONE;
+	out->count = 0;
+	return say_damage(arena, why.text, job.len ? "/definitions" : "definitions", job, &out->damage, err);
+}
+
+enum status pipeline_read_damage(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct span *out, struct error *err)
+{
+	AUTO(job_state) job = directory_find(pipeline->directory, row->name);
+	struct definitions_view view = {.preset = SPAN(""), .reason = SPAN("")};
+	struct span text;
+
+	*out = SPAN("");
+	if (job) { /* in most cases they are at hand */
+		pthread_mutex_lock(&job->mutex);
+		struct definitions *present = definitions_ref(job->definitions);
+		pthread_mutex_unlock(&job->mutex);
+		bool is_intact = present && present->generation == row->generation && !present->damage;
+		definitions_unref(present);
+		if (is_intact)
+			return OK;
+	}
+	TRY(store_read_definitions(reader, arena, row->job_id, row->generation, &text, err));
+	TRY(view_or_say(pipeline, arena, text, row->name, &view, err));
+	*out = view.damage;
+	return OK;
 }
 
 enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
@@ -259,7 +351,7 @@ enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_re
 	TRY(store_read_definitions(reader, arena, view->row.job_id, view->row.generation, &text, err));
 	TRY(definitions_read_default(reader, arena, &defaults, err));
 	choose_preset(view, out);
-	TRY(view_json(pipeline, arena, text, out, err));
+	TRY(view_or_say(pipeline, arena, text, view->row.name, out, err));
 	if (out->source == DEFINITIONS_JOB && view->row.generation == 1 && span_equal(text, defaults))
 		out->source = DEFINITIONS_SERVER;
 	return OK;
@@ -272,7 +364,7 @@ enum status pipeline_view_default_definitions(struct pipeline *pipeline, struct 
 
 	*out = (struct definitions_view){.preset = SPAN(""), .reason = SPAN("")};
 	TRY(definitions_read_default(reader, arena, &text, err));
-	return view_json(pipeline, arena, text, out, err);
+	return view_or_say(pipeline, arena, text, SPAN(""), out, err);
 }
 
 const char *pipeline_preset(

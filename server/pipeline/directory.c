@@ -30,6 +30,7 @@ void definitions_unref(struct definitions *definitions)
 	if (!definitions || atomic_fetch_sub(&definitions->refs, 1) != 1)
 		return;
 	definition_set_free(definitions->set);
+	mem_free(definitions->damage);
 	mem_free(definitions);
 }
 

@@ -40,6 +40,7 @@ struct definitions { /* immutable, counted */
 	atomic_uint refs;
 	uint32_t generation;
 	struct definition_set *set;
+	char *damage; /* why they cannot be read: nothing is extracted by them; NULL: they can */
 };
 struct definitions *definitions_ref(struct definitions *definitions);
 void definitions_unref(struct definitions *definitions);
@@ -126,6 +127,8 @@ struct stream_state {
 	uint64_t extracted_seq, extracted_lines, extracted_bytes;
 	atomic_bool
 		has_hole; /* a slice was extracted in part: none behind it is, and none is sealed; a replay mends it */
+	atomic_int_fast64_t mend_due_ms; /* monotonic: then that is tried (mend.h) */
+	int64_t mend_wait_ms; /* maintenance, and whoever makes the hole */
 	int64_t first_ms, last_ms, last_arrival_ms;
 	struct stretches stretches; /* of its lines and of points that were sent as such; no back-fill changes them */
 	int64_t seen_ms, seen_last_ms, seen_after_ms, awaited_ms; /* of the slice that is being consumed: life_see */

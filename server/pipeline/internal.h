@@ -154,6 +154,9 @@ enum status check_team(struct span owner, struct span job, struct span team, str
 /* Start-up: by number, from the store alone; *out NULL when the job or stream was deleted. */
 enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, uint32_t stream_id,
 	struct stream_state **out, struct error *err) MUST_CHECK;
+/* As its row says, with the state of what is sealed: of nobody yet. */
+enum status load_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
+	struct stream_state **out, struct error *err) MUST_CHECK;
 /* The definitions of a generation, counted, and nobody's yet. */
 enum status make_definitions(struct pipeline *pipeline, struct store_reader *reader, const struct job_state *job,
 	uint32_t generation, struct definitions **out, struct error *err) MUST_CHECK;
@@ -185,12 +188,25 @@ enum status pipeline_execute_then(struct pipeline *pipeline,
 
 /*
  * ---- consume.c: extraction and detection of one slice; takes the stream's lock ----
- * A slice that fails for want of memory ends the extraction of its stream until the next start replays it from the journal:
+ * A slice that fails for want of memory ends the extraction of its stream until it is replayed from the journal (mend.h), or by the next start:
  * half of it is in the state, so it can be neither taken again nor passed over, and nothing from it on is sealed.
  */
 enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
 	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
 	struct error *err) MUST_CHECK;
+/* The same of a stream that is held up, which it stays: whoever listens is not sent it. */
+enum status consume_again(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
+	struct error *err) MUST_CHECK;
+/* It cannot be read: what is behind it goes on. */
+void consume_pass_over(struct stream_state *stream, uint64_t seq, const struct journal_slice *slice);
+bool consume_has(const struct stream_state *stream, const struct journal_slice *slice);
+/* False: more was committed than was extracted, and it stays held up. */
+bool consume_close_hole(struct stream_state *stream);
+
+/* ---- stream_swap.c ---- */
+void stream_swap_derived(struct stream_state *a, struct stream_state *b);
+void stream_swap_consumers(struct stream_state *a, struct stream_state *b);
 /* Under the stream's lock. *out NULL: there is none, and there may be no more. */
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;

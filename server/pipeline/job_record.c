@@ -12,7 +12,7 @@ static bool is_derived(struct span key)
 		"continued_by", "open_incidents", "metrics", "attempts", "HyperParametersFromLog", "total_steps",
 		"total_steps_from", "eta_ms", "goodput", "cost", "currency", "odd_times", "paused_seconds", "nodes",
 		"nodes_from", "instance_type_from", "price_from", "cost_estimated", "unpriced_types", "start_from",
-		"end_from"};
+		"end_from", "definitions_damaged"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(key, span_from(names[i])))

@@ -6,6 +6,7 @@
 #include "pipeline/goodput.h"
 #include "pipeline/job_record.h"
 #include "pipeline/life.h"
+#include "pipeline/mend.h"
 #include "store/goodput.h"
 #include "pipeline/pools.h"
 #include "pipeline/pyramids.h"
@@ -640,6 +641,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		due_run(m->pipeline, m->reader);
 		emergency_run(m->pipeline, m->reader);
 		life_run(m->pipeline, m->reader);
+		mend_run(m->pipeline, m->reader, m->zstd);
 		give_memory_back(m);
 		m->flushed_ms = now_ms;
 	}

@@ -162,10 +162,11 @@ enum status pipeline_delete_job(
 /*
  * What the job's lines are extracted by from now on: an array as in MetricDefinitions, [{"Preset": name}], or [] for the preset
  * that fits its first lines. With backfill the whole stored log is extracted again in the background, and until that is done
- * readers see what was; ERR_CONFLICT while one runs, or when text that it needs was deleted by a limit.
+ * readers see what was; ERR_CONFLICT while one runs, or when text that it needs was deleted by a limit. It is also set, and the log
+ * extracted again, where the ones before cannot be read: nothing was extracted by them.
  */
 enum status pipeline_change_definitions(struct pipeline *pipeline, struct span job, struct span team,
-	const struct json *definitions, bool backfill, struct error *err) MUST_CHECK;
+	const struct json *definitions, bool *backfill, struct error *err) MUST_CHECK;
 enum status pipeline_cancel_backfill(
 	struct pipeline *pipeline, struct span job, struct span team, struct error *err) MUST_CHECK;
 /* Those of jobs that are made from now on without any of their own; [] : presets. */
@@ -185,8 +186,12 @@ struct definitions_view {
 	struct metric_definition *items;
 	size_t count;
 	struct backfill_row backfill; /* job_id 0: there was none */
+	struct span damage; /* why they cannot be read, and what to do; "": they can */
 };
 struct job_view;
+/* The same of the job's definitions alone. */
+enum status pipeline_read_damage(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct span *out, struct error *err) MUST_CHECK;
 /* view: of the job, with its series. */
 enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, struct definitions_view *out, struct error *err) MUST_CHECK;
@@ -251,7 +256,7 @@ struct stream_view {
 	int64_t skew_ms; /* of its clock: what its log times are ahead of arrival */
 	uint64_t sent_points; /* points that came as such */
 	uint64_t extracted_points; /* of these, see extracted_lines */
-	bool has_hole; /* extraction stopped there for want of memory; the next start goes on with it */
+	bool has_hole; /* extraction stopped there for want of memory; it is tried again (mend.h) */
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;
@@ -507,7 +512,7 @@ struct pipeline_figures {
 	atomic_bool is_database_lost; /* and so it does then: see pipeline_database_loss */
 };
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
-/* Streams of which nothing is extracted until the next start: as stream_view's has_hole. Waits for no extraction. */
+/* Streams of which nothing is extracted for now: as stream_view's has_hole. Waits for no extraction. */
 uint64_t pipeline_held_up_streams(struct pipeline *pipeline);
 /* Instead of those of the options, from now on. */
 void pipeline_set_limits(struct pipeline *pipeline, uint64_t audit_bytes, uint64_t min_free_bytes);

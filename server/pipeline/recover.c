@@ -29,17 +29,6 @@ static enum status add_range(
 	return OK;
 }
 
-/* Lines that cannot be read give no points; the sealer must get past them all the same. */
-static enum status pass_over(struct stream_state *stream, uint64_t seq, const struct journal_slice *slice)
-{
-	stream->extracted_seq = seq;
-	stream->extracted_lines = slice->first_line + slice->line_count;
-	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
-	if (slice->kind == JOURNAL_POINTS)
-		stream->extracted_points = slice->first_point + slice->point_count;
-	return OK;
-}
-
 static bool is_sealed(const struct stream_state *stream, const struct journal_slice *slice)
 {
 	return slice->kind == JOURNAL_POINTS ? slice->first_point < stream->sealed_sent_points
@@ -67,7 +56,11 @@ static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct 
 	if (journal_open_slice(slice, recovery->pipeline->zstd, &recovery->text, err) != OK) {
 		log_line(LOG_ERROR, "journal_damaged", "seq=%llu job=\"%s\" stream=\"%s\" error=\"%s\"",
 			(unsigned long long)seq, stream->job->name, stream->name, err->text);
-		return err->status == ERR_MEMORY ? ERR_MEMORY : pass_over(stream, seq, slice);
+		if (err->status == ERR_MEMORY)
+			return ERR_MEMORY;
+		consume_pass_over(
+			stream, seq, slice); /* it gives no points; the sealer must get past it all the same */
+		return OK;
 	}
 	/* its state may be of newer ones: a back-fill took its place while these lines were in the journal */
 	uint32_t generation = slice->generation > stream->generation ? slice->generation : stream->generation;

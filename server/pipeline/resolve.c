@@ -4,6 +4,8 @@
 #include "pipeline/pools.h"
 #include "pipeline/work_times.h"
 
+#include "base/log.h"
+
 #include <stdio.h>
 
 static enum status out_of_memory(struct error *err)
@@ -116,7 +118,7 @@ static enum status rebuild_stretches(
 	return OK;
 }
 
-static enum status load_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
+enum status load_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
 	struct stream_state **out, struct error *err)
 {
 	struct stream_state *stream = stream_state_new(job, row->stream_id, row->name, row->host);
@@ -276,19 +278,34 @@ enum status resolve_whole_job(struct pipeline *pipeline, struct store_reader *re
 	return OK;
 }
 
-static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id,
-	uint32_t generation, struct definitions *made, struct error *err)
+/* One job's damage is its own: it is said, and its lines are kept without points, until definitions are put again. */
+static enum status take_damage(struct pipeline *pipeline, const struct job_state *job, const struct error *why,
+	struct definitions *made, struct error *err)
+{
+	log_line(LOG_ERROR, "definitions_damaged",
+		"job=\"%s\" generation=%u error=\"%s\" do=\"PUT /api/v1/jobs/%s/definitions\"", job->name,
+		made->generation, why->text, job->name);
+	made->damage = mem_copy_string(why->text);
+	return made->damage ? definition_set_new(&made->set, NULL, pipeline->presets, err) : out_of_memory(err);
+}
+
+static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader,
+	const struct job_state *job, struct definitions *made, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	AUTO(json) json = NULL;
+	struct error why;
 	struct span text;
 
 	if (!arena)
 		return out_of_memory(err);
-	TRY(store_read_definitions(reader, arena, job_id, generation, &text, err));
-	if (text.len)
-		TRY(json_parse(&json, text, err));
-	return definition_set_new(&made->set, json, pipeline->presets, err);
+	TRY(store_read_definitions(reader, arena, job->job_id, made->generation, &text, err));
+	enum status status = definitions_parse(&json, text, &why);
+	if (status == OK)
+		status = definition_set_new(&made->set, json, pipeline->presets, &why);
+	if (status == ERR_MEMORY)
+		return out_of_memory(err);
+	return status == OK ? OK : take_damage(pipeline, job, &why, made, err);
 }
 
 enum status make_definitions(struct pipeline *pipeline, struct store_reader *reader, const struct job_state *job,
@@ -300,7 +317,7 @@ enum status make_definitions(struct pipeline *pipeline, struct store_reader *rea
 		return out_of_memory(err);
 	atomic_init(&made->refs, 1);
 	made->generation = generation;
-	enum status status = build_definitions(pipeline, reader, job->job_id, generation, made, err);
+	enum status status = build_definitions(pipeline, reader, job, made, err);
 	if (status != OK) {
 		definitions_unref(made);
 		error_prefix(err, "definitions of job '%s'", job->name);

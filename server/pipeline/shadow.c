@@ -457,30 +457,6 @@ enum status shadow_incidents(struct backfill *backfill, struct shadow *shadow, s
 	return store_part_incidents(tx, &old, clock_wall_ms(), err);
 }
 
-#define SWAP(a, b)                                                                                                     \
-	do {                                                                                                           \
-		__typeof__(a) swapped = (a);                                                                           \
-		(a) = (b);                                                                                             \
-		(b) = swapped;                                                                                         \
-	} while (0)
-
-static void swap_derived(struct stream_state *a, struct stream_state *b)
-{
-	SWAP(a->extractor, b->extractor);
-	SWAP(a->series, b->series);
-	SWAP(a->series_count, b->series_count);
-	SWAP(a->series_cap, b->series_cap);
-	SWAP(a->by_number, b->by_number);
-	SWAP(a->number_count, b->number_count);
-	SWAP(a->number_cap, b->number_cap);
-	SWAP(a->generation, b->generation);
-	SWAP(a->series_base, b->series_base);
-	SWAP(a->derive, b->derive);
-	SWAP(a->derived_count, b->derived_count);
-	for (size_t i = 0; i < DERIVED_COUNT; i++)
-		SWAP(a->derived[i], b->derived[i]);
-}
-
 void shadow_swap(struct backfill *backfill, struct shadow *shadow)
 {
 	struct stream_state *stream = shadow->stream, *state = shadow->state;
@@ -488,7 +464,7 @@ void shadow_swap(struct backfill *backfill, struct shadow *shadow)
 
 	pthread_mutex_lock(&stream->mutex);
 	pthread_mutex_lock(&state->mutex);
-	swap_derived(stream, state);
+	stream_swap_derived(stream, state);
 	stream->shadow = NULL;
 	for (size_t i = 0; i < stream->series_count; i++) { /* nobody is sent the past as if it were new */
 		stream->series[i]->published = stream->series[i]->sealed_points + stream->series[i]->tail_count;

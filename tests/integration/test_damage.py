@@ -1,11 +1,13 @@
 """A database that was damaged while nobody served it: the server starts, names what is damaged, and serves the rest."""
 
+import json
 import sqlite3
 
 import pytest
 
 from faults import KILL, WRITE, FaultyServer
 from smserver import wait_until
+from test_points_raw import points_of
 
 BATCH_LINES, BATCHES = 20, 10
 FRAME_BYTES = 24 + 8192
@@ -145,3 +147,92 @@ def test_a_damaged_open_row_stops_the_sealing_of_nobody(server, table):
     server.start()
     rest = server.get("/api/v1/jobs/j/logs?stream=bad&from=200").body["lines"]
     assert [line["text"] for line in rest] == texts_of(200, 50)
+
+
+L_VALUE = {"Name": "train:loss", "Regex": r"step=(?<step>[0-9]+) L=(?<value>[0-9.]+)", "Role": "loss"}
+DAMAGED_DEFINITIONS = {
+    "no JSON": b'[{"Name": "train:lo',
+    "no UTF-8": b'[{"Name": "train:loss", "Regex": "L=\xff([0-9.]+)"}]',
+    "of a newer version": b'{"version": 7, "definitions": []}',
+    "no regular expression": b'[{"Name": "train:loss", "Regex": "L=("}]',
+}
+
+
+def custom(first, count):
+    return [f"step={n} L={n}.5" for n in range(first, first + count)]
+
+
+def values(server, job, wanted):
+    """Raw points of it: one of each line, with its step."""
+    def found():
+        reply = server.get(f"/api/v1/jobs/{job}/points?metric=train:loss&raw=true")
+        return [point[1:] for point in points_of(reply)] if reply.status == 200 else reply.status
+    expected = [(n, n + 0.5) for n in range(wanted)]
+    wait_until(lambda: found() == expected, what=f"{wanted} points of {job}, not {found()}")
+
+
+@pytest.mark.parametrize("backfill", ["", "?backfill=true"])
+@pytest.mark.parametrize("how", DAMAGED_DEFINITIONS)
+def test_damaged_definitions_of_one_job(server, how, backfill):
+    """The server starts and says whose they are and what to do; the job's lines are kept, and its points come back with definitions."""
+    for job in ("bad", "good"):
+        document = {"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": [L_VALUE]}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        server.send(job, custom(0, 20))
+        values(server, job, 20)
+    server.restart()  # 20 are sealed, 20 are in the journal
+    for job in ("bad", "good"):
+        server.send(job, custom(20, 20))
+    server.kill()
+    database = sqlite3.connect(server.database)
+    with database:
+        changed = database.execute("UPDATE definitions SET json = CAST(? AS TEXT) WHERE job_id = (SELECT job_id FROM jobs WHERE name = 'bad')",
+            (DAMAGED_DEFINITIONS[how],))
+        assert changed.rowcount == 1
+    database.close()
+    server.start()
+    server.wait_for_log(r'event=definitions_damaged\b.*job="bad".*PUT /api/v1/jobs/bad/definitions')
+    values(server, "good", 40)
+    said = server.get("/api/v1/jobs/bad").body["definitions_damaged"]
+    assert "PUT /api/v1/jobs/bad/definitions" in said and "definitions_damaged" not in server.get("/api/v1/jobs/good").body
+    shown = server.get("/api/v1/jobs/bad/definitions")
+    assert shown.status == 200 and shown.body["damaged"] == said and shown.body["definitions"] == [], shown
+    for job in ("bad", "good"):
+        server.send(job, custom(40, 20))
+    server.restart()
+    assert [line["text"] for line in server.lines("bad")] == custom(0, 60)
+    assert server.get("/api/v1/jobs?q=name%3Dbad").body["jobs"][0]["TrainingJobName"] == "bad"
+    reply = server.get("/api/v1/export?q=name%3Dbad")
+    assert reply.status == 200 and [json.loads(line) for line in reply.raw.decode().splitlines()]
+    values(server, "bad", 20)  # as they were before
+    reply = server.put(f"/api/v1/jobs/bad/definitions{backfill}", json={"definitions": [L_VALUE]})
+    assert reply.status == 202, reply
+    values(server, "bad", 60)
+    assert "definitions_damaged" not in server.get("/api/v1/jobs/bad").body
+    assert "damaged" not in server.get("/api/v1/jobs/bad/definitions").body
+    for job in ("bad", "good"):
+        server.send(job, custom(60, 5))
+        values(server, job, 65)
+    server.restart()
+    for job in ("bad", "good"):
+        values(server, job, 65)
+
+
+def test_damaged_definitions_of_the_server(server):
+    """Jobs that are made meanwhile go by presets, as if there were none."""
+    assert server.put("/api/v1/definitions", json={"definitions": [L_VALUE]}).status == 200
+    server.stop()
+    database = sqlite3.connect(server.database)
+    with database:
+        assert database.execute("UPDATE settings SET value = ? WHERE key = 'definitions'", (b"[{",)).rowcount == 1
+    database.close()
+    server.start()
+    shown = server.get("/api/v1/definitions")
+    assert shown.status == 200 and "PUT /api/v1/definitions" in shown.body["damaged"], shown
+    server.send("j", texts_of(0, 20))
+    server.wait_for_points("j", "train:loss", 20)
+    server.wait_for_log(r"event=definitions_damaged\b.*PUT /api/v1/definitions")
+    assert server.put("/api/v1/definitions", json={"definitions": [L_VALUE]}).status == 200
+    assert "damaged" not in server.get("/api/v1/definitions").body
+    server.send("k", custom(0, 20))
+    values(server, "k", 20)

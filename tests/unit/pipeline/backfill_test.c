@@ -169,7 +169,7 @@ static void change_definitions(struct rig *rig, const char *text, bool backfill)
 	AUTO(json) json = NULL;
 
 	CHECK_OK(json_parse(&json, span_from(text), &err));
-	CHECK_OK(pipeline_change_definitions(rig->pipeline, SPAN("j"), SPAN(""), json, backfill, &err));
+	CHECK_OK(pipeline_change_definitions(rig->pipeline, SPAN("j"), SPAN(""), json, &backfill, &err));
 }
 
 static void check_streams(struct rig *rig, size_t count)

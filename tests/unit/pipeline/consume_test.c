@@ -1,5 +1,6 @@
 /* Extraction when memory is out: all of a slice, or none that a restart does not bring back. */
 #include "pipeline/internal.h"
+#include "pipeline/mend.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -233,15 +234,21 @@ static bool shows_hole(struct rig *rig)
 	return view.streams[0].has_hole;
 }
 
+static void hold_up(struct stream_state *stream, int64_t until_ms)
+{
+	pthread_mutex_lock(&stream->mutex);
+	atomic_store(&stream->mend_due_ms, until_ms);
+	stream->has_hole = true;
+	pthread_mutex_unlock(&stream->mutex);
+}
+
 TEST(what_was_extracted_in_part_is_not_sealed_and_a_start_mends_it)
 {
 	struct rig rig;
 
 	rig_make(&rig);
 	struct stream_state *stream = send(&rig, 0, 10);
-	pthread_mutex_lock(&stream->mutex);
-	stream->has_hole = true;
-	pthread_mutex_unlock(&stream->mutex);
+	hold_up(stream, INT64_MAX);
 	uint64_t before = atomic_load(&rig.pipeline->figures.unextracted_lines);
 	send(&rig, 10, 25);
 	CHECK_INT(atomic_load(&rig.pipeline->figures.unextracted_lines) - before, 15);
@@ -257,5 +264,49 @@ TEST(what_was_extracted_in_part_is_not_sealed_and_a_start_mends_it)
 	CHECK_INT(stream->extracted_lines, 26);
 	CHECK_INT(stream->series[0]->sealed_points + stream->series[0]->tail_count, 26);
 	pthread_mutex_unlock(&stream->mutex);
+	rig_remove(&rig);
+}
+
+static void check_points(struct stream_state *stream, int lines)
+{
+	pthread_mutex_lock(&stream->mutex);
+	CHECK_INT(stream->extracted_lines, lines);
+	CHECK_INT(stream->series[0]->sealed_points + stream->series[0]->tail_count, lines);
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Of what is sealed, and of what is in the journal: nothing twice, nothing left out. */
+TEST(what_is_held_up_goes_on_by_itself)
+{
+	struct rig rig;
+
+	rig_make(&rig);
+	send(&rig, 0, 8);
+	rig_close(&rig); /* seals */
+	rig_open(&rig);
+	struct stream_state *stream = send(&rig, 8, 10);
+	for (int round = 0; round < 2; round++) {
+		int from = 10 + 8 * round;
+		hold_up(stream, INT64_MAX);
+		send(&rig, from, from + 8);
+		pthread_mutex_lock(&stream->mutex);
+		CHECK_INT(stream->extracted_lines, from);
+		pthread_mutex_unlock(&stream->mutex);
+		pthread_mutex_lock(&stream->mutex);
+		stream->series[0]->max_step += 1000; /* as a slice that was consumed in part left it */
+		pthread_mutex_unlock(&stream->mutex);
+		mend_hasten(rig.job);
+		while (pipeline_held_up_streams(rig.pipeline))
+			pipeline_wait_tick(rig.pipeline, 10);
+		check_points(stream, from + 8);
+		pthread_mutex_lock(&stream->mutex);
+		CHECK_INT(stream->series[0]->max_step, from + 7);
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	send(&rig, 26, 30);
+	check_points(stream, 30);
+	rig_close(&rig);
+	rig_open(&rig);
+	check_points(send(&rig, 30, 31), 31);
 	rig_remove(&rig);
 }

@@ -344,6 +344,8 @@ export interface DefinitionsDoc {
   preset?: string | null;
   reason?: string;
   generation?: number;
+  /** Why they cannot be read, and what to do. */
+  damaged?: string;
   definitions: Definition[];
   health?: DefinitionHealth[];
   backfill?: Backfill | null;

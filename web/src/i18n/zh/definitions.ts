@@ -29,6 +29,8 @@ export default {
   "Move {name} up": "上移 {name}",
   "No definitions": "没有定义",
   "No definitions yet": "还没有定义",
+  "Damaged definitions": "指标定义已损坏",
+  "The definitions that are stored cannot be read: its lines are kept without points. Once some are saved, the whole log is extracted by them.": "已存储的指标定义无法读取：日志行均已保留，但没有数据点。重新保存指标定义后，将用它们重新提取整个日志。",
   "No line has been tried on it since it was saved": "保存以来还没有用它试过任何行",
   "No values on these lines.": "这些行中没有数值。",
   "None of these lines match.": "这些行都不匹配。",

@@ -55,7 +55,7 @@ export default {
   "The next error (e)": "下一个错误（e）",
   "The search ran out of time; there may be more hits.": "搜索超时，可能还有更多匹配。",
   "The server keeps only the beginning of a line this long": "这么长的行，服务器只保留开头部分",
-  "The server had no memory to extract this stream: its lines are stored; points and incidents go on when the server is started again.": "服务器内存不足，无法提取此流：日志行均已存储；服务器重新启动后，数据点和事件会继续提取。",
+  "The server had no memory to extract this stream: its lines are stored; points and incidents go on by themselves once there is some.": "服务器内存不足，无法提取此流：日志行均已存储；一旦有足够内存，数据点和事件会自动继续提取。",
   "The text before line {n} is not kept any more: {why}. Points and incidents of it stay.": "第 {n} 行之前的文本已不再保留：{why}。其中的数据点和事件仍然保留。",
   "This is neither. {help}": "两者都不是。{help}",
   "Times: {now}. Click for: {next}.": "时间显示：{now}。点击切换为：{next}。",

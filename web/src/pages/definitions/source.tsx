@@ -13,7 +13,7 @@ function sourceTitle(doc: DefinitionsDoc): string {
     case "server":
       return t("The server's own definitions, for jobs without");
     default:
-      return t("No definitions yet");
+      return doc.damaged ? t("Damaged definitions") : t("No definitions yet");
   }
 }
 
@@ -34,8 +34,13 @@ export function Source({ bench }: { bench: Workbench }) {
       <p>
         <strong>{choice ? choiceTitle(choice) : sourceTitle(doc)}</strong>
         {!choice && doc.reason && <span class="dim">: {doc.reason}</span>}
-        {!choice && doc.source === "none" && <span class="dim">{t(": a preset is chosen by the job's first lines, or add one below")}</span>}
+        {!choice && !doc.damaged && doc.source === "none" && <span class="dim">{t(": a preset is chosen by the job's first lines, or add one below")}</span>}
       </p>
+      {doc.damaged && (
+        <p role="note" title={doc.damaged}>
+          {t("The definitions that are stored cannot be read: its lines are kept without points. Once some are saved, the whole log is extracted by them.")}
+        </p>
+      )}
       <label>
         {t("use")}{" "}
         <select

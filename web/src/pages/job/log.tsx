@@ -204,7 +204,7 @@ export function LogPane({ store, isAlone = false }: Props) {
       {!isOnlyHits && log?.gone.value && shown !== null && <Gone firstKept={log.gone.value.firstKept} why={log.gone.value.why} />}
       {store.streams.value?.some((one) => one.is_held_up && one.stream === shown) && (
         <p class="gonenote" role="note">
-          {t("The server had no memory to extract this stream: its lines are stored; points and incidents go on when the server is started again.")}
+          {t("The server had no memory to extract this stream: its lines are stored; points and incidents go on by themselves once there is some.")}
         </p>
       )}
       {errors && <ErrorNote end={errors.isEnd.value} isBusy={errors.isBusy.value} problem={errors.problem.value} />}
