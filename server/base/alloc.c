@@ -17,7 +17,7 @@ static int must_fail(void)
 	return thread_state.countdown && --thread_state.countdown == 0;
 }
 
-static int must_wait(void)
+int mem_may_come(void)
 {
 	return thread_state.wait && thread_state.wait(thread_state.context);
 }
@@ -33,13 +33,18 @@ void mem_wait(int (*wait)(void *context), void *context)
 	thread_state.context = context;
 }
 
+void *mem_try(size_t bytes)
+{
+	return must_fail() ? NULL : malloc(bytes ? bytes : 1);
+}
+
 void *mem_alloc(size_t bytes)
 {
 	void *block;
 
 	do
-		block = must_fail() ? NULL : malloc(bytes ? bytes : 1);
-	while (!block && must_wait());
+		block = mem_try(bytes);
+	while (!block && mem_may_come());
 	return block;
 }
 
@@ -49,7 +54,7 @@ void *mem_zeroed(size_t bytes)
 
 	do
 		block = must_fail() ? NULL : calloc(1, bytes ? bytes : 1);
-	while (!block && must_wait());
+	while (!block && mem_may_come());
 	return block;
 }
 
@@ -61,7 +66,7 @@ void *mem_resize(void *old, size_t count, size_t item_bytes)
 		return NULL;
 	do
 		block = must_fail() ? NULL : realloc(old, count && item_bytes ? count * item_bytes : 1);
-	while (!block && must_wait());
+	while (!block && mem_may_come());
 	return block;
 }
 

@@ -26,6 +26,9 @@ void mem_give_back(void);
  * cannot be undone half-way. NULL: it fails at once.
  */
 void mem_wait(int (*wait)(void *context), void *context);
+/* The two halves of that, for who must not wait inside: one attempt, and whether to make another, after a while. */
+void *mem_try(size_t bytes) __attribute__((malloc, warn_unused_result));
+int mem_may_come(void);
 
 /* Tests only: this thread's n-th allocation from now on fails (1 = the next one), once; 0 turns it off. */
 void mem_fail_at(long nth);

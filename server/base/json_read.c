@@ -1,39 +1,96 @@
-#include "base/json_node.h"
+/*
+ * The tree is cJSON's: a `struct json` is a cJSON, whose header nobody else sees. Whether a text is JSON at all is found out before
+ * (json_check), so that cJSON fails for want of memory alone. It never prints: its numbers lose digits.
+ */
+#include "base/json_read.h"
+#include "base/json_check.h"
 #include "base/json_write.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
+#include <pthread.h>
 
 static const double largest_exact = 9007199254740992.0; /* 2^53: beyond it neighbours read as the same double */
 
-static void free_node(struct json *node)
+/*
+ * cJSON has one set of allocation functions for the process, set once, before its first use. It also notes the place of its last
+ * failure for the process, without a lock, at each parse: two threads must not parse at a time. All else of it has no state.
+ */
+static struct {
+	pthread_once_t once;
+	pthread_mutex_t parsing;
+} state = {PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER};
+
+static void install_hooks(void)
 {
-	json_free(node->child);
-	mem_free((void *)(uintptr_t)node->key.ptr);
-	if (node->kind == JSON_STRING)
-		mem_free((void *)(uintptr_t)node->text.ptr);
-	mem_free(node);
+	/* without waiting for memory: others wait to parse */
+	cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = mem_try, .free_fn = mem_free});
+}
+
+static const cJSON *tree(const struct json *node)
+{
+	return (const cJSON *)node;
+}
+
+static const struct json *node_of(const cJSON *item)
+{
+	return (const struct json *)item;
+}
+
+static cJSON *parse_alone(struct span text)
+{
+	pthread_mutex_lock(&state.parsing);
+	cJSON *item = cJSON_ParseWithLength(text.ptr, text.len);
+	pthread_mutex_unlock(&state.parsing);
+	return item;
+}
+
+enum status json_parse(struct json **out, struct span text, struct error *err)
+{
+	cJSON *item;
+
+	TRY(json_check(text, err));
+	pthread_once(&state.once, install_hooks);
+	do
+		item = parse_alone(span_skip(text, json_bom_length(text)));
+	while (!item && mem_may_come());
+	if (!item)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	*out = (struct json *)item;
+	return OK;
 }
 
 void json_free(struct json *document)
 {
-	for (struct json *next; document; document = next) {
-		next = document->next;
-		free_node(document);
-	}
+	cJSON_Delete((cJSON *)document);
 }
 
 enum json_kind json_kind(const struct json *node)
 {
-	return node->kind;
+	switch (tree(node)->type & 0xff) {
+	case cJSON_False:
+	case cJSON_True:
+		return JSON_BOOL;
+	case cJSON_Number:
+		return JSON_NUMBER;
+	case cJSON_String:
+		return JSON_STRING;
+	case cJSON_Array:
+		return JSON_ARRAY;
+	case cJSON_Object:
+		return JSON_OBJECT;
+	default:
+		return JSON_NULL;
+	}
 }
 
 static const struct json *find(const struct json *object, struct span key)
 {
-	if (!object || object->kind != JSON_OBJECT)
+	if (!object || json_kind(object) != JSON_OBJECT)
 		return NULL;
-	for (const struct json *item = object->child; item; item = item->next)
-		if (span_equal(item->key, key))
-			return item;
+	for (const cJSON *item = tree(object)->child; item; item = item->next)
+		if (span_equal(span_from(item->string), key))
+			return node_of(item);
 	return NULL;
 }
 
@@ -53,17 +110,17 @@ const struct json *json_get_path(const struct json *object, const char *dotted)
 
 const struct json *json_first(const struct json *node)
 {
-	return node ? node->child : NULL;
+	return node ? node_of(tree(node)->child) : NULL;
 }
 
 const struct json *json_next(const struct json *node)
 {
-	return node->next;
+	return node_of(tree(node)->next);
 }
 
 struct span json_key_of(const struct json *node)
 {
-	return node->key.ptr ? node->key : SPAN("");
+	return tree(node)->string ? span_from(tree(node)->string) : SPAN("");
 }
 
 size_t json_count(const struct json *node)
@@ -77,20 +134,20 @@ size_t json_count(const struct json *node)
 
 struct span json_string_of(const struct json *node)
 {
-	return node && node->kind == JSON_STRING ? node->text : SPAN("");
+	return node && cJSON_IsString(tree(node)) ? span_from(tree(node)->valuestring) : SPAN("");
 }
 
 bool json_number_of(const struct json *node, double *value)
 {
-	if (!node || node->kind != JSON_NUMBER)
+	if (!node || !cJSON_IsNumber(tree(node)))
 		return false;
-	*value = node->number;
+	*value = tree(node)->valuedouble;
 	return true;
 }
 
 bool json_is_true(const struct json *node)
 {
-	return node && node->kind == JSON_BOOL && node->is_true;
+	return node && cJSON_IsTrue(tree(node));
 }
 
 static enum status wrong_kind(const struct json *node, const char *key, const char *wanted, struct error *err)
@@ -191,7 +248,7 @@ void json_print(const struct json *node, struct buf *out)
 		json_bool(&w, json_is_true(node));
 		break;
 	case JSON_NUMBER:
-		print_number(node->number, out);
+		print_number(tree(node)->valuedouble, out);
 		break;
 	case JSON_STRING:
 		json_span(&w, json_string_of(node));
@@ -205,57 +262,31 @@ void json_print(const struct json *node, struct buf *out)
 	}
 }
 
-static bool copy_span(struct span *out, struct span text)
+static cJSON *duplicate(const struct json *node)
 {
-	char *copy = mem_copy_bytes(text.ptr ? text.ptr : "", text.len);
+	cJSON *copy;
 
-	if (copy)
-		*out = span_of(copy, text.len);
+	do
+		copy = cJSON_Duplicate(tree(node), true);
+	while (!copy && mem_may_come());
 	return copy;
 }
 
 /* Takes the item over, whether it succeeds or not. The new one stands where the old one stood. */
-static bool set(struct json *object, const char *key, struct json *new_item)
+static bool set(struct json *object, const char *key, cJSON *item)
 {
-	AUTO(json) item = new_item;
-	struct json **place = &object->child;
+	char *name = item ? mem_copy_string(key) : NULL;
+	cJSON *old = (cJSON *)json_get(object, key);
 
-	if (!item || !copy_span(&item->key, span_from(key)))
+	if (!name) {
+		cJSON_Delete(item);
 		return false;
-	while (*place && !span_equal((*place)->key, item->key))
-		place = &(*place)->next;
-	struct json *old = *place;
-	item->next = old ? old->next : NULL;
-	*place = item;
-	item = NULL;
-	if (old)
-		free_node(old);
-	return true;
-}
-
-/* Without its key. NULL: out of memory. */
-static struct json *duplicate(const struct json *node)
-{
-	AUTO(json) copy = mem_zeroed(sizeof *copy);
-
-	if (!copy)
-		return NULL;
-	struct json **last = &copy->child;
-	copy->is_true = node->is_true;
-	if (node->kind == JSON_NUMBER)
-		copy->number = node->number;
-	if (node->kind == JSON_STRING && !copy_span(&copy->text, node->text))
-		return NULL;
-	copy->kind = node->kind;
-	for (const struct json *child = node->child; child; child = child->next) {
-		*last = duplicate(child);
-		if (!*last || (child->key.ptr && !copy_span(&(*last)->key, child->key)))
-			return NULL;
-		last = &(*last)->next;
 	}
-	struct json *whole = copy;
-	copy = NULL;
-	return whole;
+	mem_free(item->string);
+	item->string = name; /* by hand: cJSON's own functions lose the item when memory for its key is out */
+	if (old)
+		return cJSON_ReplaceItemViaPointer((cJSON *)object, old, item);
+	return cJSON_AddItemToArray((cJSON *)object, item);
 }
 
 bool json_set_copy(struct json *object, const char *key, const struct json *value)
@@ -265,37 +296,30 @@ bool json_set_copy(struct json *object, const char *key, const struct json *valu
 
 bool json_set_string(struct json *object, const char *key, struct span value)
 {
-	AUTO(json) item = mem_zeroed(sizeof *item);
+	AUTO_MEM char *text = mem_copy_bytes(value.ptr, value.len);
+	cJSON *item = text ? cJSON_CreateNull() : NULL;
 
-	if (!item || !copy_span(&item->text, value))
+	if (!item)
 		return false;
-	item->kind = JSON_STRING;
-	struct json *whole = item;
-	item = NULL;
-	return set(object, key, whole);
+	item->type = cJSON_String;
+	item->valuestring = text;
+	text = NULL;
+	return set(object, key, item);
 }
 
 bool json_replace_string(const struct json *node, const char *value)
 {
-	struct json *changed = (struct json *)(uintptr_t)node;
-	struct span text;
+	cJSON *item = (cJSON *)(uintptr_t)node;
+	char *text = cJSON_IsString(item) ? mem_copy_string(value) : NULL;
 
-	if (node->kind != JSON_STRING || !copy_span(&text, span_from(value)))
+	if (!text)
 		return false;
-	mem_free((void *)(uintptr_t)changed->text.ptr);
-	changed->text = text;
+	mem_free(item->valuestring);
+	item->valuestring = text;
 	return true;
 }
 
 void json_remove(struct json *object, const char *key)
 {
-	struct json **place = &object->child;
-
-	while (*place && !span_equal((*place)->key, span_from(key)))
-		place = &(*place)->next;
-	struct json *old = *place;
-	if (!old)
-		return;
-	*place = old->next;
-	free_node(old);
+	cJSON_DeleteItemFromObjectCaseSensitive((cJSON *)object, key);
 }

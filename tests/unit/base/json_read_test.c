@@ -3,6 +3,7 @@
 #include "base/json_read.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 static struct json *parsed(const char *text)
@@ -126,6 +127,89 @@ TEST(json_read_input_need_not_end_with_nul)
 		if (json_parse(&json, span_of(copy, len), NULL) == OK)
 			json_free(json);
 	}
+}
+
+TEST(json_read_refuses_what_cjson_takes)
+{
+	static const struct {
+		const char *text;
+		int column;
+		const char *words;
+	} cases[] = {{"[01]", 2, "leading zero"}, {"[-00]", 2, "leading zero"}, {"[1.]", 4, "']'"}, {"[-.5]", 3, "'.'"},
+		{"[1.e5]", 4, "'e'"}, {"[1e5-2]", 5, "'-'"}, {"[\"\\uzzzz\"]", 3, "escape"}, {"[\v1]", 2, "byte 0x0b"},
+		{"{\f}", 2, "byte 0x0c"}, {"1 \x01", 3, "byte 0x01"},
+		{"\xef\xbb\xbf\xef\xbb\xbf"
+		 "1",
+			4, "byte 0xef"}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		check_error(cases[i].text, strlen(cases[i].text), 1, cases[i].column, cases[i].words);
+}
+
+TEST(json_read_takes_what_some_cjson_refuses)
+{
+	char text[600];
+	double value = 0;
+
+	AUTO(json)
+	marked = parsed("\xef\xbb\xbf"
+			"1"); /* a byte order mark and little else */
+	CHECK(json_number_of(marked, &value) && value == 1);
+	memset(text, '1', 511);
+	AUTO(json) number = NULL;
+	CHECK_OK(json_parse(&number, span_of(text, 511), &err));
+	CHECK(json_number_of(number, &value) && isinf(value));
+	memset(text, '1', 512);
+	check_error(text, 512, 1, 1, "too many digits");
+	AUTO(json) exact = parsed("[1.0000000000000002,9007199254740993,-0.0]");
+	check_prints(exact, "[1.0000000000000002,9007199254740992,-0]");
+}
+
+static void *parse_again_and_again(void *context)
+{
+	for (int i = 0; i < 2000; i++) {
+		struct json *json = NULL;
+		bool is_good = i % 2;
+		if (is_good != (json_parse(&json, is_good ? SPAN("{\"a\":[1,\"x\"]}") : SPAN("[1,"), NULL) == OK))
+			*(bool *)context = true;
+		json_free(json);
+	}
+	return NULL;
+}
+
+TEST(json_read_by_threads_at_a_time)
+{
+	bool failed[4] = {false};
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < 4; i++)
+		CHECK(!pthread_create(&threads[i], NULL, parse_again_and_again, &failed[i]));
+	for (size_t i = 0; i < 4; i++) {
+		CHECK(!pthread_join(threads[i], NULL));
+		CHECK(!failed[i]);
+	}
+}
+
+static int wait_once(void *context)
+{
+	int *waited = context;
+
+	return ++*waited == 1;
+}
+
+TEST(json_read_waits_for_memory)
+{
+	int waited = 0;
+	struct json *json = NULL;
+
+	mem_wait(wait_once, &waited);
+	mem_fail_at(3);
+	CHECK_OK(json_parse(&json, SPAN("[1,2]"), &err));
+	mem_wait(NULL, NULL);
+	mem_fail_at(0);
+	CHECK_INT(waited, 1);
+	CHECK_INT(json_count(json), 2);
+	json_free(json);
 }
 
 TEST(json_read_nesting_limit)

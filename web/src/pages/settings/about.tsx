@@ -7,7 +7,7 @@ import type { Part, Retention } from "./parts";
 import { Section } from "./section";
 
 const OF_THE_PAGE = "Preact, @preact/signals, uPlot (MIT)";
-const OF_THE_SERVER = "SQLite (public domain), libmicrohttpd (LGPL-2.1), libcurl (curl), PCRE2 (BSD-3-Clause), zstd (BSD-3-Clause), Snappy (BSD-3-Clause), zlib (Zlib), Mbed TLS (Apache-2.0), libcbor (MIT)";
+const OF_THE_SERVER = "SQLite (public domain), libmicrohttpd (LGPL-2.1), libcurl (curl), PCRE2 (BSD-3-Clause), zstd (BSD-3-Clause), Snappy (BSD-3-Clause), zlib (Zlib), Mbed TLS (Apache-2.0), libcbor (MIT), cJSON (MIT)";
 
 export function About({ retention }: { retention: Part<Retention> }) {
   const server = info.value;
