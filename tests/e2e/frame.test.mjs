@@ -200,6 +200,18 @@ test("nothing is asked for while nobody looks", async ({ server, page, open }) =
   }
 });
 
+test("the page is live although the file that connects did not come at first", async ({ server, page, open, allow }) => {
+  allow(/ERR_FAILED/);
+  let asked = 0;
+  await page.route(/assets\/connect-/, (route) => (++asked === 1 ? route.abort() : route.continue()));
+  await server.send("llama", losses(0, 50));
+  await open("/jobs/llama");
+  await page.locator(".connection.live").waitFor();
+  assert.ok(asked > 1, "the file was not asked for twice");
+  await server.send("llama", losses(50, 52));
+  await until(page, () => document.querySelector(".kept")?.innerText.startsWith("102 "), "the points that came live");
+});
+
 test("names that break things are only names", async ({ server, page, open }) => {
   const names = ['"><b>quoted</b> / 100% #1 ?', "\u202Egnp.exe", "🚀 emoji 训练 \u05E9\u05DC\u05D5\u05DD", `${"long".repeat(20)}-tail`];
   for (const name of names) {

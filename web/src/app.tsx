@@ -1,15 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { signIns } from "./api/client";
-import { say, t, tx } from "./i18n/i18n";
+import { say, t } from "./i18n/i18n";
 import { cutMiddle } from "./lib/format";
 import { followLink, query, route } from "./state/router";
 import { isSignInOpen } from "./state/session";
 import { OfflineBanner } from "./ui/banner";
 import { lazy } from "./ui/lazy";
-import { QueryBar, ViewsMenu } from "./ui/querybar";
+import { QueryBar } from "./ui/querybar";
 import { Rail } from "./ui/rail";
-import { StatusLine } from "./ui/statusline";
 
 const FleetPage = lazy(async () => (await import("./pages/fleet/page")).FleetPage, 14);
 const JobsPage = lazy(async () => (await import("./pages/jobs/page")).JobsPage, 12);
@@ -22,6 +21,8 @@ const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0)
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 const DefinitionsOf = lazy(async () => (await import("./pages/definitions/choose")).DefinitionsOf, 12);
 const SettingsPage = lazy(async () => (await import("./pages/settings/page")).SettingsPage, 12);
+const NoPage = lazy(async () => (await import("./pages/nopage")).NoPage, 0);
+const Pulse = lazy(async () => (await import("./ui/statusline")).Pulse, 0);
 const Shortcuts = lazy(async () => (await import("./ui/shortcuts")).Shortcuts, 0);
 const SignIn = lazy(async () => (await import("./ui/signin")).SignIn, 0);
 
@@ -51,14 +52,7 @@ function View() {
     case "settings":
       return <SettingsPage key={era} />;
     case "unknown":
-      return (
-        <div class="empty">
-          <h1>{t("There is no page here")}</h1>
-          <p>
-            {tx("{path} is not one of this server's addresses.", { path: <code>{here.path}</code> })} <a href="/jobs">{t("All jobs")}</a>
-          </p>
-        </div>
-      );
+      return <NoPage path={here.path} />;
   }
 }
 
@@ -103,12 +97,11 @@ export function App() {
       </a>
       <Rail />
       <QueryBar />
-      {route.value.view === "jobs" && <ViewsMenu />}
       <OfflineBanner />
       <main id="main" tabIndex={-1}>
         <View />
       </main>
-      <StatusLine />
+      <footer class="statusline">{hasTime.value && <Pulse />}</footer>
       {isSignInOpen.value && <SignIn />}
       {hasTime.value && <Shortcuts />}
     </div>

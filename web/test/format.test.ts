@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { cutMiddle, formatAge, formatCompact, formatCount, formatDuration, formatValue } from "../src/lib/format";
+import { cutMiddle, formatCompact, formatCount, formatDuration, formatValue } from "../src/lib/format";
+import { formatAge } from "../src/lib/stamp";
 
 test.each([
   [2.3144, "2.314"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatStamp } from "../src/lib/format";
+import { formatStamp } from "../src/lib/stamp";
 import { parseTarget } from "../src/lib/goto";
 
 const end = Date.UTC(2026, 10, 21, 14, 0, 0);

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Environment, Source } from "../src/live/channel";
 import { Hub, union } from "../src/live/hub";
-import { decodeEvent, LINGER_MS, liveUrl, SILENT_MS, type FromHub, type Want } from "../src/live/protocol";
+import { decodeEvent, LINGER_MS, SILENT_MS, type FromHub, type Want } from "../src/live/protocol";
+import { liveUrl } from "../src/live/liveurl";
 
 class FakeSource implements Source {
   onopen: (() => void) | null = null;

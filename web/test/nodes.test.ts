@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { SeriesInfo } from "../src/api/types";
 import { groupMetrics, type Metric } from "../src/lib/metrics";
-import { isHigherBetter, MOST_NODES, nodesToDraw, worstNode } from "../src/lib/nodes";
+import { isHigherBetter, MOST_NODES, nodesToDraw } from "../src/lib/nodes";
+import { worstNode } from "../src/lib/worst";
 
 function metric(means: (number | undefined)[], more: Partial<SeriesInfo> = {}): Metric {
   const series = means.map((mean, i) => ({ metric: "m", role: "step_time", stream: `algo-${i + 1}`, count: 1, ...(mean === undefined ? {} : { mean, last: mean }), ...more }));

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { buildList, buildSearch, definitionsHref, findQuery, jobHref, parseChartState, parseFind, parseList, parseLogTarget, parseQuery, parseRoute, quoteText, lookOf, writeLook } from "../src/lib/url";
+import { buildSearch, definitionsHref, jobHref, parseChartState, parseQuery, parseRoute, quoteText, lookOf } from "../src/lib/url";
+import { writeLook } from "../src/lib/writelook";
+import { buildList, findQuery, parseFind, parseList, parseLogTarget } from "../src/lib/logurl";
 
 test("paths name views", () => {
   expect(parseRoute("/")).toEqual({ view: "fleet" });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { along, shifted } from "../src/lib/xmap";
+import { shifted } from "../src/lib/xmap";
+import { along } from "../src/lib/xalong";
 import { tokensMetric } from "../src/lib/tokens";
 
 test("relative axes count from where the job began", () => {

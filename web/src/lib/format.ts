@@ -67,17 +67,7 @@ export function formatDuration(seconds: number): string {
   return `${total} s`;
 }
 
-/** One unit only, for columns: "3 d", "9 min", "2 s". */
-export function formatAge(ageMs: number): string {
-  if (!Number.isFinite(ageMs)) return NONE;
-  const seconds = Math.max(0, Math.floor(ageMs / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86_400)} d`;
-}
-
-const pad = (number: number, width = 2): string => String(number).padStart(width, "0");
+export const pad = (number: number, width = 2): string => String(number).padStart(width, "0");
 
 /** Whether times are shown in UTC instead of this browser's zone. */
 export const isUtc = signal(false);
@@ -92,22 +82,12 @@ export function formatTime(ms: number | undefined): string {
 
 export const formatClock = (ms: number): string => (isUtc.value ? new Date(ms).toISOString().slice(11, 19) : localClock(ms));
 
-function localClock(ms: number): string {
+export function localClock(ms: number): string {
   const time = new Date(ms);
   return `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}`;
 }
 
 export type TimeMode = "local" | "UTC" | "relative" | "hidden";
-
-/** A line's time in a log: 14:03:09 here or in UTC, or what has passed since the job's first line: +1:02:03. */
-export function formatStamp(ms: number, mode: TimeMode, startMs: number): string {
-  if (mode === "local") return localClock(ms);
-  if (mode === "hidden") return "";
-  if (mode === "UTC") return new Date(ms).toISOString().slice(11, 19);
-  const seconds = Math.round(Math.abs(ms - startMs) / 1000);
-  const clock = `${Math.floor(seconds / 3600)}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`;
-  return `${ms < startMs ? "−" : "+"}${clock}`;
-}
 
 /** Cuts in the middle: what tells long names apart stands at both ends. */
 export function cutMiddle(text: string, length: number): string {
@@ -117,8 +97,3 @@ export function cutMiddle(text: string, length: number): string {
   const tail = length - 1 - head;
   return `${glyphs.slice(0, head).join("")}…${glyphs.slice(glyphs.length - tail).join("")}`;
 }
-
-export const shortInstance = (type: string | undefined): string => (type ?? NONE).replace(/^ml\./, "");
-
-/** 1.94 GB: powers of a thousand, as disks are sold and limits are given. */
-export const formatBytes = (bytes: number): string => (Math.abs(bytes) < 1000 ? `${Math.round(bytes)} B` : `${formatCompact(bytes)}B`);

@@ -1,6 +1,6 @@
 // What a job runs on: as somebody set it right, else as its document states it, else as nodes are counted.
 import type { JobRow } from "../api/types";
-import { shortInstance } from "./format";
+import { shortInstance } from "./units";
 
 export function instancesOf(row: JobRow): string | null {
   const { InstanceType, InstanceCount: count } = row.ResourceConfig ?? {};

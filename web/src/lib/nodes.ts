@@ -14,10 +14,10 @@ export function isHigherBetter({ higher, role }: Pick<Metric, "higher" | "role">
   return higherIsBetter(role) ? true : LOWER_IS_BETTER.has(role) ? false : null;
 }
 
-const isBroken = (node: Node): boolean => node.mean === undefined || (node.last !== undefined && !Number.isFinite(toNumber(node.last)));
+export const isBroken = (node: Node): boolean => node.mean === undefined || (node.last !== undefined && !Number.isFinite(toNumber(node.last)));
 
 /** Worst first; as they are where no end is the bad one. */
-function ranked(metric: Metric): Node[] {
+export function ranked(metric: Metric): Node[] {
   const isHigher = isHigherBetter(metric);
   if (isHigher === null) return metric.nodes;
   const badness = (node: Node): number => (isBroken(node) ? Infinity : (node.mean ?? 0) * (isHigher ? -1 : 1));
@@ -29,26 +29,4 @@ export function nodesToDraw(metric: Metric): string[] {
   if (metric.streams.length <= MOST_NODES) return metric.streams;
   const worst = new Set(ranked(metric).slice(0, MOST_NODES).map((node) => node.stream));
   return metric.streams.filter((stream) => worst.has(stream));
-}
-
-export interface Worst {
-  stream: string;
-  mean: number | undefined;
-  /** How far its mean lies from that of the others, as a part of theirs; null: that cannot be said. */
-  away: number | null;
-}
-
-/** Nearer to the others than this no node stands out: it is the noise that makes one of them the worst. */
-const ALIKE = 0.005;
-
-/** The node that does worst on the whole; null: none stands out, or nobody knows which end is bad. */
-export function worstNode(metric: Metric): Worst | null {
-  const [first, ...others] = ranked(metric);
-  if (!first || others.length === 0 || isHigherBetter(metric) === null) return null;
-  const { stream, mean } = first;
-  const means = others.map((node) => node.mean).filter((value) => value !== undefined);
-  if (isBroken(first) || mean === undefined) return { stream, mean, away: null };
-  const usual = means.reduce((sum, value) => sum + value, 0) / means.length;
-  const away = usual === 0 ? null : (mean - usual) / Math.abs(usual);
-  return away !== null && Math.abs(away) < ALIKE ? null : { stream, mean, away };
 }

@@ -20,13 +20,5 @@ export function nonFiniteBit(value: Num | null | undefined): number {
   return number > 0 ? NON_FINITE.posInf : NON_FINITE.negInf;
 }
 
-export function nonFiniteText(bits: number): string {
-  const parts: string[] = [];
-  if (bits & NON_FINITE.nan) parts.push("NaN");
-  if (bits & NON_FINITE.posInf) parts.push("+Inf");
-  if (bits & NON_FINITE.negInf) parts.push("−Inf");
-  return parts.join(", ");
-}
-
 /** As Intl writes numbers in all of the page's languages; its first use costs 20 ms, which the first curve would wait for. */
 export const grouped = (value: number): string => String(Number(value.toFixed(3))).replace(/(?<!\.\d*)\B(?=(?:\d{3})+(?!\d))/g, ",");

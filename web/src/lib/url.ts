@@ -29,19 +29,13 @@ export function parseRoute(pathname: string): Route {
   return isJobPart(part) ? { view: "job", name, part } : { view: "job", name };
 }
 
-/** Where Escape leads at last; null: nowhere. */
-export function parentOf(route: Route): string | null {
-  if (route.view === "job") return route.part ? jobHref(route.name) : "/jobs";
-  return route.view === "fleet" ? null : "/";
-}
-
 type Alone = "jobs" | "incidents" | "rules" | "webhooks" | "pools" | "compare" | "definitions" | "settings";
 const ALONE: readonly string[] = ["jobs", "incidents", "rules", "webhooks", "pools", "compare", "definitions", "settings"] satisfies Alone[];
 const isAlone = (part: string | undefined): part is Alone => ALONE.includes(part ?? "");
 
 const isJobPart = (part: string | undefined): part is JobPart => JOB_PARTS.includes(part as JobPart);
 
-function decode(part: string): string | null {
+export function decode(part: string): string | null {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -72,9 +66,6 @@ export const partHref = (name: string, part?: JobPart): string => (part ? `${job
 export const definitionsHref = (name: string): string => partHref(name, "definitions");
 
 export const nodesHref = (name: string): string => partHref(name, "nodes");
-
-export const logsHref = (name: string, query: Record<string, string | undefined> = {}): string =>
-  `${partHref(name, "logs")}${buildSearch({}, query)}`;
 
 /** rstep: steps since the job's first one; tokens: what the job had seen of its data at each step. */
 export type Axis = "step" | "time" | "relative" | "rstep" | "tokens";
@@ -142,66 +133,10 @@ export function lookOf(state: ChartState, query: Query, metric: string): ChartSt
   };
 }
 
-/** The same as text; undefined: nothing is otherwise. */
-export function writeLook(own: Partial<ChartLook>, all: ChartLook): string | undefined {
-  const words = [
-    own.logScale !== undefined && own.logScale !== all.logScale && (own.logScale ? "log" : "linear"),
-    own.clip !== undefined && own.clip !== all.clip && (own.clip ? "clip" : "whole"),
-    own.smooth !== undefined && own.smooth !== all.smooth && `smooth:${own.smooth}`,
-    own.smoothing !== undefined && own.smoothing !== all.smoothing && `by:${own.smoothing}`,
-  ].filter((word) => word !== false);
-  return words.length > 0 ? words.join(",") : undefined;
-}
-
 /** Kinds of marks that somebody has switched off: `?hide=checkpoint,node`. */
 export const hiddenMarks = (query: Query): ReadonlySet<string> => new Set((query["hide"] ?? "").split(","));
 
-export interface LogTarget {
-  stream: string | null;
-  line: number | null;
-  /** All nodes in one list, by time; it opens at `atMs`, else at the newest line. */
-  isMerged: boolean;
-  atMs: number | null;
-  /** Merged, of these streams alone; none: of all. */
-  only: readonly string[];
-}
-
-export function parseLogTarget(query: Query): LogTarget {
-  const line = finiteOrNull(query["line"]);
-  return {
-    stream: query["stream"] ?? null,
-    line: line !== null && line >= 0 ? Math.floor(line) : null,
-    isMerged: query["merged"] === "1",
-    atMs: finiteOrNull(query["at"]),
-    only: parseList(query["only"] ?? ""),
-  };
-}
-
-/** Names in a list, of which commas are percent-encoded. */
-export const parseList = (text: string): string[] => text.split(",").filter((one) => one !== "").map((one) => decode(one) ?? one);
-
-export const buildList = (names: readonly string[]): string => names.map((name) => name.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
-
-/** What is looked for in a log. */
-export interface Find {
-  text: string;
-  isRegex: boolean;
-  matchesCase: boolean;
-}
-
-export const parseFind = (query: Query): Find => ({
-  text: query["find"] ?? "",
-  isRegex: query["find_regex"] === "1",
-  matchesCase: query["find_case"] === "1",
-});
-
-export const findQuery = (find: Find): Record<string, string | undefined> => ({
-  find: find.text || undefined,
-  find_regex: find.isRegex ? "1" : undefined,
-  find_case: find.matchesCase ? "1" : undefined,
-});
-
-function finiteOrNull(text: string | undefined): number | null {
+export function finiteOrNull(text: string | undefined): number | null {
   if (text === undefined || text.trim() === "") return null;
   const number = Number(text);
   return Number.isFinite(number) ? number : null;

@@ -1,6 +1,7 @@
 // One EventSource that is re-opened with backoff and always goes on after the last event it saw.
 import { compareSeq } from "../lib/seq";
-import { decodeEvent, KINDS, liveUrl, type Kind, type LiveEvent, type LiveState } from "./protocol";
+import { decodeEvent, KINDS, type Kind, type LiveEvent, type LiveState } from "./protocol";
+import { liveUrl } from "./liveurl";
 
 /** The part of EventSource that is used; tests bring their own. */
 export interface Source {

@@ -15,7 +15,8 @@ import { query } from "../state/router";
 import "../styles/charts";
 import style from "../styles/chartmenu.css?inline";
 import { ProblemBox } from "../ui/problem";
-import { Kept, useBuckets } from "./job/chart";
+import { useBuckets } from "./job/chart";
+import { Kept } from "./job/kept";
 import { PlotView } from "./job/plotview";
 import { every } from "../state/poll";
 

@@ -3,8 +3,8 @@ import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/client";
 import type { LinesEvent, LogBucket, LogHit, LogLine, LogSearchReply } from "../api/types";
 import { findLiteral, rangesFromBytes, type Range } from "../lib/matches";
-import type { Find } from "../lib/url";
-import { liveUrl } from "../live/protocol";
+import type { Find } from "../lib/logurl";
+import { liveUrl } from "../live/liveurl";
 import { freshSeq } from "./info";
 
 /** A hit as the page shows it. */

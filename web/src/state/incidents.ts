@@ -5,18 +5,11 @@ import type { Incident, IncidentsReply } from "../api/types";
 import { quoteText } from "../lib/url";
 import { mergeIncident, sortIncidents } from "../lib/incidentorder";
 import { noteQueryProblem } from "./queryproblem";
-import { onLive, setWant } from "../live/client";
-import { freshSeq } from "./info";
+import { onLive } from "../live/client";
 import { Soon } from "./poll";
 
 const LIMIT = 200;
 const RELOAD_MS = 300;
-
-/** What the pages about alerts listen to. */
-export async function hearIncidents(): Promise<void> {
-  const seq = await freshSeq();
-  setWant({ jobs: null, kinds: ["job", "incident"], after: seq });
-}
 
 export class IncidentList {
   readonly rows = signal<Incident[] | null>(null);

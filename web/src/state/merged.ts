@@ -4,7 +4,7 @@ import { asProblem, getJson, isAbort, jobPath, type Problem } from "../api/clien
 import type { LinesEvent, MergedReply, StreamLine } from "../api/types";
 import { Batch } from "../lib/batch";
 import { MergedTail } from "../lib/merge";
-import { buildList } from "../lib/url";
+import { buildList } from "../lib/logurl";
 import { onLive } from "../live/client";
 
 const PAGE = 300;

@@ -1,7 +1,8 @@
 // The axis of tokens: by the job's own count of them.
 import { bucketsFromReply } from "../lib/buckets";
 import { tokensMetric } from "../lib/tokens";
-import { along, STEPS, type XMap } from "../lib/xmap";
+import { STEPS, type XMap } from "../lib/xmap";
+import { along } from "../lib/xalong";
 import type { JobStore } from "./job";
 import { askPoints } from "./points";
 

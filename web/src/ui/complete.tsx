@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { getJson, isAbort } from "../api/client";
 import { say, t, tn } from "../i18n/i18n";
 import { adoptStyle } from "../lib/adopt";
-import { applySuggestion, type Edited, type Suggestion, type SuggestionsReply } from "../lib/complete";
+import { applySuggestion, type Edited, type Suggestion, type SuggestionsReply } from "../lib/suggest";
 import { formatCount } from "../lib/format";
 import { Latest } from "../lib/latest";
 import { lexQuery } from "../lib/querylex";

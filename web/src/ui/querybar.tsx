@@ -7,7 +7,6 @@ import { navigate, query, route } from "../state/router";
 import { buildSearch } from "../lib/url";
 import { liveState } from "../live/client";
 import { queryProblem } from "../state/queryproblem";
-import { lazy } from "./lazy";
 import type { Completion } from "./complete";
 
 interface Help {
@@ -142,19 +141,6 @@ export function QueryBar() {
       )}
       {here !== "unknown" && <Connection />}
     </form>
-  );
-}
-
-const Views = lazy(async () => (await import("./views")).Views, 3);
-
-/** A form of its own, which cannot stand in the bar's. */
-export function ViewsMenu() {
-  const isOpen = useSignal(false);
-  const menu = useRef<HTMLDivElement>(null);
-  return (
-    <div id="views" class="views" popover="auto" role="dialog" aria-label={t("Saved views")} ref={menu} onToggle={(event) => (isOpen.value = event.newState === "open")}>
-      {isOpen.value && <Views close={() => menu.current?.hidePopover()} />}
-    </div>
   );
 }
 

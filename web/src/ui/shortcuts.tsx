@@ -1,9 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { say } from "../i18n/i18n";
+import "../state/keydown";
 import { useKeys } from "../state/keys";
 import { navigate, route } from "../state/router";
 import { isDark, setTheme } from "../state/theme";
-import { parentOf } from "../lib/url";
+import { jobHref, type Route } from "../lib/url";
 import { lazy } from "./lazy";
 import { ContextMenu } from "./menu";
 
@@ -44,4 +45,10 @@ function backOut(): boolean {
   if (above === null) return false;
   navigate(above);
   return true;
+}
+
+/** Where Escape leads at last; null: nowhere. */
+function parentOf(route: Route): string | null {
+  if (route.view === "job") return route.part ? jobHref(route.name) : "/jobs";
+  return route.view === "fleet" ? null : "/";
 }

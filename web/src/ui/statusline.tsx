@@ -6,15 +6,15 @@ const formatRate = (lines: number): string => (lines < 1000 ? formatCount(Math.r
 
 const demo = (): string => t("These jobs are simulated: the server was started with --demo. Nothing here comes from a real training.");
 
-/** The server's pulse. */
-export function StatusLine() {
+/** The server's pulse, in the status line. */
+export function Pulse() {
   const pulse = info.value;
   const parts: string[] = [];
   if (pulse?.jobs !== undefined) parts.push(tn(pulse.jobs, "{n} job", "{n} jobs"));
   if (pulse?.live_jobs !== undefined) parts.push(t("{n} live", { n: formatCount(pulse.live_jobs) }));
   if (pulse?.lines_per_second !== undefined) parts.push(t("{n} lines/s", { n: formatRate(pulse.lines_per_second) }));
   return (
-    <footer class="statusline">
+    <>
       <span>{parts.join(" · ")}</span>
       {pulse?.lag_ms !== undefined && pulse.lag_ms > 0 && (
         <span title={t("What the slowest line of the last second took from its arrival until its points were known")}>
@@ -28,6 +28,6 @@ export function StatusLine() {
         </span>
       )}
       {pulse && <span class="dim">smfleet {pulse.version}</span>}
-    </footer>
+    </>
   );
 }

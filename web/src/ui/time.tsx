@@ -1,4 +1,5 @@
-import { formatAge, formatTime, NONE } from "../lib/format";
+import { formatTime, NONE } from "../lib/format";
+import { formatAge } from "../lib/stamp";
 import { now } from "../state/clock";
 
 /** How long ago, with the absolute time in the title. */

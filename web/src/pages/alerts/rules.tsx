@@ -5,7 +5,7 @@ import { say, t, tn } from "../../i18n/i18n";
 import { formatDuration } from "../../lib/format";
 import { kindTitle } from "../../lib/marks";
 import { Editable } from "../../state/editable";
-import { hearIncidents } from "../../state/incidents";
+import { hearIncidents } from "../../state/hearincidents";
 import { useKeys } from "../../state/keys";
 import { patchQuery, query } from "../../state/router";
 import { session } from "../../state/session";

@@ -6,7 +6,7 @@ import { asProblem, getJson, isAbort, send, type Problem } from "../../api/clien
 import { say, t } from "../../i18n/i18n";
 import { formatDuration, NONE } from "../../lib/format";
 import { Editable } from "../../state/editable";
-import { hearIncidents } from "../../state/incidents";
+import { hearIncidents } from "../../state/hearincidents";
 import { useKeys } from "../../state/keys";
 import { patchQuery, query } from "../../state/router";
 import { CopyLine } from "../../ui/copy";

@@ -1,10 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
-import { t, tn } from "../../i18n/i18n";
+import { t } from "../../i18n/i18n";
 import { lineOf } from "../../lib/buckets";
 import { seriesIndex } from "../../lib/color";
-import { formatCount } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
 import { nodesToDraw } from "../../lib/nodes";
 import { hiddenMarks, lookOf, type ChartState } from "../../lib/url";
@@ -19,6 +18,7 @@ import { PlotView } from "./plotview";
 const Nodes = lazy(async () => (await import("./nodes")).Nodes, 0);
 const DerivedTag = lazy(async () => (await import("./nodes")).DerivedTag, 0);
 const ChartTable = lazy(async () => (await import("./charttable")).ChartTable, 4);
+const Kept = lazy(async () => (await later(() => import("./kept"))).Kept, 0);
 const Readout = lazy(async () => (await later(() => import("./readout"))).Readout, 0);
 const ChartMenu = lazy(async () => (await later(() => import("./chartmenu"))).ChartMenu, 0);
 
@@ -127,20 +127,5 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
         {chart && <Kept chart={chart} state={state} />}
       </div>
     </figure>
-  );
-}
-
-/** How much is drawn of how much there is, and what has no place on a logarithmic axis. */
-export function Kept({ chart, state }: { chart: ChartStore; state: ChartState }) {
-  void chart.version.value;
-  const { x, max, total } = chart.buckets;
-  if (!chart.isLoaded.value) return <p class="kept">&nbsp;</p>;
-  const counts = { shown: formatCount(x.length), total: formatCount(total) };
-  const off = (state.logScale ? max : []).filter((value) => value !== null && value <= 0).length + (state.logX ? x.filter((at) => at <= 0).length : 0);
-  return (
-    <p class="kept" title={t("Each bucket keeps its lowest and highest value: a spike never disappears. Drag to see finer.")}>
-      {off > 0 && <b>{t("{n} not above 0, no place on a log axis", { n: formatCount(off) })} · </b>}
-      {total > x.length ? t("{shown} of {total} points, nothing hidden", counts) : tn(total, "{n} point", "{n} points", { n: counts.total })}
-    </p>
   );
 }

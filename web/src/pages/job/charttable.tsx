@@ -1,5 +1,5 @@
 import { formatCount, formatExact, NONE } from "../../lib/format";
-import { nonFiniteText } from "../../lib/number";
+import { nonFiniteText } from "../../lib/nonfinite";
 import type { Axis } from "../../lib/url";
 import { formatX } from "../../plot/axes";
 import type { ChartStore } from "../../state/chart";

@@ -3,7 +3,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../i18n/i18n";
 import { formatCount } from "../../lib/format";
-import { findQuery, type Find } from "../../lib/url";
+import { findQuery, type Find } from "../../lib/logurl";
 import type { HitStore } from "../../state/hits";
 import { patchQuery } from "../../state/router";
 

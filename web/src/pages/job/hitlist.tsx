@@ -1,7 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
 import { parseAnsi } from "../../lib/ansi";
-import { formatStamp, formatTime } from "../../lib/format";
+import { formatTime } from "../../lib/format";
+import { formatStamp } from "../../lib/stamp";
 import { trimToHit } from "../../lib/matches";
 import type { Hit, HitStore } from "../../state/hits";
 import { timeMode } from "../../state/timemode";

@@ -1,6 +1,6 @@
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { buildList, type Find, type LogTarget } from "../../lib/url";
+import { buildList, type Find, type LogTarget } from "../../lib/logurl";
 import { say } from "../../i18n/i18n";
 import { useKeys } from "../../state/keys";
 import { HitStore } from "../../state/hits";

@@ -1,7 +1,8 @@
 import { Component } from "preact";
 import type { Capture, LogLine } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
-import { formatCount, formatStamp, formatTime, type TimeMode } from "../../lib/format";
+import { formatCount, formatTime, type TimeMode } from "../../lib/format";
+import { formatStamp } from "../../lib/stamp";
 import type { Range } from "../../lib/matches";
 import type { FoldKind } from "../../lib/traces";
 import { byteLength, partKind, rowText } from "../../lib/parts";

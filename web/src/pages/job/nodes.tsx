@@ -4,7 +4,7 @@ import { adoptStyle } from "../../lib/adopt";
 import { SERIES_COLORS } from "../../lib/color";
 import { formatCount, formatValue } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
-import { worstNode, type Worst } from "../../lib/nodes";
+import { worstNode, type Worst } from "../../lib/worst";
 import { patchQuery } from "../../state/router";
 import style from "../../styles/nodes.css?inline";
 

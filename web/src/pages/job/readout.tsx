@@ -2,7 +2,7 @@ import type { Signal } from "@preact/signals";
 import { t } from "../../i18n/i18n";
 import { formatCount, formatExact, formatValue } from "../../lib/format";
 import type { Metric } from "../../lib/metrics";
-import { nonFiniteText } from "../../lib/number";
+import { nonFiniteText } from "../../lib/nonfinite";
 import type { Axis } from "../../lib/url";
 import { formatX } from "../../plot/axes";
 import type { ChartStore } from "../../state/chart";

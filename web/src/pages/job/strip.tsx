@@ -1,7 +1,8 @@
 import type { JobDoc } from "../../api/types";
 import { t, tn } from "../../i18n/i18n";
 import { atRisk, awayFrom, bestOf, bucketClass, bucketsOf, lastStep, mainMetrics } from "../../lib/figures";
-import { formatAge, formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../lib/format";
+import { formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../lib/format";
+import { formatAge } from "../../lib/stamp";
 import type { Metric } from "../../lib/metrics";
 import { toNumber } from "../../lib/number";
 import { roleTitle } from "../../lib/roles";

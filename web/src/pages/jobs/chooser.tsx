@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { getJson, isAbort } from "../../api/client";
 import { t } from "../../i18n/i18n";
 import { isField, moveColumn, MOST_COLUMNS, ownColumns } from "../../lib/columns";
-import type { SuggestionsReply } from "../../lib/complete";
+import type { SuggestionsReply } from "../../lib/suggest";
 import { Latest } from "../../lib/latest";
 import { chooseColumns } from "../../state/columns";
 import { columnFor, columnTitle } from "./columns";

@@ -15,6 +15,7 @@ import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Selection } from "./selection";
 import { JobsTable } from "./table";
+import { ViewsMenu } from "./viewsmenu";
 
 adoptStyle(style);
 
@@ -58,6 +59,7 @@ export function JobsPage({ search, sort }: { search: string; sort: string }) {
   return (
     <div class="view jobsview">
       <h1 class="hidden">{t("Jobs")}</h1>
+      <ViewsMenu />
       {list ? <Content list={list} search={search} sort={sort} columns={columns} selection={selection} isPointedAt={isPointedAt} /> : <Skeleton rows={12} />}
     </div>
   );
