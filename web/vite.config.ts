@@ -1,35 +1,6 @@
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-// uPlot hangs these on its one export, so that no bundler can see that nobody uses them.
-const UNUSED_OF_UPLOT: [string, string][] = [
-  ["uPlot.join = join;", ""],
-  ["(paths.stepped = stepped);", ""],
-  ["uPlot.tzDate  = tzDate;", ""],
-  ["uPlot.addGap = addGap;", ""],
-  ["uPlot.rangeAsinh = rangeAsinh;", ""],
-  ["(paths.bars    = bars);", ""],
-  ["(paths.spline  = monotoneCubic);", ""],
-  // Our axes write their own numbers and times; the first use of Intl costs 20 ms.
-  ["const numFormatter = new Intl.NumberFormat(domEnv ? nav.language : 'en-US');", ""],
-  ["numFormatter.format(val)", "String(val)"],
-  ["const localTz = new Intl.DateTimeFormat().resolvedOptions().timeZone;", ""],
-];
-
-/** Takes out the parts of uPlot that our charts do not need: 3 kB of a budget of 60, and what holds up the first. */
-function slimUplot(): Plugin {
-  return {
-    name: "slim-uplot",
-    transform(code, id) {
-      if (!id.endsWith("/uPlot.esm.js")) return null;
-      return UNUSED_OF_UPLOT.reduce((text, [statement, other]) => {
-        if (!text.includes(statement)) this.error(`uPlot no longer says ${statement}`);
-        return text.replace(statement, other);
-      }, code);
-    },
-  };
-}
-
 /** Vite's helper that preloads what a lazy part imports is 1.5 kB of the first view, and with modulePreload off has nothing to do. */
 function plainImports(): Plugin {
   return {
@@ -90,7 +61,7 @@ function firstView(id: string, modules: Modules): string | null {
 const SERVER = "http://127.0.0.1:8080";
 
 export default defineConfig({
-  plugins: [slimUplot(), plainImports(), ownPages()],
+  plugins: [plainImports(), ownPages()],
   build: {
     // light-dark() and the other CSS used here exist natively from these on; nothing is lowered.
     target: ["chrome123", "firefox125", "safari17.5"],

@@ -22,6 +22,28 @@ test("a posted line becomes a drawn point", async ({ server, page, open }) => {
   await shot(page, "job");
 });
 
+test("nothing makes a formatter of Intl before the first curve", async ({ server, page, open }) => {
+  await server.send("llama", losses(0, 100));
+  await page.addInitScript(() => {
+    // The first use of Intl takes 20 ms. uPlot has two formatters, which it makes when it is loaded unless it is told otherwise.
+    window.made = [];
+    for (const kind of ["NumberFormat", "DateTimeFormat"]) {
+      const own = Intl[kind];
+      Intl[kind] = new Proxy(own, { construct: (target, options) => (window.made.push(kind), new target(...options)) });
+    }
+    const look = () => {
+      if (document.querySelector(".chart canvas")) window.madeBefore = [...window.made];
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  await openJob(page, open, "llama");
+  await until(page, () => window.madeBefore !== undefined, "a chart");
+  assert.deepEqual(await page.evaluate(() => window.madeBefore), []);
+  // And whoever asks for Intl later has the browser's own.
+  assert.deepEqual(await page.evaluate(() => [new Intl.NumberFormat("en").format(1234), typeof Intl.DateTimeFormat().resolvedOptions().timeZone]), ["1,234", "string"]);
+});
+
 test("a new job appears in the list", async ({ server, page, open }) => {
   await server.send("first", losses(0, 10));
   await open("/jobs");

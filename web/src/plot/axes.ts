@@ -1,5 +1,5 @@
 // Scales and tick texts of a chart.
-import uPlot from "uplot";
+import uPlot from "./uplot";
 import { t } from "../i18n/i18n";
 import { formatDuration, formatTime, formatValue } from "../lib/format";
 import { grouped } from "../lib/number";

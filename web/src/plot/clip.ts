@@ -1,5 +1,5 @@
 // The addon that leaves outliers out of the y axis, and marks each at the edge.
-import uPlot from "uplot";
+import uPlot from "./uplot";
 import { t } from "../i18n/i18n";
 import { clipRange, outside, type Outside } from "../lib/clip";
 import { formatCount } from "../lib/format";

@@ -1,5 +1,5 @@
 // What uPlot has no series for: drawn by hand on its canvas.
-import uPlot from "uplot";
+import uPlot from "./uplot";
 import type { Severity } from "../api/types";
 import type { Buckets } from "../lib/buckets";
 import type { Ghost } from "../state/chart";

@@ -1,5 +1,5 @@
 // A uPlot chart of one metric of many jobs: each curve with its band of extremes, so that no spike of any job is lost.
-import uPlot from "uplot";
+import uPlot from "./uplot";
 import { nearestBucket, type Buckets } from "../lib/buckets";
 import type { Pen } from "../lib/compare";
 import { clipRange, outside } from "../lib/clip";

@@ -1,5 +1,5 @@
 // A uPlot chart of one metric: band of extremes, mean, smoothed curve, ghosts of older attempts.
-import uPlot from "uplot";
+import uPlot from "./uplot";
 import type { Buckets } from "../lib/buckets";
 import { smooth } from "../lib/smooth";
 import type { Axis, ChartLook } from "../lib/url";
