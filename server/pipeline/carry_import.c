@@ -1,6 +1,7 @@
 /* Records of whole jobs to rows: lines are packed into blocks and points into chunks here, on the thread that has the bytes. */
 #include "pipeline/carry_batch.h"
 #include "pipeline/secrets.h"
+#include "pipeline/stream_head.h"
 
 #include "store/log_filter.h"
 

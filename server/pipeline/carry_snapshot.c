@@ -1,4 +1,5 @@
 #include "pipeline/carry_snapshot.h"
+#include "pipeline/stream_head.h"
 
 enum { EXTRACTION_WAIT_MS = 2000, WAIT_STEP_MS = 2 };
 

@@ -263,9 +263,6 @@ void incidents_say(struct pipeline *pipeline, const struct incident_row *row, co
 /* ---- stream_pack.c: the state of a stream's consumers, for stream_row.state ---- */
 void stream_pack(const struct stream_state *stream, struct buf *out);
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err) MUST_CHECK;
-/* The readers' part alone, for streams that are not in RAM. */
-enum status stream_unpack_view(
-	struct span state, struct arena *arena, struct stream_view *out, struct error *err) MUST_CHECK;
 
 /* ---- seal.c: maintenance thread ---- */
 /* Seals what is due: large, or with lines of commit due_seq or before. *has_more: call again, with the same due_seq, or

@@ -3,6 +3,7 @@
 #include "pipeline/default_definitions.h"
 #include "pipeline/pools.h"
 #include "pipeline/work_times.h"
+#include "pipeline/stream_head.h"
 
 #include "base/log.h"
 

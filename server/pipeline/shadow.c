@@ -2,6 +2,7 @@
 #include "pipeline/backfill.h"
 #include "pipeline/notices.h"
 #include "pipeline/seal.h"
+#include "pipeline/stream_head.h"
 
 #include "base/log.h"
 

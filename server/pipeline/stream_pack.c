@@ -1,28 +1,10 @@
-/*
- * The state of a stream's consumers as one blob: first what readers need (attempts, series, health), then what only the
- * consumers need (extractor, detectors, reader of settings, derived metrics, signs, silences, watchers). Format number 9; 8 had no
- * trails of steps in silences, 7 no silences, 6 no readings of distributions, 5 less of a definition's health, 4 no stretches, 3 no signs and watchers, 2 no reason for
- * the preset, no base of the series' numbers, no settings and nothing derived, 1 no number of points sent either.
- */
+/* The state of a stream's consumers as one blob; its format is in stream_head.h. */
 #include "pipeline/signs.h"
 #include "pipeline/silence.h"
+#include "pipeline/stream_head.h"
 #include "pipeline/watchers.h"
 
-enum {
-	FORMAT = 10,
-	FORMAT_WITHOUT_NAMES = 9,
-	FORMAT_WITHOUT_TRAILS = 8,
-	FORMAT_WITHOUT_SILENCES = 7,
-	FORMAT_WITHOUT_TOTALS = 6,
-	FORMAT_WITHOUT_PLACES = 5,
-	FORMAT_WITHOUT_STRETCHES = 4,
-	FORMAT_WITHOUT_SIGNS = 3,
-	FORMAT_BEFORE = 2,
-	FORMAT_WITHOUT_SENT_POINTS = 1,
-	VIEW_SERIES_MIN_BYTES = 12,
-	HEALTH_MIN_BYTES = 5,
-	REASON_MAX_BYTES = 1000
-};
+enum { REASON_MAX_BYTES = 1000 };
 
 static void pack_summary(struct buf *out, const struct summary *s)
 {
@@ -36,23 +18,6 @@ static void pack_summary(struct buf *out, const struct summary *s)
 	pack_i64(out, s->first_step);
 	pack_i64(out, s->last_step);
 	pack_i64(out, s->last_ts_ms);
-}
-
-static struct summary unpack_summary(struct unpacker *in)
-{
-	struct summary s = {0};
-
-	s.count = unpack_u64(in);
-	s.nan_count = unpack_u64(in);
-	s.inf_count = unpack_u64(in);
-	s.last = unpack_double(in);
-	s.min = unpack_double(in);
-	s.max = unpack_double(in);
-	s.sum = unpack_double(in);
-	s.first_step = unpack_i64(in);
-	s.last_step = unpack_i64(in);
-	s.last_ts_ms = unpack_i64(in);
-	return s;
 }
 
 static void pack_series(struct buf *out, const struct series_state *series)
@@ -111,7 +76,7 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	const int64_t *starts;
 	size_t count = extractor_attempt_starts(stream->extractor, &starts);
 
-	pack_u64(out, FORMAT);
+	pack_u64(out, STREAM_FORMAT);
 	pack_u64(out, extractor_attempt(stream->extractor));
 	pack_u64(out, count);
 	for (size_t i = 0; i < count; i++)
@@ -142,121 +107,6 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	watchers_pack(stream, out);
 }
 
-static enum role unpack_role(struct unpacker *in)
-{
-	uint64_t role = unpack_u64(in);
-
-	return role < ROLE_COUNT ? (enum role)role : ROLE_OTHER;
-}
-
-static struct totals unpack_totals(struct unpacker *in, uint64_t format)
-{
-	struct totals totals = {0};
-
-	if (!unpack_u64(in) || format <= FORMAT_WITHOUT_TOTALS)
-		return totals;
-	totals.is_known = true;
-	totals.start_ms = unpack_i64(in);
-	totals.ts_ms = unpack_i64(in);
-	totals.sum = unpack_double(in);
-	totals.count = unpack_double(in);
-	return totals;
-}
-
-static struct series_view unpack_series(struct unpacker *in, uint64_t format, bool *needs_summary)
-{
-	struct series_view view = {0};
-
-	view.series_id = (uint32_t)unpack_u64(in);
-	view.metric = unpack_span(in);
-	view.unit = unpack_span(in);
-	view.role = unpack_role(in);
-	view.higher = (int)unpack_i64(in);
-	view.totals = unpack_totals(in, format);
-	view.summary = unpack_summary(in);
-	view.min_step = unpack_i64(in);
-	view.max_step = unpack_i64(in);
-	view.min_ms = unpack_i64(in);
-	view.max_ms = unpack_i64(in);
-	view.sealed_points = unpack_u64(in);
-	*needs_summary = unpack_u64(in) != 0;
-	return view;
-}
-
-static void *take_array(struct unpacker *in, struct arena *arena, size_t count, size_t item_bytes)
-{
-	void *items = arena_alloc(arena, count * item_bytes);
-
-	if (!items)
-		in->has_failed = true;
-	else
-		memset(items, 0, count * item_bytes);
-	return items;
-}
-
-/* Who kept no clusters knows the ends of all; out has those of the row. */
-static void take_rough_stretch(struct stream_view *out)
-{
-	out->stretches = (struct stretches){.is_rough = true};
-	if (out->first_ms || out->last_ms)
-		stretches_add_stretch(
-			&out->stretches, &(struct time_cluster){out->first_ms, out->last_ms, 0, STRETCH_COUNTS_FROM});
-}
-
-/* Gives the format. */
-static uint64_t unpack_head(struct unpacker *in, struct arena *arena, struct stream_view *out)
-{
-	uint64_t format = unpack_u64(in);
-
-	if (format < FORMAT_WITHOUT_SENT_POINTS || format > FORMAT)
-		in->has_failed = true;
-	out->attempt = (uint32_t)unpack_u64(in);
-	out->attempt_start_count = unpack_count(in, 1);
-	int64_t *starts = take_array(in, arena, out->attempt_start_count, sizeof *starts);
-	for (size_t i = 0; i < out->attempt_start_count && starts; i++)
-		starts[i] = unpack_i64(in);
-	out->attempt_starts = starts;
-	out->last_arrival_ms = unpack_i64(in);
-	out->sent_points = format == FORMAT_WITHOUT_SENT_POINTS ? 0 : unpack_u64(in);
-	if (format > FORMAT_WITHOUT_STRETCHES)
-		stretches_unpack(&out->stretches, in);
-	else
-		take_rough_stretch(out);
-	out->preset = unpack_span(in);
-	out->preset_reason = format <= FORMAT_BEFORE ? SPAN("") : unpack_span(in);
-	out->series_base = format <= FORMAT_BEFORE ? 0 : (uint32_t)unpack_u64(in);
-	out->health_count = unpack_count(in, HEALTH_MIN_BYTES);
-	out->health = take_array(in, arena, out->health_count, sizeof *out->health);
-	for (size_t i = 0; i < out->health_count && out->health; i++) {
-		struct health_view *health = &out->health[i];
-		health->name = unpack_span(in);
-		health->tried = unpack_u64(in);
-		health->matched = unpack_u64(in);
-		health->not_numeric = unpack_u64(in);
-		health->limited = unpack_u64(in);
-		health->missing = format > FORMAT_WITHOUT_PLACES ? unpack_u64(in) : 0;
-		health->without_step = format > FORMAT_WITHOUT_PLACES ? unpack_u64(in) : 0;
-	}
-	return format;
-}
-
-enum status stream_unpack_view(struct span state, struct arena *arena, struct stream_view *out, struct error *err)
-{
-	struct unpacker in = unpacker_on(state);
-	bool needs_summary;
-
-	if (!state.len)
-		return OK;
-	uint64_t format = unpack_head(&in, arena, out);
-	out->series_count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
-	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
-	for (size_t i = 0; i < out->series_count && out->series; i++)
-		out->series[i] = unpack_series(&in, format, &needs_summary);
-	if (in.has_failed)
-		return error_set(err, ERR_IO, "the sealed state of a stream is damaged");
-	return OK;
-}
-
 static enum status restore_series(struct stream_state *stream, struct unpacker *in, uint64_t format, struct error *err)
 {
 	struct series_state *series = mem_zeroed(sizeof *series);
@@ -268,7 +118,7 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 		return error_set(err, ERR_MEMORY, "out of memory");
 	}
 	stream->series[stream->series_count++] = series;
-	struct series_view view = unpack_series(in, format, &needs_summary);
+	struct series_view view = stream_head_unpack_series(in, format, &needs_summary);
 	series->series_id = view.series_id;
 	series->metric = mem_copy_bytes(view.metric.ptr, view.metric.len);
 	series->unit = mem_copy_bytes(view.unit.ptr, view.unit.len);
@@ -310,9 +160,9 @@ static enum status restore_signs(struct stream_state *stream, struct unpacker *i
 
 static enum silences_format silences_format(uint64_t format)
 {
-	return format <= FORMAT_WITHOUT_TRAILS  ? SILENCES_PLAIN
-	       : format <= FORMAT_WITHOUT_NAMES ? SILENCES_WITH_TRAILS
-						: SILENCES_WITH_NAMES;
+	return format <= STREAM_FORMAT_WITHOUT_TRAILS  ? SILENCES_PLAIN
+	       : format <= STREAM_FORMAT_WITHOUT_NAMES ? SILENCES_WITH_TRAILS
+						       : SILENCES_WITH_NAMES;
 }
 
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err)
@@ -323,13 +173,13 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 
 	if (!arena)
 		return error_set(err, ERR_MEMORY, "out of memory");
-	uint64_t format = unpack_head(&in, arena, &head);
+	uint64_t format = stream_head_unpack(&in, arena, &head);
 	stream->stretches = head.stretches;
 	stream->last_arrival_ms = head.last_arrival_ms;
 	stream->sealed_sent_points = stream->extracted_points = stream->committed_point = stream->planned_point =
 		head.sent_points;
 	stream->series_base = head.series_base;
-	size_t count = unpack_count(&in, VIEW_SERIES_MIN_BYTES);
+	size_t count = unpack_count(&in, STREAM_SERIES_MIN_BYTES);
 	for (size_t i = 0; i < count; i++)
 		TRY(restore_series(stream, &in, format, err));
 	stream->generation = (uint32_t)unpack_u64(&in);
@@ -340,14 +190,14 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	TRY(extractor_unpack(&stream->extractor, &in, err));
 	for (size_t i = 0; i < stream->series_count; i++)
 		TRY(detector_set_unpack(&stream->series[i]->detectors, stream->series[i]->role, &in, err));
-	if (format > FORMAT_BEFORE)
+	if (format > STREAM_FORMAT_BEFORE)
 		TRY(restore_settings(stream, &in, err));
-	if (format > FORMAT_BEFORE)
+	if (format > STREAM_FORMAT_BEFORE)
 		TRY(restore_derive(stream, &in, err));
-	bool has_signs = format > FORMAT_WITHOUT_SIGNS && unpack_u64(&in) != 0;
+	bool has_signs = format > STREAM_FORMAT_WITHOUT_SIGNS && unpack_u64(&in) != 0;
 	if (has_signs && !in.has_failed)
 		TRY(restore_signs(stream, &in, err));
-	if (format > FORMAT_WITHOUT_SILENCES && unpack_u64(&in) != 0 && !in.has_failed)
+	if (format > STREAM_FORMAT_WITHOUT_SILENCES && unpack_u64(&in) != 0 && !in.has_failed)
 		TRY(silences_unpack(&stream->silences, silences_format(format), &in, err));
 	TRY(watchers_unpack(stream, &in, err)); /* nothing where there are none */
 	return unpacker_end(&in, "the sealed state of a stream", err);

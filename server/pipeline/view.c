@@ -3,6 +3,7 @@
  * things from RAM to the store; RAM forgets only afterwards). What is in both is dropped by line number and by ordinal.
  */
 #include "pipeline/internal.h"
+#include "pipeline/stream_head.h"
 
 #include <stdlib.h>
 
