@@ -1,6 +1,6 @@
 /* Points of a chart: sealed chunks, then the tail; folded into buckets of one width over all streams asked for. */
 #include "pipeline/points_walk.h"
-#include "pipeline/pyramids.h"
+#include "pipeline/pyramid_read.h"
 #include "pipeline/work_times.h"
 
 #include <math.h>

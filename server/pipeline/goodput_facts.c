@@ -7,7 +7,8 @@
 #include "model/by_hand.h"
 #include "model/failure.h"
 #include "model/stream_name.h"
-#include "pipeline/pyramids.h"
+#include "pipeline/pyramid_read.h"
+#include "pipeline/internal.h"
 #include "pipeline/work_times.h"
 #include "store/faults.h"
 

@@ -228,3 +228,10 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 		row->failure_reason = out->detail; /* what somebody stated stays as it is */
 	return OK;
 }
+
+bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature)
+{
+	size_t index = pipeline->signatures ? signature_index(pipeline->signatures, signature) : SIZE_MAX;
+
+	return index != SIZE_MAX && signature_at(pipeline->signatures, index)->is_nonfatal;
+}

@@ -1,6 +1,6 @@
 /* Points by equal periods of time: what pyramids have as one within a period, and the others one by one. */
 #include "pipeline/points_walk.h"
-#include "pipeline/pyramids.h"
+#include "pipeline/pyramid_read.h"
 
 static enum status out_of_memory(struct error *err)
 {

@@ -38,6 +38,8 @@ void plan_abandon(struct plan *plan);
 /* The transaction is on disk: makes everything visible and returns the group for the consumers (NULL: no lines). */
 struct group *plan_publish(struct plan *plan, struct buf *plain);
 
+/* A body that its sender sends again is known for so long. */
+enum { PUSH_KEPT_MS = 15 * 60 * 1000 };
 /* pushes.c: is the part of a body that was sent before, and is in the journal? */
 enum status push_is_known(struct plan *plan, const struct ingest *ingest, const struct batch_part *part,
 	const struct stream_state *stream, bool *is_known, struct error *err) MUST_CHECK;

@@ -3,9 +3,6 @@
  * stream. It is written with the lines, in one transaction: there is no moment at which one is there without the other.
  */
 #include "pipeline/plan.h"
-#include "pipeline/retention.h"
-
-enum { KEPT_MS = 15 * 60 * 1000, KEPT_ROWS = 1000000, SLICE_ROWS = 4096, LOOK_MS = 10000 };
 
 static struct push_row row_of(
 	const struct ingest *ingest, const struct batch_part *part, const struct stream_state *stream)
@@ -22,7 +19,7 @@ enum status push_is_known(struct plan *plan, const struct ingest *ingest, const 
 	struct push_row row = row_of(ingest, part, stream);
 
 	*is_known = false;
-	return part->is_push ? store_is_push_known(plan->tx, &row, row.seen_ms - KEPT_MS, is_known, err) : OK;
+	return part->is_push ? store_is_push_known(plan->tx, &row, row.seen_ms - PUSH_KEPT_MS, is_known, err) : OK;
 }
 
 static enum status put_pushes(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err)
@@ -52,28 +49,4 @@ enum status push_note(struct plan *plan, const struct ingest *ingest, size_t fir
 		return store_tx_release(plan->tx, err);
 	store_tx_undo(plan->tx);
 	return status;
-}
-
-static enum status delete_pushes(void *context, struct store_tx *tx, struct error *err)
-{
-	const int64_t *until_ms = context;
-
-	return store_delete_pushes(tx, *until_ms, SLICE_ROWS, err);
-}
-
-enum status pushes_trim(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
-	bool *has_more, struct error *err)
-{
-	int64_t now_ms = clock_mono_ms(), until_ms = clock_wall_ms() - KEPT_MS, oldest_ms, surplus_ms;
-
-	if (state->pushes_ms && now_ms - state->pushes_ms < LOOK_MS)
-		return OK;
-	TRY(store_oldest_push(reader, KEPT_ROWS, &oldest_ms, &surplus_ms, err));
-	until_ms = surplus_ms > until_ms ? surplus_ms : until_ms;
-	state->pushes_ms = now_ms;
-	if (oldest_ms > until_ms)
-		return OK;
-	state->pushes_ms = 0; /* there may be more of them */
-	*has_more = true;
-	return pipeline_execute(pipeline, delete_pushes, &until_ms, err);
 }

@@ -209,13 +209,6 @@ enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stre
 	return OK;
 }
 
-bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature)
-{
-	size_t index = pipeline->signatures ? signature_index(pipeline->signatures, signature) : SIZE_MAX;
-
-	return index != SIZE_MAX && signature_at(pipeline->signatures, index)->is_nonfatal;
-}
-
 /* ---- lines ---- */
 
 /* At most the bytes that are kept, whole characters, no control characters. */

@@ -1,4 +1,5 @@
 /* Pyramids against a slow, obvious fold over all points: any attempts, late points, values, steps and times. */
+#include "pipeline/pyramid_read.h"
 #include "pipeline/pyramids.h"
 #include "test.h"
 
