@@ -86,7 +86,8 @@ static struct lead find_lead(const struct job_view *view, const struct json *doc
 			bool is_main = span_equal(series->metric, mains[series->role]);
 			int rank = 8 * rank_of(series) + 4 * !is_evaluation(series, document) + 2 * is_main + is_rank_0;
 			if (!rank_of(series) || series_is_derived(series->series_id) || !points_of(series) ||
-				rank < best.rank || (rank == best.rank && points_of(series) <= points_of(best.series)))
+				rank < best.rank ||
+				(best.series && rank == best.rank && points_of(series) <= points_of(best.series)))
 				continue;
 			best = (struct lead){stream, series, rank};
 		}
