@@ -1,6 +1,6 @@
 /* Maintenance thread: what is open of a job that has ended is over with it; whoever was told of it is told that, too. */
 #include "pipeline/internal.h"
-#include "pipeline/watch.h"
+#include "pipeline/internal.h"
 
 #include "base/log.h"
 #include "store/alerts.h"

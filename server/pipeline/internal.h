@@ -259,6 +259,8 @@ struct incident_told {
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err) MUST_CHECK;
 void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told);
+/* Maintenance thread, every few seconds: ends what is open of jobs that have ended. */
+void incident_ends_run(struct pipeline *pipeline, struct store_reader *reader);
 
 /* ---- stream_pack.c: the state of a stream's consumers, for stream_row.state ---- */
 void stream_pack(const struct stream_state *stream, struct buf *out);

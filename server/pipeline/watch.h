@@ -11,8 +11,6 @@ void watch_hear(struct job_state *job, int64_t now_mono_ms);
 
 /* Maintenance thread, every few seconds: opens what is overdue, ends what is heard again or has ended. */
 void watch_run(struct pipeline *pipeline, struct store_reader *reader);
-/* incident_ends.c, the same thread: what is open of jobs that have ended. */
-void incident_ends_run(struct pipeline *pipeline, struct store_reader *reader);
 
 /*
  * Writer, in the transaction that gives the job this status: opens job_failed where it failed, ends it where it goes on, names its

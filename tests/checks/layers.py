@@ -2,6 +2,7 @@
 """Holds the walls of server/layers.txt: who may include whom, and each third-party header's owners.
 
     a b: c d/e.h     files of a/ and b/ may include c/, the one header d/e.h, and their own folder; * is everything
+    rooms a: . b c   inside a, the files of its top folder may include a/b and a/c, those of a/b may include a/c; never upwards
     <lib.h>: x/y.c   only x/y.c includes <lib.h>; both sides are globs, several owners are separated by spaces
 
 Headers are checked like sources. System headers are free; any other <header> needs a row.
@@ -27,7 +28,7 @@ class Walls:
     """The parsed table."""
 
     def __init__(self, text):
-        self.allowed, self.owners, self.faults = {}, [], []
+        self.allowed, self.owners, self.rooms, self.faults = {}, [], {}, []
         for number, line in enumerate(text.splitlines(), 1):
             line = line.split("#")[0].strip()
             if not line:
@@ -35,6 +36,11 @@ class Walls:
             left, colon, right = line.partition(":")
             if not colon:
                 self.faults.append(f"server/layers.txt:{number}: a row is 'names: what they may include'")
+            elif left == "circle":
+                continue  # rooms.py
+            elif left.startswith("rooms "):
+                layer = left.split()[1]
+                self.rooms[layer] = [layer if room == "." else f"{layer}/{room}" for room in right.split()]
             elif left.startswith("<") and left.rstrip().endswith(">"):
                 self.owners.append((left.strip()[1:-1], right.split()))
             else:
@@ -47,6 +53,19 @@ class Walls:
         target = header.split("/")[0]
         allowed = self.allowed.get(layer, [])
         return target == layer or target in allowed or header in allowed or "*" in allowed
+
+    def is_upwards(self, name, header):
+        """Within one layer, from a room to one that stands above it."""
+        order = self.rooms.get(layer_of(name), [])
+        source, target = room_of(name), room_of(header)
+        return source in order and target in order and order.index(target) < order.index(source)
+
+    def room_faults(self, server):
+        """Folders of a layer with rooms that have no place among them, and places without a folder."""
+        for layer, order in self.rooms.items():
+            folders = {path.relative_to(server).as_posix() for path in (server / layer).rglob("*") if path.is_dir()} | {layer}
+            for room in sorted(folders ^ set(order)):
+                yield f"server/layers.txt: rooms {layer}: {room} has no {'place' if room in folders else 'folder'}"
 
     def owners_of(self, header):
         """None: nobody's, the header is not in the table."""
@@ -75,7 +94,13 @@ def check_own_include(walls, server, name, header):
     layer = layer_of(name)
     if not walls.may_include(layer, header):
         return f'{layer} may not include "{header}"'
+    if walls.is_upwards(name, header):
+        return f'{room_of(name)} may not include "{header}": that room stands above it'
     return None
+
+
+def room_of(name):
+    return name.rsplit("/", 1)[0]
 
 
 def layer_of(name):
@@ -86,7 +111,7 @@ def check(root):
     """(faults, number of files)"""
     server = pathlib.Path(root) / "server"
     walls = Walls((server / "layers.txt").read_text())
-    faults, count, unknown = list(walls.faults), 0, set()
+    faults, count, unknown = walls.faults + list(walls.room_faults(server)), 0, set()
     for path in find_files(server, ".c", ".h"):
         name = path.relative_to(server).as_posix()
         count += 1

@@ -5,6 +5,7 @@ import docs
 import layers
 import migrations
 import pytest
+import rooms
 import sizes
 import source
 
@@ -13,6 +14,7 @@ base:
 model net: base
 alert: net model base
 pipeline: alert/rule.h model base   # one header of alert
+rooms pipeline: . jobs state
 app: *
 <sqlite3.h>: store/sqlite/*
 <lib/*>: base/a.c net/b.c
@@ -28,7 +30,7 @@ def tree(tmp_path):
         path.write_text(text)
     plant.root = tmp_path
     plant("server/layers.txt", TABLE)
-    for header in ("base/x.h", "model/x.h", "net/x.h", "alert/rule.h", "alert/webhook.h"):
+    for header in ("pipeline/x.h", "pipeline/jobs/x.h", "pipeline/state/x.h", "base/x.h", "model/x.h", "net/x.h", "alert/rule.h", "alert/webhook.h"):
         plant(f"server/{header}", "#pragma once\n")
     return plant
 
@@ -43,6 +45,9 @@ def faults_of(module, root):
     ("model/a.c", '"base/x.h"'),
     ("pipeline/a.c", '"alert/rule.h"'),
     ("main.c", '"alert/webhook.h"'),
+    ("pipeline/a.c", '"pipeline/jobs/x.h"'),
+    ("pipeline/jobs/a.c", '"pipeline/state/x.h"'),
+    ("pipeline/jobs/a.c", '"pipeline/jobs/x.h"'),
     ("app/a.c", '"net/x.h"'),
     ("base/a.c", "<stdio.h>"),
     ("base/a.c", "<sys/socket.h>"),
@@ -58,6 +63,9 @@ def test_layers_allow(tree, name, include):
     ("base/a.c", '"model/x.h"', "base may not include"),
     ("base/a.h", '"model/x.h"', "base may not include"),
     ("model/a.c", '"net/x.h"', "model may not include"),
+    ("pipeline/state/a.h", '"pipeline/jobs/x.h"', "stands above"),
+    ("pipeline/jobs/a.c", '"pipeline/x.h"', "stands above"),
+    ("pipeline/new/a.c", '"base/x.h"', "pipeline/new has no place"),
     ("pipeline/a.c", '"alert/webhook.h"', "pipeline may not include"),
     ("pipeline/a.c", '"alert/gone.h"', "does not exist"),
     ("base/a.c", '"x.h"', "path from server/"),
@@ -76,6 +84,17 @@ def test_layers_refuse(tree, name, include, words):
 def test_layers_table_is_checked(tree):
     tree("server/layers.txt", TABLE + "base: model\nnonsense\n")
     assert len(faults_of(layers, tree.root)) == 2
+
+
+# ---- rooms ----
+def test_rooms(tree):
+    for name, header in [("base/a.h", "base/b.h"), ("base/b.c", "base/a.h"), ("base/b.h", "base/x.h"), ("net/n.h", "base/x.h"),
+            ("model/a.c", "net/x.h"), ("net/a.c", "model/x.h")]:
+        tree(f"server/{name}", f'#include "{header}"\n')
+    assert faults_of(rooms, tree.root) == ["server: a circle of rooms: model net",
+        "server: a circle of files that layers.txt does not name: base/a base/b"]
+    tree("server/layers.txt", TABLE + "circle: base/b base/a  # why\ncircle: net/x net/y\n")
+    assert faults_of(rooms, tree.root) == ["server: a circle of rooms: model net", "server/layers.txt: there is no such circle any more: net/x net/y"]
 
 
 # ---- banned ----
@@ -154,7 +173,7 @@ def test_sizes(tree):
 # ---- docs ----
 def test_docs(tree):
     tree("README.md", "`server/base` `deploy/run --demo` [a](docs/picture.png) [b](https://example.org/x) `a/b` `build/x`\n")
-    tree("ARCHITECTURE.md", "base model net; `net/x.h` `net/gone.h`\n")
+    tree("ARCHITECTURE.md", "base model net pipeline; `net/x.h` `net/gone.h`\n")
     tree("deploy/demo.py", "")
     tree("Makefile", "build: page\npage:\n")
     tree("tests/run", "SM_JOBS=2\n")

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""No circles: of rooms (the folders below server/) never, of files only those that layers.txt names.
+
+    circle: a/x a/y    these files include each other; ARCHITECTURE.md says why
+
+With --draw it prints the rooms, how many includes go from each to which, and the circles.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+from source import ROOT, find_files, finish
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def includes_of(server):
+    """name -> names that it includes, of all files below server/"""
+    names = {path.relative_to(server).as_posix(): path.read_text() for path in find_files(server, ".c", ".h")}
+    return {name: [header for header in INCLUDE.findall(text) if header in names] for name, text in names.items()}
+
+
+def room_of(name):
+    return name.rsplit("/", 1)[0] if "/" in name else "app"
+
+
+def circles(graph):
+    """Strongly connected parts with more than one member (R. Tarjan, 1972), each sorted."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == number[node]:
+            part = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return sorted(found)
+
+
+def graphs(includes):
+    """(of rooms, with counts; of files without their suffix)"""
+    rooms, files = collections.Counter(), collections.defaultdict(set)
+    for name, headers in includes.items():
+        for header in headers:
+            if room_of(name) != room_of(header):
+                rooms[room_of(name), room_of(header)] += 1
+            if name[:-2] != header[:-2]:
+                files[name[:-2]].add(header[:-2])
+    return rooms, files
+
+
+def of_pairs(pairs):
+    graph = collections.defaultdict(set)
+    for source, target in pairs:
+        graph[source].add(target)
+    return graph
+
+
+def named_circles(server):
+    lines = (server / "layers.txt").read_text().splitlines()
+    return [sorted(line.split("#")[0].partition(":")[2].split()) for line in lines if line.startswith("circle:")]
+
+
+def check(root):
+    """(faults, number of files)"""
+    server = pathlib.Path(root) / "server"
+    includes, named = includes_of(server), named_circles(server)
+    rooms, files = graphs(includes)
+    found = circles(files)
+    faults = [f"server: a circle of rooms: {' '.join(part)}" for part in circles(of_pairs(rooms))]
+    faults += [f"server: a circle of files that layers.txt does not name: {' '.join(part)}" for part in found if part not in named]
+    faults += [f"server/layers.txt: there is no such circle any more: {' '.join(part)}" for part in named if part not in found]
+    return faults, len(includes)
+
+
+def draw(root):
+    rooms, files = graphs(includes_of(pathlib.Path(root) / "server"))
+    for source, targets in sorted(of_pairs(rooms).items()):
+        print(f"{source}: " + " ".join(f"{target} {rooms[source, target]}" for target in sorted(targets)))
+    for kind, graph in (("rooms", of_pairs(rooms)), ("files", files)):
+        for part in circles(graph):
+            print(f"circle of {kind}: {' '.join(part)}")
+
+
+if __name__ == "__main__":
+    if "--draw" in sys.argv:
+        draw(ROOT)
+    else:
+        finish("rooms", *check(sys.argv[1] if len(sys.argv) > 1 else ROOT))
