@@ -1,8 +1,8 @@
 #include "pipeline/directory.h"
 
-#include "pipeline/signs.h"
+#include "pipeline/sign_state.h"
 #include "pipeline/silence.h"
-#include "pipeline/stragglers.h"
+#include "pipeline/straggler_state.h"
 #include "pipeline/watchers.h"
 
 #include <stdio.h>

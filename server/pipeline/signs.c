@@ -5,70 +5,9 @@
 #include "model/stream_name.h"
 #include "pipeline/life.h"
 
-enum { TEXT_BYTES = 400, HOST_BYTES = 255, NAME_BYTES = 64, SIGN_MIN_BYTES = 9 };
-
-struct sign { /* the present stretch of one signature */
-	struct buf name; /* of the signature: the file may change between two starts */
-	uint64_t count, first_line, last_line;
-	int64_t first_ms, last_ms;
-	bool is_historic;
-	bool is_dirty; /* the store does not know it as it is */
-	bool is_under_way; /* and is being told */
-	struct buf text;
-	struct buf host; /* that the line names */
-};
-
-struct signs {
-	struct sign *items;
-	size_t count, cap;
-	int64_t checkpoint_step; /* the last one taken, and its attempt: many lines may tell of one */
-	uint32_t checkpoint_attempt;
-};
-
 static enum status out_of_memory(struct error *err)
 {
 	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
-struct signs *signs_new(void)
-{
-	struct signs *signs = mem_zeroed(sizeof *signs);
-
-	if (signs)
-		signs->checkpoint_step = -1;
-	return signs;
-}
-
-void signs_free(struct signs *signs)
-{
-	if (!signs)
-		return;
-	for (size_t i = 0; i < signs->count; i++) {
-		buf_done(&signs->items[i].name);
-		buf_done(&signs->items[i].text);
-		buf_done(&signs->items[i].host);
-	}
-	mem_free(signs->items);
-	mem_free(signs);
-}
-
-static struct sign *find(const struct signs *signs, struct span name)
-{
-	for (size_t i = 0; i < signs->count; i++)
-		if (span_equal(buf_span(&signs->items[i].name), name))
-			return &signs->items[i];
-	return NULL;
-}
-
-static struct sign *add(struct signs *signs, struct span name)
-{
-	if (!mem_grow((void **)&signs->items, signs->count, &signs->cap, sizeof *signs->items))
-		return NULL;
-	struct sign *sign = &signs->items[signs->count++];
-	*sign = (struct sign){
-		.name = BUF_INIT(NAME_BYTES), .text = BUF_INIT(TEXT_BYTES + 8), .host = BUF_INIT(HOST_BYTES)};
-	buf_append_span(&sign->name, name);
-	return sign;
 }
 
 /* ---- to the writer ---- */
@@ -119,7 +58,7 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 static void tell_again(struct telling *telling, bool is_durable)
 {
 	struct stream_state *stream = telling->stream;
-	struct sign *sign = stream->signs ? find(stream->signs, telling->stretch.signature->name) : NULL;
+	struct sign *sign = stream->signs ? signs_find(stream->signs, telling->stretch.signature->name) : NULL;
 	struct error err;
 
 	/* else we are stopping: the stream is not sealed past it, the next start says it again */
@@ -214,7 +153,7 @@ enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stre
 /* At most the bytes that are kept, whole characters, no control characters. */
 static void keep_text(struct buf *out, struct span text)
 {
-	size_t len = text.len < TEXT_BYTES ? text.len : TEXT_BYTES;
+	size_t len = text.len < SIGN_TEXT_BYTES ? text.len : SIGN_TEXT_BYTES;
 
 	buf_reset(out);
 	while (len && len < text.len && (text.ptr[len] & 0xc0) == 0x80)
@@ -230,16 +169,16 @@ static void keep_text(struct buf *out, struct span text)
 static void keep_host(struct buf *out, struct span named)
 {
 	buf_reset(out);
-	if (named.len < HOST_BYTES && span_is_utf8(named))
+	if (named.len < SIGN_HOST_BYTES && span_is_utf8(named))
 		buf_append_span(out, named);
 }
 
 static enum status take(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
 	const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
-	struct sign *sign = find(stream->signs, found->signature->name);
+	struct sign *sign = signs_find(stream->signs, found->signature->name);
 
-	if (!sign && !(sign = add(stream->signs, found->signature->name)))
+	if (!sign && !(sign = signs_add(stream->signs, found->signature->name)))
 		return out_of_memory(err);
 	bool is_new = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS ||
 		      hosts_change_within(stream, sign->last_line, line->number);
@@ -288,58 +227,4 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
 	return take(pipeline, stream, &found, line, ts_ms, arrival_ms, err);
-}
-
-/* ---- the state ---- */
-
-void signs_pack(const struct signs *signs, struct buf *out)
-{
-	pack_i64(out, signs->checkpoint_step);
-	pack_u64(out, signs->checkpoint_attempt);
-	pack_u64(out, signs->count);
-	for (size_t i = 0; i < signs->count; i++) {
-		const struct sign *sign = &signs->items[i];
-		pack_span(out, buf_span(&sign->name));
-		pack_u64(out, sign->count);
-		pack_u64(out, sign->first_line);
-		pack_u64(out, sign->last_line);
-		pack_i64(out, sign->first_ms);
-		pack_i64(out, sign->last_ms);
-		pack_u64(out, sign->is_historic);
-		pack_span(out, buf_span(&sign->text));
-		pack_span(out, buf_span(&sign->host));
-	}
-}
-
-static bool unpack_one(struct signs *signs, struct unpacker *in)
-{
-	struct sign *sign = add(signs, unpack_span(in));
-
-	if (!sign)
-		return false;
-	sign->count = unpack_u64(in);
-	sign->first_line = unpack_u64(in);
-	sign->last_line = unpack_u64(in);
-	sign->first_ms = unpack_i64(in);
-	sign->last_ms = unpack_i64(in);
-	sign->is_historic = unpack_u64(in) != 0;
-	buf_append_span(&sign->text, unpack_span(in));
-	buf_append_span(&sign->host, unpack_span(in));
-	return true;
-}
-
-enum status signs_unpack(struct signs **out, struct unpacker *in, struct error *err)
-{
-	struct signs *signs = signs_new();
-
-	if (!signs)
-		return out_of_memory(err);
-	*out = signs;
-	signs->checkpoint_step = unpack_i64(in);
-	signs->checkpoint_attempt = (uint32_t)unpack_u64(in);
-	size_t count = unpack_count(in, SIGN_MIN_BYTES);
-	for (size_t i = 0; i < count && !in->has_failed; i++)
-		if (!unpack_one(signs, in))
-			return out_of_memory(err);
-	return OK;
 }

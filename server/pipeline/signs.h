@@ -9,22 +9,16 @@
 #pragma once
 
 #include "pipeline/internal.h"
+#include "pipeline/sign_state.h"
 #include "store/faults.h"
 
 /* Longer without a line of it ends a stretch; what is nearer in time is one incident, also of several streams. */
 enum { SIGN_QUIET_MS = 15 * 60 * 1000 };
 
-struct signs;
-struct signs *signs_new(void) __attribute__((warn_unused_result));
-void signs_free(struct signs *signs);
-
 /* Under the stream's lock: a line; then, behind the last line of a slice, what is new goes to the writer. */
 enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
 	int64_t ts_ms, int64_t arrival_ms, struct regex_scratch *scratch, struct error *err) MUST_CHECK;
 enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct error *err) MUST_CHECK;
-
-void signs_pack(const struct signs *signs, struct buf *out);
-enum status signs_unpack(struct signs **out, struct unpacker *in, struct error *err) MUST_CHECK;
 
 /* ---- fault_write.c: the writer's part ---- */
 struct stretch { /* texts are the caller's */

@@ -7,22 +7,6 @@ enum {
 	FEW_STREAMS_MS = 60 * 1000 /* so long what a job of few streams says is kept for more streams to come */
 };
 
-struct stragglers {
-	struct pace_watch *watch;
-	char *metric; /* whose pace is compared: a step time, else a throughput */
-	enum role role;
-	struct incident incident; /* the last that opened */
-};
-
-void stragglers_free(struct stragglers *stragglers)
-{
-	if (!stragglers)
-		return;
-	pace_watch_free(stragglers->watch);
-	mem_free(stragglers->metric);
-	mem_free(stragglers);
-}
-
 static bool tells_pace(enum role role)
 {
 	return role == ROLE_STEP_TIME || role == ROLE_THROUGHPUT;

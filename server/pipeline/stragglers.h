@@ -8,11 +8,9 @@
 #pragma once
 
 #include "pipeline/internal.h"
+#include "pipeline/straggler_state.h"
 
 /* After a point was fed to the detectors of a series: notes how fast it goes, when that is new. */
 enum status stragglers_note(
 	struct series_state *series, uint64_t ordinal, const struct point *point, struct error *err) MUST_CHECK;
 void stragglers_run(struct pipeline *pipeline, struct store_reader *reader);
-void stragglers_free(struct stragglers *stragglers);
-
-AUTO_TYPE(stragglers)

@@ -1,5 +1,5 @@
 /* The state of a stream's consumers as one blob; its format is in stream_head.h. */
-#include "pipeline/signs.h"
+#include "pipeline/sign_state.h"
 #include "pipeline/silence.h"
 #include "pipeline/stream_head.h"
 #include "pipeline/watchers.h"
