@@ -55,19 +55,6 @@ static size_t find_return(const struct noting *noting)
 	return noting->count;
 }
 
-/* Where its machine changes, for who reads its lines: known to them with the commit. */
-static bool add_line(struct stream_state *stream, uint64_t from_line)
-{
-	struct host_lines *lines = &stream->host_lines;
-
-	pthread_mutex_lock(&stream->mutex);
-	bool has_room = mem_grow((void **)&lines->at, lines->count + lines->planned, &lines->cap, sizeof *lines->at);
-	if (has_room)
-		lines->at[lines->count + lines->planned++] = from_line;
-	pthread_mutex_unlock(&stream->mutex);
-	return has_room;
-}
-
 static enum status set_present(struct noting *noting, struct error *err)
 {
 	struct stream_state *stream = noting->stream;
@@ -126,7 +113,7 @@ static enum status add(struct noting *noting, struct error *err)
 		TRY(end_rows(noting, err));
 	}
 	TRY(store_put_stream_host(noting->plan->tx, &noting->next, err));
-	if (!add_line(noting->stream, noting->next.from_line))
+	if (!host_lines_add(noting->stream, noting->next.from_line))
 		return out_of_memory(err);
 	return set_present(noting, err);
 }
@@ -239,29 +226,4 @@ void hosts_abandon(struct stream_state *stream)
 	pthread_mutex_lock(&stream->mutex);
 	stream->host_lines.planned = 0;
 	pthread_mutex_unlock(&stream->mutex);
-}
-
-enum status hosts_load(struct store_reader *reader, struct stream_state *stream, struct error *err)
-{
-	AUTO(arena) arena = arena_new();
-	struct stream_host_row *rows;
-	size_t count;
-
-	if (!arena)
-		return out_of_memory(err);
-	TRY(store_read_stream_hosts(reader, arena, stream->job->job_id, stream->stream_id, &rows, &count, err));
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].from_line && !add_line(stream, rows[i].from_line))
-			return out_of_memory(err);
-	stream->host_lines.count += stream->host_lines.planned;
-	stream->host_lines.planned = 0;
-	return OK;
-}
-
-bool hosts_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line)
-{
-	for (size_t i = stream->host_lines.count; i-- > 0;)
-		if (stream->host_lines.at[i] > behind && stream->host_lines.at[i] <= line)
-			return true;
-	return false;
 }

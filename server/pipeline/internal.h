@@ -132,10 +132,12 @@ bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms);
 enum status is_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone,
 	struct error *err) MUST_CHECK;
 
-/* ---- hosts.c ---- */
-enum status hosts_load(struct store_reader *reader, struct stream_state *stream, struct error *err) MUST_CHECK;
+/* ---- host_lines.c ---- */
+/* Another machine begins to send with that line: known to readers with the commit. False: out of memory. */
+bool host_lines_add(struct stream_state *stream, uint64_t from_line);
+enum status host_lines_load(struct store_reader *reader, struct stream_state *stream, struct error *err) MUST_CHECK;
 /* Under the stream's lock: did another machine begin to send behind that line, up to this one? */
-bool hosts_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line);
+bool host_lines_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line);
 
 /* ---- resolve.c: writer and start-up: states by name, made or loaded on demand ---- */
 struct claim {

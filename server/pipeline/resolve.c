@@ -131,7 +131,7 @@ enum status load_stream(struct store_reader *reader, struct job_state *job, cons
 	if (status == OK && stream->stretches.is_rough)
 		status = rebuild_stretches(reader, stream, row, err);
 	if (status == OK)
-		status = hosts_load(reader, stream, err);
+		status = host_lines_load(reader, stream, err);
 	if (status != OK) {
 		error_prefix(err, "state of stream '%s' of job '%s'", stream->name, job->name);
 		stream_state_free(stream);

@@ -181,7 +181,7 @@ static enum status take(struct pipeline *pipeline, struct stream_state *stream, 
 	if (!sign && !(sign = signs_add(stream->signs, found->signature->name)))
 		return out_of_memory(err);
 	bool is_new = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS ||
-		      hosts_change_within(stream, sign->last_line, line->number);
+		      host_lines_change_within(stream, sign->last_line, line->number);
 	if (is_new && sign->is_dirty)
 		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
 	if (is_new) {
