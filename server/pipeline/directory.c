@@ -1,9 +1,9 @@
 #include "pipeline/directory.h"
 
 #include "pipeline/sign_state.h"
-#include "pipeline/silence.h"
+#include "pipeline/silence_state.h"
 #include "pipeline/straggler_state.h"
-#include "pipeline/watchers.h"
+#include "pipeline/watcher_state.h"
 
 #include <stdio.h>
 

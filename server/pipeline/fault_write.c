@@ -121,7 +121,7 @@ static enum severity severity_of(const struct writing *w, const struct job_row *
 	AUTO(json) document = NULL;
 
 	if (!w->stretch->signature->warning_on || json_parse(&document, job->document, NULL) != OK ||
-		goodput_stated_nodes(document) == 1)
+		job_stated_nodes(document) == 1)
 		return w->stretch->signature->severity;
 	const struct json *resources = json_get(document, "ResourceConfig");
 	struct by_hand by;

@@ -47,8 +47,6 @@ struct job_facts {
 enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err) MUST_CHECK;
 
-int64_t goodput_stated_nodes(const struct json *document); /* 0: it does not say */
-int64_t goodput_stated_billable_ms(const struct job_row *row, const struct json *document); /* -1: as above */
 /* Its part of that: the machines. out->work is known. */
 enum status goodput_read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
 	struct job_facts *out, struct error *err) MUST_CHECK;

@@ -374,18 +374,6 @@ static enum goodput_end end_of(const struct job_row *row)
 	return span_equal(row->status, SPAN("Completed")) ? GOODPUT_COMPLETED : GOODPUT_STOPPED;
 }
 
-int64_t goodput_stated_billable_ms(const struct job_row *row, const struct json *document)
-{
-	struct by_hand by;
-	double seconds;
-
-	by_hand_read(&by, document);
-	if (by_hand_sets_times(&by, row->started_ms, row->ended_ms) ||
-		!json_number_of(json_get(document, "BillableTimeInSeconds"), &seconds))
-		return -1;
-	return seconds >= 0 && seconds < 1e12 ? (int64_t)(seconds * 1000) : -1;
-}
-
 enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err)
 {
@@ -395,7 +383,7 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	*out = (struct job_facts){.facts = {.next_from_step = INT64_MAX}};
 	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(json_parse(&document, view.row.document, err));
-	out->stated_billable_ms = goodput_stated_billable_ms(&view.row, document);
+	out->stated_billable_ms = job_stated_billable_ms(&view.row, document);
 	out->is_spot = json_is_true(json_get(document, "EnableManagedSpotTraining"));
 	TRY(work_times_read(reader, &view, &out->work, err));
 	TRY(goodput_read_nodes(arena, &view, document, out, err));

@@ -2,6 +2,7 @@
 #include "model/by_hand.h"
 #include "model/stream_name.h"
 #include "pipeline/goodput.h"
+#include "pipeline/internal.h"
 #include "pipeline/work_times.h"
 
 #include <math.h>
@@ -120,17 +121,10 @@ static enum status count_algos(struct arena *arena, const struct job_view *view,
 
 /* ---- the document ---- */
 
-static int64_t count_of(const struct json *node)
-{
-	double count;
-
-	return node && json_number_of(node, &count) && count >= 1 && count <= JOB_NODES_MAX ? (int64_t)count : 0;
-}
-
 static enum status read_groups(struct arena *arena, const struct json *groups, struct job_facts *out, struct error *err)
 {
 	for (const struct json *group = groups ? json_first(groups) : NULL; group; group = json_next(group)) {
-		int64_t count = count_of(json_get(group, "InstanceCount"));
+		int64_t count = job_stated_count(json_get(group, "InstanceCount"));
 		struct span instance = arena_copy(arena, json_string_of(json_get(group, "InstanceType")));
 		if (!instance.ptr)
 			return out_of_memory(err);
@@ -140,23 +134,6 @@ static enum status read_groups(struct arena *arena, const struct json *groups, s
 		out->node_count += count;
 	}
 	return OK;
-}
-
-int64_t goodput_stated_nodes(const struct json *document)
-{
-	const struct json *resources = json_get(document, "ResourceConfig");
-	const struct json *groups = resources ? json_get(resources, "InstanceGroups") : NULL;
-	int64_t sum = 0;
-	struct by_hand by;
-
-	by_hand_read(&by, document);
-	if (by.nodes)
-		return by.nodes;
-	for (const struct json *group = groups ? json_first(groups) : NULL; group; group = json_next(group)) {
-		int64_t count = count_of(json_get(group, "InstanceCount"));
-		sum += sum + count <= JOB_NODES_MAX ? count : 0;
-	}
-	return sum ? sum : count_of(resources ? json_get(resources, "InstanceCount") : NULL);
 }
 
 enum status goodput_read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
@@ -177,7 +154,7 @@ enum status goodput_read_nodes(struct arena *arena, const struct job_view *view,
 		TRY(read_groups(arena, groups, out, err));
 	if (out->type_count)
 		return OK;
-	int64_t count = goodput_stated_nodes(document);
+	int64_t count = job_stated_nodes(document);
 	struct span instance = resources ? json_string_of(json_get(resources, "InstanceType")) : SPAN("");
 	instance = by.instance_type.len ? by.instance_type : instance;
 	if (!count) {

@@ -298,3 +298,9 @@ enum status audit_run(struct pipeline *pipeline, const struct actor *actor, stru
 
 /* ---- recover.c ---- */
 enum status recover_journal(struct pipeline *pipeline, struct error *err) MUST_CHECK;
+
+/* ---- stated.c ---- */
+int64_t job_stated_count(const struct json *node); /* of a number in a document; 0: it is none of nodes */
+int64_t job_stated_nodes(const struct json *document); /* 0: it does not say */
+int64_t job_stated_billable_ms(const struct job_row *row,
+	const struct json *document); /* by its BillableTimeInSeconds; -1: it states none, or by hand another */

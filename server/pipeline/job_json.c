@@ -190,7 +190,7 @@ static enum status write_derived(const struct pipeline *pipeline, struct store_r
 	put_time(w, "LastModifiedTime", row->modified_ms);
 	TRY(job_write_seconds(reader, row, document, goodput.paused_ms, w, err));
 	by_hand_read(&by, document);
-	write_nodes(&goodput, goodput_stated_nodes(document), &by, w);
+	write_nodes(&goodput, job_stated_nodes(document), &by, w);
 	write_by_hand(&by, w);
 	if (row->team.len)
 		json_put_span(w, "team", row->team);

@@ -280,7 +280,7 @@ static int64_t count_nodes(const struct json *document, int64_t seen)
 static int64_t billed_of(
 	const struct job_row *job, const struct json *document, const struct goodput_row *goodput, int64_t unbilled_ms)
 {
-	int64_t stated_ms = goodput_stated_billable_ms(job, document);
+	int64_t stated_ms = job_stated_billable_ms(job, document);
 	int64_t lasted_ms = job->started_ms && job->ended_ms > job->started_ms ? job->ended_ms - job->started_ms : 0;
 
 	if (stated_ms >= 0)

@@ -2,8 +2,6 @@
 #include "pipeline/step_trail.h"
 
 enum {
-	HEADS = 8,
-	NO_HEAD = HEADS,
 	HEAD_BYTES = 32,
 	HEAD_LETTERS = 3,
 	VALUES_LEAST = 5,
@@ -11,55 +9,15 @@ enum {
 	TIMES_USUAL = 4,
 	OTHERS = 250, /* so many other lines weigh as much as one that begins like those with a value */
 	NAMED = 5, /* so many of them weigh as much as one that says the metric's name and a number */
-	WORD_BYTES = 24,
 	LOOK_BYTES = 200,
 	GAPS = 20, /* so much longer than usual, where the steps go on in lines of another form */
 	GAPS_LINES_LEAST = 100,
-	TEXT_BYTES = 200,
-	ITEM_MIN_BYTES = 8
-};
-
-struct head { /* how lines begin that had a value */
-	uint32_t hash;
-	uint64_t lines; /* that begin so */
-};
-
-struct silence {
-	uint64_t values; /* lines with one */
-	uint32_t series_id; /* of the last */
-	uint32_t head; /* of its line; NO_HEAD: not kept */
-	uint64_t at_head, at_line; /* what these counts were then */
-	uint64_t named; /* lines since then that begin in another way and say its name */
-	char word[WORD_BYTES]; /* the last of the metric's name; "": not looked for yet. Not packed */
-	uint64_t longest, longest_lines; /* between two of them: weight, and lines */
-	struct step_trails trails;
-	bool is_open;
-	struct incident incident; /* while it is */
-};
-
-struct silences {
-	uint32_t generation; /* of the definitions */
-	uint64_t lines;
-	uint64_t due; /* before so many lines nothing can have become silent */
-	unsigned life; /* of the job, in which what is open was said again. Not packed */
-	struct head heads[HEADS];
-	size_t head_count;
-	struct known_forms known;
-	struct silence *items; /* by definition */
-	size_t count, cap;
+	TEXT_BYTES = 200
 };
 
 static enum status out_of_memory(struct error *err)
 {
 	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
-void silences_free(struct silences *silences)
-{
-	if (!silences)
-		return;
-	mem_free(silences->items);
-	mem_free(silences);
 }
 
 static bool is_letter(char c)
@@ -109,14 +67,14 @@ static uint32_t find_head(const struct silences *silences, uint32_t hash)
 
 	while (at < silences->head_count && silences->heads[at].hash != hash)
 		at++;
-	return at < silences->head_count ? at : NO_HEAD;
+	return at < silences->head_count ? at : SILENCE_NO_HEAD;
 }
 
 static uint32_t keep_head(struct silences *silences, uint32_t hash)
 {
 	uint32_t at = find_head(silences, hash);
 
-	if (at != NO_HEAD || silences->head_count == HEADS)
+	if (at != SILENCE_NO_HEAD || silences->head_count == SILENCE_HEADS)
 		return at;
 	silences->heads[silences->head_count] = (struct head){hash, 1};
 	return (uint32_t)silences->head_count++;
@@ -253,7 +211,7 @@ static enum status take_value(struct pipeline *pipeline, struct stream_state *st
 	step_trails_value(&silence->trails, value->point.step);
 	silence->series_id = series_id;
 	silence->head = head;
-	silence->at_head = head != NO_HEAD ? silences->heads[head].lines : 0;
+	silence->at_head = head != SILENCE_NO_HEAD ? silences->heads[head].lines : 0;
 	silence->at_line = silences->lines;
 	silence->named = 0;
 	uint64_t due = silences->lines + limit_of(silence) / OTHERS + 1;
@@ -273,7 +231,7 @@ static void keep_word(const struct series_state *series, char *word)
 		end--;
 	for (from = end; from && is_letter(series->metric[from - 1]);)
 		from--;
-	if (end - from < WORD_BYTES)
+	if (end - from < SILENCE_WORD_BYTES)
 		memcpy(word, series->metric + from, end - from);
 }
 
@@ -303,7 +261,7 @@ static void count_named(struct stream_state *stream, uint32_t head, struct span 
 		struct silence *silence = &silences->items[i];
 		if (silence->values < VALUES_LEAST || silence->is_open || silence->at_line == silences->lines)
 			continue;
-		if (head != NO_HEAD && head == silence->head)
+		if (head != SILENCE_NO_HEAD && head == silence->head)
 			continue;
 		const struct series_state *series = silence->word[0] ? NULL : series_of(stream, silence->series_id);
 		if (series)
@@ -382,7 +340,7 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		return OK;
 	uint32_t hash = head_of(extractor_peeled(stream->extractor)), head = find_head(silences, hash);
 	silences->lines++;
-	if (head != NO_HEAD)
+	if (head != SILENCE_NO_HEAD)
 		silences->heads[head].lines++;
 	else if (found->count)
 		head = keep_head(silences, hash);
@@ -396,110 +354,4 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 	TRY(follow_trails(pipeline, stream, hash, line, err));
 	TRY(say_again(pipeline, stream, line, err));
 	return silences->lines >= silences->due ? look(pipeline, stream, line, err) : OK;
-}
-
-/* ---- the state ---- */
-
-static void pack_incident(const struct incident *incident, struct buf *out)
-{
-	pack_u64(out, incident->severity);
-	pack_u64(out, incident->opened_ordinal);
-	pack_i64(out, incident->opened_step);
-	pack_i64(out, incident->opened_ms);
-	pack_u64(out, incident->line);
-	pack_double(out, incident->value);
-	pack_double(out, incident->expected);
-}
-
-static struct incident unpack_incident(struct unpacker *in)
-{
-	struct incident incident = {.kind = INCIDENT_DEFINITION_SILENT, .state = INCIDENT_OPEN};
-	uint64_t severity = unpack_u64(in);
-
-	in->has_failed |= severity >= SEVERITY_COUNT;
-	incident.severity = severity < SEVERITY_COUNT ? (enum severity)severity : SEVERITY_INFO;
-	incident.opened_ordinal = unpack_u64(in);
-	incident.opened_step = incident.first_step = incident.last_step = incident.worst_step = unpack_i64(in);
-	incident.opened_ms = unpack_i64(in);
-	incident.line = unpack_u64(in);
-	incident.value = incident.worst = unpack_double(in);
-	incident.expected = unpack_double(in);
-	return incident;
-}
-
-void silences_pack(const struct silences *silences, struct buf *out)
-{
-	pack_u64(out, silences->generation);
-	pack_u64(out, silences->lines);
-	pack_u64(out, silences->head_count);
-	for (size_t i = 0; i < silences->head_count; i++) {
-		pack_u64(out, silences->heads[i].hash);
-		pack_u64(out, silences->heads[i].lines);
-	}
-	known_forms_pack(&silences->known, out);
-	pack_u64(out, silences->count);
-	for (size_t i = 0; i < silences->count; i++) {
-		const struct silence *silence = &silences->items[i];
-		pack_u64(out, silence->values);
-		pack_u64(out, silence->series_id);
-		pack_u64(out, silence->head);
-		pack_u64(out, silence->at_head);
-		pack_u64(out, silence->at_line);
-		pack_u64(out, silence->longest);
-		pack_u64(out, silence->longest_lines);
-		pack_u64(out, silence->named);
-		step_trails_pack(&silence->trails, out);
-		pack_u64(out, silence->is_open);
-		if (silence->is_open)
-			pack_incident(&silence->incident, out);
-	}
-}
-
-static struct silence unpack_one(const struct silences *silences, enum silences_format format, struct unpacker *in)
-{
-	struct silence silence = {.values = unpack_u64(in), .series_id = (uint32_t)unpack_u64(in)};
-
-	silence.head = (uint32_t)unpack_u64(in);
-	silence.at_head = unpack_u64(in);
-	silence.at_line = unpack_u64(in);
-	silence.longest = unpack_u64(in);
-	silence.longest_lines = unpack_u64(in);
-	if (format >= SILENCES_WITH_NAMES)
-		silence.named = unpack_u64(in);
-	if (format >= SILENCES_WITH_TRAILS)
-		step_trails_unpack(&silence.trails, in);
-	silence.is_open = unpack_u64(in) != 0;
-	if (silence.is_open)
-		silence.incident = unpack_incident(in);
-	in->has_failed |= silence.at_line > silences->lines || silence.head > NO_HEAD ||
-			  silence.named > silences->lines - silence.at_line;
-	if (silence.head < silences->head_count)
-		in->has_failed |= silence.at_head > silences->heads[silence.head].lines;
-	return silence;
-}
-
-enum status silences_unpack(struct silences **out, enum silences_format format, struct unpacker *in, struct error *err)
-{
-	struct silences *silences = mem_zeroed(sizeof *silences);
-
-	silences_free(*out);
-	if (!(*out = silences))
-		return out_of_memory(err);
-	silences->generation = (uint32_t)unpack_u64(in);
-	silences->lines = unpack_u64(in);
-	silences->head_count = unpack_count(in, 2);
-	in->has_failed |= silences->head_count > HEADS;
-	for (size_t i = 0; i < silences->head_count && !in->has_failed; i++)
-		silences->heads[i] = (struct head){(uint32_t)unpack_u64(in), unpack_u64(in)};
-	if (format >= SILENCES_WITH_TRAILS)
-		known_forms_unpack(&silences->known, in);
-	size_t count = unpack_count(in, ITEM_MIN_BYTES);
-	for (size_t i = 0; i < count && !in->has_failed; i++) {
-		if (!mem_grow((void **)&silences->items, i, &silences->cap, sizeof *silences->items))
-			return out_of_memory(err);
-		silences->items[silences->count++] = unpack_one(silences, format, in);
-	}
-	if (in->has_failed)
-		return error_set(err, ERR_INVALID, "the state of silent definitions is damaged");
-	return OK;
 }

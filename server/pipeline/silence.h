@@ -10,9 +10,7 @@
 #pragma once
 
 #include "pipeline/internal.h"
-
-struct silences;
-void silences_free(struct silences *silences);
+#include "pipeline/silence_state.h"
 
 /* A line, and what was found on it. */
 struct silence_line {
@@ -22,9 +20,3 @@ struct silence_line {
 };
 enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream, const struct definitions *definitions,
 	const struct silence_line *line, const struct extracted_list *found, struct error *err) MUST_CHECK;
-
-void silences_pack(const struct silences *silences, struct buf *out);
-/* Whether it is kept which lines go on with the steps, and how many say the name. */
-enum silences_format { SILENCES_PLAIN, SILENCES_WITH_TRAILS, SILENCES_WITH_NAMES };
-enum status silences_unpack(
-	struct silences **out, enum silences_format format, struct unpacker *in, struct error *err) MUST_CHECK;

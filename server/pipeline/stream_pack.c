@@ -1,8 +1,9 @@
 /* The state of a stream's consumers as one blob; its format is in stream_head.h. */
+#include "pipeline/internal.h"
 #include "pipeline/sign_state.h"
-#include "pipeline/silence.h"
+#include "pipeline/silence_state.h"
 #include "pipeline/stream_head.h"
-#include "pipeline/watchers.h"
+#include "pipeline/watcher_state.h"
 
 enum { REASON_MAX_BYTES = 1000 };
 
