@@ -43,7 +43,7 @@ void series_state_free(struct series_state *series)
 	mem_free(series->tail);
 	mem_free(series->paces);
 	detector_set_free(series->detectors);
-	watchers_free(series);
+	watchers_free(series->watchers, series->watcher_count);
 	mem_free(series);
 }
 

@@ -202,3 +202,20 @@ void mend_run(struct pipeline *pipeline, struct store_reader *reader, struct zst
 	extracted_list_done(&m.found);
 	buf_done(&m.text);
 }
+
+uint64_t pipeline_held_up_streams(struct pipeline *pipeline)
+{
+	AUTO_MEM struct job_state **jobs = NULL;
+	struct stream_state *stream;
+	uint64_t held_up = 0;
+	size_t count;
+
+	if (directory_list(pipeline->directory, &jobs, &count, NULL) != OK)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t at = 0; (stream = job_stream_at(jobs[i], at)); at++)
+			held_up += atomic_load(&stream->has_hole) && !atomic_load(&jobs[i]->is_deleted);
+		job_unref(jobs[i]);
+	}
+	return held_up;
+}

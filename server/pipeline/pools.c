@@ -6,7 +6,6 @@
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
-#include "pipeline/goodput.h"
 #include "pipeline/internal.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"

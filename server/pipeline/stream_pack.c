@@ -3,7 +3,7 @@
 #include "pipeline/sign_state.h"
 #include "pipeline/silence_state.h"
 #include "pipeline/stream_head.h"
-#include "pipeline/watcher_state.h"
+#include "pipeline/watcher_pack.h"
 
 enum { REASON_MAX_BYTES = 1000 };
 

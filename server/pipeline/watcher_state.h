@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#include "base/pack.h"
+#include "base/alloc.h"
 #include "detect/condition.h"
-#include "pipeline/directory.h"
 
 struct watcher {
 	int64_t rule_id;
@@ -19,8 +18,4 @@ struct watcher {
 };
 
 void watcher_done(struct watcher *watcher);
-void watchers_free(struct series_state *series);
-
-/* Behind a stream's state; nothing where there are none. */
-void watchers_pack(const struct stream_state *stream, struct buf *out);
-enum status watchers_unpack(struct stream_state *stream, struct unpacker *in, struct error *err) MUST_CHECK;
+void watchers_free(struct watcher *watchers, size_t count); /* the array too */
