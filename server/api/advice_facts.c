@@ -10,7 +10,7 @@
 
 enum {
 	KEY_MAX_BYTES = 512,
-	SETTINGS_MAX = 4000,
+	SHOWN_SETTINGS_MAX = 4000,
 	DEPTH_MAX = 8,
 	HITS_MAX = 1000,
 	SEARCH_MS = 1000,
@@ -36,7 +36,7 @@ static enum status add(struct reading *r, struct span key, struct span text, dou
 {
 	struct advice_facts *out = r->out;
 
-	if (out->count == SETTINGS_MAX)
+	if (out->count == SHOWN_SETTINGS_MAX)
 		return OK;
 	if (out->count == out->cap) {
 		size_t cap = out->cap ? 2 * out->cap : 128;

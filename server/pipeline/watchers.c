@@ -132,8 +132,6 @@ static enum status bind(struct stream_state *stream, struct series_state *series
 		status = wake(&watchers[used++], rule, err);
 	}
 	watchers_free(series->watchers, series->watcher_count);
-	series->watchers = NULL;
-	series->watcher_count = 0;
 	series->watchers = watchers;
 	series->watcher_count = used;
 	series->watched_by = rule_set_version(stream->rules);

@@ -39,7 +39,7 @@ TEST(a_rule_changed_twice_between_two_commits_begins_anew)
 
 	feed(&stream, mean, 0, 5);
 	feed(&stream, median, 5, 5); /* with what the mean remembers there is nothing sorted to take a median of */
-	watchers_free(&series);
+	watchers_free(series.watchers, series.watcher_count);
 	rule_set_unref(mean);
 	rule_set_unref(median);
 }
