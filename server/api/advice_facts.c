@@ -1,6 +1,10 @@
 #include "api/advice_facts.h"
+
 #include "fleet/pool_shape.h"
+#include "pipeline/derivation.h"
+#include "pipeline/job_view.h"
 #include "pipeline/log_search.h"
+#include "pipeline/view.h"
 #include "store/faults.h"
 #include "store/run.h"
 

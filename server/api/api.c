@@ -2,6 +2,8 @@
 #include "api/session_table.h"
 #include "fleet/advice.h"
 #include "model/json_form.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/publish.h"
 
 #include <stdio.h>
 

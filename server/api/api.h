@@ -8,7 +8,6 @@
 #include "http/assets.h"
 #include "http/http.h"
 #include "ingest/labels.h"
-#include "pipeline/pipeline.h"
 #include "store/store.h"
 
 struct api;

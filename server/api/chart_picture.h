@@ -6,7 +6,8 @@
 #pragma once
 
 #include "model/incident.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/chart.h"
+#include "pipeline/chart_query.h"
 
 enum picture_theme { PICTURE_AUTO, PICTURE_LIGHT, PICTURE_DARK };
 enum { PICTURE_HUES = 8 };

@@ -1,6 +1,9 @@
 /* A chart as a picture, for mails, READMEs and chats: the buckets that /points gives, drawn here. */
 #include "api/chart_picture.h"
 #include "api/internal.h"
+#include "pipeline/chart.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
 #include "pipeline/work_times.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 /* Metric definitions: tried on given or stored lines. */
 #include "api/internal.h"
+#include "pipeline/lines.h"
+#include "pipeline/try.h"
+#include "pipeline/view.h"
 
 enum { LINES_DEFAULT = 200, LINES_MAX = 1000 };
 

@@ -4,6 +4,7 @@
  */
 #include "api/internal.h"
 #include "pipeline/carry.h"
+#include "pipeline/pipeline.h"
 
 enum { DISK_RETRY_S = 30 };
 

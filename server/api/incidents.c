@@ -1,5 +1,6 @@
 #include "alert/rule.h"
 #include "api/internal.h"
+#include "pipeline/execute.h"
 #include "query/query.h"
 #include "store/faults.h"
 

@@ -7,6 +7,9 @@
 #include "base/json_read.h"
 #include "ingest/labels.h"
 #include "pipeline/audit.h"
+#include "pipeline/chart.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,10 @@
 #include "api/internal.h"
 #include "model/instance_metric.h"
 #include "model/stream_name.h"
+#include "pipeline/derivation.h"
+#include "pipeline/job_view.h"
 #include "pipeline/log_search.h"
+#include "pipeline/view.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
  */
 #include "api/internal.h"
 #include "base/clock.h"
+#include "pipeline/job_json.h"
 #include "pipeline/job_record.h"
 #include "query/query.h"
 #include "store/run.h"

@@ -1,8 +1,16 @@
 #include "api/advice.h"
 #include "api/internal.h"
 #include "api/quotas.h"
+#include "pipeline/definitions.h"
+#include "pipeline/imported_end.h"
+#include "pipeline/job.h"
+#include "pipeline/job_json.h"
 #include "pipeline/job_record.h"
+#include "pipeline/job_transition.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline.h"
 #include "pipeline/search_jobs.h"
+#include "pipeline/view.h"
 #include "query/query.h"
 
 #include <inttypes.h>

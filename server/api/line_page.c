@@ -1,5 +1,7 @@
 #include "api/line_page.h"
 
+#include "model/batch.h"
+
 enum { END_BYTES = 1024 }; /* what follows the lines: totals and cursors */
 
 struct line_page line_page_on(struct api *api, const struct http_request *request, struct http_response *response)

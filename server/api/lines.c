@@ -1,5 +1,10 @@
 #include "api/line_page.h"
 #include "model/stream_name.h"
+#include "pipeline/heard.h"
+#include "pipeline/job_view.h"
+#include "pipeline/lines.h"
+#include "pipeline/rank_0.h"
+#include "pipeline/view.h"
 #include "pipeline/work_times.h"
 #include "store/sessions.h"
 

@@ -1,5 +1,4 @@
 #include "api/internal.h"
-
 #include "pipeline/log_search.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* The ledger of machines, over all jobs: faults, what they broke off, where they were slow, utilisation; which to drain, and why. */
 #include "api/internal.h"
+#include "pipeline/known_fault.h"
+#include "pipeline/view.h"
 #include "store/faults.h"
 #include "store/nodes.h"
 
@@ -13,7 +15,7 @@ enum {
 	STREAMS_SHOWN = 20,
 	STREAMS_MAX = 1000,
 	SYSTEM_STREAMS = 10,
-	SIGNATURES_MAX = 16,
+	SIGNATURES_SHOWN = 16,
 	WHY_MAX = 4,
 	WHY_MAX_BYTES = 160
 };
@@ -44,7 +46,7 @@ struct signature_sum {
 
 struct node {
 	struct span host;
-	struct signature_sum signatures[SIGNATURES_MAX];
+	struct signature_sum signatures[SIGNATURES_SHOWN];
 	size_t signature_count;
 	uint64_t fault_lines;
 	uint64_t restarts, lost_steps, unknown_steps; /* breaks whose lost steps are not known */
@@ -75,7 +77,7 @@ static void add_signature(struct node *node, const struct node_fault_row *fault)
 
 	while (i < node->signature_count && !span_equal(sum[i].name, fault->signature))
 		i++;
-	if (i == SIGNATURES_MAX)
+	if (i == SIGNATURES_SHOWN)
 		return;
 	if (i == node->signature_count)
 		sum[node->signature_count++] = (struct signature_sum){.name = fault->signature};

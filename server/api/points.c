@@ -1,4 +1,8 @@
 #include "api/internal.h"
+#include "pipeline/chart_chain.h"
+#include "pipeline/derivation.h"
+#include "pipeline/main_series.h"
+#include "pipeline/view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,9 @@
 /* Quotas, as SageMaker has them: configured, used now, highest seen; and whether a job would stay within them. */
 #include "api/quotas.h"
+
 #include "fleet/pool_shape.h"
+#include "pipeline/execute.h"
+#include "pipeline/heard.h"
 
 #include <stdio.h>
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/json_write.h"
 #include "pipeline/sessions.h"
 
 struct session_table;

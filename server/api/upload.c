@@ -5,10 +5,13 @@
  * One upload has one slice at the writer at most. The publisher's tick hands over what has waited long enough, so that
  * the last lines of a quiet endless upload are seen at once.
  */
-#include "api/session_table.h"
 #include "api/upload.h"
+
+#include "api/session_table.h"
 #include "base/snappy.h"
 #include "ingest/ingest.h"
+#include "pipeline/ingest_result.h"
+#include "pipeline/pipeline.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 #include "alert/rule.h"
 #include "api/internal.h"
+#include "pipeline/execute.h"
+#include "pipeline/notices.h"
 
 #include <stdio.h>
 

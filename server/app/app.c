@@ -1,4 +1,5 @@
 #include "app/app.h"
+
 #include "alert/format.h"
 #include "alert/webhook.h"
 #include "app/collect.h"
@@ -11,6 +12,9 @@
 #include "base/log.h"
 #include "live/filters.h"
 #include "pipeline/audit.h"
+#include "pipeline/execute.h"
+#include "pipeline/options.h"
+#include "pipeline/pipeline.h"
 
 #include <errno.h>
 #include <poll.h>

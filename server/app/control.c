@@ -1,6 +1,8 @@
 #include "app/control.h"
+
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "pipeline/backup.h"
 
 #include <errno.h>
 #include <sys/socket.h>

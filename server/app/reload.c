@@ -3,6 +3,7 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "http/http.h"
+#include "pipeline/limits.h"
 #include "pipeline/pipeline.h"
 
 static enum status find_level(const struct options *options, enum log_level *level, struct error *err)

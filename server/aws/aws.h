@@ -7,7 +7,6 @@
 #pragma once
 
 #include "http/http.h"
-#include "pipeline/pipeline.h"
 #include "store/store.h"
 
 struct aws;

@@ -7,6 +7,8 @@
 #include "base/inflate.h"
 #include "base/log.h"
 #include "pipeline/audit.h"
+#include "pipeline/ingest_result.h"
+#include "pipeline/pipeline.h"
 
 /* All services. */
 static const struct aws_service *const services[] = {

@@ -20,7 +20,9 @@
 #include "aws/aws.h"
 #include "base/crypto.h"
 #include "base/json_read.h"
+#include "model/batch.h"
 #include "model/shape.h"
+#include "pipeline/ingest_result.h"
 
 enum aws_protocol { AWS_JSON_1_1, AWS_JSON_1_0, AWS_REST_JSON, AWS_QUERY, AWS_CBOR };
 

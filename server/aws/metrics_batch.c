@@ -3,11 +3,12 @@
  * the component that it makes for a job.
  */
 #include "aws/metrics.h"
-
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
 #include "model/metric.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/ingest_result.h"
+#include "pipeline/job_view.h"
+#include "pipeline/view.h"
 
 #include <math.h>
 

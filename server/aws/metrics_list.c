@@ -1,11 +1,11 @@
 /* ListMetrics: the newest jobs first, each with its series; a token says behind which job, and how many of the next one were told. */
 #include "aws/metrics.h"
-
 #include "base/clock.h"
 #include "base/map.h"
 #include "model/instance_metric.h"
 #include "model/stream_name.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/job_view.h"
+#include "pipeline/view.h"
 
 #include <stdio.h>
 

@@ -3,9 +3,7 @@
  * is of one is its count, sum, smallest and largest, and points with these exist for every set that is possible.
  */
 #include "aws/metrics.h"
-
 #include "model/batch_points.h"
-#include "pipeline/pipeline.h"
 
 #include <math.h>
 #include <stdio.h>

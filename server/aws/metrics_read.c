@@ -1,10 +1,13 @@
 /* A metric's points by periods, out of the series that it has here. */
 #include "aws/metrics.h"
-
 #include "model/instance_metric.h"
 #include "model/metric.h"
 #include "model/stream_name.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/chart.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
+#include "pipeline/periods.h"
+#include "pipeline/view.h"
 
 #include <math.h>
 

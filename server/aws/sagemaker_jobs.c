@@ -1,6 +1,8 @@
 /* One training job: made, described, stopped, changed, deleted. */
 #include "aws/sagemaker.h"
 #include "model/training_job.h"
+#include "pipeline/job.h"
+#include "pipeline/job_change.h"
 #include "pipeline/pools.h"
 #include "pipeline/sessions.h"
 

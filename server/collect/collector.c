@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/follow.h"
+#include "store/store.h"
 
 #include <pthread.h>
 #include <time.h>

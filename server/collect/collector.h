@@ -7,7 +7,10 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
+#include "base/buf.h"
+#include "base/span.h"
+
+#include <stdatomic.h>
 
 struct collector;
 

@@ -5,6 +5,9 @@
 #include "collect/follow.h"
 #include "ingest/lines.h"
 #include "model/stream_name.h"
+#include "pipeline/ingest_result.h"
+#include "pipeline/lines.h"
+#include "pipeline/pipeline.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 /* A job's attempts: those that its statuses tell of, and those that show in its log alone, where steps went back. */
 #include "pipeline/goodput.h"
 #include "pipeline/job_record.h"
+#include "pipeline/pipeline_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

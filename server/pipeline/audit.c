@@ -1,9 +1,10 @@
 #include "pipeline/audit.h"
-#include "pipeline/secrets.h"
 
+#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "pipeline/internal.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/secrets.h"
 #include "store/audit.h"
 
 #include <stdio.h>

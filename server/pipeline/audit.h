@@ -5,7 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
+#include "store/store.h"
+
+struct pipeline;
 
 struct actor {
 	struct span token, team, address;
@@ -16,3 +18,11 @@ struct actor {
 
 /* Of this thread, from now on; NULL: nobody. */
 void pipeline_act_as(struct pipeline *pipeline, const struct actor *actor);
+
+/* This thread's; NULL: nobody acts on it. */
+const struct actor *audit_actor(const struct pipeline *pipeline);
+
+/* The work, and in its transaction what there is to tell of it. actor NULL: the work alone. */
+enum status audit_run(struct pipeline *pipeline, const struct actor *actor, struct store_tx *tx,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *context,
+	struct error *err) MUST_CHECK;

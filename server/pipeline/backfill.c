@@ -3,9 +3,15 @@
  * and takes its place in one transaction.
  */
 #include "pipeline/backfill.h"
-#include "pipeline/notices.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/notices.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -7,7 +7,10 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "base/zstd.h"
+#include "pipeline/directory.h"
+
+struct pipeline;
 
 /* ---- definitions.c ---- */
 /* The document with these as its MetricDefinitions; without any when they are presets. */
@@ -74,3 +77,6 @@ enum status shadow_incidents(
 	struct backfill *backfill, struct shadow *shadow, struct store_tx *tx, struct error *err) MUST_CHECK;
 /* The numbers that the series of a stream, or of its shadow, may have. */
 struct dead_series shadow_numbers(const struct stream_state *state, int64_t not_before_ms);
+
+/* Into an object that is open. */
+void pipeline_write_backfill(const struct backfill_row *row, struct json_writer *w);

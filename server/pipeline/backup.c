@@ -2,9 +2,12 @@
  * A copy of the database beside the work: the writer copies some pages between two commits, whoever asked waits and then checks
  * what came out. Pages that are written meanwhile go to both files, because it is the writer's own connection.
  */
-#include "pipeline/internal.h"
+#include "pipeline/backup.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/control.h"
+#include "pipeline/pipeline_state.h"
 
 #include <errno.h>
 

@@ -7,7 +7,8 @@
 #pragma once
 
 #include "pipeline/carry_record.h"
-#include "pipeline/pipeline.h"
+
+struct pipeline;
 
 /* ---- out: one job ---- */
 struct carry_export;

@@ -1,9 +1,14 @@
 /* The writer's side of an import. A transaction that fails may run again: what it decides counts once it is durable. */
 #include "pipeline/carry_batch.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
 #include "pipeline/history.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/pools.h"
+#include "pipeline/resolve.h"
 #include "store/sessions.h"
 #include "store/told.h"
 

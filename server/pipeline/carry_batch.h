@@ -6,7 +6,7 @@
 #pragma once
 
 #include "pipeline/carry.h"
-#include "pipeline/internal.h"
+#include "pipeline/pipeline_state.h"
 
 /* A job on its way in. */
 struct carried {

@@ -1,9 +1,12 @@
 /* One job as records, page after page: what is behind in one call is found again by its number in the next. */
+#include "base/log.h"
 #include "pipeline/carry.h"
 #include "pipeline/carry_snapshot.h"
 #include "pipeline/default_definitions.h"
-
-#include "base/log.h"
+#include "pipeline/directory.h"
+#include "pipeline/lines.h"
+#include "pipeline/pipeline_state.h"
+#include "store/chunk.h"
 
 #include <stdlib.h>
 

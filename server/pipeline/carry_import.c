@@ -1,8 +1,12 @@
 /* Records of whole jobs to rows: lines are packed into blocks and points into chunks here, on the thread that has the bytes. */
 #include "pipeline/carry_batch.h"
+#include "pipeline/directory.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/secrets.h"
 #include "pipeline/stream_head.h"
-
+#include "pipeline/stream_pack.h"
+#include "store/chunk.h"
 #include "store/log_filter.h"
 
 enum {

@@ -1,9 +1,8 @@
 /* Records of whole jobs from JSON. What is wrong is told with its field; what a later format adds is not looked at. */
-#include "pipeline/carry_record.h"
-
 #include "base/crypto.h"
 #include "base/json_read.h"
 #include "model/point.h"
+#include "pipeline/carry_record.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,12 @@
 #include "pipeline/carry_snapshot.h"
+
+#include "base/clock.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/stream_head.h"
+#include "pipeline/stream_pack.h"
 
 enum { EXTRACTION_WAIT_MS = 2000, WAIT_STEP_MS = 2 };
 

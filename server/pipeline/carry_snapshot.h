@@ -5,8 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
 #include "store/carry.h"
+
+struct pipeline;
 
 struct carry_series {
 	uint32_t series_id;

@@ -1,7 +1,6 @@
 /* Records of whole jobs as JSON: every field each time and in one order, so that what is equal is equal byte for byte. */
-#include "pipeline/carry_record.h"
-
 #include "base/crypto.h"
+#include "pipeline/carry_record.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,13 @@
 /* Points of a chart: sealed chunks, then the tail; folded into buckets of one width over all streams asked for. */
+#include "pipeline/chart.h"
+
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
+#include "pipeline/main_series.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/points_walk.h"
 #include "pipeline/pyramid_read.h"
+#include "pipeline/view.h"
 #include "pipeline/work_times.h"
 
 #include <math.h>

@@ -2,7 +2,14 @@
  * A metric over the jobs of a run as one series: from where a later job begins on, the steps of those before it are superseded, as
  * those of an older attempt are.
  */
-#include "pipeline/pipeline.h"
+#include "pipeline/chart_chain.h"
+
+#include "pipeline/chart.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
+#include "pipeline/main_series.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/view.h"
 #include "store/run.h"
 
 struct piece {

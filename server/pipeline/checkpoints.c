@@ -1,7 +1,9 @@
 /* Checkpoints that a log tells of: rows of the job. */
-#include "pipeline/signs.h"
-
 #include "base/log.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/signs.h"
 
 struct taking {
 	struct control control;

@@ -3,7 +3,9 @@
  * as they are known then; a replay knows all that were found before, of other streams too, and so may derive a few more
  * points at the beginning, never others. Their series have numbers of their own for that reason.
  */
-#include "pipeline/internal.h"
+#include "pipeline/consume.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
 
 enum status consume_derived(
 	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err)

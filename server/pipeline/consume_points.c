@@ -3,8 +3,10 @@
  * attempt that the stream's lines are in. A later point of the same series and step is a point of its own.
  * Of a distribution the mean of each interval is the metric; its sum and its count are series without a role.
  */
+#include "pipeline/consume.h"
+#include "pipeline/directory.h"
 #include "pipeline/life.h"
-
+#include "pipeline/pipeline_state.h"
 #include "store/journal_points.h"
 
 /* Labels are no part of what a name says of a role. */

@@ -1,5 +1,6 @@
 /* Settings out of a stream's first lines, to its job: replayed lines find what is known already, and that says nothing. */
-#include "pipeline/internal.h"
+#include "pipeline/consume.h"
+#include "pipeline/directory.h"
 
 enum status consume_settings(struct stream_state *stream, struct span text, uint64_t number, struct error *err)
 {

@@ -1,5 +1,9 @@
 /* What all rooms need of the threads: the queue to the writer, the ticks until the end, whether a job is still there. */
-#include "pipeline/internal.h"
+#include "pipeline/control.h"
+
+#include "base/clock.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
 
 enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
 {

@@ -1,10 +1,16 @@
 /* Metric definitions of jobs and of the server: changed by one transaction, shown as they run. */
+#include "pipeline/definitions.h"
+
+#include "base/clock.h"
+#include "base/log.h"
 #include "pipeline/backfill.h"
 #include "pipeline/default_definitions.h"
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/job_view.h"
 #include "pipeline/mend.h"
-
-#include "base/log.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
 
 static enum status out_of_memory(struct error *err)
 {

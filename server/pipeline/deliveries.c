@@ -1,4 +1,7 @@
 /* The log of webhook deliveries is kept for a while only: what was done or given up leaves it by age. */
+#include "base/clock.h"
+#include "pipeline/execute.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/retention.h"
 
 enum { SLICE_ROWS = 64 };

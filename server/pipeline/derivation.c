@@ -1,5 +1,8 @@
 /* What derived metrics are made from, for readers; and how far a job is, for its summary. */
-#include "pipeline/internal.h"
+#include "pipeline/derivation.h"
+
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
 
 #include <stdio.h>
 

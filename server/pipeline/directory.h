@@ -7,10 +7,12 @@
  */
 #pragma once
 
+#include "alert/rule.h"
 #include "base/map.h"
 #include "detect/detector.h"
 #include "detect/pace_watch.h"
 #include "detect/rhythm.h"
+#include "extract/definition.h"
 #include "extract/derive.h"
 #include "extract/extract.h"
 #include "extract/settings.h"
@@ -18,8 +20,8 @@
 #include "model/stretches.h"
 #include "model/totals.h"
 #include "pipeline/clock_skew.h"
-#include "pipeline/said_list.h"
 #include "pipeline/job_settings.h"
+#include "pipeline/said_list.h"
 #include "store/store.h"
 
 #include <pthread.h>

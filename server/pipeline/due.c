@@ -1,7 +1,14 @@
 #include "pipeline/due.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "model/stream_name.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/incidents.h"
+#include "pipeline/pipeline_state.h"
 #include "store/faults.h"
 
 #include <stdio.h>

@@ -5,8 +5,10 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "base/json_read.h"
 #include "store/faults.h"
+
+struct pipeline;
 
 void due_run(struct pipeline *pipeline, struct store_reader *reader);
 

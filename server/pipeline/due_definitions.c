@@ -1,8 +1,9 @@
 /* After an upgrade that changed what definitions mean: running jobs go on by a generation of their own, and are back-filled by it. */
-#include "pipeline/backfill.h"
-#include "pipeline/internal.h"
-
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/backfill.h"
+#include "pipeline/execute.h"
+#include "pipeline/pipeline_state.h"
 
 struct due {
 	struct pipeline *pipeline;

@@ -1,6 +1,9 @@
 #include "pipeline/emergency.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/pipeline_state.h"
 #include "store/faults.h"
 
 bool emergency_parse(struct span text, struct emergency_acts *out)

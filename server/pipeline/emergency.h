@@ -5,7 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "pipeline/incident_told.h"
+
+struct pipeline;
 
 struct emergency_acts {
 	bool checkpoint, stop;

@@ -1,7 +1,10 @@
 /* Stops the jobs whose emergency checkpoint is written, or overdue. */
-#include "pipeline/emergency.h"
-
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/emergency.h"
+#include "pipeline/execute.h"
+#include "pipeline/job_transition.h"
+#include "pipeline/pipeline_state.h"
 #include "store/faults.h"
 
 enum { WAITING_MAX = 100 };

@@ -1,5 +1,9 @@
 /* Work that a thread hands to the writer and waits for. */
-#include "pipeline/internal.h"
+#include "pipeline/execute.h"
+
+#include "pipeline/audit.h"
+#include "pipeline/control.h"
+#include "pipeline/pipeline_state.h"
 
 struct waiting {
 	struct control control;

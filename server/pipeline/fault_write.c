@@ -1,11 +1,16 @@
 /* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
-#include "pipeline/signs.h"
-
+#include "base/clock.h"
 #include "base/log.h"
 #include "extract/signature.h"
 #include "model/by_hand.h"
+#include "pipeline/execute.h"
 #include "pipeline/goodput.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/incidents.h"
 #include "pipeline/known_fault.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/signs.h"
+#include "pipeline/stated.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 #include "pipeline/filter_sweep.h"
 
+#include "pipeline/execute.h"
+#include "pipeline/pipeline_state.h"
 #include "store/log_filter.h"
 
 enum { SLICE_BLOCKS = 8, LOOK_AT = 1000 };

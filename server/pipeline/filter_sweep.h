@@ -5,7 +5,10 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "base/zstd.h"
+#include "store/store.h"
+
+struct pipeline;
 
 struct filter_sweep { /* zeroed, but for after.job_id: INT64_MIN */
 	struct block_place after;

@@ -1,8 +1,13 @@
 #include "pipeline/goodput.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "model/failure.h"
-#include "pipeline/internal.h"
+#include "pipeline/derivation.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/known_fault.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/pools.h"
 
 #include <math.h>

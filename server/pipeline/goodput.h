@@ -6,10 +6,13 @@
  */
 #pragma once
 
+#include "base/json_write.h"
 #include "fleet/goodput.h"
 #include "fleet/price.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/job_view.h"
 #include "store/goodput.h"
+
+struct pipeline;
 
 struct job_nodes {
 	struct span instance; /* "": not known */

@@ -2,13 +2,20 @@
  * What a job's time is derived from: the times at which steps were printed, and evaluations; statuses: goodput_phases.c.
  * A series of many points is read by its pyramid's lowest buckets, which hold 64 steps or so: their times and steps are exact.
  */
-#include "pipeline/goodput.h"
-
 #include "model/by_hand.h"
 #include "model/failure.h"
 #include "model/stream_name.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/directory.h"
+#include "pipeline/goodput.h"
+#include "pipeline/job_view.h"
+#include "pipeline/main_series.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/points_read.h"
 #include "pipeline/pyramid_read.h"
-#include "pipeline/internal.h"
+#include "pipeline/rank_0.h"
+#include "pipeline/stated.h"
+#include "pipeline/view.h"
 #include "pipeline/work_times.h"
 #include "store/faults.h"
 

@@ -2,7 +2,8 @@
 #include "model/by_hand.h"
 #include "model/stream_name.h"
 #include "pipeline/goodput.h"
-#include "pipeline/internal.h"
+#include "pipeline/job_view.h"
+#include "pipeline/stated.h"
 #include "pipeline/work_times.h"
 
 #include <math.h>

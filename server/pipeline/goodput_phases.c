@@ -1,9 +1,11 @@
 /* The statuses of a job, with their messages, as phases of its wall clock; and where the clock begins and ends. */
+#include "model/failure.h"
 #include "model/stream_name.h"
 #include "pipeline/goodput.h"
-#include "model/failure.h"
+#include "pipeline/heard.h"
 #include "pipeline/history.h"
-#include "pipeline/internal.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/work_times.h"
 
 static enum status out_of_memory(struct error *err)

@@ -1,4 +1,7 @@
-#include "pipeline/internal.h"
+#include "pipeline/heard.h"
+
+#include "base/clock.h"
+#include "pipeline/pipeline_state.h"
 
 int64_t pipeline_silent_before(const struct pipeline *pipeline, int64_t now_ms)
 {

@@ -1,6 +1,7 @@
 /* From which lines on another machine sends a stream, for those who read its lines. */
-#include "pipeline/internal.h"
+#include "pipeline/host_lines.h"
 
+#include "pipeline/directory.h"
 #include "store/stream_hosts.h"
 
 bool host_lines_add(struct stream_state *stream, uint64_t from_line)

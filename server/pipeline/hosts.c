@@ -3,6 +3,9 @@
  * and go in turns share the stream, and nobody knows which of its lines are whose.
  */
 #include "model/stream_name.h"
+#include "pipeline/directory.h"
+#include "pipeline/host_lines.h"
+#include "pipeline/ingest.h"
 #include "pipeline/plan.h"
 #include "store/stream_hosts.h"
 

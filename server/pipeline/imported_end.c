@@ -1,5 +1,13 @@
 /* Whoever imports a log knows no more than that it is all there: that the job is Completed where it ends is assumed. */
+#include "pipeline/imported_end.h"
+
+#include "base/clock.h"
+#include "pipeline/execute.h"
+#include "pipeline/job_view.h"
 #include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
+#include "pipeline/view.h"
 #include "pipeline/work_times.h"
 
 struct imported {

@@ -1,8 +1,10 @@
 /* Maintenance thread: what is open of a job that has ended is over with it; whoever was told of it is told that, too. */
-#include "pipeline/internal.h"
-#include "pipeline/internal.h"
-
 #include "base/log.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/incidents.h"
+#include "pipeline/pipeline_state.h"
 #include "store/alerts.h"
 
 enum { LOOK_MAX = 256 }; /* in one round */

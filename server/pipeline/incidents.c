@@ -1,11 +1,16 @@
 /* What detectors said goes to the writer: the incident and its outbox rows in one transaction. */
-#include "pipeline/internal.h"
+#include "pipeline/incidents.h"
 
 #include "alert/rule.h"
 #include "base/log.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
 #include "pipeline/emergency.h"
 #include "pipeline/history.h"
+#include "pipeline/incident_told.h"
 #include "pipeline/notices.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/rule_match.h"
 #include "store/faults.h"
 #include "store/stream_hosts.h"
 

@@ -1,17 +1,25 @@
 /* Verbs on jobs: worker threads check and prepare, the writer's transaction decides, RAM follows after the commit. */
-#include "pipeline/internal.h"
-#include "pipeline/default_definitions.h"
-#include "pipeline/secrets.h"
-#include "pipeline/pools.h"
+#include "pipeline/job.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "model/by_hand.h"
 #include "model/json_form.h"
 #include "model/training_job.h"
+#include "pipeline/default_definitions.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/incidents.h"
+#include "pipeline/job_change.h"
 #include "pipeline/job_event.h"
 #include "pipeline/life.h"
 #include "pipeline/notices.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/pools.h"
+#include "pipeline/resolve.h"
+#include "pipeline/secrets.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,13 +1,18 @@
 /* What a caller may change of a job's document after it was made: tags, notes, labels, the keep-alive period; settings it lacks. */
-#include "pipeline/life.h"
-#include "pipeline/secrets.h"
-#include "pipeline/pools.h"
+#include "pipeline/job_change.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/secret.h"
 #include "model/by_hand.h"
 #include "model/training_job.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/pools.h"
+#include "pipeline/secrets.h"
 
 #include <stdio.h>
 

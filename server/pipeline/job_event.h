@@ -9,6 +9,8 @@
 #include "base/json_read.h"
 #include "pipeline/history.h"
 
+struct pipeline;
+
 enum { EVENT_TRANSITIONS_MAX = 1000 };
 
 struct job_event {
@@ -31,3 +33,13 @@ enum status job_event_check_stated(const struct json *document, struct error *er
 /* The fields that a job's document takes, with TrainingJobName, over what `old` (NULL: nothing) says; tags are a list here. */
 enum status job_event_document(
 	const struct job_event *event, const struct json *old, struct json **out, struct error *err) MUST_CHECK;
+
+/*
+ * What EventBridge says of a training job: `detail` is its document with its status. The job is made if it is not there; what
+ * is newer changes its document, and all of it its history, where the same told twice and the older after the newer change
+ * nothing. ERR_SEMANTIC with the field in `detail`.
+ */
+enum event_result { EVENT_ACCEPTED, EVENT_DUPLICATE };
+
+enum status pipeline_take_event(struct pipeline *pipeline, const struct json *detail, struct span team, int64_t sent_ms,
+	enum event_result *result, struct error *err) MUST_CHECK;

@@ -1,9 +1,14 @@
 /* An EventBridge event becomes a job's document and history: read on a worker's thread, merged in the writer's transaction. */
+#include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/secrets.h"
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/job.h"
 #include "pipeline/job_event.h"
 #include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
+#include "pipeline/secrets.h"
 #include "store/goodput.h"
 
 struct taking {

@@ -1,13 +1,16 @@
 /* A job as JSON: what the document says and what was derived. */
-#include "pipeline/goodput.h"
-#include "pipeline/internal.h"
-#include "pipeline/pools.h"
-#include "store/goodput.h"
+#include "pipeline/job_json.h"
 
 #include "base/clock.h"
-
 #include "model/by_hand.h"
 #include "model/failure.h"
+#include "pipeline/goodput.h"
+#include "pipeline/heard.h"
+#include "pipeline/job_times.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/pools.h"
+#include "pipeline/stated.h"
+#include "store/goodput.h"
 
 #include <math.h>
 

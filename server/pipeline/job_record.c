@@ -1,5 +1,8 @@
 #include "pipeline/job_record.h"
+
 #include "base/clock.h"
+#include "pipeline/job_json.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/pools.h"
 #include "pipeline/search_jobs.h"
 

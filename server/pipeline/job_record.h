@@ -5,7 +5,11 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "store/store.h"
+
+struct pipeline;
 
 /* Where the ARNs of jobs that AWS gave none are. */
 struct arn_place {

@@ -1,7 +1,8 @@
 /* Changes of a job's state, for the webhooks that want them. */
-#include "pipeline/notices.h"
-
+#include "base/clock.h"
 #include "base/crypto.h"
+#include "pipeline/notices.h"
+#include "pipeline/pipeline_state.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* How long a job trained, and for how long it is billed: as its document says, unless somebody set its times right. */
-#include "pipeline/internal.h"
+#include "pipeline/job_times.h"
 
 #include "model/by_hand.h"
 

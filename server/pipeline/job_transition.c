@@ -1,5 +1,11 @@
 /* What somebody states of a job's status by itself: POST /transitions, sm-ship, a stop. The writer's transaction decides. */
+#include "pipeline/job_transition.h"
+
+#include "base/clock.h"
+#include "pipeline/execute.h"
 #include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
 #include "store/goodput.h"
 
 #include <stdio.h>

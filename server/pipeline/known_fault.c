@@ -2,6 +2,7 @@
 
 #include "model/stream_name.h"
 #include "pipeline/history.h"
+#include "pipeline/pipeline_state.h"
 #include "store/faults.h"
 #include "store/stream_hosts.h"
 

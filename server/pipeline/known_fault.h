@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "store/store.h"
+
+struct pipeline;
 
 enum {
 	/* A machine's fault may be what hung the job until a timeout; a warning that it outlived is none of its end. */
@@ -32,3 +34,6 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 /* "": nobody says. The machine that sent the line, or that the stream is of; *is_shared: several send it. */
 enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err) MUST_CHECK;
+
+/* Of a fault by its name in signatures.json: the machine works on, and nothing broke for it. */
+bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature);

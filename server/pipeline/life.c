@@ -1,11 +1,13 @@
 #include "pipeline/life.h"
 
-#include "pipeline/known_fault.h"
-#include "pipeline/pools.h"
-#include "store/goodput.h"
-
+#include "base/clock.h"
 #include "model/by_hand.h"
 #include "model/stream_name.h"
+#include "pipeline/directory.h"
+#include "pipeline/known_fault.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/pools.h"
+#include "store/goodput.h"
 
 enum { REASON_BYTES = 1024 };
 

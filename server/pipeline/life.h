@@ -5,9 +5,11 @@
  */
 #pragma once
 
+#include "pipeline/directory.h"
 #include "pipeline/history.h"
-#include "pipeline/internal.h"
 #include "pipeline/watch.h"
+
+struct pipeline;
 
 /* A job's first fact; its row is in the store, and says the same. */
 enum status life_begin(

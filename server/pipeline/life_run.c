@@ -1,5 +1,10 @@
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
 #include "pipeline/life.h"
+#include "pipeline/options.h"
+#include "pipeline/pipeline_state.h"
 
 enum { LOOK_MAX = 256 }; /* in one round */
 

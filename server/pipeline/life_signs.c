@@ -1,9 +1,13 @@
 /* What lines, points and sessions say of a job: that it trains, or was stopped in vain. */
+#include "base/clock.h"
 #include "base/iso8601.h"
 #include "base/log.h"
 #include "model/stream_name.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
 #include "pipeline/life.h"
 #include "pipeline/notices.h"
+#include "pipeline/pipeline_state.h"
 
 enum { UNDONE_BYTES = 256 };
 

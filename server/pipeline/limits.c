@@ -1,7 +1,12 @@
 /* The limits themselves: changed by people, remembered, and told to readers whose lines they took. */
-#include "pipeline/retention.h"
+#include "pipeline/limits.h"
 
 #include "base/iso8601.h"
+#include "pipeline/execute.h"
+#include "pipeline/options.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
+#include "pipeline/retention.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /* Stored lines by number: sealed ones from blocks, the rest from the journal rows that the directory names. */
-#include "pipeline/internal.h"
+#include "pipeline/lines.h"
 
 #include "base/iso8601.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
 
 #include <inttypes.h>
 

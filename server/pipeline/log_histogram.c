@@ -1,6 +1,6 @@
 /* Lines over time, out of what is known of blocks without their text, and of the unsealed lines. */
+#include "pipeline/pipeline_state.h"
 #include "pipeline/search.h"
-
 #include "pipeline/tail.h"
 
 enum { SHARES = 64, STALE_TRIES = 20, FIRST_MS = 1000 };

@@ -6,7 +6,9 @@
 #pragma once
 
 #include "base/regex.h"
-#include "pipeline/pipeline.h"
+#include "store/store.h"
+
+struct pipeline;
 
 enum { LOG_HIT_RANGES = 16, LOG_HISTOGRAM_BUCKETS = 120, LOG_TICKS = 512 };
 

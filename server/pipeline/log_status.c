@@ -1,8 +1,12 @@
 #include "pipeline/log_status.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "extract/status_line.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
 #include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/pools.h"
 #include "store/goodput.h"
 

@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
+
+struct pipeline;
 
 /* A stream's word is heard so many times; what it says again and again is chatter. */
 enum { STATUSES_MAX = 500 };

@@ -1,8 +1,15 @@
 #include "pipeline/log_streams.h"
-#include "pipeline/default_definitions.h"
 
+#include "base/clock.h"
+#include "pipeline/default_definitions.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/job_view.h"
 #include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/pools.h"
+#include "pipeline/resolve.h"
+#include "pipeline/view.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
 #include "store/log_streams.h"
+
+struct pipeline;
 
 /* ERR_CONFLICT: there is such a group, or a job of this name. */
 enum status pipeline_create_log_group(

@@ -1,8 +1,10 @@
 /* Which metric is meant by a role: as the summaries say, so that charts, rows and searches agree; of a job that has none yet, by the same rule. */
-#include "pipeline/internal.h"
+#include "pipeline/main_series.h"
 
 #include "model/main_metric.h"
 #include "model/stream_name.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
 
 static struct metric_candidate *find_candidate(struct metric_candidate *rows, size_t count, struct span metric)
 {

@@ -1,6 +1,13 @@
 #include "pipeline/mend.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/consume.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
+#include "pipeline/stream_swap.h"
 
 enum {
 	MOST_WAIT_MS = 5 * 60 * 1000,

@@ -6,6 +6,8 @@
  */
 #include "pipeline/merge.h"
 
+#include "pipeline/lines.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/tail.h"
 
 #include <stdlib.h>

@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include "pipeline/lines.h"
 #include "pipeline/log_search.h"
+
+struct pipeline;
 
 struct merge {
 	struct span job;

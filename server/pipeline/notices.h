@@ -5,7 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "store/store.h"
+
+struct pipeline;
 
 /* Writer, in the incident's transaction, once its group is known. *has_deliveries is set when there is something to send. */
 enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
@@ -32,3 +34,7 @@ enum status notices_put_message(struct store_tx *tx, int64_t webhook_id, int64_t
 /* Writer, in the transaction that gives the job this state, once its history is written. */
 enum status job_states_hear(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	bool *has_deliveries, struct error *err) MUST_CHECK;
+
+/* A message that says no more than that it is one. *delivery_id: of the webhook's log. */
+enum status pipeline_test_webhook(
+	struct pipeline *pipeline, int64_t webhook_id, int64_t *delivery_id, struct error *err) MUST_CHECK;

@@ -1,5 +1,8 @@
 /* How fast the jobs go that are in RAM: what their detectors know anyway. */
-#include "pipeline/internal.h"
+#include "pipeline/paces.h"
+
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
 
 enum { STREAMS_LOOKED_AT = 64 /* of a job: one that prints a rate is among the first */ };
 

@@ -3,8 +3,9 @@
  * compressed once in its life, and not by the one writer. Small ones wait for the writer, which compresses a group of them
  * together: alone they would be four times the size.
  */
-#include "pipeline/internal.h"
+#include "pipeline/pack.h"
 
+#include "pipeline/pipeline_state.h"
 #include "store/journal_points.h"
 
 enum { LARGE_BYTES = 128 << 10, LARGEST_BYTES = 2 * BLOCK_MAX_BYTES }; /* larger ones the sealer cuts into blocks */

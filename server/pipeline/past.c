@@ -3,8 +3,11 @@
  * body whose lines show it) each has the time of the dated line before it; in a live body those have directly behind one, until
  * a line shows a value: from there on, that of arrival is nearer.
  */
+#include "pipeline/past.h"
+
 #include "base/line_time.h"
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
 
 #include <ctype.h>
 

@@ -1,4 +1,9 @@
 /* Points by equal periods of time: what pyramids have as one within a period, and the others one by one. */
+#include "pipeline/periods.h"
+
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/points_walk.h"
 #include "pipeline/pyramid_read.h"
 

@@ -1,7 +1,16 @@
 #include "pipeline/plan.h"
+
+#include "base/clock.h"
 #include "base/log.h"
 #include "model/batch_points.h"
 #include "model/stream_name.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/ingest.h"
+#include "pipeline/ingest_result.h"
+#include "pipeline/past.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
 #include "pipeline/watch.h"
 
 #include <stdlib.h>

@@ -5,7 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
+#include "pipeline/ingest.h"
+#include "pipeline/pipeline_state.h"
 
 struct plan_slice {
 	struct stream_state *stream;

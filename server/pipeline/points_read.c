@@ -1,5 +1,11 @@
 /* Points of one stream's series from an ordinal on, a batch at a time: nothing is held between two batches. */
-#include "pipeline/internal.h"
+#include "pipeline/points_read.h"
+
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/view.h"
+#include "store/chunk.h"
 
 enum { BATCH_CHUNKS = 16 };
 

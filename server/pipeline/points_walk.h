@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "base/zstd.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/job_view.h"
 
 struct points_walk {
 	struct store_reader *reader;

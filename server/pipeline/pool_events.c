@@ -1,11 +1,10 @@
 /* Live events of warm pools: on the publisher's thread, out of the rows in the order in which they changed. */
-#include "pipeline/pools.h"
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
-#include "pipeline/internal.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/pools.h"
 
 enum { EVENTS_A_TICK = 200, EVENT_MAX_BYTES = 64 << 10 };
 

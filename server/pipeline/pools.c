@@ -1,12 +1,13 @@
 #include "pipeline/pools.h"
 
-#include "model/by_hand.h"
-
 #include "base/clock.h"
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
-#include "pipeline/internal.h"
+#include "model/by_hand.h"
+#include "pipeline/execute.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/stated.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"
 

@@ -5,7 +5,10 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
+#include "base/json_write.h"
+#include "store/store.h"
+
+struct pipeline;
 
 /* store_put_job, and what follows from it: the way in which a row is written whenever status, times or document may change. */
 enum status pools_put_job(struct store_tx *tx, struct job_row *job, struct error *err) MUST_CHECK;

@@ -1,9 +1,14 @@
 /* The publisher: at most each 50 ms one event a job with what is new, rendered only for somebody who listens. */
-#include "pipeline/internal.h"
-#include "pipeline/pools.h"
+#include "pipeline/publish.h"
 
 #include "alert/rule.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/job_json.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/pools.h"
 
 enum { TICK_MS = 50, ROW_EVENT_MS = 1000, ROWS_MS = 20, EVENT_MAX_BYTES = 1 << 20, POINTS_MAX = 10000 };
 

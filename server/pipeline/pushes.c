@@ -2,6 +2,8 @@
  * Bodies that their senders send again until they are answered (Loki's, OTLP's) are known by a hash of all that they hold for a
  * stream. It is written with the lines, in one transaction: there is no moment at which one is there without the other.
  */
+#include "pipeline/directory.h"
+#include "pipeline/ingest.h"
 #include "pipeline/plan.h"
 
 static struct push_row row_of(

@@ -1,4 +1,7 @@
 /* Hashes of bodies that nobody sends again any more. */
+#include "base/clock.h"
+#include "pipeline/execute.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/plan.h"
 #include "pipeline/retention.h"
 

@@ -1,7 +1,6 @@
 /* Reading pyramids: whole buckets of the level that fits; those that an edge, a restart or the reader cuts are looked at a level
  * lower, and at last point by point. */
 #include "pipeline/pyramid_read.h"
-#include "pipeline/internal.h"
 
 static enum status out_of_memory(struct error *err)
 {

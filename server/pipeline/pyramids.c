@@ -1,6 +1,9 @@
 /* Making pyramids: a slice of sealed points is folded into buckets of the lowest level, and these into the rows above. */
 #include "pipeline/pyramids.h"
 
+#include "pipeline/execute.h"
+#include "pipeline/pipeline_state.h"
+
 #include <stdlib.h>
 
 enum {

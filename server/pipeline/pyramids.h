@@ -5,8 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
 #include "pipeline/pyramid_read.h"
+
+struct pipeline;
 
 enum { PYRAMID_SLICE_POINTS = 32 * CHUNK_MAX_POINTS /* added in one transaction */ };
 

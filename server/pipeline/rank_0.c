@@ -1,6 +1,8 @@
 /* Which stream is rank 0's: what the log says of it goes before what can be guessed. */
+#include "pipeline/rank_0.h"
+
 #include "model/stream_name.h"
-#include "pipeline/internal.h"
+#include "pipeline/job_view.h"
 
 enum { REASON_BYTES = 1024 };
 

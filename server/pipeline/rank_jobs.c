@@ -1,6 +1,15 @@
 #include "pipeline/rank_jobs.h"
 
+#include "base/clock.h"
+#include "pipeline/chart.h"
+#include "pipeline/chart_query.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/ranking.h"
+#include "pipeline/view.h"
 
 /* Read again at each flush up to here; beyond, when a quarter has come since, so that a point is read a few times in all. */
 enum { SMALL_POINTS = 20000 };

@@ -3,7 +3,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
+
+struct pipeline;
 
 /* rows: the job's summaries as they were just written. A metric that has grown little since waits; past until_ms
  * (monotonic) the job is looked at again with its next flush. */

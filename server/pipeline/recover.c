@@ -1,7 +1,12 @@
 /* Start-up: the journal rows that are not sealed are consumed again, in order; the consumers are deterministic. */
-#include "pipeline/internal.h"
+#include "pipeline/recover.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/consume.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
 
 struct recovery {
 	struct pipeline *pipeline;

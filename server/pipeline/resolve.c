@@ -1,11 +1,17 @@
 /* States of jobs and streams on the writer thread: from RAM, else from the store, else new. */
-#include "pipeline/life.h"
-#include "pipeline/default_definitions.h"
-#include "pipeline/pools.h"
-#include "pipeline/work_times.h"
-#include "pipeline/stream_head.h"
+#include "pipeline/resolve.h"
 
 #include "base/log.h"
+#include "pipeline/default_definitions.h"
+#include "pipeline/directory.h"
+#include "pipeline/host_lines.h"
+#include "pipeline/job_view.h"
+#include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/pools.h"
+#include "pipeline/stream_head.h"
+#include "pipeline/stream_pack.h"
+#include "pipeline/work_times.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,14 @@
  */
 #include "pipeline/retention.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/figures.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/incidents.h"
+#include "pipeline/pipeline_state.h"
 
 #include <inttypes.h>
 #include <math.h>

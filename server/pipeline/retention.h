@@ -5,7 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "store/store.h"
+
+struct pipeline;
 
 struct retention_state {
 	int64_t disk_ms, budget_ms, plan_ms, pushes_ms; /* monotonic: when each was looked at last */

@@ -1,7 +1,9 @@
 /* The rules as they are, and whose they are. */
-#include "pipeline/internal.h"
+#include "pipeline/rule_match.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/pipeline_state.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,13 @@
 /* The rules as all threads see them: one immutable set, which the writer changes after the commit that changed a row. */
-#include "pipeline/internal.h"
+#include "pipeline/rules.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/execute.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/incidents.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/rule_match.h"
 
 #include <inttypes.h>
 

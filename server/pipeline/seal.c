@@ -6,9 +6,14 @@
  */
 #include "pipeline/seal.h"
 
+#include "base/clock.h"
 #include "base/log.h"
-
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/pyramids.h"
+#include "pipeline/stream_pack.h"
 
 #include <stdlib.h>
 

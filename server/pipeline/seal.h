@@ -5,7 +5,10 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "base/zstd.h"
+#include "pipeline/directory.h"
+
+struct pipeline;
 
 enum { UNITS_MAX = 1024 };
 
@@ -70,3 +73,8 @@ bool seal_copy_series(struct seal *seal, struct unit *unit); /* under the stream
 enum status seal_make_chunks(struct seal *seal, struct unit *unit, struct error *err) MUST_CHECK;
 enum status seal_write_chunks(const struct unit *unit, struct store_tx *tx, struct error *err) MUST_CHECK;
 void seal_drop_points(const struct unit *unit); /* after the commit, under the stream's lock */
+
+/* Seals what is due: large, or with lines of commit due_seq or before. *has_more: call again, with the same due_seq, or
+ * streams that get lines all the time keep the others from ever being sealed. */
+enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,
+	bool *has_more, struct error *err) MUST_CHECK;

@@ -1,7 +1,8 @@
 /* The text of what a run of the sealer writes: the lines of its streams from the journal, as blocks. */
-#include "pipeline/seal.h"
-
 #include "base/log.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/seal.h"
 #include "store/log_filter.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* The points of what a run of the sealer writes: the tails of its series, packed into chunks. */
+#include "pipeline/directory.h"
 #include "pipeline/seal.h"
+#include "store/chunk.h"
 
 static enum status out_of_memory(struct error *err)
 {

@@ -5,6 +5,9 @@
  */
 #include "pipeline/search.h"
 
+#include "base/clock.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/search_pool.h"
 #include "pipeline/tail.h"
 #include "store/log_filter.h"
 

@@ -4,10 +4,13 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
 #include "pipeline/log_matcher.h"
 #include "pipeline/log_search.h"
 #include "pipeline/search_pool.h"
+
+#include <pthread.h>
+
+struct pipeline;
 
 struct histogram { /* of times or of line numbers; widths double until all fits */
 	int64_t width;

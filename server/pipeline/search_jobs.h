@@ -7,7 +7,9 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
+#include "store/store.h"
+
+struct pipeline;
 
 enum { SEARCH_ROWS_MS = 5000 }; /* a view lasts so long beyond the search: to read what it found */
 

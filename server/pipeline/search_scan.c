@@ -1,4 +1,5 @@
 #include "pipeline/search.h"
+#include "pipeline/search_pool.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,13 @@
 #include "pipeline/sessions.h"
+
+#include "base/clock.h"
 #include "model/stream_name.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/job_transition.h"
 #include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/resolve.h"
 
 #include <stdio.h>
 

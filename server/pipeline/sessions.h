@@ -5,8 +5,9 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
 #include "store/sessions.h"
+
+struct pipeline;
 
 enum { JOB_NAME_MAX_BYTES = 255 };
 

@@ -1,10 +1,20 @@
 /* One stream of a back-fill: what is sealed is extracted again, block by block; points go into chunks as with the sealer. */
+#include "base/clock.h"
+#include "base/log.h"
 #include "pipeline/backfill.h"
+#include "pipeline/consume.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/incidents.h"
+#include "pipeline/job_view.h"
 #include "pipeline/notices.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/seal.h"
 #include "pipeline/stream_head.h"
-
-#include "base/log.h"
+#include "pipeline/stream_pack.h"
+#include "pipeline/stream_swap.h"
+#include "store/chunk.h"
 
 enum {
 	FLUSH_POINTS = 128 * 1024,

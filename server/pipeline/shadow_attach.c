@@ -1,7 +1,11 @@
 /* The last stretch of a back-fill: what is in the journal yet, until live extraction feeds shadows and streams alike. */
-#include "pipeline/backfill.h"
-
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/backfill.h"
+#include "pipeline/consume.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
 
 enum { PATIENCE_MS = 60 * 1000 };
 

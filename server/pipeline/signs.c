@@ -1,9 +1,15 @@
 #include "pipeline/signs.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "extract/signature.h"
 #include "model/stream_name.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/host_lines.h"
+#include "pipeline/incidents.h"
 #include "pipeline/life.h"
+#include "pipeline/pipeline_state.h"
 
 static enum status out_of_memory(struct error *err)
 {

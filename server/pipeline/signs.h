@@ -8,9 +8,13 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "extract/signature.h"
+#include "pipeline/directory.h"
+#include "pipeline/incident_told.h"
 #include "pipeline/sign_state.h"
 #include "store/faults.h"
+
+struct pipeline;
 
 /* Longer without a line of it ends a stretch; what is nearer in time is one incident, also of several streams. */
 enum { SIGN_QUIET_MS = 15 * 60 * 1000 };

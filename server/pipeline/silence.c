@@ -1,4 +1,8 @@
 #include "pipeline/silence.h"
+
+#include "pipeline/directory.h"
+#include "pipeline/incidents.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/step_trail.h"
 
 enum {

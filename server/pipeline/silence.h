@@ -9,8 +9,10 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
 #include "pipeline/silence_state.h"
+
+struct pipeline;
 
 /* A line, and what was found on it. */
 struct silence_line {

@@ -2,6 +2,9 @@
  * Several senders into one stream, or one that begins again at byte 0: each source has a count of its own. It is written with the
  * lines, in one transaction, so it can neither be ahead of them nor behind.
  */
+#include "pipeline/directory.h"
+#include "pipeline/ingest.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/plan.h"
 
 enum status source_find(

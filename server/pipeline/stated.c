@@ -1,5 +1,5 @@
 /* What a job's document states of its nodes and its billed time. */
-#include "pipeline/internal.h"
+#include "pipeline/stated.h"
 
 #include "fleet/goodput.h"
 #include "model/by_hand.h"

@@ -1,6 +1,10 @@
 #include "pipeline/stragglers.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/directory.h"
+#include "pipeline/incidents.h"
+#include "pipeline/pipeline_state.h"
 
 enum {
 	NOTED_MAX = 4096, /* of a series, between two looks */

@@ -7,8 +7,10 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
 #include "pipeline/straggler_state.h"
+
+struct pipeline;
 
 /* After a point was fed to the detectors of a series: notes how fast it goes, when that is new. */
 enum status stragglers_note(

@@ -1,5 +1,7 @@
 #include "pipeline/stream_head.h"
 
+#include "pipeline/job_view.h"
+
 enum { HEALTH_MIN_BYTES = 5 };
 
 static struct summary unpack_summary(struct unpacker *in)

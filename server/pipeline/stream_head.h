@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/pack.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/job_view.h"
 
 /* Each name says what that format and earlier ones lack. */
 enum {

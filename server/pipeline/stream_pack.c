@@ -1,5 +1,8 @@
 /* The state of a stream's consumers as one blob; its format is in stream_head.h. */
-#include "pipeline/internal.h"
+#include "pipeline/stream_pack.h"
+
+#include "pipeline/directory.h"
+#include "pipeline/job_view.h"
 #include "pipeline/sign_state.h"
 #include "pipeline/silence_state.h"
 #include "pipeline/stream_head.h"

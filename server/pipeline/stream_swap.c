@@ -1,5 +1,7 @@
 /* What is made of a stream's lines, taken out of one state and put into another: under both locks. */
-#include "pipeline/internal.h"
+#include "pipeline/stream_swap.h"
+
+#include "pipeline/directory.h"
 
 #define SWAP(a, b)                                                                                                     \
 	do {                                                                                                           \

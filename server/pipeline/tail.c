@@ -1,5 +1,9 @@
 #include "pipeline/tail.h"
 
+#include "base/clock.h"
+#include "pipeline/directory.h"
+#include "pipeline/pipeline_state.h"
+
 #include <stdlib.h>
 
 struct rows {

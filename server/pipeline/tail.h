@@ -5,7 +5,11 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "base/zstd.h"
+#include "model/batch.h"
+#include "store/store.h"
+
+struct pipeline;
 
 struct tail_stream { /* in RAM: its unsealed lines are those from start to end - 1 */
 	uint32_t stream_id;

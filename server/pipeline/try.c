@@ -1,7 +1,9 @@
 /* Definitions tried on lines, for people who write them: extract/trial.h with a clock beside it, written as JSON. */
-#include "pipeline/internal.h"
+#include "pipeline/try.h"
 
+#include "base/clock.h"
 #include "extract/trial.h"
+#include "pipeline/pipeline_state.h"
 
 enum {
 	HITS_MAX = 64, /* shown of one line */

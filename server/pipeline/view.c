@@ -2,7 +2,11 @@
  * What readers see of a job: RAM first, then the store, so that nothing is missing between the two (a sealer's commit moves
  * things from RAM to the store; RAM forgets only afterwards). What is in both is dropped by line number and by ordinal.
  */
-#include "pipeline/internal.h"
+#include "pipeline/view.h"
+
+#include "pipeline/directory.h"
+#include "pipeline/job_view.h"
+#include "pipeline/pipeline_state.h"
 #include "pipeline/stream_head.h"
 
 #include <stdlib.h>

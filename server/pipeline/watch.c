@@ -1,9 +1,16 @@
 #include "pipeline/watch.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "model/stream_name.h"
+#include "pipeline/control.h"
+#include "pipeline/directory.h"
+#include "pipeline/execute.h"
+#include "pipeline/incident_told.h"
+#include "pipeline/incidents.h"
 #include "pipeline/known_fault.h"
 #include "pipeline/notices.h"
+#include "pipeline/pipeline_state.h"
 
 void watch_hear(struct job_state *job, int64_t now_mono_ms)
 {

@@ -4,7 +4,10 @@
  */
 #pragma once
 
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
+#include "pipeline/incident_told.h"
+
+struct pipeline;
 
 /* Any thread: something of the job was committed just now; not what a start replays: our own downtime is no silence. */
 void watch_hear(struct job_state *job, int64_t now_mono_ms);

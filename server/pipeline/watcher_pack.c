@@ -1,5 +1,7 @@
 #include "pipeline/watcher_pack.h"
 
+#include "pipeline/directory.h"
+
 enum { STATE_MAX_BYTES = 1 << 20, WATCHER_MIN_BYTES = 4 };
 
 static void pack_one(const struct watcher *watcher, uint32_t series_id, struct buf *out)

@@ -1,6 +1,9 @@
 #include "pipeline/watchers.h"
 
 #include "model/main_metric.h"
+#include "pipeline/directory.h"
+#include "pipeline/incidents.h"
+#include "pipeline/pipeline_state.h"
 
 enum { MAIN_OF_MOST = 64 };
 

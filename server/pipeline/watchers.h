@@ -6,8 +6,10 @@
 #pragma once
 
 #include "alert/rule.h"
-#include "pipeline/internal.h"
+#include "pipeline/directory.h"
 #include "pipeline/watcher_state.h"
+
+struct pipeline;
 
 /* The rules that hold for the slice that is consumed next, and its number. Borrowed until the next call; NULL: none. */
 void watchers_begin(struct stream_state *stream, const struct rule_set *rules, uint64_t seq);

@@ -1,6 +1,7 @@
 #include "pipeline/work_times.h"
 
 #include "model/stream_name.h"
+#include "pipeline/job_view.h"
 #include "store/block.h"
 
 /* So many blocks are opened for the times of their lines: of the others the ends are enough, or must do. */

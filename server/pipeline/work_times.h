@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "pipeline/pipeline.h"
+#include "pipeline/job_view.h"
 
 /* As far as the view tells: a stream of a time before stretches were kept counts from its first line to its last. */
 void work_times_of(const struct job_view *view, struct stretches *out);

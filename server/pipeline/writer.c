@@ -1,7 +1,14 @@
 /* The one writer: takes what waits, commits it as a group, then changes RAM, wakes the senders and feeds the consumers. */
-#include "pipeline/plan.h"
+#include "pipeline/writer.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/control.h"
+#include "pipeline/figures.h"
+#include "pipeline/ingest.h"
+#include "pipeline/ingest_result.h"
+#include "pipeline/pipeline_state.h"
+#include "pipeline/plan.h"
 
 #include <stdlib.h>
 

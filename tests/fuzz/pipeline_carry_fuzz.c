@@ -1,7 +1,6 @@
 /* Any line as a record of an import: what is taken is written, and that is taken again and written the same. */
-#include "pipeline/carry_record.h"
-
 #include "base/arena.h"
+#include "pipeline/carry_record.h"
 
 #include <stdlib.h>
 

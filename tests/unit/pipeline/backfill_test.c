@@ -1,10 +1,18 @@
 /* Streams that are born while a back-fill takes its place: whatever the writer's order, no line keeps the older definitions. */
-#include "pipeline/internal.h"
 #include "test.h"
 
+#include "pipeline/consume.h"
+#include "pipeline/control.h"
+#include "pipeline/definitions.h"
+#include "pipeline/directory.h"
+#include "pipeline/ingest_result.h"
+#include "pipeline/options.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/pipeline_state.h"
+
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sched.h>
 #include <unistd.h>
 
 enum { ROUNDS = 4, YIELDS = 20000 };

@@ -1,5 +1,6 @@
-#include "pipeline/goodput.h"
 #include "test.h"
+
+#include "pipeline/goodput.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,12 @@
 /* Streams and groups that clients make, and searches of some streams, by a condition, within bytes. */
-#include "pipeline/internal.h"
+#include "test.h"
+
+#include "pipeline/ingest_result.h"
 #include "pipeline/log_search.h"
 #include "pipeline/log_streams.h"
-#include "test.h"
+#include "pipeline/options.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/pipeline_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

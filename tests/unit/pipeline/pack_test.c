@@ -1,6 +1,8 @@
 /* A large batch becomes its block before the writer has it. */
-#include "pipeline/internal.h"
 #include "test.h"
+
+#include "pipeline/pack.h"
+#include "pipeline/pipeline_state.h"
 
 #include <stdio.h>
 

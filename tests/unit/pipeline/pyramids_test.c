@@ -1,7 +1,8 @@
 /* Pyramids against a slow, obvious fold over all points: any attempts, late points, values, steps and times. */
+#include "test.h"
+
 #include "pipeline/pyramid_read.h"
 #include "pipeline/pyramids.h"
-#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "pipeline/directory.h"
 #include "pipeline/watchers.h"
 
 #include <stdio.h>

@@ -1,0 +1,15 @@
+/*
+ * Job: what came of an incident that was written, for those who must hear of it after the commit.
+ * Ownership: plain values; spans are the transaction's.
+ */
+#pragma once
+
+#include "store/sessions.h"
+
+/* Any incident, with its outbox rows, inside a transaction; then, after the commit, who must hear of it. */
+struct incident_told {
+	bool has_news;
+	bool has_deliveries;
+	struct command_row command; /* command_id 0: none was given */
+	char facts[600];
+};

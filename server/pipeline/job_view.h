@@ -1,0 +1,64 @@
+/*
+ * Job: a job with its streams and series as readers see it; read/view.h makes it.
+ * Ownership: it lives in its arena.
+ */
+#pragma once
+
+#include "model/stretches.h"
+#include "model/totals.h"
+#include "store/store.h"
+
+struct series_view {
+	uint32_t series_id;
+	struct span metric;
+	struct span unit;
+	enum role role;
+	int higher;
+	struct summary summary; /* of the points that are not superseded */
+	int64_t min_step, max_step, min_ms, max_ms; /* over all points */
+	uint64_t sealed_points;
+	struct totals totals; /* of a distribution's counts */
+	struct point *tail; /* a copy of the points behind them; NULL unless asked for */
+	size_t tail_count;
+};
+
+struct health_view {
+	struct span name;
+	uint64_t tried, matched, not_numeric, limited, missing, without_step;
+};
+
+struct stream_view {
+	uint32_t stream_id;
+	struct span name;
+	struct span host;
+	uint64_t lines;
+	uint64_t extracted_lines; /* so many of them are in first_ms, last_ms and the series */
+	uint64_t bytes;
+	int64_t first_ms; /* 0: no line yet */
+	int64_t last_ms;
+	struct stretches
+		stretches; /* first_ms and last_ms are of all lines and points, these of those that belong together */
+	int64_t last_arrival_ms;
+	bool has_skew;
+	int64_t skew_ms; /* of its clock: what its log times are ahead of arrival */
+	uint64_t sent_points; /* points that came as such */
+	uint64_t extracted_points; /* of these, see extracted_lines */
+	bool has_hole; /* extraction stopped there for want of memory; it is tried again (mend.h) */
+	uint32_t attempt;
+	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
+	size_t attempt_start_count;
+	struct span preset; /* "" : definitions of the job, or none recognised yet */
+	struct span preset_reason; /* why that one; "" with preset "" */
+	uint32_t series_base; /* what the numbers of its series begin with: another after a back-fill */
+	struct series_view *series;
+	size_t series_count;
+	struct health_view *health;
+	size_t health_count;
+};
+
+struct job_view {
+	struct job_row row;
+	struct stream_view *streams;
+	size_t stream_count;
+	uint64_t seq; /* everything up to it is in the view */
+};

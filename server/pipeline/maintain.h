@@ -1,0 +1,7 @@
+/*
+ * Job: the maintenance thread.
+ * Ownership: the pipeline's.
+ */
+#pragma once
+
+void *maintenance_run(void *pipeline);
