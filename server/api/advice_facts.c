@@ -1,10 +1,10 @@
 #include "api/advice_facts.h"
 
 #include "fleet/pool_shape.h"
-#include "pipeline/derivation.h"
-#include "pipeline/job_view.h"
-#include "pipeline/log_search.h"
-#include "pipeline/view.h"
+#include "read/derivation.h"
+#include "read/log_search.h"
+#include "read/view.h"
+#include "state/job_view.h"
 #include "store/faults.h"
 #include "store/run.h"
 

@@ -1,8 +1,8 @@
 /* What groups of jobs come to: GET /api/v1/aggregate?q=&by=tag.team,month&of=sum:node_hours,count. */
 #include "api/internal.h"
-#include "pipeline/goodput.h"
-#include "pipeline/search_jobs.h"
+#include "pipeline/goodput/goodput.h"
 #include "query/query.h"
+#include "read/search_jobs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "pipeline/chart_query.h"
+#include "read/chart_query.h"
 
 enum { SCALE_TICKS_MAX = 64, SCALE_TEXT_BYTES = 32 };
 

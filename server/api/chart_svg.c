@@ -1,10 +1,10 @@
 /* A chart as a picture, for mails, READMEs and chats: the buckets that /points gives, drawn here. */
 #include "api/chart_picture.h"
 #include "api/internal.h"
-#include "pipeline/chart.h"
-#include "pipeline/chart_query.h"
-#include "pipeline/job_view.h"
-#include "pipeline/work_times.h"
+#include "read/chart.h"
+#include "read/chart_query.h"
+#include "state/job_view.h"
+#include "state/work_times.h"
 
 #include <math.h>
 #include <stdio.h>

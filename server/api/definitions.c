@@ -1,8 +1,8 @@
 /* Metric definitions: tried on given or stored lines. */
 #include "api/internal.h"
-#include "pipeline/lines.h"
-#include "pipeline/try.h"
-#include "pipeline/view.h"
+#include "pipeline/backfill/try.h"
+#include "read/lines.h"
+#include "read/view.h"
 
 enum { LINES_DEFAULT = 200, LINES_MAX = 1000 };
 

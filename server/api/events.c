@@ -1,7 +1,7 @@
 /* EventBridge's events: "SageMaker Training Job State Change", one or an array; each is taken or refused by itself. */
 #include "api/internal.h"
 #include "base/iso8601.h"
-#include "pipeline/job_event.h"
+#include "pipeline/jobs/job_event.h"
 
 struct verdict {
 	enum event_verdict kind;

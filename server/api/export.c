@@ -1,6 +1,6 @@
 /* GET /api/v1/export?q=: the jobs of a search, whole, as NDJSON that POST /api/v1/import takes. By name: the same order anywhere. */
 #include "api/internal.h"
-#include "pipeline/carry.h"
+#include "pipeline/carry/carry.h"
 #include "query/query.h"
 
 enum { PAGE_JOBS = 20 };

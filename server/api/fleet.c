@@ -4,10 +4,10 @@
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/price.h"
-#include "pipeline/figures.h"
-#include "pipeline/goodput.h"
-#include "pipeline/paces.h"
+#include "pipeline/alert/paces.h"
+#include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
+#include "state/figures.h"
 #include "store/goodput.h"
 
 #include <stdlib.h>

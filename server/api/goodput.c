@@ -1,7 +1,7 @@
 /* Where time went and what it cost: of a job, of the fleet by days; and the list of prices. */
 #include "api/internal.h"
 #include "base/iso8601.h"
-#include "pipeline/goodput.h"
+#include "pipeline/goodput/goodput.h"
 #include "store/nodes.h"
 #include "store/run.h"
 

@@ -3,7 +3,7 @@
  * whose name is taken is left out. When the body breaks, or has a mistake, the jobs before stay, so that it can be sent again.
  */
 #include "api/internal.h"
-#include "pipeline/carry.h"
+#include "pipeline/carry/carry.h"
 #include "pipeline/pipeline.h"
 
 enum { DISK_RETRY_S = 30 };

@@ -1,7 +1,7 @@
 #include "alert/rule.h"
 #include "api/internal.h"
-#include "pipeline/execute.h"
 #include "query/query.h"
+#include "state/execute.h"
 #include "store/faults.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, TOLD_SHOWN = 100, MUTE_MAX_S = 366 * 86400 };

@@ -1,10 +1,10 @@
 /* What the server says about itself: liveness, readiness, figures, its own interface. */
 #include "api/internal.h"
 #include "base/clock.h"
-#include "pipeline/figures.h"
-#include "pipeline/goodput.h"
-#include "pipeline/mend.h"
+#include "pipeline/consume/mend.h"
+#include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
+#include "state/figures.h"
 
 #include <stdio.h>
 

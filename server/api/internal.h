@@ -6,10 +6,10 @@
 #include "base/crypto.h"
 #include "base/json_read.h"
 #include "ingest/labels.h"
-#include "pipeline/audit.h"
-#include "pipeline/chart.h"
-#include "pipeline/chart_query.h"
-#include "pipeline/job_view.h"
+#include "read/chart.h"
+#include "read/chart_query.h"
+#include "state/audit.h"
+#include "state/job_view.h"
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 /* Metric definitions of a job, and of the server: shown and changed. */
 #include "api/internal.h"
-#include "pipeline/backfill.h"
-#include "pipeline/definitions.h"
-#include "pipeline/view.h"
+#include "pipeline/backfill/backfill.h"
+#include "pipeline/backfill/definitions.h"
+#include "read/view.h"
 
 /* ---- shown ---- */
 

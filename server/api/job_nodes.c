@@ -2,10 +2,10 @@
 #include "api/internal.h"
 #include "model/instance_metric.h"
 #include "model/stream_name.h"
-#include "pipeline/derivation.h"
-#include "pipeline/job_view.h"
-#include "pipeline/log_search.h"
-#include "pipeline/view.h"
+#include "read/derivation.h"
+#include "read/log_search.h"
+#include "read/view.h"
+#include "state/job_view.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "api/internal.h"
 #include "api/session_document.h"
 #include "model/json_form.h"
-#include "pipeline/job_change.h"
+#include "pipeline/jobs/job_change.h"
 
 enum { HP_MAX_BYTES = 8 << 20 };
 

@@ -4,8 +4,8 @@
  */
 #include "api/internal.h"
 #include "base/clock.h"
-#include "pipeline/job_json.h"
-#include "pipeline/job_record.h"
+#include "pipeline/jobs/job_json.h"
+#include "pipeline/jobs/job_record.h"
 #include "query/query.h"
 #include "store/run.h"
 

@@ -3,7 +3,7 @@
  * them: there is no page.
  */
 #include "api/internal.h"
-#include "pipeline/job_json.h"
+#include "pipeline/jobs/job_json.h"
 #include "query/query.h"
 
 enum { PAGE_JOBS = 100, ROW_BYTES = 4 << 20 };

@@ -1,7 +1,7 @@
 /* Rows of a table of jobs: the figures that every row has, its open incidents, and the columns that were asked for. */
 #include "alert/rule.h"
 #include "api/internal.h"
-#include "pipeline/job_json.h"
+#include "pipeline/jobs/job_json.h"
 
 enum { INCIDENTS_SHOWN = 3 };
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "api/internal.h"
-#include "pipeline/merge.h"
+#include "read/merge.h"
 
 struct lines_asked {
 	bool is_merged;

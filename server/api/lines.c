@@ -1,11 +1,11 @@
 #include "api/line_page.h"
 #include "model/stream_name.h"
-#include "pipeline/heard.h"
-#include "pipeline/job_view.h"
-#include "pipeline/lines.h"
-#include "pipeline/rank_0.h"
-#include "pipeline/view.h"
-#include "pipeline/work_times.h"
+#include "read/lines.h"
+#include "read/rank_0.h"
+#include "read/view.h"
+#include "state/heard.h"
+#include "state/job_view.h"
+#include "state/work_times.h"
 #include "store/sessions.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A stream's text as it came, in constant memory: a batch is read and sent before the next one; no snapshot between. */
 #include "api/internal.h"
-#include "pipeline/lines.h"
+#include "read/lines.h"
 
 enum { FILE_NAME_BYTES = 200 };
 

@@ -1,5 +1,5 @@
 #include "api/internal.h"
-#include "pipeline/log_search.h"
+#include "read/log_search.h"
 
 #include <stdio.h>
 

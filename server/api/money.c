@@ -1,6 +1,6 @@
 /* Costs and lost steps as members of an answer: what is not known is null, and a sum says what it leaves out. */
 #include "api/internal.h"
-#include "pipeline/goodput.h"
+#include "pipeline/goodput/goodput.h"
 
 #include <math.h>
 

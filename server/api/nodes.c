@@ -1,7 +1,7 @@
 /* The ledger of machines, over all jobs: faults, what they broke off, where they were slow, utilisation; which to drain, and why. */
 #include "api/internal.h"
-#include "pipeline/known_fault.h"
-#include "pipeline/view.h"
+#include "read/view.h"
+#include "state/known_fault.h"
 #include "store/faults.h"
 #include "store/nodes.h"
 

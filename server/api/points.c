@@ -1,8 +1,8 @@
 #include "api/internal.h"
-#include "pipeline/chart_chain.h"
-#include "pipeline/derivation.h"
-#include "pipeline/main_series.h"
-#include "pipeline/view.h"
+#include "read/chart_chain.h"
+#include "read/derivation.h"
+#include "read/main_series.h"
+#include "read/view.h"
 
 #include <math.h>
 #include <stdio.h>

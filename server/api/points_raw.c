@@ -1,9 +1,9 @@
 /* Every point, in constant memory: a batch is read, written and sent before the next one; no lock, no snapshot between. */
 #include "api/internal.h"
-#include "pipeline/main_series.h"
-#include "pipeline/points_read.h"
-#include "pipeline/view.h"
 #include "query/query.h"
+#include "read/main_series.h"
+#include "read/points_read.h"
+#include "read/view.h"
 
 #include <math.h>
 

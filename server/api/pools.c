@@ -3,8 +3,8 @@
 #include "api/pool_near.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
-#include "pipeline/goodput.h"
-#include "pipeline/pools.h"
+#include "pipeline/goodput/goodput.h"
+#include "pipeline/life/pools.h"
 
 #include <math.h>
 #include <stdio.h>

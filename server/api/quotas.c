@@ -2,8 +2,8 @@
 #include "api/quotas.h"
 
 #include "fleet/pool_shape.h"
-#include "pipeline/execute.h"
-#include "pipeline/heard.h"
+#include "state/execute.h"
+#include "state/heard.h"
 
 #include <stdio.h>
 

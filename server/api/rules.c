@@ -1,7 +1,7 @@
 /* Rules: which incidents are told to whom, and when; conditions on a metric that users write. */
 #include "alert/rule.h"
 #include "api/internal.h"
-#include "pipeline/rules.h"
+#include "pipeline/alert/rules.h"
 #include "query/query.h"
 
 #include <stdio.h>

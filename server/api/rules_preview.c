@@ -2,9 +2,9 @@
 #include "alert/rule.h"
 #include "api/internal.h"
 #include "base/clock.h"
-#include "pipeline/main_series.h"
-#include "pipeline/view.h"
 #include "query/query.h"
+#include "read/main_series.h"
+#include "read/view.h"
 
 enum { WEEK_MS = 7 * 86400000, FIRES_MAX = 1000, JOBS_AT_ONCE = 100, INCIDENTS_AT_ONCE = 500, LOOK_EVERY = 1024 };
 

@@ -1,6 +1,6 @@
 /* How throughput grows with the number of nodes, over the jobs of a search. */
 #include "api/internal.h"
-#include "pipeline/goodput.h"
+#include "pipeline/goodput/goodput.h"
 #include "query/query.h"
 
 #include <math.h>

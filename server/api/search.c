@@ -1,6 +1,6 @@
 /* SageMaker's Search, request and reply, over our jobs; what it answers of other resources is that there are none. */
 #include "api/internal.h"
-#include "pipeline/job_record.h"
+#include "pipeline/jobs/job_record.h"
 #include "query/search_request.h"
 
 enum status api_search(void *context, void *worker, const struct http_request *request, struct http_response *response,

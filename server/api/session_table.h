@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/json_write.h"
-#include "pipeline/sessions.h"
+#include "pipeline/jobs/sessions.h"
 
 struct session_table;
 

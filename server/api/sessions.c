@@ -3,7 +3,7 @@
 #include "api/session_document.h"
 #include "api/session_table.h"
 #include "ingest/ingest.h"
-#include "pipeline/job.h"
+#include "pipeline/jobs/job.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Tokens: only their hashes are kept, in RAM and in the store; compared in constant time. */
 #include "api/internal.h"
-#include "pipeline/execute.h"
+#include "state/execute.h"
 
 enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63, AWS_SECRET_BYTES = 30 };
 

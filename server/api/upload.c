@@ -10,7 +10,7 @@
 #include "api/session_table.h"
 #include "base/snappy.h"
 #include "ingest/ingest.h"
-#include "pipeline/ingest_result.h"
+#include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>

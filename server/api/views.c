@@ -1,7 +1,7 @@
 /* Saved views: a query with its order and columns, of one user (a token's name) or of a team. */
 #include "api/internal.h"
-#include "pipeline/execute.h"
 #include "query/query.h"
+#include "state/execute.h"
 
 enum {
 	NAME_MAX_BYTES = 128,

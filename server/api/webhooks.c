@@ -1,7 +1,7 @@
 #include "alert/rule.h"
 #include "api/internal.h"
-#include "pipeline/execute.h"
-#include "pipeline/notices.h"
+#include "pipeline/alert/notices.h"
+#include "state/execute.h"
 
 #include <stdio.h>
 

@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/filters.h"
-#include "pipeline/audit.h"
-#include "pipeline/execute.h"
-#include "pipeline/options.h"
 #include "pipeline/pipeline.h"
+#include "state/audit.h"
+#include "state/execute.h"
+#include "state/options.h"
 
 #include <errno.h>
 #include <poll.h>

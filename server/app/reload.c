@@ -3,8 +3,8 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "http/http.h"
-#include "pipeline/limits.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/retention/limits.h"
 
 static enum status find_level(const struct options *options, enum log_level *level, struct error *err)
 {

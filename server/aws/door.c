@@ -6,9 +6,9 @@
 #include "base/crypto.h"
 #include "base/inflate.h"
 #include "base/log.h"
-#include "pipeline/audit.h"
-#include "pipeline/ingest_result.h"
+#include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
+#include "state/audit.h"
 
 /* All services. */
 static const struct aws_service *const services[] = {

@@ -22,7 +22,7 @@
 #include "base/json_read.h"
 #include "model/batch.h"
 #include "model/shape.h"
-#include "pipeline/ingest_result.h"
+#include "pipeline/commit/ingest_result.h"
 
 enum aws_protocol { AWS_JSON_1_1, AWS_JSON_1_0, AWS_REST_JSON, AWS_QUERY, AWS_CBOR };
 

@@ -8,7 +8,7 @@
 #include "aws/internal.h"
 #include "aws/logs_name.h"
 #include "aws/logs_token.h"
-#include "pipeline/log_streams.h"
+#include "pipeline/jobs/log_streams.h"
 
 aws_handler logs_create_group, logs_delete_group, logs_describe_groups, logs_put_retention, logs_delete_retention;
 aws_handler logs_tag_group, logs_untag_group, logs_list_tags;

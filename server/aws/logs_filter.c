@@ -5,7 +5,7 @@
 #include "aws/filter_pattern.h"
 #include "aws/logs.h"
 #include "base/clock.h"
-#include "pipeline/log_search.h"
+#include "read/log_search.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * A token is a place between two lines: behind its line when forward, before it when backward.
  */
 #include "aws/logs.h"
-#include "pipeline/merge.h"
+#include "read/merge.h"
 
 struct event {
 	struct log_place place;

@@ -1,9 +1,9 @@
 /* Log groups: the one of all training jobs, which is always there, and jobs that clients made as groups. */
 #include "aws/logs.h"
 #include "base/clock.h"
-#include "pipeline/job.h"
-#include "pipeline/job_transition.h"
-#include "pipeline/limits.h"
+#include "pipeline/jobs/job.h"
+#include "pipeline/jobs/job_transition.h"
+#include "pipeline/retention/limits.h"
 
 static const int64_t day_ms = 24 * 60 * 60 * 1000;
 

@@ -1,7 +1,7 @@
 /* PutLogEvents: AWS's limits, then lines of a stream like any others; answered after the commit. */
 #include "aws/logs.h"
 #include "aws/put_events.h"
-#include "pipeline/ingest_result.h"
+#include "pipeline/commit/ingest_result.h"
 
 #include <inttypes.h>
 #include <stdio.h>

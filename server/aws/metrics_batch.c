@@ -6,9 +6,9 @@
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
 #include "model/metric.h"
-#include "pipeline/ingest_result.h"
-#include "pipeline/job_view.h"
-#include "pipeline/view.h"
+#include "pipeline/commit/ingest_result.h"
+#include "read/view.h"
+#include "state/job_view.h"
 
 #include <math.h>
 

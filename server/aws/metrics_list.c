@@ -4,8 +4,8 @@
 #include "base/map.h"
 #include "model/instance_metric.h"
 #include "model/stream_name.h"
-#include "pipeline/job_view.h"
-#include "pipeline/view.h"
+#include "read/view.h"
+#include "state/job_view.h"
 
 #include <stdio.h>
 

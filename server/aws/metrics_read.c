@@ -3,11 +3,11 @@
 #include "model/instance_metric.h"
 #include "model/metric.h"
 #include "model/stream_name.h"
-#include "pipeline/chart.h"
-#include "pipeline/chart_query.h"
-#include "pipeline/job_view.h"
-#include "pipeline/periods.h"
-#include "pipeline/view.h"
+#include "read/chart.h"
+#include "read/chart_query.h"
+#include "read/periods.h"
+#include "read/view.h"
+#include "state/job_view.h"
 
 #include <math.h>
 

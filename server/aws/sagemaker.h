@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aws/internal.h"
-#include "pipeline/job_record.h"
+#include "pipeline/jobs/job_record.h"
 
 /* ---- sagemaker_jobs.c ---- */
 aws_handler sagemaker_create_training_job, sagemaker_describe_training_job, sagemaker_stop_training_job,

@@ -1,10 +1,10 @@
 /* One training job: made, described, stopped, changed, deleted. */
 #include "aws/sagemaker.h"
 #include "model/training_job.h"
-#include "pipeline/job.h"
-#include "pipeline/job_change.h"
-#include "pipeline/pools.h"
-#include "pipeline/sessions.h"
+#include "pipeline/jobs/job.h"
+#include "pipeline/jobs/job_change.h"
+#include "pipeline/jobs/sessions.h"
+#include "pipeline/life/pools.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "collect/follow.h"
-#include "pipeline/job_event.h"
+#include "pipeline/jobs/job_event.h"
 
 enum { PAGE = 100, TAGS_PAGE = 50, BODY_BYTES = 64 << 10, TAGS_BYTES = 1 << 20, OVERLAP_MS = 120000 };
 

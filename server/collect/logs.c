@@ -5,9 +5,9 @@
 #include "collect/follow.h"
 #include "ingest/lines.h"
 #include "model/stream_name.h"
-#include "pipeline/ingest_result.h"
-#include "pipeline/lines.h"
+#include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
+#include "read/lines.h"
 
 #include <pthread.h>
 

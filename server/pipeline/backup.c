@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/control.h"
-#include "pipeline/pipeline_state.h"
+#include "state/control.h"
+#include "state/pipeline_state.h"
 
 #include <errno.h>
 

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "model/batch.h"
-#include "pipeline/figures.h"
-#include "pipeline/ingest_result.h"
-#include "pipeline/options.h"
+#include "pipeline/commit/ingest_result.h"
+#include "state/figures.h"
+#include "state/options.h"
 
 struct pipeline;
 

@@ -4,11 +4,11 @@
 #include "alert/rule.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/control.h"
-#include "pipeline/directory.h"
-#include "pipeline/job_json.h"
-#include "pipeline/pipeline_state.h"
-#include "pipeline/pools.h"
+#include "pipeline/jobs/job_json.h"
+#include "pipeline/life/pools.h"
+#include "state/control.h"
+#include "state/directory.h"
+#include "state/pipeline_state.h"
 
 enum { TICK_MS = 50, ROW_EVENT_MS = 1000, ROWS_MS = 20, EVENT_MAX_BYTES = 1 << 20, POINTS_MAX = 10000 };
 

@@ -7,9 +7,9 @@
  */
 #pragma once
 
-#include "base/hash128.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/hash128.h"
 #include "base/zone.h"
 #include "model/aggregate.h"
 #include "model/incident.h"
@@ -86,7 +86,7 @@ struct job_row {
 	struct span status; /* SageMaker's TrainingJobStatus */
 	struct span secondary;
 	struct span failure_reason;
-	int64_t created_ms; /* decided with its life, for all who ask: pipeline/history.h */
+	int64_t created_ms; /* decided with its life, for all who ask: state/history.h */
 	int64_t announced_ms; /* its document or first line came, or an event says it outright; 0 in store_put_job: created_ms */
 	int64_t started_ms; /* 0: not yet, as below */
 	int64_t ended_ms;
@@ -108,7 +108,7 @@ enum status store_sweep_dead(
 	struct store_tx *tx, int64_t now_ms, size_t limit, bool *has_more, struct error *err) MUST_CHECK;
 enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err) MUST_CHECK;
 
-/* Who said it; whom to trust: pipeline/history.h. The numbers are in the database. */
+/* Who said it; whom to trust: state/history.h. The numbers are in the database. */
 /* SOURCE_DATED: stated without a time, which is the one at which the job's log ended; SOURCE_BY_HAND: its time was set right, and SOURCE_ASSUMED_BY_HAND
  * that of what is assumed in all else. */
 enum transition_source {
@@ -337,7 +337,7 @@ enum status store_read_summaries(struct store_reader *reader, struct arena *aren
 enum status store_find_main_metric(struct store_reader *reader, struct arena *arena, int64_t job_id, enum role role,
 	struct span *metric, struct error *err) MUST_CHECK;
 
-/* What a metric comes to when jobs are ranked by it (pipeline/ranking.h). */
+/* What a metric comes to when jobs are ranked by it (pipeline/jobs/ranking.h). */
 struct ranking_row {
 	struct span metric;
 	uint64_t points; /* it was made from */
@@ -363,7 +363,7 @@ struct attribute_row {
 enum status store_read_attributes(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct attribute_row **out, size_t *count, struct error *err) MUST_CHECK; /* by key */
 
-/* What a query asks of logs no row answers: who searches looks (pipeline/search_jobs.h), as far as it must be known. */
+/* What a query asks of logs no row answers: who searches looks (read/search_jobs.h), as far as it must be known. */
 enum log_answer { LOG_NOT_LOOKED, LOG_NO, LOG_YES };
 struct log_answers {
 	enum log_answer (*look)(void *context, const struct query_term *term, int64_t job_id);

@@ -1,6 +1,6 @@
 /* Any line as a record of an import: what is taken is written, and that is taken again and written the same. */
 #include "base/arena.h"
-#include "pipeline/carry_record.h"
+#include "pipeline/carry/carry_record.h"
 
 #include <stdlib.h>
 

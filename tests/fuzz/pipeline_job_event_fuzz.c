@@ -1,5 +1,5 @@
 /* Any JSON as EventBridge's detail: refused, or a history that is the same when it is told again, and a document. */
-#include "pipeline/job_event.h"
+#include "pipeline/jobs/job_event.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The state of a stream's signatures: any bytes are read or refused, and what was read is written the same twice. */
-#include "pipeline/signs.h"
+#include "pipeline/consume/signs.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The state of a stream's silent definitions: any bytes are read or refused, and what was read is written the same twice. */
-#include "pipeline/silence.h"
+#include "pipeline/alert/silence.h"
 
 #include <stdlib.h>
 

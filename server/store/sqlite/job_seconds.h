@@ -1,5 +1,5 @@
 /*
- * Job: SQL of how long a job trained and is billed for, as its row shows it (pipeline/job_times.c): of `jobs AS j`.
+ * Job: SQL of how long a job trained and is billed for, as its row shows it (pipeline/jobs/job_times.c): of `jobs AS j`.
  * Ownership and threads: text.
  */
 #pragma once

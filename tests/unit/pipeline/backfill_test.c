@@ -1,14 +1,14 @@
 /* Streams that are born while a back-fill takes its place: whatever the writer's order, no line keeps the older definitions. */
 #include "test.h"
 
-#include "pipeline/consume.h"
-#include "pipeline/control.h"
-#include "pipeline/definitions.h"
-#include "pipeline/directory.h"
-#include "pipeline/ingest_result.h"
-#include "pipeline/options.h"
+#include "pipeline/backfill/definitions.h"
+#include "pipeline/commit/ingest_result.h"
+#include "pipeline/consume/consume.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/pipeline_state.h"
+#include "state/control.h"
+#include "state/directory.h"
+#include "state/options.h"
+#include "state/pipeline_state.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "pipeline/clock_skew.h"
+#include "state/clock_skew.h"
 
 static const int64_t now_ms = INT64_C(1790000000000);
 

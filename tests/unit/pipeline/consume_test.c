@@ -1,17 +1,17 @@
 /* Extraction when memory is out: all of a slice, or none that a restart does not bring back. */
 #include "test.h"
 
-#include "pipeline/consume.h"
-#include "pipeline/control.h"
-#include "pipeline/directory.h"
-#include "pipeline/ingest_result.h"
-#include "pipeline/job_view.h"
-#include "pipeline/mend.h"
-#include "pipeline/options.h"
+#include "pipeline/commit/ingest_result.h"
+#include "pipeline/consume/consume.h"
+#include "pipeline/consume/mend.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/pipeline_state.h"
-#include "pipeline/stream_pack.h"
-#include "pipeline/view.h"
+#include "read/view.h"
+#include "state/control.h"
+#include "state/directory.h"
+#include "state/job_view.h"
+#include "state/options.h"
+#include "state/pipeline_state.h"
+#include "state/stream_pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "pipeline/due.h"
-#include "pipeline/emergency.h"
+#include "pipeline/alert/due.h"
+#include "pipeline/alert/emergency.h"
 
 static int64_t limit_of(const char *document)
 {

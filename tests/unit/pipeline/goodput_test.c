@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "pipeline/goodput.h"
+#include "pipeline/goodput/goodput.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "pipeline/exits.h"
-#include "pipeline/history.h"
+#include "state/exits.h"
+#include "state/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>

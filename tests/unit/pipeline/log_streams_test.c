@@ -1,12 +1,12 @@
 /* Streams and groups that clients make, and searches of some streams, by a condition, within bytes. */
 #include "test.h"
 
-#include "pipeline/ingest_result.h"
-#include "pipeline/log_search.h"
-#include "pipeline/log_streams.h"
-#include "pipeline/options.h"
+#include "pipeline/commit/ingest_result.h"
+#include "pipeline/jobs/log_streams.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/pipeline_state.h"
+#include "read/log_search.h"
+#include "state/options.h"
+#include "state/pipeline_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

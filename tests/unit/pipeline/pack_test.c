@@ -1,8 +1,8 @@
 /* A large batch becomes its block before the writer has it. */
 #include "test.h"
 
-#include "pipeline/pack.h"
-#include "pipeline/pipeline_state.h"
+#include "pipeline/commit/pack.h"
+#include "state/pipeline_state.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
-#include "pipeline/pools.h"
+#include "pipeline/life/pools.h"
 
 #include <stdio.h>
 #include <stdlib.h>

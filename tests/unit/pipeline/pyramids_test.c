@@ -1,8 +1,8 @@
 /* Pyramids against a slow, obvious fold over all points: any attempts, late points, values, steps and times. */
 #include "test.h"
 
-#include "pipeline/pyramid_read.h"
-#include "pipeline/pyramids.h"
+#include "pipeline/seal/pyramids.h"
+#include "read/pyramid_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

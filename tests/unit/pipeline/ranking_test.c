@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "pipeline/ranking.h"
+#include "pipeline/jobs/ranking.h"
 
 static double final_of(const double *values, size_t count, double *best)
 {

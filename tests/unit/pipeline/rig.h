@@ -6,10 +6,10 @@
 
 #include "test.h"
 
-#include "pipeline/ingest_result.h"
-#include "pipeline/options.h"
+#include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/pipeline_state.h"
+#include "state/options.h"
+#include "state/pipeline_state.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "pipeline/directory.h"
-#include "pipeline/watchers.h"
+#include "pipeline/alert/watchers.h"
+#include "state/directory.h"
 
 #include <stdio.h>
 

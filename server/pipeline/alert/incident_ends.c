@@ -1,0 +1,74 @@
+/* Maintenance thread: what is open of a job that has ended is over with it; whoever was told of it is told that, too. */
+#include "base/log.h"
+#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incidents.h"
+#include "state/directory.h"
+#include "state/execute.h"
+#include "state/pipeline_state.h"
+#include "store/alerts.h"
+
+enum { LOOK_MAX = 256 }; /* in one round */
+
+struct ending {
+	struct pipeline *pipeline;
+	struct arena *arena;
+	const struct left_open *left;
+	struct incident_row row;
+	struct incident_told told;
+	bool is_ended;
+};
+
+static enum status end_one(void *context, struct store_tx *tx, struct error *err)
+{
+	struct ending *ending = context;
+	struct job_row job;
+
+	ending->told = (struct incident_told){0};
+	ending->is_ended = false;
+	TRY(store_read_job_by_id(store_tx_reader(tx), ending->arena, ending->left->job_id, &job, err));
+	TRY(store_read_incident(store_tx_reader(tx), ending->arena, ending->left->job_id, ending->left->incident_id,
+		&ending->row, err));
+	struct incident *incident = &ending->row.incident;
+	if (!job.ended_ms || incident->state != INCIDENT_OPEN)
+		return OK; /* the job goes on, or it is over meanwhile */
+	incident->state = INCIDENT_RECOVERED;
+	incident->closed_why = INCIDENT_CLOSED_WITH_JOB;
+	incident->closed_ms = job.ended_ms > incident->opened_ms ? job.ended_ms : incident->opened_ms;
+	ending->row.detail = SPAN("");
+	ending->is_ended = true;
+	return incidents_write(ending->pipeline, tx, &ending->row, job.team, &ending->told, err);
+}
+
+static enum status end(struct pipeline *pipeline, const struct left_open *left, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct ending ending = {.pipeline = pipeline, .arena = arena, .left = left};
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(pipeline_execute(pipeline, end_one, &ending, err));
+	if (!ending.is_ended)
+		return OK;
+	struct job_state *job = directory_find(pipeline->directory, ending.row.job);
+	if (job)
+		atomic_store(&job->is_row_dirty, true);
+	job_unref(job);
+	incidents_say(pipeline, &ending.row, &ending.told);
+	return OK;
+}
+
+void incident_ends_run(struct pipeline *pipeline, struct store_reader *reader)
+{
+	AUTO(arena) arena = arena_new();
+	struct left_open *rows;
+	struct error err;
+	size_t count;
+
+	if (!arena || store_read_left_open(reader, arena, LOOK_MAX, &rows, &count, &err) != OK)
+		return; /* the next round tries again */
+	for (size_t i = 0; i < count; i++) {
+		enum status status = end(pipeline, &rows[i], &err);
+		if (status != OK && status != ERR_UNAVAILABLE && status != ERR_NOT_FOUND)
+			log_line(LOG_WARNING, "incident_ends_failed", "error=\"%s\"", err.text);
+	}
+}

@@ -1,0 +1,64 @@
+/*
+ * Job: what an import hands to the writer: rows of jobs in their order, written in one transaction; and the jobs that they are of.
+ * Ownership: a batch owns its rows; a job is its import's until it is written whole, then the batch's that ends it.
+ * Threads: made by the thread that feeds the import, then the writer's.
+ */
+#pragma once
+
+#include "pipeline/carry/carry.h"
+#include "state/pipeline_state.h"
+
+/* A job on its way in. */
+struct carried {
+	struct arena *arena;
+	struct carry_job job;
+	struct map *streams; /* name -> its place in `names`, from 1 */
+	/* Writer: within the transaction, and as of the last one that was durable. */
+	int64_t job_id, durable_id; /* 0: not begun */
+	bool is_skipped, is_durably_skipped; /* there is a job of the name */
+};
+
+enum carry_op_kind { OP_BEGIN, OP_STREAM, OP_BLOCK, OP_CHUNK, OP_SERIES, OP_INCIDENT, OP_END };
+
+struct carry_op {
+	struct carry_op *next;
+	enum carry_op_kind kind;
+	struct carried *job;
+	union {
+		struct carry_stream stream;
+		struct block_row block;
+		struct chunk_row chunk;
+		struct series_row series;
+		struct incident_row incident;
+	};
+};
+
+struct carry_batch {
+	struct control control;
+	struct pipeline *pipeline;
+	struct arena *arena;
+	struct carry_op *first, *last;
+	struct error refusal; /* of a job whose rows contradict each other, which alone is dropped; status OK: none */
+	size_t jobs; /* that it ends */
+	void (*done)(void *context, struct carry_batch *batch, enum status status, const struct error *err);
+	void *context;
+};
+
+struct carry_batch *carry_batch_new(struct pipeline *pipeline) __attribute__((warn_unused_result));
+/* With the jobs that it ends. */
+void carry_batch_free(struct carry_batch *batch);
+/* NULL: out of memory. */
+struct carry_op *carry_batch_add(struct carry_batch *batch, enum carry_op_kind kind, struct carried *job);
+/* Without those of a job that will not be whole. */
+void carry_batch_remove(struct carry_batch *batch, const struct carried *job);
+/* To the writer; done: on its thread, and the batch is then done's to free. Without done it is freed. */
+enum status carry_batch_push(struct carry_batch *batch,
+	void (*done)(void *context, struct carry_batch *batch, enum status status, const struct error *err),
+	void *context, struct error *err) MUST_CHECK;
+
+void carried_free(struct carried *job);
+/* What the writer has of a job that will not be whole goes away. */
+void carried_drop(struct pipeline *pipeline, const struct carried *job);
+
+AUTO_TYPE(carry_batch)
+AUTO_TYPE(carried)

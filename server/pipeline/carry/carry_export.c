@@ -1,0 +1,431 @@
+/* One job as records, page after page: what is behind in one call is found again by its number in the next. */
+#include "base/log.h"
+#include "pipeline/carry/carry.h"
+#include "pipeline/carry/carry_snapshot.h"
+#include "read/lines.h"
+#include "state/default_definitions.h"
+#include "state/directory.h"
+#include "state/pipeline_state.h"
+#include "store/chunk.h"
+
+#include <stdlib.h>
+
+enum {
+	BATCH_BYTES = 256 << 10, /* of a reply */
+	PAGE_BYTES = 1 << 20, /* of text that is read at once */
+	RECORD_BYTES = 64 << 10, /* a record of lines ends with the line that reaches it */
+	RECORD_ROWS = 1000,
+	PAGE_LINES = 16 * RECORD_ROWS,
+	PAGE_INCIDENTS = 1000,
+};
+
+enum export_phase { EXPORT_JOB, EXPORT_STREAM, EXPORT_LINES, EXPORT_POINTS, EXPORT_INCIDENTS, EXPORT_END, EXPORT_DONE };
+
+struct carry_export {
+	struct pipeline *pipeline;
+	struct arena *arena; /* of the job */
+	struct job_row row;
+	enum export_phase phase;
+	struct arena *stream_arena;
+	struct carry_snapshot stream;
+	uint64_t next_line;
+	size_t series; /* which of the stream's */
+	uint64_t next_point;
+	char *cursor; /* of incidents; NULL: from the newest */
+	struct zstd *zstd;
+	struct carry_counts counts;
+};
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+void carry_export_free(struct carry_export *export)
+{
+	if (!export)
+		return;
+	arena_free(export->arena);
+	arena_free(export->stream_arena);
+	mem_free(export->cursor);
+	zstd_free(export->zstd);
+	mem_free(export);
+}
+
+enum status carry_export_new(struct carry_export **out, struct pipeline *pipeline, struct store_reader *reader,
+	struct span job, struct error *err)
+{
+	AUTO(carry_export) export = mem_zeroed(sizeof *export);
+
+	if (!export)
+		return out_of_memory(err);
+	export->pipeline = pipeline;
+	export->arena = arena_new();
+	export->zstd = zstd_new();
+	if (!export->arena || !export->zstd)
+		return out_of_memory(err);
+	TRY(store_read_job(reader, export->arena, job, &export->row, err));
+	*out = export;
+	export = NULL;
+	return OK;
+}
+
+/* ---- the job ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	return span_compare(((const struct setting_row *)a)->key, ((const struct setting_row *)b)->key);
+}
+
+static bool is_known(const struct setting_row *rows, size_t count, struct span key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_equal(rows[i].key, key))
+			return true;
+	return false;
+}
+
+/* What lines said that is not in the store yet. */
+static enum status add_unwritten(
+	struct job_state *job, struct arena *arena, struct carry_job *record, struct error *err)
+{
+	struct setting_row *rows;
+	size_t count, end;
+
+	TRY(job_settings_unwritten(job->settings, arena, &rows, &count, &end, err));
+	struct setting_row *all = arena_alloc(arena, (record->setting_count + count) * sizeof *all);
+	if (!all)
+		return out_of_memory(err);
+	size_t used = record->setting_count;
+	if (used)
+		memcpy(all, record->settings, used * sizeof *all);
+	for (size_t i = 0; i < count; i++) {
+		struct stream_state *stream = job_find_stream_id(job, rows[i].stream_id);
+		if (!stream || is_known(all, used, rows[i].key))
+			continue;
+		all[used] = rows[i];
+		all[used++].stream = span_from(stream->name); /* lives with the job, which the caller holds */
+	}
+	qsort(all, used, sizeof *all, by_key);
+	record->settings = all;
+	record->setting_count = used;
+	return OK;
+}
+
+/* A record that is no JSON would take all of the job with it. */
+static enum status drop_damaged(struct carry_job *job, struct error *err)
+{
+	AUTO(json) definitions = NULL;
+	struct error why;
+	enum status status = definitions_parse(&definitions, job->definitions, &why);
+
+	if (status == ERR_MEMORY)
+		return out_of_memory(err);
+	if (status == OK)
+		return OK;
+	log_line(LOG_WARNING, "definitions_damaged", "job=\"%.*s\" error=\"%s\" export=\"without them\"",
+		SPAN_ARGS(job->row.name), why.text);
+	job->definitions = SPAN("");
+	return OK;
+}
+
+static enum status read_job(struct carry_export *export, struct store_reader *reader, struct arena *arena,
+	struct carry_job *job, struct error *err)
+{
+	TRY(store_read_job(reader, arena, export->row.name, &job->row, err));
+	export->row.job_id = job->row.job_id;
+	TRY(store_read_definitions(reader, arena, job->row.job_id, job->row.generation, &job->definitions, err));
+	TRY(drop_damaged(job, err));
+	TRY(store_read_transitions(reader, arena, job->row.job_id, &job->transitions, &job->transition_count, err));
+	TRY(store_read_settings(reader, arena, job->row.job_id, &job->settings, &job->setting_count, err));
+	TRY(store_read_status_messages(reader, arena, job->row.job_id, &job->messages, &job->message_count, err));
+	TRY(store_read_job_retention(reader, job->row.job_id, &job->retention, err));
+	return store_read_newest_event(reader, job->row.job_id, &job->newest_event_ms, err);
+}
+
+static enum status write_job(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct carry_record record = {.kind = CARRY_JOB};
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_reader_begin(reader, err));
+	enum status status = read_job(export, reader, arena, &record.job, err);
+	store_reader_end(reader);
+	TRY(status);
+	struct job_state *live = directory_find(export->pipeline->directory, export->row.name);
+	if (live && live->job_id == export->row.job_id)
+		status = add_unwritten(live, arena, &record.job, err);
+	if (status == OK)
+		carry_write(&record, out);
+	job_unref(live);
+	export->phase = EXPORT_STREAM;
+	return status;
+}
+
+/* ---- a stream ---- */
+
+static enum status read_exit(struct carry_export *export, struct store_reader *reader, struct arena *arena,
+	struct carry_stream *stream, struct error *err)
+{
+	struct exit_row *exits;
+	size_t count;
+
+	TRY(store_read_exits(reader, arena, export->row.job_id, &exits, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (exits[i].stream_id == stream->row.stream_id) {
+			stream->exit = exits[i];
+			stream->has_exit = true;
+		}
+	return OK;
+}
+
+static enum status read_rest(struct carry_export *export, struct store_reader *reader, struct arena *arena,
+	struct carry_stream *stream, struct error *err)
+{
+	struct expired_text *expired;
+	size_t count;
+
+	TRY(store_read_expired(reader, arena, export->row.job_id, stream->row.stream_id, &expired, &count, err));
+	if (count)
+		stream->expired = expired[0];
+	TRY(store_read_stream_hosts(
+		reader, arena, export->row.job_id, stream->row.stream_id, &stream->hosts, &stream->host_count, err));
+	TRY(store_read_sources(reader, arena, export->row.job_id, stream->row.stream_id, &stream->sources,
+		&stream->source_count, err));
+	TRY(store_read_stream_hits(
+		reader, arena, export->row.job_id, stream->row.stream_id, &stream->hits, &stream->hit_count, err));
+	TRY(store_read_stream_checkpoints(reader, arena, export->row.job_id, stream->row.stream_id,
+		&stream->checkpoints, &stream->checkpoint_count, err));
+	return read_exit(export, reader, arena, stream, err);
+}
+
+static enum status write_stream(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	struct carry_record record = {.kind = CARRY_STREAM};
+	uint32_t after = export->stream.row.stream_id;
+
+	arena_free(export->stream_arena);
+	export->stream_arena = arena_new();
+	if (!export->stream_arena)
+		return out_of_memory(err);
+	TRY(carry_snapshot_after(
+		export->pipeline, reader, export->stream_arena, &export->row, after, &export->stream, err));
+	if (!export->stream.row.stream_id) {
+		export->phase = EXPORT_INCIDENTS;
+		return OK;
+	}
+	record.stream.row = export->stream.row;
+	TRY(read_rest(export, reader, export->stream_arena, &record.stream, err));
+	carry_write(&record, out);
+	export->counts.streams++;
+	export->next_line = record.stream.expired.first_kept_line;
+	export->series = 0;
+	export->next_point = 0;
+	export->phase = EXPORT_LINES;
+	return OK;
+}
+
+/* ---- lines ---- */
+
+/* How many lines from the front make a record. False: where it ends is behind what was read. */
+static bool cut_record(const struct line_view *lines, size_t count, bool is_end, size_t *used)
+{
+	size_t bytes = 0;
+
+	for (*used = 0; *used < count;) {
+		bytes += lines[(*used)++].text.len;
+		if (bytes >= RECORD_BYTES || *used == RECORD_ROWS)
+			return true;
+	}
+	return is_end && count;
+}
+
+static enum status write_line_record(struct carry_export *export, const struct line_view *views, size_t count,
+	struct arena *arena, struct buf *out, struct error *err)
+{
+	struct carry_record record = {.kind = CARRY_LINES,
+		.lines = {.stream = export->stream.row.name, .first = views[0].number, .count = count}};
+
+	record.lines.lines = arena_alloc(arena, count * sizeof *record.lines.lines);
+	if (!record.lines.lines)
+		return out_of_memory(err);
+	for (size_t i = 0; i < count; i++)
+		record.lines.lines[i] =
+			(struct line){.text = views[i].text, .ts_ms = views[i].ts_ms, .flags = views[i].flags};
+	carry_write(&record, out);
+	export->next_line += count;
+	export->counts.lines += count;
+	return OK;
+}
+
+static enum status write_page(struct carry_export *export, struct arena *arena, const struct line_view *lines,
+	size_t count, struct buf *out, struct error *err)
+{
+	uint64_t left = export->stream.row.sealed_lines - export->next_line;
+	size_t used;
+
+	count = count > left ? (size_t)left : count; /* lines that came since are not in the snapshot */
+	for (size_t at = 0; cut_record(lines + at, count - at, count == left, &used); at += used)
+		TRY(write_line_record(export, lines + at, used, arena, out, err));
+	return OK;
+}
+
+static enum status write_lines(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct line_view *lines;
+	uint64_t total, before = export->next_line;
+	size_t count;
+
+	if (!arena)
+		return out_of_memory(err);
+	if (export->next_line >= export->stream.row.sealed_lines) {
+		export->phase = EXPORT_POINTS;
+		return OK;
+	}
+	TRY(pipeline_read_lines(export->pipeline, reader, arena, export->row.name, export->stream.row.name,
+		export->next_line, PAGE_LINES, PAGE_BYTES, &lines, &count, &total, err));
+	TRY(write_page(export, arena, lines, count, out, err));
+	return export->next_line > before
+		       ? OK
+		       : error_set(err, ERR_GONE, "line %llu of stream '%.*s' was deleted while it was exported",
+				 (unsigned long long)before, SPAN_ARGS(export->stream.row.name));
+}
+
+/* ---- points ---- */
+
+static enum status read_chunk(struct carry_export *export, struct store_reader *reader,
+	const struct carry_series *series, uint64_t ordinal, struct point *out, size_t *count, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct point points[CHUNK_MAX_POINTS];
+	struct chunk_row chunk;
+	struct error cause;
+	size_t found;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_chunk(reader, arena, export->row.job_id, series->series_id, ordinal, &chunk, err));
+	if (!chunk.point_count || chunk.first_ordinal > ordinal)
+		return error_set(err, ERR_CONFLICT, "the metrics of job '%.*s' were replaced while it was exported",
+			SPAN_ARGS(export->row.name));
+	if (chunk_unpack(chunk.data, export->zstd, points, &found, &cause) != OK ||
+		found <= ordinal - chunk.first_ordinal)
+		return error_set(err, ERR_IO, "the chunk at point %llu of '%.*s' is damaged",
+			(unsigned long long)ordinal, SPAN_ARGS(series->metric));
+	size_t skipped = (size_t)(ordinal - chunk.first_ordinal), some = found - skipped;
+	some = some > RECORD_ROWS - *count ? RECORD_ROWS - *count : some;
+	if (some > series->sealed_points - ordinal)
+		some = (size_t)(series->sealed_points - ordinal);
+	memcpy(out + *count, points + skipped, some * sizeof *points);
+	*count += some;
+	return OK;
+}
+
+static enum status write_some_points(struct carry_export *export, struct store_reader *reader,
+	const struct carry_series *series, struct buf *out, struct error *err)
+{
+	struct point points[RECORD_ROWS];
+	struct carry_record record = {.kind = CARRY_POINTS,
+		.points = {.stream = export->stream.row.name,
+			.metric = series->metric,
+			.first = export->next_point,
+			.points = points}};
+	size_t *count = &record.points.count;
+
+	while (*count < RECORD_ROWS && export->next_point + *count < series->sealed_points)
+		TRY(read_chunk(export, reader, series, export->next_point + *count, points, count, err));
+	for (; *count < RECORD_ROWS && export->next_point + *count < series->points; ++*count)
+		points[*count] = series->tail[export->next_point + *count - series->sealed_points];
+	carry_write(&record, out);
+	export->next_point += *count;
+	export->counts.points += *count;
+	return OK;
+}
+
+static enum status write_points(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	if (export->series == export->stream.series_count) {
+		export->phase = EXPORT_STREAM;
+		return OK;
+	}
+	const struct carry_series *series = &export->stream.series[export->series];
+	if (export->next_point < series->points)
+		return write_some_points(export, reader, series, out, err);
+	export->series++;
+	export->next_point = 0;
+	return OK;
+}
+
+/* ---- incidents and the end ---- */
+
+static enum status write_incidents(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct incident_filter filter = {.has_all = true,
+		.job_id = export->row.job_id,
+		.state = -1,
+		.kind = -1,
+		.cursor = span_from(export->cursor),
+		.limit = PAGE_INCIDENTS};
+	struct incident_row *rows;
+	struct span next;
+	size_t count;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &next, err));
+	for (size_t i = 0; i < count; i++)
+		carry_write(&(struct carry_record){.kind = CARRY_INCIDENT, .incident = rows[i]}, out);
+	export->counts.incidents += count;
+	mem_free(export->cursor);
+	export->cursor = next.len ? mem_copy_bytes(next.ptr, next.len) : NULL;
+	if (next.len && !export->cursor)
+		return out_of_memory(err);
+	export->phase = next.len ? EXPORT_INCIDENTS : EXPORT_END;
+	return OK;
+}
+
+static void write_end(struct carry_export *export, struct buf *out)
+{
+	carry_write(&(struct carry_record){.kind = CARRY_END, .end = {export->row.name, export->counts}}, out);
+	export->phase = EXPORT_DONE;
+}
+
+static enum status step(struct carry_export *export, struct store_reader *reader, struct buf *out, struct error *err)
+{
+	switch (export->phase) {
+	case EXPORT_JOB:
+		return write_job(export, reader, out, err);
+	case EXPORT_STREAM:
+		return write_stream(export, reader, out, err);
+	case EXPORT_LINES:
+		return write_lines(export, reader, out, err);
+	case EXPORT_POINTS:
+		return write_points(export, reader, out, err);
+	case EXPORT_INCIDENTS:
+		return write_incidents(export, reader, out, err);
+	case EXPORT_END:
+		write_end(export, out);
+		break;
+	case EXPORT_DONE:
+		break;
+	}
+	return OK;
+}
+
+enum status carry_export_more(
+	struct carry_export *export, struct store_reader *reader, struct buf *out, bool *is_done, struct error *err)
+{
+	while (export->phase != EXPORT_DONE && out->len < BATCH_BYTES)
+		TRY(step(export, reader, out, err));
+	*is_done = export->phase == EXPORT_DONE;
+	return buf_status(out, err);
+}

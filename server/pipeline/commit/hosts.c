@@ -1,0 +1,232 @@
+/*
+ * Which machine sends a stream, as its batches state it: a row when that changes, in the transaction of their lines. Machines that come
+ * and go in turns share the stream, and nobody knows which of its lines are whose.
+ */
+#include "model/stream_name.h"
+#include "pipeline/commit/ingest.h"
+#include "pipeline/commit/plan.h"
+#include "state/directory.h"
+#include "state/host_lines.h"
+#include "store/stream_hosts.h"
+
+enum {
+	/* So soon does nobody give a job its old machine back: whoever is heard again was never gone. */
+	SHARED_MS = 15 * 60 * 1000,
+	HOSTS_MAX = 1000 /* of a stream; with more it is shared */
+};
+
+struct noting {
+	struct plan *plan;
+	struct stream_state *stream;
+	struct stream_host_row *rows;
+	size_t count;
+	struct stream_host_row next; /* the host that is stated now */
+	bool is_first; /* nothing was sent before */
+};
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static uint64_t hash_of(struct span host)
+{
+	struct hash128 hash = {0};
+
+	hash128_add(&hash, host);
+	return hash.low | 1;
+}
+
+static bool is_of_run(const struct noting *noting)
+{
+	for (size_t i = noting->count; i-- > 0 && noting->rows[i].is_shared;)
+		if (span_equal(noting->rows[i].host, noting->next.host))
+			return true;
+	return false;
+}
+
+/* The newest row of that host whose lines ended just now; count: there is none. */
+static size_t find_return(const struct noting *noting)
+{
+	for (size_t i = noting->count; i-- > 0;) {
+		const struct stream_host_row *row = &noting->rows[i];
+		if (!span_equal(row->host, noting->next.host))
+			continue;
+		bool is_soon = row->until_ms && noting->next.since_ms - row->until_ms < SHARED_MS;
+		return is_soon ? i : noting->count;
+	}
+	return noting->count;
+}
+
+static enum status set_present(struct noting *noting, struct error *err)
+{
+	struct stream_state *stream = noting->stream;
+	struct span host = noting->next.is_shared ? SPAN("") : noting->next.host;
+	char *planned = mem_copy_bytes(host.ptr, host.len);
+
+	if (!planned)
+		return out_of_memory(err);
+	mem_free(stream->hosts.planned);
+	stream->hosts.planned = planned;
+	stream->hosts.is_shared = noting->next.is_shared;
+	return store_set_present_host(noting->plan->tx, noting->next.job_id, noting->next.stream_id, host, err);
+}
+
+static enum status share(const struct noting *noting, size_t from, struct error *err)
+{
+	for (size_t i = from; i < noting->count; i++) {
+		noting->rows[i].is_shared = true;
+		noting->rows[i].until_ms = 0;
+		TRY(store_put_stream_host(noting->plan->tx, &noting->rows[i], err));
+		TRY(store_drop_node_faults(noting->plan->tx, &noting->rows[i], err));
+	}
+	return OK;
+}
+
+/* The last row, or all of those that share, end where this one begins. */
+static enum status end_rows(const struct noting *noting, struct error *err)
+{
+	bool is_run = noting->count && noting->rows[noting->count - 1].is_shared;
+
+	for (size_t i = noting->count; i-- > 0 && (noting->rows[i].is_shared || i + 1 == noting->count);) {
+		noting->rows[i].until_ms = noting->next.since_ms;
+		TRY(store_put_stream_host(noting->plan->tx, &noting->rows[i], err));
+		if (!is_run)
+			break;
+	}
+	return OK;
+}
+
+static enum status add(struct noting *noting, struct error *err)
+{
+	size_t back = find_return(noting);
+
+	noting->next.number = noting->count ? noting->rows[noting->count - 1].number + 1 : 0;
+	if (noting->is_first) {
+		noting->next.number = 0;
+		noting->next.from_ms = 0;
+	} else if (noting->count >= HOSTS_MAX) {
+		noting->next.is_shared = true;
+		TRY(share(noting, noting->count - 1, err));
+		return set_present(noting, err);
+	} else if (back < noting->count) {
+		noting->next.is_shared = true;
+		TRY(share(noting, back + 1, err));
+	} else {
+		TRY(end_rows(noting, err));
+	}
+	TRY(store_put_stream_host(noting->plan->tx, &noting->next, err));
+	if (!host_lines_add(noting->stream, noting->next.from_line))
+		return out_of_memory(err);
+	return set_present(noting, err);
+}
+
+/* All of it or nothing: the batch may be the only one of its group that fails. */
+static enum status add_whole(struct noting *noting, struct error *err)
+{
+	TRY(store_tx_savepoint(noting->plan->tx, err));
+	enum status status = add(noting, err);
+	if (status == OK)
+		return store_tx_release(noting->plan->tx, err);
+	store_tx_undo(noting->plan->tx);
+	return status;
+}
+
+static enum status look(struct noting *noting, struct arena *arena, bool is_change, struct error *err)
+{
+	struct stream_state *stream = noting->stream;
+	const struct stream_host_row *next = &noting->next;
+
+	TRY(store_read_stream_hosts(store_tx_reader(noting->plan->tx), arena, next->job_id, next->stream_id,
+		&noting->rows, &noting->count, err));
+	bool is_alone = !is_change && next->since_ms - stream->hosts.changed_ms > SHARED_MS;
+	stream->hosts.is_shared = noting->count && noting->rows[noting->count - 1].is_shared;
+	if (is_of_run(noting) && !is_alone)
+		return OK;
+	return add_whole(noting, err);
+}
+
+static enum status note(struct plan *plan, const struct plan_slice *slice, struct span host, bool is_other,
+	int64_t from_ms, struct error *err)
+{
+	struct stream_state *stream = slice->stream;
+	uint64_t hash = hash_of(host);
+	bool is_change = hash != stream->hosts.said_hash;
+	struct span present = span_from(stream->hosts.planned ? stream->hosts.planned : stream->host);
+
+	if (is_change) {
+		stream->hosts.said_hash = hash;
+		stream->hosts.changed_ms = slice->range.arrival_ms;
+	}
+	/* A machine's own stream bears its name, whoever hands it on. */
+	if (span_equal(host, present) || (present.len && stream_is_system(span_from(stream->name))))
+		return OK;
+	if (stream->hosts.is_shared && !is_change && slice->range.arrival_ms - stream->hosts.changed_ms <= SHARED_MS)
+		return OK;
+	AUTO(arena) arena = arena_new();
+	if (!arena)
+		return out_of_memory(err);
+	struct noting noting = {.plan = plan,
+		.stream = stream,
+		.next = {.job_id = stream->job->job_id,
+			.stream_id = stream->stream_id,
+			.from_line = slice->range.first_line,
+			.from_ms = from_ms,
+			.since_ms = slice->range.arrival_ms,
+			.host = host},
+		.is_first = !is_other && !slice->range.first_line && !slice->range.first_point};
+	return look(&noting, arena, is_change, err);
+}
+
+/* Of the first line that has a time. */
+static int64_t time_of(const struct batch *batch, const struct batch_part *part, const struct plan_slice *slice)
+{
+	for (size_t i = part->count - slice->range.line_count; i < part->count; i++)
+		if (part->lines[i].ts_ms != NO_TIME)
+			return part->lines[i].ts_ms;
+	return batch->written_ms ? batch->written_ms : batch->arrival_ms;
+}
+
+enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err)
+{
+	const struct batch *batch = ingest->batch;
+
+	for (size_t i = first_slice; i < plan->slice_count; i++) {
+		const struct plan_slice *slice = &plan->slices[i];
+		const struct batch_part *part = &batch->parts[slice->part];
+		struct span host = part->host.len ? part->host : batch->host;
+		int64_t from_ms = time_of(batch, part, slice);
+		if (!host.len)
+			continue;
+		TRY(note(plan, slice, host, false, from_ms, err));
+		if (!part->other_host.len)
+			continue;
+		TRY(note(plan, slice, part->other_host, true, from_ms, err));
+		TRY(note(plan, slice, host, true, from_ms, err));
+	}
+	return OK;
+}
+
+void hosts_publish(struct stream_state *stream)
+{
+	if (!stream->hosts.planned)
+		return;
+	pthread_mutex_lock(&stream->mutex);
+	char *before = stream->host;
+	stream->host = stream->hosts.planned;
+	stream->host_lines.count += stream->host_lines.planned;
+	stream->host_lines.planned = 0;
+	pthread_mutex_unlock(&stream->mutex);
+	stream->hosts.planned = NULL;
+	mem_free(before);
+}
+
+void hosts_abandon(struct stream_state *stream)
+{
+	mem_free(stream->hosts.planned);
+	stream->hosts.planned = NULL;
+	stream->hosts.is_shared = false; /* read again */
+	pthread_mutex_lock(&stream->mutex);
+	stream->host_lines.planned = 0;
+	pthread_mutex_unlock(&stream->mutex);
+}

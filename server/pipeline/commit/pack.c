@@ -1,0 +1,109 @@
+/*
+ * Large batches are compressed where they come from, on the I/O thread, as the block that the sealer will store: text is
+ * compressed once in its life, and not by the one writer. Small ones wait for the writer, which compresses a group of them
+ * together: alone they would be four times the size.
+ */
+#include "pipeline/commit/pack.h"
+
+#include "state/pipeline_state.h"
+#include "store/journal_points.h"
+
+enum { LARGE_BYTES = 128 << 10, LARGEST_BYTES = 2 * BLOCK_MAX_BYTES }; /* larger ones the sealer cuts into blocks */
+
+/* A compressor is 1 MB of memory: as many as are at work at once, and never more than this are kept. */
+struct zstd *pack_borrow(struct pipeline *pipeline)
+{
+	struct zstd *zstd = NULL;
+
+	pthread_mutex_lock(&pipeline->packers_mutex);
+	if (pipeline->packer_count)
+		zstd = pipeline->packers[--pipeline->packer_count];
+	pthread_mutex_unlock(&pipeline->packers_mutex);
+	return zstd ? zstd : zstd_new();
+}
+
+void pack_give_back(struct pipeline *pipeline, struct zstd *zstd)
+{
+	pthread_mutex_lock(&pipeline->packers_mutex);
+	if (pipeline->packer_count < PACKERS_MAX) {
+		pipeline->packers[pipeline->packer_count++] = zstd;
+		zstd = NULL;
+	}
+	pthread_mutex_unlock(&pipeline->packers_mutex);
+	zstd_free(zstd);
+}
+
+/* The texts lie in the content from now on: what they were copied from goes. Names lie elsewhere (struct batch). */
+static void move_texts(struct batch *batch)
+{
+	struct block_cursor cursor = block_lines(buf_span(&batch->content));
+	struct line line;
+
+	for (size_t i = 0; block_next_line(&cursor, &line); i++)
+		batch->parts[0].lines[i].text = line.text;
+	batch_drop_texts(batch);
+}
+
+static enum status lay_out(struct batch *batch, struct zstd *zstd, struct error *err)
+{
+	struct batch_part *part = &batch->parts[0];
+
+	/* without growing on the way: a log time is two bytes as a rule */
+	buf_reserve(&batch->content, batch->text_bytes + 2 * batch->line_count + 64);
+	TRY(block_lay_out(part->lines, part->count, &batch->content, err));
+	TRY(block_compress(buf_span(&batch->content), zstd, &batch->block, err));
+	move_texts(batch);
+	return OK;
+}
+
+/* Of a batch that the writer had no room for there may be more lines by now, and the older ones' texts lie in its old content. */
+static enum status pack(struct batch *batch, struct zstd *zstd, struct error *err)
+{
+	struct batch_part *part = &batch->parts[0];
+	struct buf old_content = batch->content, old_block = batch->block;
+
+	for (size_t i = 0; i < part->count; i++)
+		part->lines[i].ts_ms = line_effective_ms(&part->lines[i], batch->arrival_ms);
+	batch->content = batch->block = BUF_INIT(JOURNAL_RECORD_MAX_BYTES);
+	enum status status = lay_out(batch, zstd, err);
+	if (status == OK) {
+		batch->packed_lines = part->count;
+		buf_done(&old_content);
+		buf_done(&old_block);
+	} else { /* as it was: the texts move last */
+		buf_done(&batch->content);
+		buf_done(&batch->block);
+		batch->content = old_content;
+		batch->block = old_block;
+	}
+	return status;
+}
+
+/* Points are laid out as the journal holds them here, on the I/O thread. Anew each time: of a batch that the writer had no
+ * room for, there may be more by now. */
+static enum status pack_points(struct batch *batch, struct error *err)
+{
+	for (size_t i = 0; i < batch->part_count; i++) {
+		struct batch_part *part = &batch->parts[i];
+		part->points.max_bytes = JOURNAL_RECORD_MAX_BYTES;
+		buf_reset(&part->points);
+		journal_points_pack(part, &part->points);
+		TRY(buf_status(&part->points, err));
+	}
+	return OK;
+}
+
+enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err)
+{
+	if (batch->point_count)
+		return pack_points(batch, err);
+	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES || batch->text_bytes > LARGEST_BYTES ||
+		(batch->block.len && batch->packed_lines == batch->line_count))
+		return OK;
+	struct zstd *zstd = pack_borrow(pipeline);
+	if (!zstd)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	enum status status = pack(batch, zstd, err);
+	pack_give_back(pipeline, zstd);
+	return status;
+}

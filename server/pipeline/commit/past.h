@@ -1,0 +1,16 @@
+/*
+ * Job: batches of the past: times of lines without one.
+ * Ownership: the batch is the caller's. Threads: any that brings a batch.
+ */
+#pragma once
+
+#include "model/batch.h"
+#include "state/directory.h"
+
+struct pipeline;
+
+/* Times whose zone batch.zone_ms says, and those of lines without one that are the time of the line before them. */
+void past_fill_times(struct pipeline *pipeline, struct batch *batch);
+
+/* Under the stream's lock: its lines are on disk. */
+void past_note(struct stream_state *stream, const struct batch *batch, const struct batch_part *part);

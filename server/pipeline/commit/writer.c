@@ -1,0 +1,331 @@
+/* The one writer: takes what waits, commits it as a group, then changes RAM, wakes the senders and feeds the consumers. */
+#include "pipeline/commit/writer.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "pipeline/commit/ingest.h"
+#include "pipeline/commit/ingest_result.h"
+#include "pipeline/commit/plan.h"
+#include "state/control.h"
+#include "state/figures.h"
+#include "state/pipeline_state.h"
+
+#include <stdlib.h>
+
+enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096 };
+
+struct round { /* what one group took from the queue, in order */
+	struct work *items[GROUP_ITEMS_MAX];
+	size_t count;
+	size_t bytes;
+	size_t left; /* behind those: taken, but the group was full of work before their turn; they begin the next one */
+	int64_t until_ms;
+};
+
+static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
+{
+	struct ingest_result *result = &ingest->result;
+
+	if (result->status == OK) {
+		atomic_fetch_add(&pipeline->figures.batches, 1);
+		atomic_fetch_add(&pipeline->figures.duplicate_lines, result->duplicate);
+		atomic_fetch_add(&pipeline->figures.duplicate_pushes, result->duplicate_pushes);
+		atomic_fetch_add(&pipeline->figures.cut_lines, ingest->batch->cut_lines);
+	}
+	ingest->done(ingest->context, result);
+	batch_free(ingest->batch);
+	mem_free(ingest);
+}
+
+/* Our own control work that failed goes back into the queue. False: it is no such work, or nothing is taken any more. */
+static bool try_later(struct pipeline *pipeline, struct control *control)
+{
+	struct error ignored;
+
+	return control->is_kept && pipeline_push_control(pipeline, control, &ignored) == OK;
+}
+
+/* The transaction is on disk. True: but this work is not, and will be tried again. */
+static bool finish_item(struct pipeline *pipeline, struct work *work)
+{
+	struct control *control = (struct control *)work;
+
+	if (!work->is_control) {
+		finish_ingest(pipeline, (struct ingest *)work);
+		return false;
+	}
+	/* a statement may find the disk full where the transaction as a whole does not */
+	bool may_pass =
+		control->status == ERR_UNAVAILABLE || control->status == ERR_IO || control->status == ERR_MEMORY;
+	if (may_pass && try_later(pipeline, control))
+		return true;
+	control->done(control->context, control->status, &control->err);
+	return false;
+}
+
+/* The transaction as a whole failed: everybody is told. True: this work will be tried again. */
+static bool fail_item(struct pipeline *pipeline, struct work *work, enum status status, const struct error *err)
+{
+	struct control *control = (struct control *)work;
+
+	if (!work->is_control) {
+		((struct ingest *)work)->result = (struct ingest_result){.status = status, .err = *err};
+		finish_ingest(pipeline, (struct ingest *)work);
+		return false;
+	}
+	if (try_later(pipeline, control))
+		return true;
+	control->done(control->context, status, err);
+	return false;
+}
+
+/* Kept work comes back at once: do not spin on a full or failing disk. */
+static void end_round(struct pipeline *pipeline, struct round *round, enum status status, const struct error *err)
+{
+	bool must_pause = status == ERR_UNAVAILABLE || status == ERR_IO;
+
+	for (size_t i = 0; i < round->count; i++) {
+		bool comes_back = status == OK ? finish_item(pipeline, round->items[i])
+					       : fail_item(pipeline, round->items[i], status, err);
+		must_pause = must_pause || comes_back;
+	}
+	if (must_pause)
+		pipeline_wait_tick(pipeline, IDLE_MS);
+}
+
+static void add_item(struct round *round, struct work *work)
+{
+	round->items[round->count++] = work;
+	if (!work->is_control)
+		round->bytes += ((struct ingest *)work)->batch->text_bytes;
+}
+
+static bool is_full(const struct pipeline *pipeline, const struct round *round)
+{
+	return round->count == GROUP_ITEMS_MAX || round->bytes >= pipeline->options.group_bytes ||
+	       clock_mono_ms() >= round->until_ms;
+}
+
+static void take_waiting(struct pipeline *pipeline, struct round *round)
+{
+	struct queue_item *next;
+
+	while (!is_full(pipeline, round) && (next = queue_pop(pipeline->queue, 0)))
+		add_item(round, (struct work *)next);
+}
+
+/* What the last round left comes first: a stream's batches stay in order. */
+static void take_left(struct round *round)
+{
+	struct work **left = round->items + round->count;
+	size_t count = round->left;
+
+	round->count = round->bytes = round->left = 0;
+	for (size_t i = 0; i < count; i++)
+		add_item(round, left[i]);
+}
+
+/* False: nothing came within IDLE_MS. */
+static bool take_round(struct pipeline *pipeline, struct round *round)
+{
+	take_left(round);
+	struct queue_item *first = round->count ? NULL : queue_pop(pipeline->queue, IDLE_MS);
+	if (first)
+		add_item(round, (struct work *)first);
+	if (!round->count)
+		return false;
+	round->until_ms = clock_mono_ms() + pipeline->options.group_ms;
+	take_waiting(pipeline, round);
+	return true;
+}
+
+static void run_control(struct control *control, struct store_tx *tx)
+{
+	control->err = (struct error){0};
+	control->status = store_tx_savepoint(tx, &control->err);
+	if (control->status != OK)
+		return;
+	control->status = control->work(control->context, tx, &control->err);
+	if (control->status == OK)
+		control->status = store_tx_release(tx, &control->err);
+	else
+		store_tx_undo(tx);
+}
+
+static void apply_round(struct plan *plan, struct round *round)
+{
+	struct error err;
+
+	for (size_t i = 0; i < round->count; i++) {
+		if (i && clock_mono_ms() >= round->until_ms) {
+			round->left += round->count - i;
+			round->count = i;
+			return;
+		}
+		if (round->items[i]->is_control)
+			run_control((struct control *)round->items[i], plan->tx);
+		else if (plan_batch(plan, (struct ingest *)round->items[i], &err) != OK)
+			continue; /* told in its result */
+	}
+}
+
+/* Appends the journal row; *record_bytes is what it weighs. */
+static enum status write_journal(struct plan *plan, struct buf *plain, size_t *record_bytes, struct error *err)
+{
+	struct pipeline *pipeline = plan->pipeline;
+	AUTO_DONE(buf) record = BUF_INIT(SIZE_MAX / 2);
+
+	*record_bytes = 0;
+	if (!plan->slice_count)
+		return OK;
+	TRY(journal_pack(&pipeline->journal, pipeline->zstd, plain, &record, err));
+	TRY(store_append_journal(plan->tx, plan->seq, buf_span(&record), err));
+	*record_bytes = record.len;
+	return OK;
+}
+
+static void hand_to_consumers(struct pipeline *pipeline, struct group *group)
+{
+	struct error err;
+
+	atomic_store(&pipeline->figures.committed_seq, group->seq);
+	atomic_init(&group->refs, pipeline->extract_count);
+	atomic_fetch_add(&pipeline->backlog_bytes, group->bytes);
+	for (unsigned i = 0; i < pipeline->extract_count; i++) {
+		struct extract_item *item = mem_zeroed(sizeof *item);
+		if (!item)
+			abort(); /* as in plan.c: the database is ahead, a restart repairs it */
+		item->group = group;
+		if (queue_push_control(pipeline->extract[i].queue, &item->item, &err) != OK)
+			abort(); /* closed only after the writer has ended */
+	}
+}
+
+static void count_group(struct pipeline *pipeline, const struct plan *plan, size_t record_bytes, int64_t took_ns)
+{
+	struct pipeline_figures *figures = &pipeline->figures;
+
+	for (size_t i = 0; i < plan->slice_count; i++) {
+		atomic_fetch_add(&figures->lines, plan->slices[i].range.line_count);
+		atomic_fetch_add(&figures->bytes, plan->slices[i].range.text_bytes);
+	}
+	atomic_fetch_add(&figures->commits, 1);
+	atomic_fetch_add(&figures->commit_us, (uint64_t)took_ns / 1000);
+	atomic_fetch_add(&figures->journal_bytes, record_bytes);
+}
+
+static enum status commit_plan(struct plan *plan, struct round *round, struct error *err)
+{
+	struct pipeline *pipeline = plan->pipeline;
+	AUTO_DONE(buf) plain = BUF_INIT(SIZE_MAX / 2);
+	int64_t start_ns = clock_mono_ns();
+	size_t record_bytes;
+
+	apply_round(plan, round);
+	enum status status = write_journal(plan, &plain, &record_bytes, err);
+	if (status != OK)
+		store_tx_rollback(plan->tx);
+	else
+		status = store_tx_commit(plan->tx, err);
+	if (status != OK) {
+		plan_abandon(plan);
+		return status;
+	}
+	count_group(pipeline, plan, record_bytes, clock_mono_ns() - start_ns);
+	struct group *group = plan_publish(plan, &plain);
+	if (group) {
+		pipeline->next_seq = group->seq + 1;
+		hand_to_consumers(pipeline, group);
+	}
+	return OK;
+}
+
+static enum status commit_round(struct pipeline *pipeline, struct round *round, struct error *err)
+{
+	struct store_tx *tx;
+	struct plan plan;
+
+	journal_writer_reset(&pipeline->journal);
+	TRY(store_tx_begin(&tx, pipeline->options.store, err));
+	pipeline->round++;
+	enum status status = plan_open(&plan, pipeline, tx, pipeline->next_seq, err);
+	if (status != OK) {
+		store_tx_rollback(tx);
+		return status;
+	}
+	return commit_plan(&plan, round, err);
+}
+
+/* Once it is, it is said at the first commit or within IDLE_MS. */
+static bool is_database_lost(struct pipeline *pipeline)
+{
+	struct error err;
+
+	if (atomic_load(&pipeline->figures.is_database_lost))
+		return true;
+	if (store_look_at_file(pipeline->options.store, &err) == OK)
+		return false;
+	pipeline->database_loss = err;
+	atomic_store(&pipeline->figures.is_database_lost, true);
+	log_line(LOG_ERROR, "database_lost", "error=\"%s\"", err.text);
+	return true;
+}
+
+/* A full or failing disk is everybody's; any other failure may be one poison item's, so each is tried alone. */
+static void write_round(struct pipeline *pipeline, struct round *round)
+{
+	struct error err = {0};
+	bool was_lost = atomic_load(&pipeline->figures.is_database_lost);
+	enum status status = commit_round(pipeline, round, &err);
+
+	if (status == OK) {
+		end_round(pipeline, round, status, &err);
+		return;
+	}
+	atomic_fetch_add(&pipeline->figures.failed_commits, 1);
+	if (!was_lost && !is_database_lost(pipeline))
+		log_line(LOG_ERROR, "commit_failed", "items=%zu error=\"%s\"", round->count, err.text);
+	if (status == ERR_UNAVAILABLE || status == ERR_IO || round->count == 1) {
+		end_round(pipeline, round, status, &err);
+		return;
+	}
+	for (size_t i = 0; i < round->count; i++) {
+		struct round alone = {.items = {round->items[i]}, .count = 1, .until_ms = INT64_MAX};
+		write_round(pipeline, &alone);
+	}
+}
+
+static void checkpoint(struct pipeline *pipeline, bool is_idle)
+{
+	struct error err;
+
+	if (store_checkpoint(pipeline->options.store, is_idle, &err) != OK)
+		log_line(LOG_WARNING, "checkpoint_failed", "error=\"%s\"", err.text);
+}
+
+void *writer_run(void *context)
+{
+	struct pipeline *pipeline = context;
+	struct round *round = mem_zeroed(sizeof *round);
+	bool has_written = false;
+
+	pthread_setname_np(pthread_self(), "writer");
+	if (!round)
+		abort();
+	for (;;) {
+		if (!take_round(pipeline, round)) {
+			if (queue_is_closed(pipeline->queue))
+				break;
+			if (has_written)
+				checkpoint(pipeline, true);
+			has_written = false;
+			(void)is_database_lost(pipeline);
+			continue;
+		}
+		write_round(pipeline, round);
+		has_written = true;
+		checkpoint(pipeline, false);
+	}
+	mem_free(round);
+	return NULL;
+}

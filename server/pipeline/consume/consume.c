@@ -1,0 +1,619 @@
+/* Extraction and detection: the first consumers of the journal. One thread has all slices of a stream, in order. */
+#include "pipeline/consume/consume.h"
+
+#include "base/clock.h"
+#include "base/line_time.h"
+#include "base/log.h"
+#include "extract/status_line.h"
+#include "model/stream_name.h"
+#include "pipeline/alert/incidents.h"
+#include "pipeline/alert/rule_match.h"
+#include "pipeline/alert/silence.h"
+#include "pipeline/alert/stragglers.h"
+#include "pipeline/alert/watchers.h"
+#include "pipeline/consume/log_status.h"
+#include "pipeline/consume/signs.h"
+#include "pipeline/life/life.h"
+#include "state/control.h"
+#include "state/directory.h"
+#include "state/figures.h"
+#include "state/pipeline_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 }; /* for one slice */
+enum { MEND_FIRST_MS = 5000 };
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Another generation of definitions: its own counts and numbers, the stream's series, steps and attempts go on. */
+static void adopt_definitions(struct stream_state *stream, const struct definitions *definitions)
+{
+	if (stream->generation == definitions->generation)
+		return;
+	if (stream->generation)
+		extractor_reset_definitions(stream->extractor);
+	stream->generation = definitions->generation;
+	stream->number_count = 0;
+}
+
+/* A series whose name is out of the text has the role that the name tells; of the ranks only the leading one has any. */
+static enum role role_of(const struct metric_definition *definition, const struct extracted_series *of)
+{
+	if (of->rank >= 0)
+		return ROLE_OTHER;
+	if (definition->role == ROLE_LOSS && of->name.len && metric_is_score(of->name))
+		return ROLE_OTHER; /* among the losses of a line */
+	return definition->role == ROLE_OTHER && of->name.len ? role_guess(of->name) : definition->role;
+}
+
+static struct series_state *make_series(
+	struct stream_state *stream, const struct metric_definition *definition, uint32_t number)
+{
+	struct series_state *series = mem_zeroed(sizeof *series);
+
+	if (!series)
+		return NULL;
+	series->series_id = stream->stream_id << SERIES_BITS | (stream->series_base + number);
+	series->metric = mem_copy_bytes(definition->name.ptr, definition->name.len);
+	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
+	series->role = definition->role;
+	series->higher = definition->higher;
+	series->measure = measure_of(definition->name, definition->role, definition->unit, &series->factor);
+	series->detectors = detector_set_new(definition->role);
+	if (series->metric && series->unit && series->detectors &&
+		mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
+			sizeof(struct series_state *)))
+		return series;
+	series_state_free(series);
+	return NULL;
+}
+
+static struct series_state *series_by_name(const struct stream_state *stream, struct span name)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (span_equal(span_from(stream->series[i]->metric), name))
+			return stream->series[i];
+	return NULL;
+}
+
+enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct metric_definition *definition, struct series_state **out, struct error *err)
+{
+	size_t count = stream->series_count - stream->derived_count;
+
+	if ((*out = series_by_name(stream, definition->name)) || count >= pipeline->options.max_series_a_stream)
+		return OK;
+	if (!(*out = make_series(stream, definition, (uint32_t)count)))
+		return out_of_memory(err);
+	stream->series[stream->series_count++] = *out;
+	return OK;
+}
+
+enum status consume_find_derived(
+	struct stream_state *stream, enum derived derived, struct series_state **out, struct error *err)
+{
+	struct metric_definition definition = derived_definition(derived);
+
+	if ((*out = stream->derived[derived]))
+		return OK;
+	if (!(*out = series_by_name(stream, definition.name))) {
+		if (!(*out = make_series(stream, &definition, SERIES_DERIVED + derived)))
+			return out_of_memory(err);
+		stream->series[stream->series_count++] = *out;
+		stream->derived_count++;
+	}
+	stream->derived[derived] = *out;
+	return OK;
+}
+
+/* Slots up to `number`, NULL where they are new. */
+static bool grow_numbers(struct stream_state *stream, uint32_t number)
+{
+	for (; stream->number_count <= number; stream->by_number[stream->number_count++] = NULL)
+		if (!mem_grow((void **)&stream->by_number, stream->number_count, &stream->number_cap,
+			    sizeof(struct series_state *)))
+			return false;
+	return true;
+}
+
+/*
+ * The series of an extractor's number: several numbers may feed one metric, and a new generation goes on with the old
+ * series. *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
+ */
+static enum status find_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, uint32_t number, struct series_state **out, struct error *err)
+{
+	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+
+	if (number < stream->number_count && (*out = stream->by_number[number]))
+		return OK;
+	struct extracted_series of = extractor_series(stream->extractor, number);
+	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
+	extractor_series_name(stream->extractor, definitions->set, number, &metric);
+	TRY(buf_status(&metric, err));
+	if (!grow_numbers(stream, number))
+		return out_of_memory(err);
+	definition.name = buf_span(&metric);
+	definition.role = role_of(&definition, &of);
+	TRY(consume_find_series(pipeline, stream, &definition, out, err));
+	if (!*out) {
+		atomic_fetch_add(&pipeline->figures.refused_points, 1);
+		return OK;
+	}
+	stream->by_number[number] = *out;
+	return OK;
+}
+
+struct report_context {
+	struct pipeline *pipeline;
+	struct stream_state *stream;
+	struct series_state *series;
+	int64_t arrival_ms;
+	enum status status;
+	struct error *err;
+};
+
+static void take_report(void *context, enum incident_change change, const struct incident *incident)
+{
+	struct report_context *report = context;
+	struct incident said = *incident;
+
+	(void)change; /* the store knows by the key what is new */
+	if (report->status != OK || (said.is_again && report->stream->said))
+		return;
+	said.is_historic = report->stream->said || said.opened_ms < report->arrival_ms - HISTORIC_MS;
+	if (report->stream->said)
+		report->status = said_list_put(report->stream->said, report->series->series_id, &said, report->err);
+	else
+		report->status =
+			incidents_hand_over(report->pipeline, report->stream, report->series, &said, report->err);
+}
+
+static void widen_range(struct series_state *series, const struct point *point)
+{
+	bool is_first = series->sealed_points + series->tail_count == 0;
+
+	if (is_first || point->step < series->min_step)
+		series->min_step = point->step;
+	if (is_first || point->step > series->max_step)
+		series->max_step = point->step;
+	if (is_first || point->ts_ms < series->min_ms)
+		series->min_ms = point->ts_ms;
+	if (is_first || point->ts_ms > series->max_ms)
+		series->max_ms = point->ts_ms;
+}
+
+/* Its job has gone on after an end: whether what was wrong is so still, its next points say. */
+static void begin_life(const struct stream_state *stream, struct series_state *series)
+{
+	unsigned life = atomic_load(&stream->job->life);
+
+	if (series->life == life)
+		return;
+	series->life = life;
+	detector_set_say_again(series->detectors);
+}
+
+enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err)
+{
+	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
+
+	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
+		return out_of_memory(err);
+	widen_range(series, point);
+	uint64_t ordinal = series->sealed_points + series->tail_count;
+	series->tail[series->tail_count] = *point;
+	series->tail[series->tail_count++].in_epoch = 0;
+	summary_add(&series->summary, point);
+	begin_life(stream, series);
+	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
+	if (report.status == OK && !stream->said)
+		TRY(stragglers_note(series, ordinal, point, err));
+	TRY(report.status);
+	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
+}
+
+/* An attempt opened at `start`: older points at or past it are superseded, the summary must not count them any more. */
+static void rebuild_summary(struct stream_state *stream, struct series_state *series)
+{
+	const int64_t *starts;
+	size_t count = extractor_attempt_starts(stream->extractor, &starts);
+
+	if (series->sealed_points) {
+		series->needs_summary = true; /* the maintenance thread reads the chunks */
+		return;
+	}
+	series->summary = (struct summary){0};
+	for (size_t i = 0; i < series->tail_count; i++)
+		if (!point_is_superseded(&series->tail[i], starts, count))
+			summary_add(&series->summary, &series->tail[i]);
+}
+
+static void apply_revision(struct stream_state *stream, uint64_t line, uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < stream->series_count; i++) {
+		struct series_state *series = stream->series[i];
+		for (size_t j = series->tail_count; j-- > 0 && series->tail[j].line >= line;)
+			if (series->tail[j].attempt == from)
+				series->tail[j].attempt = to;
+		rebuild_summary(stream, series);
+	}
+}
+
+static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
+	const struct definitions *definitions, uint32_t attempt_before, const struct extracted_list *found,
+	int64_t arrival_ms, struct error *err)
+{
+	struct series_state *series;
+	uint64_t line;
+	uint32_t from, to;
+
+	for (size_t i = 0; i < found->count; i++) {
+		series = NULL;
+		TRY(find_series(pipeline, stream, definitions, found->items[i].series, &series, err));
+		if (!series)
+			continue;
+		TRY(consume_point(pipeline, stream, series, &found->items[i].point, arrival_ms, err));
+		if (series->measure != MEASURE_NONE && extractor_has_steps(stream->extractor))
+			derive_see(stream->derive, series->measure, series->factor, series->series_id,
+				&found->items[i].point);
+	}
+	if (derive_has_step(stream->derive))
+		TRY(consume_derived(pipeline, stream, arrival_ms, err));
+	if (extractor_take_revision(stream->extractor, &line, &from, &to))
+		apply_revision(stream, line, from, to);
+	else if (extractor_attempt(stream->extractor) != attempt_before)
+		for (size_t i = 0; i < stream->series_count; i++)
+			rebuild_summary(stream, stream->series[i]);
+	if (!stream->said)
+		atomic_fetch_add(&pipeline->figures.points, found->count);
+	return OK;
+}
+
+void consume_time(struct stream_state *stream, int64_t ts_ms)
+{
+	if (!stream->first_ms || ts_ms < stream->first_ms)
+		stream->first_ms = ts_ms;
+	if (ts_ms > stream->last_ms)
+		stream->last_ms = ts_ms;
+	stretches_add(&stream->stretches, ts_ms);
+}
+
+static void add_live_line(struct stream_state *stream, const struct line *line, uint64_t number, int64_t ts_ms)
+{
+	struct buf *out = &stream->live_lines;
+	size_t before = out->len;
+	struct json_writer w = json_writer_on(out);
+
+	if (stream->live_count == 0)
+		stream->live_from = number;
+	stream->live_count++;
+	if (out->len)
+		buf_append_char(out, ',');
+	json_object(&w);
+	json_put_i64(&w, "n", (int64_t)number);
+	json_put_i64(&w, "ts_ms", ts_ms);
+	json_put_span(&w, "text", line->text);
+	json_object_end(&w);
+	if (out->failure)
+		out->len = before; /* full: subscribers are told the count and fetch */
+}
+
+static enum status extract_values(struct pipeline *pipeline, struct stream_state *stream,
+	struct definitions *definitions, const struct extract_line *input, struct regex_scratch *scratch,
+	int64_t arrival_ms, struct extracted_list *found, struct error *err)
+{
+	uint32_t attempt = extractor_attempt(stream->extractor);
+	struct silence_line heard = {
+		input->text, input->number, input->ts_ms == NO_TIME ? arrival_ms : input->ts_ms, arrival_ms};
+
+	found->count = 0;
+	TRY(extract_line(stream->extractor, definitions->set, scratch, input, arrival_ms, found, err));
+	if (found->count || extractor_attempt(stream->extractor) != attempt)
+		TRY(take_found(pipeline, stream, definitions, attempt, found, arrival_ms, err));
+	return silences_feed(pipeline, stream, definitions, &heard, found, err);
+}
+
+static enum status consume_lines(struct pipeline *pipeline, struct stream_state *stream,
+	struct definitions *definitions, const struct journal_slice *slice, struct regex_scratch *scratch,
+	struct extracted_list *found, struct error *err)
+{
+	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
+	bool is_system = stream_is_system(span_from(stream->name));
+	struct journal_cursor cursor = journal_lines(slice);
+	int64_t newest_ms = NO_TIME;
+	struct line line;
+
+	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
+		bool is_status = false;
+		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
+		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
+		newest_ms = is_timed ? ts_ms : newest_ms;
+		struct extract_line input = {
+			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
+
+		if (stream->settings && !is_system)
+			TRY(consume_settings(stream, line.text, number, err));
+		if (!is_system && status_line_may_be(line.text))
+			TRY(consume_status(pipeline, stream, line.text, slice->arrival_ms, &is_status, err));
+		if (!is_system && !definitions->damage)
+			TRY(extract_values(
+				pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found, err));
+		if (!stream->said && pipeline->signatures)
+			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
+		if (!is_status)
+			life_see(stream, ts_ms);
+		consume_time(stream, ts_ms);
+		if (is_watched)
+			add_live_line(stream, &line, number, ts_ms);
+		else
+			stream->has_skipped_lines = true;
+	}
+	if (newest_ms != NO_TIME)
+		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
+	return signs_hand_over(pipeline, stream, err);
+}
+
+/* What failed is not the slice: a replay will do better. */
+static bool may_pass(enum status status)
+{
+	return status == ERR_MEMORY || status == ERR_UNAVAILABLE || status == ERR_IO || status == ERR_BUSY;
+}
+
+static void hold_up(struct stream_state *stream)
+{
+	if (!stream->has_hole) {
+		stream->mend_wait_ms = MEND_FIRST_MS;
+		atomic_store(&stream->mend_due_ms, clock_mono_ms() + MEND_FIRST_MS);
+	}
+	stream->has_hole = true;
+}
+
+static enum status consume_locked(struct pipeline *pipeline, struct stream_state *stream,
+	struct definitions *definitions, uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch,
+	struct extracted_list *found, struct error *err)
+{
+	struct rule_set *rules = stream->said ? NULL : pipeline_rules(pipeline);
+
+	adopt_definitions(stream, definitions);
+	watchers_begin(stream, rules, seq);
+	life_begin_slice(stream);
+	enum status status = slice->kind == JOURNAL_POINTS
+				     ? consume_points(pipeline, stream, slice, err)
+				     : consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
+	watchers_begin(stream, NULL, 0);
+	rule_set_unref(rules);
+	if (may_pass(status)) {
+		hold_up(stream);
+		return status;
+	}
+	enum status signs = life_end_slice(pipeline, stream, slice->arrival_ms, status == OK ? err : NULL);
+	status = status == OK ? signs : status;
+	stream->extracted_seq = seq;
+	if (!stream->said) /* not before, and under the lock: a flush takes the mark and sees these points, or leaves it */
+		atomic_store(&stream->job->is_summary_dirty, true);
+	if (slice->first_line + slice->line_count > stream->extracted_lines) { /* points may come to a shadow late */
+		stream->extracted_lines = slice->first_line + slice->line_count;
+		stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	}
+	if (slice->kind == JOURNAL_POINTS)
+		stream->extracted_points = slice->first_point + slice->point_count;
+	return status;
+}
+
+/* Lines that were committed before a back-fill took its place are extracted by what the stream has now. Counted. */
+static struct definitions *newer_definitions(struct stream_state *stream, struct definitions *definitions)
+{
+	if (definitions->generation >= stream->generation)
+		return definitions_ref(definitions);
+	pthread_mutex_lock(&stream->job->mutex);
+	struct definitions *present = definitions_ref(stream->job->definitions);
+	pthread_mutex_unlock(&stream->job->mutex);
+	return present;
+}
+
+/* What a shadow has not come to yet it gets from the journal (shadow.c). */
+static bool is_next(const struct stream_state *shadow, const struct journal_slice *slice)
+{
+	return slice->first_line == shadow->extracted_lines &&
+	       (slice->kind != JOURNAL_POINTS || slice->first_point == shadow->extracted_points);
+}
+
+static void note_unextracted(
+	struct pipeline *pipeline, const struct stream_state *stream, const struct journal_slice *slice)
+{
+	if (!stream->said)
+		atomic_fetch_add(&pipeline->figures.unextracted_lines, slice->line_count);
+}
+
+enum status consume_slice(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
+	struct error *err)
+{
+	struct stream_state *shadow;
+
+	pthread_mutex_lock(&stream->mutex);
+	if (consume_has(stream, slice)) { /* it was held up, and went on with what was in the journal */
+		pthread_mutex_unlock(&stream->mutex);
+		return OK;
+	}
+	if (stream->has_hole) {
+		note_unextracted(pipeline, stream, slice);
+		pthread_mutex_unlock(&stream->mutex);
+		return OK;
+	}
+	struct definitions *present = newer_definitions(stream, definitions);
+	enum status status = consume_locked(pipeline, stream, present, seq, slice, scratch, found, err);
+	if (status != OK || present->damage)
+		note_unextracted(pipeline, stream, slice);
+	definitions_unref(present);
+	if ((shadow = stream->shadow)) {
+		pthread_mutex_lock(&shadow->mutex);
+		if (!shadow->has_hole &&
+			is_next(shadow, slice)) { /* whatever became of the stream's own: a hole would stay */
+			enum status fed = consume_locked(pipeline, shadow, shadow->own_definitions, seq, slice, scratch,
+				found, status == OK ? err : NULL);
+			status = status == OK ? fed : status;
+		}
+		pthread_mutex_unlock(&shadow->mutex);
+	}
+	pthread_mutex_unlock(&stream->mutex);
+	return status;
+}
+
+bool consume_has(const struct stream_state *stream, const struct journal_slice *slice)
+{
+	return slice->kind == JOURNAL_POINTS ? slice->first_point < stream->extracted_points
+					     : slice->first_line < stream->extracted_lines;
+}
+
+void consume_pass_over(struct stream_state *stream, uint64_t seq, const struct journal_slice *slice)
+{
+	pthread_mutex_lock(&stream->mutex);
+	stream->extracted_seq = seq;
+	stream->extracted_lines = slice->first_line + slice->line_count;
+	stream->extracted_bytes = slice->first_byte + slice->sent_bytes;
+	if (slice->kind == JOURNAL_POINTS)
+		stream->extracted_points = slice->first_point + slice->point_count;
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Whoever listens has seen some of it: they are told that there is more, and fetch it. */
+static void keep_quiet(struct stream_state *stream)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		stream->series[i]->published = stream->series[i]->sealed_points + stream->series[i]->tail_count;
+	buf_reset(&stream->live_lines);
+	stream->live_count = 0;
+	stream->has_skipped_lines = true;
+}
+
+enum status consume_again(struct pipeline *pipeline, struct stream_state *stream, struct definitions *definitions,
+	uint64_t seq, const struct journal_slice *slice, struct regex_scratch *scratch, struct extracted_list *found,
+	struct error *err)
+{
+	pthread_mutex_lock(&stream->mutex);
+	enum status status = consume_locked(pipeline, stream, definitions, seq, slice, scratch, found, err);
+	keep_quiet(stream);
+	pthread_mutex_unlock(&stream->mutex);
+	if (status == OK || may_pass(status))
+		return status;
+	log_line(LOG_ERROR, "extraction_failed", "job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"",
+		stream->job->name, stream->name, (unsigned long long)slice->first_line, err->text);
+	return OK; /* the slice itself: as when it came */
+}
+
+bool consume_close_hole(struct stream_state *stream)
+{
+	pthread_mutex_lock(&stream->mutex);
+	bool is_level = stream->extracted_lines == stream->committed_line &&
+			stream->extracted_points == stream->committed_point;
+	if (is_level)
+		stream->has_hole = false;
+	pthread_mutex_unlock(&stream->mutex);
+	return is_level;
+}
+
+void group_unref(struct pipeline *pipeline, struct group *group)
+{
+	if (atomic_fetch_sub(&group->refs, 1) != 1)
+		return;
+	atomic_fetch_sub(&pipeline->backlog_bytes, group->bytes);
+	for (size_t i = 0; i < group->count; i++) {
+		definitions_unref(group->definitions[i]);
+		job_unref(group->streams[i]->job);
+		buf_done(&group->contents[i]);
+	}
+	buf_done(&group->plain);
+	arena_free(group->arena);
+	mem_free(group);
+}
+
+/* With the stream's lock held: what asks for it meanwhile would find no memory either. */
+static int wait_for_memory(void *context)
+{
+	struct extract_worker *worker = context;
+	int64_t now_ms = clock_mono_ms();
+
+	if (!worker->waits_since_ms) {
+		worker->waits_since_ms = now_ms;
+		atomic_fetch_add(&worker->pipeline->figures.memory_waits, 1);
+		log_line(LOG_WARNING, "extraction_waits", "for=memory");
+	}
+	return now_ms - worker->waits_since_ms < MEMORY_WAIT_MS &&
+	       !pipeline_wait_tick(worker->pipeline, MEMORY_LOOK_MS);
+}
+
+static void note_lag(struct pipeline_figures *figures, int64_t arrival_ms)
+{
+	int64_t lag_ms = clock_wall_ms() - arrival_ms, known_ms = atomic_load(&figures->lag_so_far_ms);
+
+	while (lag_ms > known_ms && !atomic_compare_exchange_weak(&figures->lag_so_far_ms, &known_ms, lag_ms))
+		;
+}
+
+static void consume_group(struct extract_worker *worker, struct group *group)
+{
+	struct pipeline *pipeline = worker->pipeline;
+	struct error err;
+
+	for (size_t i = 0; i < group->count; i++) {
+		struct stream_state *stream = group->streams[i];
+		unsigned owner = (unsigned)((stream->job->job_id * 31 + stream->stream_id) % pipeline->extract_count);
+		if (owner != worker->number || atomic_load(&stream->job->is_deleted))
+			continue;
+		worker->waits_since_ms = 0;
+		if (consume_slice(pipeline, stream, group->definitions[i], group->seq, &group->slices[i],
+			    worker->scratch, &worker->found, &err) != OK)
+			log_line(LOG_ERROR, "extraction_failed",
+				"job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"", stream->job->name,
+				stream->name, (unsigned long long)group->slices[i].first_line, err.text);
+		directory_mark_dirty(pipeline->directory, stream);
+		note_lag(&pipeline->figures, group->slices[i].arrival_ms);
+	}
+	atomic_store(&worker->done_seq, group->seq);
+}
+
+/* Two workers may come here at once, the one with the lower number later. */
+static void note_extracted(struct pipeline *pipeline)
+{
+	uint64_t seq = pipeline_extracted_seq(pipeline), known = atomic_load(&pipeline->figures.extracted_seq);
+
+	while (seq > known && !atomic_compare_exchange_weak(&pipeline->figures.extracted_seq, &known, seq))
+		;
+	hub_set_seq(pipeline->options.hub, seq);
+}
+
+void *extract_run(void *context)
+{
+	struct extract_worker *worker = context;
+	struct queue_item *item;
+
+	pthread_setname_np(pthread_self(), "extract");
+	mem_wait(wait_for_memory, worker);
+	while ((item = queue_pop(worker->queue, -1))) {
+		struct group *group = ((struct extract_item *)item)->group;
+		consume_group(worker, group);
+		note_extracted(worker->pipeline); /* before it counts as done: who waits for that reads the sequence */
+		group_unref(worker->pipeline, group);
+		mem_free(item);
+	}
+	return NULL;
+}
+
+uint64_t pipeline_extracted_seq(struct pipeline *pipeline)
+{
+	uint64_t lowest = UINT64_MAX;
+
+	for (unsigned i = 0; i < pipeline->extract_count; i++) {
+		uint64_t done = atomic_load(&pipeline->extract[i].done_seq);
+		lowest = done < lowest ? done : lowest;
+	}
+	return lowest;
+}

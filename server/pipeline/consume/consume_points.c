@@ -1,0 +1,159 @@
+/*
+ * Points that were sent as such: consumed in their stream's order, as those that were found in lines. They take the
+ * attempt that the stream's lines are in. A later point of the same series and step is a point of its own.
+ * Of a distribution the mean of each interval is the metric; its sum and its count are series without a role.
+ */
+#include "pipeline/consume/consume.h"
+#include "pipeline/life/life.h"
+#include "state/directory.h"
+#include "state/pipeline_state.h"
+#include "store/journal_points.h"
+
+/* Labels are no part of what a name says of a role. */
+static struct span bare_name(struct span metric)
+{
+	ptrdiff_t labels = span_find_char(metric, '{');
+
+	return labels < 0 ? metric : span_of(metric.ptr, (size_t)labels);
+}
+
+/* One point of entry `at`. */
+static enum status consume_value(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct batch_series *sent, size_t at, double value, int64_t arrival_ms, struct error *err)
+{
+	uint64_t count = series->sealed_points + series->tail_count;
+	struct point point = {.step = sent->steps[at] == NO_STEP ? (int64_t)count : sent->steps[at],
+		.ts_ms = sent->ts_ms[at],
+		.value = value,
+		.line = NO_LINE,
+		.attempt = extractor_attempt(stream->extractor)};
+
+	TRY(consume_point(pipeline, stream, series, &point, arrival_ms, err));
+	consume_time(stream, point.ts_ms);
+	life_see(stream, point.ts_ms);
+	if (!stream->said)
+		atomic_fetch_add(&pipeline->figures.points, 1);
+	return OK;
+}
+
+static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
+	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
+{
+	struct metric_definition definition = {.name = sent->metric, .unit = sent->unit};
+	struct series_state *series;
+
+	definition.role = sent->role < ROLE_COUNT ? (enum role)sent->role : role_guess(bare_name(sent->metric));
+	TRY(consume_find_series(pipeline, stream, &definition, &series, err));
+	if (!series) {
+		atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
+		return OK;
+	}
+	for (size_t i = 0; i < sent->count; i++)
+		TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
+	return OK;
+}
+
+/* name{labels} -> name.sum{labels} */
+static enum status name_part(const struct batch_series *sent, const char *part, struct buf *out, struct error *err)
+{
+	struct span name = bare_name(sent->metric);
+
+	buf_append_span(out, name);
+	buf_append_char(out, sent->form == SERIES_TOTALS_PROMETHEUS ? '_' : '.');
+	buf_append_text(out, part);
+	buf_append_span(out, span_skip(sent->metric, name.len));
+	return buf_status(out, err);
+}
+
+/* Older versions guessed what a part means by its name, and its detectors looked for spikes in what only grows. */
+static enum status take_role(struct series_state *series, struct error *err)
+{
+	if (series->role == ROLE_OTHER)
+		return OK;
+	struct detector_set *none = detector_set_new(ROLE_OTHER);
+	if (!none)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	detector_set_free(series->detectors);
+	series->detectors = none;
+	series->role = ROLE_OTHER;
+	series->measure = MEASURE_NONE;
+	return OK;
+}
+
+static enum status find_part(struct pipeline *pipeline, struct stream_state *stream, const struct batch_series *sent,
+	const char *part, struct span unit, struct series_state **out, struct error *err)
+{
+	AUTO_DONE(buf) name = BUF_INIT(3 * METRIC_NAME_MAX_BYTES);
+	struct metric_definition definition = {.unit = unit, .role = ROLE_OTHER};
+
+	TRY(name_part(sent, part, &name, err));
+	definition.name = buf_span(&name);
+	TRY(consume_find_series(pipeline, stream, &definition, out, err));
+	if (*out)
+		return take_role(*out, err);
+	atomic_fetch_add(&pipeline->figures.refused_points, sent->count);
+	return OK;
+}
+
+/* True: value is the mean of an interval. */
+static bool find_mean(const struct batch_series *sent, size_t at, struct totals *last, double *value)
+{
+	struct totals now = {true, sent->starts_ms[at], sent->ts_ms[at], sent->values[at], sent->counts[at]};
+
+	if (sent->form != SERIES_INTERVALS)
+		return totals_read(last, &now, value);
+	*value = now.sum / now.count;
+	return now.count > 0;
+}
+
+static enum status consume_mean(struct pipeline *pipeline, struct stream_state *stream, const struct batch_series *sent,
+	size_t at, double value, int64_t arrival_ms, struct error *err)
+{
+	struct metric_definition definition = {
+		.name = sent->metric, .unit = sent->unit, .role = role_guess(bare_name(sent->metric))};
+	struct series_state *series;
+
+	TRY(consume_find_series(pipeline, stream, &definition, &series, err));
+	if (series)
+		return consume_value(pipeline, stream, series, sent, at, value, arrival_ms, err);
+	atomic_fetch_add(&pipeline->figures.refused_points, 1);
+	return OK;
+}
+
+static enum status consume_distribution(struct pipeline *pipeline, struct stream_state *stream,
+	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
+{
+	struct series_state *sums, *counts;
+	double mean;
+
+	TRY(find_part(pipeline, stream, sent, "sum", sent->unit, &sums, err));
+	TRY(find_part(pipeline, stream, sent, "count", SPAN(""), &counts, err));
+	for (size_t i = 0; i < sent->count; i++) {
+		if (counts && find_mean(sent, i, &counts->totals, &mean))
+			TRY(consume_mean(pipeline, stream, sent, i, mean, arrival_ms, err));
+		if (sums)
+			TRY(consume_value(pipeline, stream, sums, sent, i, sent->values[i], arrival_ms, err));
+		if (counts)
+			TRY(consume_value(pipeline, stream, counts, sent, i, sent->counts[i], arrival_ms, err));
+	}
+	return OK;
+}
+
+enum status consume_points(
+	struct pipeline *pipeline, struct stream_state *stream, const struct journal_slice *slice, struct error *err)
+{
+	struct journal_points cursor = journal_points_open(slice->body);
+	struct batch_series series;
+	bool has_one = true;
+
+	while (has_one) {
+		AUTO(arena) arena = arena_new(); /* of one series: the columns of all are a slice of memory */
+		if (!arena)
+			return error_set(err, ERR_MEMORY, "out of memory");
+		TRY(journal_points_next(&cursor, arena, &series, &has_one, err));
+		if (has_one)
+			TRY((series.form == SERIES_VALUES ? consume_series : consume_distribution)(
+				pipeline, stream, &series, slice->arrival_ms, err));
+	}
+	return OK;
+}

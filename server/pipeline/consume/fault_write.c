@@ -1,0 +1,386 @@
+/* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "extract/signature.h"
+#include "model/by_hand.h"
+#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incidents.h"
+#include "pipeline/consume/signs.h"
+#include "pipeline/goodput/goodput.h"
+#include "state/execute.h"
+#include "state/known_fault.h"
+#include "state/pipeline_state.h"
+#include "state/stated.h"
+
+#include <stdio.h>
+
+enum {
+	FACTS_MAX_BYTES = 16 << 10,
+	DETAIL_MAX_BYTES = 2048,
+	/* A timeout comes up to an hour after its cause; a kernel's line may be shipped later than what it caused. */
+	CAUSE_BEFORE_MS = 60 * 60 * 1000,
+	CAUSE_AFTER_MS = 15 * 60 * 1000,
+	ORDINAL_HASH_BITS = 20,
+	JOBS_ON_HOST_MAX = 3, /* others than the one that told of it */
+	FOLDED_MAX = 100,
+	QUIET_MAX = 100
+};
+
+struct writing {
+	struct pipeline *pipeline;
+	struct store_tx *tx;
+	struct arena *arena;
+	const struct job_row *job;
+	const struct stretch *stretch; /* its host is known; "": several share the stream, and none is charged */
+	struct stretch_told *out;
+};
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Of a job the same signature, or host, at the same time is the same incident, whoever says it again. */
+static uint64_t ordinal_of(struct span what, int64_t at_ms)
+{
+	struct hash128 hash = {0};
+
+	hash128_add(&hash, what);
+	uint64_t time = at_ms > 0 ? (uint64_t)at_ms & ((UINT64_C(1) << INCIDENT_TIME_BITS) - 1) : 0;
+
+	return (hash.low & ((UINT64_C(1) << ORDINAL_HASH_BITS) - 1)) << INCIDENT_TIME_BITS | time;
+}
+
+static bool is_of_machine(const struct writing *w)
+{
+	return w->stretch->signature->about == SIGNATURE_NODE && w->stretch->host.len;
+}
+
+static bool is_of(uint64_t ordinal, struct span what)
+{
+	return ordinal >> INCIDENT_TIME_BITS == ordinal_of(what, 0) >> INCIDENT_TIME_BITS;
+}
+
+/* ---- the evidence ---- */
+
+/* Members of an object, as store.h keeps them. */
+static enum status write_facts(const struct writing *w, bool is_node, bool is_own, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
+	const struct signature *signature = w->stretch->signature;
+	struct json_writer json = json_writer_on(&text);
+
+	json_object(&json);
+	json_put_span(&json, is_node ? "fault" : "signature", signature->name);
+	json_put_span(&json, "title", signature->title);
+	if (w->stretch->host.len)
+		json_put_span(&json, "host", w->stretch->host);
+	else
+		json_put_bool(&json, "shared", true);
+	if (is_own)
+		json_put_span(&json, "stream", w->stretch->stream);
+	else
+		json_put_span(&json, "told_by", w->job->name);
+	json_put_span(&json, "text", w->stretch->hit.text);
+	json_put_span(&json, "cause", signature->cause);
+	json_put_span(&json, "action", signature->action);
+	if (is_node)
+		json_put_bool(&json, "drain", signature->is_drain);
+	json_object_end(&json);
+	TRY(buf_status(&text, err));
+	struct span members = buf_span(&text);
+	*out = arena_copy(w->arena, span_of(members.ptr + 1, members.len - 2));
+	return out->ptr ? OK : out_of_memory(err);
+}
+
+/* "GPU has fallen off the bus on gpu017: NVRM: Xid …" */
+static enum status write_detail(const struct writing *w, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(DETAIL_MAX_BYTES);
+
+	buf_append_span(&text, w->stretch->signature->title);
+	buf_append_text(&text, " on ");
+	buf_append_span(&text, w->stretch->host.len ? w->stretch->host : w->stretch->stream);
+	buf_append_text(&text, w->stretch->host.len ? ": " : " (several machines send it): ");
+	buf_append_span(&text, w->stretch->hit.text);
+	TRY(buf_status(&text, err));
+	*out = arena_copy(w->arena, buf_span(&text));
+	return out->ptr ? OK : out_of_memory(err);
+}
+
+static enum status put(const struct writing *w, struct incident_row *row, struct span team, struct error *err)
+{
+	struct incident_told told = {0};
+
+	TRY(incidents_write(w->pipeline, w->tx, row, team, &told, err));
+	if (w->out->count == sizeof w->out->rows / sizeof *w->out->rows)
+		return OK; /* the page shows it; nobody who listens now is told of more at once */
+	w->out->rows[w->out->count] = *row;
+	w->out->told[w->out->count++] = told;
+	return OK;
+}
+
+/* Where machines talk to each other; one alone has nobody to talk to. */
+static enum severity severity_of(const struct writing *w, const struct job_row *job)
+{
+	AUTO(json) document = NULL;
+
+	if (!w->stretch->signature->warning_on || json_parse(&document, job->document, NULL) != OK ||
+		job_stated_nodes(document) == 1)
+		return w->stretch->signature->severity;
+	const struct json *resources = json_get(document, "ResourceConfig");
+	struct by_hand by;
+	by_hand_read(&by, document);
+	struct span type =
+		by.instance_type.len ? by.instance_type : json_string_of(json_get(resources, "InstanceType"));
+	if (!type.len)
+		type = json_string_of(json_get(json_first(json_get(resources, "InstanceGroups")), "InstanceType"));
+	return signature_severity(w->stretch->signature, type);
+}
+
+static enum status open_incident(
+	const struct writing *w, const struct job_row *job, bool is_node, uint32_t *id, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	bool is_own = job == w->job;
+	struct incident_row row = {.job_id = job->job_id,
+		.job = job->name,
+		.metric = SPAN(""),
+		.stream = is_own ? w->stretch->stream : SPAN("")};
+
+	row.incident = (struct incident){.kind = is_node ? INCIDENT_NODE_SUSPECT : INCIDENT_LOG_SIGNATURE,
+		.severity = severity_of(w, job),
+		.state = INCIDENT_OPEN,
+		.opened_ordinal = ordinal_of(is_node ? w->stretch->host : hit->signature, hit->first_ms),
+		.opened_ms = hit->first_ms,
+		.line = is_own ? hit->first_line : NO_LINE,
+		.is_historic = w->stretch->is_historic};
+	TRY(write_facts(w, is_node, is_own, &row.facts, err));
+	TRY(write_detail(w, &row.detail, err));
+	TRY(put(w, &row, job->team, err));
+	*id = row.incident_id;
+	return OK;
+}
+
+/* ---- what is there already ---- */
+
+static enum status find_near(const struct writing *w, int64_t job_id, uint32_t kinds, uint32_t *id, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	struct near_incident *rows;
+	size_t count;
+
+	*id = 0;
+	TRY(store_read_near(store_tx_reader(w->tx), w->arena, job_id, kinds, hit->first_ms - CAUSE_BEFORE_MS,
+		hit->last_ms + CAUSE_AFTER_MS, &rows, &count, err));
+	for (size_t i = 0; i < count && !*id; i++)
+		if (rows[i].kind != INCIDENT_NODE_SUSPECT || !is_of_machine(w) ||
+			is_of(rows[i].opened_ordinal, w->stretch->host))
+			*id = rows[i].incident_id;
+	return OK;
+}
+
+/* Of the machine's fault: what only said so is beneath it from now on, and over. */
+static enum status fold_one(const struct writing *w, uint32_t from, uint32_t into, struct error *err)
+{
+	struct incident_row row;
+
+	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, from, &row, err));
+	TRY(store_fold_incident(w->tx, w->job->job_id, from, into, err));
+	if (row.incident.state != INCIDENT_OPEN)
+		return OK;
+	row.incident.state = INCIDENT_RECOVERED;
+	row.incident.closed_ms =
+		w->stretch->hit.last_ms > row.incident.opened_ms ? w->stretch->hit.last_ms : row.incident.opened_ms;
+	row.detail = SPAN("");
+	return put(w, &row, w->job->team, err);
+}
+
+static bool is_beneath(const struct writing *w, const struct near_incident *row)
+{
+	const struct signature *signature = NULL;
+
+	for (size_t i = 0; i < signature_count(w->pipeline->signatures); i++) {
+		const struct signature *at = signature_at(w->pipeline->signatures, i);
+		signature = at->about != SIGNATURE_CHECKPOINT && is_of(row->opened_ordinal, at->name) ? at : signature;
+	}
+	return signature && signature->beneath & UINT32_C(1) << INCIDENT_NODE_SUSPECT;
+}
+
+static enum status fold_symptoms(const struct writing *w, uint32_t into, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	struct near_incident *rows;
+	size_t count;
+
+	TRY(store_read_near(store_tx_reader(w->tx), w->arena, w->job->job_id, UINT32_C(1) << INCIDENT_LOG_SIGNATURE,
+		hit->first_ms - CAUSE_AFTER_MS, hit->last_ms + CAUSE_BEFORE_MS, &rows, &count, err));
+	for (size_t i = 0; i < count && i < FOLDED_MAX; i++)
+		if (is_beneath(w, &rows[i]))
+			TRY(fold_one(w, rows[i].incident_id, into, err));
+	return OK;
+}
+
+/* ---- a machine ---- */
+
+/* The other jobs that ran on it hear of it as well. */
+static enum status tell_others(const struct writing *w, struct error *err)
+{
+	int64_t *jobs;
+	size_t count;
+
+	TRY(store_read_jobs_on_host(store_tx_reader(w->tx), w->arena, w->stretch->host, w->stretch->hit.first_ms,
+		JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		struct job_row other;
+		uint32_t id;
+		if (jobs[i] == w->job->job_id)
+			continue;
+		TRY(find_near(w, jobs[i], UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
+		if (id)
+			continue;
+		TRY(store_read_job_by_id(store_tx_reader(w->tx), w->arena, jobs[i], &other, err));
+		TRY(open_incident(w, &other, true, &id, err));
+	}
+	return OK;
+}
+
+static enum status choose_of_node(const struct writing *w, uint32_t *id, struct error *err)
+{
+	TRY(find_near(w, w->job->job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, id, err));
+	if (*id)
+		return OK;
+	TRY(open_incident(w, w->job, true, id, err));
+	TRY(fold_symptoms(w, *id, err));
+	return tell_others(w, err);
+}
+
+static enum status choose(const struct writing *w, uint32_t *id, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+
+	if (is_of_machine(w))
+		return choose_of_node(w, id, err);
+	if (w->stretch->signature->beneath)
+		TRY(find_near(w, w->job->job_id, w->stretch->signature->beneath, id, err));
+	if (!*id)
+		TRY(store_find_signature_incident(store_tx_reader(w->tx), hit->job_id, hit->signature,
+			hit->first_ms - SIGN_QUIET_MS, hit->last_ms + SIGN_QUIET_MS, id, err));
+	return *id ? OK : open_incident(w, w->job, false, id, err);
+}
+
+static enum status put_node_fault(const struct writing *w, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	struct node_fault_row row = {.host = w->stretch->host,
+		.ts_ms = hit->first_ms,
+		.job_id = hit->job_id,
+		.stream_id = hit->stream_id,
+		.line = hit->first_line,
+		.signature = hit->signature,
+		.is_drain = w->stretch->signature->is_drain,
+		.count = hit->count,
+		.last_ms = hit->last_ms,
+		.text = hit->text};
+
+	return store_put_node_fault(w->tx, &row, err);
+}
+
+/* The one that the line names, that the stream is of, or that sent the line. Of one that nobody names all that is known is its place. */
+static enum status find_host(const struct writing *w, struct span *host, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	struct span stream = w->stretch->stream;
+	AUTO_DONE(buf) place = BUF_INIT(DETAIL_MAX_BYTES);
+	bool is_shared;
+
+	if (host->len)
+		return OK;
+	TRY(stream_line_host(store_tx_reader(w->tx), w->arena, hit->job_id, hit->stream_id, stream, hit->first_line,
+		host, &is_shared, err));
+	if (is_shared || host->len)
+		return OK;
+	buf_printf(&place, "%.*s/%.*s", SPAN_ARGS(w->job->name), SPAN_ARGS(stream));
+	TRY(buf_status(&place, err));
+	*host = arena_copy(w->arena, buf_span(&place));
+	return host->ptr ? OK : out_of_memory(err);
+}
+
+enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, const struct job_row *job,
+	const struct stretch *stretch, struct stretch_told *out, struct error *err)
+{
+	struct stretch own = *stretch;
+	const struct writing w = {pipeline, tx, arena, job, &own, out};
+	struct signature_hit_row hit = stretch->hit;
+
+	TRY(find_host(&w, &own.host, err));
+	TRY(store_find_signature_hit(store_tx_reader(tx), &hit, &hit.incident_id, err));
+	if (!hit.incident_id)
+		TRY(choose(&w, &hit.incident_id, err));
+	TRY(store_put_signature_hit(tx, &hit, err));
+	return is_of_machine(&w) ? put_node_fault(&w, err) : OK;
+}
+
+/* ---- the end ---- */
+
+struct ending {
+	struct pipeline *pipeline;
+	struct arena *arena;
+	const struct quiet_incident *quiet;
+	enum incident_kind kind;
+	struct incident_row row;
+	struct incident_told told;
+};
+
+/* What a machine did stands against it as long as the job runs on it. */
+static enum status end_one(void *context, struct store_tx *tx, struct error *err)
+{
+	struct ending *ending = context;
+	struct job_row job;
+
+	ending->told = (struct incident_told){0};
+	TRY(store_read_job_by_id(store_tx_reader(tx), ending->arena, ending->quiet->job_id, &job, err));
+	if (ending->kind == INCIDENT_NODE_SUSPECT && !job.ended_ms)
+		return OK;
+	TRY(store_read_incident(store_tx_reader(tx), ending->arena, ending->quiet->job_id, ending->quiet->incident_id,
+		&ending->row, err));
+	if (ending->row.incident.state != INCIDENT_OPEN)
+		return OK;
+	ending->row.incident.state = INCIDENT_RECOVERED;
+	ending->row.incident.closed_ms = ending->quiet->last_ms + SIGN_QUIET_MS;
+	ending->row.detail = SPAN("");
+	return incidents_write(ending->pipeline, tx, &ending->row, job.team, &ending->told, err);
+}
+
+static enum status end_quiet(
+	struct pipeline *pipeline, struct store_reader *reader, enum incident_kind kind, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct quiet_incident *rows;
+	size_t count;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_quiet(reader, arena, kind, clock_wall_ms() - SIGN_QUIET_MS, QUIET_MAX, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		struct ending ending = {.pipeline = pipeline, .arena = arena, .quiet = &rows[i], .kind = kind};
+		enum status status = pipeline_execute(pipeline, end_one, &ending, err);
+		if (status != OK && status != ERR_NOT_FOUND) /* the job was deleted meanwhile */
+			return status;
+		if (status == OK)
+			incidents_say(pipeline, &ending.row, &ending.told);
+	}
+	return OK;
+}
+
+void faults_run(struct pipeline *pipeline, struct store_reader *reader)
+{
+	static const enum incident_kind kinds[] = {INCIDENT_LOG_SIGNATURE, INCIDENT_NODE_SUSPECT};
+	struct error err;
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		enum status status = end_quiet(pipeline, reader, kinds[i], &err);
+		if (status != OK && status != ERR_UNAVAILABLE)
+			log_line(LOG_WARNING, "faults_failed", "error=\"%s\"", err.text);
+	}
+}

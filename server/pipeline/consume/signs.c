@@ -1,0 +1,236 @@
+#include "pipeline/consume/signs.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "extract/signature.h"
+#include "model/stream_name.h"
+#include "pipeline/alert/incidents.h"
+#include "pipeline/life/life.h"
+#include "state/control.h"
+#include "state/directory.h"
+#include "state/host_lines.h"
+#include "state/pipeline_state.h"
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- to the writer ---- */
+
+struct telling {
+	struct control control;
+	struct pipeline *pipeline;
+	struct stream_state *stream; /* its job is counted */
+	struct arena *arena; /* of the stretch's texts */
+	struct stretch stretch;
+	struct arena *said_arena; /* of the last try */
+	struct stretch_told said;
+	struct life life; /* of a job that had failed already */
+};
+
+static void telling_free(struct telling *telling)
+{
+	job_unref(telling->stream->job);
+	arena_free(telling->arena);
+	arena_free(telling->said_arena);
+	mem_free(telling);
+}
+
+static enum status write_telling(void *context, struct store_tx *tx, struct error *err)
+{
+	struct telling *telling = context;
+	struct job_row job;
+	bool is_gone;
+
+	arena_free(telling->said_arena); /* after a commit that failed this runs again */
+	telling->said = (struct stretch_told){0};
+	telling->life = (struct life){0};
+	if (!(telling->said_arena = arena_new()))
+		return out_of_memory(err);
+	TRY(is_job_gone(telling->pipeline, tx, telling->stream->job, &is_gone, err));
+	if (is_gone)
+		return OK;
+	TRY(store_read_job_by_id(store_tx_reader(tx), telling->said_arena, telling->stream->job->job_id, &job, err));
+	TRY(fault_write(telling->pipeline, tx, telling->said_arena, &job, &telling->stretch, &telling->said, err));
+	if (!span_equal(job.status, SPAN("Failed")))
+		return OK;
+	telling->life =
+		(struct life){.pipeline = telling->pipeline, .arena = telling->said_arena, .now_ms = clock_wall_ms()};
+	return life_write(&telling->life, tx, &job, true, err); /* its end may have been told before its last lines */
+}
+
+/* More lines may have come meanwhile. */
+static void tell_again(struct telling *telling, bool is_durable)
+{
+	struct stream_state *stream = telling->stream;
+	struct sign *sign = stream->signs ? signs_find(stream->signs, telling->stretch.signature->name) : NULL;
+	struct error err;
+
+	/* else we are stopping: the stream is not sealed past it, the next start says it again */
+	if (is_durable)
+		stream->pending_incidents--;
+	if (!sign || !is_durable)
+		return;
+	sign->is_under_way = false;
+	if (signs_hand_over(telling->pipeline, stream, &err) != OK)
+		log_line(LOG_ERROR, "fault_failed", "job=\"%s\" error=\"%s\"", stream->job->name, err.text);
+}
+
+static void telling_done(void *context, enum status status, const struct error *err)
+{
+	struct telling *telling = context;
+	struct stream_state *stream = telling->stream;
+
+	if (status != OK)
+		log_line(LOG_ERROR, "fault_failed", "job=\"%s\" error=\"%s\"", stream->job->name, err->text);
+	pthread_mutex_lock(&stream->mutex);
+	tell_again(telling, status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY);
+	pthread_mutex_unlock(&stream->mutex);
+	if (status == OK && telling->said.count) {
+		atomic_store(&stream->job->is_row_dirty, true);
+		directory_mark_dirty(telling->pipeline->directory, stream);
+		for (size_t i = 0; i < telling->said.count; i++)
+			incidents_say(telling->pipeline, &telling->said.rows[i], &telling->said.told[i]);
+	}
+	if (status == OK && telling->life.pipeline)
+		life_say(&telling->life);
+	telling_free(telling);
+}
+
+static bool fill(struct telling *telling, const struct sign *sign)
+{
+	const struct stream_state *stream = telling->stream;
+	struct stretch *stretch = &telling->stretch;
+	size_t index = signature_index(telling->pipeline->signatures, buf_span(&sign->name));
+
+	stretch->signature = signature_at(telling->pipeline->signatures, index);
+	stretch->stream = arena_copy(telling->arena, span_from(stream->name));
+	stretch->host = arena_copy(telling->arena, buf_span(&sign->host));
+	stretch->is_historic = sign->is_historic;
+	stretch->hit = (struct signature_hit_row){.job_id = stream->job->job_id,
+		.stream_id = stream->stream_id,
+		.signature = stretch->signature->name,
+		.first_line = sign->first_line,
+		.count = sign->count,
+		.last_line = sign->last_line,
+		.first_ms = sign->first_ms,
+		.last_ms = sign->last_ms,
+		.text = arena_copy(telling->arena, buf_span(&sign->text))};
+	return stretch->stream.ptr && stretch->host.ptr && stretch->hit.text.ptr;
+}
+
+static enum status tell(struct pipeline *pipeline, struct stream_state *stream, struct sign *sign, struct error *err)
+{
+	struct telling *telling = mem_zeroed(sizeof *telling);
+
+	if (!telling)
+		return out_of_memory(err);
+	telling->pipeline = pipeline;
+	telling->stream = stream;
+	job_ref(stream->job);
+	if (!(telling->arena = arena_new()) || !fill(telling, sign)) {
+		telling_free(telling);
+		return out_of_memory(err);
+	}
+	telling->control =
+		(struct control){.work = write_telling, .done = telling_done, .context = telling, .is_kept = true};
+	sign->is_dirty = false;
+	sign->is_under_way = true;
+	stream->pending_incidents++;
+	enum status status = pipeline_push_control(pipeline, &telling->control, err);
+	if (status != OK)
+		telling_free(telling); /* pending for ever: as of incidents */
+	return status;
+}
+
+enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stream, struct error *err)
+{
+	for (size_t i = 0; stream->signs && i < stream->signs->count; i++) {
+		struct sign *sign = &stream->signs->items[i];
+		if (sign->is_dirty && !sign->is_under_way)
+			TRY(tell(pipeline, stream, sign, err));
+	}
+	return OK;
+}
+
+/* ---- lines ---- */
+
+/* At most the bytes that are kept, whole characters, no control characters. */
+static void keep_text(struct buf *out, struct span text)
+{
+	size_t len = text.len < SIGN_TEXT_BYTES ? text.len : SIGN_TEXT_BYTES;
+
+	buf_reset(out);
+	while (len && len < text.len && (text.ptr[len] & 0xc0) == 0x80)
+		len--;
+	if (!span_is_utf8(span_of(text.ptr, len)) || memchr(text.ptr, 0, len)) {
+		for (size_t i = 0; i < len; i++)
+			buf_append_char(out, text.ptr[i] >= ' ' && text.ptr[i] < 0x7f ? text.ptr[i] : '?');
+		return;
+	}
+	buf_append(out, text.ptr, len);
+}
+
+static void keep_host(struct buf *out, struct span named)
+{
+	buf_reset(out);
+	if (named.len < SIGN_HOST_BYTES && span_is_utf8(named))
+		buf_append_span(out, named);
+}
+
+static enum status take(struct pipeline *pipeline, struct stream_state *stream, const struct signature_found *found,
+	const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
+{
+	struct sign *sign = signs_find(stream->signs, found->signature->name);
+
+	if (!sign && !(sign = signs_add(stream->signs, found->signature->name)))
+		return out_of_memory(err);
+	bool is_new = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS ||
+		      host_lines_change_within(stream, sign->last_line, line->number);
+	if (is_new && sign->is_dirty)
+		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
+	if (is_new) {
+		sign->count = 0;
+		sign->first_line = line->number;
+		sign->first_ms = sign->last_ms = ts_ms;
+		sign->is_historic = ts_ms < arrival_ms - HISTORIC_MS;
+		sign->is_under_way = false;
+		keep_host(&sign->host, found->host);
+	}
+	sign->count++;
+	sign->last_line = line->number;
+	sign->last_ms = ts_ms > sign->last_ms ? ts_ms : sign->last_ms;
+	sign->is_dirty = true;
+	keep_text(&sign->text, line->text);
+	return OK;
+}
+
+static enum status take_checkpoint(struct pipeline *pipeline, struct stream_state *stream, int64_t step,
+	const struct extract_line *line, int64_t ts_ms, struct error *err)
+{
+	struct signs *signs = stream->signs;
+	uint32_t attempt = extractor_attempt(stream->extractor);
+	int64_t at = step >= 0 ? step : extractor_last_step(stream->extractor);
+
+	if (at < 0 || (signs->checkpoint_step == at && signs->checkpoint_attempt == attempt))
+		return OK;
+	signs->checkpoint_step = at;
+	signs->checkpoint_attempt = attempt;
+	return checkpoint_take(pipeline, stream, at, line->number, ts_ms, err);
+}
+
+enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
+	int64_t ts_ms, int64_t arrival_ms, struct regex_scratch *scratch, struct error *err)
+{
+	struct signature_found found;
+
+	if (!signature_find(
+		    pipeline->signatures, scratch, line->text, stream_is_system(span_from(stream->name)), &found))
+		return OK;
+	if (!stream->signs && !(stream->signs = signs_new()))
+		return out_of_memory(err);
+	if (found.signature->about == SIGNATURE_CHECKPOINT)
+		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
+	return take(pipeline, stream, &found, line, ts_ms, arrival_ms, err);
+}

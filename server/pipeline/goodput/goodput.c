@@ -1,0 +1,334 @@
+#include "pipeline/goodput/goodput.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "model/failure.h"
+#include "pipeline/life/pools.h"
+#include "read/derivation.h"
+#include "state/directory.h"
+#include "state/execute.h"
+#include "state/known_fault.h"
+#include "state/pipeline_state.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum {
+	BATCH = 32, /* jobs in one transaction */
+	BATCH_MS = 100, /* so long, then others' work goes on */
+	SWEEP = 500,
+	PATIENCE = 16, /* what was silent for long is looked at more rarely */
+	RETRY_MS = 60 * 60 * 1000, /* of a job whose data is damaged */
+	SAID_SIGNATURES_A_JOB = 10000,
+	PRICES_MAX_BYTES = 4 << 20
+};
+
+#define PRICES_KEY "prices"
+#define SWEEP_KEY "goodput.sweep"
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- prices ---- */
+
+enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct price_list *out, struct error *err)
+{
+	AUTO(json) document = NULL;
+	struct span text;
+
+	TRY(store_read_setting(reader, arena, PRICES_KEY, &text, err));
+	TRY(json_parse(&document, text.len ? text : pipeline->options.prices, err));
+	return price_list_read(out, document, arena, err);
+}
+
+struct prices_change {
+	struct pipeline *pipeline;
+	struct span text, currency;
+};
+
+static enum status write_prices(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct prices_change *change = context;
+	AUTO(arena) arena = arena_new();
+	struct price_list before;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(goodput_read_prices(change->pipeline, store_tx_reader(tx), arena, &before, err));
+	if (!span_equal(before.currency, change->currency))
+		TRY(store_name_deleted_costs(tx, before.currency, err));
+	TRY(store_put_setting(tx, PRICES_KEY, change->text, err));
+	return store_put_setting(tx, SWEEP_KEY, SPAN("0"), err);
+}
+
+enum status goodput_put_prices(struct pipeline *pipeline, const struct json *document, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(PRICES_MAX_BYTES);
+	AUTO(arena) arena = arena_new();
+	struct price_list checked;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(price_list_read(&checked, document, arena, err));
+	TRY(price_list_check(&checked, arena, err));
+	json_print(document, &text);
+	TRY(buf_status(&text, err));
+	struct prices_change change = {pipeline, buf_span(&text), checked.currency};
+	TRY(pipeline_execute(pipeline, write_prices, &change, err));
+	atomic_store(&pipeline->goodput_sweeps, true);
+	return OK;
+}
+
+void goodput_put_unpriced(struct json_writer *w, struct span types)
+{
+	struct span type;
+
+	json_key(w, "unpriced_types");
+	json_array(w);
+	while (types.len && span_next(&types, ' ', &type))
+		json_span(w, type);
+	json_array_end(w);
+}
+
+/* ---- one job ---- */
+
+enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct job_scale *out, struct error *err)
+{
+	struct inputs *inputs;
+
+	TRY(pipeline_read_inputs(pipeline, reader, arena, row, &inputs, err));
+	*out = (struct job_scale){inputs->items[INPUT_TOKENS_PER_STEP].value, inputs->items[INPUT_DEVICES].value};
+	return OK;
+}
+
+/* What the log said between the last step and the next one: the gravest, of these the first; not what a machine outlived. */
+static struct span find_signature(const struct pipeline *pipeline, const struct said_signature *said, size_t count,
+	const struct goodput_break *broken, int64_t now_ms)
+{
+	int64_t to_ms = broken->to_ms ? broken->to_ms : now_ms;
+	const struct said_signature *best = NULL;
+
+	for (size_t i = 0; i < count && said[i].first_ms <= to_ms; i++)
+		if (said[i].last_ms >= broken->from_ms && (!best || said[i].severity > best->severity) &&
+			!pipeline_is_nonfatal(pipeline, said[i].signature))
+			best = &said[i];
+	return best ? best->signature : SPAN("");
+}
+
+/* A status that names the cause is believed first. */
+static enum status name_causes(const struct pipeline *pipeline, struct job_goodput *job, struct store_reader *reader,
+	struct arena *arena, int64_t now_ms, struct error *err)
+{
+	struct goodput *derived = &job->derived;
+	struct said_signature *said;
+	size_t count;
+
+	if (!derived->break_count)
+		return OK;
+	TRY(store_read_said_signatures(reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &said, &count, err));
+	for (size_t i = 0; i < derived->break_count; i++) {
+		struct goodput_break *broken = &derived->breaks[i];
+		const char *class = failure_class(broken->cause);
+		bool is_class = class && span_equal(broken->cause, span_from(class));
+		struct span signature = find_signature(pipeline, said, count, broken, now_ms);
+		if (signature.len && (!broken->cause.len || is_class))
+			broken->cause = signature;
+	}
+	return OK;
+}
+
+static enum status keep_incidents(struct job_goodput *job, struct arena *arena, struct error *err)
+{
+	const struct goodput *derived = &job->derived;
+
+	job->incidents = arena_alloc(arena, (derived->break_count + 1) * sizeof *job->incidents);
+	if (!job->incidents)
+		return out_of_memory(err);
+	for (size_t i = 0; i < derived->break_count; i++) {
+		const struct goodput_break *broken = &derived->breaks[i];
+		job->incidents[i] = (struct goodput_incident){.from_ms = broken->from_ms,
+			.to_ms = broken->to_ms,
+			.cause = broken->cause,
+			.nodes = job->facts.node_count,
+			.lost_steps = broken->lost_steps,
+			.redone_ms = broken->redone_ms,
+			.restart_ms = broken->restart_ms};
+	}
+	return OK;
+}
+
+static int64_t next_due_ms(const struct pipeline *pipeline, const struct job_facts *facts, int64_t now_ms)
+{
+	int64_t silent_ms = now_ms > facts->changed_ms ? now_ms - facts->changed_ms : 0;
+	int64_t wait_ms = silent_ms / PATIENCE;
+
+	if (!facts->is_open)
+		return 0;
+	return now_ms + (wait_ms > pipeline->options.goodput_every_ms ? wait_ms : pipeline->options.goodput_every_ms);
+}
+
+enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct price_list *prices, int64_t now_ms, struct job_goodput *out, struct error *err)
+{
+	*out = (struct job_goodput){.redone_cost = STORE_NO_COST};
+	TRY(goodput_gather(pipeline, reader, arena, job, now_ms, &out->job, &out->facts, err));
+	TRY(goodput_derive(&out->facts.facts, arena, &out->derived, err));
+	TRY(name_causes(pipeline, out, reader, arena, now_ms, err));
+	const struct goodput *derived = &out->derived;
+	bool is_measured = derived->total_ms > 0 && !derived->ms[GOODPUT_UNMEASURED];
+	out->row = (struct goodput_row){.job_id = out->job.job_id,
+		.due_ms = next_due_ms(pipeline, &out->facts, now_ms),
+		.as_of_ms = now_ms,
+		.nodes = out->facts.node_count,
+		.nodes_from = out->facts.nodes_from,
+		.is_measured = is_measured,
+		.is_over = !out->facts.is_open && !out->job.ended_ms,
+		.instance = out->facts.nodes[0].instance,
+		.goodput =
+			is_measured ? 100.0 * (double)derived->ms[GOODPUT_PRODUCTIVE] / (double)derived->total_ms : NAN,
+		.steps = derived->steps,
+		.lost_steps = derived->lost_steps,
+		.step_ms = derived->step_ms,
+		.first_from_step = derived->first_from_step,
+		.last_step = derived->last_step,
+		.currency = prices->currency,
+		.unpriced = SPAN(""),
+		.cost = STORE_NO_COST,
+		.lost_cost = STORE_NO_COST,
+		.spot_saving = STORE_NO_COST,
+		.work_from_ms = stretches_first_ms(&out->facts.work),
+		.work_to_ms = stretches_last_ms(&out->facts.work),
+		.paused_ms = out->facts.paused_ms,
+		.odd_times = stretches_odd(&out->facts.work, &out->facts.work)};
+	TRY(goodput_account(out, prices, arena, err));
+	return keep_incidents(out, arena, err);
+}
+
+/* ---- what is due ---- */
+
+struct batch_job {
+	struct job_goodput goodput;
+	bool is_kept; /* it could not be worked out: what it has stays */
+};
+
+struct goodput_batch {
+	struct batch_job jobs[BATCH];
+	size_t count;
+};
+
+static enum status put_goodput(struct store_tx *tx, const struct job_goodput *job, struct error *err)
+{
+	TRY(store_put_goodput(tx, &job->row, job->days, job->day_count, job->incidents, job->derived.break_count, err));
+	return pools_count_job(tx, job->row.job_id, err);
+}
+
+static enum status write_batch(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct goodput_batch *batch = context;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct job_goodput *job = &batch->jobs[i].goodput;
+		if (batch->jobs[i].is_kept)
+			TRY(store_postpone_goodput(tx, job->row.job_id, job->row.due_ms, err));
+		else
+			TRY(put_goodput(tx, job, err));
+	}
+	return OK;
+}
+
+/* A job that was deleted meanwhile has no row to put; one that is damaged is tried again much later. */
+static enum status work_out(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct goodput_due *due, const struct price_list *prices, int64_t now_ms, struct batch_job *out,
+	struct error *err)
+{
+	enum status status = goodput_read_job(pipeline, reader, arena, due->name, prices, now_ms, &out->goodput, err);
+
+	out->is_kept = status != OK || out->goodput.row.job_id != due->job_id;
+	if (status == ERR_MEMORY || status == ERR_UNAVAILABLE)
+		return status;
+	if (status != OK && status != ERR_NOT_FOUND)
+		log_line(LOG_WARNING, "goodput_failed", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(due->name), err->text);
+	if (out->is_kept)
+		out->goodput.row =
+			(struct goodput_row){.job_id = due->job_id, .due_ms = now_ms + RETRY_MS, .unpriced = SPAN("")};
+	out->goodput.row.changes = due->changes;
+	return OK;
+}
+
+/* Subscribers have an old row. */
+static void show_row(struct pipeline *pipeline, struct span name)
+{
+	AUTO(job_state) job = directory_find(pipeline->directory, name);
+
+	if (job)
+		atomic_store(&job->is_row_dirty, true);
+}
+
+static enum status run_due(struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_MEM struct goodput_batch *batch = mem_zeroed(sizeof *batch);
+	int64_t now_ms = clock_wall_ms(), until_ms = clock_mono_ms() + BATCH_MS;
+	struct price_list prices;
+	struct goodput_due *due;
+	size_t count;
+
+	if (!arena || !batch)
+		return out_of_memory(err);
+	TRY(store_read_goodput_due(reader, arena, now_ms, BATCH, &due, &count, err));
+	if (!count)
+		return OK;
+	TRY(goodput_read_prices(pipeline, reader, arena, &prices, err));
+	for (; batch->count < count && (!batch->count || clock_mono_ms() < until_ms); batch->count++)
+		TRY(work_out(
+			pipeline, reader, arena, &due[batch->count], &prices, now_ms, &batch->jobs[batch->count], err));
+	*has_more = count == BATCH || batch->count < count;
+	TRY(pipeline_execute(pipeline, write_batch, batch, err));
+	for (size_t i = 0; i < batch->count; i++)
+		show_row(pipeline, due[i].name);
+	return OK;
+}
+
+/* ---- all jobs anew ---- */
+
+static enum status write_sweep(void *context, struct store_tx *tx, struct error *err)
+{
+	char text[24];
+	int64_t *after = context;
+
+	TRY(store_touch_all_goodput(tx, after, SWEEP, err));
+	snprintf(text, sizeof text, "%lld", (long long)*after);
+	return store_put_setting(tx, SWEEP_KEY, *after == INT64_MAX ? SPAN("") : span_from(text), err);
+}
+
+static enum status run_sweep(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct span text;
+	int64_t after;
+
+	if (!arena)
+		return out_of_memory(err);
+	atomic_store(&pipeline->goodput_sweeps, false); /* before it is read: a put meanwhile sets it again */
+	TRY(store_read_setting(reader, arena, SWEEP_KEY, &text, err));
+	if (!span_parse_i64(text, &after))
+		return OK;
+	enum status status = pipeline_execute(pipeline, write_sweep, &after, err);
+	if (status != OK || after != INT64_MAX)
+		atomic_store(&pipeline->goodput_sweeps, true);
+	return status;
+}
+
+enum status goodput_run(struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
+{
+	*has_more = false;
+	if (atomic_load(&pipeline->goodput_sweeps))
+		TRY(run_sweep(pipeline, reader, err));
+	TRY(run_due(pipeline, reader, has_more, err));
+	*has_more |= atomic_load(&pipeline->goodput_sweeps);
+	return OK;
+}

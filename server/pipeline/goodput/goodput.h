@@ -1,0 +1,97 @@
+/*
+ * Job: keeps what jobs' time came to (store/goodput.h) in step with them: gathers the facts that server/fleet/goodput.h derives
+ *      from, splits what comes out by days, and prices it. A job is worked out again soon after its status changed, and every
+ *      --goodput-every while lines come; what a reader asks for is worked out as of now.
+ * Ownership: all in the arena that the caller gives. Threads: goodput_run: maintenance; the rest: any reader's.
+ */
+#pragma once
+
+#include "base/json_write.h"
+#include "fleet/goodput.h"
+#include "fleet/price.h"
+#include "state/job_view.h"
+#include "store/goodput.h"
+
+struct pipeline;
+
+struct job_nodes {
+	struct span instance; /* "": not known */
+	int64_t count;
+};
+
+/* The steps of the stream with most attempts, by time: when each of them began. */
+struct attempt_points {
+	const struct goodput_point *items; /* none: it has one attempt */
+	size_t count;
+	uint32_t attempts;
+	const int64_t *starts; /* attempt i + 1 opened at step starts[i] */
+};
+enum status goodput_read_attempts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct attempt_points *out, struct error *err) MUST_CHECK;
+/* What a job's time is derived from. */
+struct job_facts {
+	struct stretches work; /* when its lines and points say that it was at it */
+	int64_t paused_ms; /* between them, where nobody stated that it ran */
+	struct goodput_facts facts;
+	bool *is_billed; /* beside facts.phases */
+	struct job_nodes *nodes; /* one a type */
+	size_t type_count;
+	int64_t node_count; /* at least 1 */
+	enum nodes_from nodes_from;
+	bool has_price; /* set by hand, of one node; else it is the list's */
+	double price_per_hour;
+	int64_t stated_billable_ms; /* -1: nobody stated it, or its times were set right by hand */
+	bool is_spot;
+	bool is_open; /* its time still runs */
+	bool is_start_stated; /* somebody said when it began, or was held up */
+	int64_t changed_ms; /* when it was heard of last */
+	struct span metric, stream; /* by which its steps are known; "" */
+};
+enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
+	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err) MUST_CHECK;
+
+/* Its part of that: the machines. out->work is known. */
+enum status goodput_read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
+	struct job_facts *out, struct error *err) MUST_CHECK;
+/* Its part of that: statuses as phases, and whether the job is open. out->work is known. */
+enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, int64_t now_ms, struct job_facts *out, struct error *err) MUST_CHECK;
+
+struct job_goodput {
+	struct job_row job;
+	struct job_facts facts;
+	struct goodput derived;
+	struct goodput_row row;
+	struct goodput_day *days;
+	size_t day_count;
+	struct goodput_incident *incidents; /* beside derived.breaks */
+	int64_t redone_cost; /* of the steps alone that were made again; STORE_NO_COST */
+};
+enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct price_list *prices, int64_t now_ms, struct job_goodput *out,
+	struct error *err) MUST_CHECK;
+
+/* Days and costs of what was derived; goodput_read_job does it. Pure. */
+enum status goodput_account(
+	struct job_goodput *job, const struct price_list *prices, struct arena *arena, struct error *err) MUST_CHECK;
+
+/* As its settings say; 0: not known. */
+struct job_scale {
+	double tokens_per_step; /* over all devices */
+	double devices;
+};
+enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct job_scale *out, struct error *err) MUST_CHECK;
+
+/* Types with spaces between them as "unpriced_types": an array. */
+void goodput_put_unpriced(struct json_writer *w, struct span types);
+
+/* The list in force: as it was put, else the one that the server was built with. */
+enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct price_list *out, struct error *err) MUST_CHECK;
+/* Puts a list, and has every job worked out again. */
+enum status goodput_put_prices(struct pipeline *pipeline, const struct json *document, struct error *err) MUST_CHECK;
+
+/* Maintenance thread: some of what is due. */
+enum status goodput_run(
+	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err) MUST_CHECK;

@@ -1,0 +1,173 @@
+/* How many machines a job has: what its document states, else as many as its streams let be seen. */
+#include "model/by_hand.h"
+#include "model/stream_name.h"
+#include "pipeline/goodput/goodput.h"
+#include "state/job_view.h"
+#include "state/stated.h"
+#include "state/work_times.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* So long after its last line a machine is still at work: others' may come a moment later. */
+enum { STILL_THERE_MS = 10 * 1000 };
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- distinct hosts at the same time: one that took over from another is none more ---- */
+
+struct seen_host {
+	struct span host;
+	int64_t from_ms, to_ms;
+};
+
+static int by_host(const void *a, const void *b)
+{
+	return span_compare(((const struct seen_host *)a)->host, ((const struct seen_host *)b)->host);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* One that opened its stream and prints nothing is there all the time. */
+static struct seen_host see(const struct stream_view *stream, const struct stretches *work)
+{
+	struct seen_host seen = {.host = stream->host, .from_ms = INT64_MIN, .to_ms = INT64_MAX};
+
+	for (unsigned i = 0; i < stream->stretches.count; i++) {
+		const struct time_cluster *item = &stream->stretches.items[i];
+		if (!stretches_hold(work, item->first_ms))
+			continue;
+		seen.from_ms = seen.from_ms == INT64_MIN ? item->first_ms : seen.from_ms;
+		seen.to_ms = item->last_ms + STILL_THERE_MS;
+	}
+	return seen;
+}
+
+static size_t join_hosts(struct seen_host *hosts, size_t count)
+{
+	size_t kept = 0;
+
+	if (count)
+		qsort(hosts, count, sizeof *hosts, by_host);
+	for (size_t i = 0; i < count; i++) {
+		struct seen_host *last = kept ? &hosts[kept - 1] : NULL;
+		if (!last || !span_equal(last->host, hosts[i].host)) {
+			hosts[kept++] = hosts[i];
+			continue;
+		}
+		last->from_ms = hosts[i].from_ms < last->from_ms ? hosts[i].from_ms : last->from_ms;
+		last->to_ms = hosts[i].to_ms > last->to_ms ? hosts[i].to_ms : last->to_ms;
+	}
+	return kept;
+}
+
+static enum status count_hosts(
+	struct arena *arena, const struct job_view *view, const struct stretches *work, int64_t *out, struct error *err)
+{
+	struct seen_host *hosts = arena_alloc(arena, (view->stream_count + 1) * sizeof *hosts);
+	int64_t *begins = arena_alloc(arena, 2 * (view->stream_count + 1) * sizeof *begins);
+	size_t count = 0, gone = 0;
+
+	*out = 0;
+	if (!hosts || !begins)
+		return out_of_memory(err);
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (view->streams[i].host.len && !stream_is_system(view->streams[i].name))
+			hosts[count++] = see(&view->streams[i], work);
+	count = join_hosts(hosts, count);
+	if (!count)
+		return OK;
+	int64_t *ends = begins + count;
+	for (size_t i = 0; i < count; i++) {
+		begins[i] = hosts[i].from_ms;
+		ends[i] = hosts[i].to_ms;
+	}
+	qsort(begins, count, sizeof *begins, by_number);
+	qsort(ends, count, sizeof *ends, by_number);
+	for (size_t i = 0; i < count; i++) {
+		while (ends[gone] < begins[i])
+			gone++;
+		*out = (int64_t)(i + 1 - gone) > *out ? (int64_t)(i + 1 - gone) : *out;
+	}
+	return OK;
+}
+
+/* ---- names of streams ---- */
+
+static enum status count_algos(struct arena *arena, const struct job_view *view, int64_t *out, struct error *err)
+{
+	int64_t *numbers = arena_alloc(arena, (view->stream_count + 1) * sizeof *numbers);
+	size_t count = 0;
+
+	*out = 0;
+	if (!numbers)
+		return out_of_memory(err);
+	for (size_t i = 0; i < view->stream_count; i++)
+		if ((numbers[count] = stream_algo_number(view->streams[i].name)))
+			count++;
+	if (count)
+		qsort(numbers, count, sizeof *numbers, by_number);
+	for (size_t i = 0; i < count; i++)
+		*out += !i || numbers[i] != numbers[i - 1];
+	return OK;
+}
+
+/* ---- the document ---- */
+
+static enum status read_groups(struct arena *arena, const struct json *groups, struct job_facts *out, struct error *err)
+{
+	for (const struct json *group = groups ? json_first(groups) : NULL; group; group = json_next(group)) {
+		int64_t count = job_stated_count(json_get(group, "InstanceCount"));
+		struct span instance = arena_copy(arena, json_string_of(json_get(group, "InstanceType")));
+		if (!instance.ptr)
+			return out_of_memory(err);
+		if (!count || out->node_count + count > JOB_NODES_MAX)
+			continue;
+		out->nodes[out->type_count++] = (struct job_nodes){instance, count};
+		out->node_count += count;
+	}
+	return OK;
+}
+
+enum status goodput_read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
+	struct job_facts *out, struct error *err)
+{
+	const struct json *resources = json_get(document, "ResourceConfig");
+	const struct json *groups = resources ? json_get(resources, "InstanceGroups") : NULL;
+	struct by_hand by;
+
+	out->nodes_from = NODES_STATED;
+	out->nodes = arena_alloc(arena, (groups ? json_count(groups) + 1 : 1) * sizeof *out->nodes);
+	if (!out->nodes)
+		return out_of_memory(err);
+	by_hand_read(&by, document);
+	out->has_price = !isnan(by.price_per_hour);
+	out->price_per_hour = by.price_per_hour;
+	if (!by.nodes && !by.instance_type.len)
+		TRY(read_groups(arena, groups, out, err));
+	if (out->type_count)
+		return OK;
+	int64_t count = job_stated_nodes(document);
+	struct span instance = resources ? json_string_of(json_get(resources, "InstanceType")) : SPAN("");
+	instance = by.instance_type.len ? by.instance_type : instance;
+	if (!count) {
+		out->nodes_from = NODES_HOSTS;
+		TRY(count_hosts(arena, view, &out->work, &count, err));
+	}
+	if (!count) {
+		out->nodes_from = NODES_STREAMS;
+		TRY(count_algos(arena, view, &count, err));
+	}
+	out->node_count = count ? count : 1;
+	out->nodes[0] = (struct job_nodes){arena_copy(arena, instance), out->node_count};
+	out->type_count = 1;
+	return out->nodes[0].instance.ptr ? OK : out_of_memory(err);
+}

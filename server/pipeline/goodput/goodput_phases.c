@@ -1,0 +1,216 @@
+/* The statuses of a job, with their messages, as phases of its wall clock; and where the clock begins and ends. */
+#include "model/failure.h"
+#include "model/stream_name.h"
+#include "pipeline/goodput/goodput.h"
+#include "state/heard.h"
+#include "state/history.h"
+#include "state/job_view.h"
+#include "state/pipeline_state.h"
+#include "state/work_times.h"
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+struct phasing {
+	const struct stretches *work;
+	const struct told_row *told;
+	size_t told_count;
+	struct goodput_phase *phases;
+	bool *is_billed;
+	size_t count;
+	bool has_trained;
+	bool has_begun; /* what is billed: Training, even if the image is not there yet */
+};
+
+/* For machines; what had ended and was resumed later had none meanwhile. */
+static bool is_waiting(struct span status)
+{
+	return phase_is_final(status) || span_equal(status, SPAN("Interrupted")) ||
+	       span_equal(status, SPAN("Starting")) || span_equal(status, SPAN("Pending")) ||
+	       span_equal(status, SPAN("LaunchingMLInstances")) || span_equal(status, SPAN("PreparingTrainingStack"));
+}
+
+static void put_phase(struct phasing *p, struct goodput_phase phase, bool is_billed)
+{
+	p->is_billed[p->count] = is_billed;
+	p->phases[p->count++] = phase;
+}
+
+/* Nobody said that it held its machines all the while: what is between two stretches of its work is none. */
+static void put_around_pauses(struct phasing *p, struct goodput_phase phase, bool is_billed)
+{
+	int64_t from_ms, to_ms;
+
+	for (unsigned at = 0; stretches_pause(p->work, &at, &from_ms, &to_ms);) {
+		struct goodput_phase before = phase, pause = {.bucket = GOODPUT_IDLE, .is_away = true};
+		if (to_ms <= phase.from_ms || from_ms >= phase.to_ms)
+			continue;
+		before.to_ms = from_ms > phase.from_ms ? from_ms : phase.from_ms;
+		pause.from_ms = before.to_ms;
+		pause.to_ms = phase.from_ms = to_ms < phase.to_ms ? to_ms : phase.to_ms;
+		put_phase(p, before, is_billed);
+		put_phase(p, pause, false);
+	}
+	put_phase(p, phase, is_billed);
+}
+
+/* An end that was gone on from is what broke the work off: how it failed, or that somebody stopped it. */
+static struct span cause_of_end(const struct phasing *p, const struct transition_row *row)
+{
+	const struct phase *phase = phase_find(row->status);
+	const char *class = NULL;
+
+	if (!phase || !phase->is_final || !row->end_ms)
+		return SPAN("");
+	if (!span_equal(row->status, SPAN("Failed")))
+		return span_equal(row->status, SPAN("Stopped")) ? SPAN("stopped by a user") : SPAN("");
+	for (size_t i = 0; i < p->told_count && !class; i++)
+		if (p->told[i].start_ms >= row->start_ms && p->told[i].start_ms < row->end_ms &&
+			span_equal(p->told[i].status, row->status))
+			class = failure_class(p->told[i].reason);
+	return span_from(class ? class : "Unknown");
+}
+
+static void add_phase(
+	struct phasing *p, const struct transition_row *row, struct span message, int64_t from_ms, int64_t to_ms)
+{
+	struct goodput_phase phase = goodput_phase_of(row->status, message, p->has_trained);
+
+	phase.from_ms = p->count ? p->phases[p->count - 1].to_ms : from_ms;
+	phase.to_ms = to_ms > phase.from_ms ? to_ms : phase.from_ms;
+	phase.cause = phase.cause.len ? phase.cause : cause_of_end(p, row);
+	p->has_trained |= phase.is_training;
+	p->has_begun |= phase.is_training || span_equal(row->status, SPAN("Training"));
+	bool is_billed = p->has_begun && !is_waiting(row->status);
+	if (transition_is_assumed(row) && phase.is_training)
+		put_around_pauses(p, phase, is_billed);
+	else
+		put_phase(p, phase, is_billed);
+}
+
+/* A transition in the pieces that its messages cut it into. */
+static void add_transition(struct phasing *p, const struct transition_row *row, int64_t to_ms,
+	const struct status_message *messages, size_t message_count)
+{
+	struct span message = SPAN("");
+	int64_t from_ms = row->start_ms;
+	bool has_any = false;
+
+	for (size_t i = 0; i < message_count; i++) {
+		const struct status_message *said = &messages[i];
+		if (!span_equal(said->status, row->status) || said->at_ms < row->start_ms ||
+			(said->at_ms >= to_ms && said->at_ms > row->start_ms))
+			continue;
+		if (has_any && said->at_ms > from_ms) { /* the first one holds from the beginning */
+			add_phase(p, row, message, from_ms, said->at_ms);
+			from_ms = said->at_ms;
+		}
+		message = said->message;
+		has_any = true;
+	}
+	add_phase(p, row, has_any ? message : row->message, from_ms, to_ms);
+}
+
+static bool is_final(const struct transition_row *row)
+{
+	const struct phase *phase = phase_find(row->status);
+
+	return phase && phase->is_final;
+}
+
+/* Did anybody say when it began, or was held up? */
+static bool is_stated(const struct transition_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!transition_is_assumed(&rows[i]) && rows[i].source != SOURCE_DATED && !is_final(&rows[i]))
+			return true;
+	return false;
+}
+
+/* Of a job whose times nobody stated the clock goes from its first line to its last: that there is a document is no start. */
+static int64_t begin_ms(const struct job_row *row, const struct transition_row *rows, size_t count, int64_t first_ms)
+{
+	bool is_first_stated = count && rows[0].source != SOURCE_ASSUMED && !is_final(&rows[0]);
+	int64_t begin_ms = row->created_ms;
+
+	if (count && (rows[0].source == SOURCE_BY_HAND || rows[0].source == SOURCE_ASSUMED_BY_HAND))
+		return rows[0].start_ms;
+	if (count && rows[0].start_ms < begin_ms)
+		begin_ms = rows[0].start_ms;
+	return first_ms && first_ms < begin_ms && (row->is_implicit || !is_first_stated) ? first_ms : begin_ms;
+}
+
+/* One that nobody ended runs as long as its lines: of the past, or until it falls silent. */
+static int64_t end_ms(const struct pipeline *pipeline, const struct job_view *view, const struct transition_row *rows,
+	size_t count, int64_t now_ms, struct job_facts *out)
+{
+	const struct job_row *row = &view->row;
+	int64_t last_ms = stretches_last_ms(&out->work), heard_ms = 0;
+	bool is_of_lines = row->is_implicit ||
+			   (count && transition_is_assumed(&rows[0]) && span_equal(rows[0].status, SPAN("Training")));
+
+	for (size_t i = 0; i < view->stream_count; i++) /* a machine measures on while its training is over */
+		if (!stream_is_system(view->streams[i].name) && view->streams[i].last_arrival_ms > heard_ms)
+			heard_ms = view->streams[i].last_arrival_ms;
+	out->changed_ms = heard_ms > row->modified_ms ? heard_ms : row->modified_ms;
+	/* all of it was over when it came */
+	bool is_past = last_ms && last_ms < heard_ms - HISTORIC_MS && (row->is_implicit || !is_stated(rows, count));
+	if (row->ended_ms)
+		return row->ended_ms;
+	bool is_over = is_past || (last_ms && is_of_lines && pipeline_silent_since(pipeline, row, heard_ms));
+	out->is_open = !is_over;
+	return is_over ? last_ms : now_ms;
+}
+
+static void sum_pauses(struct job_facts *out, const struct phasing *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		out->paused_ms += p->phases[i].is_away ? p->phases[i].to_ms - p->phases[i].from_ms : 0;
+}
+
+enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, int64_t now_ms, struct job_facts *out, struct error *err)
+{
+	const struct job_row *row = &view->row;
+	struct transition_row *rows;
+	struct status_message *messages;
+	struct told_row *told;
+	size_t count, message_count, told_count;
+
+	TRY(store_read_transitions(reader, arena, row->job_id, &rows, &count, err));
+	TRY(store_read_status_messages(reader, arena, row->job_id, &messages, &message_count, err));
+	TRY(store_read_told_facts(reader, arena, row->job_id, &told, &told_count, err));
+	size_t most = 3 * (count + message_count + 2) + 2 * STRETCHES_MAX;
+	struct phasing p = {.work = &out->work,
+		.told = told,
+		.told_count = told_count,
+		.phases = arena_alloc(arena, most * sizeof *p.phases),
+		.is_billed = arena_alloc(arena, most * sizeof *p.is_billed)};
+	if (!p.phases || !p.is_billed)
+		return out_of_memory(err);
+	int64_t to_ms = goodput_within(end_ms(pipeline, view, rows, count, now_ms, out));
+	int64_t from_ms = goodput_within(begin_ms(row, rows, count, stretches_first_ms(&out->work)));
+	if (count && is_final(&rows[count - 1]) && rows[count - 1].start_ms > to_ms)
+		rows[count - 1].start_ms = to_ms; /* told late */
+	/* It was asked for before it trained, whether anybody said so or not. */
+	bool begins_training = count && span_equal(rows[0].status, SPAN("Training"));
+	struct transition_row none = {.status = row->secondary, .message = SPAN(""), .source = SOURCE_ASSUMED};
+	if (!count)
+		add_phase(&p, &none, SPAN(""), from_ms, to_ms);
+	none.status = SPAN("Starting");
+	if (begins_training && rows[0].source != SOURCE_ASSUMED && rows[0].start_ms > from_ms)
+		add_phase(&p, &none, SPAN(""), from_ms, goodput_within(rows[0].start_ms));
+	else if (count)
+		rows[0].start_ms = from_ms;
+	for (size_t i = 0; i < count; i++)
+		add_transition(&p, &rows[i], i + 1 < count ? goodput_within(rows[i + 1].start_ms) : to_ms, messages,
+			message_count);
+	out->facts.phases = p.phases;
+	out->facts.phase_count = p.count;
+	out->is_billed = p.is_billed;
+	out->is_start_stated = is_stated(rows, count);
+	sum_pauses(out, &p);
+	return OK;
+}

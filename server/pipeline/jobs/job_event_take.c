@@ -1,0 +1,153 @@
+/* An EventBridge event becomes a job's document and history: read on a worker's thread, merged in the writer's transaction. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "pipeline/commit/resolve.h"
+#include "pipeline/jobs/job.h"
+#include "pipeline/jobs/job_event.h"
+#include "pipeline/life/life.h"
+#include "state/directory.h"
+#include "state/execute.h"
+#include "state/pipeline_state.h"
+#include "state/secrets.h"
+#include "store/goodput.h"
+
+struct taking {
+	struct pipeline *pipeline;
+	const struct job_event *event;
+	struct span team;
+	int64_t now_ms;
+	struct buf *document; /* as it is kept */
+	struct arena *arena; /* of what is said after the commit */
+	struct life life;
+	int64_t job_id;
+	bool has_changed;
+	bool has_new_document;
+};
+
+/* What is newer than all before it says how the document is. */
+static enum status merge_document(struct taking *taking, struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	AUTO(json) old = NULL;
+	AUTO(json) merged = NULL;
+	int64_t newest_ms;
+
+	TRY(store_read_newest_event(store_tx_reader(tx), row->job_id, &newest_ms, err));
+	if (taking->event->newest_ms < newest_ms)
+		return OK;
+	TRY(json_parse(&old, row->document, err));
+	TRY(job_event_document(taking->event, old, &merged, err));
+	TRY(secrets_mask(merged, err));
+	taking->document->len = 0;
+	json_print(merged, taking->document);
+	TRY(buf_status(taking->document, err));
+	if (!span_equal(buf_span(taking->document), row->document)) {
+		row->document = buf_span(taking->document);
+		taking->has_changed = taking->has_new_document = true;
+	}
+	return taking->event->newest_ms > newest_ms
+		       ? store_put_newest_event(tx, row->job_id, taking->event->newest_ms, err)
+		       : OK;
+}
+
+/* An event says what the present status is about now: its message began then, or with the status. */
+static enum status keep_message(const struct job_event *event, struct store_tx *tx, const struct history *merged,
+	int64_t job_id, struct error *err)
+{
+	const struct transition_row *last = merged->count ? &merged->rows[merged->count - 1] : NULL;
+
+	if (!last)
+		return OK;
+	int64_t at_ms = event->newest_ms > last->start_ms ? event->newest_ms : last->start_ms;
+	return store_put_status_message(tx, job_id, &(struct status_message){at_ms, last->status, last->message}, err);
+}
+
+static enum status put_told(
+	const struct job_event *event, struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	const struct event_times times = {true, event->started_ms, event->ended_ms};
+
+	for (size_t i = 0; i < event->told_count; i++)
+		TRY(store_put_told(tx, row->job_id, &event->told[i], err));
+	return store_put_event_times(tx, row->job_id, &times, err);
+}
+
+static enum status write_event(void *context, struct store_tx *tx, struct error *err)
+{
+	struct taking *taking = context;
+	const struct job_event *event = taking->event;
+	struct job_row row;
+
+	taking->has_changed = taking->has_new_document = false; /* after a commit that failed this runs again */
+	taking->life = (struct life){.pipeline = taking->pipeline, .arena = taking->arena, .now_ms = taking->now_ms};
+	TRY(store_read_job(store_tx_reader(tx), taking->arena, event->job, &row, err));
+	TRY(check_team(row.team, row.name, taking->team, err));
+	taking->job_id = row.job_id;
+	TRY(merge_document(taking, tx, &row, err));
+	if (event->created_ms && event->created_ms != row.announced_ms) { /* said outright */
+		row.announced_ms = event->created_ms;
+		taking->has_changed = true;
+	}
+	TRY(put_told(event, tx, &row, err));
+	TRY(life_write(&taking->life, tx, &row, taking->has_changed, err));
+	taking->has_changed |= taking->life.has_changed;
+	return taking->life.has_changed ? keep_message(event, tx, &taking->life.history, row.job_id, err) : OK;
+}
+
+static void apply_event(void *context)
+{
+	struct taking *taking = context;
+	struct job_state *job = directory_peek_id(taking->pipeline->directory, taking->job_id);
+	struct error err;
+
+	life_say(&taking->life); /* also of a job that is not in memory */
+	if (!job || !taking->has_changed)
+		return;
+	if (taking->has_new_document &&
+		job_settings_state(job->settings, taking->pipeline->devices, buf_span(taking->document), &err) != OK)
+		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
+	atomic_store(&job->is_row_dirty, true);
+}
+
+/* SageMaker took definitions that we may not be able to compile: then the job goes without them. */
+static enum status create(struct pipeline *pipeline, const struct job_event *event, struct span team, int64_t now_ms,
+	bool *is_new, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	TRY(job_event_document(event, NULL, &document, err));
+	enum status status = pipeline_create_job(pipeline, document, team, now_ms, false, err);
+	struct json *algorithm = (struct json *)json_get(/* of a document that is ours */
+		document, "AlgorithmSpecification");
+	if (status == ERR_SEMANTIC && algorithm && json_kind(algorithm) == JSON_OBJECT &&
+		json_get(algorithm, "MetricDefinitions")) {
+		log_line(LOG_WARNING, "definitions_refused", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(event->job),
+			err->text);
+		json_remove(algorithm, "MetricDefinitions");
+		status = pipeline_create_job(pipeline, document, team, now_ms, false, err);
+	}
+	*is_new = status == OK;
+	return status == ERR_CONFLICT ? OK : status;
+}
+
+enum status pipeline_take_event(struct pipeline *pipeline, const struct json *detail, struct span team, int64_t sent_ms,
+	enum event_result *result, struct error *err)
+{
+	AUTO_DONE(buf) document = BUF_INIT(4 << 20);
+	AUTO(arena) arena = arena_new();
+	struct job_event event;
+	struct taking taking = {.pipeline = pipeline,
+		.event = &event,
+		.team = team,
+		.now_ms = clock_wall_ms(),
+		.document = &document,
+		.arena = arena};
+	bool is_new;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(job_event_read(arena, detail, sent_ms, &event, err));
+	TRY(create(pipeline, &event, team, taking.now_ms, &is_new, err));
+	TRY(pipeline_execute_then(pipeline, write_event, apply_event, &taking, err));
+	*result = is_new || taking.has_changed ? EVENT_ACCEPTED : EVENT_DUPLICATE;
+	return OK;
+}

@@ -1,0 +1,254 @@
+/* What somebody states of a job's status by itself: POST /transitions, sm-ship, a stop. The writer's transaction decides. */
+#include "pipeline/jobs/job_transition.h"
+
+#include "base/clock.h"
+#include "pipeline/commit/resolve.h"
+#include "pipeline/life/life.h"
+#include "state/execute.h"
+#include "state/pipeline_state.h"
+#include "store/goodput.h"
+
+#include <stdio.h>
+
+struct change {
+	struct pipeline *pipeline;
+	struct span job;
+	struct span team;
+	const struct job_transition *transition;
+	struct arena *arena;
+	struct life life;
+	char *ignored; /* TRANSITION_REASON_BYTES; "": it counts */
+};
+
+static enum status read_own_job(
+	const struct change *change, struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	TRY(store_read_job(store_tx_reader(tx), change->arena, change->job, row, err));
+	return check_team(row->team, row->name, change->team, err);
+}
+
+/* Many processes tell how they fare, and the first word about the end counts: decided here, where nobody can be between. */
+static enum status check_unless(const struct json *unless, const struct job_row *row, struct error *err)
+{
+	for (const struct json *entry = unless ? json_first(unless) : NULL; entry; entry = json_next(entry))
+		if (span_equal(json_string_of(entry), row->status))
+			return error_set_field(err, ERR_CONFLICT, "unless", "job '%.*s' is %.*s already",
+				SPAN_ARGS(row->name), SPAN_ARGS(row->status));
+	return OK;
+}
+
+/* Without a time it can only be what comes next: after an end (but for a stop that is presumed) that is no earlier phase, but for a
+ * restart. */
+static bool is_backwards(const struct told_row *told, const struct transition_row *last)
+{
+	bool is_presumed = last && last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Stopped"));
+
+	return last && phase_is_final(last->status) && !is_presumed && !span_equal(told->status, SPAN("Restarting")) &&
+	       phase_is_before(told->status, last->status);
+}
+
+/* status "": any. 0: none. */
+static int64_t newest_stated(const struct told_row *rows, size_t count, struct span status)
+{
+	int64_t newest_ms = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].source == SOURCE_STATED && rows[i].start_ms > newest_ms &&
+			(!status.len || span_equal(status, rows[i].status)))
+			newest_ms = rows[i].start_ms;
+	return newest_ms;
+}
+
+static bool is_undated(const struct job_transition *transition)
+{
+	return !transition->has_time &&
+	       (phase_is_final(transition->secondary) || span_equal(transition->secondary, SPAN("Stopping")));
+}
+
+/*
+ * What bears no time, or depends on how things stand (unless), is said of the present: clocks that differ must not put it before
+ * what it follows. The same again is no news.
+ */
+static void place(const struct change *change, const struct transition_row *last, const struct told_row *rows,
+	size_t count, struct told_row *told)
+{
+	const struct job_transition *transition = change->transition;
+	int64_t newest_ms = newest_stated(rows, count, SPAN(""));
+
+	bool is_again = last && span_equal(last->status, told->status) && !transition_is_assumed(last);
+
+	if (transition->has_time && !transition->unless)
+		return;
+	if (is_again && (!transition->has_time || told->start_ms > last->start_ms)) {
+		int64_t known_ms = newest_stated(rows, count, told->status); /* shown at another time, if undated */
+		told->start_ms = known_ms ? known_ms : last->start_ms;
+		return;
+	}
+	if (transition->has_time && !phase_is_final(told->status))
+		return;
+	int64_t least_ms = newest_ms + (!transition->has_time && last && phase_is_before(told->status, last->status));
+	told->start_ms = told->start_ms > least_ms ? told->start_ms : least_ms;
+}
+
+static void say_ignored(const struct change *change, const struct told_row *told, const struct job_row *row)
+{
+	const struct history *history = &change->life.history;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct transition_row *at = &history->rows[i];
+		if (span_equal(at->status, told->status) && told->start_ms >= at->start_ms &&
+			(!at->end_ms || told->start_ms <= at->end_ms))
+			return;
+	}
+	snprintf(change->ignored, TRANSITION_REASON_BYTES, "the job is %.*s: %.*s at that time changes nothing",
+		SPAN_ARGS(row->secondary), SPAN_ARGS(told->status));
+}
+
+/* The same end, told before such a session, is no end of a run any more: what is told now is later. */
+enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
+	const struct told_row *told, struct error *err)
+{
+	for (size_t i = session; i-- > 0;) {
+		bool is_same = rows[i].source == SOURCE_STATED && span_equal(rows[i].status, told->status);
+		if (!is_same || rows[i].is_whole || rows[i].start_ms >= told->start_ms)
+			return OK;
+		TRY(store_delete_told(tx, job_id, &rows[i], err));
+	}
+	return OK;
+}
+
+/* Who went on with the job says when it ended: an import of the past, whose session is of today, or of the end that it opened. */
+static enum status end_sessions(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
+	const struct told_row *told, struct error *err)
+{
+	for (size_t i = 0; i < count && phase_is_final(told->status); i++)
+		if (rows[i].source == SOURCE_SESSION && rows[i].lifts_ms <= told->start_ms &&
+			(rows[i].is_undated || rows[i].start_ms > told->start_ms)) {
+			TRY(life_end_lifted(tx, job_id, rows, i, told, err));
+			TRY(store_delete_told(tx, job_id, &rows[i], err));
+		}
+	return OK;
+}
+
+/* They are all read with each change of the job's life. */
+static enum status check_room(const struct change *change, size_t count, const struct job_row *row, struct error *err)
+{
+	size_t most = change->pipeline->options.max_statuses;
+
+	/* its end is always taken */
+	if (!most || count < most || phase_is_final(change->transition->secondary))
+		return OK;
+	return error_set_field(err, ERR_TOO_LARGE, "SecondaryStatus",
+		"job '%.*s' has %zu statuses already (--max-statuses)", SPAN_ARGS(row->name), count);
+}
+
+static bool is_same_status(const struct told_row *a, const struct told_row *b)
+{
+	return a->source == b->source && a->is_undated == b->is_undated && span_equal(a->status, b->status);
+}
+
+static struct span words_of(struct span words, struct span before)
+{
+	return words.len ? words : before;
+}
+
+/*
+ * A script may state the same status each minute, for weeks: of such a run its first and its newest row are kept, between which
+ * what is told late still finds its place.
+ */
+static enum status join_run(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t count,
+	struct told_row *told, bool *is_known, struct error *err)
+{
+	size_t at = 0;
+
+	while (at < count && rows[at].start_ms <= told->start_ms)
+		at++;
+	const struct told_row *before = at ? &rows[at - 1] : NULL, *after = at < count ? &rows[at] : NULL;
+	bool goes_on = before && is_same_status(before, told) && before->start_ms < told->start_ms;
+	*is_known = goes_on && after && is_same_status(after, told) && !told->message.len && !told->reason.len;
+	if (!goes_on || *is_known || at < 2 || !is_same_status(&rows[at - 2], told))
+		return OK;
+	told->message = words_of(told->message, before->message);
+	told->reason = words_of(told->reason, before->reason);
+	return store_delete_told(tx, job_id, before, err);
+}
+
+static enum status put_told(struct change *change, struct store_tx *tx, const struct job_row *row,
+	const struct told_row *told, struct error *err)
+{
+	TRY(store_put_told(tx, row->job_id, told, err));
+	return store_put_status_message(tx, row->job_id,
+		&(struct status_message){told->start_ms, told->status, change->transition->message}, err);
+}
+
+static enum status write_transition(void *context, struct store_tx *tx, struct error *err)
+{
+	struct change *change = context;
+	const struct job_transition *transition = change->transition;
+	struct told_row told = {.status = transition->secondary,
+				.message = transition->message,
+				.reason = transition->failure_reason,
+				.start_ms = transition->time_ms,
+				.source = SOURCE_STATED,
+				.is_undated = is_undated(transition)},
+			*rows;
+	struct transition_row *shown;
+	struct job_row row;
+	size_t count, shown_count;
+	bool is_known;
+
+	change->ignored[0] = 0;
+	change->life.failed = (struct watch_failed){0};
+	TRY(read_own_job(change, tx, &row, err));
+	if (transition->first)
+		TRY(transition->first(transition->context, tx, err));
+	TRY(check_unless(transition->unless, &row, err));
+	TRY(store_read_told_facts(store_tx_reader(tx), change->arena, row.job_id, &rows, &count, err));
+	TRY(store_read_transitions(store_tx_reader(tx), change->arena, row.job_id, &shown, &shown_count, err));
+	const struct transition_row *last = shown_count ? &shown[shown_count - 1] : NULL;
+	if (!transition->has_time && is_backwards(&told, last)) {
+		snprintf(change->ignored, TRANSITION_REASON_BYTES,
+			"the job is %.*s: without time_ms %.*s changes nothing", SPAN_ARGS(last->status),
+			SPAN_ARGS(told.status));
+		return OK;
+	}
+	place(change, last, rows, count, &told);
+	TRY(end_sessions(tx, row.job_id, rows, count, &told, err));
+	TRY(store_read_told_facts(store_tx_reader(tx), change->arena, row.job_id, &rows, &count, err));
+	TRY(check_room(change, count, &row, err));
+	TRY(join_run(tx, row.job_id, rows, count, &told, &is_known, err));
+	if (!is_known)
+		TRY(put_told(change, tx, &row, &told, err));
+	TRY(life_write(&change->life, tx, &row, false, err));
+	say_ignored(change, &told, &row);
+	return OK;
+}
+
+static void apply_transition(void *context)
+{
+	struct change *change = context;
+
+	life_say(&change->life);
+}
+
+enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, struct span team,
+	const struct job_transition *transition, char ignored[TRANSITION_REASON_BYTES], struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	char unheard[TRANSITION_REASON_BYTES];
+	struct change change = {.pipeline = pipeline,
+		.job = job,
+		.team = team,
+		.transition = transition,
+		.arena = arena,
+		.ignored = ignored ? ignored : unheard};
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	if (!phase_find(transition->secondary))
+		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
+			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
+			SPAN_ARGS(transition->secondary));
+	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
+	return pipeline_execute_then(pipeline, write_transition, apply_transition, &change, err);
+}

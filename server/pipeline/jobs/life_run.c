@@ -1,0 +1,161 @@
+#include "base/clock.h"
+#include "base/log.h"
+#include "pipeline/life/life.h"
+#include "state/directory.h"
+#include "state/execute.h"
+#include "state/options.h"
+#include "state/pipeline_state.h"
+
+enum { LOOK_MAX = 256 }; /* in one round */
+
+struct ending {
+	struct life life;
+	int64_t job_id;
+	int64_t alive_ms;
+	bool is_stop; /* else its history is made anew, as after an upgrade */
+};
+
+/* It was alive when it said its last, by its own times: what was delivered late is no later life. And when it was asked. */
+static enum status put_stop(struct ending *ending, struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	struct transition_row *shown;
+	size_t count;
+
+	TRY(store_read_transitions(store_tx_reader(tx), ending->life.arena, row->job_id, &shown, &count, err));
+	int64_t asked_ms = count ? shown[count - 1].start_ms : row->created_ms;
+	return store_put_told(tx, row->job_id,
+		&(struct told_row){.status = SPAN("Stopped"),
+			.message = SPAN("a stop was asked for, and nothing was heard since"),
+			.reason = SPAN(""),
+			.start_ms = asked_ms > ending->alive_ms ? asked_ms : ending->alive_ms,
+			.source = SOURCE_ASSUMED,
+			.is_undated = true},
+		err);
+}
+
+static enum status write_ending(void *context, struct store_tx *tx, struct error *err)
+{
+	struct ending *ending = context;
+	struct job_row row;
+
+	ending->life.failed = (struct watch_failed){0};
+	if (!ending->is_stop)
+		TRY(store_settle_told_anew(tx, ending->job_id, err));
+	enum status status = store_read_job_by_id(store_tx_reader(tx), ending->life.arena, ending->job_id, &row, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	if (ending->is_stop && !span_equal(row.status, SPAN("Stopping")))
+		return OK; /* it was heard meanwhile */
+	if (ending->is_stop)
+		TRY(put_stop(ending, tx, &row, err));
+	return life_write(&ending->life, tx, &row, false, err);
+}
+
+static void say_ended(void *context)
+{
+	const struct ending *ending = context;
+
+	life_say(&ending->life);
+}
+
+static enum status end(struct pipeline *pipeline, struct arena *arena, int64_t job_id, int64_t alive_ms, bool is_stop,
+	struct error *err)
+{
+	struct ending ending = {.life = {.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()},
+		.job_id = job_id,
+		.alive_ms = alive_ms,
+		.is_stop = is_stop};
+
+	return pipeline_execute_then(pipeline, write_ending, say_ended, &ending, err);
+}
+
+/* ---- who was asked to stop ---- */
+
+struct last_heard {
+	int64_t came_ms; /* its newest line, of any stream */
+	int64_t alive_ms; /* by the times that its lines and points have; what is counted later takes the stop back */
+};
+
+static enum status find_heard(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct last_heard *out, struct error *err)
+{
+	struct job_counts counts;
+	struct summary_row *rows;
+	size_t count;
+
+	TRY(store_read_summaries(reader, arena, row->job_id, &counts, &rows, &count, err));
+	*out = (struct last_heard){.came_ms = counts.last_heard_ms};
+	out->alive_ms = counts.work_to_ms < counts.last_heard_ms ? counts.work_to_ms : counts.last_heard_ms;
+	struct job_state *job = directory_find(pipeline->directory, row->name);
+	if (job && atomic_load(&job->touched_ms) > out->came_ms)
+		out->came_ms = atomic_load(&job->touched_ms);
+	job_unref(job);
+	return OK;
+}
+
+static enum status look_at(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	const struct pipeline_options *options = &pipeline->options;
+	int64_t now_ms = clock_wall_ms(), since_ms = pipeline->started_ms;
+	struct last_heard heard;
+	struct job_row row;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
+	TRY(find_heard(pipeline, reader, arena, &row, &heard, err));
+	since_ms = row.modified_ms > since_ms ? row.modified_ms : since_ms;
+	since_ms = heard.came_ms > since_ms ? heard.came_ms : since_ms;
+	int64_t lease_ms = options->lease_end_ms ? options->lease_end_ms(options->context, job_id) : 0;
+	since_ms = lease_ms > since_ms ? lease_ms : since_ms;
+	if (now_ms - since_ms < options->stop_after_ms)
+		return OK;
+	return end(pipeline, arena, job_id, heard.alive_ms, true, err);
+}
+
+/* ---- ends that nobody dated ---- */
+
+enum status life_date_ends(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	bool has_any;
+
+	TRY(store_has_undated(reader, job_id, &has_any, err));
+	if (!has_any)
+		return OK;
+	if (!(arena = arena_new()))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	return end(pipeline, arena, job_id, 0, false, err);
+}
+
+/* ---- what an upgrade left ---- */
+
+static enum status renew(struct pipeline *pipeline, int64_t job_id, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+
+	return arena ? end(pipeline, arena, job_id, 0, false, err) : error_set(err, ERR_MEMORY, "out of memory");
+}
+
+void life_run(struct pipeline *pipeline, struct store_reader *reader)
+{
+	AUTO(arena) arena = arena_new();
+	size_t stopping_count = 0, anew_count = 0;
+	int64_t *stopping, *anew;
+	struct error err;
+
+	if (!arena || store_read_stopping(reader, arena, LOOK_MAX, &stopping, &stopping_count, &err) != OK ||
+		store_read_told_anew(reader, arena, LOOK_MAX, &anew, &anew_count, &err) != OK)
+		return; /* the next round tries again */
+	if (life_is_within_lease(pipeline))
+		anew_count = 0;
+	for (size_t i = 0; i < stopping_count + anew_count; i++) {
+		bool is_stop = i < stopping_count;
+		int64_t job_id = is_stop ? stopping[i] : anew[i - stopping_count];
+		enum status status = is_stop ? look_at(pipeline, reader, job_id, &err) : renew(pipeline, job_id, &err);
+		if (status != OK && status != ERR_UNAVAILABLE && status != ERR_NOT_FOUND)
+			log_line(LOG_WARNING, "life_failed", "error=\"%s\"", err.text);
+	}
+}

@@ -1,0 +1,110 @@
+#include "pipeline/jobs/rank_jobs.h"
+
+#include "base/clock.h"
+#include "pipeline/jobs/ranking.h"
+#include "read/chart.h"
+#include "read/chart_query.h"
+#include "read/view.h"
+#include "state/control.h"
+#include "state/directory.h"
+#include "state/execute.h"
+#include "state/job_view.h"
+#include "state/pipeline_state.h"
+
+/* Read again at each flush up to here; beyond, when a quarter has come since, so that a point is read a few times in all. */
+enum { SMALL_POINTS = 20000 };
+
+static bool is_due(uint64_t ranked, uint64_t now, bool has_ended)
+{
+	if (ranked == now)
+		return false;
+	return has_ended || now < ranked || now <= SMALL_POINTS || now >= ranked + ranked / 4;
+}
+
+struct walk {
+	struct ranking *ranking;
+	struct span metric;
+};
+
+static enum status take(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
+{
+	struct walk *walk = context;
+
+	(void)stream;
+	(void)x;
+	/* A name without labels is asked for, and found, with them, too. */
+	return span_equal(series->metric, walk->metric) ? ranking_add(walk->ranking, point->step, point->value, err)
+							: OK;
+}
+
+static int higher_of(const struct job_view *view, struct span metric)
+{
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].series_count; j++)
+			if (span_equal(view->streams[i].series[j].metric, metric) && view->streams[i].series[j].higher)
+				return view->streams[i].series[j].higher;
+	return 0;
+}
+
+static enum status rank_metric(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
+	const struct summary_row *row, struct ranking_row *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct chart_query query = {
+		.metric = row->metric, .from = INT64_MIN, .to = INT64_MAX, .attempts = ATTEMPTS_LIVE};
+	struct job_view view;
+
+	if (!arena)
+		return error_set(err, ERR_MEMORY, "out of memory");
+	query.stream = SPAN("");
+	TRY(pipeline_view_job(pipeline, reader, arena, span_from(job->name), SPAN(""), row->metric,
+		VIEW_SERIES | VIEW_TAILS, &view, err));
+	bool is_higher = ranking_is_higher_better(higher_of(&view, row->metric), row->role, row->metric);
+	AUTO_DONE(ranking)
+	ranking = ranking_begin(is_higher, row->summary.first_step, row->summary.last_step);
+	struct walk walk = {&ranking, row->metric};
+	TRY(pipeline_each_point(pipeline, reader, arena, &view, &query, take, &walk, err));
+	*out = (struct ranking_row){.metric = row->metric,
+		.points = row->summary.count, /* what is_due compares: a point that came since makes it due again */
+		.best = ranking.has_best ? ranking.best.value : NAN,
+		.best_step = ranking.best.step,
+		.final = ranking_final(&ranking)};
+	return OK;
+}
+
+struct put {
+	struct pipeline *pipeline;
+	struct job_state *job;
+	const struct ranking_row *row;
+};
+
+static enum status write_ranking(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct put *put = context;
+	bool is_gone;
+
+	TRY(is_job_gone(put->pipeline, tx, put->job, &is_gone, err));
+	return is_gone ? OK : store_put_ranking(tx, put->job->job_id, put->row, err);
+}
+
+enum status rank_job(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
+	const struct summary_row *rows, size_t count, bool has_ended, int64_t until_ms, struct error *err)
+{
+	struct ranking_row ranking;
+	uint64_t ranked;
+
+	for (size_t i = 0; i < count && !atomic_load(&job->is_deleted); i++) {
+		TRY(store_read_ranked_points(reader, job->job_id, rows[i].metric, &ranked, err));
+		if (!is_due(ranked, rows[i].summary.count, has_ended))
+			continue;
+		if (clock_mono_ms() > until_ms) {
+			atomic_store(&job->is_summary_dirty, true);
+			return OK;
+		}
+		TRY(rank_metric(pipeline, reader, job, &rows[i], &ranking, err));
+		struct put put = {pipeline, job, &ranking};
+		TRY(pipeline_execute(pipeline, write_ranking, &put, err));
+	}
+	return OK;
+}

@@ -1,0 +1,13 @@
+/*
+ * Job: keeps what jobs are ranked by (pipeline/jobs/ranking.h) near what their summaries say. Threads: the maintenance thread.
+ */
+#pragma once
+
+#include "state/directory.h"
+
+struct pipeline;
+
+/* rows: the job's summaries as they were just written. A metric that has grown little since waits; past until_ms
+ * (monotonic) the job is looked at again with its next flush. */
+enum status rank_job(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
+	const struct summary_row *rows, size_t count, bool has_ended, int64_t until_ms, struct error *err) MUST_CHECK;

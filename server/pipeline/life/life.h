@@ -1,0 +1,69 @@
+/*
+ * Job: the life of a job in the writer's transactions. Whoever learns something of it (a door, a line, a session, the clock) puts a
+ *      fact and calls life_write, which makes the history of all facts anew (history.h) and gives the job's row what follows.
+ * Ownership: spans are the caller's. Threads: the writer's, but for what says otherwise.
+ */
+#pragma once
+
+#include "pipeline/life/watch.h"
+#include "state/directory.h"
+#include "state/history.h"
+
+struct pipeline;
+
+/* A job's first fact; its row is in the store, and says the same. */
+enum status life_begin(
+	struct store_tx *tx, const struct job_row *row, struct span message, struct error *err) MUST_CHECK;
+
+struct life {
+	struct pipeline *pipeline;
+	struct arena *arena; /* lives as long as `failed` is needed */
+	int64_t now_ms;
+	/* What comes back. After the commit: life_say. */
+	struct history history;
+	bool has_changed; /* the history, or what it says of the row */
+	struct watch_failed failed;
+};
+/* row: as it is in the store, or with other changes that are to be written where must_write is set. */
+enum status life_write(
+	struct life *life, struct store_tx *tx, struct job_row *row, bool must_write, struct error *err) MUST_CHECK;
+void life_say(const struct life *life);
+/* Maintenance thread (life_run.c): what lines and points span was counted anew, and with it when an end was that nobody dated. */
+enum status life_date_ends(
+	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err) MUST_CHECK;
+/* The job's history is on disk, or is read from there: RAM knows from it which lines would change it. */
+void life_note(struct job_state *job, const struct history *history);
+
+/* In the transaction of an end that is told: the same end, told before the session rows[session], is none of a run any more. */
+enum status life_end_lifted(struct store_tx *tx, int64_t job_id, const struct told_row *rows, size_t session,
+	const struct told_row *told, struct error *err) MUST_CHECK;
+
+/* ---- life_signs.c: what lines, points and sessions say of a job ---- */
+/* Extraction, under the stream's lock: begins a slice; says of each line or point of the training when it was; hands over. */
+void life_begin_slice(struct stream_state *stream);
+static inline void life_see(struct stream_state *stream, int64_t ts_ms)
+{
+	if (ts_ms < stream->seen_ms)
+		stream->seen_ms = ts_ms;
+	if (ts_ms > stream->seen_last_ms)
+		stream->seen_last_ms = ts_ms;
+	if (ts_ms >= stream->awaited_ms && ts_ms < stream->seen_after_ms)
+		stream->seen_after_ms = ts_ms;
+}
+enum status life_end_slice(
+	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err) MUST_CHECK;
+
+struct life_sign {
+	int64_t first_ms; /* its earliest line; INT64_MAX: none */
+	int64_t believed_ms; /* what was before it was a stray date, as is known now; INT64_MIN: nothing */
+	int64_t after_ms; /* the earliest one after what was stated last; INT64_MAX: none */
+	int64_t heard_ms; /* it was alive then: the time of its newest line, and not later than it came */
+};
+/* Puts what follows from it; life_write comes after it. */
+enum status life_put_sign(struct store_tx *tx, struct arena *arena, int64_t job_id, const struct life_sign *sign,
+	struct error *err) MUST_CHECK;
+
+/* ---- life_run.c: maintenance thread: who was asked to stop and is heard no more has stopped; what an upgrade left ---- */
+/* Senders that go on after a start open their sessions again within a lease: until then who has an exit alone may not be all there are. */
+bool life_is_within_lease(const struct pipeline *pipeline);
+void life_run(struct pipeline *pipeline, struct store_reader *reader);

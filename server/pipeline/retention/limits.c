@@ -1,0 +1,122 @@
+/* The limits themselves: changed by people, remembered, and told to readers whose lines they took. */
+#include "pipeline/retention/limits.h"
+
+#include "base/iso8601.h"
+#include "pipeline/commit/resolve.h"
+#include "pipeline/retention/retention.h"
+#include "state/execute.h"
+#include "state/options.h"
+#include "state/pipeline_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+struct limit_change {
+	struct span job, team; /* job "": of the team itself */
+	const struct retention *limits; /* NULL: only the pin changes */
+	bool is_pinned;
+};
+
+static enum status write_job_limits(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct limit_change *change = context;
+	AUTO(arena) arena = arena_new();
+	struct retention kept;
+	struct job_row row;
+
+	if (!arena)
+		return out_of_memory(err);
+	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
+	TRY(check_team(row.team, row.name, change->team, err));
+	TRY(store_read_job_retention(store_tx_reader(tx), row.job_id, &kept, err));
+	if (change->limits) {
+		kept.max_age_ms = change->limits->max_age_ms;
+		kept.max_bytes = change->limits->max_bytes;
+	} else {
+		kept.is_pinned = change->is_pinned;
+	}
+	return store_put_job_retention(tx, row.job_id, &kept, err);
+}
+
+static enum status write_team_limits(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct limit_change *change = context;
+
+	return store_put_team_retention(tx, change->team, change->limits, err);
+}
+
+static enum status change_limits(struct pipeline *pipeline,
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err), void *change, struct error *err)
+{
+	TRY(pipeline_execute(pipeline, work, change, err));
+	atomic_store(&pipeline->retention_changed, true);
+	return OK;
+}
+
+enum status pipeline_pin_job(
+	struct pipeline *pipeline, struct span job, struct span team, bool is_pinned, struct error *err)
+{
+	struct limit_change change = {.job = job, .team = team, .is_pinned = is_pinned};
+
+	return change_limits(pipeline, write_job_limits, &change, err);
+}
+
+enum status pipeline_limit_job(
+	struct pipeline *pipeline, struct span job, struct span team, const struct retention *limits, struct error *err)
+{
+	struct limit_change change = {.job = job, .team = team, .limits = limits};
+
+	return change_limits(pipeline, write_job_limits, &change, err);
+}
+
+enum status pipeline_limit_team(
+	struct pipeline *pipeline, struct span team, const struct retention *limits, struct error *err)
+{
+	struct limit_change change = {.team = team, .limits = limits};
+
+	return change_limits(pipeline, write_team_limits, &change, err);
+}
+
+static const char space_key[] = "log_bytes";
+
+static enum status write_space(void *context, struct store_tx *tx, struct error *err)
+{
+	return store_put_setting(tx, space_key, span_from(context), err);
+}
+
+enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, struct error *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%" PRIu64, log_bytes);
+	TRY(change_limits(pipeline, write_space, text, err));
+	atomic_store(&pipeline->figures.log_bytes_limit, log_bytes);
+	return OK;
+}
+
+/* The option when it was stated; else what is remembered; else half of what is free now, which is remembered then. */
+enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	uint64_t limit = pipeline->options.log_bytes, free_bytes;
+	struct span stored;
+
+	if (!arena)
+		return out_of_memory(err);
+	if (limit != LOG_BYTES_REMEMBERED) {
+		atomic_store(&pipeline->figures.log_bytes_limit, limit);
+		return OK;
+	}
+	TRY(store_read_setting(reader, arena, space_key, &stored, err));
+	if (span_parse_u64(stored, &limit)) {
+		atomic_store(&pipeline->figures.log_bytes_limit, limit);
+		return OK;
+	}
+	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
+	return pipeline_limit_space(pipeline, free_bytes / 2, err);
+}

@@ -1,0 +1,277 @@
+/*
+ * The sealer: moves whole streams from the journal into blocks and chunks, together with the state of their consumers, in
+ * one transaction each time. A stream's row then says up to where; a restart replays what is above. Of a stream that is far
+ * behind, text goes ahead of the rest in transactions of its own: where its last block ends says how far. Readers take lines
+ * from blocks up to the stream's row, and from the journal above, so they see each line once all the while.
+ */
+#include "pipeline/seal/seal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "pipeline/seal/pyramids.h"
+#include "state/control.h"
+#include "state/directory.h"
+#include "state/execute.h"
+#include "state/pipeline_state.h"
+#include "state/stream_pack.h"
+
+#include <stdlib.h>
+
+enum {
+	RUN_TEXT_BYTES = 16 << 20, /* of text taken in one run: bounds memory and the length of the transaction */
+	STREAM_DUE_BYTES = BLOCK_MAX_BYTES,
+	STREAM_NEAR_BYTES =
+		STREAM_DUE_BYTES / 2, /* goes along with one that is due: their lines are in the same journal rows */
+	STREAM_DUE_POINTS = 16 * CHUNK_MAX_POINTS,
+	IDLE_DECIDES_MS = 60 * 1000, /* a provisional attempt of a stream that is silent so long is final */
+};
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* ---- choosing and snapshots: under the stream's lock ---- */
+
+static bool is_due(const struct seal *seal, const struct stream_state *stream)
+{
+	bool is_silent = clock_mono_ms() - stream->heard_mono_ms > IDLE_DECIDES_MS;
+
+	bool has_news =
+		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
+	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole)
+		return false;
+	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
+	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)
+		return false;
+	if (stream->ranges[0].seq <= seal->due_seq || stream->unsealed_bytes >= seal->due_bytes)
+		return true;
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (stream->series[i]->tail_count >= STREAM_DUE_POINTS)
+			return true;
+	return false;
+}
+
+static enum status snapshot_rest(struct seal *seal, struct unit *unit, struct error *err)
+{
+	struct stream_state *stream = unit->stream;
+
+	unit->upto_seq = stream->extracted_seq;
+	unit->sealed_lines = stream->extracted_lines;
+	unit->sent_bytes = stream->extracted_bytes;
+	unit->sent_points = stream->extracted_points;
+	unit->first_ms = stream->first_ms;
+	unit->last_ms = stream->last_ms;
+	if (!seal_copy_series(seal, unit))
+		return out_of_memory(err);
+	stream_pack(stream, &unit->state);
+	return buf_status(&unit->state, err);
+}
+
+static enum status snapshot(struct seal *seal, struct stream_state *stream, struct error *err)
+{
+	struct unit *unit = &seal->units[seal->count];
+
+	*unit = (struct unit){.stream = stream, .first_line = stream->sealed_lines};
+	unit->state = BUF_INIT(SIZE_MAX / 2);
+	job_ref(stream->job);
+	seal->count++;
+	if (!seal_copy_ranges(seal, unit))
+		return out_of_memory(err);
+	return unit->is_whole ? snapshot_rest(seal, unit, err) : OK;
+}
+
+static enum status choose_job(struct seal *seal, struct job_state *job, bool *has_more, struct error *err)
+{
+	enum status status = OK;
+
+	struct stream_state *stream;
+	for (size_t i = 0; status == OK && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		if (is_due(seal, stream)) {
+			if (seal->count == UNITS_MAX || seal->text_bytes >= RUN_TEXT_BYTES)
+				*has_more = true;
+			else
+				status = snapshot(seal, stream, err);
+			*has_more = *has_more || (status == OK && !seal->units[seal->count - 1].is_whole);
+		}
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	return status;
+}
+
+static bool has_due_stream(const struct seal *seal, struct job_state *job)
+{
+	struct stream_state *stream;
+	bool is_found = false;
+
+	for (size_t i = 0; !is_found && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		is_found = is_due(seal, stream);
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	return is_found;
+}
+
+static enum status choose(struct seal *seal, bool *has_more, struct error *err)
+{
+	AUTO_MEM struct job_state **jobs = NULL;
+	enum status status;
+	size_t count;
+
+	TRY(directory_list(seal->pipeline->directory, &jobs, &count, err));
+	status = OK;
+	seal->due_bytes = STREAM_DUE_BYTES;
+	for (size_t i = 0; i < count && seal->due_bytes == STREAM_DUE_BYTES; i++)
+		if (!atomic_load(&jobs[i]->is_deleted) && has_due_stream(seal, jobs[i]))
+			seal->due_bytes = STREAM_NEAR_BYTES;
+	for (size_t i = 0; i < count; i++) {
+		bool has_room = seal->count < UNITS_MAX && seal->text_bytes < RUN_TEXT_BYTES;
+		*has_more = *has_more || !has_room;
+		if (status == OK && has_room && !atomic_load(&jobs[i]->is_deleted))
+			status = choose_job(seal, jobs[i], has_more, err);
+		job_unref(jobs[i]);
+	}
+	return status;
+}
+
+void seal_note_damage(
+	struct seal *seal, const struct stream_state *stream, const char *what, uint64_t at, const struct error *err)
+{
+	atomic_fetch_add(&seal->pipeline->figures.damaged_rows, 1);
+	log_line(LOG_ERROR, "row_damaged", "what=%s job=\"%s\" stream=\"%s\" at=%llu error=\"%s\"", what,
+		stream->job->name, stream->name, (unsigned long long)at, err ? err->text : "");
+}
+
+/* ---- the transaction ---- */
+
+static enum status write_stream_row(
+	const struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
+{
+	struct stream_row *rows;
+	size_t count;
+
+	TRY(store_read_streams(store_tx_reader(tx), arena, unit->stream->job->job_id, span_from(unit->stream->name),
+		&rows, &count, err));
+	if (!count)
+		return OK; /* deleted meanwhile */
+	rows[0].sealed_seq = unit->upto_seq;
+	rows[0].sealed_lines = unit->sealed_lines;
+	rows[0].sealed_bytes = unit->sent_bytes;
+	rows[0].first_ms = unit->first_ms;
+	rows[0].last_ms = unit->last_ms;
+	rows[0].state = buf_span(&unit->state);
+	return store_put_stream(tx, &rows[0], err);
+}
+
+/* A line that is sealed is not read again: what it said of the settings is then in the store, too. */
+static enum status write_settings(struct job_state *job, struct store_tx *tx, struct arena *arena, struct error *err)
+{
+	struct setting_row *rows;
+	size_t count, end;
+
+	TRY(job_settings_unwritten(job->settings, arena, &rows, &count, &end, err));
+	return store_add_settings(tx, job->job_id, rows, count, err);
+}
+
+static enum status write_unit(
+	struct pipeline *pipeline, struct unit *unit, struct store_tx *tx, struct arena *arena, struct error *err)
+{
+	bool is_gone;
+
+	TRY(is_job_gone(pipeline, tx, unit->stream->job, &is_gone, err));
+	if (is_gone)
+		return OK;
+	TRY(seal_write_blocks(unit, tx, err));
+	TRY(write_settings(unit->stream->job, tx, arena, err));
+	if (!unit->is_whole)
+		return OK;
+	TRY(seal_write_chunks(unit, tx, err));
+	return write_stream_row(unit, tx, arena, err);
+}
+
+static enum status write_seal(void *context, struct store_tx *tx, struct error *err)
+{
+	struct seal *seal = context;
+
+	for (size_t i = 0; i < seal->count; i++)
+		TRY(write_unit(seal->pipeline, &seal->units[i], tx, seal->arena, err));
+	return OK;
+}
+
+static void settle_rest(struct pipeline *pipeline, struct unit *unit)
+{
+	struct stream_state *stream = unit->stream;
+
+	seal_drop_ranges(unit);
+	stream->sealed_seq = unit->upto_seq;
+	stream->sealed_lines = unit->sealed_lines;
+	stream->sealed_bytes = unit->sent_bytes;
+	stream->sealed_sent_points = unit->sent_points;
+	seal_drop_points(unit);
+	for (size_t i = 0; i < unit->series_count; i++)
+		atomic_fetch_add(&pipeline->figures.sealed_points, unit->series[i].count);
+	atomic_fetch_add(&pipeline->figures.sealed_lines, unit->sealed_lines - unit->first_line);
+}
+
+/* After the commit: RAM forgets what the store now holds. */
+static void settle(struct pipeline *pipeline, struct unit *unit)
+{
+	pthread_mutex_lock(&unit->stream->mutex);
+	unit->stream->text_lines = unit->text_end;
+	if (unit->is_whole)
+		settle_rest(pipeline, unit);
+	pthread_mutex_unlock(&unit->stream->mutex);
+}
+
+/* In a transaction of their own: they read the chunks that are now there. */
+static enum status add_pyramids(struct seal *seal, struct error *err)
+{
+	struct pyramid_plan *plan = pyramid_plan_new(seal->arena);
+
+	if (!plan)
+		return out_of_memory(err);
+	for (size_t i = 0; i < seal->count; i++)
+		for (size_t j = 0; j < seal->units[i].series_count; j++) {
+			const struct series_row *row = &seal->units[i].series[j].row;
+			TRY(pyramid_plan_series(
+				plan, seal->reader, seal->zstd, row->job_id, row->series_id, row->sealed_points, err));
+		}
+	return pyramid_plan_run(seal->pipeline, plan, err);
+}
+
+static enum status seal_units(struct seal *seal, struct error *err)
+{
+	if (!seal->count)
+		return OK;
+	TRY(seal_make_blocks(seal, err));
+	for (size_t i = 0; i < seal->count; i++)
+		if (seal->units[i].is_whole)
+			TRY(seal_make_chunks(seal, &seal->units[i], err));
+	TRY(pipeline_execute(seal->pipeline, write_seal, seal, err));
+	for (size_t i = 0; i < seal->count; i++)
+		settle(seal->pipeline, &seal->units[i]);
+	return add_pyramids(seal, err);
+}
+
+enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,
+	bool *has_more, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_MEM struct seal *seal = mem_zeroed(sizeof *seal);
+
+	*has_more = false;
+	if (!arena || !seal)
+		return out_of_memory(err);
+	*seal = (struct seal){.pipeline = pipeline, .reader = reader, .zstd = zstd, .arena = arena, .due_seq = due_seq};
+	seal->is_journal_long = atomic_load(&pipeline->figures.journal_bytes) > pipeline->options.journal_bytes / 2;
+	enum status status = choose(seal, has_more, err);
+	if (status == OK)
+		status = seal_units(seal, err);
+	for (size_t i = 0; i < seal->count; i++) {
+		buf_done(&seal->units[i].state);
+		seal_free_text(&seal->units[i]);
+		job_unref(seal->units[i].stream->job);
+	}
+	return status;
+}

@@ -1,0 +1,25 @@
+/*
+ * Job: what the derived metrics of a job are made from, and what is said of it.
+ * Ownership: inputs live in the arena. Threads: any.
+ */
+#pragma once
+
+#include "state/directory.h"
+
+struct inputs;
+struct pipeline;
+
+enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct inputs **out, struct error *err) MUST_CHECK;
+
+/* Of the instance type in ResourceConfig; NaN: it is not known. */
+double pipeline_devices_each(const struct pipeline *pipeline, const struct json *document);
+
+/* How many processes of a trainer an instance has: of Trainium its cores, as the job's environment puts them together; NaN: not known. */
+double pipeline_ranks_each(const struct pipeline *pipeline, const struct json *document);
+
+/* Of the model, as the job's settings say; NaN: they do not. */
+enum status pipeline_read_parameters(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *parameters, struct error *err) MUST_CHECK;
+void pipeline_write_derivation(const struct inputs *inputs, struct span metric, struct json_writer *w);
+void pipeline_find_progress(struct job_state *job, struct job_progress *out);

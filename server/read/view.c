@@ -1,0 +1,259 @@
+/*
+ * What readers see of a job: RAM first, then the store, so that nothing is missing between the two (a sealer's commit moves
+ * things from RAM to the store; RAM forgets only afterwards). What is in both is dropped by line number and by ordinal.
+ */
+#include "read/view.h"
+
+#include "state/directory.h"
+#include "state/job_view.h"
+#include "state/pipeline_state.h"
+#include "state/stream_head.h"
+
+#include <stdlib.h>
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum { REASON_MAX_BYTES = 1000 };
+
+struct viewing {
+	struct pipeline *pipeline;
+	struct arena *arena;
+	struct span metric;
+	unsigned parts;
+};
+
+static bool is_asked(const struct viewing *viewing, const struct series_state *series)
+{
+	return !viewing->metric.len || metric_matches(span_from(series->metric), viewing->metric) ||
+	       span_equal(viewing->metric, span_from(role_name(series->role)));
+}
+
+static bool copy_tail(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
+{
+	if (!(viewing->parts & VIEW_TAILS))
+		return true;
+	view->tail_count = series->tail_count;
+	view->tail = arena_alloc(viewing->arena, series->tail_count * sizeof *view->tail);
+	if (view->tail && series->tail_count)
+		memcpy(view->tail, series->tail, series->tail_count * sizeof *view->tail);
+	return view->tail != NULL;
+}
+
+static bool view_series(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
+{
+	*view = (struct series_view){.series_id = series->series_id,
+		.metric = arena_copy(viewing->arena, span_from(series->metric)),
+		.unit = arena_copy(viewing->arena, span_from(series->unit)),
+		.role = series->role,
+		.higher = series->higher,
+		.summary = series->summary,
+		.min_step = series->min_step,
+		.max_step = series->max_step,
+		.min_ms = series->min_ms,
+		.max_ms = series->max_ms,
+		.sealed_points = series->sealed_points};
+	return view->metric.ptr && view->unit.ptr && copy_tail(viewing, series, view);
+}
+
+static bool view_health(const struct viewing *viewing, const struct stream_state *stream, struct stream_view *view)
+{
+	AUTO_DONE(buf) reason = BUF_INIT(REASON_MAX_BYTES);
+
+	pthread_mutex_lock(&stream->job->mutex);
+	struct definitions *definitions = definitions_ref(stream->job->definitions);
+	pthread_mutex_unlock(&stream->job->mutex);
+	if (!definitions)
+		return true;
+	int preset = extractor_preset(stream->extractor);
+	const char *name = definition_set_preset_name(definitions->set, preset);
+	view->preset = arena_copy(viewing->arena, span_from(name ? name : ""));
+	if (name)
+		extractor_preset_reason(stream->extractor, &reason);
+	view->preset_reason = arena_copy(viewing->arena, buf_span(&reason));
+	/* others than those it ran, as long as it has had no line since they changed: its counts have no names here */
+	if (definitions->generation == stream->generation)
+		view->health_count = definition_set_count(definitions->set, preset);
+	view->health = arena_alloc(viewing->arena, view->health_count * sizeof *view->health);
+	bool is_whole = view->preset.ptr && view->preset_reason.ptr && view->health;
+	for (size_t i = 0; i < view->health_count && is_whole; i++) {
+		struct definition_health health = extractor_health(stream->extractor, i);
+		view->health[i] = (struct health_view){
+			arena_copy(viewing->arena, definition_set_get(definitions->set, preset, i).name), health.tried,
+			health.matched, health.not_numeric, health.limited, health.missing, health.without_step};
+		is_whole = view->health[i].name.ptr != NULL;
+	}
+	definitions_unref(definitions);
+	return is_whole;
+}
+
+static bool view_attempts(const struct viewing *viewing, const struct stream_state *stream, struct stream_view *view)
+{
+	const int64_t *starts;
+
+	view->attempt = extractor_attempt(stream->extractor);
+	view->attempt_start_count = extractor_attempt_starts(stream->extractor, &starts);
+	int64_t *copy = arena_alloc(viewing->arena, view->attempt_start_count * sizeof *copy);
+	if (copy && view->attempt_start_count)
+		memcpy(copy, starts, view->attempt_start_count * sizeof *copy);
+	view->attempt_starts = copy;
+	return copy != NULL;
+}
+
+/* Under the stream's lock. */
+static bool view_live_stream(const struct viewing *viewing, const struct stream_state *stream, struct stream_view *view)
+{
+	*view = (struct stream_view){.stream_id = stream->stream_id,
+		.name = arena_copy(viewing->arena, span_from(stream->name)),
+		.host = arena_copy(viewing->arena, span_from(stream->host)),
+		.lines = stream->committed_line,
+		.extracted_lines = stream->extracted_lines,
+		.sent_points = stream->committed_point,
+		.extracted_points = stream->extracted_points,
+		.has_hole = stream->has_hole,
+		.bytes = stream->committed_byte,
+		.first_ms = stream->first_ms,
+		.last_ms = stream->last_ms,
+		.stretches = stream->stretches,
+		.last_arrival_ms = stream->last_arrival_ms,
+		.preset = SPAN(""),
+		.preset_reason = SPAN(""),
+		.series_base = stream->series_base};
+	view->has_skew = clock_skew_ms(&stream->skew, &view->skew_ms);
+	if (!view->name.ptr || !view->host.ptr || !view_attempts(viewing, stream, view))
+		return false;
+	if (!(viewing->parts & VIEW_SERIES))
+		return true;
+	view->series = arena_alloc(viewing->arena, stream->series_count * sizeof *view->series);
+	for (size_t i = 0; i < stream->series_count && view->series; i++)
+		if (is_asked(viewing, stream->series[i]) &&
+			!view_series(viewing, stream->series[i], &view->series[view->series_count++]))
+			return false;
+	/* Who asks for one metric draws it, and has no use for the health of all. */
+	return view->series && (viewing->metric.len || view_health(viewing, stream, view));
+}
+
+static enum status view_live(
+	const struct viewing *viewing, struct span stream_name, struct job_view *out, struct error *err)
+{
+	struct job_state *job = directory_find(viewing->pipeline->directory, out->row.name);
+	bool is_whole = true;
+
+	if (!job)
+		return OK;
+	pthread_mutex_lock(&job->mutex);
+	size_t count = job->stream_count;
+	struct stream_state **streams = arena_alloc(viewing->arena, count * sizeof(struct stream_state *));
+	if (streams && count)
+		memcpy(streams, job->streams, count * sizeof(struct stream_state *));
+	pthread_mutex_unlock(&job->mutex);
+	out->streams = arena_alloc(viewing->arena, count * sizeof *out->streams);
+	is_whole = streams && out->streams;
+	unsigned changes;
+	do { /* a back-fill takes the place of what all streams have at once: none of the old beside some of the new */
+		changes = atomic_load(&job->changes);
+		out->stream_count = 0;
+		for (size_t i = 0; i < count && is_whole; i++) {
+			if (stream_name.len && !span_equal(span_from(streams[i]->name), stream_name))
+				continue;
+			pthread_mutex_lock(&streams[i]->mutex);
+			is_whole = view_live_stream(viewing, streams[i], &out->streams[out->stream_count]);
+			pthread_mutex_unlock(&streams[i]->mutex);
+			out->stream_count++;
+		}
+	} while (is_whole && (changes & 1 || changes != atomic_load(&job->changes)));
+	job_unref(job);
+	return is_whole ? OK : out_of_memory(err);
+}
+
+int64_t pipeline_stream_heard_ms(struct pipeline *pipeline, struct span job_name, struct span stream_name)
+{
+	struct job_state *job = directory_find(pipeline->directory, job_name);
+	struct stream_state *stream = job ? job_find_stream(job, stream_name) : NULL;
+	int64_t heard_ms = 0;
+
+	if (stream) {
+		pthread_mutex_lock(&stream->mutex);
+		heard_ms = stream->last_arrival_ms;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	job_unref(job);
+	return heard_ms;
+}
+
+static bool is_live(const struct job_view *view, uint32_t stream_id)
+{
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (view->streams[i].stream_id == stream_id)
+			return true;
+	return false;
+}
+
+static enum status view_sealed_stream(
+	const struct viewing *viewing, const struct stream_row *row, struct stream_view *view, struct error *err)
+{
+	*view = (struct stream_view){.stream_id = row->stream_id,
+		.name = row->name,
+		.host = row->host,
+		.lines = row->sealed_lines,
+		.extracted_lines = row->sealed_lines,
+		.bytes = row->sealed_bytes,
+		.first_ms = row->first_ms,
+		.last_ms = row->last_ms,
+		.attempt = 1,
+		.preset = SPAN(""),
+		.preset_reason = SPAN("")};
+	enum status status = stream_unpack_view(row->state, viewing->arena, view, err);
+	view->extracted_points = view->sent_points;
+	if (status != OK)
+		error_prefix(err, "stream '%.*s'", SPAN_ARGS(row->name));
+	return status;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t left = ((const struct stream_view *)a)->stream_id, right = ((const struct stream_view *)b)->stream_id;
+
+	return (left > right) - (left < right);
+}
+
+/* Streams that are not in RAM are whole in the store. */
+static enum status add_sealed(const struct viewing *viewing, struct store_reader *reader, struct span stream_name,
+	struct job_view *out, struct error *err)
+{
+	struct stream_row *rows;
+	size_t count;
+
+	TRY(store_read_streams(reader, viewing->arena, out->row.job_id, stream_name, &rows, &count, err));
+	struct stream_view *all = arena_alloc(viewing->arena, (count + out->stream_count) * sizeof *all);
+	if (!all)
+		return out_of_memory(err);
+	if (out->stream_count)
+		memcpy(all, out->streams, out->stream_count * sizeof *all);
+	size_t live = out->stream_count, total = live;
+	for (size_t i = 0; i < count; i++)
+		if (!is_live(out, rows[i].stream_id))
+			TRY(view_sealed_stream(viewing, &rows[i], &all[total++], err));
+	out->streams = all;
+	out->stream_count = total;
+	qsort(all, total, sizeof *all, by_id);
+	return OK;
+}
+
+enum status pipeline_view_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct span stream, struct span metric, unsigned parts, struct job_view *out,
+	struct error *err)
+{
+	struct viewing viewing = {pipeline, arena, metric, parts};
+
+	*out = (struct job_view){.seq = atomic_load(&pipeline->figures.extracted_seq)};
+	TRY(store_read_job(reader, arena, job, &out->row, err));
+	TRY(view_live(&viewing, stream, out, err));
+	TRY(add_sealed(&viewing, reader, stream, out, err));
+	if (stream.len && !out->stream_count)
+		return error_set_field(err, ERR_NOT_FOUND, "stream", "job '%.*s' has no stream '%.*s'", SPAN_ARGS(job),
+			SPAN_ARGS(stream));
+	return OK;
+}

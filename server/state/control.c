@@ -1,0 +1,41 @@
+/* What all rooms need of the threads: the queue to the writer, the ticks until the end, whether a job is still there. */
+#include "state/control.h"
+
+#include "base/clock.h"
+#include "state/directory.h"
+#include "state/pipeline_state.h"
+
+enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
+{
+	control->work_item.is_control = true;
+	return queue_push_control(pipeline->queue, &control->work_item.item, err);
+}
+
+bool pipeline_wait_tick(struct pipeline *pipeline, int64_t timeout_ms)
+{
+	struct timespec deadline = clock_deadline(timeout_ms);
+
+	pthread_mutex_lock(&pipeline->tick_mutex);
+	int result = 0;
+	while (!pipeline->must_end && result == 0)
+		result = pthread_cond_timedwait(&pipeline->tick, &pipeline->tick_mutex, &deadline);
+	bool must_end = pipeline->must_end;
+	pthread_mutex_unlock(&pipeline->tick_mutex);
+	return must_end;
+}
+
+enum status is_job_gone(
+	struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job, bool *is_gone, struct error *err)
+{
+	AUTO(arena) arena = NULL;
+	struct job_row row;
+
+	*is_gone = atomic_load(&job->is_deleted);
+	if (*is_gone || pipeline->deletion_round != pipeline->round)
+		return OK;
+	if (!(arena = arena_new()))
+		return error_set(err, ERR_MEMORY, "out of memory");
+	enum status status = store_read_job_by_id(store_tx_reader(tx), arena, job->job_id, &row, err);
+	*is_gone = status == ERR_NOT_FOUND;
+	return *is_gone ? OK : status;
+}

@@ -1,0 +1,238 @@
+#include "state/known_fault.h"
+
+#include "model/stream_name.h"
+#include "state/history.h"
+#include "state/pipeline_state.h"
+#include "store/faults.h"
+#include "store/stream_hosts.h"
+
+enum { LINES_SHOWN = 4, WORDS_MAX_BYTES = 1024, TEXT_BYTES = 8 << 10, FACTS_MAX_BYTES = 16 << 10 };
+
+static enum status out_of_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
+enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
+	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err)
+{
+	struct stream_host_row row;
+
+	*is_shared = false;
+	*host = stream_is_system(stream) ? span_skip(stream, sizeof "system/" - 1) : SPAN("");
+	if (host->len)
+		return OK;
+	TRY(store_find_stream_host(reader, arena, job_id, stream_id, line, 0, &row, err));
+	*is_shared = row.is_shared;
+	*host = row.is_shared ? SPAN("") : row.host;
+	return OK;
+}
+
+/* ---- which it is ---- */
+
+struct finding {
+	const struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena;
+	int64_t job_id, from_ms, at_ms;
+	const struct said_hit *hits;
+	size_t count;
+};
+
+static const struct signature *signature_of(const struct finding *f, const struct said_hit *hit)
+{
+	size_t index = signature_index(f->pipeline->signatures, hit->row.signature);
+
+	return index == SIZE_MAX ? NULL : signature_at(f->pipeline->signatures, index);
+}
+
+/* 0: it is none of this. A machine's fault explains what others saw of it, and what the program did; of equals the first. */
+static int weight_of(const struct finding *f, const struct said_hit *hit)
+{
+	const struct signature *signature = signature_of(f, hit);
+
+	if (!signature || signature->is_nonfatal || signature->severity == SEVERITY_INFO)
+		return 0;
+	bool is_critical = signature->severity == SEVERITY_CRITICAL;
+	bool is_machine = signature->about == SIGNATURE_NODE && is_critical;
+	int64_t window_ms = is_machine ? FAULT_OF_MACHINE_MS : is_critical ? FAULT_CRITICAL_MS : FAULT_WARNING_MS;
+	if (hit->row.last_ms < f->at_ms - window_ms || hit->row.last_ms < f->from_ms ||
+		hit->row.first_ms > f->at_ms + FAULT_AFTER_MS)
+		return 0;
+	bool is_symptom = signature->about == SIGNATURE_SYMPTOM;
+	return is_machine ? 5 : is_critical ? 4 - is_symptom : 2 - is_symptom;
+}
+
+static const struct said_hit *gravest(const struct finding *f)
+{
+	const struct said_hit *best = NULL;
+	int most = 0;
+
+	for (size_t i = 0; i < f->count; i++) { /* by time */
+		int weight = weight_of(f, &f->hits[i]);
+		if (weight <= most)
+			continue;
+		most = weight;
+		best = &f->hits[i];
+	}
+	return best;
+}
+
+/* ---- in words ---- */
+
+static enum status host_of(const struct finding *f, const struct said_hit *hit, struct span *host, struct error *err)
+{
+	bool is_shared;
+
+	return stream_line_host(f->reader, f->arena, f->job_id, hit->row.stream_id, hit->stream, hit->row.first_line,
+		host, &is_shared, err);
+}
+
+static void put_hit(const struct said_hit *hit, struct span host, struct json_writer *w)
+{
+	json_put_span(w, "signature", hit->row.signature);
+	if (host.len)
+		json_put_span(w, "host", host);
+	json_put_span(w, "stream", hit->stream);
+	json_put_i64(w, "line", (int64_t)hit->row.last_line);
+	json_put_i64(w, "ts_ms", hit->row.last_ms);
+	json_put_span(w, "text", hit->row.text);
+}
+
+static enum status put_lines(const struct finding *f, struct json_writer *w, struct error *err)
+{
+	struct span host;
+	size_t shown = 0;
+
+	json_key(w, "lines");
+	json_array(w);
+	for (size_t i = 0; i < f->count && shown < LINES_SHOWN; i++) {
+		if (!weight_of(f, &f->hits[i]))
+			continue;
+		TRY(host_of(f, &f->hits[i], &host, err));
+		json_object(w);
+		put_hit(&f->hits[i], host, w);
+		json_object_end(w);
+		shown++;
+	}
+	json_array_end(w);
+	return OK;
+}
+
+static enum status write_facts(const struct finding *f, const struct said_hit *hit, struct span host,
+	struct span summary, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
+	const struct signature *signature = signature_of(f, hit);
+	struct json_writer w = json_writer_on(&text);
+
+	json_object(&w);
+	json_key(&w, "fault");
+	json_object(&w);
+	json_put_span(&w, "summary", summary);
+	json_put_span(&w, "title", signature->title);
+	put_hit(hit, host, &w);
+	json_put_span(&w, "cause", signature->cause);
+	TRY(put_lines(f, &w, err));
+	json_object_end(&w);
+	json_put_span(&w, "action", signature->action);
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	struct span members = buf_span(&text);
+	*out = arena_copy(f->arena, span_of(members.ptr + 1, members.len - 2));
+	return out->ptr ? OK : out_of_memory(err);
+}
+
+/* Whole characters. */
+static struct span cut(struct span text, size_t most)
+{
+	size_t len = text.len < most ? text.len : most;
+
+	while (len && len < text.len && (text.ptr[len] & 0xc0) == 0x80)
+		len--;
+	return span_of(text.ptr, len);
+}
+
+static enum status describe(
+	const struct finding *f, const struct said_hit *hit, struct known_fault *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
+	struct span host;
+
+	TRY(host_of(f, hit, &host, err));
+	buf_append_span(&text, signature_of(f, hit)->title);
+	buf_append_text(&text, " on ");
+	buf_append_span(&text, host.len ? host : hit->stream);
+	size_t summary_len = text.len;
+	buf_append_text(&text, ": ");
+	buf_append_span(&text, hit->row.text);
+	TRY(buf_status(&text, err));
+	out->words = arena_copy(f->arena, cut(buf_span(&text), WORDS_MAX_BYTES));
+	if (!out->words.ptr)
+		return out_of_memory(err);
+	return write_facts(f, hit, host, span_of(text.ptr, summary_len), &out->facts, err);
+}
+
+enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	int64_t job_id, int64_t from_ms, int64_t at_ms, struct known_fault *out, struct error *err)
+{
+	struct finding f = {.pipeline = pipeline,
+		.reader = reader,
+		.arena = arena,
+		.job_id = job_id,
+		.from_ms = from_ms,
+		.at_ms = at_ms};
+	struct said_hit *hits;
+
+	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
+	if (!pipeline->signatures)
+		return OK;
+	TRY(store_read_hits_between(
+		reader, arena, job_id, at_ms - FAULT_OF_MACHINE_MS, at_ms + FAULT_AFTER_MS, &hits, &f.count, err));
+	f.hits = hits;
+	const struct said_hit *hit = gravest(&f);
+	return hit ? describe(&f, hit, out, err) : OK;
+}
+
+/* ---- of an end ---- */
+
+/* When the end before this one was left behind; INT64_MIN: there is none. */
+static int64_t begun_again_ms(const struct history *history)
+{
+	for (size_t i = history->count; i-- > 1;)
+		if (phase_is_final(history->rows[i - 1].status))
+			return history->rows[i].start_ms;
+	return INT64_MIN;
+}
+
+enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
+
+	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
+	if (!history->count || !span_equal(row->status, SPAN("Failed")))
+		return OK;
+	TRY(known_fault_find(pipeline, reader, arena, row->job_id, begun_again_ms(history), row->ended_ms, out, err));
+	if (!out->words.len)
+		return OK;
+	if (row->failure_reason.len) {
+		buf_append_span(&text, cut(row->failure_reason, WORDS_MAX_BYTES / 2));
+		buf_append_text(&text, "; ");
+	}
+	buf_append_span(&text, out->words);
+	TRY(buf_status(&text, err));
+	out->detail = arena_copy(arena, cut(buf_span(&text), WORDS_MAX_BYTES));
+	if (!out->detail.ptr)
+		return out_of_memory(err);
+	if (!history->is_reason_stated)
+		row->failure_reason = out->detail; /* what somebody stated stays as it is */
+	return OK;
+}
+
+bool pipeline_is_nonfatal(const struct pipeline *pipeline, struct span signature)
+{
+	size_t index = pipeline->signatures ? signature_index(pipeline->signatures, signature) : SIZE_MAX;
+
+	return index != SIZE_MAX && signature_at(pipeline->signatures, index)->is_nonfatal;
+}

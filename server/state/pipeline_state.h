@@ -1,0 +1,112 @@
+/*
+ * Job: the pipeline itself, a committed group, and what waits for the writer.
+ * Ownership: a group is counted: one reference an extract thread; the last frees it. Threads: said at each field.
+ */
+#pragma once
+
+#include "base/queue.h"
+#include "extract/signature.h"
+#include "state/directory.h"
+#include "state/figures.h"
+#include "state/options.h"
+#include "store/journal_record.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4 };
+
+/* A line this much older than its arrival is the past: an import or a catch-up, nobody is paged for it. */
+enum { HISTORIC_MS = 15 * 60 * 1000 };
+
+/* One commit on its way through the consumers. */
+struct group {
+	atomic_uint refs;
+	uint64_t seq;
+	struct buf plain; /* the record, not compressed */
+	struct arena *arena;
+	struct journal_slice *slices;
+	struct stream_state **streams; /* parallel to slices; NULL: its job is gone. Counted by `jobs` below */
+	struct definitions **definitions;
+	struct buf *contents; /* of the slices that are blocks, else empty */
+	size_t count;
+	size_t bytes; /* all of this, for --queue-bytes */
+};
+
+struct extract_item {
+	struct queue_item item;
+	struct group *group;
+};
+
+struct extract_worker {
+	struct pipeline *pipeline;
+	unsigned number;
+	pthread_t thread;
+	struct queue *queue;
+	struct regex_scratch *scratch;
+	struct extracted_list found;
+	int64_t waits_since_ms; /* for memory, in this slice; 0: it does not */
+	atomic_uint_fast64_t done_seq;
+};
+
+/* What waits for the writer starts like this. */
+struct work {
+	struct queue_item item;
+	bool is_control;
+};
+
+/* Control work: runs in its own savepoint of the next commit. */
+struct control {
+	struct work work_item;
+	bool is_kept; /* our own: after a failed commit it is tried again with the next one, until it is durable */
+	enum status (*work)(void *context, struct store_tx *tx, struct error *err);
+	/* After the commit (or its failure), on the writer thread; frees what it must. Sees what was returned. */
+	void (*done)(void *context, enum status status, const struct error *err);
+	void *context;
+	struct pipeline *owner; /* for callbacks whose context is the control itself */
+	enum status status;
+	struct error err;
+};
+
+struct pipeline {
+	struct pipeline_options options;
+	struct directory *directory;
+	struct definition_set *presets;
+	struct devices *devices;
+	struct signature_set *signatures; /* NULL: nothing is looked for */
+	pthread_mutex_t rules_mutex; /* over the pointer; the set is immutable */
+	struct rule_set *rules;
+	uint64_t rules_version; /* writer */
+	int64_t started_ms;
+	int64_t pool_change; /* the newest before the start */
+	struct queue *queue;
+	struct zstd *zstd; /* writer */
+	struct journal_writer journal; /* writer */
+	pthread_mutex_t packers_mutex;
+	struct zstd *packers[PACKERS_MAX]; /* under the mutex */
+	size_t packer_count;
+	atomic_bool is_stopping;
+	atomic_size_t backlog_bytes; /* of groups that are not extracted yet */
+	pthread_t writer, publisher, maintenance;
+	bool has_writer, has_publisher, has_maintenance;
+	unsigned extract_count;
+	struct extract_worker extract[EXTRACT_THREADS_MAX];
+	struct search_pool *search_pool;
+	struct pipeline_figures figures;
+	uint64_t next_seq; /* writer */
+	uint64_t round; /* writer: counts transactions */
+	uint64_t deletion_round; /* writer: the newest one that deletes a job */
+	struct error database_loss; /* set by the writer before figures.is_database_lost */
+	atomic_uint_fast64_t audit_bytes, min_free_bytes; /* of the options; may change */
+	pthread_key_t actor_key; /* audit.h: each thread's */
+	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
+	pthread_cond_t tick;
+	bool must_end;
+	pthread_t backfill;
+	bool has_backfill;
+	atomic_bool backfill_due; /* look for one now */
+	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
+	atomic_bool goodput_sweeps; /* all jobs are to be worked out again: look where that stands */
+	atomic_bool retention_changed; /* limits or pins: look again now */
+	int64_t drain_ms; /* how long the last seal may take */
+};
