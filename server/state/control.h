@@ -7,8 +7,6 @@
 #include "state/directory.h"
 #include "state/pipeline_state.h"
 
-struct pipeline;
-
 enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err) MUST_CHECK;
 
 /* Waits until the pipeline's end or the timeout; true: it ends. */

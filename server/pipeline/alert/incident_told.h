@@ -6,7 +6,6 @@
 
 #include "store/sessions.h"
 
-/* Any incident, with its outbox rows, inside a transaction; then, after the commit, who must hear of it. */
 struct incident_told {
 	bool has_news;
 	bool has_deliveries;

@@ -16,6 +16,8 @@ enum status incidents_hand_over(struct pipeline *pipeline, struct stream_state *
 /* With members of a JSON object: what it is about beside figures. */
 enum status incidents_hand_over_facts(struct pipeline *pipeline, struct stream_state *stream,
 	struct series_state *series, const struct incident *incident, struct span facts, struct error *err) MUST_CHECK;
+
+/* Any incident, with its outbox rows, inside a transaction; then, after the commit, who must hear of it. */
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
 	struct incident_told *told, struct error *err) MUST_CHECK;
 void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told);

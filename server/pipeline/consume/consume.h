@@ -7,8 +7,6 @@
 #include "state/directory.h"
 #include "state/pipeline_state.h"
 
-struct pipeline;
-
 /*
  * Takes the stream's lock. A slice that fails for want of memory ends the extraction of its stream until the next start replays it from
  * the journal: half of it is in the state, so it can be neither taken again nor passed over, and nothing from it on is sealed.
