@@ -62,8 +62,8 @@ enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error
 		" WHERE d.job_id = ? AND (d.cost <> 0 OR d.lost_cost <> 0) ON CONFLICT (day, currency) DO UPDATE SET"
 		" cost = min(cost + excluded.cost, " SUM_MAX
 		"), lost_cost = min(lost_cost + excluded.lost_cost, " SUM_MAX ")",
-		"UPDATE goodput_totals SET cost = goodput_totals.cost - d.cost, lost_cost = goodput_totals.lost_cost - d.lost_cost"
-		" FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day",
+		("UPDATE goodput_totals SET cost = goodput_totals.cost - d.cost, lost_cost = goodput_totals.lost_cost - d.lost_cost"
+		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day"),
 		"DELETE FROM goodput WHERE job_id = ?",
 		"DELETE FROM goodput_days WHERE job_id = ?",
 		"DELETE FROM goodput_breaks WHERE job_id = ?",
