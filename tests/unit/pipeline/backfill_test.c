@@ -1,74 +1,14 @@
 /* Streams that are born while a back-fill takes its place: whatever the writer's order, no line keeps the older definitions. */
-#include "test.h"
+#include "pipeline/rig.h"
 
 #include "pipeline/backfill/definitions.h"
-#include "pipeline/commit/ingest_result.h"
 #include "pipeline/consume/consume.h"
-#include "pipeline/pipeline.h"
 #include "state/control.h"
 #include "state/directory.h"
-#include "state/options.h"
-#include "state/pipeline_state.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { ROUNDS = 4, YIELDS = 20000 };
-
-struct rig {
-	char folder[64], path[96];
-	struct store *store;
-	struct hub *hub;
-	struct pipeline *pipeline;
-};
-
-static void rig_open(struct rig *rig)
-{
-	*rig = (struct rig){0};
-	snprintf(rig->folder, sizeof rig->folder, "/tmp/smfleet-backfill-XXXXXX");
-	CHECK(mkdtemp(rig->folder));
-	snprintf(rig->path, sizeof rig->path, "%s/t.db", rig->folder);
-	struct store_options store = {
-		.path = rig->path, .wal_bytes = 64 << 20, .writer_cache_bytes = 1 << 20, .reader_cache_bytes = 1 << 20};
-	struct hub_options hub = {1 << 20, 60000, 10, 1 << 20, 15000};
-	struct pipeline_options options = {.presets = SPAN("{\"presets\":[{\"name\":\"x\",\"detect\":\"^x\","
-							   "\"definitions\":[{\"Name\":\"x\",\"Regex\":\"(x)\"}]}]}"),
-		.devices = SPAN("{}"),
-		.prices = SPAN("{\"currency\": \"USD\", \"prices\": []}"),
-		.goodput_every_ms = 1000,
-		.queue_items = 1000,
-		.queue_bytes = 64 << 20,
-		.group_bytes = 1 << 20,
-		.group_ms = 5000, /* what waits goes into one transaction */
-		.journal_bytes = 1 << 30,
-		.seal_bytes = UINT64_MAX,
-		.seal_age_ms = INT64_MAX / 4,
-		.extract_threads = 2,
-		.match_steps = 100000,
-		.max_jobs = 4,
-		.max_streams_a_job = 4,
-		.max_series_a_stream = 100,
-		.public_url = SPAN("http://x")};
-
-	CHECK_OK(store_open(&rig->store, &store, &err));
-	rig->hub = options.hub = hub_new(&hub);
-	options.store = rig->store;
-	CHECK(rig->hub);
-	CHECK_OK(pipeline_start(&rig->pipeline, &options, &err));
-}
-
-static void rig_close(struct rig *rig)
-{
-	char command[160];
-
-	pipeline_free(rig->pipeline);
-	hub_free(rig->hub);
-	store_free(rig->store);
-	snprintf(command, sizeof command, "rm -rf '%s'", rig->folder);
-	CHECK(system(command) == 0);
-}
 
 /* What the writer does next waits until the test lets it. */
 struct gate {
@@ -205,6 +145,8 @@ static void check_newcomer(int in_round)
 	struct rig rig;
 	struct gate gate = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
+	rig_prepare(&rig);
+	rig.options.group_ms = 5000; /* what waits goes into one transaction */
 	rig_open(&rig);
 	send(&rig, &gate, "here");
 	wait_done(&gate, 1);
@@ -218,7 +160,8 @@ static void check_newcomer(int in_round)
 	while (is_running(&rig))
 		sched_yield();
 	check_streams(&rig, 2);
-	rig_close(&rig);
+	rig_close(&rig, false);
+	rig_remove(&rig);
 }
 
 TEST(a_stream_born_in_the_transaction_in_which_a_backfill_takes_its_place)

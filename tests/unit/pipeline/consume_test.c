@@ -1,96 +1,47 @@
 /* Extraction when memory is out: all of a slice, or none that a restart does not bring back. */
-#include "test.h"
+#include "pipeline/rig.h"
 
-#include "pipeline/commit/ingest_result.h"
 #include "pipeline/consume/consume.h"
 #include "pipeline/consume/mend.h"
-#include "pipeline/pipeline.h"
 #include "read/view.h"
 #include "state/control.h"
 #include "state/directory.h"
 #include "state/job_view.h"
-#include "state/options.h"
-#include "state/pipeline_state.h"
 #include "state/stream_pack.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { LINES = 40 };
 
-static const char presets[] =
-	"{\"presets\":[{\"name\":\"steps\",\"detect\":\"^step \\\\d+ loss\",\"definitions\":["
-	"{\"Name\":\"loss\",\"Regex\":\"^step (?<step>\\\\d+) loss (?<value>\\\\S+)\",\"Role\":\"loss\"},"
-	"{\"Name\":\"lr\",\"Regex\":\"lr=(?<value>\\\\S+)\"}]}]}";
-
-struct rig {
-	char folder[64], path[96];
-	struct store *store;
-	struct hub *hub;
-	struct pipeline *pipeline;
+struct extraction {
+	struct rig rig;
 	struct job_state *job;
 	struct regex_scratch *scratch;
 	struct extracted_list found;
 };
 
-static void rig_open(struct rig *rig)
+static void extraction_make(struct extraction *on)
 {
-	struct store_options store = {
-		.path = rig->path, .wal_bytes = 64 << 20, .writer_cache_bytes = 1 << 20, .reader_cache_bytes = 1 << 20};
-	struct hub_options hub = {1 << 20, 60000, 10, 1 << 20, 15000};
-	struct pipeline_options options = {.presets = span_of(presets, sizeof presets - 1),
-		.devices = SPAN("{}"),
-		.prices = SPAN("{\"currency\": \"USD\", \"prices\": []}"),
-		.goodput_every_ms = 1000,
-		.queue_items = 1000,
-		.queue_bytes = 64 << 20,
-		.group_bytes = 1 << 20,
-		.group_ms = 5,
-		.journal_bytes = 1 << 30,
-		.extract_threads = 1,
-		.match_steps = 100000,
-		.max_jobs = 4,
-		.max_streams_a_job = 4,
-		.max_series_a_stream = 100,
-		.public_url = SPAN("http://x")};
-
-	CHECK_OK(store_open(&rig->store, &store, &err));
-	rig->hub = options.hub = hub_new(&hub);
-	options.store = rig->store;
-	CHECK(rig->hub);
-	CHECK_OK(pipeline_start(&rig->pipeline, &options, &err));
+	*on = (struct extraction){.scratch = regex_scratch_new()};
+	CHECK(on->scratch);
+	regex_scratch_limit(on->scratch, 100000);
+	rig_prepare(&on->rig);
+	on->rig.options.extract_threads = 1;
+	on->rig.options.seal_bytes = on->rig.options.seal_age_ms = 0;
+	rig_open(&on->rig);
 }
 
-static void rig_close(struct rig *rig)
+static void extraction_close(struct extraction *on)
 {
-	job_unref(rig->job);
-	rig->job = NULL;
-	pipeline_drain(rig->pipeline, 60000);
-	pipeline_free(rig->pipeline);
-	hub_free(rig->hub);
-	store_free(rig->store);
+	job_unref(on->job);
+	on->job = NULL;
+	rig_close(&on->rig, true);
 }
 
-static void rig_make(struct rig *rig)
+static void extraction_remove(struct extraction *on)
 {
-	*rig = (struct rig){.scratch = regex_scratch_new()};
-	snprintf(rig->folder, sizeof rig->folder, "/tmp/smfleet-consume-XXXXXX");
-	CHECK(mkdtemp(rig->folder) && rig->scratch);
-	regex_scratch_limit(rig->scratch, 100000);
-	snprintf(rig->path, sizeof rig->path, "%s/t.db", rig->folder);
-	rig_open(rig);
-}
-
-static void rig_remove(struct rig *rig)
-{
-	char command[160];
-
-	rig_close(rig);
-	regex_scratch_free(rig->scratch);
-	extracted_list_done(&rig->found);
-	snprintf(command, sizeof command, "rm -rf '%s'", rig->folder);
-	CHECK(system(command) == 0);
+	extraction_close(on);
+	regex_scratch_free(on->scratch);
+	extracted_list_done(&on->found);
+	rig_remove(&on->rig);
 }
 
 static void stored(void *context, const struct ingest_result *result)
@@ -112,7 +63,7 @@ static void add_lines(struct batch *batch, struct batch_part *part, int from, in
 	}
 }
 
-static struct stream_state *send(struct rig *rig, int from, int to)
+static struct stream_state *send(struct extraction *on, int from, int to)
 {
 	struct batch *batch = batch_new(1700000000000);
 	struct batch_part *part = batch ? batch_part(batch, SPAN("j"), SPAN("algo-1")) : NULL;
@@ -120,14 +71,14 @@ static struct stream_state *send(struct rig *rig, int from, int to)
 
 	CHECK(part);
 	add_lines(batch, part, from, to);
-	CHECK_OK(pipeline_submit(rig->pipeline, batch, stored, &is_stored, &err));
+	CHECK_OK(pipeline_submit(on->rig.pipeline, batch, stored, &is_stored, &err));
 	while (!atomic_load(&is_stored))
-		pipeline_wait_tick(rig->pipeline, 1);
-	while (pipeline_extracted_seq(rig->pipeline) < atomic_load(&rig->pipeline->figures.committed_seq))
-		pipeline_wait_tick(rig->pipeline, 1);
-	if (!rig->job)
-		CHECK(rig->job = directory_find(rig->pipeline->directory, SPAN("j")));
-	return job_stream_at(rig->job, 0);
+		pipeline_wait_tick(on->rig.pipeline, 1);
+	while (pipeline_extracted_seq(on->rig.pipeline) < atomic_load(&on->rig.pipeline->figures.committed_seq))
+		pipeline_wait_tick(on->rig.pipeline, 1);
+	if (!on->job)
+		CHECK(on->job = directory_find(on->rig.pipeline->directory, SPAN("j")));
+	return job_stream_at(on->job, 0);
 }
 
 /* ---- one slice on this thread, into a state that nobody else knows ---- */
@@ -138,12 +89,12 @@ struct trial {
 	struct buf made;
 };
 
-static struct trial try_slice(struct rig *rig, struct span content, size_t count, long fails_at)
+static struct trial try_slice(struct extraction *on, struct span content, size_t count, long fails_at)
 {
 	struct trial trial = {
-		.state = stream_state_new(rig->job, 2, SPAN("algo-2"), SPAN("")), .made = BUF_INIT(1 << 24)};
+		.state = stream_state_new(on->job, 2, SPAN("algo-2"), SPAN("")), .made = BUF_INIT(1 << 24)};
 	struct journal_slice slice = {.kind = JOURNAL_BLOCK,
-		.job_id = rig->job->job_id,
+		.job_id = on->job->job_id,
 		.stream_id = 2,
 		.line_count = count,
 		.arrival_ms = 1700000000000,
@@ -153,7 +104,7 @@ static struct trial try_slice(struct rig *rig, struct span content, size_t count
 	CHECK(trial.state && (trial.state->said = said_list_new()));
 	mem_fail_at(fails_at);
 	trial.status = consume_slice(
-		rig->pipeline, trial.state, rig->job->definitions, 1, &slice, rig->scratch, &rig->found, &problem);
+		on->rig.pipeline, trial.state, on->job->definitions, 1, &slice, on->scratch, &on->found, &problem);
 	mem_fail_at(0);
 	stream_pack(trial.state, &trial.made);
 	said_list_pack(trial.state->said, &trial.made);
@@ -186,15 +137,15 @@ static void sweep(bool waits)
 	AUTO(batch) batch = batch_new(1700000000000);
 	AUTO_DONE(buf) content = BUF_INIT(1 << 20);
 	struct batch_part *part = batch ? batch_part(batch, SPAN("j"), SPAN("algo-2")) : NULL;
-	struct rig rig;
+	struct extraction on;
 	int waited = 0, failures = 0, whole_in_a_row = 0;
 
 	CHECK(part);
 	add_lines(batch, part, 0, LINES);
 	CHECK_OK(block_lay_out(part->lines, part->count, &content, &err));
-	rig_make(&rig);
-	send(&rig, 0, 1);
-	struct trial whole = try_slice(&rig, buf_span(&content), LINES, 0);
+	extraction_make(&on);
+	send(&on, 0, 1);
+	struct trial whole = try_slice(&on, buf_span(&content), LINES, 0);
 	CHECK_OK(whole.status);
 	CHECK(whole.state->series_count >= 2);
 	CHECK(whole.state->said->count > 0);
@@ -203,7 +154,7 @@ static void sweep(bool waits)
 	/* a detector may do without what it gets no memory for, and nothing is told of that */
 	for (long nth = 1; whole_in_a_row < 30; nth++) {
 		int before = waited;
-		struct trial trial = try_slice(&rig, buf_span(&content), LINES, nth);
+		struct trial trial = try_slice(&on, buf_span(&content), LINES, nth);
 		bool has_failed = trial.status != OK || waited > before;
 		failures += has_failed;
 		CHECK(trial.status == OK || (trial.status == ERR_MEMORY && !waits));
@@ -219,7 +170,7 @@ static void sweep(bool waits)
 	mem_wait(NULL, NULL);
 	CHECK(failures > 20);
 	trial_done(&whole);
-	rig_remove(&rig);
+	extraction_remove(&on);
 }
 
 TEST(a_slice_without_memory_is_not_taken_for_extracted)
@@ -232,14 +183,14 @@ TEST(a_slice_that_waits_for_memory_is_whole)
 	sweep(true);
 }
 
-static bool shows_hole(struct rig *rig)
+static bool shows_hole(struct extraction *on)
 {
 	AUTO(store_reader) reader = NULL;
 	AUTO(arena) arena = arena_new();
 	struct job_view view;
 
-	CHECK_OK(store_reader_new(&reader, rig->store, &err));
-	CHECK_OK(pipeline_view_job(rig->pipeline, reader, arena, SPAN("j"), SPAN(""), SPAN(""), 0, &view, &err));
+	CHECK_OK(store_reader_new(&reader, on->rig.store, &err));
+	CHECK_OK(pipeline_view_job(on->rig.pipeline, reader, arena, SPAN("j"), SPAN(""), SPAN(""), 0, &view, &err));
 	CHECK_INT(view.stream_count, 1);
 	return view.streams[0].has_hole;
 }
@@ -254,27 +205,27 @@ static void hold_up(struct stream_state *stream, int64_t until_ms)
 
 TEST(what_was_extracted_in_part_is_not_sealed_and_a_start_mends_it)
 {
-	struct rig rig;
+	struct extraction on;
 
-	rig_make(&rig);
-	struct stream_state *stream = send(&rig, 0, 10);
+	extraction_make(&on);
+	struct stream_state *stream = send(&on, 0, 10);
 	hold_up(stream, INT64_MAX);
-	uint64_t before = atomic_load(&rig.pipeline->figures.unextracted_lines);
-	send(&rig, 10, 25);
-	CHECK_INT(atomic_load(&rig.pipeline->figures.unextracted_lines) - before, 15);
-	CHECK(shows_hole(&rig));
-	CHECK_INT(pipeline_held_up_streams(rig.pipeline), 1);
-	rig_close(&rig); /* seals what it can */
-	rig_open(&rig);
-	CHECK(!shows_hole(&rig));
-	CHECK_INT(pipeline_held_up_streams(rig.pipeline), 0);
-	stream = send(&rig, 25, 26);
+	uint64_t before = atomic_load(&on.rig.pipeline->figures.unextracted_lines);
+	send(&on, 10, 25);
+	CHECK_INT(atomic_load(&on.rig.pipeline->figures.unextracted_lines) - before, 15);
+	CHECK(shows_hole(&on));
+	CHECK_INT(pipeline_held_up_streams(on.rig.pipeline), 1);
+	extraction_close(&on); /* seals what it can */
+	rig_open(&on.rig);
+	CHECK(!shows_hole(&on));
+	CHECK_INT(pipeline_held_up_streams(on.rig.pipeline), 0);
+	stream = send(&on, 25, 26);
 	pthread_mutex_lock(&stream->mutex);
 	CHECK(!stream->has_hole);
 	CHECK_INT(stream->extracted_lines, 26);
 	CHECK_INT(stream->series[0]->sealed_points + stream->series[0]->tail_count, 26);
 	pthread_mutex_unlock(&stream->mutex);
-	rig_remove(&rig);
+	extraction_remove(&on);
 }
 
 static void check_points(struct stream_state *stream, int lines)
@@ -288,35 +239,35 @@ static void check_points(struct stream_state *stream, int lines)
 /* Of what is sealed, and of what is in the journal: nothing twice, nothing left out. */
 TEST(what_is_held_up_goes_on_by_itself)
 {
-	struct rig rig;
+	struct extraction on;
 
-	rig_make(&rig);
-	send(&rig, 0, 8);
-	rig_close(&rig); /* seals */
-	rig_open(&rig);
-	struct stream_state *stream = send(&rig, 8, 10);
+	extraction_make(&on);
+	send(&on, 0, 8);
+	extraction_close(&on); /* seals */
+	rig_open(&on.rig);
+	struct stream_state *stream = send(&on, 8, 10);
 	for (int round = 0; round < 2; round++) {
 		int from = 10 + 8 * round;
 		hold_up(stream, INT64_MAX);
-		send(&rig, from, from + 8);
+		send(&on, from, from + 8);
 		pthread_mutex_lock(&stream->mutex);
 		CHECK_INT(stream->extracted_lines, from);
 		pthread_mutex_unlock(&stream->mutex);
 		pthread_mutex_lock(&stream->mutex);
 		stream->series[0]->max_step += 1000; /* as a slice that was consumed in part left it */
 		pthread_mutex_unlock(&stream->mutex);
-		mend_hasten(rig.job);
-		while (pipeline_held_up_streams(rig.pipeline))
-			pipeline_wait_tick(rig.pipeline, 10);
+		mend_hasten(on.job);
+		while (pipeline_held_up_streams(on.rig.pipeline))
+			pipeline_wait_tick(on.rig.pipeline, 10);
 		check_points(stream, from + 8);
 		pthread_mutex_lock(&stream->mutex);
 		CHECK_INT(stream->series[0]->max_step, from + 7);
 		pthread_mutex_unlock(&stream->mutex);
 	}
-	send(&rig, 26, 30);
+	send(&on, 26, 30);
 	check_points(stream, 30);
-	rig_close(&rig);
-	rig_open(&rig);
-	check_points(send(&rig, 30, 31), 31);
-	rig_remove(&rig);
+	extraction_close(&on);
+	rig_open(&on.rig);
+	check_points(send(&on, 30, 31), 31);
+	extraction_remove(&on);
 }

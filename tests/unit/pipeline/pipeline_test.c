@@ -1,7 +1,5 @@
 /* The whole pipeline over a real database: what is read must not depend on when it was sealed, stopped or restarted. */
-#include "pipeline/commit/ingest_result.h"
 #include "pipeline/jobs/job.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/rig.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
@@ -9,14 +7,8 @@
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/job_view.h"
-#include "state/options.h"
-#include "state/pipeline_state.h"
 #include "store/block.h"
 #include "store/journal_record.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* ---- reading: everything there is, as text ---- */
 
@@ -298,7 +290,7 @@ static void check_large_text(bool seals, bool is_ahead)
 	rig_close(&rig, false);
 	if (is_ahead)
 		put_block_ahead(&rig);
-	rig.seals = true;
+	rig_seals(&rig, true);
 	rig_open(&rig);
 	wait_for_incidents(&rig);
 	check_large(&rig, &want); /* in the middle of whatever the sealer does */
@@ -367,7 +359,7 @@ TEST(a_journal_of_the_first_release_is_replayed)
 	CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "step 0 loss 2.5", NO_TIME)).accepted, 1);
 	rig_close(&rig, false);
 	append_record_of_format_1(&rig);
-	rig.seals = true;
+	rig_seals(&rig, true);
 	rig_open(&rig);
 	CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "step 2 loss 0.5", NO_TIME)).seq, 3);
 	pipeline_drain(rig.pipeline, 60000);

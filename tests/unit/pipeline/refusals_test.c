@@ -1,7 +1,5 @@
 /* What the pipeline refuses, and that nothing else is touched by it. */
-#include "pipeline/commit/ingest_result.h"
 #include "pipeline/jobs/job.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/rig.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
@@ -9,20 +7,16 @@
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/job_view.h"
-#include "state/options.h"
-#include "state/pipeline_state.h"
 #include "store/block.h"
 #include "store/journal_record.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 TEST(streams_of_a_job_are_limited)
 {
 	struct rig rig;
 
-	rig_make(&rig, false);
+	rig_prepare(&rig);
+	rig.options.max_streams_a_job = 3;
+	rig_open(&rig);
 	CHECK_INT(send_batch(&rig, one_line("j", "a", "x", NO_TIME)).status, OK);
 	CHECK_INT(send_batch(&rig, one_line("j", "b", "x", NO_TIME)).status, OK);
 	CHECK_INT(send_batch(&rig, one_line("j", "c", "x", NO_TIME)).status, OK);
@@ -60,7 +54,7 @@ TEST(a_series_too_many_leaves_the_others_alone)
 
 	rig_make(&rig, false);
 	rig_close(&rig, true);
-	rig.max_series = 1; /* loss; not lr */
+	rig.options.max_series_a_stream = 1; /* loss; not lr */
 	rig_open(&rig);
 	CHECK_INT(send_batch(&rig, make_batch(0, 20, 1)).status, OK);
 	rig_close(&rig, false);

@@ -1,6 +1,6 @@
 /*
  * Job: a whole pipeline over a database of its own, for tests that send batches and read what came of them.
- * Ownership: rig_make and rig_remove, rig_open and rig_close in pairs. Threads: the test's.
+ * Ownership: rig_prepare (or rig_make) and rig_remove, rig_open and rig_close in pairs. Threads: the test's.
  */
 #pragma once
 
@@ -16,49 +16,69 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char presets[] =
-	"{\"presets\":[{\"name\":\"steps\",\"detect\":\"^step \\\\d+ loss\",\"definitions\":["
-	"{\"Name\":\"loss\",\"Regex\":\"^step (?<step>\\\\d+) loss (?<value>\\\\S+)\",\"Role\":\"loss\"},"
-	"{\"Name\":\"lr\",\"Regex\":\"lr=(?<value>\\\\S+)\"}]}]}";
-
 struct rig {
 	char folder[64], path[96];
 	struct store *store;
 	struct hub *hub;
 	struct pipeline *pipeline;
-	bool seals; /* as often as it can, else never */
-	size_t max_series; /* of a stream; 0: plenty */
+	struct pipeline_options options; /* of the next rig_open */
 };
+
+/* As often as it can, else never. */
+static inline void rig_seals(struct rig *rig, bool seals)
+{
+	rig->options.seal_bytes = seals ? 0 : UINT64_MAX;
+	rig->options.seal_age_ms = seals ? 0 : INT64_MAX / 4;
+}
+
+/* A folder, and options that seal nothing; opens nothing yet. */
+static inline void rig_prepare(struct rig *rig)
+{
+	static const char presets[] =
+		"{\"presets\":[{\"name\":\"steps\",\"detect\":\"^step \\\\d+ loss\",\"definitions\":["
+		"{\"Name\":\"loss\",\"Regex\":\"^step (?<step>\\\\d+) loss (?<value>\\\\S+)\",\"Role\":\"loss\"},"
+		"{\"Name\":\"lr\",\"Regex\":\"lr=(?<value>\\\\S+)\"}]}]}";
+
+	*rig = (struct rig){.options = {.presets = span_of(presets, sizeof presets - 1),
+				    .devices = SPAN("{}"),
+				    .prices = SPAN("{\"currency\": \"USD\", \"prices\": []}"),
+				    .goodput_every_ms = 1000,
+				    .queue_items = 1000,
+				    .queue_bytes = 64 << 20,
+				    .group_bytes = 1 << 20,
+				    .group_ms = 5,
+				    .journal_bytes = 1 << 30,
+				    .extract_threads = 2,
+				    .match_steps = 100000,
+				    .max_jobs = 4,
+				    .max_streams_a_job = 4,
+				    .max_series_a_stream = 100,
+				    .max_sources_a_stream = 3,
+				    .public_url = SPAN("http://x")}};
+	rig_seals(rig, false);
+	snprintf(rig->folder, sizeof rig->folder, "/tmp/smfleet-pipeline-XXXXXX");
+	CHECK(mkdtemp(rig->folder));
+	snprintf(rig->path, sizeof rig->path, "%s/t.db", rig->folder);
+}
 
 static inline void rig_open(struct rig *rig)
 {
 	struct store_options store = {
 		.path = rig->path, .wal_bytes = 64 << 20, .writer_cache_bytes = 1 << 20, .reader_cache_bytes = 1 << 20};
 	struct hub_options hub = {1 << 20, 60000, 10, 1 << 20, 15000};
-	struct pipeline_options options = {.presets = span_of(presets, sizeof presets - 1),
-		.devices = SPAN("{}"),
-		.prices = SPAN("{\"currency\": \"USD\", \"prices\": []}"),
-		.goodput_every_ms = 1000,
-		.queue_items = 1000,
-		.queue_bytes = 64 << 20,
-		.group_bytes = 1 << 20,
-		.group_ms = 5,
-		.journal_bytes = 1 << 30,
-		.seal_bytes = rig->seals ? 0 : UINT64_MAX,
-		.seal_age_ms = rig->seals ? 0 : INT64_MAX / 4,
-		.extract_threads = 2,
-		.match_steps = 100000,
-		.max_jobs = 4,
-		.max_streams_a_job = 3,
-		.max_series_a_stream = rig->max_series ? rig->max_series : 100,
-		.max_sources_a_stream = 3,
-		.public_url = SPAN("http://x")};
 
 	CHECK_OK(store_open(&rig->store, &store, &err));
-	rig->hub = options.hub = hub_new(&hub);
-	options.store = rig->store;
+	rig->options.store = rig->store;
+	rig->hub = rig->options.hub = hub_new(&hub);
 	CHECK(rig->hub);
-	CHECK_OK(pipeline_start(&rig->pipeline, &options, &err));
+	CHECK_OK(pipeline_start(&rig->pipeline, &rig->options, &err));
+}
+
+static inline void rig_make(struct rig *rig, bool seals)
+{
+	rig_prepare(rig);
+	rig_seals(rig, seals);
+	rig_open(rig);
 }
 
 static inline void rig_close(struct rig *rig, bool in_order)
@@ -68,16 +88,6 @@ static inline void rig_close(struct rig *rig, bool in_order)
 	pipeline_free(rig->pipeline);
 	hub_free(rig->hub);
 	store_free(rig->store);
-}
-
-static inline void rig_make(struct rig *rig, bool seals)
-{
-	*rig = (struct rig){0};
-	snprintf(rig->folder, sizeof rig->folder, "/tmp/smfleet-pipeline-XXXXXX");
-	CHECK(mkdtemp(rig->folder));
-	snprintf(rig->path, sizeof rig->path, "%s/t.db", rig->folder);
-	rig->seals = seals;
-	rig_open(rig);
 }
 
 static inline void rig_remove(struct rig *rig)
