@@ -31,7 +31,7 @@ enum status webhook_formats_new(struct webhook_formats **out, struct span json, 
 	AUTO(webhook_formats) formats = mem_zeroed(sizeof *formats);
 
 	if (!formats)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(json_parse(&formats->document, json, err));
 	if (!json_count(json_get(formats->document, "formats")))
 		return error_set(err, ERR_INTERNAL, "webhooks.json holds no formats");

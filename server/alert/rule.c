@@ -54,7 +54,7 @@ enum status rule_matches_job(const struct rule *rule, struct store_reader *reade
 	if (!rule->query.len)
 		return OK;
 	if (!(arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	is_named = (struct query_node){.kind = QUERY_TERM,
 		.term = {.family = QUERY_PROPERTY,
 			.key = SPAN("name"),

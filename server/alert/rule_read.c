@@ -199,7 +199,7 @@ static enum status read_query(struct span query, struct error *err)
 	struct query_node *tree;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (query.len > RULE_QUERY_MAX_BYTES)
 		return error_set_field(
 			err, ERR_SEMANTIC, "query", "a query has at most %d bytes", RULE_QUERY_MAX_BYTES);
@@ -280,7 +280,7 @@ static enum status keep(struct span *text, struct arena *arena, struct error *er
 	struct span copy = arena_copy(arena, *text);
 
 	if (!copy.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*text = copy;
 	return OK;
 }
@@ -464,7 +464,7 @@ enum status rule_set_new(
 	struct error why;
 
 	if (!set)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	atomic_init(&set->refs, 1);
 	set->version = version;
 	set->arena = arena_new();
@@ -477,7 +477,7 @@ enum status rule_set_new(
 	}
 	if (!set->arena || !set->rules) {
 		rule_set_unref(set);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	*out = set;
 	return OK;

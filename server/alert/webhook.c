@@ -222,7 +222,7 @@ static enum status begin(
 	size_t count;
 
 	if (!attempt || !(attempt->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_due_deliveries(
 		sender->reader, attempt->arena, webhook->webhook_id, clock_wall_ms(), 1, &rows, &count, err));
 	if (!count)
@@ -245,7 +245,7 @@ static enum status look_at(
 	int64_t next_ms;
 
 	if (!endpoint)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (endpoint->is_busy || sender->under_way >= UNDER_WAY_MAX || !webhook->is_enabled)
 		return OK;
 	int64_t pause_ms = endpoint->paused_until_mono_ms - clock_mono_ms();
@@ -273,7 +273,7 @@ static enum status begin_due(struct webhook_sender *sender, int64_t *wait_ms, st
 
 	*wait_ms = LONGEST_WAIT_MS; /* at most, because the wall clock may be set meanwhile */
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_webhooks(sender->reader, arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count && !atomic_load(&sender->must_end); i++)
 		TRY(look_at(sender, &webhooks[i], wait_ms, err));
@@ -350,7 +350,7 @@ enum status webhook_sender_start(
 	struct webhook_sender *sender = mem_zeroed(sizeof *sender);
 
 	if (!sender)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	sender->options = *options;
 	enum status status = start(sender, err);
 	if (status != OK)

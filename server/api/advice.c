@@ -78,7 +78,7 @@ enum status api_write_advice(struct api *api, struct store_reader *reader, struc
 	size_t count;
 
 	if (!facts)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(advice_facts_read(api, reader, arena, row, document, now_ms, facts, err));
 	TRY(advice_run(api->advice, arena, facts->settings, facts->count, &found, &count, err));
 	json_key(w, "advice");

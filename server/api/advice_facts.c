@@ -46,7 +46,7 @@ static enum status add(struct reading *r, struct span key, struct span text, dou
 		size_t cap = out->cap ? 2 * out->cap : 128;
 		struct advice_setting *grown = arena_alloc(r->arena, cap * sizeof *grown);
 		if (!grown)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (out->count)
 			memcpy(grown, out->settings, out->count * sizeof *grown);
 		out->settings = grown;
@@ -57,7 +57,7 @@ static enum status add(struct reading *r, struct span key, struct span text, dou
 	if (text.len)
 		setting->text = arena_copy(r->arena, text);
 	if (!setting->key.ptr || (text.len && !setting->text.ptr))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 

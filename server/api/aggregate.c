@@ -225,7 +225,7 @@ enum status api_aggregate(void *context, void *worker, const struct http_request
 
 	TRY(api_arena(&arena, err));
 	if (!a)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	http_request_query(request, "format", &format);
 	bool is_csv = span_equal(format, SPAN("csv"));
 	if (!is_csv && !span_equal(format, SPAN("json")))

@@ -32,7 +32,7 @@ static enum status read_embed_origins(struct api *api, struct error *err)
 	buf_append_char(&list, 0);
 	TRY(buf_status(&list, err));
 	api->frame_ancestors = mem_copy_string(list.len > 1 ? list.ptr : "'none'");
-	return api->frame_ancestors ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return api->frame_ancestors ? OK : error_no_memory(err);
 }
 
 enum status api_new(struct api **out, const struct api_options *options, struct error *err)
@@ -40,7 +40,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	AUTO(api) api = mem_zeroed(sizeof *api);
 
 	if (!api)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	api->options = *options;
 	api->started_ms = clock_wall_ms();
 	pthread_rwlock_init(&api->tokens_lock, NULL);
@@ -56,7 +56,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	TRY(tokens_load(api, err));
 	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
 	if (!api->sessions)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = api;
 	api = NULL;
 	return OK;
@@ -94,7 +94,7 @@ static enum status worker_new(void *context, void **out, struct error *err)
 	struct api_worker *worker = mem_zeroed(sizeof *worker);
 
 	if (!worker)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	worker->api = api;
 	worker->body = BUF_INIT(1 << 20);
 	enum status status = store_reader_new(&worker->reader, api->options.store, err);
@@ -163,7 +163,7 @@ enum status api_own_team(const struct http_request *request, struct span *team, 
 enum status api_arena(struct arena **out, struct error *err)
 {
 	*out = arena_new();
-	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return *out ? OK : error_no_memory(err);
 }
 
 enum status api_decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
@@ -172,7 +172,7 @@ enum status api_decode_name(struct arena *arena, struct span text, struct span *
 	size_t len = 0;
 
 	if (!room)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < text.len; i++) {
 		int high = i + 2 < text.len && text.ptr[i] == '%' ? span_hex_digit(text.ptr[i + 1]) : -1;
 		int low = high >= 0 ? span_hex_digit(text.ptr[i + 2]) : -1;

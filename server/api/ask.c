@@ -31,7 +31,7 @@ enum status api_parse_query(const struct api *api, const struct http_request *re
 	http_request_query(request, "q", &text);
 	text = arena_copy(arena, text); /* a reply that is produced piece by piece outlives the request */
 	if (!text.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return query_parse_in(out, text, http_request_arrival_ms(request), zone, arena, err);
 }
 
@@ -44,7 +44,7 @@ enum status api_want_runs(const struct http_request *request, struct arena *aren
 	if (!*wants_runs)
 		return OK;
 	if (!nodes)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	nodes[0] = (struct query_node){.kind = QUERY_TERM,
 		.term = {.family = QUERY_PROPERTY, .key = SPAN("continued"), .compare = QUERY_EXISTS}};
 	nodes[1] = (struct query_node){.kind = QUERY_NOT, .left = &nodes[0]};

@@ -162,7 +162,7 @@ static enum status name_curve(
 		buf_append_span(&name, metric);
 	TRY(buf_status(&name, err));
 	*out = arena_copy(plot->arena, buf_span(&name));
-	return out->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 /* A job has the hue that it has on the page; the next curve of a hue other dashes. */
@@ -241,7 +241,7 @@ static enum status add_incident(struct plot *plot, const struct incident_row *ro
 		.severity = incident->severity,
 		.text = arena_copy(plot->arena, buf_span(&text))};
 	if (!mark.text.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	plot->marks[plot->picture.mark_count++] = mark;
 	return OK;
 }
@@ -281,7 +281,7 @@ static enum status make_title(struct plot *plot, struct error *err)
 		buf_append_span(&title, plot->jobs[0]);
 	TRY(buf_status(&title, err));
 	plot->picture.title = arena_copy(plot->arena, buf_span(&title));
-	return plot->picture.title.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return plot->picture.title.ptr ? OK : error_no_memory(err);
 }
 
 static void finish(const struct http_request *request, struct http_response *response)
@@ -310,7 +310,7 @@ enum status api_chart_svg(void *context, void *worker, const struct http_request
 	TRY(api_arena(&arena, err));
 	struct plot *plot = arena_alloc(arena, sizeof *plot);
 	if (!plot)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*plot = (struct plot){.api = context, .worker = worker, .arena = arena};
 	TRY(read_what(plot, request, err));
 	TRY(read_look(plot, request, err));

@@ -141,7 +141,7 @@ enum status api_commands_create(void *context, void *worker, const struct http_r
 	TRY((ends_job ? pipeline_stop_job : pipeline_add_command)(api->options.pipeline,
 		http_request_segment(request, 0), api_team(request), api->options.max_commands, &row, err));
 	if (!session_add_commands(api->sessions, row.job_id, &row, 1)) /* before anything else can fail: it is stored */
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	session_each(api->sessions, &row, count_session, &sessions);
 	struct json_writer w = api_reply(response);
 	response->status = 202;

@@ -264,7 +264,7 @@ static enum status write_metrics(const struct comparison *c, struct error *err)
 		count += c->jobs[i].metric_count;
 	struct span *names = arena_alloc(c->arena, (count + 1) * sizeof *names);
 	if (!names)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	count = 0;
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t j = 0; j < c->jobs[i].metric_count; j++)
@@ -419,7 +419,7 @@ enum status api_compare(void *context, void *worker, const struct http_request *
 	c.arena = arena;
 	c.jobs = arena_alloc(arena, JOBS_CAP * sizeof *c.jobs);
 	if (!c.jobs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(http_query_bool(request, "equal", &wants_equal, err));
 	http_request_query(request, "metric", &metric);
 	TRY(read_names(&c, request, api->options.max_compare_jobs, err));

@@ -18,7 +18,7 @@ static enum status given_lines(const struct json *given, struct arena *arena, st
 
 	out->lines = arena_alloc(arena, LINES_MAX * sizeof *out->lines);
 	if (!out->lines)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (json_kind(given) == JSON_STRING) {
 		while (span_next(&text, '\n', &line)) {
 			if (out->count == LINES_MAX)
@@ -72,7 +72,7 @@ static enum status stored_lines(struct api *api, struct api_worker *worker, cons
 		from < 0 ? UINT64_MAX : (uint64_t)from, (size_t)limit, SIZE_MAX, &lines, &out->count, &total, err));
 	out->lines = arena_alloc(arena, (out->count + 1) * sizeof *out->lines);
 	if (!out->lines)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < out->count; i++)
 		out->lines[i] = lines[i].text;
 	return OK;

@@ -92,7 +92,7 @@ enum status api_export(void *context, void *worker, const struct http_request *r
 	TRY(api_arena(&arena, err));
 	struct exporting *exporting = arena_alloc(arena, sizeof *exporting);
 	if (!exporting)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*exporting = (struct exporting){
 		.pipeline = api->options.pipeline, .arena = arena, .page = {.next_cursor = SPAN("")}};
 	TRY(api_parse_query(api, request, arena, &exporting->terms, err));

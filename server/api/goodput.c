@@ -177,7 +177,7 @@ static enum status write_causes(
 	struct goodput_cause *causes = arena_alloc(arena, (job->derived.break_count + 1) * sizeof *causes);
 
 	if (!causes)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < job->derived.break_count; i++) {
 		const struct goodput_incident *incident = &job->incidents[i];
 		size_t at = 0;
@@ -433,7 +433,7 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 	bool is_known = false;
 
 	if (!sums)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(read_link(reader, arena, links[i].job_id, &sums[i], err));
 	for (size_t i = count; i-- > 0;) { /* from the end: what is kept of a job depends on all behind it */

@@ -23,7 +23,7 @@ static enum status fold_health(
 	*count = 0;
 	*out = arena_alloc(arena, cap * sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].health_count; j++) {
 			const struct health_view *health = &view->streams[i].health[j];

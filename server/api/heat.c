@@ -132,7 +132,7 @@ static enum status write_heat(struct json_writer *w, struct arena *arena, const 
 	char seq[24];
 
 	if (!room || !medians)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	json_object(w);
 	write_head(w, heat, query);
 	json_key(w, "median");

@@ -163,7 +163,7 @@ static enum status import_begin(
 	struct importing *importing = mem_zeroed(sizeof *importing);
 
 	if (!importing)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	importing->api = context;
 	importing->handle = handle;
 	importing->refs = 1;

@@ -63,7 +63,7 @@ static enum status read_said(
 	for (size_t i = 0; i < count; i++) {
 		struct incident_said *said = arena_alloc(arena, sizeof *said);
 		if (!said)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(store_read_said(worker->reader, arena, rows[i].job_id, rows[i].incident_id, said, err));
 		rows[i].said = said->count ? said : NULL;
 	}

@@ -19,7 +19,7 @@ static enum status read_settings(struct json *body, const struct json **hp, stru
 	TRY(session_write_settings(*hp, &text, err));
 	TRY(json_parse(&settings, buf_span(&text), err));
 	if (!json_set_copy(body, "hp", settings))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*hp = json_get(body, "hp");
 	return OK;
 }

@@ -142,7 +142,7 @@ static enum status read_quoted(struct span name, struct arena *arena, struct job
 	TRY(buf_status(&key, err));
 	field->kind = OF_PROPERTY;
 	field->key = arena_copy(arena, buf_span(&key));
-	return field->key.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return field->key.ptr ? OK : error_no_memory(err);
 }
 
 /* Of the row's own keys (TrainingJobStatus) the document may say something older. */

@@ -138,7 +138,7 @@ static enum status open_listing(
 	fields = arena_copy(listing->arena, fields);
 	listing->sort = arena_copy(listing->arena, listing->sort);
 	if (!fields.ptr || !listing->sort.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(api_read_fields(fields, listing->arena, &listing->fields, err));
 	if (!listing->fields.count && !listing->is_ndjson)
 		TRY(api_read_fields(span_from(default_fields), listing->arena, &listing->fields, err));
@@ -188,7 +188,7 @@ enum status api_jobs_listing(const struct api *api, const struct http_request *r
 	TRY(api_arena(&arena, err));
 	struct listing *listing = arena_alloc(arena, sizeof *listing);
 	if (!listing)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*listing = (struct listing){.pipeline = api->options.pipeline,
 		.arena = arena,
 		.sort = SPAN(""),

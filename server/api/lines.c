@@ -250,7 +250,7 @@ static enum status read_lines(struct api *api, struct api_worker *worker, struct
 	}
 	page->lines = arena_alloc(arena, page->count * sizeof *page->lines);
 	if (!page->lines)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < page->count; i++)
 		page->lines[i] = (struct merged_line){.stream = stream, .line = lines[i]};
 	page->before_count = from == UINT64_MAX ? page->count : 0;

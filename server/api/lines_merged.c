@@ -15,7 +15,7 @@ static enum status read_streams(
 		return OK;
 	asked->streams = arena_alloc(arena, STREAMS_MAX * sizeof *asked->streams);
 	if (!asked->streams)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	while (span_next(&rest, ',', &part)) {
 		if (!part.len)
 			continue;
@@ -70,7 +70,7 @@ static enum status join(struct line_page *page, const struct part *before, const
 	page->has_more_after = after->has_more;
 	page->lines = arena_alloc(arena, page->count * sizeof *page->lines);
 	if (!page->lines)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (before->count)
 		memcpy(page->lines, before->lines, before->count * sizeof *page->lines);
 	if (after->count)

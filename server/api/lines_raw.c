@@ -73,14 +73,14 @@ enum status api_lines_raw(void *context, void *worker, const struct http_request
 	TRY(api_arena(&arena, err));
 	struct raw_lines *raw = arena_alloc(arena, sizeof *raw);
 	if (!raw)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*raw = (struct raw_lines){.api = api, .arena = arena};
 	TRY(read_window(request, &raw->place, err));
 	TRY(api_choose_stream(worker, arena, request, &stream, err));
 	raw->job = arena_copy(arena, http_request_segment(request, 0));
 	raw->stream = arena_copy(arena, stream);
 	if (!raw->job.ptr || !raw->stream.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (stream.len)
 		TRY(pipeline_read_raw(api->options.pipeline, ((struct api_worker *)worker)->reader, raw->job,
 			raw->stream, &raw->place, NULL, err));

@@ -126,7 +126,7 @@ static enum status open_live(void *context, const struct http_request *request, 
 	struct live *live = mem_zeroed(sizeof *live);
 
 	if (!live)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = subscribe(context, request, handle, live, err);
 	if (status != OK) {
 		mem_free(live);

@@ -293,7 +293,7 @@ static enum status write_node(
 	size_t count;
 
 	if (!node)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(sum_up(ledger, host, node, err));
 	TRY(store_read_node_streams(ledger->reader, ledger->arena, host, STREAMS_MAX, &streams, &count, err));
 	if (!count && !node->fault_lines)
@@ -319,7 +319,7 @@ static enum status write_drain(const struct ledger *ledger, struct json_writer *
 	struct node node;
 
 	if (!hosts)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	json_key(w, "drain");
 	json_array(w);
 	for (size_t i = 0; i < all; i++) {

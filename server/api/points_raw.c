@@ -228,7 +228,7 @@ static enum status keep_series(struct raw *raw, const struct job_view *view, str
 			is_whole = series->stream.ptr && series->metric.ptr;
 			raw->series_count++;
 		}
-	return is_whole ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return is_whole ? OK : error_no_memory(err);
 }
 
 static enum status open_raw(
@@ -258,7 +258,7 @@ enum status api_points_raw(struct api *api, struct api_worker *worker, const str
 	TRY(api_arena(&arena, err));
 	struct raw *raw = arena_alloc(arena, sizeof *raw);
 	if (!raw)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*raw = (struct raw){.api = api, .arena = arena, .format = is_csv ? RAW_CSV : is_ndjson ? RAW_NDJSON : RAW_JSON};
 	TRY(open_raw(raw, worker, http_request_segment(request, 0), query, err));
 	arena = NULL; /* the reply's from here on */
@@ -322,7 +322,7 @@ static enum status next_job(struct searched *searched, struct api_worker *worker
 	TRY(api_arena(&arena, err));
 	struct raw *raw = arena_alloc(arena, sizeof *raw);
 	if (!raw)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*raw = (struct raw){.api = searched->api, .arena = arena, .format = RAW_CSV};
 	enum status status = open_raw(raw, worker, searched->page.rows[searched->at++].name, &searched->query, err);
 	if (status == ERR_NOT_FOUND)
@@ -374,7 +374,7 @@ enum status api_points_search(void *context, void *worker, const struct http_req
 	TRY(api_arena(&arena, err));
 	struct searched *searched = arena_alloc(arena, sizeof *searched);
 	if (!searched)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*searched = (struct searched){.api = context,
 		.arena = arena,
 		.query = {.metric = arena_copy(arena, metric),
@@ -384,7 +384,7 @@ enum status api_points_search(void *context, void *worker, const struct http_req
 			.attempts = ATTEMPTS_LIVE},
 		.page = {.next_cursor = SPAN("")}};
 	if (!searched->query.metric.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(api_parse_query(context, request, arena, &searched->terms, err));
 	TRY(next_page(searched, worker, err)); /* what is wrong with the search is a refusal, not a cut */
 	arena = NULL;

@@ -224,7 +224,7 @@ static enum status find_shape(struct accounting *all, uint64_t shape, const stru
 		size_t cap = all->shape_cap ? 2 * all->shape_cap : 64;
 		struct known_shape *grown = arena_alloc(all->arena, cap * sizeof *grown);
 		if (!grown)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (all->shape_count)
 			memcpy(grown, all->shapes, all->shape_count * sizeof *grown);
 		all->shapes = grown;
@@ -399,7 +399,7 @@ enum status api_startup(void *context, void *worker, const struct http_request *
 	all.arena = arena;
 	all.groups = arena_alloc(arena, GROUPS_MAX * sizeof *all.groups);
 	if (!all.groups)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(add_all(&all, from_ms, to_ms, err));
 	json_object(&w);
 	write_groups(&all, &w);

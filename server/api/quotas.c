@@ -242,7 +242,7 @@ enum status api_quotas_put(void *context, void *worker, const struct http_reques
 			QUOTAS_MAX);
 	change.rows = arena_alloc(arena, count * sizeof *change.rows);
 	if (!change.rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (const struct json *item = json_first(list); item; item = json_next(item), change.count++)
 		TRY(read_quota(item, change.count, &change.rows[change.count], err));
 	TRY(pipeline_execute(api->options.pipeline, write_change, &change, err));

@@ -61,7 +61,7 @@ static enum status take_point(void *context, const struct stream_view *stream, c
 	if (!p->watch || p->series_id != series->series_id || p->stream_id != stream->stream_id) {
 		watch_free(p->watch);
 		if (!(p->watch = watch_new(p->rule->expression)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		p->series_id = series->series_id;
 		p->stream_id = stream->stream_id;
 		p->ordinal = 0;
@@ -172,7 +172,7 @@ static enum status read_window(struct preview *p, struct json *body, struct erro
 	json_remove(body, "from_ms");
 	json_remove(body, "to_ms");
 	if (!json_get(body, "name") && !json_set_string(body, "name", SPAN("preview")))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 

@@ -111,7 +111,7 @@ static enum status write_scaling(struct api_worker *worker, struct arena *arena,
 	TRY(store_search_jobs(worker->reader, arena, &search, &found, err));
 	struct scaled *jobs = arena_alloc(arena, (found.count + 1) * sizeof *jobs);
 	if (!jobs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < found.count; i++) {
 		TRY(read_job(worker, arena, &found.rows[i], &jobs[count], &is_there, err));
 		count += is_there;

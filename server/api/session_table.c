@@ -200,7 +200,7 @@ static enum status add(struct session_table *table, const struct session_facts *
 
 	if (!session || !job) {
 		mem_free(session);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	session->facts = *facts;
 	session->seen_ms = clock_mono_ms();
@@ -212,7 +212,7 @@ static enum status add(struct session_table *table, const struct session_facts *
 		map_put(table->by_stream, stream_key(facts, key), session))
 		return OK;
 	drop(table, session);
-	return error_set(err, ERR_MEMORY, "out of memory");
+	return error_no_memory(err);
 }
 
 static enum status refuse_full(const struct session_table *table, struct error *err)

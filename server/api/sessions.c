@@ -141,9 +141,7 @@ static enum status take_stream(struct api *api, struct api_worker *worker, const
 							   : 0;
 	TRY(session_open(api->sessions, facts, err));
 	TRY(store_read_commands(worker->reader, arena, facts->job_id, &rows, &count, err));
-	return session_add_commands(api->sessions, facts->job_id, rows, count)
-		       ? OK
-		       : error_set(err, ERR_MEMORY, "out of memory");
+	return session_add_commands(api->sessions, facts->job_id, rows, count) ? OK : error_no_memory(err);
 }
 
 static void write_session(

@@ -54,7 +54,7 @@ static enum status load(struct api *api, struct error *err)
 	TRY(load_into(api, arena, &rows, &count, err));
 	struct aws_key *keys = arena_alloc(arena, (count + 1) * sizeof *keys);
 	if (!keys)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		make_key_id(rows[i].hash, &keys[i]);
 	pthread_rwlock_wrlock(&api->tokens_lock);

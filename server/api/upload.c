@@ -240,14 +240,13 @@ static enum status open_batch(struct upload *upload, struct error *err)
 		return OK;
 	struct batch *batch = batch_new(clock_wall_ms());
 	if (!batch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	batch->host = arena_copy(batch->arena, span_from(upload->host));
 	batch->team = arena_copy(batch->arena, span_from(upload->principal.team));
 	batch->source = arena_copy(batch->arena, span_from(upload->source));
 	upload->batch = batch;
 	upload->batch_since_ms = clock_mono_ms();
-	return batch->host.ptr && batch->team.ptr && batch->source.ptr ? OK
-								       : error_set(err, ERR_MEMORY, "out of memory");
+	return batch->host.ptr && batch->team.ptr && batch->source.ptr ? OK : error_no_memory(err);
 }
 
 /* ---- begin ---- */
@@ -406,7 +405,7 @@ enum status upload_begin(struct api *api, const struct upload_door *door, const 
 	struct upload *upload = mem_zeroed(sizeof *upload);
 
 	if (!upload)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pthread_mutex_init(&upload->mutex, NULL);
 	upload->api = api;
 	upload->door = door;

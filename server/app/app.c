@@ -205,7 +205,7 @@ static enum status start_hub(struct app *app, struct error *err)
 		.heartbeat_ms = HEARTBEAT_MS};
 
 	if (!(app->hub = hub_new(&hub)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return start_filters(app, err);
 }
 
@@ -501,7 +501,7 @@ enum status app_start(struct app **out, struct options *options, struct error *e
 	AUTO(app) app = app_new(options);
 
 	if (!app)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	app->reload.options = options;
 	TRY(take_signals(app, err));
 	raise_descriptor_limit();
@@ -528,7 +528,7 @@ enum status app_open_offline(struct app **out, const struct options *options, st
 	AUTO(app) app = app_new(options);
 
 	if (!app)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(open_store(app, err));
 	TRY(start_pipeline(app, err));
 	TRY(make_api(app, err));

@@ -151,7 +151,7 @@ enum status collect_setup_new(struct collect_setup **out, const struct options *
 
 	*out = NULL;
 	if (!setup)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!region)
 		return endpoint ? error_set_field(err, ERR_SEMANTIC, "collect-region",
 					  "--collect-endpoint needs --collect-region, as requests are signed for one")

@@ -212,7 +212,7 @@ static enum status print_plan(const char *db, size_t *pending, struct error *err
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*pending = 0;
 	TRY(store_plan_migrations(db, arena, &version, &bytes, &rows, &count, err));
 	printf("%s: version %" PRId64 ", %.1f MB; this program's is %" PRId64 "\n", db, version, (double)bytes / 1e6,

@@ -31,7 +31,7 @@ enum status control_path(const char *db, struct buf *out, struct error *err)
 	AUTO_MEM char *path = store_beside(db, ".sock");
 
 	if (!path)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	buf_append_text(out, path);
 	buf_append_char(out, 0);
 	return buf_status(out, err);

@@ -33,7 +33,7 @@ enum status doors_join_routes(struct http_route **out, size_t *count, const stru
 
 	*out = mem_alloc((api_count + aws_count) * sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(*out, of_api, api_count * sizeof **out);
 	memcpy(*out + api_count, of_aws, aws_count * sizeof **out);
 	*count = api_count + aws_count;

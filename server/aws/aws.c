@@ -33,7 +33,7 @@ enum status aws_new(struct aws **out, const struct aws_options *options, struct 
 	AUTO(aws) aws = mem_zeroed(sizeof *aws);
 
 	if (!aws || !(aws->routes = mem_zeroed(ROUTE_COUNT * sizeof *aws->routes)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	aws->options = *options;
 	for (aws->route_count = 0; aws->route_count < ROUTE_COUNT; aws->route_count++)
 		aws->routes[aws->route_count] = route_of(aws, &templates[aws->route_count]);

@@ -235,7 +235,7 @@ static enum status new_call(struct door_call **out, struct aws *aws, void *worke
 	AUTO(door_call) own = mem_zeroed(sizeof *own);
 
 	if (!own || !(own->call.arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	own->response = response;
 	own->unpacked = BUF_INIT(aws->options.max_body_bytes);
 	own->output = BUF_INIT(response->body.max_bytes);

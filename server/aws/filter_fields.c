@@ -49,7 +49,7 @@ static enum status new_check(struct filter_reader *r, enum check_kind kind, stru
 {
 	*out = arena_alloc(r->pattern->arena, sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	**out = (struct check){.kind = kind};
 	return OK;
 }
@@ -173,7 +173,7 @@ enum status filter_fields_read(struct filter_reader *r, struct error *err)
 	struct filter_fields *fields = arena_alloc(r->pattern->arena, sizeof *fields);
 
 	if (!fields)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*fields = (struct filter_fields){.count = 0};
 	r->at++;
 	do {

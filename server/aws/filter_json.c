@@ -24,18 +24,13 @@ struct filter_node {
 	struct filter_value value;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- reading ---- */
 
 static enum status new_node(struct filter_reader *r, enum node_kind kind, struct filter_node **out, struct error *err)
 {
 	*out = arena_alloc(r->pattern->arena, sizeof **out);
 	if (!*out)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	**out = (struct filter_node){.kind = kind};
 	return OK;
 }
@@ -50,7 +45,7 @@ static enum status take_key(struct filter_reader *r, struct span key, struct ste
 	char *copy = arena_alloc(r->pattern->arena, key.len + 1);
 
 	if (!copy)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	memcpy(copy, key.ptr, key.len);
 	copy[key.len] = 0;
 	*step = (struct step){.key = span_of(copy, key.len)};
@@ -99,7 +94,7 @@ static enum status read_selector(struct filter_reader *r, struct filter_node *no
 		return filter_wrong(r, r->at, "no selector ($.name)", err);
 	node->steps = arena_alloc(r->pattern->arena, STEPS_MAX * sizeof *node->steps);
 	if (!node->steps)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	while (filter_peek(r) == '.' || filter_peek(r) == '[') {
 		if (node->step_count == STEPS_MAX)
 			return filter_wrong(r, r->at, "a selector of more than 32 parts", err);

@@ -78,7 +78,7 @@ static enum status read_terms(struct filter_reader *r, struct error *err)
 	struct filter_terms *terms = arena_alloc(r->pattern->arena, sizeof *terms);
 
 	if (!terms)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	terms->count = 0;
 	terms->has_any_only = true;
 	for (;;) {
@@ -151,14 +151,14 @@ enum status filter_pattern_new(struct filter_pattern **out, struct span text, st
 	struct filter_reader reader = {.pattern = pattern};
 
 	if (!pattern || !(pattern->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (text.len > FILTER_PATTERN_MAX_BYTES)
 		return error_set_field(err, ERR_INVALID, "filterPattern",
 			"Invalid filter pattern: %zu bytes, more than %d", text.len, FILTER_PATTERN_MAX_BYTES);
 	pattern->search = BUF_INIT(SEARCH_MAX_BYTES);
 	reader.text = arena_copy(pattern->arena, text);
 	if (!reader.text.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(read_pattern(&reader, err));
 	TRY(make_search(pattern, err));
 	*out = pattern;

@@ -41,7 +41,7 @@ enum status filter_quoted(struct filter_reader *r, struct span *out, struct erro
 	char *text = arena_alloc(r->pattern->arena, r->text.len + 1);
 
 	if (!text)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (; r->at < r->text.len; r->at++) {
 		char c = r->text.ptr[r->at], next = r->at + 1 < r->text.len ? r->text.ptr[r->at + 1] : 0;
 		if (c == '"') {

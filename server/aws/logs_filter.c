@@ -52,11 +52,6 @@ struct filtering {
 	struct event bound;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- what is asked ---- */
 
 static enum status read_names(struct filtering *f, struct error *err)
@@ -70,7 +65,7 @@ static enum status read_names(struct filtering *f, struct error *err)
 			"logStreamNamePrefix and logStreamNames are mutually exclusive parameters.");
 	f->names = arena_alloc(f->call->arena, NAMES_MAX * sizeof *f->names);
 	if (!f->names)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (const struct json *item = json_first(names); item; item = json_next(item)) {
 		struct span name = json_string_of(item);
 		TRY(logs_reworded(f->call, name, logs_split(f->group, name, &f->names[f->name_count], err), err));
@@ -185,7 +180,7 @@ static enum status find_jobs(struct filtering *f, struct error *err)
 {
 	f->jobs = arena_alloc(f->call->arena, (JOBS_AT_ONCE + NAMES_MAX) * sizeof *f->jobs);
 	if (!f->jobs)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (!f->is_training)
 		return add_job(f, f->group, err);
 	if (!f->name_count)
@@ -306,7 +301,7 @@ static enum status take_hits(struct filtering *f, const struct job *job, const s
 		size_t cap = 2 * (f->count + result->count);
 		struct event *more = arena_alloc(f->call->arena, cap * sizeof *more);
 		if (!more)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		if (f->count)
 			memcpy(more, f->events, f->count * sizeof *more);
 		f->events = more;
@@ -345,7 +340,7 @@ static enum status search_job(struct filtering *f, const struct job *job, struct
 		return OK;
 	struct log_search_stream *only = arena_alloc(f->call->arena, stream_count * sizeof *only);
 	if (!only)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < stream_count; i++)
 		only[i] = (struct log_search_stream){streams[i].view.stream_id, streams[i].view.first_line};
 	search.streams = only;
@@ -426,7 +421,7 @@ static enum status put_next(struct filtering *f, struct error *err)
 	}
 	struct span token = logs_filter_token_print(f->call->arena, &next);
 	if (!token.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	json_put_span(&f->call->w, "nextToken", token);
 	return OK;
 }

@@ -26,11 +26,6 @@ struct reading {
 	size_t count;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- what is asked ---- */
 
 static enum status read_token(struct reading *r, struct error *err)
@@ -73,7 +68,7 @@ static enum status take_merged(struct reading *r, const struct merged_line *line
 {
 	r->events = arena_alloc(r->call->arena, (count + 1) * sizeof *r->events);
 	if (!r->events)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	r->count = 0;
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].line.number >= r->stream.view.first_line)
@@ -129,7 +124,7 @@ static enum status read_by_time(struct reading *r, struct error *err)
 	TRY(pipeline_search_logs(r->call->pipeline, r->call->reader, r->call->arena, &search, &result, err));
 	r->events = arena_alloc(r->call->arena, (result.count + 1) * sizeof *r->events);
 	if (!r->events)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < result.count; i++) {
 		const struct log_hit *hit = &result.hits[r->is_backward ? result.count - 1 - i : i];
 		r->events[r->count++] = (struct event){hit->place, hit->place.ts_ms, hit->text};

@@ -220,7 +220,7 @@ enum status logs_describe_groups(struct aws_call *call, struct error *err)
 	list.limit = (size_t)limit;
 	list.rows = arena_alloc(call->arena, (list.limit + 2) * sizeof *list.rows);
 	if (!list.rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(find_groups(call, &list, err));
 	json_key(&call->w, "logGroups");
 	json_array(&call->w);

@@ -44,7 +44,7 @@ static enum status keep_answer(struct aws_call *call, const struct put_events *p
 	struct answer *answer = arena_alloc(call->arena, sizeof *answer);
 
 	if (!answer)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*answer = (struct answer){put->too_old_end, put->expired_end, put->too_new_start, put->has_too_new};
 	call->own = answer;
 	return OK;
@@ -81,7 +81,7 @@ static enum status open_batch(
 	AUTO(batch) batch = batch_new(call->now_ms);
 
 	if (!batch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	/* SageMaker ends a stream's name with when its instance began: the name is that machine's alone */
 	struct span machine = name->suffix.len ? logs_join(call->arena, name) : SPAN("");
 	batch->host = machine.ptr && machine.len <= LOGS_NAME_MAX_BYTES ? machine : SPAN("");
@@ -89,7 +89,7 @@ static enum status open_batch(
 	batch->team = arena_copy(batch->arena, call->team);
 	if (!batch->team.ptr || !machine.ptr || !(batch->host = arena_copy(batch->arena, batch->host)).ptr ||
 		!batch_part(batch, name->job, name->stream))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = batch;
 	batch = NULL;
 	return OK;
@@ -103,7 +103,7 @@ static enum status find_stream(
 
 	TRY(logs_find_stream(call, name, &stream, err));
 	batch->parts[0].stream = arena_copy(batch->arena, stream.view.stream);
-	return batch->parts[0].stream.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return batch->parts[0].stream.ptr ? OK : error_no_memory(err);
 }
 
 enum status logs_put_events(struct aws_call *call, struct error *err)

@@ -231,14 +231,14 @@ enum status logs_streams_of(const struct aws_call *call, bool is_training, struc
 		call->pipeline, call->reader, call->arena, job, SPAN(""), &views, &view_count, err));
 	*out = arena_alloc(call->arena, (view_count + 1) * sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < view_count; i++) {
 		struct logs_stream *stream = &(*out)[*count];
 		*stream = (struct logs_stream){.view = views[i]};
 		if (!stream->view.created_ms && !stream->view.first_ms)
 			continue; /* its first line is on its way: it has no name yet */
 		if (!name_stream(call, is_training, job, stream))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		*count += span_starts_with(stream->full, prefix);
 	}
 	return OK;
@@ -260,7 +260,7 @@ static enum status look_for(const struct aws_call *call, const struct logs_name 
 		return OK;
 	*out = (struct logs_stream){.view = views[0]};
 	*is_found = true;
-	return name_stream(call, name->is_training, name->job, out) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return name_stream(call, name->is_training, name->job, out) ? OK : error_no_memory(err);
 }
 
 enum status logs_find_stream(

@@ -103,7 +103,7 @@ static enum status add_job(struct aws_call *call, struct list *list, struct span
 		size_t cap = 2 * (list->count + count);
 		struct logs_stream *more = arena_alloc(call->arena, cap * sizeof *more);
 		if (!more)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (list->count)
 			memcpy(more, list->streams, list->count * sizeof *more);
 		list->streams = more;

@@ -29,7 +29,7 @@ static enum status join(struct arena *arena, const char *before, struct span tex
 	char *joined = arena_alloc(arena, len + text.len + 1);
 
 	if (!joined)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(joined, before, len);
 	memcpy(joined + len, text.ptr, text.len);
 	*out = span_of(joined, len + text.len);
@@ -98,7 +98,7 @@ static enum status name_series(
 	if (ingest_metric_name(buf_span(&text), &canonical, &cause) != OK)
 		return error_set(err, ERR_SEMANTIC, "%s", cause.text);
 	*out = arena_copy(arena, buf_span(&canonical));
-	return out->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 static enum status check_name(const char *what, struct span name, struct error *err)
@@ -136,7 +136,7 @@ static enum status add_labels(struct arena *arena, const struct metric_label *la
 		ingest_metric_unescape(labels[i].value, &value);
 		struct span text = arena_copy(arena, buf_span(&value));
 		if (!text.ptr)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		dimensions[(*used)++] = (struct metric_dimension){labels[i].name, text};
 	}
 	return OK;
@@ -148,7 +148,7 @@ static enum status machine_of(
 	char *text = arena_alloc(arena, job.len + host.len + 1);
 
 	if (!text)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(text, job.ptr, job.len);
 	text[job.len] = '/';
 	memcpy(text + job.len + 1, host.ptr, host.len);
@@ -166,7 +166,7 @@ enum status metric_map_identity(struct arena *arena, struct span job, struct spa
 	size_t labels_count, used = 0;
 
 	if (!dimensions)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = (struct metric_identity){.namespace_name = span_from(training_jobs), .dimensions = dimensions};
 	if (!ingest_metric_split(metric, &name, labels, &labels_count))
 		labels_count = 0;

@@ -43,7 +43,7 @@ static void move(struct math_value *to, struct math_value *from)
 
 static enum status out_of_memory(struct math *m)
 {
-	return error_set(m->err, ERR_MEMORY, "out of memory");
+	return error_no_memory(m->err);
 }
 
 static enum status refuse(struct math *m, const char *what)

@@ -31,7 +31,7 @@ enum status metric_periods_init(
 	*periods = (struct metric_periods){.origin_ms = origin_ms, .period_ms = period_ms, .count = count};
 	periods->items = mem_resize(NULL, count ? count : 1, sizeof *periods->items);
 	if (!periods->items)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memset(periods->items, 0, count * sizeof *periods->items);
 	return OK;
 }
@@ -49,7 +49,7 @@ static enum status keep(struct metric_periods *periods, size_t period, double va
 		return error_set(err, ERR_TOO_LARGE,
 			"percentiles of so many points are not worked out (--max-group-values); ask a shorter time");
 	if (!mem_grow((void **)&periods->values, periods->value_count, &periods->value_cap, sizeof *periods->values))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	periods->values[periods->value_count++] = (struct metric_value){period, value};
 	if (periods->room)
 		--*periods->room;

@@ -54,7 +54,7 @@ enum status metrics_identity(const struct aws_call *call, struct span namespace_
 	struct metric_dimension *dimensions = arena_alloc(call->arena, (count + 1) * sizeof *dimensions);
 
 	if (!dimensions)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (const struct json *node = json_first(list); node; node = json_next(node)) {
 		struct metric_dimension one = {metrics_text(node, "Name"), metrics_text(node, "Value")};
 		if (is_twice(dimensions, used, one.name))

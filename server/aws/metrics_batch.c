@@ -70,7 +70,7 @@ static enum status add_metric(
 	if (series)
 		put->names[put->count - 1] = series->metric;
 	if (!series || !batch_add_points(put->batch, put->part, series, &step, &ts_ms, &value, 1))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 
@@ -132,11 +132,11 @@ static enum status open_put(struct aws_call *call, struct batch *batch, struct b
 	struct batch_put *put = arena_alloc(call->arena, sizeof *put);
 
 	if (!put || !batch || !(batch->team = arena_copy(batch->arena, call->team)).ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	batch->source = SPAN("");
 	*put = (struct batch_put){.call = call, .batch = batch, .part = batch_part(batch, job, SPAN("algo-1"))};
 	if (!put->part)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = put;
 	return OK;
 }

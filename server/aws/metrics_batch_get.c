@@ -44,7 +44,7 @@ static enum status take(void *context, const struct point *point, double value, 
 		return OK;
 	}
 	if (!mem_grow((void **)&query->points, query->count, &query->cap, sizeof *query->points))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	query->points[query->count++] = (struct batch_point){key, point->step, point->ts_ms, value};
 	return OK;
 }

@@ -118,7 +118,7 @@ static enum status read_queries(struct data_request *r, struct error *err)
 
 	r->queries = arena_alloc(r->call->arena, (count + 1) * sizeof *r->queries);
 	if (!r->queries)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memset(r->queries, 0, (count + 1) * sizeof *r->queries);
 	for (const struct json *node = json_first(list); node; node = json_next(node))
 		TRY(read_query(r, &r->queries[r->count++], node, err));
@@ -242,7 +242,7 @@ static enum status read_series(struct data_request *r, struct data_query *query,
 	struct math_series *series = math_value_add(&query->result, count);
 
 	if (!series)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	query->result.kind = MATH_SERIES;
 	series->period_ms = query->period_ms;
 	series->first_ms = from_ms;
@@ -270,7 +270,7 @@ static enum status copy_series(const struct math_series *from, struct math_value
 	struct math_series *to = math_value_add(out, from->count);
 
 	if (!to)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(to->ts_ms, from->ts_ms, from->count * sizeof *to->ts_ms);
 	memcpy(to->values, from->values, from->count * sizeof *to->values);
 	to->count = from->count;

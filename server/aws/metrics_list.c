@@ -24,11 +24,6 @@ struct listing {
 	bool is_full;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- one metric ---- */
 
 static bool has_dimension(const struct metric_identity *identity, struct span name, struct span value)
@@ -80,7 +75,7 @@ static enum status is_new(struct listing *l, struct span stream, struct span met
 	buf_append_span(&key, metric);
 	TRY(buf_status(&key, err));
 	*out = !map_get(l->told, buf_span(&key));
-	return !*out || map_put(l->told, buf_span(&key), l) ? OK : out_of_memory(err);
+	return !*out || map_put(l->told, buf_span(&key), l) ? OK : error_no_memory(err);
 }
 
 /* What SageMaker has a name for is told under that one. */
@@ -129,7 +124,7 @@ static enum status tell_job(struct listing *l, struct span job, struct error *er
 	struct job_view view;
 
 	if (!arena || !told)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	l->arena = arena;
 	l->told = told;
 	l->passed = 0;

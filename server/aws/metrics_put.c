@@ -26,11 +26,6 @@ struct target {
 	int64_t ts_ms;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static enum status bad_value(const char *path, const char *member, const char *text, struct error *err)
 {
 	return aws_error(err, ERR_SEMANTIC, METRICS_INVALID, "The value %.100s for parameter %s.%s is invalid.", text,
@@ -62,7 +57,7 @@ static enum status add_points(
 	int64_t step = NO_STEP;
 
 	if (!series)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (!series->unit.len)
 		series->unit = target->unit;
 	if (count > p->room)
@@ -72,7 +67,7 @@ static enum status add_points(
 	p->room -= count;
 	for (uint64_t i = 0; i < count; i++)
 		if (!batch_add_points(p->batch, target->part, series, &step, &target->ts_ms, &value, 1))
-			return out_of_memory(err);
+			return error_no_memory(err);
 	return OK;
 }
 
@@ -174,10 +169,10 @@ static enum status find_target(
 	if (status == ERR_SEMANTIC)
 		return aws_error(err, status, METRICS_INVALID, "%s: %s", target->path, cause.text);
 	if (status != OK)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	target->part = batch_part(p->batch, place.job, place.stream);
 	target->metric = place.metric;
-	return target->part ? OK : out_of_memory(err);
+	return target->part ? OK : error_no_memory(err);
 }
 
 static enum status read_time(struct putting *p, const struct json *datum, struct target *target, struct error *err)
@@ -246,7 +241,7 @@ static enum status add_datum(struct putting *p, const struct json *datum, const 
 	target.unit = arena_copy(p->batch->arena, metrics_text(datum, "Unit"));
 	if (span_equal(target.unit, SPAN("None")))
 		target.unit = SPAN("");
-	return target.unit.ptr ? add_samples(p, datum, &target, err) : out_of_memory(err);
+	return target.unit.ptr ? add_samples(p, datum, &target, err) : error_no_memory(err);
 }
 
 static enum status add_data(struct putting *p, const struct json *data, const char *path, struct error *err)
@@ -303,7 +298,7 @@ enum status metrics_put_data(struct aws_call *call, struct error *err)
 		.room = call->options->max_metric_points};
 
 	if (!batch || !(batch->team = arena_copy(batch->arena, call->team)).ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	batch->source = SPAN("");
 	TRY(add_data(&p, json_get(call->input, "MetricData"), "MetricData", err));
 	TRY(add_entities(&p, json_get(call->input, "EntityMetricData"), err));

@@ -178,7 +178,7 @@ static enum status read_metric(struct reading *r, const struct metric_identity *
 
 	*r->out = (struct metrics_series){.unit = SPAN("None")};
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	r->arena = arena;
 	r->scale = 1;
 	enum status status = metric_map_place(arena, identity, &r->place, &cause);

@@ -51,7 +51,7 @@ static enum status read_name(
 	TRY(json_scan_decode(s, &raw, &put->text, &name, err));
 	*out = arena_copy(put->arena, name);
 	*has = true;
-	return out->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 static enum status read_member(
@@ -250,9 +250,8 @@ static enum status add_event(struct put_events *put, struct batch *batch, struct
 	hash128_add(&part->push_hash, event->message);
 	hash128_add_number(&part->push_hash, (uint64_t)event->ts_ms);
 	put->taken++;
-	return ingest_add_lines(batch, part, event->message, event->ts_ms, put->max_line_bytes)
-		       ? OK
-		       : error_set(err, ERR_MEMORY, "out of memory");
+	return ingest_add_lines(batch, part, event->message, event->ts_ms, put->max_line_bytes) ? OK
+												: error_no_memory(err);
 }
 
 static enum status take_event(

@@ -33,7 +33,7 @@ static enum status decode(struct arena *arena, struct span raw, struct span *out
 	size_t len = 0;
 
 	if (!text)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < raw.len; i++) {
 		char c = raw.ptr[i];
 		if (c == '%') {
@@ -90,7 +90,7 @@ static enum status split_key(struct arena *arena, struct pair *pair, struct erro
 			(int)(pair->key.len < 200 ? pair->key.len : 200), pair->key.ptr);
 	struct part *copy = arena_alloc(arena, pair->count * sizeof *copy);
 	if (!copy)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(copy, parts, pair->count * sizeof *copy);
 	pair->parts = copy;
 	return OK;
@@ -230,7 +230,7 @@ enum status query_form_to_json(struct span form, struct buf *json, struct error 
 		return error_set(err, ERR_TOO_LARGE, "the form has more than %d parameters", QUERY_FORM_MAX_PAIRS);
 	pairs = mem_resize(NULL, most, sizeof *pairs);
 	if (!arena || !pairs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(read_pairs(arena, form, pairs, &count, err));
 	if (count)
 		qsort(pairs, count, sizeof *pairs, compare_pairs);

@@ -54,9 +54,8 @@ static enum status give_arn(struct aws_call *call, struct error *err)
 		SPAN_ARGS(name_of(call)));
 	TRY(buf_status(&arn, err));
 	/* the tree is the call's own */
-	return json_set_string((struct json *)call->input, "TrainingJobArn", buf_span(&arn))
-		       ? OK
-		       : error_set(err, ERR_MEMORY, "out of memory");
+	return json_set_string((struct json *)call->input, "TrainingJobArn", buf_span(&arn)) ? OK
+											     : error_no_memory(err);
 }
 
 enum status sagemaker_create_training_job(struct aws_call *call, struct error *err)
@@ -105,11 +104,11 @@ static enum status complete(struct aws_call *call, struct job_row *row, struct e
 	TRY(json_parse(&defaults, span_from(defaults_text), err));
 	TRY(json_parse(&document, row->document, err));
 	if (!put_defaults(document, defaults))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	row->document = arena_copy(call->arena, buf_span(&text));
-	return row->document.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return row->document.ptr ? OK : error_no_memory(err);
 }
 
 enum status sagemaker_describe_training_job(struct aws_call *call, struct error *err)
@@ -148,7 +147,7 @@ static enum status copy_members(const struct aws_call *call, struct json **out, 
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
 		const struct json *value = json_get(call->input, members[i]);
 		if (value && json_kind(value) != JSON_NULL && !json_set_copy(*out, members[i], value))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	return OK;
 }

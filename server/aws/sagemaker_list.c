@@ -46,7 +46,7 @@ static enum status read_filters(const struct aws_call *call, struct query_node *
 	TRY(buf_status(&query, err));
 	struct span text = arena_copy(call->arena, buf_span(&query)); /* the tree's spans lie in it */
 	if (!text.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return query_parse(out, text, call->now_ms, call->arena, err);
 }
 

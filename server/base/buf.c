@@ -120,7 +120,7 @@ enum status buf_status(const struct buf *b, struct error *err)
 	if (b->failure == ERR_TOO_LARGE)
 		return error_set(err, ERR_TOO_LARGE, "more than %zu bytes are not held here", b->max_bytes);
 	if (b->failure == ERR_MEMORY)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 

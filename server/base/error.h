@@ -60,6 +60,12 @@ static inline enum status error_same_(enum status status, enum status filled)
 /* The same, naming the field or parameter at fault: error_set_field(err, status, field, format, …). */
 #define error_set_field(err, status, ...) error_same_((status), error_fill_field((err), (status), __VA_ARGS__))
 
+/* ERR_MEMORY, in the one wording that it has. */
+static inline enum status error_no_memory(struct error *err)
+{
+	return error_set(err, ERR_MEMORY, "out of memory");
+}
+
 /* Puts "CONTEXT: " before the text of an error that is already set. */
 void error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -77,12 +77,12 @@ enum status inflater_new(struct inflater **out, enum encoding encoding, uint64_t
 	AUTO(inflater) inflater = mem_alloc(sizeof *inflater);
 
 	if (!inflater)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memset(inflater, 0, offsetof(struct inflater, window)); /* the window is written before it is read */
 	inflater->encoding = encoding;
 	inflater->max_bytes = max_bytes;
 	if (!init_decoder(inflater))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = inflater;
 	inflater = NULL;
 	return OK;
@@ -150,7 +150,7 @@ static enum status step_zlib(struct inflater *inflater, struct span *input, size
 	*written = room - zlib->avail_out;
 	inflater->is_at_end = result == Z_STREAM_END;
 	if (result == Z_MEM_ERROR)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
 		return damaged(inflater, zlib->msg ? zlib->msg : "it needs a dictionary", err);
 	return OK;
@@ -211,7 +211,7 @@ enum status deflate_gzip(struct span plain, int level, struct buf *out, struct e
 		return error_set(err, ERR_TOO_LARGE, "a reply of %zu bytes is not compressed", plain.len);
 	int result = deflateInit2(&zlib, level, Z_DEFLATED, GZIP_BITS, 8, Z_DEFAULT_STRATEGY);
 	if (result != Z_OK)
-		return result == Z_MEM_ERROR ? error_set(err, ERR_MEMORY, "out of memory")
+		return result == Z_MEM_ERROR ? error_no_memory(err)
 					     : error_set(err, ERR_INTERNAL, "there is no gzip level %d", level);
 	/* The bound is more than most need: a buf with less room left than that gets its chance. */
 	size_t bound = deflateBound(&zlib, plain.len), left = out->max_bytes - out->len;
@@ -245,7 +245,7 @@ enum status deflater_new(struct deflater **out, enum encoding encoding, int leve
 	AUTO(deflater) deflater = mem_zeroed(sizeof *deflater);
 
 	if (!deflater)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	deflater->level = level;
 	if (encoding == ENCODING_ZSTD) {
 		deflater->zstd = zstd_new();
@@ -255,7 +255,7 @@ enum status deflater_new(struct deflater **out, enum encoding encoding, int leve
 			deflateInit2(&deflater->zlib, level, Z_DEFLATED, GZIP_BITS, 8, Z_DEFAULT_STRATEGY) == Z_OK;
 	}
 	if (!deflater->zstd && !deflater->has_zlib)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = deflater;
 	deflater = NULL;
 	return OK;

@@ -55,7 +55,7 @@ enum status json_parse(struct json **out, struct span text, struct error *err)
 		item = parse_alone(span_skip(text, json_bom_length(text)));
 	while (!item && mem_may_come());
 	if (!item)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = (struct json *)item;
 	return OK;
 }

@@ -185,7 +185,7 @@ static enum status set_value(struct options *options, const struct option_spec *
 		value->count = 0;
 	char *copy = arena_alloc(options->arena, text.len + 1);
 	if (!copy || !mem_grow((void **)&value->items, value->count, &value->cap, sizeof *value->items))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(copy, text.ptr, text.len);
 	copy[text.len] = 0;
 	value->items[value->count++] = copy;
@@ -285,7 +285,7 @@ static enum status read_config(struct options *options, const char *path, struct
 	int failure = ferror(file) ? errno : 0;
 	fclose(file);
 	if (!text)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (failure)
 		return error_set_field(
 			err, ERR_IO, "config", "cannot read config file '%s': %s", path, strerror(failure));
@@ -359,7 +359,7 @@ static enum status add_word(struct options *options, const char *word, struct er
 	if (!options->program->takes_words)
 		return error_set(err, ERR_INVALID, "'%s' is not understood: an option starts with '--'", word);
 	if (!mem_grow((void **)&options->words, options->word_count, &options->word_cap, sizeof *options->words))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	options->words[options->word_count++] = word;
 	return OK;
 }
@@ -415,7 +415,7 @@ enum status options_parse(struct options **out, const struct option_program *pro
 	AUTO(options) options = mem_zeroed(sizeof *options);
 
 	if (!options)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	options->program = program;
 	while (program->options[options->spec_count].name)
 		options->spec_count++;
@@ -426,7 +426,7 @@ enum status options_parse(struct options **out, const struct option_program *pro
 	options->mutex = mem_zeroed(sizeof(pthread_mutex_t));
 	options->values = mem_zeroed(sizeof *options->values * options->spec_count);
 	if (!options->arena || !options->values || !options->mutex)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pthread_mutex_init(options->mutex, NULL);
 	TRY(read_everything(options, argc, argv, environment, err));
 	*out = options;
@@ -487,7 +487,7 @@ enum status options_take(struct options *options, const struct options *from, co
 	if ((new->origin_text && !origin_text) || (new->count && !item) ||
 		(new->count && !value->count &&
 			!mem_grow((void **)&value->items, value->count, &value->cap, sizeof *value->items)))
-		status = error_set(err, ERR_MEMORY, "out of memory");
+		status = error_no_memory(err);
 	if (status == OK) {
 		value->origin = new->origin;
 		value->origin_text = origin_text;

@@ -53,7 +53,7 @@ static enum status pattern_error(struct error *err, int code, size_t offset)
 	char text[256];
 
 	if (code == PCRE2_ERROR_HEAP_FAILED)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof text);
 	error_set(err, ERR_SEMANTIC, "not a valid regular expression at offset %zu: %s", offset, text);
 	if (err)
@@ -83,7 +83,7 @@ enum status regex_new(struct regex **out, struct span pattern, unsigned flags, s
 	size_t jit_bytes = 0;
 
 	if (!regex)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(compile(regex, pattern, flags, err));
 	pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
 	if (groups >= REGEX_MAX_GROUPS)

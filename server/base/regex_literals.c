@@ -328,7 +328,7 @@ enum status regex_literals(
 	read_alternatives(&r, &found);
 	struct regex_clause *copy = arena_alloc(arena, (found.count + 1) * sizeof *copy);
 	if (r.is_out_of_memory || !copy)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (r.is_unknown || !is_at_end(&r) || !found.count)
 		return OK;
 	memcpy(copy, found.all, found.count * sizeof *copy);

@@ -263,7 +263,7 @@ enum status zone_parse_file(struct zone **out, struct span bytes, struct error *
 	AUTO(zone) zone = mem_zeroed(sizeof *zone);
 
 	if (!zone)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!read_file(zone, bytes))
 		return error_set(err, ERR_INVALID, "this is no file of a time zone (TZif, version 2 or later)");
 	*out = zone;
@@ -309,7 +309,7 @@ enum status zone_new(struct zone **out, struct span name, struct error *err)
 		return OK;
 	zone = mem_zeroed(sizeof *zone);
 	if (!zone)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	zone->has_rules = parse_rules(name, &zone->rules);
 	if (!zone->has_rules)
 		return error_set(err, ERR_SEMANTIC,

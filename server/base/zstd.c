@@ -69,7 +69,7 @@ static enum status frame_error(size_t result, struct error *err)
 {
 	switch (ZSTD_getErrorCode(result)) {
 	case ZSTD_error_memory_allocation:
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	case ZSTD_error_frameParameter_windowTooLarge:
 		return error_set(err, ERR_TOO_LARGE, "the zstd frame needs a window of more than %d MiB",
 			1 << (LARGEST_WINDOW_LOG - 20));

@@ -36,7 +36,7 @@ enum status event_files_new(
 	struct event_files *events = mem_zeroed(sizeof *events);
 
 	if (!events)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	events->program = program;
 	events->points = points;
 	events->bytes = BUF_INIT(MAX_BYTES);
@@ -66,7 +66,7 @@ enum status event_files_add(
 
 	TRY(point_spool_open(events->points, stream, &run, err));
 	if (!mem_grow((void **)&events->files, events->count, &events->cap, sizeof *events->files))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	char *kept = mem_copy_string(path);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (!kept || fd < 0) {

@@ -54,12 +54,12 @@ enum status host_figures_new(struct host_figures **out, const char *proc, const 
 	AUTO(host_figures) figures = mem_zeroed(sizeof *figures);
 
 	if (!figures)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	figures->text = BUF_INIT(MAX_FILE_BYTES);
 	figures->proc = mem_copy_string(proc);
 	figures->folder = mem_copy_string(folder ? folder : "/");
 	if (!figures->proc || !figures->folder)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = figures;
 	figures = NULL;
 	return OK;

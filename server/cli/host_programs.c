@@ -160,7 +160,7 @@ enum status host_programs_new(struct host_programs **out, const char *say_as, in
 	struct host_programs *programs = mem_zeroed(sizeof *programs);
 
 	if (!programs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	programs->say_as = say_as;
 	snprintf(programs->seconds, sizeof programs->seconds, "%" PRId64, interval_ms < 1000 ? 1 : interval_ms / 1000);
 	const char *const nvidia[] = {

@@ -100,7 +100,7 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	bool is_out = false;
 
 	if (!client)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	client->fd = -1;
 	client->server = copy_or_null(options->server, &is_out);
 	client->token = copy_or_null(options->token, &is_out);
@@ -109,7 +109,7 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	client->zstd = zstd_new();
 	client->packed = BUF_INIT(MAX_PACKED_BYTES);
 	if (is_out || !client->zstd)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	client->connect_timeout_ms = options->connect_timeout_ms;
 	client->request_timeout_ms = options->request_timeout_ms;
 	client->max_reply_bytes = options->max_reply_bytes;
@@ -228,7 +228,7 @@ static enum status configure_tls(struct http_client *client, struct error *err)
 	enum status status = load_authorities(client, err);
 	if (status == OK && mbedtls_ssl_config_defaults(&client->tls_config, MBEDTLS_SSL_IS_CLIENT,
 				    MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT) != 0)
-		status = error_set(err, ERR_MEMORY, "out of memory");
+		status = error_no_memory(err);
 	if (status != OK) {
 		mbedtls_ssl_config_free(&client->tls_config);
 		mbedtls_x509_crt_free(&client->authorities);

@@ -38,7 +38,7 @@ static enum status set_setting(
 
 	if (!kept_key || !kept_value ||
 		!mem_grow((void **)&settings->items, settings->count, &settings->cap, sizeof *settings->items))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < settings->count; i++) {
 		if (strcmp(settings->items[i].key, kept_key) == 0) {
 			settings->items[i].value = kept_value;
@@ -310,7 +310,7 @@ static enum status fill_in(struct identity *identity, const struct identity_inpu
 	if (commit[0])
 		identity->git_commit = keep(identity, span_from(commit));
 	if (!identity->job || !identity->stream || !identity->host)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return input->command ? read_command(identity, input->command, err) : OK;
 }
 
@@ -336,10 +336,10 @@ enum status identity_new(struct identity **out, const struct identity_input *inp
 	AUTO(identity) identity = mem_zeroed(sizeof *identity);
 
 	if (!identity)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	identity->arena = arena_new();
 	if (!identity->arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(fill_in(identity, input, err));
 	TRY(check_name("job", identity->job, err));
 	TRY(check_name("stream", identity->stream, err));

@@ -203,7 +203,7 @@ static enum status make_room(struct session *session, const struct import *impor
 	session->tables = mem_zeroed(count * sizeof *session->tables);
 	if (!session->spool || !session->streams || !session->hosts || !session->is_points || !session->paths ||
 		!session->names || !session->parts || !session->tables)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 

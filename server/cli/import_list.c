@@ -62,11 +62,11 @@ static const char *group_text(struct walk *walk, const struct span *groups, int 
 static enum status add_refused(struct import_list *list, const char *path, const char *why, struct error *err)
 {
 	if (!mem_grow((void **)&list->refused, list->refused_count, &list->refused_cap, sizeof *list->refused))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	struct import_refused *refused = &list->refused[list->refused_count];
 	*refused = (struct import_refused){.path = keep(list, span_from(path)), .why = keep(list, span_from(why))};
 	if (!refused->path || !refused->why)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	list->refused_count++;
 	return OK;
 }
@@ -82,7 +82,7 @@ static enum status add_item(struct walk *walk, const struct import_file *file, s
 		return error_set_field(
 			err, ERR_INVALID, "import", "the group 'job' of --import is empty for '%s'", file->path);
 	if (!mem_grow((void **)&list->files, list->count, &list->cap, sizeof *list->files))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	list->files[list->count++] = *file;
 	return OK;
 }
@@ -96,7 +96,7 @@ static enum status add_run(struct walk *walk, struct import_file file, const str
 	struct span *metrics = arena_alloc(arena, (run->metric_count + 1) * sizeof *metrics);
 
 	if (!part || !metrics)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*part = (struct table_part){.path = file.path,
 		.start = run->start,
 		.end = run->end,
@@ -107,10 +107,10 @@ static enum status add_run(struct walk *walk, struct import_file file, const str
 	for (size_t i = 0; i < run->metric_count; i++) {
 		metrics[i] = arena_copy(arena, run->metrics[i]);
 		if (!metrics[i].ptr)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	if (run->name && !file.job)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	file.part = part;
 	file.metrics = metrics;
 	file.metric_count = run->metric_count;
@@ -162,7 +162,7 @@ static enum status add_file(struct walk *walk, const char *path, const struct st
 		.written_ms = (int64_t)info->st_mtim.tv_sec * 1000};
 	bool is_table = false;
 	if (!file.path || !file.stream)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (kind == FILE_OF_LINES)
 		TRY(add_table(walk, &file, &is_table, err));
 	if (is_table)
@@ -249,7 +249,7 @@ static enum status check_metrics(const struct import_list *list, struct error *e
 	AUTO_DONE(buf) key = BUF_INIT(64 << 10);
 
 	if (!seen)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct import_file *file = &list->files[i], *other;
 		for (size_t j = 0; j < file->metric_count; j++) {
@@ -262,7 +262,7 @@ static enum status check_metrics(const struct import_list *list, struct error *e
 					"'%s' and '%s' both hold '%.*s' of run '%s': let the pattern pass over one of them",
 					other->path, file->path, SPAN_ARGS(file->metrics[j]), file->job);
 			if (key.failure != OK || !map_put(seen, buf_span(&key), (void *)file))
-				return error_set(err, ERR_MEMORY, "out of memory");
+				return error_no_memory(err);
 		}
 	}
 	return OK;
@@ -295,7 +295,7 @@ static enum status compile(struct walk *walk, const char *pattern, struct error 
 			err, ERR_INVALID, "import", "the pattern of --import, '%s': %s", pattern, why.text);
 	walk->scratch = regex_scratch_new();
 	if (!walk->scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	walk->job_group = regex_group(walk->regex, "job");
 	walk->stream_group = regex_group(walk->regex, "stream");
 	walk->host_group = regex_group(walk->regex, "host");
@@ -330,7 +330,7 @@ enum status import_list_new(
 	AUTO(import_list) list = mem_zeroed(sizeof *list);
 
 	if (!list || !(list->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	struct walk walk = {.list = list, .job = job, .pattern = pattern, .max_record_bytes = max_record_bytes};
 	enum status status = fill(&walk, pattern, err);
 	regex_free(walk.regex);

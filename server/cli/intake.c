@@ -98,14 +98,14 @@ enum status intake_start(struct intake **out, const struct intake_options *optio
 	AUTO(intake) intake = mem_zeroed(sizeof *intake);
 
 	if (!intake)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	intake->options = *options;
 	intake->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (intake->stop_fd < 0)
 		return error_set(err, ERR_IO, "cannot make an eventfd: %s", strerror(errno));
 	intake->readers = mem_zeroed((options->count + 1) * sizeof *intake->readers);
 	if (!intake->readers)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < options->count; i++) {
 		const struct intake_input *input = &options->inputs[i];
 		line_reader_init(&intake->readers[i], input->fd, input->pass_fd, input->source);

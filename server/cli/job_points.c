@@ -49,7 +49,7 @@ static enum status index_series(struct map *rows, const struct json *document, c
 	for (; row; row = json_next(row))
 		if (span_equal(json_string_of(json_get(row, "stream")), span_from(stream)) &&
 			!map_put(rows, json_string_of(json_get(row, "metric")), (void *)row))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	return OK;
 }
 
@@ -114,7 +114,7 @@ static enum status count_sent(struct http_client *client, const struct job_point
 			"stream '%s' of job '%s' has %.0f points of '%.*s' from its log: those of the files come beside them",
 			points->stream, points->job, count - (double)sent, SPAN_ARGS(metric));
 	snprintf(digits, sizeof digits, "%" PRIu64, sent);
-	return json_set_string(row, SENT, span_from(digits)) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return json_set_string(row, SENT, span_from(digits)) ? OK : error_no_memory(err);
 }
 
 /* Once for each series that the text has points of. */
@@ -203,7 +203,7 @@ static enum status write_new(struct http_client *client, const struct job_points
 	AUTO(map) rows = map_new();
 
 	if (!rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (points->asks) {
 		json_free(*points->known);
 		*points->known = NULL;
@@ -211,7 +211,7 @@ static enum status write_new(struct http_client *client, const struct job_points
 		TRY(job_want_points_read(client, points->job, points->stream, &has_lines, err));
 		TRY(read_series(client, points->job, points->known, err));
 		if (has_lines && *points->known && !json_set_string(*points->known, MIXED, SPAN("1")))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	TRY(index_series(rows, *points->known, points->stream, err));
 	TRY(count_all_sent(client, points, rows, err));

@@ -21,7 +21,7 @@ enum status kernel_log_new(struct kernel_log **out, const char *path, struct err
 	struct kernel_log *log = mem_zeroed(sizeof *log);
 
 	if (!log)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	log->pending = BUF_INIT(2 * MAX_RECORD_BYTES);
 	log->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (log->fd < 0) {

@@ -36,7 +36,7 @@ enum status ledger_new(struct ledger **out, const char *folder, const char *serv
 	AUTO(ledger) ledger = mem_zeroed(sizeof *ledger);
 
 	if (!ledger || !(ledger->streams = mem_zeroed(max_streams * sizeof *ledger->streams)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pthread_mutex_init(&ledger->lock, NULL);
 	ledger->count = max_streams;
 	for (size_t i = 0; i < max_streams; i++)
@@ -247,7 +247,7 @@ enum status ledger_open_stream(struct ledger *ledger, unsigned number, const cha
 	stream->path = mem_copy_string(path);
 	stream->page = mem_zeroed(sizeof *stream->page);
 	if (!stream->page || !stream->path)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*has_page = read_page(stream->fd, &stream->sequence, page);
 	return OK;
 }

@@ -34,7 +34,7 @@ enum status point_spool_new(
 	struct point_spool *points = mem_zeroed(sizeof *points);
 
 	if (!points)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	points->program = program;
 	points->spool = spool;
 	points->folder = spool_folder;
@@ -73,11 +73,11 @@ enum status point_spool_open(struct point_spool *points, unsigned stream, size_t
 		if (points->runs[*out].stream == stream)
 			return OK;
 	if (!mem_grow((void **)&points->runs, points->count, &points->cap, sizeof *points->runs))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	struct run *run = &points->runs[points->count];
 	*run = (struct run){.stream = stream, .file = SPOOL_FILE_NONE, .counts = map_new()};
 	if (!run->counts)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	points->count++;
 	TRY(spool_file_open(&run->file, points->folder, "points", &why, err));
 	if (why.status != OK)

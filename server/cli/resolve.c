@@ -137,7 +137,7 @@ enum status resolve_host(struct addrinfo **out, const char *host, const char *po
 		return OK;
 	struct lookup *lookup = lookup_new(host, port);
 	if (!lookup)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!start_thread(lookup))
 		lookup_run(lookup);
 	if (!wait_for(lookup, deadline_ms, give_up_ms))

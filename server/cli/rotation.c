@@ -158,5 +158,5 @@ enum status rotation_since(
 		else
 			(*fds)[i] = list[i].fd;
 	}
-	return is_out_of_memory ? error_set(err, ERR_MEMORY, "out of memory") : OK;
+	return is_out_of_memory ? error_no_memory(err) : OK;
 }

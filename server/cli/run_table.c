@@ -224,18 +224,18 @@ enum status run_table_new(struct run_table **out, const struct table_cells *head
 	AUTO(run_table) table = mem_zeroed(sizeof *table);
 
 	if (!table || !(table->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	table->kind = kind_of(head);
 	table->columns = arena_alloc(table->arena, head->count * sizeof *table->columns);
 	if (!table->columns)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	table->has_runs = table->kind == RUN_TABLE_CHART;
 	for (; table->count < head->count && table->kind != RUN_TABLE_NONE; table->count++) {
 		struct table_column *column = &table->columns[table->count];
 		struct span name = arena_copy(table->arena, head->items[table->count]);
 		*column = (struct table_column){TABLE_OTHER, SPAN(""), SPAN(""), name};
 		if (!name.ptr)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (table->kind == RUN_TABLE_CHART)
 			name_chart_column(column, table->count);
 		else if (table->kind == RUN_TABLE_HISTORY)

@@ -285,7 +285,7 @@ static enum status take_page(struct search *search, bool *has_more, struct error
 		if (search->logs.regex)
 			TRY(search_logs_print(&search->logs, json_string_of(json_get(row, "TrainingJobName")), err));
 		else if (!add_row(search, row))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		search->row_count++;
 		search->rest--;
 	}
@@ -408,7 +408,7 @@ static enum status prepare_watch(struct search *search, struct error *err)
 			err, ERR_INVALID, "--watch prints NDJSON into a pipe: not with --table, --json or --count");
 	search->format = FORMAT_NDJSON;
 	search->changes = changes_new();
-	return search->changes ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return search->changes ? OK : error_no_memory(err);
 }
 
 static enum status prepare(struct search *search, struct error *err)

@@ -47,7 +47,7 @@ static enum status put_cell(struct printing *p, struct error *err)
 {
 	TRY(buf_status(&p->cell, err));
 	if (!p->search->is_csv && !table_add_cell(&p->table, buf_span(&p->cell)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (p->search->is_csv)
 		csv_put_cell(&p->out, buf_span(&p->cell));
 	buf_reset(&p->cell);

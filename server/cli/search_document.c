@@ -47,7 +47,7 @@ enum status search_document_read(const char *path, struct json **out, struct err
 	TRY(buf_status(&whole, err));
 	TRY(json_parse(out, buf_span(&whole), err));
 	if (!json_get(*out, "Resource") && !json_set_string(*out, "Resource", SPAN("TrainingJob")))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 
@@ -58,7 +58,7 @@ static enum status set_number(struct json *request, const char *name, uint64_t v
 
 	snprintf(text, sizeof text, "%llu", (unsigned long long)value);
 	TRY(json_parse(&number, span_from(text), err));
-	return json_set_copy(request, name, number) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return json_set_copy(request, name, number) ? OK : error_no_memory(err);
 }
 
 enum status search_document_send(struct http_client *client, struct json *request, uint64_t rows, struct span token,
@@ -69,7 +69,7 @@ enum status search_document_send(struct http_client *client, struct json *reques
 
 	TRY(set_number(request, "MaxResults", rows < PAGE_MAX_ROWS ? rows : PAGE_MAX_ROWS, err));
 	if (token.len && !json_set_string(request, "NextToken", token))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!token.len)
 		json_remove(request, "NextToken");
 	json_print(request, &body);

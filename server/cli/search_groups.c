@@ -97,7 +97,7 @@ static enum status put_rows(const struct search_groups *search, const struct jso
 			else
 				put_value(at, is_table, &cell);
 			if (is_table && !table_add_cell(table, buf_span(&cell)))
-				return error_set(err, ERR_MEMORY, "out of memory");
+				return error_no_memory(err);
 			if (is_table)
 				continue;
 			buf_append_text(out, is_first ? "" : ",");

@@ -279,7 +279,7 @@ enum status sender_start(struct sender **out, const struct sender_options *optio
 	if (!sender || !streams) {
 		mem_free(sender);
 		mem_free(streams);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	sender->options = *options;
 	sender->streams = streams;

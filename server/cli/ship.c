@@ -287,7 +287,7 @@ static enum status prepare(struct ship *ship, char *const *environment, struct e
 	ship->is_points = mem_zeroed(MAX_STREAMS * sizeof *ship->is_points);
 	ship->inputs = mem_zeroed(2 * sizeof *ship->inputs);
 	if (!ship->spool || !ship->streams || !ship->is_points || !ship->inputs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (options_flag(ship->options, "system"))
 		TRY(prepare_system(ship, folder, err));
 	if (file_count)

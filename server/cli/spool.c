@@ -116,7 +116,7 @@ enum status spool_add_source(
 		*number = (unsigned)spool->source_count++;
 	}
 	pthread_mutex_unlock(&spool->lock);
-	return has_room ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return has_room ? OK : error_no_memory(err);
 }
 
 bool spool_is_source_empty(struct spool *spool, unsigned source)
@@ -563,7 +563,7 @@ enum status spool_take(struct spool *spool, size_t max_bytes, struct spool_batch
 	buf_reset(&batch->text);
 	batch->run_count = batch->piece_count = 0;
 	if (!pieces)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	size_t count = copy_pieces(spool, max_bytes, pieces, &batch->stream);
 	for (size_t i = 0; i < count && !is_full && batch->text.len < max_bytes; i++) {
 		enum status status = spool_batch_add(batch, &pieces[i], max_bytes, &is_full, err);

@@ -139,6 +139,6 @@ enum status spool_batch_add(
 	}
 	if (batch->text.len > before &&
 		(!add_run(batch, piece->ts_ms) || !add_piece(batch, piece, batch->text.len - before)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return buf_status(&batch->text, err);
 }

@@ -136,7 +136,7 @@ enum status system_start(struct system **out, const struct system_options *optio
 	sigset_t all, before;
 
 	if (!system)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	system->options = *options;
 	system->lock_fd = -1;
 	system->lines = BUF_INIT(MAX_ROUND_BYTES);

@@ -38,7 +38,7 @@ enum status table_files_new(
 	struct table_files *tables = mem_zeroed(sizeof *tables);
 
 	if (!tables)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	tables->program = program;
 	tables->points = points;
 	*out = tables;
@@ -92,7 +92,7 @@ enum status table_files_add(
 	AUTO(table_file) file = mem_zeroed(sizeof *file);
 
 	if (!file || !mem_grow((void **)&tables->files, tables->count, &tables->cap, sizeof(struct table_file *)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	file->part = *part;
 	TRY(point_spool_open(tables->points, stream, &file->run, err));
 	TRY(open_part(file, err));

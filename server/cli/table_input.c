@@ -39,7 +39,7 @@ static enum status read_more(struct table_input *input, struct error *err)
 	size_t wanted = left < READ_BYTES ? (size_t)left : READ_BYTES;
 	char *room = buf_reserve(&input->bytes, wanted + 1);
 	if (!room)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	ssize_t got = wanted ? pread(input->fd, room, wanted, (off_t)at) : 0;
 	if (got < 0)
 		return error_set(err, ERR_INVALID, "cannot read it: %s", strerror(errno));
@@ -85,5 +85,5 @@ enum status table_input_next(struct table_input *input, struct table_cells *cell
 	bool is_whole = table_cells_read(cells, span_of(input->bytes.ptr + input->used, bytes));
 	input->used += bytes;
 	input->line += lines;
-	return is_whole ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return is_whole ? OK : error_no_memory(err);
 }

@@ -115,7 +115,7 @@ static enum status look_through(
 		look_at_rows(look, table, input, cells);
 	else if (table->kind != RUN_TABLE_NONE)
 		look_at_head(look, table);
-	return look->has_failed ? error_set(err, ERR_MEMORY, "out of memory") : OK;
+	return look->has_failed ? error_no_memory(err) : OK;
 }
 
 enum status table_scan_new(struct table_scan **out, const char *path, size_t max_record_bytes, struct error *err)
@@ -129,7 +129,7 @@ enum status table_scan_new(struct table_scan **out, const char *path, size_t max
 
 	*out = NULL;
 	if (!scan || !runs || !metrics || !(scan->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return OK; /* who opens it to send it says why */

@@ -143,7 +143,7 @@ static enum status add_stream(struct watch *watch, const char *pattern, const ch
 		name = path;
 	char *kept = mem_copy_string(name);
 	if (!kept)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*stream = (unsigned)watch->stream_count;
 	watch->options.streams[watch->stream_count++] = kept;
 	return OK;
@@ -178,7 +178,7 @@ static enum status file_of(
 		mem_free(file);
 		mem_free(kept);
 		close(fd);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	file->path = kept;
 	file->stream = stream;
@@ -335,7 +335,7 @@ static enum status open_known(
 
 	*file = NULL;
 	if (!page)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status =
 		ledger_open_stream(watch->options.ledger, stream, watch->options.streams[stream], page, &has_page, err);
 	if (status == ERR_IO) { /* it only helps who is killed */
@@ -370,7 +370,7 @@ static enum status find_run_stream(struct watch *watch, const char *name, unsign
 			return OK;
 	char *kept = mem_copy_string(name);
 	if (!kept)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	watch->options.is_points[watch->stream_count] = true;
 	watch->options.streams[watch->stream_count++] = kept;
 	return OK;
@@ -404,13 +404,13 @@ static enum status add_events(
 	if (!watch->events)
 		TRY(event_files_new(&watch->events, options->program, watch->points, err));
 	if (!mem_grow((void **)&watch->event_paths, watch->event_count, &watch->event_cap, sizeof *watch->event_paths))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	name_run(pattern, path, name);
 	TRY(find_run_stream(watch, named ? named : name, &stream, err));
 	TRY(event_files_add(watch->events, path, stream, options->untimed_ms, err));
 	watch->event_paths[watch->event_count] = mem_copy_string(path);
 	if (!watch->event_paths[watch->event_count])
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	watch->event_count++;
 	return OK;
 }
@@ -427,10 +427,10 @@ static enum status refuse_file(
 		return error_set(err, ERR_INVALID, "'%s' is %s", path, why);
 	if (!mem_grow((void **)&watch->refused_paths, watch->refused_count, &watch->refused_cap,
 		    sizeof *watch->refused_paths))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	watch->refused_paths[watch->refused_count] = mem_copy_string(path);
 	if (!watch->refused_paths[watch->refused_count])
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	watch->refused_count++;
 	client_say(watch->options.program, "'%s' is %s", path, why);
 	return OK;
@@ -448,7 +448,7 @@ static enum status add_file(
 		return error_set(
 			err, ERR_INVALID, "'%s' is one file too many: at most %d are followed", path, WATCH_MAX_FILES);
 	if (!mem_grow((void **)&watch->files, watch->count, &watch->cap, sizeof *watch->files))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	struct stat info;
 	if (stat(path, &info) != 0)
 		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
@@ -495,7 +495,7 @@ enum status watch_new(struct watch **out, const struct watch_options *options, s
 	AUTO(watch) watch = mem_zeroed(sizeof *watch);
 
 	if (!watch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	watch->options = *options;
 	for (size_t i = 0; i < options->count; i++)
 		TRY(add_pattern(watch, i, err));

@@ -26,7 +26,7 @@ enum status calls_new(struct calls **out, const struct collector_options *option
 	AUTO(calls) calls = mem_zeroed(sizeof *calls);
 
 	if (!calls)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	calls->options = options;
 	calls->figures = figures;
 	TRY(http_client_new(&calls->client, &http, err));

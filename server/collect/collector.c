@@ -136,7 +136,7 @@ static enum status open_follow(struct collector *collector, struct error *err)
 	follow->figures = &collector->figures;
 	follow->since_ms = clock_wall_ms() - collector->options.since_ms;
 	if (!(follow->jobs = map_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_reader_new(&follow->reader, collector->options.store, err));
 	return calls_new(&follow->calls, &collector->options, &collector->figures, err);
 }
@@ -147,7 +147,7 @@ enum status collector_start(struct collector **out, const struct collector_optio
 	pthread_condattr_t attributes;
 
 	if (!collector)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	collector->options = *options;
 	pthread_mutex_init(&collector->mutex, NULL);
 	pthread_condattr_init(&attributes);

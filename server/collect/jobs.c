@@ -79,7 +79,7 @@ static enum status read_tags(struct follow *follow, struct span arn, struct json
 	json_object_end(&w);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&tags, buf_span(&text), err));
-	return json_set_copy(detail, "Tags", tags) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return json_set_copy(detail, "Tags", tags) ? OK : error_no_memory(err);
 }
 
 /* Who may not ask, or is to ask later, need not ask for another job. */
@@ -135,7 +135,7 @@ static enum status take_summary(struct follow *follow, const struct json *summar
 	if (!name.len || !json_number_of(json_get(summary, "LastModifiedTime"), &modified_s))
 		return error_set(err, ERR_INVALID, "ListTrainingJobs tells of a job without name or LastModifiedTime");
 	if (!(job = find_job(follow, name)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (job->modified_s == modified_s)
 		return OK;
 	enum status status = describe(follow, job, err);

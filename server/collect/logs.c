@@ -56,7 +56,7 @@ static enum status find_place(struct follow *follow, struct span job, struct fol
 	uint64_t total;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = pipeline_read_lines(follow->options->pipeline, follow->reader, arena, job,
 		buf_span(&stream->name), UINT64_MAX, TAIL_LINES, TAIL_BYTES, &lines, &count, &total, err);
 	if (status == ERR_NOT_FOUND || (status == OK && !count))
@@ -78,7 +78,7 @@ static enum status add_stream(struct follow *follow, struct followed_job *job, s
 		if (span_equal(buf_span(&stream->full), full))
 			return OK;
 	if (!(stream = mem_zeroed(sizeof *stream)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	stream->full = stream->name = BUF_INIT(4096);
 	stream->token = BUF_INIT(BODY_BYTES);
 	buf_append_span(&stream->full, full);
@@ -191,7 +191,7 @@ static enum status add_events(struct follow *follow, struct followed_stream *str
 		if (is_known(stream, message, (int64_t)ts_ms, skipped))
 			continue;
 		if (!ingest_add_lines(batch, part, message, (int64_t)ts_ms, follow->options->max_line_bytes))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	return OK;
 }
@@ -203,13 +203,13 @@ static enum status store_events(struct follow *follow, struct followed_job *job,
 	struct batch_part *part;
 
 	if (!batch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	batch->source = batch->team = SPAN("");
 	/* a name that ends with when its instance began is that machine's alone */
 	bool is_machine = stream->full.len > job->name.len + 1 + stream->name.len;
 	batch->host = is_machine ? arena_copy(batch->arena, buf_span(&stream->full)) : SPAN("");
 	if (!batch->host.ptr || !(part = batch_part(batch, buf_span(&job->name), buf_span(&stream->name))))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(add_events(follow, stream, events, batch, part, skipped, err));
 	if (!batch->line_count)
 		return OK;

@@ -423,7 +423,7 @@ enum status watch_unpack(struct watch **out, const struct condition *expression,
 	AUTO(watch) watch = watch_new(expression);
 
 	if (!watch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	unpack_figures(watch, in);
 	in->has_failed |= unpack_u64(in) != watch->window_count;
 	for (size_t i = 0; i < watch->window_count && !in->has_failed; i++)

@@ -445,7 +445,7 @@ enum status condition_parse(struct condition **out, struct span text, struct err
 	struct parser p = {.text = text, .out = expression, .err = err};
 
 	if (!expression)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (text.len > CONDITION_MAX_BYTES || !text.len)
 		return error_set_field(err, ERR_SEMANTIC, "expression", "an expression has 1 to %d bytes, not %zu",
 			CONDITION_MAX_BYTES, text.len);

@@ -121,7 +121,7 @@ enum status detector_set_unpack(struct detector_set **out, enum role role, struc
 	AUTO(detector_set) set = detector_set_new(role);
 
 	if (!set)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	uint64_t head = unpack_u64(in), format = head >> FORMAT_SHIFT;
 	if ((head & ((1u << FORMAT_SHIFT) - 1)) != role || format > FORMAT)
 		return error_set(

@@ -167,7 +167,7 @@ static enum status open_attempt(struct attempts *attempts, const struct raw_step
 {
 	if (!mem_grow(
 		    (void **)&attempts->starts, attempts->start_count, &attempts->start_cap, sizeof *attempts->starts))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	confirm(attempts);
 	attempts->starts[attempts->start_count++] = step;
 	attempts->trial.is_open = !is_sure;

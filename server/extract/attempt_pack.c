@@ -151,7 +151,7 @@ enum status attempts_unpack(struct attempts *attempts, bool has_places, struct u
 	attempts->start_count = 0; /* one is there from init */
 	for (size_t i = 0; i < count; i++) {
 		if (!mem_grow((void **)&attempts->starts, i, &attempts->start_cap, sizeof *attempts->starts))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		attempts->starts[attempts->start_count++] = unpack_step(in);
 	}
 	unpack_trial(in, attempts);
@@ -159,7 +159,7 @@ enum status attempts_unpack(struct attempts *attempts, bool has_places, struct u
 	if (in->has_failed || tracks > SLOTS_MAX)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: definitions");
 	if (!attempts_add_tracks(attempts, tracks))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < tracks; i++)
 		unpack_track(in, has_places, &attempts->tracks[i]);
 	return OK;

@@ -175,7 +175,7 @@ static enum status build_place(struct definition *definition, struct error *err)
 	TRY(buf_status(&pattern, err));
 	enum status status = regex_new(&definition->place_regex, buf_span(&pattern), 0, &ignored);
 	if (status == ERR_MEMORY)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (status != OK)
 		return OK; /* one that is no expression by itself has no place */
 	definition->place_group = regex_group(definition->place_regex, PLACE_GROUP);
@@ -239,7 +239,7 @@ static enum status read_texts(struct metric_definition *shown, struct arena *are
 	if (!keep(arena, &shown->name, false) || !keep(arena, &shown->regex, at->is_preset) ||
 		!keep(arena, &shown->step_regex, at->is_preset && shown->step_regex.len) ||
 		!keep(arena, &shown->unit, false))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 
@@ -270,7 +270,7 @@ static enum status build_one(struct definition_list *list, struct arena *arena, 
 	struct span *group = &definition->shown.group;
 	TRY(want_text(node, at, "Group", METRIC_UNIT_MAX_BYTES, group, err));
 	if (!keep(arena, group, false))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	definition->unit_s = unit_seconds(definition->shown.unit);
 	definition->is_step_only = definition->shown.is_step_only = json_is_true(json_get(shared, "StepOnly"));
 	if (at->is_preset)
@@ -341,7 +341,7 @@ enum status definition_list_build(struct definition_list *list, struct arena *ar
 		return OK;
 	list->items = arena_alloc(arena, count * sizeof *list->items);
 	if (!list->items)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < source_count; i++) {
 		struct place at = {.list = sources[i].field, .is_preset = sources[i].is_preset};
 		for (const struct json *item = json_first(sources[i].node); item; item = json_next(item)) {

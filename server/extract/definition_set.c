@@ -72,7 +72,7 @@ enum status definition_set_new(struct definition_set **out, const struct json *d
 	struct span name = SPAN("");
 
 	if (!set)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	bool is_given = definitions && json_kind(definitions) != JSON_NULL;
 	if (is_given)
 		TRY(want_preset(definitions, &name, err));
@@ -93,7 +93,7 @@ static enum status copy_name(struct preset *preset, struct arena *arena, struct 
 {
 	preset->name = arena_alloc(arena, name.len + 1);
 	if (!preset->name)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(preset->name, name.ptr, name.len);
 	preset->name[name.len] = 0;
 	return OK;
@@ -110,7 +110,7 @@ static enum status build_detect(
 	if (status != OK)
 		error_prefix(err, "%s.detect", field);
 	preset->detect_text = arena_copy(arena, buf_span(&expanded));
-	return status != OK || preset->detect_text.ptr ? status : error_set(err, ERR_MEMORY, "out of memory");
+	return status != OK || preset->detect_text.ptr ? status : error_no_memory(err);
 }
 
 /* The preset of that name in the document, and its number. */
@@ -192,7 +192,7 @@ enum status definition_presets_new(struct definition_set **out, struct span json
 	AUTO(definition_set) set = definition_set_alloc();
 
 	if (!set)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(json_parse(&document, json, err));
 	const struct json *presets = json_get(document, "presets");
 	if (!presets || json_kind(presets) != JSON_ARRAY || json_count(presets) == 0)
@@ -201,7 +201,7 @@ enum status definition_presets_new(struct definition_set **out, struct span json
 		return error_set_field(err, ERR_SEMANTIC, "presets", "presets has more than %d entries", PRESETS_MAX);
 	set->items = arena_alloc(set->arena, json_count(presets) * sizeof *set->items);
 	if (!set->items)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (const struct json *item = json_first(presets); item; item = json_next(item)) {
 		struct preset *preset = &set->items[set->preset_count++];
 		*preset = (struct preset){0};

@@ -380,7 +380,7 @@ enum status derive_unpack(struct derive **out, struct unpacker *in, struct error
 	AUTO(derive) derive = derive_new();
 
 	if (!derive)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	uint64_t version = unpack_u64(in), measures = unpack_u64(in);
 	for (size_t i = 0; i < measures && i < MEASURE_COUNT; i++)
 		derive->seen[i] = unpack_seen(in);

@@ -92,7 +92,7 @@ static enum status ensure_list(struct run *run, struct error *err)
 	run->list = definition_set_list(run->set, extractor->choice.preset);
 	if (extractor->definition_count == run->list->count || adopt_list(run))
 		return OK;
-	return error_set(err, ERR_MEMORY, "out of memory");
+	return error_no_memory(err);
 }
 
 /* "Epoch 3/30" comes before the first line that tells who speaks. */
@@ -147,7 +147,7 @@ static enum status choose_preset(struct run *run, struct span segment, struct er
 	}
 	run->list = definition_set_list(run->set, extractor->choice.preset);
 	if (!adopt_list(run))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return replay_recent(run, err);
 }
 

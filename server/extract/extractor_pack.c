@@ -78,7 +78,7 @@ static enum status unpack_held(struct extractor *extractor, struct unpacker *in,
 			return damaged(err, "waiting points");
 		if (!mem_grow((void **)&extractor->held, extractor->held_count, &extractor->held_cap,
 			    sizeof *extractor->held))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		extractor->held[extractor->held_count++] = held;
 	}
 	return OK;
@@ -100,7 +100,7 @@ static enum status unpack_first(struct extractor *extractor, int64_t preset, str
 	extractor->definition_count = extractor->attempts.track_count;
 	return slots_add_definitions(&extractor->slots, (int32_t)preset, extractor->definition_count)
 		       ? OK
-		       : error_set(err, ERR_MEMORY, "out of memory");
+		       : error_no_memory(err);
 }
 
 static bool has_recent(const struct extractor *extractor)
@@ -161,7 +161,7 @@ enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct
 	AUTO(extractor) extractor = extractor_new();
 
 	if (!extractor)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	int64_t preset = unpack_i64(in);
 	if (preset != MARK)
 		TRY(unpack_first(extractor, preset, in, err));

@@ -388,5 +388,5 @@ enum status match_segment(struct run *run, struct span segment, struct error *er
 	run->extractor->found_count = 0;
 	run->extractor->segments++;
 	run->name = buf_span(&run->extractor->name);
-	return try_all(run, subject, segment) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return try_all(run, subject, segment) ? OK : error_no_memory(err);
 }

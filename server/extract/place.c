@@ -210,7 +210,7 @@ static enum status place_steps(struct run *run, bool *has_seen, struct error *er
 	for (size_t i = 0; i < extractor->found_count; i++) {
 		struct found *found = &extractor->found[i];
 		if (!find_slot(run, found, raw))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (!found->has_step || !is_kept(found))
 			continue;
 		TRY(place(run, found, err));
@@ -238,7 +238,7 @@ enum status place_step(struct run *run, const struct guided *guided, struct erro
 	note_step(run, found.placed, found.step);
 	if (guided->total)
 		extractor->said_total = guided->total;
-	return release(run, SLOT_NONE) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return release(run, SLOT_NONE) ? OK : error_no_memory(err);
 }
 
 /* A match whose step is not known, but for what was seen last. */
@@ -270,5 +270,5 @@ enum status place_found(struct run *run, struct error *err)
 	for (size_t i = 0; i < extractor->found_count && is_ok; i++)
 		if (is_kept(&extractor->found[i]))
 			is_ok = give_point(run, &extractor->found[i]);
-	return is_ok ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return is_ok ? OK : error_no_memory(err);
 }

@@ -11,11 +11,6 @@ enum {
 	DOTS_MIN = 3,
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 struct settings *settings_new(void)
 {
 	AUTO(settings) settings = mem_zeroed(sizeof *settings);
@@ -98,7 +93,7 @@ enum status settings_put(
 	}
 	memcpy(joined + len - key.len, key.ptr, key.len);
 	if (!have_room(settings))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (map_get(settings->by_key, span_of(joined, len)))
 		return OK;
 	struct setting made = {
@@ -106,7 +101,7 @@ enum status settings_put(
 	if (!made.key.ptr || !made.value.ptr ||
 		!mem_grow((void **)&settings->items, settings->count, &settings->cap, sizeof *settings->items) ||
 		!map_put(settings->by_key, made.key, settings))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	settings->items[settings->count++] = made;
 	return OK;
 }
@@ -120,7 +115,7 @@ static enum status take_json_text(struct settings *settings, struct span text, b
 
 	enum status status = json_parse(&json, text, &ignored);
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (status != OK)
 		return OK; /* it only looked like JSON */
 	if (is_environment) /* SageMaker's workers all name the node that they connect to: rank 0's */
@@ -154,7 +149,7 @@ static enum status gather(struct settings *settings, struct span text, struct er
 	buf_append_char(&settings->dump, ' ');
 	if (settings->dump.failure) {
 		settings->gathering = NOTHING;
-		return settings->dump.failure == ERR_MEMORY ? out_of_memory(err) : OK;
+		return settings->dump.failure == ERR_MEMORY ? error_no_memory(err) : OK;
 	}
 	return may_end ? end_dump(settings, err) : OK;
 }

@@ -46,7 +46,7 @@ enum status settings_unpack(struct settings **out, struct unpacker *in, struct e
 	AUTO(settings) settings = settings_new();
 
 	if (!settings)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	uint64_t version = unpack_u64(in);
 	settings->lines = unpack_u64(in);
 	uint64_t gathering = unpack_u64(in);
@@ -56,7 +56,7 @@ enum status settings_unpack(struct settings **out, struct unpacker *in, struct e
 	settings->block_left = (size_t)unpack_u64(in);
 	settings->yaml_left = (size_t)unpack_u64(in);
 	if (settings->dump.failure == ERR_MEMORY)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!unpack_levels(settings, in) || in->has_failed || version != VERSION || gathering > CALL_DUMP ||
 		settings->lines > SETTINGS_LINES_MAX || settings->dump.failure ||
 		settings->block_left > BLOCK_LINES_MAX || settings->yaml_left > BLOCK_LINES_MAX)

@@ -204,7 +204,7 @@ static enum status fill(
 	size_t literals = 0;
 
 	if (!scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		TRY(find_clause(&clauses[i], scratch, patterns[i], err));
 		if ((literals + clauses[i].count) * LONG_STRIDE_MAX > ENTRIES_MAX)
@@ -214,11 +214,11 @@ static enum status fill(
 			own(sieve->always, i);
 	}
 	if (!alloc_tables(sieve, arena, clauses, count))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < clauses[i].count; j++)
 			if (!add_literal(sieve, arena, clauses[i].any[j].text, i))
-				return error_set(err, ERR_MEMORY, "out of memory");
+				return error_no_memory(err);
 	return OK;
 }
 
@@ -228,7 +228,7 @@ enum status sieve_new(
 	struct sieve *sieve = arena_alloc(arena, sizeof *sieve);
 
 	if (!sieve)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*sieve = (struct sieve){0};
 	*out = sieve;
 	return fill(sieve, arena, patterns, count < SIEVE_MAX ? count : SIEVE_MAX, err);

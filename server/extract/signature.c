@@ -121,7 +121,7 @@ static enum status read_lists(struct signature_set *set, struct error *err)
 		return error_set_field(err, ERR_SEMANTIC, "signatures", "signatures.json: %zu patterns, not 1 to %d",
 			count, SIGNATURES_MAX);
 	if (!(set->items = arena_alloc(set->arena, count * sizeof *set->items)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (const struct json *node = json_first(signatures); node; node = json_next(node))
 		TRY(add(set, node, "signatures", at++, false, err));
 	at = 0;
@@ -153,7 +153,7 @@ enum status signature_set_new(struct signature_set **out, struct span json, stru
 	AUTO(signature_set) set = mem_zeroed(sizeof *set);
 
 	if (!set || !(set->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(json_parse(&set->json, json, err));
 	TRY(read_lists(set, err));
 	TRY(build_sieve(set, err));

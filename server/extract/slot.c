@@ -191,7 +191,7 @@ enum status slots_unpack(struct slots *slots, struct unpacker *in, struct error 
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: series");
 	for (size_t i = 0; i < count && !in->has_failed; i++)
 		if (!unpack_slot(in, slots, count))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: series");
 	return OK;

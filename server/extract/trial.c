@@ -111,7 +111,7 @@ static enum status compile_one(struct trial *trial, const struct json *item, siz
 	TRY(json_parse(&list, buf_span(&text), err));
 	tried->figures.status = definition_set_new(&tried->set, list, trial->presets, &tried->figures.err);
 	if (tried->figures.status == ERR_MEMORY || !tried->figures.name.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (tried->figures.status != OK)
 		place_error(&tried->figures.err, index);
 	return OK;
@@ -131,7 +131,7 @@ enum status trial_new(
 			DEFINITIONS_MAX);
 	if (!trial || !(trial->arena = arena_new()) ||
 		!(trial->items = arena_alloc(trial->arena, json_count(definitions) * sizeof *trial->items)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	trial->text = BUF_INIT(TEXT_MAX_BYTES);
 	trial->header = BUF_INIT(TEXT_MAX_BYTES);
 	trial->presets = presets;

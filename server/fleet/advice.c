@@ -192,7 +192,7 @@ static struct span field_of(const struct scope *scope, struct span name)
 static enum status copy(struct arena *arena, struct span text, struct span *out, struct error *err)
 {
 	*out = arena_copy(arena, text);
-	return !text.len || out->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return !text.len || out->ptr ? OK : error_no_memory(err);
 }
 
 static enum status fill(const struct scope *scope, struct arena *arena, const struct json *rule,
@@ -220,7 +220,7 @@ enum status advice_run(const struct advice *advice, struct arena *arena, const s
 	*found = 0;
 	*out = arena_alloc(arena, (json_count(rules) + 1) * sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (const struct json *rule = json_first(rules); rule; rule = json_next(rule)) {
 		double value;
 		TRY(condition_evaluate(json_string_of(json_get(rule, "when")), resolve, &scope, &value, err));
@@ -293,7 +293,7 @@ enum status advice_new(struct advice **out, struct span json, struct error *err)
 	AUTO(advice) advice = mem_zeroed(sizeof *advice);
 
 	if (!advice)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(json_parse(&advice->document, json, err));
 	const struct json *rules = json_get(advice->document, "rules"),
 			  *list = json_get(advice->document, "quantities");

@@ -51,11 +51,6 @@ struct deriving {
 	int64_t begin_ms, end_ms;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static void *grow(struct arena *arena, void *items, size_t count, size_t *cap, size_t bytes)
 {
 	if (items && count < *cap)
@@ -141,7 +136,7 @@ static enum status find_pace(struct deriving *d, struct error *err)
 	struct pace *paces = arena_alloc(d->arena, (facts->point_count + 1) * sizeof *paces);
 
 	if (!paces)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (int is_strict = 1; is_strict >= 0 && d->out->step_ms <= 0; is_strict--) {
 		size_t count = 0, phase = 0, mark = 0;
 		for (size_t i = 0; i + 1 < facts->point_count; i++) {
@@ -174,7 +169,7 @@ enum status goodput_find_stride(
 	size_t count = 0;
 
 	if (!strides)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i + 1 < point_count; i++)
 		if (is_same_attempt(&points[i], &points[i + 1]) && points[i + 1].step > points[i].step)
 			strides[count++] = points[i + 1].step - points[i].step;
@@ -226,11 +221,11 @@ static enum status find_starts(struct deriving *d, struct error *err)
 		attempt = facts->points[i].attempt;
 		d->starts = grow(d->arena, d->starts, d->start_count, &cap, sizeof *d->starts);
 		if (!d->starts)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		d->starts[d->start_count++] = (struct start){i, from_step_of(d, i), NO_BREAK};
 	}
 	d->cuts = arena_alloc(d->arena, (d->start_count + 1) * sizeof *d->cuts);
-	return d->cuts ? OK : out_of_memory(err);
+	return d->cuts ? OK : error_no_memory(err);
 }
 
 static void add_cut(struct deriving *d, int64_t step, size_t owner)
@@ -291,7 +286,7 @@ static enum status add_silent_breaks(
 		if (is_restart && !was_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms) {
 			struct goodput_break *broken = add_break(d, phase->from_ms, 0, step);
 			if (!broken)
-				return out_of_memory(err);
+				return error_no_memory(err);
 			broken->lost_steps = lost_steps;
 		}
 		if (is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms && i + 1 < d->facts->phase_count)
@@ -312,7 +307,7 @@ static enum status add_piece(
 		return OK;
 	d->pieces = grow(d->arena, d->pieces, d->piece_count, &d->piece_cap, sizeof *d->pieces);
 	if (!d->pieces)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	d->pieces[d->piece_count++] = (struct piece){from_ms, to_ms, bucket, owner};
 	return OK;
 }
@@ -417,7 +412,7 @@ static enum status break_off(struct deriving *d, const struct goodput_point *a, 
 	struct goodput_break *broken = add_break(d, a->ts_ms, b->ts_ms, step);
 
 	if (!broken)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (!start)
 		return OK;
 	broken->from_step = start->from_step;
@@ -451,7 +446,7 @@ static enum status find_last_break(struct deriving *d, int64_t last_ms, int64_t 
 		return OK;
 	struct goodput_break *broken = add_break(d, least(last_ms, d->end_ms), 0, last_step);
 	if (!broken)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	broken->cause = d->facts->end_cause.len ? d->facts->end_cause : broken->cause;
 	if (d->facts->next_from_step == INT64_MAX) {
 		broken->lost_steps = -1;
@@ -511,7 +506,7 @@ static enum status put_segment(
 	}
 	out->segments = grow(d->arena, out->segments, out->segment_count, &d->segment_cap, sizeof *out->segments);
 	if (!out->segments)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	out->segments[out->segment_count++] = (struct goodput_segment){from_ms, to_ms, bucket};
 	return OK;
 }

@@ -77,7 +77,7 @@ static enum status link_known(struct machine *m, struct error *err)
 	AUTO_MEM struct by_id *ids = mem_resize(NULL, m->count, sizeof *ids);
 
 	if (!ids)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < m->count; i++) {
 		ids[i] = (struct by_id){m->jobs[i].job_id, i};
 		m->heir[i] = m->donor[i] = NO_JOB;
@@ -113,7 +113,7 @@ static enum status order_ends(struct machine *m, struct error *err)
 	AUTO_MEM struct by_end *ends = mem_resize(NULL, m->count, sizeof *ends);
 
 	if (!ends)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < m->count; i++)
 		if (waits(&m->jobs[i]) && m->heir[i] == NO_JOB)
 			ends[m->end_count++] = (struct by_end){end_of(&m->jobs[i]), i};
@@ -206,7 +206,7 @@ enum status pool_derive(
 	size_t ended = 0;
 
 	if (!chain_begun_ms || !room)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	m.by_end = room;
 	m.queue = room + count;
 	m.heir = room + 2 * count;

@@ -68,7 +68,7 @@ static enum status read_field(struct span *out, const struct json *node, struct 
 		if (text.ptr[i] == '\n')
 			text.ptr[i] = ' ';
 	*out = arena_copy(arena, buf_span(&text));
-	return out->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 static int64_t read_keep_alive_ms(const struct json *document)

@@ -10,11 +10,6 @@ enum { DAY_MS = 24 * 60 * 60 * 1000, CURRENCY_MAX_BYTES = 16, TEXT_MAX_BYTES = 5
 
 static const double most_per_hour = 1e9;
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static enum status read_text(const struct json *object, const char *key, size_t most, struct arena *arena,
 	struct span *out, struct error *err)
 {
@@ -24,7 +19,7 @@ static enum status read_text(const struct json *object, const char *key, size_t 
 	if (text.len > most)
 		return error_set_field(err, ERR_SEMANTIC, key, "%s has %zu bytes, more than %zu", key, text.len, most);
 	*out = arena_copy(arena, text);
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 static enum status refuse_field(struct span key, const char *known, struct error *err)
@@ -112,7 +107,7 @@ enum status price_list_check(const struct price_list *list, struct arena *arena,
 	char field[64];
 
 	if (!sorted)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < list->count; i++)
 		sorted[i] = &list->prices[i];
 	qsort(sorted, list->count, sizeof *sorted, by_type_and_day);
@@ -146,7 +141,7 @@ enum status price_list_read(struct price_list *out, const struct json *document,
 			err, ERR_TOO_LARGE, "prices", "there are %zu prices, more than %d", count, PRICES_MAX);
 	out->prices = arena_alloc(arena, (count + 1) * sizeof *out->prices);
 	if (!out->prices)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (const struct json *entry = json_first(prices); entry; entry = json_next(entry)) {
 		enum status status = read_price(&out->prices[out->count], entry, arena, err);
 		if (status == ERR_SEMANTIC)

@@ -54,7 +54,7 @@ static enum status answer_without_handler(struct exchange *exchange, unsigned al
 			(int)(exchange->request.path.len > 200 ? 200 : exchange->request.path.len),
 			exchange->request.path.ptr);
 	if (!exchange_make_reply(exchange))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	router_allow_text(allowed, text);
 	if (exchange->request.method == HTTP_OPTIONS) {
 		exchange->reply->status = 204;

@@ -106,7 +106,7 @@ enum status assets_new(struct assets **out, const struct embedded_file *table, c
 		count++;
 	AUTO(assets) assets = mem_zeroed(sizeof *assets + count * sizeof *assets->all);
 	if (!assets || (web_root && !(assets->web_root = mem_copy_string(web_root))))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(add_asset(assets, &table[i], err));
 	*out = assets;

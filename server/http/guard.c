@@ -17,7 +17,7 @@ enum status guard_new(struct guard **out, const struct guard_options *options, s
 	if (!guard || !(guard->listen = mem_copy_string(options->listen)) ||
 		!(guard->allowed_hosts = mem_copy_string(options->allowed_hosts ? options->allowed_hosts : "")) ||
 		!(guard->public_url = mem_copy_string(options->public_url ? options->public_url : "")))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	guard->is_tls = options->is_tls;
 	*out = guard;
 	guard = NULL;

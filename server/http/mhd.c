@@ -282,7 +282,7 @@ enum status mhd_start(
 	struct mhd *mhd = mem_zeroed(sizeof *mhd);
 
 	if (!mhd)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	mhd->daemon = start(server, options);
 	if (!mhd->daemon) {
 		mem_free(mhd);

@@ -20,7 +20,7 @@ static const struct method_name method_names[] = {
 enum status request_init(struct http_request *request, struct error *err)
 {
 	*request = (struct http_request){.arena = arena_new()};
-	return request->arena ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return request->arena ? OK : error_no_memory(err);
 }
 
 void request_done(struct http_request *request)
@@ -44,7 +44,7 @@ static enum status add_pair(struct http_request *request, struct request_pairs *
 	struct request_pair *pair = arena_alloc(request->arena, sizeof *pair);
 
 	if (!pair)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*pair = (struct request_pair){.name = name, .value = value};
 	if (pairs->last)
 		pairs->last->next = pair;
@@ -59,7 +59,7 @@ enum status request_add_header(struct http_request *request, struct span name, s
 	name = arena_copy(request->arena, name);
 	value = arena_copy(request->arena, value);
 	if (!name.ptr || !value.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return add_pair(request, &request->headers, name, value, err);
 }
 
@@ -161,7 +161,7 @@ enum status request_parse_target(struct http_request *request, struct span targe
 		return error_set(err, ERR_INVALID, "the request's target does not begin with '/'");
 	char *text = arena_alloc(request->arena, raw.len + 1);
 	if (!text)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(parse_path(request, mark < 0 ? raw : span_of(raw.ptr, (size_t)mark), &text, err));
 	return parse_query(request, query, &text, err);
 }

@@ -58,7 +58,7 @@ enum status router_new(struct router **out, const struct http_route *routes, siz
 	AUTO(router) router = mem_zeroed(sizeof *router + count * sizeof *router->patterns);
 
 	if (!router)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (; router->count < count; router->count++)
 		TRY(parse_pattern(&router->patterns[router->count], &routes[router->count], err));
 	*out = router;

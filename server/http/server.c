@@ -133,7 +133,7 @@ static enum status make_parts(
 	server->route_count = route_count;
 	TRY(router_new(&server->router, routes, route_count, err));
 	if (!(server->rate = rate_new(options->rate_requests_per_s, options->rate_bytes_per_s)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(listen_open(&server->listen_socket, options->listen, err));
 	server->port = listen_port(server->listen_socket);
 	TRY(workers_new(&server->workers, options->workers, options->max_pending, server->hooks, err));
@@ -164,7 +164,7 @@ enum status http_server_start(struct http_server **out, const struct http_option
 	struct http_server *server = mem_zeroed(sizeof *server);
 
 	if (!server)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	server->options = *options;
 	server->hooks = hooks;
 	server->listen_socket = -1;

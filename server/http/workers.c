@@ -52,7 +52,7 @@ enum status workers_new(
 	AUTO(workers) workers = mem_zeroed(sizeof *workers + count * sizeof *workers->all);
 
 	if (!workers || !(workers->queue = queue_new(max_pending, SIZE_MAX)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	workers->hooks = hooks;
 	workers->max_pending = max_pending;
 	for (; workers->count < count; workers->count++) {

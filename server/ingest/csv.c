@@ -79,7 +79,7 @@ static enum status name_column(
 	buf_reset(&parser->metric);
 	TRY(ingest_metric_name(cell, &parser->metric, err));
 	column->metric = arena_copy(parser->arena, buf_span(&parser->metric));
-	return column->metric.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return column->metric.ptr ? OK : error_no_memory(err);
 }
 
 static enum status read_columns(
@@ -121,7 +121,7 @@ static enum status take_head(struct ingest_parser *parser, struct span line, str
 		*columns = (struct csv_columns){
 			.items = arena_alloc(parser->arena, COLUMNS_MAX * sizeof(struct csv_column))};
 	if (!columns || !columns->items)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(read_columns(parser, columns, line, err));
 	parser->is_head_bad = false;
 	parser->columns = columns;

@@ -64,7 +64,7 @@ enum status ingest_labels_new(struct ingest_labels **out, const char *const list
 	AUTO(ingest_labels) labels = mem_zeroed(sizeof *labels);
 
 	if (!labels)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (int i = 0; i < LABEL_ROLES; i++)
 		if (i != LABEL_TEAM || lists[i][0])
 			TRY(read_list(&labels->roles[i], option_names[i], lists[i], err));

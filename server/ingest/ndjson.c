@@ -54,7 +54,7 @@ static enum status ndjson_open(struct ingest_parser **out, const struct ingest_o
 	}
 	if (!parser || !parser->arena || !parser->options.job.ptr || !parser->options.stream.ptr) {
 		ndjson_free(parser);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	parser->carry = BUF_INIT(ESCAPE_FACTOR * options->max_line_bytes + OTHER_FIELDS_BYTES);
 	parser->decoded = parser->job_name = parser->stream_name = BUF_INIT(parser->carry.max_bytes);
@@ -221,7 +221,7 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
 		return ERR_TOO_LARGE;
 	}
 	*out = batch_part(batch, entry->job, entry->stream);
-	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return *out ? OK : error_no_memory(err);
 }
 
 static bool is_blank(struct span line)
@@ -250,7 +250,7 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 	if (is_read)
 		TRY(find_part(parser, batch, &entry, &part, err));
 	if (part && !ingest_add_lines(batch, part, entry.text, entry.ts_ms, parser->options.max_line_bytes))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	ingest_let_go(&parser->decoded);
 	ingest_let_go(&parser->job_name);
 	ingest_let_go(&parser->stream_name);

@@ -103,12 +103,10 @@ static enum status store_point(struct ingest_parser *parser, struct batch *batch
 	struct batch_series *series = batch_series(batch, part, buf_span(&point->canonical));
 
 	if (!series || keep_unit(point, batch, series) != OK)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	series->role = has_role ? series->role : ROLE_OTHER;
 	identify(point, part, value);
-	return batch_add_points(batch, part, series, &point->step, &ts_ms, &value, 1)
-		       ? OK
-		       : error_set(err, ERR_MEMORY, "out of memory");
+	return batch_add_points(batch, part, series, &point->step, &ts_ms, &value, 1) ? OK : error_no_memory(err);
 }
 
 /* The time of the point at hand and its stored name; false: it was rejected, and that was told. */
@@ -164,10 +162,10 @@ enum status otlp_point_distribution(struct ingest_parser *parser, struct batch *
 	struct batch_series *series = batch_distribution(
 		batch, part, buf_span(&point->canonical), distribution->is_interval ? SERIES_INTERVALS : SERIES_TOTALS);
 	if (!series || keep_unit(point, batch, series) != OK)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (distribution->start_ns)
 		(void)ingest_time_ns(distribution->start_ns, &total.start_ms); /* no time: not known */
 	identify(point, part, distribution->sum);
 	identify(point, part, distribution->count);
-	return batch_add_total(batch, part, series, &total) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return batch_add_total(batch, part, series, &total) ? OK : error_no_memory(err);
 }

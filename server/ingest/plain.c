@@ -34,7 +34,7 @@ static enum status plain_open(struct ingest_parser **out, const struct ingest_op
 	}
 	if (!parser || !parser->arena || !parser->job.ptr || !parser->stream.ptr) {
 		plain_free(parser);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	parser->carry = BUF_INIT(options->max_line_bytes);
 	*out = parser;
@@ -91,7 +91,7 @@ static enum status plain_feed(struct ingest_parser *parser, struct batch *batch,
 		bool is_added;
 
 		if (!part && !(part = batch_part(batch, parser->job, parser->stream)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (parser->carry.len || parser->lost_bytes) {
 			carry_on(parser, text);
 			TRY(buf_status(&parser->carry, err));
@@ -100,7 +100,7 @@ static enum status plain_feed(struct ingest_parser *parser, struct batch *batch,
 			is_added = add_whole(parser, batch, part, text);
 		}
 		if (!is_added)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	if (at < end)
 		carry_on(parser, span_of(at, (size_t)(end - at)));
@@ -113,7 +113,7 @@ static enum status plain_finish(struct ingest_parser *parser, struct batch *batc
 		return OK;
 	struct batch_part *part = batch_part(batch, parser->job, parser->stream);
 	if (!part || !add_carried(parser, batch, part, 0))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 

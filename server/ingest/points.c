@@ -70,23 +70,18 @@ static void points_free(struct ingest_parser *parser)
 	mem_free(parser);
 }
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static enum status fill_parser(struct ingest_parser *parser, const struct ingest_options *options, struct error *err)
 {
 	parser->arena = arena_new();
 	parser->names_arena = arena_new();
 	parser->names = map_new();
 	if (!parser->arena || !parser->names_arena || !parser->names)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	parser->options = *options;
 	parser->options.job = arena_copy(parser->arena, options->job);
 	parser->options.stream = arena_copy(parser->arena, options->stream);
 	if (!parser->options.job.ptr || !parser->options.stream.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	parser->carry = BUF_INIT(options->max_points_bytes);
 	parser->name = parser->metric = parser->stream = BUF_INIT(options->max_points_bytes);
 	parser->warnings = BUF_INIT(WARNING_BYTES);
@@ -101,7 +96,7 @@ static enum status open_parser(
 	TRY(ingest_check_name("stream", options->stream, options->max_name_bytes, err));
 	struct ingest_parser *parser = mem_zeroed(sizeof *parser);
 	if (!parser)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	parser->is_lines = is_lines;
 	enum status status = fill_parser(parser, options, err);
 	if (status != OK) {
@@ -167,12 +162,12 @@ static enum status canonical(
 		parser->names = map_new();
 		parser->names_arena = arena_new();
 		if (!parser->names || !parser->names_arena)
-			return out_of_memory(err);
+			return error_no_memory(err);
 	}
 	known = arena_alloc(parser->names_arena, sizeof *known);
 	if (!known || !(*known = arena_copy(parser->names_arena, buf_span(&parser->metric))).ptr ||
 		!map_put(parser->names, raw.raw, known))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*metric = *known;
 	return OK;
 }
@@ -193,7 +188,7 @@ static enum status find_part(
 	if (batch->part_count >= parser->options.max_parts)
 		return error_set(err, ERR_TOO_LARGE, "more than %zu streams in one slice", parser->options.max_parts);
 	*out = batch_part(batch, parser->options.job, stream);
-	return *out ? OK : out_of_memory(err);
+	return *out ? OK : error_no_memory(err);
 }
 
 static enum status read_role(struct ingest_parser *parser, uint32_t *role, struct error *err)
@@ -233,7 +228,7 @@ static enum status fill_column(struct points_column *column, size_t count, int64
 	if (column->cap < count) {
 		int64_t *grown = mem_resize(column->integers, count, sizeof *grown);
 		if (!grown)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		column->integers = grown;
 		column->cap = count;
 	}
@@ -259,16 +254,16 @@ static enum status store_entry(struct ingest_parser *parser, struct batch *batch
 	TRY(find_part(parser, batch, &part, err));
 	struct batch_series *series = batch_series(batch, part, metric);
 	if (!series)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	series->role = role != ROLE_COUNT ? role : series->role;
 	if (unit.len && !span_equal(unit, series->unit)) {
 		series->unit = arena_copy(batch->arena, unit);
 		if (!series->unit.ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 	}
 	if (!batch_add_points(
 		    batch, part, series, entry->steps.integers, entry->times.integers, entry->values.values, count))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return OK;
 }
 

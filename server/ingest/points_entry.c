@@ -215,7 +215,7 @@ static bool grow(struct points_column *column, enum column_kind kind)
 static enum status scan_item(struct scanner *s, struct points_column *column, enum column_kind kind)
 {
 	if (!grow(column, kind))
-		return error_set(s->err, ERR_MEMORY, "out of memory");
+		return error_no_memory(s->err);
 	TRY(kind == COLUMN_VALUE ? scan_value(s, &column->values[column->count])
 				 : scan_integer(s, kind, &column->integers[column->count]));
 	column->count++;

@@ -35,7 +35,7 @@ enum status points_text_open(struct ingest_parser **out, const struct ingest_opt
 	}
 	if (!parser || !parser->arena || !parser->options.job.ptr || !parser->options.stream.ptr) {
 		points_text_free(parser);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	parser->take_line = take_line;
 	parser->carry = parser->metric = parser->text = BUF_INIT(options->max_points_bytes);
@@ -125,7 +125,7 @@ enum status points_text_part(struct ingest_parser *parser, struct batch *batch, 
 	if (batch->part_count >= parser->options.max_parts)
 		return error_set(err, ERR_TOO_LARGE, "more than %zu streams in one slice", parser->options.max_parts);
 	*out = batch_part(batch, parser->options.job, name);
-	return *out ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return *out ? OK : error_no_memory(err);
 }
 
 enum status points_text_add(struct ingest_parser *parser, struct batch *batch, struct span stream, struct span metric,
@@ -136,9 +136,7 @@ enum status points_text_add(struct ingest_parser *parser, struct batch *batch, s
 	TRY(points_text_part(parser, batch, stream, &part, err));
 	struct batch_series *series = batch_series(batch, part, metric);
 	ts_ms = ts_ms == NO_TIME ? batch->arrival_ms : ts_ms;
-	return series && batch_add_points(batch, part, series, &step, &ts_ms, &value, 1)
-		       ? OK
-		       : error_set(err, ERR_MEMORY, "out of memory");
+	return series && batch_add_points(batch, part, series, &step, &ts_ms, &value, 1) ? OK : error_no_memory(err);
 }
 
 bool points_text_step(struct span text, int64_t *step)

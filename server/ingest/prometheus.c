@@ -160,7 +160,7 @@ static enum status open_prometheus(struct ingest_parser **out, const struct inge
 	TRY(points_text_open(out, options, take_line, err));
 	if (!((*out)->pairs = prometheus_pairs_new())) {
 		points_text_free(*out);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	(*out)->take_end = prometheus_pairs_end;
 	return OK;

@@ -39,11 +39,6 @@ struct prometheus_pairs *prometheus_pairs_new(void)
 	return NULL;
 }
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status prometheus_part_add(struct ingest_parser *parser, struct batch *batch, struct span metric, int64_t step,
 	int64_t ts_ms, double value, struct error *err)
 {
@@ -52,10 +47,10 @@ enum status prometheus_part_add(struct ingest_parser *parser, struct batch *batc
 	TRY(points_text_part(parser, batch, SPAN(""), &part, err));
 	struct batch_series *series = batch_series(batch, part, metric);
 	if (!series)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	series->role = ROLE_OTHER;
 	ts_ms = ts_ms == NO_TIME ? batch->arrival_ms : ts_ms;
-	return batch_add_points(batch, part, series, &step, &ts_ms, &value, 1) ? OK : out_of_memory(err);
+	return batch_add_points(batch, part, series, &step, &ts_ms, &value, 1) ? OK : error_no_memory(err);
 }
 
 /* name{labels} -> name_sum{labels} */
@@ -100,7 +95,7 @@ static enum status add_pair(
 		.start_ms = start_of(pair),
 		.sum = pair->values[PART_SUM],
 		.count = pair->values[PART_COUNT]};
-	return series && batch_add_total(batch, part, series, &total) ? OK : out_of_memory(err);
+	return series && batch_add_total(batch, part, series, &total) ? OK : error_no_memory(err);
 }
 
 enum status prometheus_pairs_end(struct ingest_parser *parser, struct batch *batch, struct error *err)
@@ -113,7 +108,7 @@ enum status prometheus_pairs_end(struct ingest_parser *parser, struct batch *bat
 	map_free(pairs->by_key);
 	arena_free(pairs->arena);
 	pairs->arena = NULL;
-	return (pairs->by_key = map_new()) && (pairs->arena = arena_new()) ? OK : out_of_memory(err);
+	return (pairs->by_key = map_new()) && (pairs->arena = arena_new()) ? OK : error_no_memory(err);
 }
 
 static enum status make_pair(struct prometheus_pairs *pairs, struct span key, size_t metric_bytes, struct error *err)
@@ -122,7 +117,7 @@ static enum status make_pair(struct prometheus_pairs *pairs, struct span key, si
 
 	if (!kept.ptr || !mem_grow((void **)&pairs->items, pairs->count, &pairs->cap, sizeof *pairs->items) ||
 		!map_put(pairs->by_key, kept, (void *)(uintptr_t)(pairs->count + 1)))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	pairs->items[pairs->count++] = (struct pair){.metric = span_of(kept.ptr, metric_bytes)};
 	return OK;
 }

@@ -37,7 +37,7 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 	struct ingest_parser *parser = mem_zeroed(sizeof *parser);
 
 	if (!parser)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	parser->options = *options;
 	parser->options.job = parser->options.stream = SPAN(""); /* the caller's; labels say them here */
 	parser->body = parser->plain = parser->text = parser->key = parser->scratch = BUF_INIT(options->max_push_bytes);
@@ -128,7 +128,7 @@ static enum status make_part(
 	part = batch_part(batch, job, stream);
 	if (!part || !(part->host = arena_copy(batch->arena, label_set_value(&parser->labels, LABEL_HOST))).ptr ||
 		!(part->team = arena_copy(batch->arena, team)).ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return OK;
 }
 
@@ -152,7 +152,7 @@ static enum status note_host(
 		return OK;
 	struct span *to = part->host.len ? &part->other_host : &part->host;
 	*to = arena_copy(batch->arena, host);
-	return to->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return to->ptr ? OK : error_no_memory(err);
 }
 
 enum status push_begin_stream(struct ingest_parser *parser, struct batch *batch, struct error *err)
@@ -233,7 +233,7 @@ static enum status add(
 			"the body holds more than %zu lines (--max-push-bytes); send less at once", most);
 	return ingest_add_lines(batch, push_part(parser, batch), text, ts_ms, parser->options.max_line_bytes)
 		       ? OK
-		       : error_set(err, ERR_MEMORY, "out of memory");
+		       : error_no_memory(err);
 }
 
 static enum status flush_cri(struct ingest_parser *parser, struct batch *batch, struct error *err)

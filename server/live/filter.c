@@ -38,7 +38,7 @@ enum status filter_new(struct filter **out, const struct filter_spec *spec, stru
 	AUTO(filter) filter = mem_zeroed(sizeof *filter + spec->stream.len + spec->text.len);
 
 	if (!filter)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	filter->has_stream = spec->stream.ptr != NULL;
 	filter->stream = span_of(filter->bytes, spec->stream.len);
 	filter->text = span_of(filter->bytes + spec->stream.len, spec->text.len);

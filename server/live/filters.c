@@ -159,7 +159,7 @@ enum status filters_start(struct filters **out, const struct filters_options *op
 	pthread_condattr_t attributes;
 
 	if (!filters)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	filters->options = *options;
 	if (!filters->options.match_steps)
 		filters->options.match_steps = MATCH_STEPS;
@@ -176,7 +176,7 @@ enum status filters_start(struct filters **out, const struct filters_options *op
 		.stream = BUF_INIT(EVENT_MAX_BYTES),
 		.text = BUF_INIT(EVENT_MAX_BYTES)};
 	if (!filters->work.scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	regex_scratch_limit(filters->work.scratch, filters->options.match_steps);
 	if (pthread_create(&filters->thread, NULL, filters_run, filters))
 		return error_set(err, ERR_MEMORY, "no thread for the filters of live lines");
@@ -226,7 +226,7 @@ enum status filters_subscribe(struct filters *filters, struct filtered **out, co
 	AUTO_MEM struct filtered *filtered = mem_zeroed(sizeof *filtered);
 
 	if (!filtered)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(filter_new(&filter, spec, err));
 	*filtered = (struct filtered){.filters = filters,
 		.filter = filter,

@@ -261,7 +261,7 @@ static enum status subscribe(struct hub *hub, struct subscriber *subscriber, uin
 		return ERR_BUSY;
 	}
 	if (!add_interest(hub, subscriber))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	start_at(hub, subscriber, after);
 	subscriber->next = hub->subscribers;
 	if (hub->subscribers)
@@ -277,7 +277,7 @@ enum status hub_subscribe(struct hub *hub, struct subscriber **out, const struct
 	struct subscriber *subscriber = subscriber_new(jobs, job_count);
 
 	if (!subscriber)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	subscriber->kinds = kinds;
 	subscriber->wake = wake;
 	subscriber->context = context;
@@ -491,7 +491,7 @@ enum status hub_publish(
 	if (is_in)
 		return OK;
 	frame_unref(frame);
-	return error_set(err, ERR_MEMORY, "out of memory");
+	return error_no_memory(err);
 }
 
 static bool must_wake(struct hub *hub, struct subscriber *subscriber)

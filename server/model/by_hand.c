@@ -156,5 +156,5 @@ enum status by_hand_change(struct json *document, const struct json *changes, st
 		json_remove(document, MEMBER);
 		return OK;
 	}
-	return json_set_copy(document, MEMBER, merged) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return json_set_copy(document, MEMBER, merged) ? OK : error_no_memory(err);
 }

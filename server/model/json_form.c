@@ -32,12 +32,12 @@ static enum status find_twice(const struct json *object, const struct json **twi
 
 	*twice = NULL;
 	if (!are_few && !(seen = map_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (const struct json *node = first; node && !*twice; node = json_next(node)) {
 		if (are_few ? has_before(first, node) : map_get(seen, json_key_of(node)) != NULL)
 			*twice = node;
 		else if (!are_few && !map_put(seen, json_key_of(node), (void *)node))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	return OK;
 }

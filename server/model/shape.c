@@ -77,7 +77,7 @@ static enum status matches(struct check *check, struct span text, bool *is_match
 
 	if (!check->regex) {
 		if (!check->scratch && !(check->scratch = regex_scratch_new()))
-			return error_set(check->err, ERR_MEMORY, "out of memory");
+			return error_no_memory(check->err);
 		buf_printf(&whole, "\\A(?:%s)\\z", check->rule->words);
 		TRY(buf_status(&whole, check->err));
 		TRY(regex_new(&check->regex, buf_span(&whole), 0, check->err));

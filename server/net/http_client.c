@@ -143,7 +143,7 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	AUTO(http_client) client = mem_zeroed(sizeof *client);
 
 	if (!client)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pthread_once(&state.once, init_curl);
 	if (state.code != CURLE_OK)
 		return error_set(err, ERR_INTERNAL, "libcurl does not start: %s", curl_easy_strerror(state.code));
@@ -194,7 +194,7 @@ static enum status add_header(struct curl_slist **list, const char *name, const 
 	TRY(buf_status(&line, err));
 	struct curl_slist *longer = curl_slist_append(*list, line.ptr); /* buf_printf ends it by NUL */
 	if (!longer)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*list = longer;
 	return OK;
 }
@@ -211,7 +211,7 @@ static enum status judge(const struct post *post, CURLcode code, struct error *e
 	if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
 		return error_set(err, ERR_INVALID, "not a usable URL: %s", reason);
 	if (code == CURLE_OUT_OF_MEMORY)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return error_set(err, ERR_IO, "no answer: %s", reason);
 }
 
@@ -240,7 +240,7 @@ static enum status fill(struct post *post, const struct http_client_request *req
 	bad |= curl_easy_setopt(post->easy, CURLOPT_COPYPOSTFIELDS, request->body.len ? request->body.ptr : "");
 	bad |= curl_easy_setopt(post->easy, CURLOPT_AWS_SIGV4, request->aws_scope);
 	bad |= curl_easy_setopt(post->easy, CURLOPT_USERPWD, request->aws_scope ? request->aws_credentials : NULL);
-	return bad == CURLE_OK ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return bad == CURLE_OK ? OK : error_no_memory(err);
 }
 
 enum status http_client_start(
@@ -249,11 +249,11 @@ enum status http_client_start(
 	if (!is_http(request->url))
 		return error_set_field(err, ERR_INVALID, "url", "the URL does not begin with http:// or https://");
 	if (!client->idle && !(client->idle = post_new(client)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	struct post *post = client->idle;
 	TRY(fill(post, request, err));
 	if (curl_multi_add_handle(client->multi, post->easy) != CURLM_OK)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	post->context = context;
 	client->idle = post->next;
 	post->next = client->under_way;

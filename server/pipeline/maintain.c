@@ -63,11 +63,6 @@ struct maintenance {
 	int64_t counted_id; /* pools_sweep */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- summaries ---- */
 
 struct flush {
@@ -121,12 +116,12 @@ static enum status fold_series(
 			row = &flush->rows[i];
 	if (!row) {
 		if (!mem_grow((void **)&flush->rows, flush->count, &flush->cap, sizeof *flush->rows))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		struct summary_row made = {.metric = arena_copy(names, series->metric),
 			.unit = arena_copy(names, series->unit),
 			.role = series->role};
 		if (!made.metric.ptr || !made.unit.ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		row = &flush->rows[flush->count++];
 		*row = made;
 	}
@@ -203,7 +198,7 @@ static enum status read_flush(struct maintenance *m, struct arena *names, struct
 	struct job_view view;
 
 	if (!arena || !names)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(flush->job->name), SPAN(""), SPAN(""),
 		VIEW_SERIES, &view, err));
 	if (view.row.job_id != flush->job->job_id)
@@ -344,7 +339,7 @@ static enum status sum_series(struct maintenance *m, struct stream_state *stream
 		.attempts = ATTEMPTS_LIVE};
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(pipeline_view_job(m->pipeline, m->reader, arena, span_from(stream->job->name), query.stream, query.metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
 	TRY(pipeline_each_point(m->pipeline, m->reader, arena, &view, &query, sum_point, out, err));

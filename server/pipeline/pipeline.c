@@ -55,7 +55,7 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pipeline->queue = queue_new(pipeline->options.queue_items, pipeline->options.queue_bytes);
 	pipeline->zstd = zstd_new();
 	if (!pipeline->directory || !pipeline->queue || !pipeline->zstd)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	struct emergency_acts acts;
 	if (!emergency_parse(pipeline->options.on_non_finite, &acts))
 		return error_set_field(err, ERR_INVALID, "on-non-finite",
@@ -77,7 +77,7 @@ static enum status start_worker(struct pipeline *pipeline, unsigned number, stru
 	worker->scratch = regex_scratch_new();
 	atomic_init(&worker->done_seq, atomic_load(&pipeline->figures.committed_seq));
 	if (!worker->queue || !worker->scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	regex_scratch_limit(worker->scratch, pipeline->options.match_steps);
 	if (pthread_create(&worker->thread, NULL, extract_run, worker) != 0)
 		return error_set(err, ERR_MEMORY, "cannot start extraction thread %u", number);
@@ -136,7 +136,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	AUTO(pipeline) pipeline = mem_zeroed(sizeof *pipeline);
 
 	if (!pipeline)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pipeline->options = *options;
 	pipeline->started_ms = clock_wall_ms();
 	store_listens_since(options->store, pipeline->started_ms);
@@ -277,7 +277,7 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	TRY(pack_batch(pipeline, batch, err));
 	struct ingest *ingest = mem_zeroed(sizeof *ingest);
 	if (!ingest)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*ingest = (struct ingest){.batch = batch, .done = done, .context = context};
 	ingest->work_item.item.bytes = batch_bytes(batch);
 	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);

@@ -150,7 +150,7 @@ static enum status write_row(const struct pipeline *pipeline, struct store_reade
 	struct job_row row;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_job(reader, arena, span_from(name), &row, err));
 	TRY(pipeline_write_job_row(pipeline, reader, arena, &row, &w, err));
 	return buf_status(out, err);

@@ -31,7 +31,7 @@ static enum status new_node(
 	struct query_node *node = arena_alloc(reading->arena, sizeof *node);
 
 	if (!node)
-		return error_set(reading->err, ERR_MEMORY, "out of memory");
+		return error_no_memory(reading->err);
 	*node = (struct query_node){.kind = kind, .left = left, .term.column = 1};
 	*out = node;
 	return OK;
@@ -215,7 +215,7 @@ static enum status read_values(const struct reading *reading, const struct filte
 		count += rest.ptr[i] == ',';
 	term->values = arena_alloc(reading->arena, count * sizeof *term->values);
 	if (!term->values)
-		return error_set(reading->err, ERR_MEMORY, "out of memory");
+		return error_no_memory(reading->err);
 	if (filter->operation != IN)
 		return read_value(reading, filter, filter->value, &term->values[term->value_count++]);
 	while (span_next(&rest, ',', &part))
@@ -402,7 +402,7 @@ static enum status parse_condition(struct reading *reading, const struct json *j
 	differs->term.value_count = 1;
 	differs->term.values = arena_alloc(reading->arena, sizeof *differs->term.values);
 	if (!differs->term.values)
-		return error_set(reading->err, ERR_MEMORY, "out of memory");
+		return error_no_memory(reading->err);
 	*differs->term.values = (struct query_value){.text = value};
 	exists = differs;
 	TRY(ask_for_presence(reading, &exists));
@@ -476,5 +476,5 @@ enum status expression_sort(
 	}
 	TRY(buf_status(&text, err));
 	*out = arena_copy(arena, buf_span(&text));
-	return out->ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return out->ptr ? OK : error_no_memory(err);
 }

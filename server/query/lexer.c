@@ -119,7 +119,7 @@ enum status lexer_take_quoted(struct lexer *lexer, struct span *out)
 	char *text = arena_alloc(lexer->arena, lexer->text.len - open);
 
 	if (!text)
-		return error_set(lexer->err, ERR_MEMORY, "out of memory");
+		return error_no_memory(lexer->err);
 	for (lexer->at++; lexer_peek(lexer) && lexer_peek(lexer) != '"'; lexer->at++) {
 		if (lexer_peek(lexer) == '\\' && lexer->at + 1 < lexer->text.len &&
 			strchr("\"\\", lexer->text.ptr[lexer->at + 1]))

@@ -24,7 +24,7 @@ static enum status new_node(struct parser *parser, enum query_kind kind, struct 
 	struct query_node *node = arena_alloc(parser->lexer.arena, sizeof *node);
 
 	if (!node)
-		return error_set(parser->lexer.err, ERR_MEMORY, "out of memory");
+		return error_no_memory(parser->lexer.err);
 	*node = (struct query_node){.kind = kind};
 	*out = node;
 	return OK;
@@ -51,7 +51,7 @@ static enum status add_value(struct parser *parser, struct query_term *term, con
 		size_t cap = term->value_count ? term->value_count * 2 : 1;
 		struct query_value *grown = arena_alloc(parser->lexer.arena, cap * sizeof *grown);
 		if (!grown)
-			return error_set(parser->lexer.err, ERR_MEMORY, "out of memory");
+			return error_no_memory(parser->lexer.err);
 		if (term->value_count)
 			memcpy(grown, term->values, term->value_count * sizeof *grown);
 		term->values = grown;

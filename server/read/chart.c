@@ -13,11 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static int64_t x_of(const struct points_walk *walk, const struct point *point)
 {
 	switch (walk->query->axis) {
@@ -72,7 +67,7 @@ static enum status unpack_chunk(struct points_walk *walk, const struct series_vi
 	if (status == OK)
 		return OK;
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return error_set(err, ERR_IO, "series %u: the chunk with point %llu is damaged: %s", series->series_id,
 		(unsigned long long)row->first_ordinal, cause.text);
 }
@@ -86,7 +81,7 @@ static enum status walk_chunks(struct points_walk *walk, const struct stream_vie
 	for (uint64_t at = from_ordinal; at < series->sealed_points; at = row.first_ordinal + row.point_count) {
 		AUTO(arena) arena = arena_new();
 		if (!arena)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		TRY(store_read_chunk(walk->reader, arena, walk->view->row.job_id, series->series_id, at, &row, err));
 		if (!row.point_count || row.first_ordinal > at)
 			return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing",
@@ -125,7 +120,7 @@ enum status pipeline_each_point(struct pipeline *pipeline, struct store_reader *
 
 	(void)pipeline;
 	if (!zstd || !points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; j < view->streams[i].series_count; j++)
 			if (span_equal(view->streams[i].series[j].metric, query->metric))
@@ -337,7 +332,7 @@ static enum status lay_out(struct folding *folding, struct arena *arena, int64_t
 	folding->size = (size_t)count_buckets(low, high, folding->shift) + 1;
 	folding->table = arena_alloc(arena, folding->size * sizeof *folding->table);
 	if (!folding->table)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	memset(folding->table, 0, folding->size * sizeof *folding->table);
 	return OK;
 }
@@ -416,7 +411,7 @@ static enum status draw(struct store_reader *reader, struct arena *arena, struct
 	size_t series_count;
 
 	if (!zstd || !points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (query->axis == AXIS_RELATIVE)
 		query->axis = AXIS_TIME;
 	folding.axis = query->axis == AXIS_STEP ? PYRAMID_STEP : PYRAMID_TIME;
@@ -532,7 +527,7 @@ static enum status make_room(struct arena *arena, size_t columns, size_t rows, s
 	out->columns = columns;
 	out->means = arena_alloc(arena, columns * rows * sizeof *out->means);
 	out->row_streams = arena_alloc(arena, rows * sizeof *out->row_streams);
-	return out->means && out->row_streams ? OK : out_of_memory(err);
+	return out->means && out->row_streams ? OK : error_no_memory(err);
 }
 
 static enum status lay_out_rows(struct store_reader *reader, struct arena *arena, const struct chart_query *query,
@@ -550,7 +545,7 @@ static enum status lay_out_rows(struct store_reader *reader, struct arena *arena
 	size_t series_count;
 
 	if (!zstd || !points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (!find_range(&out->view, query, &low, &high))
 		return OK;
 	while (count_buckets(low, high, folding.shift) >= query->buckets && folding.shift < 62)
@@ -561,7 +556,7 @@ static enum status lay_out_rows(struct store_reader *reader, struct arena *arena
 	folding.size = (size_t)count_buckets(low, high, folding.shift) + 1;
 	folding.cells = arena_alloc(arena, folding.size * sizeof *folding.cells);
 	if (!folding.cells)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(make_room(arena, folding.size, out->view.stream_count, out, err));
 	out->first_x = folding.first_number << folding.shift;
 	out->bucket_width = (int64_t)1 << folding.shift;

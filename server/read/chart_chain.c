@@ -89,7 +89,7 @@ static enum status grow_view(struct arena *arena, struct chart *out, const struc
 	struct stream_view *streams = arena_alloc(arena, (count + 1) * sizeof *streams);
 
 	if (!streams)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (out->view.stream_count)
 		memcpy(streams, out->view.streams, out->view.stream_count * sizeof *streams);
 	if (one->view.stream_count)
@@ -105,7 +105,7 @@ static enum status append(struct arena *arena, struct chart *out, const struct c
 	struct bucket *buckets = arena_alloc(arena, (out->count + one->count + 1) * sizeof *buckets);
 
 	if (!buckets)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (out->count)
 		memcpy(buckets, out->buckets, out->count * sizeof *buckets);
 	for (size_t i = 0; i < one->count; i++) {
@@ -155,7 +155,7 @@ enum status pipeline_read_chain(struct pipeline *pipeline, struct store_reader *
 	struct piece *pieces = arena_alloc(arena, count * sizeof *pieces);
 	out->links = arena_alloc(arena, count * sizeof *out->links);
 	if (!pieces || !out->links)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(find_piece(pipeline, reader, arena, &links[i], i == at, asked, &pieces[i], err));
 	share(pieces, count, asked);

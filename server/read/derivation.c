@@ -19,7 +19,7 @@ enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader 
 	struct input_setting *all = arena_alloc(arena, (count + found + 1) * sizeof *all);
 	*out = arena_alloc(arena, sizeof **out);
 	if (!all || !*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (count)
 		memcpy(all, stated.items, count * sizeof *all);
 	for (size_t i = 0; i < found; i++) {
@@ -31,7 +31,7 @@ enum status pipeline_read_inputs(struct pipeline *pipeline, struct store_reader 
 		all[count] =
 			(struct input_setting){rows[i].key, rows[i].value, arena_copy(arena, span_from(from)), false};
 		if (!all[count++].from.ptr)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	inputs_resolve(all, count, &stated.machines, *out);
 	return OK;

@@ -26,11 +26,6 @@ struct reading {
 
 enum { RAW_BATCH_BYTES = 512 << 10 }; /* and the block that passes it: these are never read twice */
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* Why the line is in no block: ERR_GONE says what was deleted, when, by which limit, and where the stream goes on. */
 static enum status explain_missing(
 	struct store_reader *reader, int64_t job_id, uint32_t stream_id, uint64_t line, struct error *err)
@@ -41,7 +36,7 @@ static enum status explain_missing(
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_expired(reader, arena, job_id, stream_id, &notes, &count, err));
 	if (!count || line >= notes[0].first_kept_line)
 		return error_set(
@@ -81,7 +76,7 @@ static enum status take_line(struct reading *reading, int64_t ts_ms, const struc
 	}
 	struct span text = arena_copy(reading->arena, line->text);
 	if (!text.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	reading->lines[reading->count++] = (struct line_view){reading->from++, ts_ms, text, line->flags};
 	reading->bytes += line->text.len;
 	return OK;
@@ -114,7 +109,7 @@ static enum status unpack_block(struct reading *reading, const struct block_row 
 	if (status == OK)
 		return OK;
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return error_set(
 		err, ERR_IO, "the block at line %llu is damaged: %s", (unsigned long long)row->first_line, cause.text);
 }
@@ -127,7 +122,7 @@ static enum status read_block(struct reading *reading, const struct block_row *r
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(unpack_block(reading, row, &plain, arena, &lines, &count, err));
 	for (size_t i = 0; i < count && reading->from < reading->end; i++)
 		if (row->first_line + i == reading->from)
@@ -151,7 +146,7 @@ static enum status read_next_block(struct reading *reading, uint64_t sealed_line
 	uint64_t before = reading->from;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_block(reading->reader, arena, reading->job_id, reading->stream_id, before, &row, err));
 	if (!row.line_count || row.first_line > before)
 		return read_missing(reading, &row, sealed_lines, err);
@@ -190,7 +185,7 @@ static enum status read_range(struct reading *reading, const struct tail_range *
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_journal(reading->reader, arena, range->seq, &record, err));
 	TRY(journal_unpack(record, reading->zstd, &plain, &slices, &count, arena, err));
 	for (size_t i = 0; i < count; i++)
@@ -217,7 +212,7 @@ static enum status copy_ranges(
 		reading->range_count = stream->range_count;
 		reading->ranges = arena_alloc(reading->arena, stream->range_count * sizeof *reading->ranges);
 		if (!reading->ranges)
-			status = out_of_memory(err);
+			status = error_no_memory(err);
 		else if (stream->range_count)
 			memcpy(reading->ranges, stream->ranges, stream->range_count * sizeof *reading->ranges);
 		pthread_mutex_unlock(&stream->mutex);
@@ -251,7 +246,7 @@ static enum status read_page(
 	reading->end = from > reading->total || reading->total - from < limit ? reading->total : from + limit;
 	size_t wanted = reading->end > from ? (size_t)(reading->end - from) : 0;
 	reading->lines = arena_alloc(reading->arena, wanted * sizeof *reading->lines);
-	return reading->lines ? read_on(reading, sealed_lines, err) : out_of_memory(err);
+	return reading->lines ? read_on(reading, sealed_lines, err) : error_no_memory(err);
 }
 
 static enum status find_stream(
@@ -284,7 +279,7 @@ enum status pipeline_read_lines(struct pipeline *pipeline, struct store_reader *
 	uint64_t sealed_lines = 0;
 
 	if (!zstd)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(copy_ranges(&reading, job, stream, err));
 	TRY(store_reader_begin(reader, err));
 	enum status status = find_stream(&reading, job, stream, &sealed_lines, err);
@@ -343,7 +338,7 @@ enum status pipeline_read_raw(struct pipeline *pipeline, struct store_reader *re
 	struct reading reading = {.pipeline = pipeline, .reader = reader, .arena = arena, .zstd = zstd, .raw = out};
 
 	if (!zstd || !arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(copy_ranges(&reading, job, stream, err));
 	TRY(store_reader_begin(reader, err));
 	enum status status =

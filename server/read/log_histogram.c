@@ -94,7 +94,7 @@ enum status pipeline_count_lines(struct pipeline *pipeline, struct store_reader 
 		.context = c};
 
 	if (!zstd || !c)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = count_unsealed(&tail, err);
 	if (status == OK)
 		status = count_sealed(c, reader, arena, &tail, err);

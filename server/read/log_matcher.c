@@ -82,7 +82,7 @@ enum status log_matcher_new(
 	AUTO(log_matcher) matcher = mem_zeroed(sizeof *matcher);
 
 	if (!matcher || !(matcher->literal = mem_copy_bytes(text.ptr, text.len)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	matcher->literal_len = text.len;
 	if (is_regex || ignore_case)
 		TRY(compile(matcher, text, is_regex, ignore_case, err));

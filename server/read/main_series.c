@@ -29,7 +29,7 @@ static enum status decide(const struct job_view *view, enum role role, struct sp
 			struct metric_candidate *row = find_candidate(rows, count, series->metric);
 			if (!row) {
 				if (!mem_grow((void **)&rows, count, &cap, sizeof *rows))
-					return error_set(err, ERR_MEMORY, "out of memory");
+					return error_no_memory(err);
 				row = &rows[count++];
 				*row = (struct metric_candidate){series->metric, series->unit, series->role, 0};
 			}

@@ -53,11 +53,6 @@ struct merging {
 	struct log_place fence;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static bool is_less(const struct log_place *a, const struct log_place *b)
 {
 	if (a->ts_ms != b->ts_ms)
@@ -124,7 +119,7 @@ static enum status offer(struct merging *m, const struct log_place *place, const
 		return OK;
 	struct kept *kept = mem_alloc(sizeof *kept + line->text.len);
 	if (!kept)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (line->text.len)
 		memcpy(kept + 1, line->text.ptr, line->text.len);
 	*kept = (struct kept){
@@ -208,7 +203,7 @@ static enum status read_sources(struct merging *m, struct error *err)
 	TRY(store_read_expired(m->reader, m->arena, job.job_id, only, &notes, &note_count, err));
 	m->sources = arena_alloc(m->arena, m->source_count * sizeof *m->sources);
 	if (!m->sources)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0, head = 0; i < m->source_count; i++) {
 		struct source *source = &m->sources[i];
 		*source = (struct source){.row = rows[i], .tail_ms = INT64_MIN};
@@ -236,13 +231,13 @@ static enum status open_block(struct merging *m, const struct source *source, co
 	struct error cause;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_block(m->reader, arena, source->row.job_id, head->stream_id, head->first_line, &row, err));
 	if (!row.line_count || row.first_line != head->first_line)
 		return error_set(err, ERR_GONE, "line %llu was deleted", (unsigned long long)head->first_line);
 	enum status status = block_decompress(row.data, m->zstd, plain, &cause);
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (status != OK)
 		return error_set(err, ERR_IO, "the block at line %llu of stream '%.*s' is damaged: %s",
 			(unsigned long long)head->first_line, SPAN_ARGS(source->row.name), cause.text);
@@ -383,7 +378,7 @@ static enum status take_blocks(struct merging *m, struct error *err)
 	m->blocks = arena_alloc(m->arena, m->head_count * sizeof *m->blocks);
 	m->block_count = 0;
 	if (!m->blocks)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < m->source_count; i++)
 		plan_source(m, &m->sources[i]);
 	if (m->block_count)
@@ -419,7 +414,7 @@ static enum status hand_out(
 	*count = m->kept_count;
 	*out = arena_alloc(arena, *count * sizeof **out);
 	if (!*out)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0, left = *count; i < *count; i++) {
 		AUTO_MEM struct kept *kept = pop_worst(m);
 		struct merged_line *line = &(*out)[m->merge->is_backward ? i : --left];
@@ -427,7 +422,7 @@ static enum status hand_out(
 		*line = (struct merged_line){kept->place, arena_copy(arena, name), kept->line};
 		line->line.text = arena_copy(arena, kept->line.text);
 		if (!line->stream.ptr || !line->line.text.ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 	}
 	return OK;
 }
@@ -441,7 +436,7 @@ static enum status try_merge(struct merging *m, bool is_last, struct arena *aren
 	forget(m);
 	m->arena = own;
 	if (!own)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(read_sources(m, err));
 	TRY(walk_tail(m, err));
 	*is_done = !m->tail.is_stale && (is_last || is_gapless(m));
@@ -462,7 +457,7 @@ enum status pipeline_merge_lines(struct pipeline *pipeline, struct store_reader 
 
 	*count = 0;
 	if (!zstd || !heap)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (int tries = 0; status == OK && !is_done && tries < STALE_TRIES; tries++)
 		status = try_merge(&m, tries == STALE_TRIES - 1, arena, out, count, &is_done, err);
 	*has_more = m.has_fence;

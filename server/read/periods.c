@@ -7,11 +7,6 @@
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 struct period_walk {
 	const struct period_reading *asked;
 	enum status status; /* of take_point */
@@ -115,7 +110,7 @@ enum status pipeline_each_period(struct pipeline *pipeline, struct store_reader 
 
 	(void)pipeline;
 	if (!zstd || !points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	times.axis = AXIS_TIME;
 	times.attempts = ATTEMPTS_ALL;
 	for (size_t i = 0; i < view->stream_count; i++)

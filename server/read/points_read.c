@@ -9,11 +9,6 @@
 
 enum { BATCH_CHUNKS = 16 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static bool is_wanted(const struct chart_query *query, const struct stream_view *stream, const struct point *point)
 {
 	int64_t x = query->axis == AXIS_STEP ? point->step : point->ts_ms;
@@ -34,7 +29,7 @@ static enum status read_sealed(struct store_reader *reader, struct zstd *zstd, c
 		AUTO(arena) arena = arena_new();
 		size_t count;
 		if (!arena)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		TRY(store_read_chunk(reader, arena, view->row.job_id, series->series_id, ordinal, &row, err));
 		if (!row.point_count || row.first_ordinal > ordinal)
 			return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing",
@@ -84,7 +79,7 @@ enum status pipeline_read_points(struct pipeline *pipeline, struct store_reader 
 	*out = (struct points_batch){.next_ordinal = ordinal, .is_end = true};
 	out->points = arena_alloc(arena, BATCH_CHUNKS * CHUNK_MAX_POINTS * sizeof *out->points);
 	if (!zstd || !out->points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(pipeline_view_job(
 		pipeline, reader, arena, job, stream, query->metric, VIEW_SERIES | VIEW_TAILS, &view, err));
 	out->generation = view.row.generation;

@@ -2,11 +2,6 @@
  * lower, and at last point by point. */
 #include "read/pyramid_read.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* A piece of the axis that is still to be given; at the lowest level with the ordinals of its points. */
 struct piece {
 	int64_t from, to;
@@ -82,7 +77,7 @@ static enum status take_row(void *context, int64_t position, struct span data, s
 			d->has_gap = true;
 			d->reading->take_bucket(d->reading->context, d->head->attempt, b);
 		} else if (!add_piece(d, b)) {
-			return out_of_memory(err);
+			return error_no_memory(err);
 		}
 	}
 	return OK;
@@ -117,7 +112,7 @@ static enum status load_chunk(struct descent *d, uint64_t ordinal, struct error 
 	d->point_count = 0;
 	arena = arena_new();
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_chunk(reading->reader, arena, reading->job_id, reading->series_id, ordinal, &row, err));
 	if (!row.point_count || row.first_ordinal > ordinal)
 		return error_set(err, ERR_IO, "series %u: the chunk with point %llu is missing", reading->series_id,
@@ -179,14 +174,14 @@ static enum status read_heads(const struct pyramid_reading *reading, uint64_t *c
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_pyramid(reading->reader, arena, reading->job_id, reading->series_id, &row, err));
 	if (!row.points)
 		return OK;
 	TRY(pyramid_heads_unpack(row.data, arena, &heads, &count, err));
 	struct descent *d = arena_alloc(arena, sizeof *d);
 	if (!d)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*d = (struct descent){.reading = reading, .arena = arena};
 	for (size_t i = 0; i < count; i++) {
 		d->head = &heads[i];
@@ -217,7 +212,7 @@ enum status pyramid_base(struct store_reader *reader, int64_t job_id, uint32_t s
 
 	*base = 0;
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_pyramid(reader, arena, job_id, series_id, &row, err));
 	if (!row.points)
 		return OK;

@@ -49,7 +49,7 @@ static enum status say(struct rank_0 *out, struct arena *arena, const struct str
 {
 	out->stream = stream->name;
 	out->reason = arena_copy(arena, buf_span(reason));
-	return out->reason.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return out->reason.ptr ? OK : error_no_memory(err);
 }
 
 static enum status find_named(struct store_reader *reader, struct arena *arena, const struct job_view *view,

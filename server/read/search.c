@@ -39,11 +39,6 @@ struct walk {
 	size_t item_count;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- order ---- */
 
 static int newest_first(const void *a, const void *b)
@@ -144,7 +139,7 @@ static enum status scan(struct walk *walk, struct search_hand *hand, const struc
 	AUTO_MEM struct line *lines = mem_alloc((cursor.count + 1) * sizeof *lines);
 	size_t count = 0;
 	if (!lines)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	while (count < cursor.count && block_next_line(&cursor, &lines[count]))
 		count++;
 	if (!block_is_whole(&cursor))
@@ -174,7 +169,7 @@ static enum status scan_batch(struct walk *walk, size_t most, struct error *err)
 	AUTO(arena) arena = arena_new();
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	walk->arena = arena;
 	walk->item_count = 0;
 	TRY(fill_batch(walk, most, err));
@@ -239,7 +234,7 @@ static enum status scan_tail(void *context, const struct tail_stream *stream, ui
 	struct searching *s = context;
 
 	search_scan_lines(s, &s->hand, stream->stream_id, first_line, lines, count, stream->end);
-	return s->status == OK ? OK : out_of_memory(err); /* the only one that lines outside of blocks can have */
+	return s->status == OK ? OK : error_no_memory(err); /* the only one that lines outside of blocks can have */
 }
 
 static enum status search_unsealed(struct walk *walk, int64_t until_ms, struct error *err)
@@ -275,7 +270,7 @@ static enum status name_hits(struct searching *s, const struct stream_row *strea
 			if (streams[j].stream_id == hit->place.stream_id)
 				hit->stream = streams[j].name;
 		if (!hit->text.ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 	}
 	return OK;
 }
@@ -284,7 +279,7 @@ static enum status copy_histogram(struct searching *s, struct log_search_result 
 {
 	out->buckets = arena_alloc(s->arena, (s->histogram.count + 1) * sizeof *out->buckets);
 	if (!out->buckets)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < s->histogram.count; i++)
 		out->buckets[i] = (struct log_bucket){
 			(s->histogram.first + (int64_t)i) * s->histogram.width, s->histogram.counts[i]};
@@ -300,7 +295,7 @@ static enum status copy_ticks(struct searching *s, struct log_search_result *out
 
 	out->ticks = arena_alloc(s->arena, (ticks->count + 1) * sizeof *out->ticks);
 	if (!out->ticks)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < ticks->count; i++)
 		if (ticks->counts[i])
 			out->ticks[out->tick_count++] = (struct log_tick){
@@ -344,7 +339,7 @@ static enum status finish(const struct walk *walk, const struct stream_row *stre
 		end_early(walk, out);
 	out->hits = arena_alloc(s->arena, (out->count + 1) * sizeof *out->hits);
 	if (!out->hits)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(name_hits(s, streams, stream_count, out, err));
 	if (s->search->wants_histogram)
 		TRY(copy_histogram(s, out, err));
@@ -416,7 +411,7 @@ enum status pipeline_search_logs(struct pipeline *pipeline, struct store_reader 
 
 	*out = (struct log_search_result){0};
 	if (!walk || !best)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(log_matcher_new(&matcher, search->text, search->is_regex, search->ignore_case, err));
 	TRY(log_needles_new(&needles, search->text, search->is_regex, search->ignore_case, err));
 	s.matcher = matcher;
@@ -424,7 +419,7 @@ enum status pipeline_search_logs(struct pipeline *pipeline, struct store_reader 
 	pthread_mutex_init(&s.mutex, NULL);
 	enum status status = OK;
 	if (!search_hand_init(&s.hand, pipeline->options.match_steps))
-		status = out_of_memory(err);
+		status = error_no_memory(err);
 	if (status == OK)
 		status = run(&s, walk, out, err);
 	forget_hits(&s);

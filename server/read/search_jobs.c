@@ -27,11 +27,6 @@ struct job_log_search {
 	bool is_partial; /* some log could not be looked through to its end */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- what is known ---- */
 
 static bool is_set(const struct bits *bits, int64_t number)
@@ -133,7 +128,7 @@ static enum status check_term(const struct query_term *term, struct error *err)
 				 ignores_case(term), &reason) == OK)
 			continue;
 		if (reason.status == ERR_MEMORY)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		error_set(err, ERR_SEMANTIC, "column %zu: %s", term->column, reason.text);
 		if (err)
 			err->column = (int64_t)term->column;
@@ -154,7 +149,7 @@ enum status job_log_search_new(
 	AUTO(job_log_search) search = mem_zeroed(sizeof *search);
 
 	if (!search)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	search->options = *options;
 	search->until_ms = clock_mono_ms() + options->time_ms;
 	search->may = (struct log_answers){look, search, true};
@@ -192,7 +187,7 @@ static enum status search_value(struct job_log_search *search, const struct quer
 	int64_t left_ms = search->until_ms - clock_mono_ms();
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(put_pattern(term, value, &pattern, err));
 	struct log_search ask = {.job = job->name,
 		.stream = SPAN(""),
@@ -231,7 +226,7 @@ static enum status look_through(struct job_log_search *search, struct asked_term
 		return OK;
 	search->is_partial |= !is_found && !is_whole;
 	if (!set(&asked->looked, job->job_id) || (is_found && !set(&asked->yes, job->job_id)))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return OK;
 }
 
@@ -315,7 +310,7 @@ enum status job_log_search_page(struct job_log_search *search, struct arena *are
 	bool is_cut = false, has_more = true;
 
 	if (!rows || !cursors || !batch)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	while (has_more && !is_cut && result.count <= asked->limit) {
 		size_t decided;
 		TRY(next_batch(search, arena, asked, cursor, batch, err));
@@ -353,7 +348,7 @@ enum status job_log_search_all(struct job_log_search *search, uint64_t *total, b
 		struct candidates *batch = arena ? arena_alloc(arena, sizeof *batch) : NULL;
 		size_t decided;
 		if (!batch)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		TRY(next_batch(search, arena, &every, buf_span(&cursor), batch, err));
 		TRY(decide(search, arena, batch, &decided, err));
 		for (size_t i = 0; i < decided; i++)

@@ -89,7 +89,7 @@ enum status search_pool_new(struct search_pool **out, unsigned threads, uint32_t
 	AUTO(search_pool) pool = mem_zeroed(sizeof *pool);
 
 	if (!pool)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pthread_mutex_init(&pool->mutex, NULL);
 	pthread_cond_init(&pool->has_work, NULL);
 	pthread_cond_init(&pool->has_ended, NULL);

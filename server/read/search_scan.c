@@ -163,7 +163,7 @@ static void offer(struct searching *s, struct search_hand *hand, const struct lo
 		return;
 	struct log_hit *hit = make_hit(s, hand, place, line);
 	if (!hit) {
-		s->status = error_set(&s->err, ERR_MEMORY, "out of memory");
+		s->status = error_no_memory(&s->err);
 		return;
 	}
 	if (at == s->best_cap)
@@ -252,7 +252,7 @@ void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t s
 	pthread_mutex_lock(&s->mutex);
 	s->limited += limited;
 	if (!is_whole)
-		s->status = error_set(&s->err, ERR_MEMORY, "out of memory");
+		s->status = error_no_memory(&s->err);
 	take_found(s, hand, stream_id, first_line, lines);
 	pthread_mutex_unlock(&s->mutex);
 }

@@ -13,11 +13,6 @@ struct rows {
 	int64_t job_id;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 void tail_done(struct tail *tail)
 {
 	mem_free(tail->streams);
@@ -70,7 +65,7 @@ static enum status copy_job(struct tail *tail, struct rows *rows, struct error *
 	}
 	if (tail->stream_count)
 		qsort(tail->streams, tail->stream_count, sizeof *tail->streams, by_stream);
-	return is_whole ? OK : out_of_memory(err);
+	return is_whole ? OK : error_no_memory(err);
 }
 
 static int by_seq(const void *a, const void *b)
@@ -96,7 +91,7 @@ static enum status take_slice(
 	TRY(status);
 	struct journal_cursor cursor = journal_lines(slice);
 	if (!lines || !buf_reserve(&text, slice->text_bytes + slice->line_count + 1))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	while (count < slice->line_count && journal_next_line(&cursor, &line)) {
 		lines[count] = line;
 		lines[count].ts_ms = line_effective_ms(&line, slice->arrival_ms);
@@ -122,7 +117,7 @@ static enum status take_row(struct tail *tail, uint64_t seq, int64_t job_id, str
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_journal(tail->reader, arena, seq, &record, err);
 	tail->is_stale = status == ERR_NOT_FOUND;
 	if (tail->is_stale)

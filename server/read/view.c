@@ -11,11 +11,6 @@
 
 #include <stdlib.h>
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum { REASON_MAX_BYTES = 1000 };
 
 struct viewing {
@@ -165,7 +160,7 @@ static enum status view_live(
 		}
 	} while (is_whole && (changes & 1 || changes != atomic_load(&job->changes)));
 	job_unref(job);
-	return is_whole ? OK : out_of_memory(err);
+	return is_whole ? OK : error_no_memory(err);
 }
 
 int64_t pipeline_stream_heard_ms(struct pipeline *pipeline, struct span job_name, struct span stream_name)
@@ -229,7 +224,7 @@ static enum status add_sealed(const struct viewing *viewing, struct store_reader
 	TRY(store_read_streams(reader, viewing->arena, out->row.job_id, stream_name, &rows, &count, err));
 	struct stream_view *all = arena_alloc(viewing->arena, (count + out->stream_count) * sizeof *all);
 	if (!all)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (out->stream_count)
 		memcpy(all, out->streams, out->stream_count * sizeof *all);
 	size_t live = out->stream_count, total = live;

@@ -34,7 +34,7 @@ enum status is_job_gone(
 	if (*is_gone || pipeline->deletion_round != pipeline->round)
 		return OK;
 	if (!(arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = store_read_job_by_id(store_tx_reader(tx), arena, job->job_id, &row, err);
 	*is_gone = status == ERR_NOT_FOUND;
 	return *is_gone ? OK : status;

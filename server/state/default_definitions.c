@@ -29,7 +29,7 @@ enum status definitions_put_default(struct store_tx *tx, int64_t job_id, uint32_
 	struct span json;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(definitions_read_default(store_tx_reader(tx), arena, &json, err));
 	if (!json.len || span_equal(json, SPAN("[]")))
 		return OK;
@@ -39,7 +39,7 @@ enum status definitions_put_default(struct store_tx *tx, int64_t job_id, uint32_
 	if (status == OK)
 		return store_put_definitions(tx, job_id, generation, json, err);
 	if (status == ERR_MEMORY)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	log_line(LOG_ERROR, "definitions_damaged", "of=server error=\"%s\" do=\"PUT /api/v1/definitions\"", why.text);
 	return OK; /* the job goes by presets */
 }

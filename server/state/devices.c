@@ -78,13 +78,13 @@ enum status devices_new(struct devices **out, struct span json, struct error *er
 	AUTO(devices) devices = mem_zeroed(sizeof *devices);
 
 	if (!devices || !(devices->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(json_parse(&devices->json, json, err));
 	const struct json *list = json_get(devices->json, "devices"), *types = json_get(devices->json, "instances");
 	devices->devices = arena_alloc(devices->arena, json_count(list) * sizeof *devices->devices);
 	devices->instances = arena_alloc(devices->arena, json_count(types) * sizeof *devices->instances);
 	if (!devices->devices || !devices->instances)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(read_devices(devices, list, err));
 	TRY(read_instances(devices, types, err));
 	*out = devices;

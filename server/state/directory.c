@@ -290,7 +290,7 @@ enum status directory_list(struct directory *directory, struct job_state ***out,
 			jobs[(*count)++] = job_ref(value);
 	pthread_rwlock_unlock(&directory->lock);
 	if (!jobs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = jobs;
 	return OK;
 }

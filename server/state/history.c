@@ -322,7 +322,7 @@ enum status history_decide(
 
 	*out = (struct history){.rows = arena_alloc(arena, most * sizeof *out->rows), .failure_reason = SPAN("")};
 	if (!d.rows || !d.shown || !out->rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	take_told(&d, facts);
 	walk(&d);
 	add_exit(&d, facts);

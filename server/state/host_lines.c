@@ -23,11 +23,11 @@ enum status host_lines_load(struct store_reader *reader, struct stream_state *st
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_stream_hosts(reader, arena, stream->job->job_id, stream->stream_id, &rows, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].from_line && !host_lines_add(stream, rows[i].from_line))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	stream->host_lines.count += stream->host_lines.planned;
 	stream->host_lines.planned = 0;
 	return OK;

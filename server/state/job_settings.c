@@ -21,11 +21,6 @@ struct job_settings {
 
 static const struct inputs nothing_known;
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 struct job_settings *job_settings_new(void)
 {
 	struct job_settings *settings = mem_zeroed(sizeof *settings);
@@ -82,14 +77,14 @@ enum status job_settings_load(
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_settings(reader, arena, job_id, &rows, &count, err));
 	pthread_mutex_lock(&settings->mutex);
 	for (size_t i = 0; i < count && is_whole; i++)
 		is_whole = add(settings, &rows[i]);
 	settings->written = settings->count;
 	pthread_mutex_unlock(&settings->mutex);
-	return is_whole ? OK : out_of_memory(err);
+	return is_whole ? OK : error_no_memory(err);
 }
 
 /* Under the lock. Of thousands of ranks that say the same all but the first end at the first look. */
@@ -118,7 +113,7 @@ enum status job_settings_take(struct job_settings *settings, uint32_t stream_id,
 		is_whole = take(settings, stream_id, settings_get(found, i));
 	*has_news = settings->count > before;
 	pthread_mutex_unlock(&settings->mutex);
-	return is_whole ? OK : out_of_memory(err);
+	return is_whole ? OK : error_no_memory(err);
 }
 
 enum status job_settings_unwritten(struct job_settings *settings, struct arena *arena, struct setting_row **out,
@@ -131,7 +126,7 @@ enum status job_settings_unwritten(struct job_settings *settings, struct arena *
 	if (*out && *count)
 		memcpy(*out, settings->rows + settings->written, *count * sizeof **out);
 	pthread_mutex_unlock(&settings->mutex);
-	return *out ? OK : out_of_memory(err);
+	return *out ? OK : error_no_memory(err);
 }
 
 void job_settings_settle(struct job_settings *settings, size_t end)
@@ -164,7 +159,7 @@ static enum status add_stated(struct stated *out, const struct json *node, struc
 	*setting = (struct input_setting){
 		arena_copy(arena, json_key_of(node)), arena_copy(arena, value), SPAN("HyperParameters"), true};
 	out->count++;
-	return setting->key.ptr && setting->value.ptr ? OK : out_of_memory(err);
+	return setting->key.ptr && setting->value.ptr ? OK : error_no_memory(err);
 }
 
 enum status job_settings_read_stated(
@@ -177,7 +172,7 @@ enum status job_settings_read_stated(
 	const struct json *stated = json_get(json, "HyperParameters");
 	*out = (struct stated){.items = arena_alloc(arena, (json_count(stated) + 1) * sizeof *out->items)};
 	if (!text || !out->items)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	devices_find(devices, json_get(json, "ResourceConfig"), text, &out->machines);
 	if (!stated || json_kind(stated) != JSON_OBJECT)
 		return OK;
@@ -193,7 +188,7 @@ enum status job_settings_state(
 	struct stated stated;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(job_settings_read_stated(&stated, devices, document, arena, err));
 	bool says_something = stated.count || stated.machines.from.len;
 	pthread_mutex_lock(&settings->mutex);

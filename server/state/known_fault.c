@@ -8,11 +8,6 @@
 
 enum { LINES_SHOWN = 4, WORDS_MAX_BYTES = 1024, TEXT_BYTES = 8 << 10, FACTS_MAX_BYTES = 16 << 10 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct span stream, uint64_t line, struct span *host, bool *is_shared, struct error *err)
 {
@@ -140,7 +135,7 @@ static enum status write_facts(const struct finding *f, const struct said_hit *h
 	TRY(buf_status(&text, err));
 	struct span members = buf_span(&text);
 	*out = arena_copy(f->arena, span_of(members.ptr + 1, members.len - 2));
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 /* Whole characters. */
@@ -169,7 +164,7 @@ static enum status describe(
 	TRY(buf_status(&text, err));
 	out->words = arena_copy(f->arena, cut(buf_span(&text), WORDS_MAX_BYTES));
 	if (!out->words.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return write_facts(f, hit, host, span_of(text.ptr, summary_len), &out->facts, err);
 }
 
@@ -224,7 +219,7 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 	TRY(buf_status(&text, err));
 	out->detail = arena_copy(arena, cut(buf_span(&text), WORDS_MAX_BYTES));
 	if (!out->detail.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (!history->is_reason_stated)
 		row->failure_reason = out->detail; /* what somebody stated stays as it is */
 	return OK;

@@ -33,7 +33,7 @@ enum status said_list_put(
 	if (list->count == SAID_MAX)
 		return OK;
 	if (!mem_grow((void **)&list->items, list->count, &list->cap, sizeof *list->items))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	list->items[list->count++] = said;
 	return OK;
 }

@@ -2,17 +2,12 @@
 
 #include "base/secret.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static enum status mask(const struct json *entry, struct error *err)
 {
 	char masked[SECRET_MASK_BYTES];
 
 	secret_mask(json_string_of(entry), masked);
-	return json_replace_string(entry, masked) ? OK : out_of_memory(err);
+	return json_replace_string(entry, masked) ? OK : error_no_memory(err);
 }
 
 static bool is_secret(struct span name, const struct json *value)

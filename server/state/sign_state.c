@@ -86,13 +86,13 @@ enum status signs_unpack(struct signs **out, struct unpacker *in, struct error *
 	struct signs *signs = signs_new();
 
 	if (!signs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = signs;
 	signs->checkpoint_step = unpack_i64(in);
 	signs->checkpoint_attempt = (uint32_t)unpack_u64(in);
 	size_t count = unpack_count(in, SIGN_MIN_BYTES);
 	for (size_t i = 0; i < count && !in->has_failed; i++)
 		if (!unpack_one(signs, in))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	return OK;
 }

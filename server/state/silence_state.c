@@ -94,7 +94,7 @@ enum status silences_unpack(struct silences **out, enum silences_format format, 
 
 	silences_free(*out);
 	if (!(*out = silences))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	silences->generation = (uint32_t)unpack_u64(in);
 	silences->lines = unpack_u64(in);
 	silences->head_count = unpack_count(in, 2);
@@ -106,7 +106,7 @@ enum status silences_unpack(struct silences **out, enum silences_format format, 
 	size_t count = unpack_count(in, ITEM_MIN_BYTES);
 	for (size_t i = 0; i < count && !in->has_failed; i++) {
 		if (!mem_grow((void **)&silences->items, i, &silences->cap, sizeof *silences->items))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		silences->items[silences->count++] = unpack_one(silences, format, in);
 	}
 	if (in->has_failed)

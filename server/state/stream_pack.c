@@ -119,7 +119,7 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 	if (!series || !mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
 			       sizeof(struct series_state *))) {
 		mem_free(series);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	stream->series[stream->series_count++] = series;
 	struct series_view view = stream_head_unpack_series(in, format, &needs_summary);
@@ -138,7 +138,7 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 	series->needs_summary = needs_summary;
 	series->measure = measure_of(view.metric, view.role, view.unit, &series->factor);
 	stream->derived_count += series_is_derived(view.series_id);
-	return series->metric && series->unit ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return series->metric && series->unit ? OK : error_no_memory(err);
 }
 
 static enum status restore_settings(struct stream_state *stream, struct unpacker *in, struct error *err)
@@ -176,7 +176,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	struct stream_view head = {.first_ms = stream->first_ms, .last_ms = stream->last_ms};
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	uint64_t format = stream_head_unpack(&in, arena, &head);
 	stream->stretches = head.stretches;
 	stream->last_arrival_ms = head.last_arrival_ms;

@@ -47,12 +47,12 @@ static enum status add(struct stream_state *stream, uint32_t series_id, const st
 			err, ERR_IO, "the sealed state of a stream is damaged: it watches no series of its own");
 	size_t cap = series->watcher_count;
 	if (!mem_grow((void **)&series->watchers, series->watcher_count, &cap, sizeof *series->watchers))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	struct watcher *at = &series->watchers[series->watcher_count++];
 	*at = *watcher;
 	at->packed_len = state.len;
 	at->packed = mem_copy_bytes(state.ptr, state.len);
-	return at->packed ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return at->packed ? OK : error_no_memory(err);
 }
 
 enum status watchers_unpack(struct stream_state *stream, struct unpacker *in, struct error *err)

@@ -32,7 +32,7 @@ static enum status open_block(struct store_reader *reader, struct zstd *zstd, in
 	struct line line;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_block(reader, arena, job_id, head->stream_id, head->first_line, &row, err));
 	if (row.first_line != head->first_line)
 		return OK; /* deleted meanwhile */
@@ -65,7 +65,7 @@ static enum status add_blocks(struct store_reader *reader, struct arena *arena, 
 	size_t count, opened = 0;
 
 	if (!zstd)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_block_heads(reader, arena, job_id, stream_id, &heads, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		bool is_narrow = heads[i].last_ms - heads[i].first_ms <= STRETCH_GAP_MS;
@@ -99,7 +99,7 @@ enum status work_times_rebuild(
 	struct stretches found = {0};
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (stream->last_ms - stream->first_ms > STRETCH_GAP_MS) {
 		TRY(add_blocks(reader, arena, job_id, stream->stream_id, &found, err));
 		add_series(&found, stream);

@@ -194,7 +194,7 @@ enum status block_unpack(struct span data, struct zstd *zstd, struct buf *plain,
 	struct block_cursor cursor = block_lines(buf_span(plain));
 	struct line *found = arena_alloc(arena, cursor.count * sizeof *found);
 	if (!found)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < cursor.count && block_next_line(&cursor, &found[i]); i++)
 		;
 	if (!block_is_whole(&cursor))

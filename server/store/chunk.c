@@ -91,7 +91,7 @@ enum status chunk_pack(const struct point *points, size_t count, struct zstd *zs
 			err, ERR_TOO_LARGE, "%zu points do not fit into a chunk of %d", count, CHUNK_MAX_POINTS);
 	AUTO_MEM struct work *work = mem_alloc(sizeof *work);
 	if (!work)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	pack_plain(work, points, count, &plain);
 	TRY(buf_status(&plain, err));
 	TRY(zstd_pack(zstd, buf_span(&plain), ZSTD_LEVEL, &packed, err));

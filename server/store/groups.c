@@ -35,23 +35,18 @@ struct groups {
 	struct buf key;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status groups_new(struct groups **out, const struct job_aggregation *aggregation, struct error *err)
 {
 	AUTO(groups) groups = mem_zeroed(sizeof *groups);
 
 	if (!groups)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	groups->ask = aggregation;
 	groups->key = BUF_INIT(KEY_MAX_BYTES);
 	groups->arena = arena_new();
 	groups->by_key = map_new();
 	if (!groups->arena || !groups->by_key)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*out = groups;
 	groups = NULL;
 	return OK;
@@ -122,7 +117,7 @@ static enum status find_group(struct groups *groups, const struct span *keys, st
 			"there are more than %llu groups (--max-groups): group by less, or ask for fewer jobs",
 			(unsigned long long)groups->ask->max_groups);
 	*out = make_group(groups, keys);
-	return *out ? OK : out_of_memory(err);
+	return *out ? OK : error_no_memory(err);
 }
 
 static bool keeps_values(enum fold fold)
@@ -137,7 +132,7 @@ static enum status keep_value(struct groups *groups, struct tally *tally, double
 			"medians and percentiles need more than %llu values (--max-group-values): ask for fewer jobs",
 			(unsigned long long)groups->ask->max_values);
 	if (!mem_grow((void **)&tally->values, tally->count, &tally->value_cap, sizeof *tally->values))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	tally->values[tally->count] = value;
 	groups->value_count++;
 	return OK;
@@ -174,10 +169,10 @@ static enum status add_unpriced(struct groups *groups, struct group *group, stru
 		if (group->type_count == TYPES_MAX || has_type(group, type))
 			continue;
 		if (!mem_grow((void **)&group->types, group->type_count, &group->type_cap, sizeof *group->types))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		group->types[group->type_count] = arena_copy(groups->arena, type);
 		if (!group->types[group->type_count].ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		group->type_count++;
 	}
 	return OK;
@@ -260,12 +255,12 @@ static enum status give_unpriced(
 	row->unpriced_jobs = group->unpriced_jobs;
 	row->unpriced_types = arena_alloc(arena, (group->type_count + 1) * sizeof(struct span));
 	if (!row->unpriced_types)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (; row->unpriced_type_count < group->type_count; row->unpriced_type_count++) {
 		struct span *type = &row->unpriced_types[row->unpriced_type_count];
 		*type = arena_copy(arena, group->types[row->unpriced_type_count]);
 		if (!type->ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 	}
 	return OK;
 }
@@ -277,7 +272,7 @@ enum status groups_finish(
 	struct job_group *rows = arena_alloc(arena, (groups->count + 1) * sizeof *rows);
 
 	if (!rows)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct group *group = groups->all[i];
 		rows[i] = (struct job_group){.keys = arena_alloc(arena, (ask->name_count + 1) * sizeof(struct span)),
@@ -285,11 +280,11 @@ enum status groups_finish(
 			.unknown_losses = group->unknown_losses,
 			.figures = arena_alloc(arena, (ask->figure_count + 1) * sizeof(double))};
 		if (!rows[i].keys || !rows[i].figures)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		for (size_t j = 0; j < ask->name_count; j++) {
 			rows[i].keys[j] = group->keys[j].ptr ? arena_copy(arena, group->keys[j]) : group->keys[j];
 			if (group->keys[j].ptr && !rows[i].keys[j].ptr)
-				return out_of_memory(err);
+				return error_no_memory(err);
 		}
 		for (size_t j = 0; j < ask->figure_count; j++)
 			rows[i].figures[j] = ask->figures[j].counts_jobs

@@ -55,7 +55,7 @@ static enum status read_totals(struct unpacker *in, struct arena *arena, struct 
 	series->counts = arena_alloc(arena, series->count * sizeof *series->counts);
 	series->starts_ms = arena_alloc(arena, series->count * sizeof *series->starts_ms);
 	if (!series->counts || !series->starts_ms)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < series->count && !in->has_failed; i++)
 		series->counts[i] = unpack_double(in);
 	column_unpack(in, series->starts_ms, series->count);
@@ -79,7 +79,7 @@ static enum status read_series(struct unpacker *in, struct arena *arena, struct 
 	series->ts_ms = arena_alloc(arena, series->count * sizeof *series->ts_ms);
 	series->values = arena_alloc(arena, series->count * sizeof *series->values);
 	if (!series->steps || !series->ts_ms || !series->values)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	column_unpack(in, series->steps, series->count);
 	column_unpack(in, series->ts_ms, series->count);
 	for (size_t i = 0; i < series->count && !in->has_failed; i++)
@@ -111,7 +111,7 @@ enum status journal_points_check(struct span body, size_t count, struct error *e
 	size_t found = 0;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	while (has_one) {
 		TRY(journal_points_next(&cursor, arena, &series, &has_one, err));
 		found += has_one ? batch_series_points(&series) : 0;

@@ -233,7 +233,7 @@ static enum status read_slices(struct span plain, struct span blocks, bool has_k
 
 	for (; in.rest.len; used++) {
 		if (!add_slice(arena, &found, used, &cap))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		found[used] = read_slice(&in, &blocks, has_kinds);
 		if (in.has_failed)
 			return error_set(err, ERR_INVALID, "the journal record is damaged in slice %zu", used + 1);

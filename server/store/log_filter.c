@@ -167,7 +167,7 @@ enum status log_filter_pack(struct span text, struct buf *out, struct error *err
 	AUTO_MEM struct builder *b = mem_zeroed(sizeof *b);
 
 	if (!b)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (unsigned c = 0; c < 256; c++) {
 		b->classes[c] = class_of((unsigned char)c);
 		b->folded[c] = fold((unsigned char)c);
@@ -263,10 +263,10 @@ static enum status add_clause(struct log_needles *needles, const struct regex_cl
 	struct needle *any = arena_alloc(needles->arena, clause->count * sizeof *any);
 
 	if (!any)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < clause->count; i++) {
 		if (!make_needle(needles->arena, &clause->any[i], &any[i]))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (!any[i].trigram_count && !any[i].token_count)
 			return OK;
 	}
@@ -292,14 +292,14 @@ enum status log_needles_new(
 
 	*out = NULL;
 	if (!needles || !(needles->arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (is_regex)
 		TRY(regex_literals(text, needles->arena, &clauses, &count, err));
 	else if (ignore_case && !is_ascii(text))
 		return OK;
 	needles->clauses = arena_alloc(needles->arena, (count + 1) * sizeof *needles->clauses);
 	if (!needles->clauses)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(add_clause(needles, &clauses[i], err));
 	if (needles->count) {

@@ -329,7 +329,7 @@ enum status pyramid_heads_unpack(
 	*count = unpack_count(&in, HEAD_MIN_BYTES);
 	*heads = arena_alloc(arena, *count * sizeof **heads);
 	if (!*heads)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < *count; i++) {
 		struct pyramid_head *head = &(*heads)[i];
 		head->attempt = (uint32_t)unpack_u64(&in);

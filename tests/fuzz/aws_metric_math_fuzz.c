@@ -11,7 +11,7 @@ static enum status add(struct math_value *out, struct error *err)
 	struct math_series *series = math_value_add(out, 3);
 
 	if (!series)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	series->count = 3;
 	series->period_ms = 60000;
 	series->until_ms = 240000;

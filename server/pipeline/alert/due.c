@@ -25,11 +25,6 @@ enum {
 	NEVER_ORDINAL = 0 /* of checkpoint_overdue: others have the time of the last one */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- one incident of a job ---- */
 
 struct note {
@@ -389,7 +384,7 @@ static enum status look_at(
 	int64_t touched_ms = atomic_load(&job->touched_ms);
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (touched_ms == job->looked_ms && !job->is_due)
 		return OK; /* nothing has come since, and nothing is to be ended */
 	job->is_due = false;

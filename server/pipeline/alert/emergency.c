@@ -42,7 +42,7 @@ enum status emergency_act(struct pipeline *pipeline, struct store_tx *tx, const 
 	int64_t now_ms = clock_wall_ms();
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_emergency(store_tx_reader(tx), incident->job_id, &row, err));
 	if (row.job_id || (!acts.checkpoint && !acts.stop))
 		return OK;

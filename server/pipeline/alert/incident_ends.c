@@ -45,7 +45,7 @@ static enum status end(struct pipeline *pipeline, const struct left_open *left, 
 	struct ending ending = {.pipeline = pipeline, .arena = arena, .left = left};
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(pipeline_execute(pipeline, end_one, &ending, err));
 	if (!ending.is_ended)
 		return OK;

@@ -65,7 +65,7 @@ static enum status describe(const struct rule *rule, struct arena *arena, struct
 	TRY(buf_status(&facts, err));
 	row->facts = arena_copy(arena, span_of(facts.ptr + 1, facts.len - 2)); /* its members alone */
 	row->detail = arena_copy(arena, rule->name);
-	return row->facts.ptr && row->detail.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return row->facts.ptr && row->detail.ptr ? OK : error_no_memory(err);
 }
 
 /* A rule's incident is of the jobs of its query alone, which is asked when it would open: where it did not, nothing ends. Of nobody
@@ -202,7 +202,7 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 		row->facts = SPAN("");
 	*told = (struct incident_told){0};
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (row->incident.rule_id)
 		TRY(is_wanted(pipeline, tx, arena, row, &wants_it, err));
 	if (row->series_id)
@@ -329,7 +329,7 @@ enum status incidents_hand_over_facts(struct pipeline *pipeline, struct stream_s
 	struct said *said = mem_zeroed(sizeof *said);
 
 	if (!said)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	said->pipeline = pipeline;
 	said->stream = stream;
 	said->row.incident = *incident;
@@ -338,7 +338,7 @@ enum status incidents_hand_over_facts(struct pipeline *pipeline, struct stream_s
 	if (!(said->arena = arena_new()) || !fill(said, stream, series) ||
 		!(said->row.facts = arena_copy(said->arena, facts)).ptr) {
 		said_free(said);
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	}
 	stream->pending_incidents++;
 	enum status status = pipeline_push_control(pipeline, &said->control, err);

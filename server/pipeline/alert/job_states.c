@@ -55,7 +55,7 @@ enum status job_states_hear(const struct pipeline *pipeline, struct store_tx *tx
 	size_t count, row_count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_webhooks(store_tx_reader(tx), arena, &webhooks, &count, err));
 	if (!count)
 		return OK;

@@ -285,7 +285,7 @@ enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct 
 	h.is_of_job = arena_alloc(arena, count + 1);
 	if (h.is_of_job)
 		memset(h.is_of_job, -1, count + 1);
-	enum status status = h.is_of_job ? hear_all(&h, arena, err) : error_set(err, ERR_MEMORY, "out of memory");
+	enum status status = h.is_of_job ? hear_all(&h, arena, err) : error_no_memory(err);
 	rule_set_unref(h.rules);
 	*has_deliveries = h.has_deliveries;
 	return status;
@@ -458,7 +458,7 @@ static enum status write_due_with(struct due *due, struct store_tx *tx, struct a
 	due->held = arena_alloc(arena, (count + 1) * sizeof *due->held);
 	due->notices = arena_alloc(arena, (count + 1) * sizeof *due->notices);
 	if (!due->held || !due->notices)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || rows[i].webhook_id != rows[i - 1].webhook_id) {
 			TRY(tell_held(due, tx, err));
@@ -476,7 +476,7 @@ static enum status write_due(void *context, struct store_tx *tx, struct error *e
 
 	due->has_deliveries = false;
 	due->held_count = 0;
-	return arena ? write_due_with(due, tx, arena, err) : error_set(err, ERR_MEMORY, "out of memory");
+	return arena ? write_due_with(due, tx, arena, err) : error_no_memory(err);
 }
 
 static enum status run_due(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
@@ -511,7 +511,7 @@ static enum status write_test(void *context, struct store_tx *tx, struct error *
 	int64_t now_ms = clock_wall_ms();
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_webhook(store_tx_reader(tx), arena, testing->webhook_id, &webhook, err));
 	rule_write_plain("webhook.test", "this is a test: the webhook is set up well",
 		testing->pipeline->options.public_url, now_ms, &message);
@@ -562,7 +562,7 @@ static enum status write_beats(void *context, struct store_tx *tx, struct error 
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_webhooks(store_tx_reader(tx), arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (is_beat_due(&webhooks[i], now_ms))
@@ -579,7 +579,7 @@ static enum status run_beats(struct pipeline *pipeline, struct store_reader *rea
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_webhooks(reader, arena, &webhooks, &count, err));
 	for (size_t i = 0; i < count; i++)
 		is_due = is_due || is_beat_due(&webhooks[i], now_ms);

@@ -75,5 +75,5 @@ enum status pipeline_read_paces(struct pipeline *pipeline, struct arena *arena, 
 		job_unref(jobs[i]);
 	}
 	mem_free(jobs);
-	return *out && !is_full ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return *out && !is_full ? OK : error_no_memory(err);
 }

@@ -22,7 +22,7 @@ static enum status read_set(
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_rules(reader, arena, &rows, &count, err));
 	return rule_set_new(out, rows, count, ++pipeline->rules_version, err);
 }
@@ -80,7 +80,7 @@ static enum status end_incidents(struct change *change, struct store_tx *tx, str
 	TRY(store_read_rule_incidents(reader, change->arena, change->rule_id, &change->ended, &count, err));
 	change->told = arena_alloc(change->arena, (count + 1) * sizeof *change->told);
 	if (!change->told)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (; change->ended_count < count; change->ended_count++) {
 		struct incident_row *row = &change->ended[change->ended_count];
 		struct job_row job;
@@ -139,7 +139,7 @@ static enum status run_change(struct change *change, struct error *err)
 	AUTO(arena) arena = arena_new();
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	change->arena = arena;
 	enum status status = pipeline_execute_then(change->pipeline, write_change, swap_set, change, err);
 	rule_set_unref(change->set);

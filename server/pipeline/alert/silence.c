@@ -19,11 +19,6 @@ enum {
 	TEXT_BYTES = 200
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static bool is_letter(char c)
 {
 	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
@@ -201,7 +196,7 @@ static enum status take_value(struct pipeline *pipeline, struct stream_state *st
 
 	for (; silences->count <= definition; silences->items[silences->count++] = (struct silence){0})
 		if (!mem_grow((void **)&silences->items, silences->count, &silences->cap, sizeof *silences->items))
-			return out_of_memory(err);
+			return error_no_memory(err);
 	struct silence *silence = &silences->items[definition];
 	if (silence->values && silence->at_line == silences->lines)
 		return OK; /* another one of this line */
@@ -336,7 +331,7 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 	if (!stream->silences && (!found->count || definition_set_is_preset_form(definitions->set)))
 		return OK;
 	if (!stream->silences && !(stream->silences = mem_zeroed(sizeof *stream->silences)))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	struct silences *silences = stream->silences;
 	if (silences->generation != definitions->generation)
 		TRY(begin(pipeline, stream, definitions->generation, line, err));

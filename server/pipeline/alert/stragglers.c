@@ -31,7 +31,7 @@ enum status stragglers_note(struct series_state *series, uint64_t ordinal, const
 		memmove(series->paces, series->paces + NOTED_MAX / 2, series->pace_count * sizeof *series->paces);
 	}
 	if (!mem_grow((void **)&series->paces, series->pace_count, &series->pace_cap, sizeof *series->paces))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	series->paces[series->pace_count++] = (struct pace){point->step, point->ts_ms, ordinal, rate, point->attempt};
 	return OK;
 }
@@ -98,7 +98,7 @@ static enum status take_up(
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
 	for (size_t i = 0; count && (stream = job_stream_at(job, i)); i++)
 		if (stream->stream_id == rows[0].series_id >> SERIES_BITS) {
@@ -114,7 +114,7 @@ static enum status begin(
 	AUTO(stragglers) stragglers = mem_zeroed(sizeof *stragglers);
 
 	if (!stragglers || !(stragglers->metric = mem_copy_string(metric)) || !(stragglers->watch = pace_watch_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	stragglers->role = role;
 	TRY(take_up(stragglers, reader, job, err));
 	stragglers_free(job->stragglers);
@@ -140,7 +140,7 @@ static enum status find_metric(struct job_state *job, char **metric, enum role *
 		if (is_new) {
 			*role = series->role;
 			*metric = mem_copy_string(series->metric);
-			status = *metric ? OK : error_set(err, ERR_MEMORY, "out of memory");
+			status = *metric ? OK : error_no_memory(err);
 		}
 		pthread_mutex_unlock(&stream->mutex);
 	}
@@ -228,7 +228,7 @@ static enum status fetch(struct job_state *job, struct error *err)
 			fits = pace_watch_add(job->stragglers->watch, i, &noted.paces[j]);
 		mem_free(noted.paces);
 	}
-	return fits ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return fits ? OK : error_no_memory(err);
 }
 
 static enum status look_at(

@@ -95,7 +95,7 @@ static enum status wake(struct watcher *watcher, const struct rule *rule, struct
 	if (watcher->packed)
 		TRY(watch_unpack(&watcher->watch, rule->expression, &in, err));
 	else if (!(watcher->watch = watch_new(rule->expression)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	mem_free(watcher->packed);
 	watcher->packed = NULL;
 	return OK;
@@ -121,7 +121,7 @@ static enum status bind(struct stream_state *stream, struct series_state *series
 	enum status status = OK;
 
 	if (count && !watchers)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < rule_set_count(stream->rules) && used < count && status == OK; i++) {
 		const struct rule *rule = rule_set_get(stream->rules, i);
 		if (!rule->is_enabled || !rule->expression ||

@@ -27,11 +27,6 @@ enum {
 	YIELD_PART = 4, /* of what the journal may hold: from there on live ingest goes first */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static const char *state_name(enum backfill_state state)
 {
 	static const char *const names[] = {"running", "done", "failed", "cancelled"};
@@ -165,7 +160,7 @@ static enum status open_shadows(struct backfill *backfill, struct error *err)
 
 	for (size_t i = backfill->count; (stream = job_stream_at(backfill->job, i)); i++) {
 		if (!mem_grow((void **)&backfill->shadows, backfill->count, &backfill->cap, sizeof *backfill->shadows))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		backfill->shadows[backfill->count] = (struct shadow){0};
 		enum status status = shadow_open(backfill, stream, &backfill->shadows[backfill->count], err);
 		if (status != OK) {
@@ -188,7 +183,7 @@ static enum status ask(struct backfill *backfill, enum going *going, struct erro
 	struct backfill_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_backfill(backfill->reader, arena, backfill->row.job_id, &row, err));
 	bool is_wanted = row.job_id && row.state == BACKFILL_RUNNING && row.generation == backfill->row.generation;
 	if (!is_wanted || atomic_load(&backfill->job->is_deleted))
@@ -264,7 +259,7 @@ static enum status check_still_wanted(
 	struct stream_state *stream;
 	for (size_t i = 0; (stream = job_stream_at(backfill->job, i)); i++)
 		if (i < backfill->count && backfill->shadows[i].state->has_hole)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		else if (i >= backfill->count || !is_level(stream, backfill->shadows[i].state))
 			return error_set(err, ERR_BUSY, "a stream came meanwhile, or an incident is on its way");
 	return OK;
@@ -295,7 +290,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	size_t open_count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	backfill->has_deliveries = false; /* after a commit that failed this runs again */
 	TRY(check_still_wanted(backfill, tx, arena, &job, err));
 	TRY(notices_read_open(tx, arena, job.job_id, &open, &open_count, err));
@@ -375,7 +370,7 @@ static enum status write_end(void *context, struct store_tx *tx, struct error *e
 	struct backfill_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < backfill->count; i++) {
 		struct dead_series made = shadow_numbers(backfill->shadows[i].state, 0);
 		TRY(store_bury_series(tx, &made, err));
@@ -488,7 +483,7 @@ static enum status run_next(struct backfill *backfill, bool *is_found, struct er
 	AUTO(arena) arena = arena_new();
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_next_backfill(backfill->reader, arena, &backfill->row, err));
 	*is_found = backfill->row.job_id != 0;
 	if (!*is_found)
@@ -506,7 +501,7 @@ static enum status open_tools(struct backfill *backfill, struct error *err)
 	backfill->zstd = zstd_new();
 	backfill->scratch = regex_scratch_new();
 	if (!backfill->zstd || !backfill->scratch)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	regex_scratch_limit(backfill->scratch, backfill->pipeline->options.match_steps);
 	return OK;
 }

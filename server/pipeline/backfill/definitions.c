@@ -12,11 +12,6 @@
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- changes ---- */
 
 struct definitions_change {
@@ -64,11 +59,11 @@ enum status definitions_into_document(
 	bool is_shown = json_count(definitions) && !names_preset(definitions);
 	json_remove(algorithm, "MetricDefinitions");
 	if (is_shown && !json_set_copy(algorithm, "MetricDefinitions", definitions))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (!before && !is_shown)
 		json_remove(whole, "AlgorithmSpecification");
 	else if (!json_set_copy(whole, "AlgorithmSpecification", algorithm))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	json_print(whole, out);
 	return buf_status(out, err);
 }
@@ -132,7 +127,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	struct job_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
 	TRY(check_team(row.team, row.name, change->team, err));
 	TRY(refuse_while_running(tx, arena, &row, err));
@@ -189,7 +184,7 @@ static enum status write_cancellation(void *context, struct store_tx *tx, struct
 	struct job_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
 	TRY(check_team(row.team, row.name, change->team, err));
 	TRY(store_read_backfill(store_tx_reader(tx), arena, row.job_id, &backfill, err));
@@ -230,14 +225,14 @@ static enum status copy_items(struct arena *arena, const struct definition_set *
 
 	out->items = arena_alloc(arena, count * sizeof *out->items);
 	if (!out->items)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		struct metric_definition *item = &out->items[i];
 		*item = definition_set_get(set, preset, i);
 		struct span *texts[] = {&item->name, &item->regex, &item->step_regex, &item->group, &item->unit};
 		for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
 			if (!(*texts[j] = arena_copy(arena, *texts[j])).ptr)
-				return out_of_memory(err);
+				return error_no_memory(err);
 	}
 	out->count = count;
 	return OK;
@@ -304,7 +299,7 @@ static enum status say_damage(
 	buf_append_text(&text, path);
 	TRY(buf_status(&text, err));
 	*out = arena_copy(arena, buf_span(&text));
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 /* As view_json, but what is damaged is said. */
@@ -316,7 +311,7 @@ static enum status view_or_say(const struct pipeline *pipeline, struct arena *ar
 
 	out->damage = SPAN("");
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (status == OK)
 		return OK;
 	out->source = DEFINITIONS_NONE;

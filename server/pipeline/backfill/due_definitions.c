@@ -11,11 +11,6 @@ struct due {
 	int64_t now_ms;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* Those without a step of their own took a count for it. */
 static enum status is_changed(struct pipeline *pipeline, struct span text, bool *out, struct error *err)
 {
@@ -75,7 +70,7 @@ static enum status write_one(void *context, struct store_tx *tx, struct error *e
 	struct job_row job;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_job_by_id(store_tx_reader(tx), arena, due->job_id, &job, err);
 	if (status == OK)
 		status = begin(due, tx, arena, &job, err);

@@ -22,11 +22,6 @@ enum {
 	FLUSH_BYTES = 32 << 20,
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- its life ---- */
 
 static enum status restore(struct backfill *backfill, struct shadow *shadow, struct error *err)
@@ -36,7 +31,7 @@ static enum status restore(struct backfill *backfill, struct shadow *shadow, str
 	struct backfill_stream_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_backfill_stream(backfill->reader, arena, state->job->job_id, state->stream_id, &row, err));
 	shadow->is_torn = row.stream_id && (row.is_final || row.generation != backfill->row.generation);
 	if (!row.stream_id || shadow->is_torn)
@@ -52,7 +47,7 @@ enum status shadow_open(struct backfill *backfill, struct stream_state *stream, 
 		stream_state_new(stream->job, stream->stream_id, span_from(stream->name), SPAN(""));
 
 	if (!state)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*out = (struct shadow){.stream = stream, .state = state};
 	pthread_mutex_lock(&stream->mutex);
 	state->series_base = stream->series_base ^ SERIES_HALF;
@@ -63,7 +58,7 @@ enum status shadow_open(struct backfill *backfill, struct stream_state *stream, 
 	state->generation = backfill->definitions->generation;
 	state->own_definitions = definitions_ref(backfill->definitions);
 	state->said = said_list_new();
-	return state->said ? restore(backfill, out, err) : out_of_memory(err);
+	return state->said ? restore(backfill, out, err) : error_no_memory(err);
 }
 
 void shadow_detach(struct shadow *shadow)
@@ -125,7 +120,7 @@ static enum status store_made(struct flush *flush, struct error *err)
 	struct stream_state *state = flush->shadow->state;
 
 	if (!seal_copy_series(flush->seal, flush->unit))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	stream_pack(state, &flush->unit->state);
 	TRY(buf_status(&flush->unit->state, err));
 	said_list_pack(state->said, &flush->incidents);
@@ -145,7 +140,7 @@ static enum status flush_shadow(struct backfill *backfill, struct shadow *shadow
 	struct flush flush = {.backfill = backfill, .shadow = shadow, .seal = seal, .is_final = is_final};
 
 	if (!arena || !seal)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*seal = (struct seal){
 		.pipeline = backfill->pipeline, .reader = backfill->reader, .zstd = backfill->zstd, .arena = arena};
 	flush.unit = &seal->units[0];
@@ -249,7 +244,7 @@ enum status shadow_step(struct backfill *backfill, struct shadow *shadow, bool *
 	struct block_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	pthread_mutex_lock(&shadow->stream->mutex);
 	uint64_t sealed = shadow->stream->sealed_lines;
 	pthread_mutex_unlock(&shadow->stream->mutex);
@@ -303,7 +298,7 @@ static enum status copy_chunk(struct copying *copying, uint64_t *ordinal, struct
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_chunk(copying->backfill->reader, arena, copying->row->job_id, copying->row->series_id, *ordinal,
 		&chunk, err));
 	*ordinal = chunk.point_count ? chunk.first_ordinal + chunk.point_count : UINT64_MAX;
@@ -332,7 +327,7 @@ static enum status copy_sent_points(struct backfill *backfill, struct shadow *sh
 	size_t count;
 
 	if (!arena || !points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_series(
 		backfill->reader, arena, numbers.job_id, shadow->state->stream_id, SPAN(""), &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
@@ -361,7 +356,7 @@ static enum status copy_sealed(struct backfill *backfill, struct shadow *shadow,
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_streams(backfill->reader, arena, shadow->state->job->job_id, span_from(shadow->state->name),
 		&rows, &count, err));
 	shadow->state->stretches = (struct stretches){0};
@@ -416,7 +411,7 @@ static enum status tell_again(struct backfill *backfill, const struct incident_r
 	bool has_deliveries = false;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_incident(store_tx_reader(tx), arena, found->job_id, found->incident_id, &row, err));
 	TRY(notices_hear(
 		backfill->pipeline, tx, arena, &row, news, span_from(backfill->job->team), &has_deliveries, err));

@@ -16,11 +16,6 @@ struct attaching {
 	bool is_level;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static struct shadow *find(struct backfill *backfill, uint32_t stream_id)
 {
 	for (size_t i = 0; i < backfill->count; i++)
@@ -76,7 +71,7 @@ static enum status feed_row(struct backfill *backfill, uint64_t seq, struct span
 	size_t count = 0;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = journal_unpack(record, backfill->zstd, &plain, &slices, &count, arena, err);
 	for (size_t i = 0; i < count && status == OK; i++) {
 		struct shadow *shadow =
@@ -124,7 +119,7 @@ static enum status feed_rows(struct attaching *attaching, struct error *err)
 		AUTO(arena) arena = arena_new();
 		struct span record;
 		if (!arena)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		TRY(store_next_journal(backfill->reader, arena, &seq, &record, err));
 		if (!record.ptr || seq > newest)
 			break;

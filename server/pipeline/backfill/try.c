@@ -148,7 +148,7 @@ enum status pipeline_try_definitions(const struct pipeline *pipeline, const stru
 	bool is_partial = false;
 
 	if (!scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	regex_scratch_limit(scratch, pipeline->options.match_steps);
 	TRY(trial_new(&trial, definitions, pipeline->presets, err));
 	struct trying on = {trial, scratch, lines, count, clock_mono_ms() + BUDGET_MS, w};

@@ -36,11 +36,6 @@ struct carry_export {
 	struct carry_counts counts;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 void carry_export_free(struct carry_export *export)
 {
 	if (!export)
@@ -58,12 +53,12 @@ enum status carry_export_new(struct carry_export **out, struct pipeline *pipelin
 	AUTO(carry_export) export = mem_zeroed(sizeof *export);
 
 	if (!export)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	export->pipeline = pipeline;
 	export->arena = arena_new();
 	export->zstd = zstd_new();
 	if (!export->arena || !export->zstd)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(reader, export->arena, job, &export->row, err));
 	*out = export;
 	export = NULL;
@@ -95,7 +90,7 @@ static enum status add_unwritten(
 	TRY(job_settings_unwritten(job->settings, arena, &rows, &count, &end, err));
 	struct setting_row *all = arena_alloc(arena, (record->setting_count + count) * sizeof *all);
 	if (!all)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	size_t used = record->setting_count;
 	if (used)
 		memcpy(all, record->settings, used * sizeof *all);
@@ -120,7 +115,7 @@ static enum status drop_damaged(struct carry_job *job, struct error *err)
 	enum status status = definitions_parse(&definitions, job->definitions, &why);
 
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (status == OK)
 		return OK;
 	log_line(LOG_WARNING, "definitions_damaged", "job=\"%.*s\" error=\"%s\" export=\"without them\"",
@@ -150,7 +145,7 @@ static enum status write_job(
 	struct carry_record record = {.kind = CARRY_JOB};
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_reader_begin(reader, err));
 	enum status status = read_job(export, reader, arena, &record.job, err);
 	store_reader_end(reader);
@@ -211,7 +206,7 @@ static enum status write_stream(
 	arena_free(export->stream_arena);
 	export->stream_arena = arena_new();
 	if (!export->stream_arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(carry_snapshot_after(
 		export->pipeline, reader, export->stream_arena, &export->row, after, &export->stream, err));
 	if (!export->stream.row.stream_id) {
@@ -252,7 +247,7 @@ static enum status write_line_record(struct carry_export *export, const struct l
 
 	record.lines.lines = arena_alloc(arena, count * sizeof *record.lines.lines);
 	if (!record.lines.lines)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		record.lines.lines[i] =
 			(struct line){.text = views[i].text, .ts_ms = views[i].ts_ms, .flags = views[i].flags};
@@ -283,7 +278,7 @@ static enum status write_lines(
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (export->next_line >= export->stream.row.sealed_lines) {
 		export->phase = EXPORT_POINTS;
 		return OK;
@@ -309,7 +304,7 @@ static enum status read_chunk(struct carry_export *export, struct store_reader *
 	size_t found;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_chunk(reader, arena, export->row.job_id, series->series_id, ordinal, &chunk, err));
 	if (!chunk.point_count || chunk.first_ordinal > ordinal)
 		return error_set(err, ERR_CONFLICT, "the metrics of job '%.*s' were replaced while it was exported",
@@ -380,7 +375,7 @@ static enum status write_incidents(
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &next, err));
 	for (size_t i = 0; i < count; i++)
 		carry_write(&(struct carry_record){.kind = CARRY_INCIDENT, .incident = rows[i]}, out);
@@ -388,7 +383,7 @@ static enum status write_incidents(
 	mem_free(export->cursor);
 	export->cursor = next.len ? mem_copy_bytes(next.ptr, next.len) : NULL;
 	if (next.len && !export->cursor)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	export->phase = next.len ? EXPORT_INCIDENTS : EXPORT_END;
 	return OK;
 }

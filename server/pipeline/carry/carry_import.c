@@ -48,11 +48,6 @@ struct carry_import {
 	void *done_context;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static void forget_stream(struct carry_import *import)
 {
 	arena_free(import->stream_arena);
@@ -116,13 +111,13 @@ enum status carry_import_new(struct carry_import **out, struct pipeline *pipelin
 	AUTO(carry_import) import = mem_zeroed(sizeof *import);
 
 	if (!import)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	import->pipeline = pipeline;
 	import->skipped = BUF_INIT(SKIPPED_NAMES_BYTES);
 	import->team = mem_copy_bytes(team.ptr ? team.ptr : "", team.len);
 	import->zstd = zstd_new();
 	if (!import->team || !import->zstd)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*out = import;
 	import = NULL;
 	return OK;
@@ -134,7 +129,7 @@ static enum status add_op(
 	if (!import->batch)
 		import->batch = carry_batch_new(import->pipeline);
 	*out = import->batch ? carry_batch_add(import->batch, kind, import->job) : NULL;
-	return *out ? OK : out_of_memory(err);
+	return *out ? OK : error_no_memory(err);
 }
 
 static bool copy(struct arena *arena, struct span *span)
@@ -156,7 +151,7 @@ static enum status make_document(struct carried *job, struct error *err)
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
 	job->job.row.document = arena_copy(job->arena, buf_span(&text));
-	return job->job.row.document.ptr ? OK : out_of_memory(err);
+	return job->job.row.document.ptr ? OK : error_no_memory(err);
 }
 
 static enum status check_definitions(const struct pipeline *pipeline, const struct carry_job *job, struct error *err)
@@ -180,13 +175,13 @@ static enum status take_job(
 	if (import->team[0])
 		job->job.row.team = arena_copy(job->arena, span_from(import->team));
 	if (!job->job.row.team.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(make_document(job, err));
 	TRY(check_definitions(import->pipeline, &job->job, err));
 	job->streams = map_new();
 	import->shell = job_state_new(&job->job.row);
 	import->job = job;
-	enum status status = job->streams && import->shell ? add_op(import, OP_BEGIN, &op, err) : out_of_memory(err);
+	enum status status = job->streams && import->shell ? add_op(import, OP_BEGIN, &op, err) : error_no_memory(err);
 	if (status != OK)
 		forget_job(import); /* the caller frees it */
 	return status;
@@ -218,12 +213,12 @@ static enum status check_state(struct carry_import *import, uint32_t stream_id, 
 	struct error cause;
 
 	if (!stream)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status =
 		import->stream.row.state.len ? stream_unpack(stream, import->stream.row.state, &cause) : OK;
 	stream_state_free(stream);
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (status != OK)
 		return error_set_field(
 			err, ERR_SEMANTIC, "state", "'state' is not one that this server reads: %s", cause.text);
@@ -244,7 +239,7 @@ static enum status name_stream(struct carry_import *import, struct error *err)
 	if (number > import->pipeline->options.max_streams_a_job)
 		return error_set_field(err, ERR_TOO_LARGE, "name", "the job has more than %zu streams (--max-streams)",
 			import->pipeline->options.max_streams_a_job);
-	return map_put(import->job->streams, name, (void *)(uintptr_t)number) ? OK : out_of_memory(err);
+	return map_put(import->job->streams, name, (void *)(uintptr_t)number) ? OK : error_no_memory(err);
 }
 
 static bool copy_sources(struct arena *arena, struct carry_stream *stream)
@@ -308,7 +303,7 @@ static enum status add_stream(struct carry_import *import, struct error *err)
 			copy(arena, &op->stream.exit.reason) && copy_hosts(arena, &op->stream) &&
 			copy_sources(arena, &op->stream) && copy_hits(arena, &op->stream) &&
 			copy_checkpoints(arena, &op->stream);
-	return is_whole ? OK : out_of_memory(err);
+	return is_whole ? OK : error_no_memory(err);
 }
 
 static enum status take_stream(
@@ -326,7 +321,7 @@ static enum status take_stream(
 	TRY(check_state(import, (uint32_t)import->counts.streams, err));
 	import->points = arena_alloc(arena, import->view.series_count * sizeof *import->points + 1);
 	if (!import->points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	memset(import->points, 0, import->view.series_count * sizeof *import->points);
 	return add_stream(import, err);
 }
@@ -345,7 +340,7 @@ static enum status pack_block(struct carry_import *import, struct block_row *row
 	TRY(log_filter_pack(block_text(buf_span(&content)), &filter, err));
 	row->data = arena_copy(arena, buf_span(&packed));
 	row->filter = arena_copy(arena, buf_span(&filter));
-	return row->data.ptr && row->filter.ptr ? OK : out_of_memory(err);
+	return row->data.ptr && row->filter.ptr ? OK : error_no_memory(err);
 }
 
 static enum status flush_lines(struct carry_import *import, struct error *err)
@@ -383,10 +378,10 @@ static enum status take_line(struct carry_import *import, const struct line *lin
 		import->text = arena_new();
 	if (!import->text ||
 		!mem_grow((void **)&import->lines, import->line_count, &import->line_cap, sizeof *import->lines))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	struct line kept = *line;
 	if (!copy(import->text, &kept.text))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	import->lines[import->line_count++] = kept;
 	import->line_bytes += more;
 	import->next_line++;
@@ -447,7 +442,7 @@ static enum status flush_points(struct carry_import *import, struct error *err)
 		.last_ms = points[0].ts_ms,
 		.data = arena_copy(import->batch->arena, buf_span(&packed))};
 	if (!op->chunk.data.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 1; i < import->chunk_count; i++)
 		note_range(&op->chunk, &points[i]);
 	import->chunk_count = 0;
@@ -515,7 +510,7 @@ static enum status add_series(struct carry_import *import, size_t at, struct err
 		.sealed_points = view->sealed_points,
 		.sealed = view->summary};
 	struct arena *arena = import->batch->arena;
-	return copy(arena, &op->series.metric) && copy(arena, &op->series.unit) ? OK : out_of_memory(err);
+	return copy(arena, &op->series.metric) && copy(arena, &op->series.unit) ? OK : error_no_memory(err);
 }
 
 static enum status finish_stream(struct carry_import *import, struct error *err)
@@ -544,7 +539,7 @@ static enum status take_incident(struct carry_import *import, const struct incid
 	TRY(add_op(import, OP_INCIDENT, &op, err));
 	op->incident = *row;
 	if (!copy(import->batch->arena, &op->incident.facts))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	import->has_incidents = true;
 	import->counts.incidents++;
 	return OK;
@@ -597,7 +592,7 @@ static enum status begin_job(struct carry_import *import, struct span line, stru
 	struct carry_record record;
 
 	if (!job || !(job->arena = arena_new()))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(carry_read(line, job->arena, &record, err));
 	if (record.kind != CARRY_JOB)
 		return error_set_field(err, ERR_SEMANTIC, "record",
@@ -644,7 +639,7 @@ enum status carry_import_take(struct carry_import *import, struct span line, str
 	if (!import->job)
 		return begin_job(import, line, err);
 	if (!(arena = arena_new()))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return take_record(import, &arena, line, err);
 }
 

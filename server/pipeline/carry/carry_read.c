@@ -15,11 +15,6 @@ const char *carry_kind_name(enum carry_kind kind)
 	return kinds[kind];
 }
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- fields: all that a format has must be there ---- */
 
 static enum status want(
@@ -49,7 +44,7 @@ static enum status want_text(const struct json *object, const char *key, size_t 
 		return error_set_field(
 			err, ERR_SEMANTIC, key, "'%s' has %zu bytes; at most %zu are taken", key, text.len, max_bytes);
 	*out = arena_copy(arena, text);
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 static bool read_i64(const struct json *node, int64_t *out)
@@ -167,7 +162,7 @@ static enum status print_json(const struct json *node, struct arena *arena, stru
 	json_print(node, &text);
 	TRY(buf_status(&text, err));
 	*out = arena_copy(arena, buf_span(&text));
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 /* An element of an array that must be an object. */
@@ -182,7 +177,7 @@ static enum status make_rows(
 	*count = json_count(array);
 	*out = arena_alloc(arena, *count * row_bytes + 1);
 	if (!*out)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	memset(*out, 0, *count * row_bytes);
 	return OK;
 }
@@ -487,7 +482,7 @@ static enum status read_base64(
 		return error_set_field(err, ERR_SEMANTIC, key, "'%s' is no base64", key);
 	TRY(buf_status(&bytes, err));
 	*out = arena_copy(arena, buf_span(&bytes));
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 static enum status read_stream(
@@ -526,7 +521,7 @@ static enum status read_text(
 		return bad_element("text", at, "string, and no {\"base64\": string}", err);
 	*out = arena_copy(arena, json_string_of(node));
 	if (!out->ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return OK;
 }
 

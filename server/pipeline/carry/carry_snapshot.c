@@ -10,11 +10,6 @@
 
 enum { EXTRACTION_WAIT_MS = 2000, WAIT_STEP_MS = 2 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static bool is_sealed(const struct stream_state *stream)
 {
 	bool is = stream->extracted_lines == stream->sealed_lines &&
@@ -53,10 +48,10 @@ static enum status copy_live(
 	out->series_count = stream->series_count;
 	out->series = arena_alloc(arena, stream->series_count * sizeof *out->series);
 	if (!out->row.state.ptr || !out->series)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < stream->series_count; i++)
 		if (!copy_tail(stream->series[i], arena, &out->series[i]))
-			return out_of_memory(err);
+			return error_no_memory(err);
 	return OK;
 }
 
@@ -69,7 +64,7 @@ static enum status copy_sealed(struct arena *arena, struct carry_snapshot *out, 
 	out->series_count = view.series_count;
 	out->series = arena_alloc(arena, view.series_count * sizeof *out->series);
 	if (!out->series)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < view.series_count; i++)
 		out->series[i] = (struct carry_series){.series_id = view.series[i].series_id,
 			.metric = view.series[i].metric,

@@ -24,11 +24,6 @@ struct noting {
 	bool is_first; /* nothing was sent before */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static uint64_t hash_of(struct span host)
 {
 	struct hash128 hash = {0};
@@ -65,7 +60,7 @@ static enum status set_present(struct noting *noting, struct error *err)
 	char *planned = mem_copy_bytes(host.ptr, host.len);
 
 	if (!planned)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	mem_free(stream->hosts.planned);
 	stream->hosts.planned = planned;
 	stream->hosts.is_shared = noting->next.is_shared;
@@ -117,7 +112,7 @@ static enum status add(struct noting *noting, struct error *err)
 	}
 	TRY(store_put_stream_host(noting->plan->tx, &noting->next, err));
 	if (!host_lines_add(noting->stream, noting->next.from_line))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return set_present(noting, err);
 }
 
@@ -165,7 +160,7 @@ static enum status note(struct plan *plan, const struct plan_slice *slice, struc
 		return OK;
 	AUTO(arena) arena = arena_new();
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	struct noting noting = {.plan = plan,
 		.stream = stream,
 		.next = {.job_id = stream->job->job_id,

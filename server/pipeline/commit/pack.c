@@ -102,7 +102,7 @@ enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct er
 		return OK;
 	struct zstd *zstd = pack_borrow(pipeline);
 	if (!zstd)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = pack(batch, zstd, err);
 	pack_give_back(pipeline, zstd);
 	return status;

@@ -17,11 +17,6 @@
 
 enum { BUSY_RETRY_S = 10 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status plan_open(
 	struct plan *plan, struct pipeline *pipeline, struct store_tx *tx, uint64_t seq, struct error *err)
 {
@@ -31,7 +26,7 @@ enum status plan_open(
 	if (plan->new_jobs && plan->new_streams)
 		return OK;
 	plan_abandon(plan);
-	return out_of_memory(err);
+	return error_no_memory(err);
 }
 
 static void close_plan(struct plan *plan)
@@ -105,7 +100,7 @@ static enum status plan_job(struct plan *plan, struct ingest *ingest, const stru
 	TRY(resolve_job(plan->pipeline, plan->tx, name, &claim, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_jobs, name, *out)) {
 		job_unref(*out);
-		return out_of_memory(err);
+		return error_no_memory(err);
 	}
 	return refuse_gone(plan, *out, err);
 }
@@ -130,14 +125,14 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 	TRY(plan_job(plan, ingest, part, &job, err));
 	struct span key = stream_key(ingest->batch->arena, job, part->stream);
 	if (!key.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if ((*out = map_get(plan->new_streams, key)))
 		return OK;
 	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream,
 		part->host.len ? part->host : ingest->batch->host, ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_streams, key, *out)) {
 		stream_state_free(*out);
-		return out_of_memory(err);
+		return error_no_memory(err);
 	}
 	return OK;
 }
@@ -237,7 +232,7 @@ static enum status add_slice(struct plan *plan, struct ingest *ingest, const str
 		.sent_bytes = slice.sent_bytes};
 
 	if (!mem_grow((void **)&plan->slices, plan->slice_count, &plan->slice_cap, sizeof *plan->slices))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(resolve_definitions(
 		plan->pipeline, store_tx_reader(plan->tx), stream->job, slice.generation, &planned.definitions, err));
 	planned.range = (struct tail_range){plan->seq, slice.first_line, slice.line_count, slice.text_bytes,

@@ -15,11 +15,6 @@
 
 #include <stdio.h>
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status check_team(struct span owner, struct span job, struct span team, struct error *err)
 {
 	if (!team.len || span_equal(owner, team))
@@ -54,7 +49,7 @@ static enum status make_job(struct store_tx *tx, struct span name, struct span t
 	TRY(definitions_put_default(tx, row.job_id, row.generation, err));
 	TRY(life_begin(tx, &row, SPAN("the first line arrived"), err));
 	*out = job_state_new(&row);
-	return *out ? OK : out_of_memory(err);
+	return *out ? OK : error_no_memory(err);
 }
 
 static enum status load_job(struct pipeline *pipeline, struct store_reader *reader, const struct job_row *row,
@@ -65,7 +60,7 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 	struct history history = {.failure_reason = SPAN("")};
 
 	if (!job || !arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_transitions(reader, arena, row->job_id, &history.rows, &history.count, err));
 	life_note(job, &history);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));
@@ -88,7 +83,7 @@ enum status resolve_job(struct pipeline *pipeline, struct store_tx *tx, struct s
 	}
 	AUTO(arena) arena = arena_new();
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_job(store_tx_reader(tx), arena, name, &row, err);
 	*is_new = true; /* to the directory, in either case */
 	if (status == ERR_NOT_FOUND)
@@ -118,7 +113,7 @@ static enum status rebuild_stretches(
 	struct stream_view view = {.stream_id = row->stream_id, .first_ms = row->first_ms, .last_ms = row->last_ms};
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(stream_unpack_view(row->state, arena, &view, err));
 	TRY(work_times_rebuild(reader, row->job_id, &view, err));
 	stream->stretches = view.stretches;
@@ -131,7 +126,7 @@ enum status load_stream(struct store_reader *reader, struct job_state *job, cons
 	struct stream_state *stream = stream_state_new(job, row->stream_id, row->name, row->host);
 
 	if (!stream)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	adopt_row(stream, row);
 	enum status status = row->state.len ? stream_unpack(stream, row->state, err) : OK;
 	if (status == OK && stream->stretches.is_rough)
@@ -172,7 +167,7 @@ static enum status make_stream(struct pipeline *pipeline, struct store_tx *tx, s
 
 	TRY(put_new_stream(pipeline, tx, span_from(job->name), &row, err));
 	*out = stream_state_new(job, row.stream_id, name, host);
-	return *out ? OK : out_of_memory(err);
+	return *out ? OK : error_no_memory(err);
 }
 
 enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struct job_state *job, struct span name,
@@ -186,7 +181,7 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 		return OK;
 	AUTO(arena) arena = arena_new();
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_streams(store_tx_reader(tx), arena, job->job_id, name, &rows, &count, err));
 	*is_new = true;
 	job->birth_round = pipeline->round;
@@ -207,7 +202,7 @@ static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader
 	TRY(load_job(pipeline, reader, &row, &job, err));
 	if (!directory_add(pipeline->directory, job)) {
 		job_unref(job);
-		return out_of_memory(err);
+		return error_no_memory(err);
 	}
 	*out = job;
 	return OK;
@@ -239,7 +234,7 @@ static enum status load_streams(
 		TRY(load_stream(reader, job, &rows[i], &stream, err));
 		if (!job_add_stream(job, stream)) {
 			stream_state_free(stream);
-			return out_of_memory(err);
+			return error_no_memory(err);
 		}
 	}
 	return OK;
@@ -253,7 +248,7 @@ enum status resolve_by_id(struct pipeline *pipeline, struct store_reader *reader
 
 	*out = NULL;
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = load_job_by_id(pipeline, reader, arena, job_id, &job, err);
 	if (status == ERR_NOT_FOUND)
 		return OK; /* deleted: its lines in the journal are nobody's */
@@ -274,7 +269,7 @@ enum status resolve_whole_job(struct pipeline *pipeline, struct store_reader *re
 
 	*out = NULL;
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = load_job_by_id(pipeline, reader, arena, job_id, &job, err);
 	if (status == ERR_NOT_FOUND)
 		return OK;
@@ -293,7 +288,7 @@ static enum status take_damage(struct pipeline *pipeline, const struct job_state
 		"job=\"%s\" generation=%u error=\"%s\" do=\"PUT /api/v1/jobs/%s/definitions\"", job->name,
 		made->generation, why->text, job->name);
 	made->damage = mem_copy_string(why->text);
-	return made->damage ? definition_set_new(&made->set, NULL, pipeline->presets, err) : out_of_memory(err);
+	return made->damage ? definition_set_new(&made->set, NULL, pipeline->presets, err) : error_no_memory(err);
 }
 
 static enum status build_definitions(struct pipeline *pipeline, struct store_reader *reader,
@@ -305,13 +300,13 @@ static enum status build_definitions(struct pipeline *pipeline, struct store_rea
 	struct span text;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_definitions(reader, arena, job->job_id, made->generation, &text, err));
 	enum status status = definitions_parse(&json, text, &why);
 	if (status == OK)
 		status = definition_set_new(&made->set, json, pipeline->presets, &why);
 	if (status == ERR_MEMORY)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return status == OK ? OK : take_damage(pipeline, job, &why, made, err);
 }
 
@@ -321,7 +316,7 @@ enum status make_definitions(struct pipeline *pipeline, struct store_reader *rea
 	struct definitions *made = mem_zeroed(sizeof *made);
 
 	if (!made)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	atomic_init(&made->refs, 1);
 	made->generation = generation;
 	enum status status = build_definitions(pipeline, reader, job, made, err);

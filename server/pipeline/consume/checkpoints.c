@@ -42,7 +42,7 @@ enum status checkpoint_take(struct pipeline *pipeline, struct stream_state *stre
 	struct taking *taking = mem_zeroed(sizeof *taking);
 
 	if (!taking)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	taking->pipeline = pipeline;
 	taking->stream = stream;
 	taking->row = (struct checkpoint_row){.job_id = stream->job->job_id,

@@ -25,11 +25,6 @@
 enum { MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 }; /* for one slice */
 enum { MEND_FIRST_MS = 5000 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* Another generation of definitions: its own counts and numbers, the stream's series, steps and attempts go on. */
 static void adopt_definitions(struct stream_state *stream, const struct definitions *definitions)
 {
@@ -89,7 +84,7 @@ enum status consume_find_series(struct pipeline *pipeline, struct stream_state *
 	if ((*out = series_by_name(stream, definition->name)) || count >= pipeline->options.max_series_a_stream)
 		return OK;
 	if (!(*out = make_series(stream, definition, (uint32_t)count)))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	stream->series[stream->series_count++] = *out;
 	return OK;
 }
@@ -103,7 +98,7 @@ enum status consume_find_derived(
 		return OK;
 	if (!(*out = series_by_name(stream, definition.name))) {
 		if (!(*out = make_series(stream, &definition, SERIES_DERIVED + derived)))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		stream->series[stream->series_count++] = *out;
 		stream->derived_count++;
 	}
@@ -137,7 +132,7 @@ static enum status find_series(struct pipeline *pipeline, struct stream_state *s
 	extractor_series_name(stream->extractor, definitions->set, number, &metric);
 	TRY(buf_status(&metric, err));
 	if (!grow_numbers(stream, number))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	definition.name = buf_span(&metric);
 	definition.role = role_of(&definition, &of);
 	TRY(consume_find_series(pipeline, stream, &definition, out, err));
@@ -205,7 +200,7 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
 
 	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	widen_range(series, point);
 	uint64_t ordinal = series->sealed_points + series->tail_count;
 	series->tail[series->tail_count] = *point;

@@ -72,7 +72,7 @@ static enum status take_role(struct series_state *series, struct error *err)
 		return OK;
 	struct detector_set *none = detector_set_new(ROLE_OTHER);
 	if (!none)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	detector_set_free(series->detectors);
 	series->detectors = none;
 	series->role = ROLE_OTHER;
@@ -149,7 +149,7 @@ enum status consume_points(
 	while (has_one) {
 		AUTO(arena) arena = arena_new(); /* of one series: the columns of all are a slice of memory */
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(journal_points_next(&cursor, arena, &series, &has_one, err));
 		if (has_one)
 			TRY((series.form == SERIES_VALUES ? consume_series : consume_distribution)(

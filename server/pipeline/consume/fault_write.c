@@ -35,11 +35,6 @@ struct writing {
 	struct stretch_told *out;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* Of a job the same signature, or host, at the same time is the same incident, whoever says it again. */
 static uint64_t ordinal_of(struct span what, int64_t at_ms)
 {
@@ -90,7 +85,7 @@ static enum status write_facts(const struct writing *w, bool is_node, bool is_ow
 	TRY(buf_status(&text, err));
 	struct span members = buf_span(&text);
 	*out = arena_copy(w->arena, span_of(members.ptr + 1, members.len - 2));
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 /* "GPU has fallen off the bus on gpu017: NVRM: Xid …" */
@@ -105,7 +100,7 @@ static enum status write_detail(const struct writing *w, struct span *out, struc
 	buf_append_span(&text, w->stretch->hit.text);
 	TRY(buf_status(&text, err));
 	*out = arena_copy(w->arena, buf_span(&text));
-	return out->ptr ? OK : out_of_memory(err);
+	return out->ptr ? OK : error_no_memory(err);
 }
 
 static enum status put(const struct writing *w, struct incident_row *row, struct span team, struct error *err)
@@ -303,7 +298,7 @@ static enum status find_host(const struct writing *w, struct span *host, struct 
 	buf_printf(&place, "%.*s/%.*s", SPAN_ARGS(w->job->name), SPAN_ARGS(stream));
 	TRY(buf_status(&place, err));
 	*host = arena_copy(w->arena, buf_span(&place));
-	return host->ptr ? OK : out_of_memory(err);
+	return host->ptr ? OK : error_no_memory(err);
 }
 
 enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, const struct job_row *job,
@@ -360,7 +355,7 @@ static enum status end_quiet(
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_quiet(reader, arena, kind, clock_wall_ms() - SIGN_QUIET_MS, QUIET_MAX, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct ending ending = {.pipeline = pipeline, .arena = arena, .quiet = &rows[i], .kind = kind};

@@ -11,11 +11,6 @@
 
 enum { UNDONE_BYTES = 256 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- in the writer's transaction ---- */
 
 static enum status put_training(struct store_tx *tx, int64_t job_id, int64_t at_ms, struct error *err)
@@ -174,7 +169,7 @@ static enum status hand_over(
 
 	if (!heard || !(heard->arena = arena_new())) {
 		mem_free(heard);
-		return out_of_memory(err);
+		return error_no_memory(err);
 	}
 	heard->stream = stream;
 	heard->sign = *sign;

@@ -22,11 +22,6 @@ struct heard {
 	struct life life;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static void heard_free(struct heard *heard)
 {
 	job_unref(heard->stream->job);
@@ -54,7 +49,7 @@ static enum status write_seconds(
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&number, buf_span(&text), err));
 	if (!json_set_copy(document, key, number))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	json_print(document, &changed);
 	TRY(buf_status(&changed, err));
 	row->document = buf_span(&changed);
@@ -148,14 +143,14 @@ enum status consume_status(struct pipeline *pipeline, struct stream_state *strea
 	struct heard *heard = mem_zeroed(sizeof *heard);
 	if (!heard || !(heard->arena = arena_new())) {
 		mem_free(heard);
-		return out_of_memory(err);
+		return error_no_memory(err);
 	}
 	heard->pipeline = pipeline;
 	heard->stream = stream;
 	job_ref(stream->job);
 	if (!keep_text(heard, &line)) {
 		heard_free(heard);
-		return out_of_memory(err);
+		return error_no_memory(err);
 	}
 	heard->control = (struct control){.work = write_heard, .done = heard_done, .context = heard, .is_kept = true};
 	stream->pending_incidents++;

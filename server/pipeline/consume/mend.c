@@ -66,7 +66,7 @@ static enum status read_sealed(
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_streams(m->reader, arena, stream->job->job_id, span_from(stream->name), &rows, &count, err));
 	return count ? load_stream(m->reader, stream->job, &rows[0], out, err)
 		     : error_set(err, ERR_NOT_FOUND, "the stream has no row");
@@ -111,7 +111,7 @@ static enum status take_row(
 	size_t count = 0;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = journal_unpack(record, m->zstd, &plain, &slices, &count, arena, err);
 	if (status == ERR_INVALID)
 		return OK; /* said at the start */
@@ -128,7 +128,7 @@ static enum status take_rows(
 		AUTO(arena) arena = arena_new();
 		struct span record;
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(store_next_journal(m->reader, arena, &seq, &record, err));
 		if (!record.ptr || seq > to)
 			return OK;

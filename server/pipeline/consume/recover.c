@@ -20,7 +20,7 @@ static enum status add_range(
 	struct stream_state *stream, uint64_t seq, const struct journal_slice *slice, struct error *err)
 {
 	if (!mem_grow((void **)&stream->ranges, stream->range_count, &stream->range_cap, sizeof *stream->ranges))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	stream->ranges[stream->range_count++] = (struct tail_range){seq, slice->first_line, slice->line_count,
 		slice->text_bytes, slice->arrival_ms, slice->first_point, slice->point_count};
 	stream->unsealed_bytes += slice->text_bytes;
@@ -90,7 +90,7 @@ static enum status replay_row(
 	size_t count = 0;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = journal_unpack(record, zstd, &plain, &slices, &count, arena, err);
 	if (status == ERR_INVALID) { /* harms its own lines alone: a server that does not start helps nobody */
 		log_line(LOG_ERROR, "journal_damaged", "seq=%llu error=\"%s\"", (unsigned long long)seq, err->text);
@@ -109,7 +109,7 @@ static enum status replay(struct recovery *recovery, uint64_t newest, struct err
 		AUTO(arena) arena = arena_new();
 		struct span record;
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(store_next_journal(recovery->reader, arena, &seq, &record, err));
 		if (!record.ptr) /* not its length: a damaged record may be empty, and others follow it */
 			break;
@@ -127,7 +127,7 @@ enum status recover_journal(struct pipeline *pipeline, struct error *err)
 	int64_t start_ms = clock_mono_ms();
 
 	if (!scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	regex_scratch_limit(scratch, pipeline->options.match_steps);
 	TRY(store_reader_new(&reader, pipeline->options.store, err));
 	recovery.reader = reader;

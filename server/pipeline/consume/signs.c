@@ -11,11 +11,6 @@
 #include "state/host_lines.h"
 #include "state/pipeline_state.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- to the writer ---- */
 
 struct telling {
@@ -47,7 +42,7 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 	telling->said = (struct stretch_told){0};
 	telling->life = (struct life){0};
 	if (!(telling->said_arena = arena_new()))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(is_job_gone(telling->pipeline, tx, telling->stream->job, &is_gone, err));
 	if (is_gone)
 		return OK;
@@ -125,13 +120,13 @@ static enum status tell(struct pipeline *pipeline, struct stream_state *stream, 
 	struct telling *telling = mem_zeroed(sizeof *telling);
 
 	if (!telling)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	telling->pipeline = pipeline;
 	telling->stream = stream;
 	job_ref(stream->job);
 	if (!(telling->arena = arena_new()) || !fill(telling, sign)) {
 		telling_free(telling);
-		return out_of_memory(err);
+		return error_no_memory(err);
 	}
 	telling->control =
 		(struct control){.work = write_telling, .done = telling_done, .context = telling, .is_kept = true};
@@ -185,7 +180,7 @@ static enum status take(struct pipeline *pipeline, struct stream_state *stream, 
 	struct sign *sign = signs_find(stream->signs, found->signature->name);
 
 	if (!sign && !(sign = signs_add(stream->signs, found->signature->name)))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	bool is_new = !sign->count || ts_ms > sign->last_ms + SIGN_QUIET_MS ||
 		      host_lines_change_within(stream, sign->last_line, line->number);
 	if (is_new && sign->is_dirty)
@@ -229,7 +224,7 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		    pipeline->signatures, scratch, line->text, stream_is_system(span_from(stream->name)), &found))
 		return OK;
 	if (!stream->signs && !(stream->signs = signs_new()))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
 	return take(pipeline, stream, &found, line, ts_ms, arrival_ms, err);

@@ -26,11 +26,6 @@ enum {
 #define PRICES_KEY "prices"
 #define SWEEP_KEY "goodput.sweep"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- prices ---- */
 
 enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
@@ -56,7 +51,7 @@ static enum status write_prices(void *context, struct store_tx *tx, struct error
 	struct price_list before;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(goodput_read_prices(change->pipeline, store_tx_reader(tx), arena, &before, err));
 	if (!span_equal(before.currency, change->currency))
 		TRY(store_name_deleted_costs(tx, before.currency, err));
@@ -71,7 +66,7 @@ enum status goodput_put_prices(struct pipeline *pipeline, const struct json *doc
 	struct price_list checked;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(price_list_read(&checked, document, arena, err));
 	TRY(price_list_check(&checked, arena, err));
 	json_print(document, &text);
@@ -147,7 +142,7 @@ static enum status keep_incidents(struct job_goodput *job, struct arena *arena, 
 
 	job->incidents = arena_alloc(arena, (derived->break_count + 1) * sizeof *job->incidents);
 	if (!job->incidents)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < derived->break_count; i++) {
 		const struct goodput_break *broken = &derived->breaks[i];
 		job->incidents[i] = (struct goodput_incident){.from_ms = broken->from_ms,
@@ -278,7 +273,7 @@ static enum status run_due(struct pipeline *pipeline, struct store_reader *reade
 	size_t count;
 
 	if (!arena || !batch)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_goodput_due(reader, arena, now_ms, BATCH, &due, &count, err));
 	if (!count)
 		return OK;
@@ -312,7 +307,7 @@ static enum status run_sweep(struct pipeline *pipeline, struct store_reader *rea
 	int64_t after;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	atomic_store(&pipeline->goodput_sweeps, false); /* before it is read: a put meanwhile sets it again */
 	TRY(store_read_setting(reader, arena, SWEEP_KEY, &text, err));
 	if (!span_parse_i64(text, &after))

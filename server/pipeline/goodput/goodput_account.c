@@ -161,7 +161,7 @@ static enum status name_unpriced(const struct accounting *a, struct arena *arena
 	}
 	TRY(buf_status(&names, err));
 	a->job->row.unpriced = arena_copy(arena, buf_span(&names));
-	return a->job->row.unpriced.ptr ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return a->job->row.unpriced.ptr ? OK : error_no_memory(err);
 }
 
 static int64_t cost_of(double per_hour, int64_t ms)
@@ -234,7 +234,7 @@ enum status goodput_account(
 	a.lost_ms = arena_alloc(arena, job->day_count * sizeof *a.lost_ms);
 	a.redone_ms = arena_alloc(arena, job->day_count * sizeof *a.redone_ms);
 	if (!job->days || !a.billed_ms || !a.lost_ms || !a.redone_ms)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < job->day_count; i++) {
 		job->days[i] = (struct goodput_day){.day = a.first_day + (int64_t)i};
 		a.billed_ms[i] = a.lost_ms[i] = a.redone_ms[i] = 0;

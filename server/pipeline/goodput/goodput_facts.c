@@ -23,11 +23,6 @@
 
 enum { EXACT_POINTS = 16384, CHECKPOINTS_MAX = 65536, EVALUATIONS_MAX = 32 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- which series tells of the steps ---- */
 
 struct lead {
@@ -173,7 +168,7 @@ static enum status collect_buckets(struct store_reader *reader, const struct job
 
 	*covered = 0;
 	if (!zstd)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(pyramid_base(reader, reading.job_id, reading.series_id, PYRAMID_TIME, &reading.level, err));
 	return reading.level ? pyramid_read(&reading, covered, err) : OK;
 }
@@ -235,14 +230,14 @@ static enum status read_series(struct pipeline *pipeline, struct store_reader *r
 	while (!batch.is_end) {
 		AUTO(arena) own = arena_new();
 		if (!own)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		TRY(pipeline_read_points(
 			pipeline, reader, own, view->row.name, stream, &query, batch.next_ordinal, &batch, err));
 		for (size_t i = 0; i < batch.count; i++)
 			collect_point(c, &batch.points[i]);
 	}
 	if (c->is_out_of_memory)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	c->count = drop_odd(c->points, c->count, work);
 	if (c->points && c->count)
 		qsort(c->points, c->count, sizeof *c->points, by_time);
@@ -269,7 +264,7 @@ static enum status read_evaluations(struct pipeline *pipeline, struct store_read
 			collect(out, one.points[j].ts_ms, one.points[j].step, one.points[j].attempt);
 	}
 	if (out->is_out_of_memory)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (out->count)
 		qsort(out->points, out->count, sizeof *out->points, by_time);
 	return OK;
@@ -294,7 +289,7 @@ static enum status read_marks(struct store_reader *reader, struct arena *arena, 
 	TRY(store_read_checkpoints(reader, arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &saved, &saved_count, err));
 	struct goodput_mark *marks = arena_alloc(arena, (evaluations->count + saved_count + 1) * sizeof *marks);
 	if (!marks)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < evaluations->count; i++)
 		if (!i || evaluations->points[i].ts_ms != evaluations->points[i - 1].ts_ms)
 			marks[out->mark_count++] =

@@ -12,11 +12,6 @@
 /* So long after its last line a machine is still at work: others' may come a moment later. */
 enum { STILL_THERE_MS = 10 * 1000 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- distinct hosts at the same time: one that took over from another is none more ---- */
 
 struct seen_host {
@@ -78,7 +73,7 @@ static enum status count_hosts(
 
 	*out = 0;
 	if (!hosts || !begins)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < view->stream_count; i++)
 		if (view->streams[i].host.len && !stream_is_system(view->streams[i].name))
 			hosts[count++] = see(&view->streams[i], work);
@@ -109,7 +104,7 @@ static enum status count_algos(struct arena *arena, const struct job_view *view,
 
 	*out = 0;
 	if (!numbers)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < view->stream_count; i++)
 		if ((numbers[count] = stream_algo_number(view->streams[i].name)))
 			count++;
@@ -128,7 +123,7 @@ static enum status read_groups(struct arena *arena, const struct json *groups, s
 		int64_t count = job_stated_count(json_get(group, "InstanceCount"));
 		struct span instance = arena_copy(arena, json_string_of(json_get(group, "InstanceType")));
 		if (!instance.ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		if (!count || out->node_count + count > JOB_NODES_MAX)
 			continue;
 		out->nodes[out->type_count++] = (struct job_nodes){instance, count};
@@ -147,7 +142,7 @@ enum status goodput_read_nodes(struct arena *arena, const struct job_view *view,
 	out->nodes_from = NODES_STATED;
 	out->nodes = arena_alloc(arena, (groups ? json_count(groups) + 1 : 1) * sizeof *out->nodes);
 	if (!out->nodes)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	by_hand_read(&by, document);
 	out->has_price = !isnan(by.price_per_hour);
 	out->price_per_hour = by.price_per_hour;
@@ -169,5 +164,5 @@ enum status goodput_read_nodes(struct arena *arena, const struct job_view *view,
 	out->node_count = count ? count : 1;
 	out->nodes[0] = (struct job_nodes){arena_copy(arena, instance), out->node_count};
 	out->type_count = 1;
-	return out->nodes[0].instance.ptr ? OK : out_of_memory(err);
+	return out->nodes[0].instance.ptr ? OK : error_no_memory(err);
 }

@@ -8,11 +8,6 @@
 #include "state/pipeline_state.h"
 #include "state/work_times.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 struct phasing {
 	const struct stretches *work;
 	const struct told_row *told;
@@ -189,7 +184,7 @@ enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *
 		.phases = arena_alloc(arena, most * sizeof *p.phases),
 		.is_billed = arena_alloc(arena, most * sizeof *p.is_billed)};
 	if (!p.phases || !p.is_billed)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	int64_t to_ms = goodput_within(end_ms(pipeline, view, rows, count, now_ms, out));
 	int64_t from_ms = goodput_within(begin_ms(row, rows, count, stretches_first_ms(&out->work)));
 	if (count && is_final(&rows[count - 1]) && rows[count - 1].start_ms > to_ms)

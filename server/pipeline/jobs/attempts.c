@@ -8,11 +8,6 @@
 
 enum { MESSAGE_BYTES = 80 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* After it has trained, each of these begins a new attempt: cluster repair, spot interruption, RetryStrategy. */
 static bool begins_attempt(const struct transition_row *row)
 {
@@ -73,7 +68,7 @@ static enum status describe(struct arena *arena, const struct attempt_points *po
 
 	out->reason = SPAN("log");
 	out->message = arena_copy(arena, span_of(text, (size_t)len));
-	return out->message.ptr ? OK : out_of_memory(err);
+	return out->message.ptr ? OK : error_no_memory(err);
 }
 
 static int by_start(const void *a, const void *b)
@@ -119,7 +114,7 @@ enum status attempts_read(struct pipeline *pipeline, struct store_reader *reader
 	*out = arena_alloc(arena, most * sizeof **out);
 	bool *is_seen = arena_alloc(arena, most * sizeof *is_seen);
 	if (!*out || !is_seen)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	memset(is_seen, 0, most * sizeof *is_seen);
 	size_t told_count = *count = take_told(rows, row_count, *out);
 	if (points.attempts > 1)

@@ -95,7 +95,7 @@ enum status pipeline_assume_end(struct pipeline *pipeline, struct store_reader *
 	struct stretches work;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(work_times_read(reader, &view, &work, err));
 	int64_t last_ms = stretches_last_ms(&work);

@@ -24,11 +24,6 @@
 #include <ctype.h>
 #include <stdio.h>
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- creation ---- */
 
 struct creation {
@@ -138,7 +133,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	bool is_new;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_job(store_tx_reader(tx), arena, row.name, &old, err);
 	is_new = status == ERR_NOT_FOUND;
 	if (!is_new) {
@@ -201,7 +196,7 @@ enum status pipeline_check_job(struct pipeline *pipeline, struct store_reader *r
 	struct job_row old;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(check_document(pipeline, document, &creation.row.name, &definitions, err));
 	enum status status = store_read_job(reader, arena, creation.row.name, &old, err);
 	if (status == ERR_NOT_FOUND)
@@ -298,7 +293,7 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 	struct job_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, deletion->job, &row, err));
 	TRY(check_team(row.team, row.name, deletion->team, err));
 	bool is_heard;

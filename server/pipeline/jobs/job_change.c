@@ -27,11 +27,6 @@ struct job_change {
 	struct life life; /* of by_hand */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static bool is_null(const struct json *node)
 {
 	return !node || json_kind(node) == JSON_NULL;
@@ -45,7 +40,7 @@ static enum status replace(struct json *document, const char *field, const struc
 		return OK;
 	}
 	TRY(training_job_check_field(field, value, err));
-	return json_set_copy(document, field, value) ? OK : out_of_memory(err);
+	return json_set_copy(document, field, value) ? OK : error_no_memory(err);
 }
 
 static enum status put_copy(struct json_writer *w, const struct json *node, struct error *err)
@@ -149,7 +144,7 @@ static enum status change_resources(struct json *document, const struct json *ch
 	}
 	json_object_end(&w);
 	TRY(parse_written(&merged, &text, err));
-	return json_set_copy(document, "ResourceConfig", merged) ? OK : out_of_memory(err);
+	return json_set_copy(document, "ResourceConfig", merged) ? OK : error_no_memory(err);
 }
 
 /* ---- settings ---- */
@@ -162,12 +157,12 @@ static enum status index_settings(struct map **out, const struct json *document,
 	AUTO(map) stated = map_new();
 
 	if (!stated)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < sizeof setting_sections / sizeof *setting_sections; i++) {
 		const struct json *section = json_get(document, setting_sections[i]);
 		for (const struct json *at = section ? json_first(section) : NULL; at; at = json_next(at))
 			if (!map_put(stated, json_key_of(at), (void *)at))
-				return out_of_memory(err);
+				return error_no_memory(err);
 	}
 	*out = stated;
 	stated = NULL;
@@ -200,7 +195,7 @@ static enum status fill_section(struct json *document, const char *section, cons
 	TRY(parse_written(&merged, &text, err));
 	if (!count)
 		return OK;
-	return json_set_copy(document, section, merged) ? OK : out_of_memory(err);
+	return json_set_copy(document, section, merged) ? OK : error_no_memory(err);
 }
 
 /* Those that the document does not state are added: at most a hundred, as SageMaker's has them, and the rest beside these. */
@@ -227,7 +222,7 @@ enum status pipeline_write_kept_settings(struct store_reader *reader, struct spa
 	struct job_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(reader, arena, job, &row, err));
 	TRY(json_parse(&document, row.document, err));
 	TRY(index_settings(&stated, document, err));
@@ -329,7 +324,7 @@ enum status job_keep_changes(struct span old, struct span new, struct buf *out, 
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
 		const struct json *value = json_get(before, kept[i]);
 		if (value && !json_get(document, kept[i]) && !json_set_copy(document, kept[i], value))
-			return out_of_memory(err);
+			return error_no_memory(err);
 	}
 	json_print(document, out);
 	return buf_status(out, err);
@@ -368,7 +363,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 
 	buf_reset(&change->document); /* after a commit that failed this runs again */
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
 	if (change->team.len && !span_equal(change->team, row.team))
 		return error_set(err, ERR_FORBIDDEN, "job '%.*s' belongs to %s%.*s", SPAN_ARGS(row.name),

@@ -88,7 +88,7 @@ static enum status read_transitions(
 			count, EVENT_TRANSITIONS_MAX);
 	*rows = arena_alloc(arena, (count + 1) * sizeof **rows);
 	if (!*rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	out->told = *rows;
 	const struct json *entry = is_there ? json_first(list) : NULL;
 	for (; entry; entry = json_next(entry), out->told_count++)
@@ -254,7 +254,7 @@ static enum status merge_tags(const struct json *told, const struct json *old, s
 	json_array_end(&w);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&list, buf_span(&text), err));
-	return json_set_copy(document, "Tags", list) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return json_set_copy(document, "Tags", list) ? OK : error_no_memory(err);
 }
 
 /* It would be printed as another, and the same event again would add it again. */
@@ -277,7 +277,7 @@ static enum status set_field(struct json *document, const struct json *field, st
 	TRY(check_key(name, err));
 	memcpy(key, name.ptr, name.len);
 	key[name.len] = 0;
-	return json_set_copy(document, key, field) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return json_set_copy(document, key, field) ? OK : error_no_memory(err);
 }
 
 enum status job_event_document(
@@ -294,7 +294,7 @@ enum status job_event_document(
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&document, buf_span(&text), err));
 	if (!json_set_string(document, "TrainingJobName", event->job))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (const struct json *field = json_first(event->detail); field; field = json_next(field))
 		if (!is_told_apart(json_key_of(field)) && !is_empty(field))
 			TRY(set_field(document, field, err));

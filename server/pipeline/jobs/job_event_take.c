@@ -144,7 +144,7 @@ enum status pipeline_take_event(struct pipeline *pipeline, const struct json *de
 	bool is_new;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(job_event_read(arena, detail, sent_ms, &event, err));
 	TRY(create(pipeline, &event, team, taking.now_ms, &is_new, err));
 	TRY(pipeline_execute_then(pipeline, write_event, apply_event, &taking, err));

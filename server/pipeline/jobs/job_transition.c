@@ -244,7 +244,7 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 		.ignored = ignored ? ignored : unheard};
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!phase_find(transition->secondary))
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",

@@ -103,7 +103,7 @@ static enum status look_at(struct pipeline *pipeline, struct store_reader *reade
 	struct job_row row;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
 	TRY(find_heard(pipeline, reader, arena, &row, &heard, err));
 	since_ms = row.modified_ms > since_ms ? row.modified_ms : since_ms;
@@ -126,7 +126,7 @@ enum status life_date_ends(struct pipeline *pipeline, struct store_reader *reade
 	if (!has_any)
 		return OK;
 	if (!(arena = arena_new()))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return end(pipeline, arena, job_id, 0, false, err);
 }
 
@@ -136,7 +136,7 @@ static enum status renew(struct pipeline *pipeline, int64_t job_id, struct error
 {
 	AUTO(arena) arena = arena_new();
 
-	return arena ? end(pipeline, arena, job_id, 0, false, err) : error_set(err, ERR_MEMORY, "out of memory");
+	return arena ? end(pipeline, arena, job_id, 0, false, err) : error_no_memory(err);
 }
 
 void life_run(struct pipeline *pipeline, struct store_reader *reader)

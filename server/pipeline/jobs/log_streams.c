@@ -13,11 +13,6 @@
 
 #include <stdlib.h>
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 struct making {
 	struct pipeline *pipeline;
 	const struct log_stream_making *asked;
@@ -60,7 +55,7 @@ static enum status write_group(void *context, struct store_tx *tx, struct error 
 	struct job_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_job(store_tx_reader(tx), arena, making->asked->job, &row, err);
 	if (status == OK)
 		return error_set(err, ERR_CONFLICT, "there is a job '%.*s' already", SPAN_ARGS(making->asked->job));
@@ -123,7 +118,7 @@ static enum status write_stream(void *context, struct store_tx *tx, struct error
 	struct job_row job;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_job(store_tx_reader(tx), arena, asked->job, &job, err);
 	if (status == ERR_NOT_FOUND && asked->makes_job)
 		TRY(make_job(making, tx, &job, err));
@@ -157,7 +152,7 @@ static enum status write_deletion(void *context, struct store_tx *tx, struct err
 	struct job_row job;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, asked->job, &job, err));
 	TRY(check_team(job.team, asked->job, asked->team, err));
 	TRY(find(making, tx, arena, job.job_id, &found, err));
@@ -240,7 +235,7 @@ enum status pipeline_view_log_streams(struct pipeline *pipeline, struct store_re
 	TRY(store_read_log_streams(reader, arena, view.row.job_id, stream, &rows, &row_count, err));
 	*out = arena_alloc(arena, (view.stream_count + row_count + 1) * sizeof **out);
 	if (!*out)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < view.stream_count; i++)
 		(*out)[i] = view_of(&view.streams[i]);
 	if (view.stream_count)

@@ -56,7 +56,7 @@ static enum status rank_metric(struct pipeline *pipeline, struct store_reader *r
 	struct job_view view;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	query.stream = SPAN("");
 	TRY(pipeline_view_job(pipeline, reader, arena, span_from(job->name), SPAN(""), row->metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));

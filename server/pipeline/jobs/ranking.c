@@ -66,7 +66,7 @@ static enum status add_to_window(struct ranking *ranking, struct ranked_point po
 		ranking->stride *= 2;
 	}
 	if (!mem_grow((void **)&ranking->window, ranking->window_count, &ranking->window_cap, sizeof *ranking->window))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	ranking->window[ranking->window_count++] = point;
 	return OK;
 }

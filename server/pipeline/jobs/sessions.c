@@ -13,11 +13,6 @@
 
 enum { MAX_NAMES = 1000 /* J-2 … J-1000 */ };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- the name of a run ---- */
 
 struct choice {
@@ -47,7 +42,7 @@ static enum status is_usable(const struct choice *choice, struct store_tx *tx, b
 	struct job_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_job(store_tx_reader(tx), arena, span_from(choice->name), &row, err);
 	*is = status == ERR_NOT_FOUND;
 	if (*is)
@@ -80,7 +75,7 @@ static enum status choose(void *context, struct store_tx *tx, struct error *err)
 	struct span known = SPAN("");
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (asked->run_key.len)
 		TRY(store_read_run_name(store_tx_reader(tx), arena, asked->job, asked->run_key, &known, err));
 	if (known.len) {
@@ -298,7 +293,7 @@ enum status pipeline_open_stream(struct pipeline *pipeline, struct session_strea
 	struct opening opening = {
 		.stream = stream, .life = {.pipeline = pipeline, .arena = arena, .now_ms = stream->now_ms}};
 
-	return arena ? pipeline_execute_then(pipeline, open_stream, say_opened, &opening, err) : out_of_memory(err);
+	return arena ? pipeline_execute_then(pipeline, open_stream, say_opened, &opening, err) : error_no_memory(err);
 }
 
 /* A job may be deleted at any time: what is told of it then is nobody's. */
@@ -307,7 +302,7 @@ static enum status check_job(struct store_tx *tx, int64_t job_id, struct error *
 	AUTO(arena) arena = arena_new();
 	struct job_row job;
 
-	return arena ? store_read_job_by_id(store_tx_reader(tx), arena, job_id, &job, err) : out_of_memory(err);
+	return arena ? store_read_job_by_id(store_tx_reader(tx), arena, job_id, &job, err) : error_no_memory(err);
 }
 
 struct leaving {
@@ -347,7 +342,7 @@ static enum status leave_stream(
 		.stream_id = stream_id,
 		.life = {.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()}};
 
-	return arena ? pipeline_execute_then(pipeline, leave, say_left, &leaving, err) : out_of_memory(err);
+	return arena ? pipeline_execute_then(pipeline, leave, say_left, &leaving, err) : error_no_memory(err);
 }
 
 enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *row, struct error *err)
@@ -390,7 +385,7 @@ static enum status add_command(void *context, struct store_tx *tx, struct error 
 	size_t count = 1;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, ordering->job, &job, err));
 	TRY(check_team(job.team, job.name, ordering->team, err));
 	if (job.ended_ms)

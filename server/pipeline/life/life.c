@@ -11,11 +11,6 @@
 
 enum { REASON_BYTES = 1024 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status life_begin(struct store_tx *tx, const struct job_row *row, struct span message, struct error *err)
 {
 	struct transition_row shown = {row->secondary, message, row->created_ms, 0, SOURCE_ASSUMED};
@@ -47,7 +42,7 @@ static enum status name_exit(struct held_row *row, bool has_others, struct arena
 			row->signal ? row->signal : row->code);
 	TRY(buf_status(&text, err));
 	row->reason = arena_copy(arena, buf_span(&text));
-	return row->reason.ptr ? OK : out_of_memory(err);
+	return row->reason.ptr ? OK : error_no_memory(err);
 }
 
 static enum status name_exits(struct held_row *rows, size_t count, struct arena *arena, struct error *err)
@@ -197,7 +192,7 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 	if (!life->failed.is_told)
 		return OK;
 	life->failed.row.job = arena_copy(life->arena, row->name); /* outlives the row */
-	return life->failed.row.job.ptr ? OK : out_of_memory(err);
+	return life->failed.row.job.ptr ? OK : error_no_memory(err);
 }
 
 void life_say(const struct life *life)

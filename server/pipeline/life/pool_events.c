@@ -40,7 +40,7 @@ static enum status publish_all(
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_pool_changes(reader, arena, *change, EVENTS_A_TICK, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct json_writer w = json_writer_on(&json);

@@ -79,7 +79,7 @@ static enum status take_rows(struct arena *arena, const struct pool_job_row *pas
 	out->facts = arena_alloc(arena, (count + 1) * sizeof *out->facts);
 	out->places = arena_alloc(arena, (count + 1) * sizeof *out->places);
 	if (!out->rows || !out->facts || !out->places)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		out->rows[i] = i < past_count ? past[i] : present[i - past_count];
 		out->facts[i] = fact_of(&out->rows[i]);
@@ -161,7 +161,7 @@ static enum status derive(struct store_tx *tx, const struct reach *reach, struct
 		arena_free(arena);
 		arena = arena_new();
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_window(store_tx_reader(tx), arena, reach, limit, &window, err));
 		TRY(derive_window(reach, &window, err));
 		limit *= 4;
@@ -301,7 +301,7 @@ static enum status count_job(
 	int64_t idle_ms = 0;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	by_hand_read(&by, document);
 	TRY(store_read_goodput(store_tx_reader(tx), arena, job->job_id, &goodput, err));
 	if (job->started_ms)
@@ -330,7 +330,7 @@ enum status pools_count_job(struct store_tx *tx, int64_t job_id, struct error *e
 	struct job_row job;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = store_read_job_by_id(store_tx_reader(tx), arena, job_id, &job, err);
 	if (status == ERR_NOT_FOUND)
 		return OK; /* deleted meanwhile */
@@ -350,7 +350,7 @@ static enum status follow(struct store_tx *tx, const struct job_row *job, int64_
 	bool had_cluster = !job->ended_ms || job->started_ms;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(json_parse(&document, job->document.len ? job->document : SPAN("{}"), err));
 	TRY(count_job(tx, job, document, now_ms, err));
 	TRY(pool_shape_read(&shape, document, arena, err));
@@ -391,7 +391,7 @@ enum status pools_leave(struct store_tx *tx, int64_t job_id, struct error *err)
 	struct pool_job_row row;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_pool_job(store_tx_reader(tx), arena, job_id, &row, err));
 	if (row.job_id && !row.pool_id) /* no chain misses it */
 		return store_delete_pool_job(tx, job_id, err);
@@ -422,7 +422,7 @@ enum status pools_run(struct pipeline *pipeline, struct store_reader *reader, bo
 
 	*has_more = false;
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_next_pool_due(reader, arena, &row, err));
 	if (!row.job_id || row.until_ms > reach.now_ms)
 		return OK;
@@ -450,7 +450,7 @@ static enum status write_sweep(void *context, struct store_tx *tx, struct error 
 		AUTO(arena) arena = arena_new();
 		struct job_row row;
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		enum status status = store_read_job_by_id(store_tx_reader(tx), arena, sweep->ids[i], &row, err);
 		if (status == OK)
 			status = follow(tx, &row, now_ms, err);

@@ -64,7 +64,7 @@ static enum status put(
 	struct note note = {.pipeline = pipeline, .job = job, .row = row_of(job, incident), .arena = arena};
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(pipeline_execute(pipeline, write_note, &note, err));
 	atomic_store(&job->is_row_dirty, true);
 	incidents_say(pipeline, &note.row, &note.told);
@@ -83,7 +83,7 @@ static enum status find_open(struct store_reader *reader, int64_t job_id, enum i
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
 	*incident_id = count ? rows[0].incident_id : 0;
 	if (count)
@@ -129,7 +129,7 @@ static enum status is_expected(const struct look *look, struct job_state *job, b
 	int64_t last_ms = 0, heard_ms = 0;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_job_by_id(look->reader, arena, job->job_id, &row, err));
 	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
 		if (stream_is_system(span_from(stream->name)))

@@ -11,11 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 struct limit_change {
 	struct span job, team; /* job "": of the team itself */
 	const struct retention *limits; /* NULL: only the pin changes */
@@ -30,7 +25,7 @@ static enum status write_job_limits(void *context, struct store_tx *tx, struct e
 	struct job_row row;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_job(store_tx_reader(tx), arena, change->job, &row, err));
 	TRY(check_team(row.team, row.name, change->team, err));
 	TRY(store_read_job_retention(store_tx_reader(tx), row.job_id, &kept, err));
@@ -107,7 +102,7 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 	struct span stored;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (limit != LOG_BYTES_REMEMBERED) {
 		atomic_store(&pipeline->figures.log_bytes_limit, limit);
 		return OK;

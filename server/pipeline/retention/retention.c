@@ -33,11 +33,6 @@ enum {
 
 static const int64_t hour_ms = 60 * 60 * 1000, day_ms = 24 * 60 * 60 * 1000;
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- the disk ---- */
 
 enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err)
@@ -77,7 +72,7 @@ static enum status delete_some(struct pipeline *pipeline, struct store_reader *r
 
 	*deleted = 0;
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_doomed(
 		reader, arena, job->job_id, keep_bytes, keep_bytes ? SIZE_BLOCKS : SLICE_BLOCKS, &blocks, &count, err));
 	for (size_t at = 0; at < count; at += SLICE_BLOCKS) {
@@ -126,7 +121,7 @@ static enum status keep_budget(
 	size_t count, deleted = 0;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(used_bytes(reader, &used, err));
 	atomic_store(&pipeline->figures.used_bytes, used);
 	atomic_store(&pipeline->figures.used_at_ms, clock_wall_ms());
@@ -212,7 +207,7 @@ static enum status sample(
 	int64_t now_ms = clock_wall_ms();
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_setting(reader, arena, samples_key, &stored, err));
 	if (stored.len <= sizeof samples.items && stored.len % sizeof samples.items[0] == 0) {
 		samples.count = stored.len / sizeof samples.items[0];
@@ -283,7 +278,7 @@ static enum status plan_job(struct pipeline *pipeline, struct store_reader *read
 	size_t count;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (due - clock_wall_ms() > 7 * day_ms)
 		return OK;
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
@@ -306,7 +301,7 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 	double growth_a_day, ahead = 0;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(used_bytes(reader, &used, err));
 	TRY(sample(pipeline, reader, used, &growth_a_day, err));
 	atomic_store(&pipeline->figures.growth_bytes_a_day, isnan(growth_a_day) ? INT64_MIN : (int64_t)growth_a_day);

@@ -31,7 +31,7 @@ static enum status make_filter(struct store_reader *reader, struct zstd *zstd, c
 	struct block_row row;
 
 	if (!own)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_block(reader, own, place->job_id, place->stream_id, place->first_line, &row, err));
 	if (!row.line_count || row.first_line != place->first_line)
 		return OK; /* deleted meanwhile */
@@ -41,7 +41,7 @@ static enum status make_filter(struct store_reader *reader, struct zstd *zstd, c
 	row.data = SPAN("");
 	row.filter = arena_copy(arena, buf_span(&packed));
 	if (!row.filter.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	slice->rows[slice->count++] = row;
 	return OK;
 }
@@ -53,7 +53,7 @@ enum status filter_sweep_run(struct pipeline *pipeline, struct store_reader *rea
 	struct slice slice = {.count = 0};
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (bool is_found = true; is_found && !sweep->is_done && slice.count < SLICE_BLOCKS;) {
 		TRY(store_find_unfiltered_block(reader, &sweep->after, LOOK_AT, &is_found, &sweep->is_done, err));
 		if (is_found)

@@ -13,11 +13,6 @@ enum {
 	SWEEP_SERIES = 512, /* looked at in one step */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 struct change {
 	struct pyramid_level level;
 	int64_t position;
@@ -92,7 +87,7 @@ static enum status add_change(struct making *m, const struct pyramid_level *leve
 	AUTO_DONE(buf) packed = BUF_INIT(SIZE_MAX / 2);
 
 	if (!grow(plan->arena, (void **)&plan->changes, plan->change_count, &plan->change_cap, sizeof *plan->changes))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	struct change *change = &plan->changes[plan->change_count++];
 	*change = (struct change){*level, position, SPAN("")};
 	if (!count)
@@ -100,7 +95,7 @@ static enum status add_change(struct making *m, const struct pyramid_level *leve
 	pyramid_row_pack(&packed, buckets, count, level->level, &m->work);
 	TRY(buf_status(&packed, err));
 	change->data = arena_copy(plan->arena, buf_span(&packed));
-	return change->data.ptr ? OK : out_of_memory(err);
+	return change->data.ptr ? OK : error_no_memory(err);
 }
 
 /* ---- buckets of a slice ---- */
@@ -194,7 +189,7 @@ static enum status apply_row(struct making *m, const struct pyramid_level *level
 	size_t old_count = 0;
 
 	if (!old || !merged)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_buckets(m->reader, m->arena, level, position, position, keep_row, &row, err));
 	if (row.data.len)
 		TRY(pyramid_row_unpack(row.data, level->level, old, &old_count, err));
@@ -236,7 +231,7 @@ static enum status gather_row(void *context, int64_t position, struct span data,
 	TRY(pyramid_row_unpack(data, gathering->level, buckets, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		if (!grow(m->arena, (void **)&m->buckets, m->bucket_count, &gathering->cap, sizeof *m->buckets))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		m->buckets[m->bucket_count++] = buckets[i];
 	}
 	return OK;
@@ -296,7 +291,7 @@ static enum status choose_base(
 	size_t count = 0;
 
 	if (!xs)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < m->count; i++)
 		if (m->points[i].attempt == attempt)
 			xs[count++] = pyramid_x(axis, &m->points[i]);
@@ -330,7 +325,7 @@ static enum status find_head(
 		base = like->base;
 	struct pyramid_head *bigger = arena_alloc(m->arena, (m->head_count + 1) * sizeof *bigger);
 	if (!bigger)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (m->head_count)
 		memcpy(bigger, m->heads, m->head_count * sizeof *bigger);
 	bigger[m->head_count] = (struct pyramid_head){
@@ -348,7 +343,7 @@ static enum status add_points(struct making *m, struct pyramid_head *head, struc
 
 	m->buckets = arena_alloc(m->arena, m->count * sizeof *m->buckets);
 	if (!m->buckets)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	fold_slice(m, head, &points);
 	if (points >= CHUNK_MAX_POINTS && m->bucket_count * SPARSE_POINTS > points && head->min_x <= head->max_x) {
 		m->plan->change_count = m->change_count; /* of other attempts and axes: they wait, too */
@@ -398,7 +393,7 @@ static enum status read_slice(struct making *m, uint64_t end, struct error *err)
 	m->count = 0;
 	m->points = arena_alloc(m->arena, PYRAMID_SLICE_POINTS * sizeof *m->points);
 	if (!m->points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	while (m->first_ordinal + m->count < end && m->count < PYRAMID_SLICE_POINTS) {
 		uint64_t at = m->first_ordinal + m->count;
 		struct chunk_row row;
@@ -423,7 +418,7 @@ static enum status put_row(struct making *m, struct error *err)
 	m->row.data = arena_copy(plan->arena, buf_span(&packed));
 	if (!m->row.data.ptr ||
 		!grow(plan->arena, (void **)&plan->rows, plan->row_count, &plan->row_cap, sizeof *plan->rows))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	plan->rows[plan->row_count++] = m->row;
 	return OK;
 }
@@ -450,7 +445,7 @@ enum status pyramid_plan_series(struct pyramid_plan *plan, struct store_reader *
 		return OK;
 	struct making *m = arena ? arena_alloc(arena, sizeof *m) : NULL;
 	if (!m)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*m = (struct making){
 		.plan = plan, .reader = reader, .zstd = zstd, .arena = arena, .change_count = plan->change_count};
 	TRY(store_read_pyramid(reader, arena, job_id, series_id, &m->row, err));
@@ -477,7 +472,7 @@ static enum status is_job_there(
 	if (presence->job_id != job_id) {
 		arena = arena_new();
 		if (!arena)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		enum status status = store_read_job_by_id(store_tx_reader(tx), arena, job_id, &row, err);
 		if (status != OK && status != ERR_NOT_FOUND)
 			return status;
@@ -529,7 +524,7 @@ enum status pyramid_sweep(struct pipeline *pipeline, struct store_reader *reader
 	uint64_t sealed;
 
 	if (!plan)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	/* The open last chunk is not covered: a whole one more, or a series that is done would be found for ever. */
 	TRY(store_find_lagging_series(reader, &at.job_id, &at.series_id, PYRAMID_LAG_POINTS + CHUNK_MAX_POINTS,
 		SWEEP_SERIES, &sealed, is_found, err));

@@ -26,11 +26,6 @@ enum {
 	IDLE_DECIDES_MS = 60 * 1000, /* a provisional attempt of a stream that is silent so long is final */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- choosing and snapshots: under the stream's lock ---- */
 
 static bool is_due(const struct seal *seal, const struct stream_state *stream)
@@ -63,7 +58,7 @@ static enum status snapshot_rest(struct seal *seal, struct unit *unit, struct er
 	unit->first_ms = stream->first_ms;
 	unit->last_ms = stream->last_ms;
 	if (!seal_copy_series(seal, unit))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	stream_pack(stream, &unit->state);
 	return buf_status(&unit->state, err);
 }
@@ -77,7 +72,7 @@ static enum status snapshot(struct seal *seal, struct stream_state *stream, stru
 	job_ref(stream->job);
 	seal->count++;
 	if (!seal_copy_ranges(seal, unit))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	return unit->is_whole ? snapshot_rest(seal, unit, err) : OK;
 }
 
@@ -230,7 +225,7 @@ static enum status add_pyramids(struct seal *seal, struct error *err)
 	struct pyramid_plan *plan = pyramid_plan_new(seal->arena);
 
 	if (!plan)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < seal->count; i++)
 		for (size_t j = 0; j < seal->units[i].series_count; j++) {
 			const struct series_row *row = &seal->units[i].series[j].row;
@@ -262,7 +257,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 
 	*has_more = false;
 	if (!arena || !seal)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	*seal = (struct seal){.pipeline = pipeline, .reader = reader, .zstd = zstd, .arena = arena, .due_seq = due_seq};
 	seal->is_journal_long = atomic_load(&pipeline->figures.journal_bytes) > pipeline->options.journal_bytes / 2;
 	enum status status = choose(seal, has_more, err);

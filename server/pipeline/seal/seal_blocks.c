@@ -12,11 +12,6 @@ enum {
 	OPEN_BLOCK_BYTES = BLOCK_MAX_BYTES / 4, /* a last block smaller than this is written again with what follows */
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- which text ---- */
 
 static const struct tail_range *end_of_ahead(const struct stream_state *stream, size_t from, size_t *bytes)
@@ -67,7 +62,7 @@ static enum status make_filter(struct seal *seal, struct block_row *row, struct 
 	}
 	TRY(log_filter_pack(block_text(content), &packed, err));
 	row->filter = arena_copy(seal->arena, buf_span(&packed));
-	return row->filter.ptr ? OK : out_of_memory(err);
+	return row->filter.ptr ? OK : error_no_memory(err);
 }
 
 /* The one place where a block is finished: content is what it holds (block_lines), or empty where it came compressed. */
@@ -76,12 +71,12 @@ static enum status finish_block(
 {
 	TRY(make_filter(seal, &row, content, err));
 	if (!mem_grow((void **)&unit->blocks, unit->block_count, &unit->block_cap, sizeof *unit->blocks))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	row.job_id = unit->stream->job->job_id;
 	row.stream_id = unit->stream->stream_id;
 	row.data = arena_copy(seal->arena, row.data);
 	if (!row.data.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	unit->blocks[unit->block_count++] = row;
 	return OK;
 }
@@ -143,7 +138,7 @@ static enum status join_open_block(struct seal *seal, const struct unit *unit, s
 	TRY(status);
 	*lines = arena_alloc(arena, (*old_count + unit->line_count) * sizeof **lines);
 	if (!*lines)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	memcpy(*lines, old, *old_count * sizeof **lines);
 	memcpy(*lines + *old_count, unit->lines, unit->line_count * sizeof **lines);
 	return OK;
@@ -160,7 +155,7 @@ static enum status flush_lines(struct seal *seal, struct unit *unit, struct erro
 	if (!unit->line_count)
 		return OK;
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	if (unit->has_open_block)
 		TRY(join_open_block(seal, unit, arena, &plain, &lines, &old_count, err));
 	uint64_t first_line = unit->text_line - unit->line_count - old_count;
@@ -178,7 +173,7 @@ static enum status look_at_last_block(struct seal *seal, struct unit *unit, stru
 	struct block_row last;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_last_block(seal->reader, arena, unit->stream->job->job_id, unit->stream->stream_id, &last, err));
 	uint64_t end = last.first_line + last.line_count;
 	if (!last.line_count || end < unit->text_line)
@@ -194,7 +189,7 @@ static enum status look_at_last_block(struct seal *seal, struct unit *unit, stru
 static enum status add_line(struct unit *unit, const struct line *line, struct error *err)
 {
 	if (!mem_grow((void **)&unit->lines, unit->line_count, &unit->line_cap, sizeof *unit->lines))
-		return out_of_memory(err);
+		return error_no_memory(err);
 	unit->lines[unit->line_count++] = *line;
 	unit->text_line++;
 	return OK;
@@ -229,7 +224,7 @@ static enum status add_slice_lines(
 		line.ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		line.text = arena_copy(seal->arena, line.text);
 		if (!line.text.ptr)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		TRY(add_line(unit, &line, err));
 	}
 	return OK;
@@ -303,7 +298,7 @@ static enum status read_row(struct seal *seal, struct unit **sorted, uint64_t se
 	size_t count = 0;
 
 	if (!arena)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	enum status status = store_read_journal(seal->reader, arena, seq, &record, err);
 	if (status == OK)
 		status = journal_unpack(record, seal->zstd, &plain, &slices, &count, arena, err);
@@ -345,7 +340,7 @@ static enum status read_rows(struct seal *seal, struct error *err)
 		count += seal->units[i].range_count;
 	uint64_t *rows = arena_alloc(seal->arena, count * sizeof *rows);
 	if (!rows || !sorted)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < seal->count; i++) {
 		sorted[i] = &seal->units[i];
 		for (size_t j = 0; j < seal->units[i].range_count; j++)

@@ -3,11 +3,6 @@
 #include "state/directory.h"
 #include "store/chunk.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* Under the stream's lock. */
 bool seal_copy_series(struct seal *seal, struct unit *unit)
 {
@@ -65,7 +60,7 @@ static enum status add_chunk(struct seal *seal, struct unit *unit, const struct 
 		.point_count = count,
 		.data = arena_copy(seal->arena, buf_span(&packed))};
 	if (!row->data.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	range_of(row, points, count);
 	unit->chunk_count++;
 	return OK;
@@ -80,7 +75,7 @@ static enum status make_series_chunks(
 	size_t count = 0;
 
 	if (!points)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	TRY(store_read_last_chunk(seal->reader, seal->arena, series->row.job_id, series->row.series_id, &open, err));
 	if (open.point_count && open.point_count < CHUNK_MAX_POINTS && open.first_ordinal + open.point_count == first) {
 		enum status status = chunk_unpack(open.data, seal->zstd, points, &count, err);
@@ -109,7 +104,7 @@ enum status seal_make_chunks(struct seal *seal, struct unit *unit, struct error 
 		most += unit->series[i].count / CHUNK_MAX_POINTS + 2;
 	unit->chunks = arena_alloc(seal->arena, most * sizeof *unit->chunks);
 	if (!unit->chunks)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	for (size_t i = 0; i < unit->series_count; i++)
 		if (unit->series[i].count)
 			TRY(make_series_chunks(seal, unit, &unit->series[i], err));

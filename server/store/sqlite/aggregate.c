@@ -443,7 +443,7 @@ static enum status take_rows(struct aggregating *a, struct store_reader *reader,
 	bool has_row;
 
 	if (!row)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	sql.logs = a->ask->logs;
 	TRY(add_rows(&sql, a, err));
 	if (sql.is_partial)
@@ -470,7 +470,7 @@ static enum status take_view(struct aggregating *a, struct store_reader *reader,
 	AUTO(arena) batch = arena_new();
 
 	if (!batch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	a->batch = batch;
 	TRY(store_reader_begin(reader, err));
 	enum status status = take_rows(a, reader, err);
@@ -498,7 +498,7 @@ enum status store_aggregate_jobs(struct store_reader *reader, struct arena *aren
 	int64_t until_ms = clock_mono_ms() + aggregation->time_ms;
 
 	if (!a)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(groups_new(&groups, aggregation, err));
 	a->ask = aggregation;
 	a->groups = groups;

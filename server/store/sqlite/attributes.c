@@ -195,7 +195,7 @@ static enum status put_all_found(struct store_tx *tx, int64_t job_id, struct err
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_settings(store_tx_reader(tx), arena, job_id, &rows, &count, err));
 	for (size_t i = 0; i < count; i++)
 		TRY(attributes_put_found(tx, job_id, &rows[i], err));
@@ -255,7 +255,7 @@ enum status store_read_attributes(struct store_reader *reader, struct arena *are
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].key = column_span(&s, arena);
 		rows[used].text = column_span(&s, arena);
 		rows[used].is_number = column_bool(&s);

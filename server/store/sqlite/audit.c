@@ -85,7 +85,7 @@ enum status store_read_audit(struct store_reader *reader, struct arena *arena, s
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; (*count)++) {
 		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct audit_row *row = &rows[*count];
 		row->entry_id = column_i64(&s);
 		row->time_ms = column_i64(&s);

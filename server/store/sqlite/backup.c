@@ -160,7 +160,7 @@ enum status store_backup_begin(struct store_backup **out, struct store *store, c
 	AUTO(store_backup) backup = mem_zeroed(sizeof *backup);
 
 	if (!backup || !(backup->path = mem_copy_string(path)) || !(backup->partial = path_with(path, ".partial")))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	backup->source = store->writer;
 	TRY(check_target(path, store->lock.file_fd, err));
 	TRY(make_private(backup->partial, err));
@@ -235,7 +235,7 @@ enum status store_backup_offline(const char *path, const char *copy_path, struct
 	struct lock lock = LOCK_NONE;
 
 	if (!partial)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (access(path, R_OK) != 0)
 		return file_problem("read database", path, err);
 	TRY(lock_take(&lock, path, false, err));
@@ -260,7 +260,7 @@ static enum status copy_bytes(int from, int to, const char *path, struct error *
 	ssize_t got;
 
 	if (!room)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	while ((got = read(from, room, COPY_BYTES)) > 0)
 		for (ssize_t done = 0, wrote; done < got; done += wrote)
 			if ((wrote = write(to, room + done, (size_t)(got - done))) <= 0)
@@ -296,7 +296,7 @@ static enum status set_aside(const char *path, struct error *err)
 		AUTO_MEM char *before = path_with(path, ".before-restore");
 		AUTO_MEM char *to = before ? path_with(before, suffixes[i]) : NULL;
 		if (!from || !to || !shared)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (rename(from, to) != 0 && errno != ENOENT)
 			return file_problem("rename", from, err);
 	}
@@ -310,7 +310,7 @@ static enum status restore_locked(const char *copy_path, const char *path, bool 
 	AUTO_MEM char *partial = path_with(path, ".partial");
 
 	if (!partial)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = copy_file(copy_path, partial, err);
 	if (status == OK && exists)
 		status = set_aside(path, err);
@@ -374,7 +374,7 @@ enum status store_plan_migrations(const char *path, struct arena *arena, int64_t
 	for (const struct embedded_file *file = embedded_migrations; file->name; file++) {
 		struct span name = span_from(file->name), rest = name, digits;
 		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct store_migration *row = &rows[(*count)++];
 		*row = (struct store_migration){.name = name, .about = about_of(file, arena)};
 		if (!span_next(&rest, '_', &digits) || !span_parse_i64(digits, &row->number))

@@ -2,11 +2,6 @@
 
 #include "store/sqlite/sqlite_store.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status store_read_sources(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct source_row **out, size_t *count, struct error *err)
 {
@@ -22,7 +17,7 @@ enum status store_read_sources(struct store_reader *reader, struct arena *arena,
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used] = (struct source_row){.job_id = job_id, .stream_id = stream_id};
 		rows[used].source = column_span(&s, arena);
 		rows[used].next_byte = column_u64(&s);
@@ -51,7 +46,7 @@ enum status store_read_stream_hits(struct store_reader *reader, struct arena *ar
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used] = (struct signature_hit_row){.job_id = job_id, .stream_id = stream_id};
 		rows[used].signature = column_span(&s, arena);
 		rows[used].first_line = column_u64(&s);
@@ -86,7 +81,7 @@ enum status store_read_stream_checkpoints(struct store_reader *reader, struct ar
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used] = (struct checkpoint_row){.job_id = job_id, .stream_id = stream_id, .stream = SPAN("")};
 		rows[used].attempt = column_u32(&s);
 		rows[used].step = column_i64(&s);

@@ -107,10 +107,10 @@ static enum status check_block(struct checking *c, const struct block_row *row, 
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = block_unpack(row->data, c->zstd, &c->plain, arena, &lines, &count, &problem);
 	if (status == ERR_MEMORY)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (status != OK)
 		tell(c, "stream", (struct place){row->job_id, row->stream_id, row->first_line}, "%s", problem.text);
 	else
@@ -127,7 +127,7 @@ static enum status first_line_of(
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_expired(c->reader, arena, job_id, stream_id, &notes, &count, err));
 	*first = count ? notes[0].first_kept_line : 0;
 	return OK;
@@ -187,7 +187,7 @@ static enum status check_blocks(struct checking *c, struct error *err)
 	while (count == BATCH_ROWS && !c->is_stopped) {
 		AUTO(arena) arena = arena_new();
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_blocks(c, arena, &after, rows, &count, err));
 		for (size_t i = 0; i < count; i++) {
 			TRY(follow_lines(c, &rows[i], &expected, err));
@@ -225,7 +225,7 @@ static enum status check_chunk(struct checking *c, const struct chunk_row *row, 
 
 	enum status status = chunk_unpack(row->data, c->zstd, c->points, &count, &problem);
 	if (status == ERR_MEMORY)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (status != OK)
 		tell(c, "series", (struct place){row->job_id, row->series_id, row->first_ordinal}, "%s", problem.text);
 	else
@@ -271,7 +271,7 @@ static enum status check_chunks(struct checking *c, struct error *err)
 	while (count == BATCH_ROWS && !c->is_stopped) {
 		AUTO(arena) arena = arena_new();
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_chunks(c, arena, &after, rows, &count, err));
 		for (size_t i = 0; i < count; i++) {
 			struct place here = {rows[i].job_id, rows[i].series_id, rows[i].first_ordinal};
@@ -365,7 +365,7 @@ static enum status check_pyramid_rows(struct checking *c, struct error *err)
 		struct error problem = {0};
 		size_t count;
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(statement_open(&s, c->reader,
 			"SELECT rowid, job_id, series_id, level, data FROM pyramid_rows WHERE rowid > ? ORDER BY rowid LIMIT 1",
 			err));
@@ -398,7 +398,7 @@ static enum status check_journal(struct checking *c, struct error *err)
 		struct span record;
 		size_t count;
 		if (!arena)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(store_next_journal(c->reader, arena, &seq, &record, err));
 		if (!record.ptr)
 			break;
@@ -419,7 +419,7 @@ static enum status check_structure(struct checking *c, struct span sql, struct e
 	bool has_row;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	store_reader_deadline(c->reader, INT64_MAX);
 	TRY(statement_open_once(&s, c->reader, sql, err));
 	TRY(statement_step(&s, &has_row, err));
@@ -441,7 +441,7 @@ static enum status check_each_table(struct checking *c, const char *pragma, stru
 	bool has_row;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(statement_open(&s, c->reader,
 		"SELECT replace(name, '\"', '\"\"') FROM sqlite_schema WHERE type = 'table' UNION SELECT 'sqlite_schema'",
 		err));
@@ -550,7 +550,7 @@ enum status store_check(const char *path, const struct store_check *check, uint6
 
 	*problems = 0;
 	if (!zstd || !points || !buckets)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	enum status status = look_at_header(&c, path, err);
 	if (status == OK && !c.is_stopped)
 		status = connection_open_reader(&reader, path, CACHE_BYTES, err);

@@ -38,7 +38,7 @@ enum status store_read_checkpoints(struct store_reader *reader, struct arena *ar
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].job_id = job_id;
 		rows[used].attempt = column_u32(&s);
 		rows[used].step = column_i64(&s);

@@ -146,7 +146,7 @@ static enum status translate(struct store_reader *on, int code, struct error *er
 	case SQLITE_READONLY:
 		return cannot_write(on, "the file or its folder is read-only (see their owner and mode)", err);
 	case SQLITE_IOERR:
-		return code == SQLITE_IOERR_NOMEM ? error_set(err, ERR_MEMORY, "out of memory") : io_failure(on, err);
+		return code == SQLITE_IOERR_NOMEM ? error_no_memory(err) : io_failure(on, err);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return error_set(err, ERR_IO, "database '%s' is damaged: %s; restore a backup", on->path,
@@ -155,7 +155,7 @@ static enum status translate(struct store_reader *on, int code, struct error *er
 		return file_failure(
 			on->path, sqlite3_system_errno(on->db) ? sqlite3_system_errno(on->db) : ENOENT, err);
 	case SQLITE_NOMEM:
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	case SQLITE_INTERRUPT:
 		return error_set(err, ERR_UNAVAILABLE, "reading the database took longer than it may");
 	case SQLITE_BUSY:
@@ -227,10 +227,10 @@ static enum status open_handle(struct store_reader **out, const char *path, int 
 
 	pthread_once(&state.once, configure);
 	if (!on || !(on->path = mem_copy_string(path)))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	int code = sqlite3_open_v2(path, &on->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	if (code != SQLITE_OK)
-		return on->db ? connection_failure(on, code, err) : error_set(err, ERR_MEMORY, "out of memory");
+		return on->db ? connection_failure(on, code, err) : error_no_memory(err);
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);

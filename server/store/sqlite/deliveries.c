@@ -92,7 +92,7 @@ static enum status read_all(
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_row(s, arena, &rows[used], err));
 		TRY(statement_step(s, &has_row, err));
 	}

@@ -56,7 +56,7 @@ enum status store_read_emergencies(struct store_reader *reader, struct arena *ar
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = read_row(&s);
 		TRY(statement_step(&s, &has_row, err));
 	}

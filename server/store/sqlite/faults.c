@@ -63,7 +63,7 @@ enum status store_read_node_faults(struct store_reader *reader, struct arena *ar
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_node_fault(&s, arena, &rows[used], err));
 		TRY(statement_step(&s, &has_row, err));
 	}
@@ -158,7 +158,7 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct signature_hit_row *row = &rows[used].row;
 		row->job_id = job_id;
 		row->first_ms = column_i64(&s);
@@ -226,7 +226,7 @@ enum status store_read_near(struct store_reader *reader, struct arena *arena, in
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].incident_id = column_u32(&s);
 		rows[used].kind = (enum incident_kind)column_i64(&s);
 		rows[used].opened_ordinal = column_u64(&s);
@@ -255,7 +255,7 @@ enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *a
 	bool has_row;
 
 	if (!jobs)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(statement_open(&s, reader,
 		"SELECT h.job_id FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id WHERE h.host = ?1 AND NOT h.is_shared"
 		" AND (h.until_ms = 0 OR h.until_ms >= ?2) AND j.created_ms <= ?2 AND (j.ended_ms = 0 OR j.ended_ms >= ?2)"
@@ -358,7 +358,7 @@ enum status store_read_quiet(struct store_reader *reader, struct arena *arena, e
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].job_id = column_i64(&s);
 		rows[used].incident_id = column_u32(&s);
 		rows[used].last_ms = column_i64(&s);

@@ -34,7 +34,7 @@ enum status file_watch_start(struct store *store, struct error *err)
 	struct stat info, log;
 
 	if (!(watch->log_path = store_beside(store->path, "-wal")))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (fstat(store->lock.file_fd, &info) != 0 || !note(store, &info))
 		return error_set(err, ERR_IO, "cannot look at '%s': %s", store->path, strerror(errno));
 	watch->device = info.st_dev;

@@ -71,7 +71,7 @@ enum status store_read_fleet_totals(
 			return OK;
 		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
 		if (!*rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct fleet_total *row = &(*rows)[(*count)++];
 		row->name = column_span(&s, arena);
 		row->instance_type = column_span(&s, arena);
@@ -197,7 +197,7 @@ enum status store_put_fleet_job(struct store_tx *tx, const struct fleet_job *job
 	bool is_there;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(read_fleet_job(tx_on(tx), arena, job->job_id, &old, &is_there, err));
 	if (is_there && is_same(&old, job))
 		return OK;
@@ -219,7 +219,7 @@ enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *
 	bool is_there;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(read_fleet_job(tx_on(tx), arena, job_id, &old, &is_there, err));
 	if (!is_there)
 		return OK;
@@ -292,7 +292,7 @@ enum status store_read_silent_jobs(struct store_reader *reader, struct arena *ar
 	*count = 0;
 	*out = arena_alloc(arena, (limit + 1) * sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(statement_open(&s, reader,
 		"SELECT j.name, c.last_heard_ms FROM fleet_jobs AS f JOIN job_counts AS c ON c.job_id = f.job_id"
 		" JOIN jobs AS j ON j.job_id = f.job_id WHERE f.ended_ms = 0 AND c.last_heard_ms > 0"
@@ -346,7 +346,7 @@ enum status store_read_quotas(
 			return OK;
 		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
 		if (!*rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct quota_row *row = &(*rows)[(*count)++];
 		row->name = column_span(&s, arena);
 		row->instance_type = column_span(&s, arena);

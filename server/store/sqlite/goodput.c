@@ -67,7 +67,7 @@ enum status store_read_goodput_due(struct store_reader *reader, struct arena *ar
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].job_id = column_i64(&s);
 		rows[used].changes = column_i64(&s);
 		rows[used].name = column_span(&s, arena);
@@ -205,7 +205,7 @@ static enum status read_days(
 	while (has_row) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		column_day(s, &rows[used]);
 		used += !is_empty(&rows[used]);
 		TRY(statement_step(s, &has_row, err));
@@ -301,7 +301,7 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].cause = column_span(&s, arena);
 		rows[used].count = column_u64(&s);
 		rows[used].ended = column_u64(&s);
@@ -393,7 +393,7 @@ enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row
 	bool is_there;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(look_up(tx, row, &is_there, err));
 	if (!is_there)
 		return OK; /* deleted since: the totals have it as it was */
@@ -485,7 +485,7 @@ enum status store_read_unpriced_types(struct store_reader *reader, struct arena 
 	*count = 0;
 	*out = arena_alloc(arena, (limit + 1) * sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(statement_open(&s, reader,
 		"WITH RECURSIVE t (types) AS (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' UNION ALL"
 		" SELECT (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' AND unpriced > t.types) FROM t"
@@ -532,7 +532,7 @@ enum status store_read_said_signatures(struct store_reader *reader, struct arena
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].first_ms = column_i64(&s);
 		rows[used].last_ms = column_i64(&s);
 		rows[used].signature = column_span(&s, arena);
@@ -582,7 +582,7 @@ enum status store_read_status_messages(struct store_reader *reader, struct arena
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].at_ms = column_i64(&s);
 		rows[used].status = column_span(&s, arena);
 		rows[used].message = column_span(&s, arena);

@@ -27,7 +27,7 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 			return OK;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct deleted_cost *row = &(*out)[(*count)++];
 		row->currency = column_span(&s, arena);
 		row->cost = column_i64(&s);

@@ -19,7 +19,7 @@ enum status store_read_first_incidents(struct store_reader *reader, struct arena
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct incident_row){.job_id = job_id, .incident_id = column_u32(&s)};
 		rows[used].series_id = column_u32(&s);
 		rows[used].metric = column_span(&s, arena);
@@ -231,7 +231,7 @@ enum status store_read_fold_streams(struct store_reader *reader, struct arena *a
 	for (; has_row; used++) {
 		names = rows_grow(arena, names, used, &cap, sizeof *names);
 		if (!names)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		names[used] = column_span(&s, arena);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));

@@ -110,7 +110,7 @@ static enum status print_cursor(
 	struct span copy = arena_copy(arena, span_of(text, (size_t)len));
 
 	if (!copy.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = copy;
 	return OK;
 }
@@ -153,7 +153,7 @@ static enum status read_page(struct store_reader *reader, struct arena *arena, c
 	for (; has_row && used < filter->limit; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_row(&s, arena, &rows[used], err));
 		TRY(statement_step(&s, &has_row, err));
 	}
@@ -191,7 +191,7 @@ static enum status keep_matching(struct store_reader *reader, struct arena *aren
 	size_t kept = 0;
 
 	if (!jobs || !job_of || !matches)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	size_t job_count = list_jobs(rows, *count, jobs, job_of);
 	TRY(store_match_jobs(reader, arena, query, NULL, jobs, job_count, matches, err));
 	for (size_t i = 0; i < *count; i++)
@@ -210,7 +210,7 @@ static enum status read_matching(struct store_reader *reader, struct arena *aren
 	size_t used = 0, got;
 
 	if (!all)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	part.limit = MATCHED_AT_ONCE;
 	do {
 		TRY(read_page(reader, arena, &part, &rows, &got, &part.cursor, err));
@@ -268,7 +268,7 @@ enum status store_read_rule_incidents(struct store_reader *reader, struct arena 
 	for (; has_row; (*count)++) {
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_row(&s, arena, &(*out)[*count], err));
 		TRY(statement_step(&s, &has_row, err));
 	}
@@ -300,7 +300,7 @@ enum status store_read_left_open(struct store_reader *reader, struct arena *aren
 	*count = 0;
 	*out = arena_alloc(arena, limit * sizeof **out);
 	if (!*out)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(statement_open(&s, reader,
 		"SELECT i.job_id, i.incident_id FROM incidents AS i JOIN jobs AS j ON j.job_id = i.job_id"
 		" WHERE i.state = 0 AND j.ended_ms > 0 AND i.kind NOT IN (?, ?) LIMIT ?",

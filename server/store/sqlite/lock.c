@@ -59,7 +59,7 @@ static enum status lock_name(int *fd, const char *path, struct error *err)
 	AUTO_MEM char *name = store_beside(path, ".lock");
 
 	if (!name)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	int lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, LOCK_MODE);
 	if (lock < 0)
 		return error_set(err, errno == EROFS ? ERR_UNAVAILABLE : ERR_IO, "cannot open lock file '%s': %s", name,
@@ -113,7 +113,7 @@ enum status lock_take(struct lock *out, const char *path, bool creates, struct e
 	AUTO_MEM char *name = store_beside(path, ".lock");
 
 	if (!name)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(lock_name(&lock.name_fd, path, err));
 	enum status status = connection_open_file(path, creates, &lock.file_fd, err);
 	if (status == OK && lock.file_fd >= 0)

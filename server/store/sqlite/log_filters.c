@@ -19,7 +19,7 @@ enum status store_read_block_heads(struct store_reader *reader, struct arena *ar
 	for (; has_row; used++) {
 		heads = rows_grow(arena, heads, used, &cap, sizeof *heads);
 		if (!heads)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		heads[used].stream_id = column_u32(&s);
 		heads[used].first_line = column_u64(&s);
 		heads[used].line_count = column_u64(&s);

@@ -34,7 +34,7 @@ enum status store_read_log_streams(struct store_reader *reader, struct arena *ar
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct log_stream_row){.job_id = job_id};
 		rows[used].stream = column_span(&s, arena);
 		rows[used].suffix = column_span(&s, arena);
@@ -75,7 +75,7 @@ enum status store_read_log_groups(struct store_reader *reader, struct arena *are
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct log_group_row){.job_id = column_i64(&s)};
 		rows[used].name = column_span(&s, arena);
 		rows[used].created_ms = column_i64(&s);
@@ -195,7 +195,7 @@ enum status store_read_log_jobs(struct store_reader *reader, struct arena *arena
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct log_job_row){.job_id = column_i64(&s)};
 		rows[used].name = column_span(&s, arena);
 		rows[used].last_line_ms = column_i64(&s);

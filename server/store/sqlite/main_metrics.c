@@ -20,7 +20,7 @@ enum status main_metrics_of(const struct summary_row *rows, size_t count, enum r
 
 	*out = roles;
 	if (!candidates || !roles)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		candidates[i] =
 			(struct metric_candidate){rows[i].metric, rows[i].unit, rows[i].role, rows[i].summary.count};
@@ -70,7 +70,7 @@ static enum status renew_job(struct store_reader *on, int64_t job_id, struct err
 	size_t count;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_summaries(on, arena, job_id, &counts, &rows, &count, err));
 	TRY(main_metrics_of(rows, count, &roles, err));
 	for (size_t i = 0; i < count; i++)

@@ -99,7 +99,7 @@ static enum status copy_before(struct store_reader *on, int64_t number, struct e
 	AUTO_MEM char *path = path_with(on->path, suffix);
 	AUTO_MEM char *partial_path = path_with(on->path, partial);
 	if (!path || !partial_path)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(check_room(on, err));
 	TRY(make_private(partial_path, err));
 	enum status status = vacuum_into(on, partial_path, err);

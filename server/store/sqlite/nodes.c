@@ -29,7 +29,7 @@ enum status store_read_hosts(struct store_reader *reader, struct arena *arena, s
 			continue;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		(*out)[(*count)++] = at;
 	}
 	return OK;
@@ -72,7 +72,7 @@ enum status store_read_node_streams(struct store_reader *reader, struct arena *a
 			return OK;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct node_stream *row = &(*out)[*count];
 		row->job = column_span(&s, arena);
 		row->stream = column_span(&s, arena);
@@ -102,7 +102,7 @@ static enum status add_figure(struct arena *arena, struct node_figure **rows, si
 	}
 	*rows = rows_grow(arena, *rows, *count, cap, sizeof **rows);
 	if (!*rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	(*rows)[(*count)++] = (struct node_figure){metric, sum / (double)points, points};
 	return OK;
 }
@@ -159,7 +159,7 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 			return OK;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct node_straggler *row = &(*out)[(*count)++];
 		row->host = column_span(&s, arena);
 		row->job_id = column_i64(&s);
@@ -188,7 +188,7 @@ enum status store_read_breaks(struct store_reader *reader, struct arena *arena, 
 			return OK;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct node_break *row = &(*out)[(*count)++];
 		row->from_ms = column_i64(&s);
 		row->lost_steps = column_i64(&s);

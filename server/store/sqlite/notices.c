@@ -68,7 +68,7 @@ static enum status read_all(
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		read_row(s, &rows[used]);
 		TRY(statement_step(s, &has_row, err));
 	}

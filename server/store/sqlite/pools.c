@@ -18,7 +18,7 @@ static enum status count_nodes(struct store_tx *tx, uint64_t shape, int sign, st
 	int64_t nodes;
 
 	if (!arena)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(store_read_pool_shape(tx_on(tx), arena, shape, &fields, err));
 	/* as pool_shape_print wrote them */
 	if (!span_next(&fields, '\n', &type) || !span_next(&fields, '\n', &text) || !span_parse_i64(text, &nodes))
@@ -198,7 +198,7 @@ static enum status read_all(
 			return OK;
 		*rows = rows_grow(arena, *rows, *count, &cap, sizeof **rows);
 		if (!*rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		read_columns(s, arena, &(*rows)[(*count)++]);
 		TRY(statement_check(s, err));
 	}
@@ -420,7 +420,7 @@ enum status store_read_pools_waiting(struct store_reader *reader, struct arena *
 			return OK;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct pool_waiting *row = &(*out)[(*count)++];
 		row->shape = column_u64(&s);
 		row->fields = column_span(&s, arena);

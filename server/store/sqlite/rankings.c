@@ -52,7 +52,7 @@ enum status store_read_rankings(struct store_reader *reader, struct arena *arena
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].metric = column_span(&s, arena);
 		rows[used].points = column_u64(&s);
 		rows[used].best = column_double(&s);

@@ -74,7 +74,7 @@ enum status store_read_team_retentions(
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct team_retention){.team = column_span(&s, arena)};
 		read_limits(&s, &rows[used].retention);
 		TRY(statement_check(&s, err));
@@ -132,7 +132,7 @@ enum status store_read_expendable(struct store_reader *reader, struct arena *are
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct expendable){.job_id = column_i64(&s)};
 		rows[used].name = column_span(&s, arena);
 		rows[used].team = column_span(&s, arena);
@@ -225,7 +225,7 @@ static enum status read_doomed(struct store_reader *reader, struct arena *arena,
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct doomed_block){.stream_id = column_u32(&s)};
 		rows[used].first_line = column_u64(&s);
 		rows[used].line_count = column_u64(&s);
@@ -272,7 +272,7 @@ enum status store_read_expired(struct store_reader *reader, struct arena *arena,
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used] = (struct expired_text){.stream_id = column_u32(&s), .first_kept_line = column_u64(&s)};
 		rows[used].bytes = column_u64(&s);
 		rows[used].first_ms = column_i64(&s);

@@ -61,7 +61,7 @@ enum status store_read_rules(
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].rule_id = column_i64(&s);
 		rows[used].team = column_span(&s, arena);
 		rows[used].name = column_span(&s, arena);

@@ -10,11 +10,6 @@ struct walk {
 	size_t count, cap;
 };
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 static enum status read_link(struct walk *walk, struct span job, struct run_link *out, bool *has_row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -48,7 +43,7 @@ static enum status add(struct walk *walk, const struct run_link *link, struct er
 	struct run_link *grown = rows_grow(walk->arena, walk->links, walk->count, &walk->cap, sizeof *walk->links);
 
 	if (!grown)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	walk->links = grown;
 	walk->links[walk->count++] = *link;
 	return OK;
@@ -139,7 +134,7 @@ static enum status propose(struct proposing *p, struct span continues, struct sp
 	if (p->count == RUN_PROPOSALS_MAX)
 		return OK;
 	if (!kept.ptr)
-		return out_of_memory(err);
+		return error_no_memory(err);
 	p->out[p->count++] = (struct run_proposal){continues, kept};
 	return OK;
 }

@@ -193,7 +193,7 @@ static enum status read_places(struct search_sql *sql, const struct job_search *
 	while (has_row && page->count < search->limit) {
 		page->places = rows_grow(arena, page->places, page->count, &cap, sizeof *page->places);
 		if (!page->places)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		read_place(&s, sort, arena, &page->places[page->count++]);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
@@ -303,7 +303,7 @@ static enum status read_rows(struct store_reader *reader, struct arena *arena, c
 	out->rows = arena_alloc(arena, (page->count + 1) * sizeof *out->rows);
 	out->cursors = arena_alloc(arena, (page->count + 1) * sizeof *out->cursors);
 	if (!out->rows || !out->cursors)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < page->count; i++) {
 		enum status status =
 			store_read_job_by_id(reader, arena, page->places[i].job_id, &out->rows[out->count], &missing);

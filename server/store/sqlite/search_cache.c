@@ -178,7 +178,7 @@ static enum status load(struct search_slot *slot, struct store_reader *reader, c
 	AUTO(job_column) column = search_source_column(source);
 
 	if (!column)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(search_source_read(source, reader, column, NULL, 0, err));
 	job_column_free(slot->column);
 	slot->column = column;
@@ -196,7 +196,7 @@ static enum status read_again(struct search_slot *slot, struct store_reader *rea
 	struct bits bits = {.words = changed, .count = words};
 
 	if (!changed)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		bits_add(&bits, (size_t)jobs[i]);
 	job_column_remove(slot->column, &bits);
@@ -220,7 +220,7 @@ static enum status refresh(struct search_cache *cache, struct search_slot *slot,
 	if (!slot->column)
 		return load(slot, reader, source, version, err);
 	if (!changed_jobs(cache, slot->version, search_source_changes(source), &jobs, &count, &is_known))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!is_known || count > slot->column->jobs / RELOAD_SHARE + 64 ||
 		slot->column->value_count > 2 * slot->values_at_first + CHANGES_MAX)
 		return load(slot, reader, source, version, err);
@@ -345,7 +345,7 @@ static enum status pin_all(struct search_cache *cache, struct store_reader *read
 	for (; status == OK && pinned < count; pinned++) {
 		struct search_slot *slot = slot_of(cache, &uses[pinned], true);
 		if (!slot) {
-			status = error_set(err, ERR_MEMORY, "out of memory");
+			status = error_no_memory(err);
 			break;
 		}
 		pin(cache, &uses[pinned], slot);

@@ -149,7 +149,7 @@ static enum status add_found(struct search_sql *sql, const struct query_node *no
 	struct bits *found = arena_alloc(sql->arena, sizeof *found);
 
 	if (!found)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(search_memory_find(sql->memory, node, &sql->memory->all, found, err));
 	sql->is_partial |= sql->memory->is_partial;
 	if (bits_size(found) > FEW) {

@@ -15,7 +15,7 @@ static enum status add_step(struct search_memory *memory, const struct query_nod
 	TRY(buf_status(&names, err));
 	*step = (struct job_search_step){.term = term, .columns = arena_copy(memory->arena, buf_span(&names))};
 	if (!step->columns.ptr)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (!term || !source_count)
 		return OK;
 	TRY(search_memory_find(memory, term, &memory->all, &found, err));
@@ -37,7 +37,7 @@ static enum status add_steps(struct search_memory *memory, const struct query_no
 		leaf.count = 0;
 	*steps = rows_grow(memory->arena, *steps, *count, cap, sizeof **steps);
 	if (!*steps)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	return add_step(memory, node, leaf.sources, leaf.count, &(*steps)[(*count)++], err);
 }
 
@@ -54,7 +54,7 @@ static enum status explain(struct search_memory *memory, const struct job_search
 	}
 	*steps = rows_grow(memory->arena, *steps, *count, &cap, sizeof **steps);
 	if (!*steps)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	bool is_in_memory = !search->query || search_is_in_memory(search->query, memory->arena);
 	return add_step(memory, NULL, sort->sources, is_in_memory ? sort->source_count : 0, &(*steps)[(*count)++], err);
 }

@@ -32,7 +32,7 @@ enum status search_add_log(struct search_sql *sql, const struct query_term *term
 			"logs are looked through by GET /api/v1/jobs, /api/v1/aggregate and sm-search, not here");
 	struct search_log *log = arena_alloc(sql->arena, sizeof *log);
 	if (!log)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*log = (struct search_log){
 		.logs = sql->logs, .term = term, .fallback = sql->logs->assumes != (sql->is_negated != is_negated)};
 	sql->needs_functions = true;

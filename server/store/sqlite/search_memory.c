@@ -44,7 +44,7 @@ enum status search_memory_want(struct search_memory *memory, const struct search
 	memory->uses =
 		rows_grow(memory->arena, memory->uses, memory->use_count, &memory->use_cap, sizeof *memory->uses);
 	if (!memory->uses)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memory->uses[memory->use_count++] = (struct search_use){.source = *source};
 	return OK;
 }
@@ -92,14 +92,14 @@ enum status search_memory_enter(struct search_memory *memory, struct error *err)
 		memory->cache = search_cache_new(SIZE_MAX);
 		memory->owns_cache = true;
 		if (!memory->cache)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	}
 	TRY(search_cache_enter(memory->cache, memory->reader, memory->uses, memory->use_count, err));
 	memory->is_inside = true;
 	const struct job_column *jobs = search_memory_column(memory, &every);
 	memory->all = bits_new(memory->arena, (jobs->jobs + WORD_BITS - 1) / WORD_BITS);
 	if (!memory->all.words)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < jobs->jobs; i++)
 		if (!isinf(jobs->numbers[i]))
 			bits_add(&memory->all, i);
@@ -262,7 +262,7 @@ static enum status text_test_new(struct text_test *test, struct arena *arena, st
 		if (!test->folded[i].ptr)
 			test->folded = NULL;
 	}
-	return test->folded ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return test->folded ? OK : error_no_memory(err);
 }
 
 /* ---- leaves: each adds to `out` ---- */
@@ -341,7 +341,7 @@ static enum status add_texts(struct text_test *test, const struct search_source 
 	AUTO_MEM unsigned char *memo = mem_zeroed(column->value_count);
 
 	if (!memo)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (bits_size(among) * 8 > column->value_count)
 		note_all(test, column, memo);
 	if (!job_column_add_values(column, memo, test_value, test, among, out) && test->gave_up)
@@ -464,7 +464,7 @@ static enum status find_joined(struct search_memory *memory, const struct query_
 		return search_memory_find(memory, second, &found, out, err);
 	rest = bits_new(memory->arena, among->count);
 	if (!rest.words)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	memcpy(rest.words, found.words, found.count * sizeof *found.words);
 	subtract(among, &rest);
 	TRY(search_memory_find(memory, second, &rest, out, err));
@@ -486,7 +486,7 @@ enum status search_memory_find(struct search_memory *memory, const struct query_
 	} else {
 		*out = bits_new(memory->arena, among->count);
 		if (!out->words || !search_leaf_of(&node->term, memory->arena, &leaf))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(add_leaf(memory, &leaf, &node->term, among, out, err));
 		/* Plain negation: also jobs without the key. */
 		is_negated = node->term.compare == QUERY_NOT_EQUAL || node->term.compare == QUERY_MATCHES_NOT;

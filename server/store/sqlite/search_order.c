@@ -189,13 +189,13 @@ enum status search_pick(struct search_memory *memory, const struct search_sort *
 		place.real = is_integer ? (double)place.number : place.real;
 	}
 	if (!pick_all(&p, memory->arena, among, from ? &place : NULL))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (p.count)
 		qsort_r(p.heap, p.count, sizeof *p.heap, compare_for_sort, (void *)sort);
 	*out = (struct search_page){.places = p.heap, .count = p.count, .has_more = p.count > limit && limit};
 	if (p.count > limit)
 		p.count = out->count = limit;
-	return finish(&p, memory->arena) ? OK : error_set(err, ERR_MEMORY, "out of memory");
+	return finish(&p, memory->arena) ? OK : error_no_memory(err);
 }
 
 /* ---- the place at a position: between two of a sample, then exactly ---- */
@@ -248,14 +248,14 @@ enum status search_place_at(struct search_memory *memory, const struct search_so
 	if (!*is_there)
 		return OK;
 	if (!take_sample(&sample, memory->arena, among, total))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	size_t at = (size_t)((double)position / (double)total * (double)sample.count);
 	size_t margin = (size_t)(2 * sqrt((double)sample.count)) + 1; /* four times by how much a random one errs */
 	for (;; margin *= 8) { /* where values repeat in step with it, it may be far off */
 		const struct search_place *low = at > margin ? &sample.heap[at - margin] : NULL;
 		const struct search_place *high = at + margin < sample.count ? &sample.heap[at + margin] : NULL;
 		if (!take_between(&p, memory->arena, among, low, high, &before))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		if (position >= before && position - before < p.count)
 			break;
 	}
@@ -263,7 +263,7 @@ enum status search_place_at(struct search_memory *memory, const struct search_so
 	p.heap += position - before;
 	p.count = 1;
 	if (!finish(&p, memory->arena))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	*out = p.heap[0];
 	return OK;
 }

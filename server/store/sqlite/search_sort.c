@@ -132,7 +132,7 @@ enum status search_cursor_print(
 	TRY(buf_status(&plain, err));
 	char *hex = arena_alloc(arena, 2 * plain.len + 1);
 	if (!hex)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < plain.len; i++)
 		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)plain.ptr[i]);
 	*out = span_of(hex, 2 * plain.len);

@@ -352,7 +352,7 @@ static enum status read_rows(
 	TRY(statement_step(s, &has_row, err));
 	while (has_row) {
 		if (!add_row(source, s, column))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(statement_step(s, &has_row, err));
 	}
 	return OK;

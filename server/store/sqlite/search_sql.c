@@ -108,7 +108,7 @@ enum status search_pattern_new(
 						     : error_set(err, reason.status, "%s", reason.text);
 	*scratch = regex_scratch_new();
 	if (!*scratch)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	regex_scratch_limit(*scratch, MATCH_STEPS);
 	return OK;
 }
@@ -127,7 +127,7 @@ enum status search_add_match(
 	struct search_match *match = arena_alloc(sql->arena, sizeof *match);
 
 	if (!match)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	sql->needs_functions = true;
 	*match = (struct search_match){.next = sql->matches, .term = term};
 	sql->matches = match;
@@ -231,14 +231,14 @@ static int bind(struct statement *s, const struct search_value *value)
 enum status search_sql_open(struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err)
 {
 	if (sql->is_out_of_memory)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(buf_status(&sql->text, err));
 	if (sql->needs_functions && search_register(reader))
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(statement_open_once(s, reader, buf_span(&sql->text), err));
 	for (size_t i = 0; i < sql->count; i++)
 		if (bind(s, &sql->values[i]) != SQLITE_OK)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 	return OK;
 }
 

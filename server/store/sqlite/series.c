@@ -114,7 +114,7 @@ enum status store_read_series(struct store_reader *reader, struct arena *arena, 
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_series(&s, arena, &rows[used], err));
 		TRY(statement_step(&s, &has_row, err));
 	}

@@ -1,11 +1,6 @@
 #include "store/sessions.h"
 #include "store/sqlite/sqlite_store.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 enum status store_read_run_name(struct store_reader *reader, struct arena *arena, struct span asked,
 	struct span run_key, struct span *name, struct error *err)
 {
@@ -125,7 +120,7 @@ enum status store_read_exits(struct store_reader *reader, struct arena *arena, i
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used].job_id = job_id;
 		rows[used].stream_id = column_u32(&s);
 		rows[used].code = (int32_t)column_i64(&s);
@@ -184,7 +179,7 @@ enum status store_read_commands(struct store_reader *reader, struct arena *arena
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used].job_id = job_id;
 		rows[used].command_id = column_i64(&s);
 		rows[used].command = column_span(&s, arena);
@@ -243,7 +238,7 @@ enum status store_read_command_acks(struct store_reader *reader, struct arena *a
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used].job_id = job_id;
 		rows[used].command_id = column_i64(&s);
 		rows[used].stream = column_span(&s, arena);
@@ -305,7 +300,7 @@ enum status store_read_held(struct store_reader *reader, struct arena *arena, in
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used].stream_id = column_u32(&s);
 		rows[used].stream = column_span(&s, arena);
 		rows[used].host = column_span(&s, arena);

@@ -51,7 +51,7 @@ enum status store_read_settings(struct store_reader *reader, struct arena *arena
 		if (!has_row)
 			break;
 		if (!(rows = rows_grow(arena, rows, *count, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		struct setting_row *row = &rows[(*count)++];
 		row->key = column_span(&s, arena);
 		row->value = column_span(&s, arena);

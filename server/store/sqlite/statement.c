@@ -186,7 +186,7 @@ enum status statement_run(struct statement *s, struct error *err)
 
 enum status statement_check(struct statement *s, struct error *err)
 {
-	return s->is_out_of_memory ? error_set(err, ERR_MEMORY, "out of memory") : OK;
+	return s->is_out_of_memory ? error_no_memory(err) : OK;
 }
 
 bool statement_is_conflict(const struct statement *s)

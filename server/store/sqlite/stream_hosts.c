@@ -69,7 +69,7 @@ enum status store_read_stream_hosts(struct store_reader *reader, struct arena *a
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_row(&s, arena, &rows[used], err));
 		TRY(statement_step(&s, &has_row, err));
 	}

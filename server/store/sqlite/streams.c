@@ -107,7 +107,7 @@ enum status store_read_streams(struct store_reader *reader, struct arena *arena,
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_stream(&s, arena, &rows[used], err));
 		TRY(statement_step(&s, &has_row, err));
 	}

@@ -91,7 +91,7 @@ enum status store_suggest(struct store_reader *reader, struct arena *arena, cons
 	size_t used = 0;
 
 	if (!rows)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	if (is_folded)
 		fold_append(&prefix, query->prefix);
 	else

@@ -142,7 +142,7 @@ enum status store_read_summaries(struct store_reader *reader, struct arena *aren
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].metric = column_span(&s, arena);
 		rows[used].unit = column_span(&s, arena);
 		rows[used].role = (enum role)column_i64(&s);

@@ -59,7 +59,7 @@ enum status store_read_tokens(
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].token_id = column_i64(&s);
 		rows[used].name = column_span(&s, arena);
 		rows[used].hash = column_span(&s, arena);

@@ -1,11 +1,6 @@
 #include "store/told.h"
 #include "store/sqlite/sqlite_store.h"
 
-static enum status out_of_memory(struct error *err)
-{
-	return error_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* ---- facts ---- */
 
 enum status store_put_told(struct store_tx *tx, int64_t job_id, const struct told_row *row, struct error *err)
@@ -62,7 +57,7 @@ enum status store_read_told_facts(struct store_reader *reader, struct arena *are
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		rows[used].source = (enum transition_source)column_u32(&s);
 		rows[used].start_ms = column_i64(&s);
 		rows[used].status = column_span(&s, arena);
@@ -149,7 +144,7 @@ static enum status read_ids(
 	for (; has_row; ++*count) {
 		*job_ids = rows_grow(arena, *job_ids, *count, &cap, sizeof **job_ids);
 		if (!*job_ids)
-			return out_of_memory(err);
+			return error_no_memory(err);
 		(*job_ids)[*count] = column_i64(s);
 		TRY(statement_step(s, &has_row, err));
 	}

@@ -74,7 +74,7 @@ enum status store_read_transitions(struct store_reader *reader, struct arena *ar
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].status = column_span(&s, arena);
 		rows[used].message = column_span(&s, arena);
 		rows[used].start_ms = column_i64(&s);

@@ -20,7 +20,7 @@ enum status store_open(struct store **out, const struct store_options *options, 
 	int64_t page_bytes;
 
 	if (!store)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	all.wal_bytes = all.wal_bytes ? all.wal_bytes : DEFAULT_WAL_BYTES;
 	all.writer_cache_bytes = all.writer_cache_bytes ? all.writer_cache_bytes : DEFAULT_WRITER_CACHE_BYTES;
 	store->lock = LOCK_NONE;
@@ -28,7 +28,7 @@ enum status store_open(struct store **out, const struct store_options *options, 
 	store->path = mem_copy_string(all.path);
 	store->search = search_cache_new(all.search_bytes ? all.search_bytes : DEFAULT_SEARCH_BYTES);
 	if (!store->path || !store->search)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(lock_take(&store->lock, store->path, true, err));
 	TRY(connection_open_writer(&store->writer, &all, err));
 	TRY(migrate(store->writer, all.skips_backup, err));
@@ -189,7 +189,7 @@ enum status store_figures(struct store_reader *reader, struct store_figures *out
 	int64_t pages, freelist, page_bytes;
 
 	if (!wal)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	TRY(connection_number(reader, "PRAGMA page_count", &pages, err));
 	TRY(connection_number(reader, "PRAGMA freelist_count", &freelist, err));
 	TRY(connection_number(reader, "PRAGMA page_size", &page_bytes, err));

@@ -56,7 +56,7 @@ enum status store_read_views(struct store_reader *reader, struct arena *arena, s
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		rows[used].team = column_span(&s, arena);
 		rows[used].owner = column_span(&s, arena);
 		rows[used].name = column_span(&s, arena);

@@ -68,7 +68,7 @@ enum status store_read_webhooks(
 	for (; has_row; used++) {
 		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
 		if (!rows)
-			return error_set(err, ERR_MEMORY, "out of memory");
+			return error_no_memory(err);
 		TRY(read_row(&s, arena, &rows[used], err));
 		TRY(statement_step(&s, &has_row, err));
 	}

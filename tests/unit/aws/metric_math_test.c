@@ -21,7 +21,7 @@ static enum status add(size_t row, struct math_value *out, struct error *err)
 	struct math_series *series = math_value_add(out, table[row].count);
 
 	if (!series)
-		return error_set(err, ERR_MEMORY, "out of memory");
+		return error_no_memory(err);
 	series->count = table[row].count;
 	series->period_ms = 60000;
 	series->until_ms = 240000;
