@@ -35,8 +35,7 @@ enum status webhook_formats_new(struct webhook_formats **out, struct span json, 
 	TRY(json_parse(&formats->document, json, err));
 	if (!json_count(json_get(formats->document, "formats")))
 		return error_set(err, ERR_INTERNAL, "webhooks.json holds no formats");
-	*out = formats;
-	formats = NULL;
+	*out = TAKE(formats);
 	return OK;
 }
 

@@ -57,8 +57,7 @@ enum status api_new(struct api **out, const struct api_options *options, struct 
 	api->sessions = session_table_new(options->lease_ms, options->max_sessions);
 	if (!api->sessions)
 		return error_no_memory(err);
-	*out = api;
-	api = NULL;
+	*out = TAKE(api);
 	return OK;
 }
 

@@ -100,8 +100,7 @@ static enum status write_page(struct listing *listing, struct api_worker *worker
 	bool is_partial; /* the next page goes on where time ended this one */
 	TRY(api_search_page(worker, arena, &search, &listing->page, &is_partial, err));
 	arena_free(listing->page_arena);
-	listing->page_arena = arena;
-	arena = NULL;
+	listing->page_arena = TAKE(arena);
 	enum status status = OK;
 	for (size_t i = 0; i < listing->page.count && status == OK; i++)
 		status = (listing->is_ndjson ? write_line : write_job)(

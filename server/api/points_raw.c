@@ -307,8 +307,7 @@ static enum status next_page(struct searched *searched, struct api_worker *worke
 	TRY(api_arena(&arena, err));
 	TRY(store_search_jobs(worker->reader, arena, &search, &searched->page, err));
 	arena_free(searched->page_arena);
-	searched->page_arena = arena;
-	arena = NULL;
+	searched->page_arena = TAKE(arena);
 	searched->has_page = true;
 	searched->at = 0;
 	return OK;

@@ -518,8 +518,7 @@ enum status app_start(struct app **out, struct options *options, struct error *e
 	TRY(start_collector(app, err));
 	say_listening(app);
 	doctor_log(options_text(options, "db"));
-	*out = app;
-	app = NULL;
+	*out = TAKE(app);
 	return OK;
 }
 
@@ -532,8 +531,7 @@ enum status app_open_offline(struct app **out, const struct options *options, st
 	TRY(open_store(app, err));
 	TRY(start_pipeline(app, err));
 	TRY(make_api(app, err));
-	*out = app;
-	app = NULL;
+	*out = TAKE(app);
 	return OK;
 }
 
@@ -606,8 +604,7 @@ enum status app_run(struct app *app, struct error *err)
 static void free_sender(struct app *app)
 {
 	pthread_mutex_lock(&app->sender_mutex);
-	struct webhook_sender *sender = app->sender;
-	app->sender = NULL;
+	struct webhook_sender *sender = TAKE(app->sender);
 	pthread_mutex_unlock(&app->sender_mutex);
 	webhook_sender_free(sender);
 }
@@ -615,8 +612,7 @@ static void free_sender(struct app *app)
 static void free_collector(struct app *app)
 {
 	pthread_mutex_lock(&app->sender_mutex);
-	struct collector *collector = app->collector;
-	app->collector = NULL;
+	struct collector *collector = TAKE(app->collector);
 	pthread_mutex_unlock(&app->sender_mutex);
 	collector_free(collector);
 	collect_setup_free(app->collect);

@@ -165,8 +165,7 @@ enum status collect_setup_new(struct collect_setup **out, const struct options *
 		.max_line_bytes = (size_t)options_i64(options, "max-line-bytes")};
 	TRY(find_urls(setup, region, endpoint, err));
 	TRY(find_credentials(setup, options_text(options, "collect-credentials-file"), err));
-	*out = setup;
-	setup = NULL;
+	*out = TAKE(setup);
 	return OK;
 }
 

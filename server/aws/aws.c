@@ -37,8 +37,7 @@ enum status aws_new(struct aws **out, const struct aws_options *options, struct 
 	aws->options = *options;
 	for (aws->route_count = 0; aws->route_count < ROUTE_COUNT; aws->route_count++)
 		aws->routes[aws->route_count] = route_of(aws, &templates[aws->route_count]);
-	*out = aws;
-	aws = NULL;
+	*out = TAKE(aws);
 	return OK;
 }
 

@@ -249,8 +249,7 @@ static enum status new_call(struct door_call **out, struct aws *aws, void *worke
 	own->call.now_ms = http_request_arrival_ms(request);
 	own->call.body = http_request_body(request);
 	crypto_uuid(own->call.request_id);
-	*out = own;
-	own = NULL;
+	*out = TAKE(own);
 	return OK;
 }
 

@@ -161,8 +161,7 @@ enum status filter_pattern_new(struct filter_pattern **out, struct span text, st
 		return error_no_memory(err);
 	TRY(read_pattern(&reader, err));
 	TRY(make_search(pattern, err));
-	*out = pattern;
-	pattern = NULL;
+	*out = TAKE(pattern);
 	return OK;
 }
 

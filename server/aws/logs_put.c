@@ -90,8 +90,7 @@ static enum status open_batch(
 	if (!batch->team.ptr || !machine.ptr || !(batch->host = arena_copy(batch->arena, batch->host)).ptr ||
 		!batch_part(batch, name->job, name->stream))
 		return error_no_memory(err);
-	*out = batch;
-	batch = NULL;
+	*out = TAKE(batch);
 	return OK;
 }
 

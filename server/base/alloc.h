@@ -34,7 +34,7 @@ int mem_may_come(void);
 void mem_fail_at(long nth);
 
 /*
- * AUTO(type) name = …; frees by type_free when the scope ends, however it ends. Hand ownership on by setting it to NULL.
+ * AUTO(type) name = …; frees by type_free when the scope ends, however it ends. Hand ownership on by TAKE().
  * Each such type says AUTO_TYPE(type) once, beside the declaration of type_free.
  */
 #define AUTO_TYPE(type)                                                                                                \
@@ -58,3 +58,11 @@ static inline void mem_cleanup_(void *pointer)
 }
 /* AUTO_MEM char *text = mem_alloc(…); */
 #define AUTO_MEM __attribute__((cleanup(mem_cleanup_)))
+
+/* Hands over what an AUTO variable or a field holds: its value, and NULL stays behind. */
+#define TAKE(pointer)                                                                                                  \
+	({                                                                                                             \
+		typeof(pointer) taken_ = (pointer);                                                                    \
+		(pointer) = NULL;                                                                                      \
+		taken_;                                                                                                \
+	})

@@ -83,8 +83,7 @@ enum status inflater_new(struct inflater **out, enum encoding encoding, uint64_t
 	inflater->max_bytes = max_bytes;
 	if (!init_decoder(inflater))
 		return error_no_memory(err);
-	*out = inflater;
-	inflater = NULL;
+	*out = TAKE(inflater);
 	return OK;
 }
 
@@ -256,8 +255,7 @@ enum status deflater_new(struct deflater **out, enum encoding encoding, int leve
 	}
 	if (!deflater->zstd && !deflater->has_zlib)
 		return error_no_memory(err);
-	*out = deflater;
-	deflater = NULL;
+	*out = TAKE(deflater);
 	return OK;
 }
 

@@ -302,8 +302,7 @@ bool json_set_string(struct json *object, const char *key, struct span value)
 	if (!item)
 		return false;
 	item->type = cJSON_String;
-	item->valuestring = text;
-	text = NULL;
+	item->valuestring = TAKE(text);
 	return set(object, key, item);
 }
 

@@ -429,8 +429,7 @@ enum status options_parse(struct options **out, const struct option_program *pro
 		return error_no_memory(err);
 	pthread_mutex_init(options->mutex, NULL);
 	TRY(read_everything(options, argc, argv, environment, err));
-	*out = options;
-	options = NULL;
+	*out = TAKE(options);
 	return OK;
 }
 

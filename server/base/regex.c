@@ -93,8 +93,7 @@ enum status regex_new(struct regex **out, struct span pattern, unsigned flags, s
 	/* Without JIT (not built in, forbidden by the system, or "(*NO_JIT)") the interpreter does the same, slower. */
 	regex->has_jit = pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE) == 0 &&
 			 pcre2_pattern_info(regex->code, PCRE2_INFO_JITSIZE, &jit_bytes) == 0 && jit_bytes > 0;
-	*out = regex;
-	regex = NULL;
+	*out = TAKE(regex);
 	return OK;
 }
 
@@ -161,9 +160,7 @@ struct regex_scratch *regex_scratch_new(void)
 	if (!scratch || !fill_scratch(scratch))
 		return NULL;
 	regex_scratch_limit(scratch, DEFAULT_MATCH_STEPS);
-	struct regex_scratch *result = scratch;
-	scratch = NULL;
-	return result;
+	return TAKE(scratch);
 }
 
 void regex_scratch_free(struct regex_scratch *scratch)

@@ -266,8 +266,7 @@ enum status zone_parse_file(struct zone **out, struct span bytes, struct error *
 		return error_no_memory(err);
 	if (!read_file(zone, bytes))
 		return error_set(err, ERR_INVALID, "this is no file of a time zone (TZif, version 2 or later)");
-	*out = zone;
-	zone = NULL;
+	*out = TAKE(zone);
 	return OK;
 }
 
@@ -316,8 +315,7 @@ enum status zone_new(struct zone **out, struct span name, struct error *err)
 			"'%.*s' is no time zone: neither a name as Europe/Berlin in " ZONE_FOLDER
 			", nor a rule as CET-1CEST,M3.5.0,M10.5.0/3",
 			(int)(name.len < 100 ? name.len : 100), name.ptr);
-	*out = zone;
-	zone = NULL;
+	*out = TAKE(zone);
 	return OK;
 }
 

@@ -23,9 +23,7 @@ struct zstd *zstd_new(void)
 		return NULL;
 	/* Without a checksum a flipped bit can unpack into other content. */
 	ZSTD_CCtx_setParameter(zstd->packer, ZSTD_c_checksumFlag, 1);
-	struct zstd *result = zstd;
-	zstd = NULL;
-	return result;
+	return TAKE(zstd);
 }
 
 void zstd_free(struct zstd *zstd)

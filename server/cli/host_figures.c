@@ -60,8 +60,7 @@ enum status host_figures_new(struct host_figures **out, const char *proc, const 
 	figures->folder = mem_copy_string(folder ? folder : "/");
 	if (!figures->proc || !figures->folder)
 		return error_no_memory(err);
-	*out = figures;
-	figures = NULL;
+	*out = TAKE(figures);
 	return OK;
 }
 

@@ -115,8 +115,7 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	client->max_reply_bytes = options->max_reply_bytes;
 	TRY(url_parse(&client->url, options->server, err));
 	TRY(check_token(client->token, err));
-	*out = client;
-	client = NULL;
+	*out = TAKE(client);
 	return OK;
 }
 

@@ -345,8 +345,7 @@ enum status identity_new(struct identity **out, const struct identity_input *inp
 	TRY(check_name("stream", identity->stream, err));
 	if (*identity->host) /* "": what was imported may be of any machine */
 		TRY(check_name("host", identity->host, err));
-	*out = identity;
-	identity = NULL;
+	*out = TAKE(identity);
 	return OK;
 }
 

@@ -336,7 +336,6 @@ enum status import_list_new(
 	regex_free(walk.regex);
 	regex_scratch_free(walk.scratch);
 	TRY(status);
-	*out = list;
-	list = NULL;
+	*out = TAKE(list);
 	return OK;
 }

@@ -116,8 +116,7 @@ enum status intake_start(struct intake **out, const struct intake_options *optio
 	if (failure)
 		return error_set(err, ERR_MEMORY, "cannot start a thread: %s", strerror(failure));
 	intake->has_thread = true;
-	*out = intake;
-	intake = NULL;
+	*out = TAKE(intake);
 	return OK;
 }
 

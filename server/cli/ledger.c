@@ -44,8 +44,7 @@ enum status ledger_new(struct ledger **out, const char *folder, const char *serv
 	snprintf(ledger->folder, sizeof ledger->folder, "%s", folder);
 	ledger->server = server;
 	ledger->job = job;
-	*out = ledger;
-	ledger = NULL;
+	*out = TAKE(ledger);
 	return OK;
 }
 

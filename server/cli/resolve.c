@@ -142,8 +142,7 @@ enum status resolve_host(struct addrinfo **out, const char *host, const char *po
 		lookup_run(lookup);
 	if (!wait_for(lookup, deadline_ms, give_up_ms))
 		return error_set(err, ERR_UNAVAILABLE, "cannot find host '%s': the name service does not answer", host);
-	*out = lookup->addresses;
-	lookup->addresses = NULL;
+	*out = TAKE(lookup->addresses);
 	int code = lookup->code;
 	lookup_free(lookup);
 	if (code != 0)

@@ -245,8 +245,7 @@ enum status run_table_new(struct run_table **out, const struct table_cells *head
 	}
 	if (table->count)
 		TRY(check_axis(table, err));
-	*out = table;
-	table = NULL;
+	*out = TAKE(table);
 	return OK;
 }
 

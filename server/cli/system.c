@@ -151,8 +151,7 @@ enum status system_start(struct system **out, const struct system_options *optio
 	if (failure)
 		return error_set(err, ERR_MEMORY, "cannot start a thread: %s", strerror(failure));
 	system->has_thread = true;
-	*out = system;
-	system = NULL;
+	*out = TAKE(system);
 	return OK;
 }
 

@@ -96,8 +96,7 @@ enum status table_files_add(
 	file->part = *part;
 	TRY(point_spool_open(tables->points, stream, &file->run, err));
 	TRY(open_part(file, err));
-	tables->files[tables->count++] = file;
-	file = NULL;
+	tables->files[tables->count++] = TAKE(file);
 	return OK;
 }
 

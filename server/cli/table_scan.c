@@ -140,7 +140,6 @@ enum status table_scan_new(struct table_scan **out, const char *path, size_t max
 		return OK;
 	if (!scan->count)
 		return error_set(err, ERR_INVALID, "%s without any point", run_table_name(scan->kind));
-	*out = scan;
-	scan = NULL;
+	*out = TAKE(scan);
 	return OK;
 }

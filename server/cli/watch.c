@@ -500,8 +500,7 @@ enum status watch_new(struct watch **out, const struct watch_options *options, s
 	for (size_t i = 0; i < options->count; i++)
 		TRY(add_pattern(watch, i, err));
 	watch->globbed_ms = clock_mono_ms();
-	*out = watch;
-	watch = NULL;
+	*out = TAKE(watch);
 	return OK;
 }
 

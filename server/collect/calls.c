@@ -30,8 +30,7 @@ enum status calls_new(struct calls **out, const struct collector_options *option
 	calls->options = options;
 	calls->figures = figures;
 	TRY(http_client_new(&calls->client, &http, err));
-	*out = calls;
-	calls = NULL;
+	*out = TAKE(calls);
 	return OK;
 }
 
@@ -157,7 +156,6 @@ enum status calls_ask(struct calls *calls, enum calls_service service, const cha
 		return judge(calls, operation, &answer, status == OK ? reply : NULL, err);
 	if (status != OK || json_kind(reply) != JSON_OBJECT)
 		return error_set(err, ERR_INVALID, "%s was answered with something that is no JSON object", operation);
-	*out = reply;
-	reply = NULL;
+	*out = TAKE(reply);
 	return OK;
 }

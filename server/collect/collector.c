@@ -158,7 +158,6 @@ enum status collector_start(struct collector **out, const struct collector_optio
 	if (pthread_create(&collector->thread, NULL, run, collector) != 0)
 		return error_set(err, ERR_MEMORY, "cannot start the thread of the collector");
 	collector->has_thread = true;
-	*out = collector;
-	collector = NULL;
+	*out = TAKE(collector);
 	return OK;
 }

@@ -324,9 +324,7 @@ struct watch *watch_new(const struct condition *expression)
 			return NULL;
 		}
 	}
-	struct watch *result = watch;
-	watch = NULL;
-	return result;
+	return TAKE(watch);
 }
 
 void watch_free(struct watch *watch)
@@ -430,7 +428,6 @@ enum status watch_unpack(struct watch **out, const struct condition *expression,
 		unpack_window(&watch->windows[i], in);
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of a rule's expression is damaged");
-	*out = watch;
-	watch = NULL;
+	*out = TAKE(watch);
 	return OK;
 }

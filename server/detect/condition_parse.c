@@ -450,8 +450,7 @@ enum status condition_parse(struct condition **out, struct span text, struct err
 		return error_set_field(err, ERR_SEMANTIC, "expression", "an expression has 1 to %d bytes, not %zu",
 			CONDITION_MAX_BYTES, text.len);
 	TRY(parse_whole(&p));
-	*out = expression;
-	expression = NULL;
+	*out = TAKE(expression);
 	return OK;
 }
 

@@ -32,9 +32,7 @@ struct detector_set *detector_set_new(enum role role)
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (kinds[i]->roles & 1u << role && !(set->states[i] = mem_zeroed(kinds[i]->bytes)))
 			return NULL;
-	struct detector_set *result = set;
-	set = NULL;
-	return result;
+	return TAKE(set);
 }
 
 void detector_set_free(struct detector_set *set)
@@ -133,8 +131,7 @@ enum status detector_set_unpack(struct detector_set **out, enum role role, struc
 			kinds[i]->unpack(set->states[i], (unsigned)format, in);
 	if (in->has_failed)
 		return error_set(err, ERR_INVALID, "the state of a detector of role %s is damaged", role_name(role));
-	*out = set;
-	set = NULL;
+	*out = TAKE(set);
 	return OK;
 }
 

@@ -8,9 +8,7 @@ struct definition_set *definition_set_alloc(void)
 
 	if (!set || !(set->arena = arena_new()))
 		return NULL;
-	struct definition_set *result = set;
-	set = NULL;
-	return result;
+	return TAKE(set);
 }
 
 void definition_set_free(struct definition_set *set)
@@ -84,8 +82,7 @@ enum status definition_set_new(struct definition_set **out, const struct json *d
 	set->fixed_preset = -1;
 	if (name.len)
 		TRY(fix_preset(set, name, err));
-	*out = set;
-	set = NULL;
+	*out = TAKE(set);
 	return OK;
 }
 
@@ -209,8 +206,7 @@ enum status definition_presets_new(struct definition_set **out, struct span json
 	}
 	set->line_step = find_line_step(set);
 	TRY(build_sieve(set, err));
-	*out = set;
-	set = NULL;
+	*out = TAKE(set);
 	return OK;
 }
 

@@ -410,7 +410,6 @@ enum status derive_unpack(struct derive **out, struct unpacker *in, struct error
 	if (in->has_failed || version != VERSION || measures > MEASURE_COUNT || settled > SETTLED ||
 		recent >= 2 * RECENT || derive->off_count >= OFF_MAX)
 		return error_set(err, ERR_INVALID, "the state of derived metrics is damaged");
-	*out = derive;
-	derive = NULL;
+	*out = TAKE(derive);
 	return OK;
 }

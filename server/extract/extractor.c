@@ -26,9 +26,7 @@ struct extractor *extractor_new(void)
 	extractor->name = BUF_INIT(METRIC_NAME_MAX_BYTES);
 	extractor->recent = BUF_INIT(RECENT_MAX * (RECENT_LINE_BYTES + 1));
 	extractor->header = BUF_INIT(METRIC_NAME_MAX_BYTES * DEFINITIONS_MAX);
-	struct extractor *result = extractor;
-	extractor = NULL;
-	return result;
+	return TAKE(extractor);
 }
 
 void extractor_free(struct extractor *extractor)

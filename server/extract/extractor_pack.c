@@ -169,7 +169,6 @@ enum status extractor_unpack(struct extractor **out, struct unpacker *in, struct
 		TRY(unpack_versioned(extractor, in, err));
 	if (in->has_failed)
 		return damaged(err, "counts");
-	*out = extractor;
-	extractor = NULL;
+	*out = TAKE(extractor);
 	return OK;
 }

@@ -19,9 +19,7 @@ struct settings *settings_new(void)
 		return NULL;
 	settings->plain = BUF_INIT(LINE_MAX_BYTES);
 	settings->dump = BUF_INIT(DUMP_MAX_BYTES);
-	struct settings *result = settings;
-	settings = NULL;
-	return result;
+	return TAKE(settings);
 }
 
 void settings_free(struct settings *settings)

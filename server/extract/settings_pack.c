@@ -61,7 +61,6 @@ enum status settings_unpack(struct settings **out, struct unpacker *in, struct e
 		settings->lines > SETTINGS_LINES_MAX || settings->dump.failure ||
 		settings->block_left > BLOCK_LINES_MAX || settings->yaml_left > BLOCK_LINES_MAX)
 		return error_set(err, ERR_INVALID, "the state of a reader of settings is damaged");
-	*out = settings;
-	settings = NULL;
+	*out = TAKE(settings);
 	return OK;
 }

@@ -157,8 +157,7 @@ enum status signature_set_new(struct signature_set **out, struct span json, stru
 	TRY(json_parse(&set->json, json, err));
 	TRY(read_lists(set, err));
 	TRY(build_sieve(set, err));
-	*out = set;
-	set = NULL;
+	*out = TAKE(set);
 	return OK;
 }
 

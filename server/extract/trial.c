@@ -138,8 +138,7 @@ enum status trial_new(
 	choice_init(&trial->guide);
 	for (const struct json *item = json_first(definitions); item; item = json_next(item))
 		TRY(compile_one(trial, item, trial->count, err));
-	*out = trial;
-	trial = NULL;
+	*out = TAKE(trial);
 	return OK;
 }
 

@@ -301,8 +301,7 @@ enum status advice_new(struct advice **out, struct span json, struct error *err)
 		TRY(check_quantity(advice, at, err));
 	for (const struct json *rule = json_first(rules); rule; rule = json_next(rule))
 		TRY(check_rule(advice, rule, err));
-	*out = advice;
-	advice = NULL;
+	*out = TAKE(advice);
 	return OK;
 }
 

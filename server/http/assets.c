@@ -109,8 +109,7 @@ enum status assets_new(struct assets **out, const struct embedded_file *table, c
 		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(add_asset(assets, &table[i], err));
-	*out = assets;
-	assets = NULL;
+	*out = TAKE(assets);
 	return OK;
 }
 

@@ -19,8 +19,7 @@ enum status guard_new(struct guard **out, const struct guard_options *options, s
 		!(guard->public_url = mem_copy_string(options->public_url ? options->public_url : "")))
 		return error_no_memory(err);
 	guard->is_tls = options->is_tls;
-	*out = guard;
-	guard = NULL;
+	*out = TAKE(guard);
 	return OK;
 }
 

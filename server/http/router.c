@@ -61,8 +61,7 @@ enum status router_new(struct router **out, const struct http_route *routes, siz
 		return error_no_memory(err);
 	for (; router->count < count; router->count++)
 		TRY(parse_pattern(&router->patterns[router->count], &routes[router->count], err));
-	*out = router;
-	router = NULL;
+	*out = TAKE(router);
 	return OK;
 }
 

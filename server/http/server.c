@@ -102,8 +102,7 @@ static enum status read_pem(char **out, const char *path, struct error *err)
 	if (!is_whole)
 		return error_set(err, ERR_IO, "cannot read '%s'", path);
 	text[len] = 0;
-	*out = text;
-	text = NULL;
+	*out = TAKE(text);
 	return OK;
 }
 

@@ -62,8 +62,7 @@ enum status workers_new(
 			return status;
 		}
 	}
-	*out = workers;
-	workers = NULL;
+	*out = TAKE(workers);
 	return OK;
 }
 

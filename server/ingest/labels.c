@@ -69,8 +69,7 @@ enum status ingest_labels_new(struct ingest_labels **out, const char *const list
 		if (i != LABEL_TEAM || lists[i][0])
 			TRY(read_list(&labels->roles[i], option_names[i], lists[i], err));
 	TRY(read_list(&labels->indices, "", index_names, err));
-	*out = labels;
-	labels = NULL;
+	*out = TAKE(labels);
 	return OK;
 }
 

@@ -48,8 +48,7 @@ enum status filter_new(struct filter **out, const struct filter_spec *spec, stru
 		memcpy(filter->bytes + spec->stream.len, spec->text.ptr, spec->text.len);
 	if (spec->text.len && (spec->is_regex || spec->ignores_case))
 		TRY(compile(filter, spec, err));
-	*out = filter;
-	filter = NULL;
+	*out = TAKE(filter);
 	return OK;
 }
 

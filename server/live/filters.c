@@ -47,8 +47,7 @@ static struct filtered *take_next(struct filters *filters)
 	found = *at;
 	if (!found)
 		return NULL;
-	*at = found->next;
-	found->next = NULL;
+	*at = TAKE(found->next);
 	found->is_due = false; /* before the hub is read: a wake that comes from now on is kept */
 	if (found->is_gone)
 		return found;
@@ -181,8 +180,7 @@ enum status filters_start(struct filters **out, const struct filters_options *op
 	if (pthread_create(&filters->thread, NULL, filters_run, filters))
 		return error_set(err, ERR_MEMORY, "no thread for the filters of live lines");
 	filters->has_thread = true;
-	*out = filters;
-	filters = NULL;
+	*out = TAKE(filters);
 	return OK;
 }
 

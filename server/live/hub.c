@@ -92,9 +92,7 @@ struct hub *hub_new(const struct hub_options *options)
 	hub->to_wake = mem_resize(NULL, hub->options.max_subscribers, sizeof(struct subscriber *));
 	if (!hub->interest || !hub->skipped || !hub->to_wake)
 		return NULL;
-	struct hub *result = hub;
-	hub = NULL;
-	return result;
+	return TAKE(hub);
 }
 
 void hub_free(struct hub *hub)

@@ -21,9 +21,7 @@ struct interest *interest_new(void)
 	if (!interest || !(interest->by_job = map_new()))
 		return NULL;
 	interest->sweep_at = SWEEP_AT;
-	struct interest *result = interest;
-	interest = NULL;
-	return result;
+	return TAKE(interest);
 }
 
 static void free_map(struct map *map)

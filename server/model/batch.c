@@ -21,9 +21,7 @@ struct batch *batch_new(int64_t arrival_ms)
 	batch->arrival_ms = arrival_ms;
 	batch->offset = -1;
 	batch->host = batch->team = batch->source = SPAN("");
-	struct batch *result = batch;
-	batch = NULL;
-	return result;
+	return TAKE(batch);
 }
 
 void batch_free(struct batch *batch)

@@ -151,8 +151,7 @@ enum status http_client_new(struct http_client **out, const struct http_client_o
 	client->multi = curl_multi_init();
 	if (!client->multi || !(client->idle = post_new(client)))
 		return error_set(err, ERR_MEMORY, "libcurl has no memory or is too old");
-	*out = client;
-	client = NULL;
+	*out = TAKE(client);
 	return OK;
 }
 

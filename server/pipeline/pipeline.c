@@ -147,8 +147,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	TRY(find_pool_change(pipeline, err));
 	TRY(retention_look_at_disk(pipeline, err)); /* before anybody asks how much is left */
 	TRY(start_threads(pipeline, err));
-	*out = pipeline;
-	pipeline = NULL;
+	*out = TAKE(pipeline);
 	return OK;
 }
 

@@ -86,8 +86,7 @@ enum status log_matcher_new(
 	matcher->literal_len = text.len;
 	if (is_regex || ignore_case)
 		TRY(compile(matcher, text, is_regex, ignore_case, err));
-	*out = matcher;
-	matcher = NULL;
+	*out = TAKE(matcher);
 	return OK;
 }
 

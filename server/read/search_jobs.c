@@ -161,8 +161,7 @@ enum status job_log_search_new(
 		search->terms[i].term = terms[i];
 		TRY(check_term(terms[i], err));
 	}
-	*out = search;
-	search = NULL;
+	*out = TAKE(search);
 	return OK;
 }
 

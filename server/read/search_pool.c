@@ -103,8 +103,7 @@ enum status search_pool_new(struct search_pool **out, unsigned threads, uint32_t
 		}
 		pool->count++;
 	}
-	*out = pool;
-	pool = NULL;
+	*out = TAKE(pool);
 	return OK;
 }
 

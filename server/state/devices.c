@@ -87,8 +87,7 @@ enum status devices_new(struct devices **out, struct span json, struct error *er
 		return error_no_memory(err);
 	TRY(read_devices(devices, list, err));
 	TRY(read_instances(devices, types, err));
-	*out = devices;
-	devices = NULL;
+	*out = TAKE(devices);
 	return OK;
 }
 

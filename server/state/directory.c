@@ -201,9 +201,7 @@ struct directory *directory_new(void)
 	directory->by_id = map_new();
 	if (!directory->by_name || !directory->by_id)
 		return NULL;
-	struct directory *result = directory;
-	directory = NULL;
-	return result;
+	return TAKE(directory);
 }
 
 void directory_free(struct directory *directory)
@@ -311,8 +309,7 @@ void directory_swap_dirty(struct directory *directory)
 {
 	pthread_mutex_lock(&directory->dirty_mutex);
 	if (!directory->taken) {
-		directory->taken = directory->dirty;
-		directory->dirty = NULL;
+		directory->taken = TAKE(directory->dirty);
 	}
 	pthread_mutex_unlock(&directory->dirty_mutex);
 }

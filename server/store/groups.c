@@ -47,8 +47,7 @@ enum status groups_new(struct groups **out, const struct job_aggregation *aggreg
 	groups->by_key = map_new();
 	if (!groups->arena || !groups->by_key)
 		return error_no_memory(err);
-	*out = groups;
-	groups = NULL;
+	*out = TAKE(groups);
 	return OK;
 }
 

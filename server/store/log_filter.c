@@ -303,8 +303,7 @@ enum status log_needles_new(
 	for (size_t i = 0; i < count; i++)
 		TRY(add_clause(needles, &clauses[i], err));
 	if (needles->count) {
-		*out = needles;
-		needles = NULL;
+		*out = TAKE(needles);
 	}
 	return OK;
 }

@@ -55,8 +55,7 @@ static void swap_set(void *context)
 
 	pthread_mutex_lock(&pipeline->rules_mutex);
 	struct rule_set *old = pipeline->rules;
-	pipeline->rules = change->set;
-	change->set = NULL;
+	pipeline->rules = TAKE(change->set);
 	pthread_mutex_unlock(&pipeline->rules_mutex);
 	rule_set_unref(old);
 	for (size_t i = 0; i < change->ended_count; i++)

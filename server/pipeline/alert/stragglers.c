@@ -118,8 +118,7 @@ static enum status begin(
 	stragglers->role = role;
 	TRY(take_up(stragglers, reader, job, err));
 	stragglers_free(job->stragglers);
-	job->stragglers = stragglers;
-	stragglers = NULL;
+	job->stragglers = TAKE(stragglers);
 	if (!job->paced_since_ms)
 		job->paced_since_ms = clock_mono_ms();
 	return OK;

@@ -31,9 +31,7 @@ struct carry_batch *carry_batch_new(struct pipeline *pipeline)
 	batch->arena = arena_new();
 	if (!batch->arena)
 		return NULL;
-	struct carry_batch *made = batch;
-	batch = NULL;
-	return made;
+	return TAKE(batch);
 }
 
 void carry_batch_free(struct carry_batch *batch)

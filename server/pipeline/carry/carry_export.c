@@ -60,8 +60,7 @@ enum status carry_export_new(struct carry_export **out, struct pipeline *pipelin
 	if (!export->arena || !export->zstd)
 		return error_no_memory(err);
 	TRY(store_read_job(reader, export->arena, job, &export->row, err));
-	*out = export;
-	export = NULL;
+	*out = TAKE(export);
 	return OK;
 }
 

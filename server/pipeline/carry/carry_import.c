@@ -118,8 +118,7 @@ enum status carry_import_new(struct carry_import **out, struct pipeline *pipelin
 	import->zstd = zstd_new();
 	if (!import->team || !import->zstd)
 		return error_no_memory(err);
-	*out = import;
-	import = NULL;
+	*out = TAKE(import);
 	return OK;
 }
 

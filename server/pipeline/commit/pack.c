@@ -26,8 +26,7 @@ void pack_give_back(struct pipeline *pipeline, struct zstd *zstd)
 {
 	pthread_mutex_lock(&pipeline->packers_mutex);
 	if (pipeline->packer_count < PACKERS_MAX) {
-		pipeline->packers[pipeline->packer_count++] = zstd;
-		zstd = NULL;
+		pipeline->packers[pipeline->packer_count++] = TAKE(zstd);
 	}
 	pthread_mutex_unlock(&pipeline->packers_mutex);
 	zstd_free(zstd);

@@ -65,8 +65,7 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 	life_note(job, &history);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));
 	TRY(job_settings_state(job->settings, pipeline->devices, row->document, err));
-	*out = job;
-	job = NULL;
+	*out = TAKE(job);
 	return OK;
 }
 

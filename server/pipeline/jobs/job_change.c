@@ -164,8 +164,7 @@ static enum status index_settings(struct map **out, const struct json *document,
 			if (!map_put(stated, json_key_of(at), (void *)at))
 				return error_no_memory(err);
 	}
-	*out = stated;
-	stated = NULL;
+	*out = TAKE(stated);
 	return OK;
 }
 

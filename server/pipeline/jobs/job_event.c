@@ -305,7 +305,6 @@ enum status job_event_document(
 		TRY(merge_tags(tags, old ? json_get(old, "Tags") : NULL, document, err));
 	else if (tags && json_kind(tags) == JSON_ARRAY && json_count(tags))
 		TRY(set_field(document, tags, err));
-	*out = document;
-	document = NULL;
+	*out = TAKE(document);
 	return OK;
 }

@@ -175,8 +175,7 @@ enum status store_backup_begin(struct store_backup **out, struct store *store, c
 	backup->backup = sqlite3_backup_init(backup->copy, "main", backup->source->db, "main");
 	if (!backup->backup)
 		return copy_failure(backup, sqlite3_errcode(backup->copy), err);
-	*out = backup;
-	backup = NULL;
+	*out = TAKE(backup);
 	return OK;
 }
 

@@ -234,8 +234,7 @@ static enum status open_handle(struct store_reader **out, const char *path, int 
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_db_config(on->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
-	*out = on;
-	on = NULL;
+	*out = TAKE(on);
 	return OK;
 }
 
@@ -286,8 +285,7 @@ enum status connection_open_writer(struct store_reader **out, const struct store
 	TRY(set_common(on, options->writer_cache_bytes, err));
 	TRY(migrate_shape(on, err));
 	TRY(set_writer(on, options->wal_bytes, err));
-	*out = on;
-	on = NULL;
+	*out = TAKE(on);
 	return OK;
 }
 
@@ -301,8 +299,7 @@ enum status connection_open_reader(struct store_reader **out, const char *path, 
 	TRY(set_common(on, cache_bytes, err));
 	TRY(connection_run(on, "PRAGMA query_only=ON", err));
 	sqlite3_progress_handler(on->db, PROGRESS_STEPS, on_progress, on);
-	*out = on;
-	on = NULL;
+	*out = TAKE(on);
 	return OK;
 }
 

@@ -36,8 +36,7 @@ enum status store_open(struct store **out, const struct store_options *options, 
 	TRY(connection_number(store->writer, "PRAGMA page_size", &page_bytes, err));
 	store->wal_frames = all.wal_bytes / ((uint64_t)page_bytes + WAL_FRAME_HEADER_BYTES);
 	TRY(file_watch_start(store, err));
-	*out = store;
-	store = NULL;
+	*out = TAKE(store);
 	return OK;
 }
 
