@@ -1,6 +1,6 @@
 /* Metric definitions: tried on given or stored lines. */
 #include "api/internal.h"
-#include "pipeline/backfill/try.h"
+#include "pipeline/backfill/definitions_trial.h"
 #include "read/lines.h"
 #include "read/view.h"
 

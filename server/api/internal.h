@@ -72,7 +72,7 @@ void audit_leave(void *api);
 void audit_enter_job(struct api *api, struct api_worker *worker, const struct http_request *request, const char *verb,
 	struct span job);
 
-/* ---- signatures.c ---- */
+/* ---- signed_urls.c ---- */
 enum status signatures_check(
 	void *api, const struct http_request *request, struct principal *out, struct error *err) MUST_CHECK;
 /* Is there (still) such a token, that may read? 0, who needed none: as long as nobody needs one. */
@@ -117,7 +117,7 @@ enum status api_copy_job(
 enum status api_limit_job(struct api *api, const struct http_request *request, const struct json *retention,
 	struct json_writer *w, struct error *err) MUST_CHECK;
 
-/* ---- ask.c ---- */
+/* ---- request_query.c ---- */
 /* tz=, else the server's zone. *own is the caller's to free. */
 enum status api_zone(const struct api *api, const struct http_request *request, struct zone **own,
 	const struct zone **out, struct error *err) MUST_CHECK;

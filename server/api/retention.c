@@ -1,7 +1,7 @@
 /* Limits on log text, the pin that lifts them, and the forecast: what is used, how it grows, what goes next. */
 #include "api/internal.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/retention/limits.h"
+#include "pipeline/retention/retention_limits.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "http/http.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/retention/limits.h"
+#include "pipeline/retention/retention_limits.h"
 
 static enum status find_level(const struct options *options, enum log_level *level, struct error *err)
 {

@@ -1,16 +1,16 @@
 /*
  * Job: what AWS's services share: a request as a call of one operation, however it came, and its answer.
  *
- * A service is a table of operations in a file of its own and one line in door.c. An operation is a name, who may call it, what
+ * A service is a table of operations in a file of its own and one line in aws_dispatch.c. An operation is a name, who may call it, what
  * its input may hold (a table of model/shape.h, checked before it runs) and a function. The function reads call->input, a tree
- * of JSON whatever the protocol, and writes the members of its output into call->w, whose object is open. door.c makes JSON, XML
+ * of JSON whatever the protocol, and writes the members of its output into call->w, whose object is open. aws_dispatch.c makes JSON, XML
  * or CBOR of that, closes it, signs nothing, and adds x-amzn-RequestId to every reply.
  *
  *   Numbers    in forms (query protocol) are texts: aws_number, aws_integer and aws_time read either.
  *   Times      in are seconds since 1970 (JSON, CBOR) or ISO 8601 (forms): aws_time gives milliseconds. Out they are json_seconds
  *              (SageMaker, CloudWatch; their names are in the service's `times`, for XML and CBOR) or milliseconds (Logs).
  *   Errors     aws_error with a code as AWS has it; an error of the pipeline's or the store's gets the service's code of its
- *              status (struct aws_codes). Either is returned: door.c words it in the protocol.
+ *              status (struct aws_codes). Either is returned: aws_dispatch.c words it in the protocol.
  *   Lines      a batch is filled and given to aws_submit: the reply leaves after the commit, no worker waits for it.
  *
  * Ownership: what a call has is in its arena, and ends with its reply. Threads: a worker; after aws_submit the writer.
@@ -110,7 +110,7 @@ bool aws_number(const struct json *node, double *out);
 bool aws_integer(const struct json *node, int64_t *out);
 bool aws_time(const struct json *node, int64_t *ms);
 
-/* ---- door.c ---- */
+/* ---- aws_dispatch.c ---- */
 /* The lines go to the writer; `answer` (NULL: there is no output) runs on it once they are durable, must be quick, and must not
  * fail. After OK the call is not the caller's any more: it returns OK at once. batch: the pipeline's after OK. */
 struct ingest_result;

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_transition.h"
-#include "pipeline/retention/limits.h"
+#include "pipeline/retention/retention_limits.h"
 
 static const int64_t day_ms = 24 * 60 * 60 * 1000;
 

@@ -4,13 +4,13 @@
 #include "base/iso8601.h"
 #include "cli/child.h"
 #include "cli/client.h"
+#include "cli/file_tail.h"
 #include "cli/identity.h"
-#include "cli/intake.h"
+#include "cli/input_reader.h"
 #include "cli/job_calls.h"
 #include "cli/sender.h"
 #include "cli/ship.h"
 #include "cli/spool.h"
-#include "cli/watch.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
-#include "cli/changes.h"
 #include "cli/client.h"
 #include "cli/completion.h"
 #include "cli/job_field.h"
+#include "cli/row_diff.h"
 #include "cli/search_compare.h"
 #include "cli/search_document.h"
 #include "cli/search_groups.h"

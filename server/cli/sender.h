@@ -6,9 +6,9 @@
 #pragma once
 
 #include "cli/client.h"
+#include "cli/command_signals.h"
 #include "cli/identity.h"
-#include "cli/ledger.h"
-#include "cli/orders.h"
+#include "cli/resume_state.h"
 #include "cli/spool.h"
 
 #include <pthread.h>

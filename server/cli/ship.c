@@ -2,12 +2,12 @@
 
 #include "base/clock.h"
 #include "cli/child.h"
+#include "cli/host_monitor.h"
 #include "cli/identity.h"
 #include "cli/import.h"
-#include "cli/intake.h"
+#include "cli/input_reader.h"
 #include "cli/sender.h"
 #include "cli/spool_file.h"
-#include "cli/system.h"
 
 #include <inttypes.h>
 #include <limits.h>

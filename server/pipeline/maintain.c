@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/stream_name.h"
-#include "pipeline/alert/due.h"
 #include "pipeline/alert/emergency.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
+#include "pipeline/alert/overdue.h"
 #include "pipeline/alert/stragglers.h"
 #include "pipeline/consume/mend.h"
 #include "pipeline/consume/signs.h"
@@ -16,7 +16,7 @@
 #include "pipeline/jobs/rank_jobs.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
-#include "pipeline/life/watch.h"
+#include "pipeline/life/stall.h"
 #include "pipeline/retention/retention.h"
 #include "pipeline/seal/filter_sweep.h"
 #include "pipeline/seal/pyramids.h"
@@ -644,10 +644,10 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);
 		incident_ends_run(m->pipeline, m->reader); /* before others close what the end of the job closes */
-		watch_run(m->pipeline, m->reader);
+		stall_run(m->pipeline, m->reader);
 		stragglers_run(m->pipeline, m->reader);
 		faults_run(m->pipeline, m->reader);
-		due_run(m->pipeline, m->reader);
+		overdue_run(m->pipeline, m->reader);
 		emergency_run(m->pipeline, m->reader);
 		life_run(m->pipeline, m->reader);
 		mend_run(m->pipeline, m->reader, m->zstd);

@@ -5,10 +5,10 @@
 #include "pipeline/alert/emergency.h"
 #include "pipeline/alert/rules.h"
 #include "pipeline/backfill/backfill.h"
+#include "pipeline/commit/backdate.h"
+#include "pipeline/commit/batch_pack.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/ingest_result.h"
-#include "pipeline/commit/pack.h"
-#include "pipeline/commit/past.h"
 #include "pipeline/commit/writer.h"
 #include "pipeline/consume/consume.h"
 #include "pipeline/consume/recover.h"
@@ -272,8 +272,8 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 			(unsigned long long)debt);
 		return refuse(pipeline, DEBT_RETRY_S, err);
 	}
-	past_fill_times(pipeline, batch);
-	TRY(pack_batch(pipeline, batch, err));
+	backdate_fill_times(pipeline, batch);
+	TRY(batch_pack(pipeline, batch, err));
 	struct ingest *ingest = mem_zeroed(sizeof *ingest);
 	if (!ingest)
 		return error_no_memory(err);

@@ -19,9 +19,9 @@
 #include "model/point.h"
 #include "model/stretches.h"
 #include "model/totals.h"
+#include "state/backfill_incidents.h"
 #include "state/clock_skew.h"
 #include "state/job_settings.h"
-#include "state/said_list.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -187,7 +187,7 @@ struct job_state {
 	/* Maintenance thread only. */
 	bool is_watched; /* it was looked whether a stall of an earlier server is open */
 	bool has_stall;
-	int64_t looked_ms; /* due.c */
+	int64_t looked_ms; /* overdue.c */
 	bool is_due; /* an incident of its is open */
 	unsigned late_looks;
 	struct stragglers *stragglers; /* NULL: nothing was compared of late */

@@ -1,7 +1,7 @@
 #include "store/chunk.h"
 
-#include "store/column.h"
-#include "store/values.h"
+#include "store/double_column.h"
+#include "store/int_column.h"
 
 enum {
 	FORMAT = 1,

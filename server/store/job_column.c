@@ -1,7 +1,7 @@
 #include "store/job_column.h"
 
 #include "base/buf.h"
-#include "store/fold.h"
+#include "store/case_fold.h"
 
 enum { RECENT_FIRST = 256, RECENT_MAX = 1 << 16, FOLDED_MAX_BYTES = 1 << 20 };
 
@@ -112,7 +112,7 @@ static bool append_bytes(struct job_column *column, struct span bytes)
 	return true;
 }
 
-/* Most texts are; the rest is fold.h's. */
+/* Most texts are; the rest is case_fold.h's. */
 static bool is_plainly_folded(struct span text)
 {
 	unsigned char others = 0;

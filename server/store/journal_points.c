@@ -1,7 +1,7 @@
 #include "store/journal_points.h"
 
 #include "model/metric.h"
-#include "store/column.h"
+#include "store/int_column.h"
 
 /* The form is behind the role: of values, which there were first, it is 0. */
 enum { VALUE_BYTES = 8, SERIES_MIN_BYTES = 4, FORM_SHIFT = 8 };

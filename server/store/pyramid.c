@@ -1,7 +1,7 @@
 #include "store/pyramid.h"
 
 #include "base/arena.h"
-#include "store/column.h"
+#include "store/int_column.h"
 
 enum { FORMAT = 1, HEAD_MIN_BYTES = 6 };
 

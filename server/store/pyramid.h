@@ -7,7 +7,7 @@
 #pragma once
 
 #include "model/point.h"
-#include "store/values.h"
+#include "store/double_column.h"
 
 enum pyramid_axis { PYRAMID_STEP, PYRAMID_TIME };
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "state/pipeline_state.h"
 #include "store/faults.h"
 
@@ -35,7 +35,7 @@ enum status emergency_newest_step(
 }
 
 enum status emergency_act(struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *incident,
-	struct emergency_acts acts, struct incident_told *told, struct error *err)
+	struct emergency_acts acts, struct incident_effects *told, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct emergency_row row;
@@ -73,7 +73,7 @@ static struct span asked_of(const struct pipeline *pipeline, const struct json *
 }
 
 enum status emergency_look(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
-	const struct incident_row *incident, struct incident_told *told, struct error *err)
+	const struct incident_row *incident, struct incident_effects *told, struct error *err)
 {
 	AUTO(json) document = NULL;
 	struct emergency_acts acts;

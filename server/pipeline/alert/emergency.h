@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 
 struct pipeline;
 
@@ -17,11 +17,11 @@ bool emergency_parse(struct span text, struct emergency_acts *out);
 
 /* Writer, in the transaction of the incident. What it told->command says goes to the sessions after the commit. */
 enum status emergency_act(struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *incident,
-	struct emergency_acts acts, struct incident_told *told, struct error *err) MUST_CHECK;
+	struct emergency_acts acts, struct incident_effects *told, struct error *err) MUST_CHECK;
 
 /* Writer: what --on-non-finite, or the job's own tag of that name, says of a new incident. */
 enum status emergency_look(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
-	const struct incident_row *incident, struct incident_told *told, struct error *err) MUST_CHECK;
+	const struct incident_row *incident, struct incident_effects *told, struct error *err) MUST_CHECK;
 
 /* Of the newest checkpoint; -1: there is none. */
 enum status emergency_newest_step(

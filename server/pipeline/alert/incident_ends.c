@@ -1,6 +1,6 @@
 /* Maintenance thread: what is open of a job that has ended is over with it; whoever was told of it is told that, too. */
 #include "base/log.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "state/directory.h"
 #include "state/execute.h"
@@ -14,7 +14,7 @@ struct ending {
 	struct arena *arena;
 	const struct left_open *left;
 	struct incident_row row;
-	struct incident_told told;
+	struct incident_effects told;
 	bool is_ended;
 };
 
@@ -23,7 +23,7 @@ static enum status end_one(void *context, struct store_tx *tx, struct error *err
 	struct ending *ending = context;
 	struct job_row job;
 
-	ending->told = (struct incident_told){0};
+	ending->told = (struct incident_effects){0};
 	ending->is_ended = false;
 	TRY(store_read_job_by_id(store_tx_reader(tx), ending->arena, ending->left->job_id, &job, err));
 	TRY(store_read_incident(store_tx_reader(tx), ending->arena, ending->left->job_id, ending->left->incident_id,
@@ -53,7 +53,7 @@ static enum status end(struct pipeline *pipeline, const struct left_open *left, 
 	if (job)
 		atomic_store(&job->is_row_dirty, true);
 	job_unref(job);
-	incidents_say(pipeline, &ending.row, &ending.told);
+	incidents_publish(pipeline, &ending.row, &ending.told);
 	return OK;
 }
 

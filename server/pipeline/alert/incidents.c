@@ -4,7 +4,7 @@
 #include "alert/rule.h"
 #include "base/log.h"
 #include "pipeline/alert/emergency.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/alert/rule_match.h"
 #include "state/control.h"
@@ -25,7 +25,7 @@ struct said {
 	struct incident_row row; /* names live in the arena */
 	struct series_row series;
 	struct arena *arena;
-	struct incident_told told;
+	struct incident_effects told;
 };
 
 /* One cause, one group: the newest that it belongs to, and in it the one of its kind and metric, of other streams alone, to show it in. */
@@ -91,7 +91,7 @@ static enum status is_wanted(struct pipeline *pipeline, struct store_tx *tx, str
 
 /* From where a run that goes wrong can go on. What a failed commit had here is found anew. */
 static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, struct incident_row *row,
-	struct incident_told *told, struct error *err)
+	struct incident_effects *told, struct error *err)
 {
 	enum incident_kind kind = row->incident.kind;
 	struct checkpoint_row *last;
@@ -114,7 +114,7 @@ static enum status add_checkpoint(struct store_tx *tx, struct arena *arena, stru
 
 /* Which machine was slow: the one that sent the stream then. */
 static enum status add_host(struct store_tx *tx, struct arena *arena, struct incident_row *row,
-	struct incident_told *told, struct error *err)
+	struct incident_effects *told, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(sizeof told->facts);
 	struct json_writer w = json_writer_on(&text);
@@ -139,7 +139,7 @@ static enum status add_host(struct store_tx *tx, struct arena *arena, struct inc
 /* The newest rule that takes it and has a command: those who send the job are told, beside whatever webhooks are. Behind an exclusive
  * one there is none. */
 static enum status obey_rules(struct pipeline *pipeline, struct store_tx *tx, const struct incident_row *row,
-	const struct rule_set *rules, struct span team, struct incident_told *told, struct error *err)
+	const struct rule_set *rules, struct span team, struct incident_effects *told, struct error *err)
 {
 	struct emergency_acts acts;
 	bool is_match = false;
@@ -158,7 +158,7 @@ static enum status obey_rules(struct pipeline *pipeline, struct store_tx *tx, co
 
 /* What follows from it: commands, and messages. */
 static enum status act(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, struct incident_row *row,
-	const struct incident_news *news, struct span team, struct incident_told *told, struct error *err)
+	const struct incident_news *news, struct span team, struct incident_effects *told, struct error *err)
 {
 	bool is_worse = (news->is_new || news->is_raised) && row->incident.state == INCIDENT_OPEN;
 	enum status status = OK;
@@ -170,7 +170,8 @@ static enum status act(struct pipeline *pipeline, struct store_tx *tx, struct ar
 		status = obey_rules(pipeline, tx, row, rules, team, told, err);
 		rule_set_unref(rules);
 	}
-	return status == OK ? notices_hear(pipeline, tx, arena, row, news, team, &told->has_deliveries, err) : status;
+	return status == OK ? notices_enqueue(pipeline, tx, arena, row, news, team, &told->has_deliveries, err)
+			    : status;
 }
 
 /* How often its job had gone on after an end; *is_over: it has ended again. */
@@ -192,7 +193,7 @@ static enum status count_lives(
 }
 
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
-	struct incident_told *told, struct error *err)
+	struct incident_effects *told, struct error *err)
 {
 	AUTO(arena) arena = arena_new(); /* its own: a full disk has this run again and again */
 	struct incident_news news;
@@ -200,7 +201,7 @@ enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, stru
 
 	if (row->facts.ptr == told->facts)
 		row->facts = SPAN("");
-	*told = (struct incident_told){0};
+	*told = (struct incident_effects){0};
 	if (!arena)
 		return error_no_memory(err);
 	if (row->incident.rule_id)
@@ -236,7 +237,7 @@ static void publish(struct pipeline *pipeline, const struct incident_row *row)
 		log_line(LOG_WARNING, "event_dropped", "kind=incident");
 }
 
-void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told)
+void incidents_publish(struct pipeline *pipeline, const struct incident_row *row, const struct incident_effects *told)
 {
 	if (told->has_news) {
 		atomic_fetch_add(&pipeline->figures.incidents, 1);
@@ -254,7 +255,7 @@ static enum status write_said(void *context, struct store_tx *tx, struct error *
 	struct said *said = context;
 	bool is_gone;
 
-	said->told = (struct incident_told){0};
+	said->told = (struct incident_effects){0};
 	TRY(is_job_gone(said->pipeline, tx, said->stream->job, &is_gone, err));
 	/* of a series whose place a back-fill took since; only this thread puts it there */
 	bool is_old = (said->series.series_id & SERIES_HALF) != said->stream->series_base;
@@ -288,7 +289,7 @@ static void said_done(void *context, enum status status, const struct error *err
 		directory_mark_dirty(pipeline->directory, said->stream);
 	}
 	if (status == OK)
-		incidents_say(pipeline, &said->row, &said->told);
+		incidents_publish(pipeline, &said->row, &said->told);
 	said_free(said);
 }
 

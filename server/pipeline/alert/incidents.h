@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "state/directory.h"
 
 struct pipeline;
@@ -19,8 +19,8 @@ enum status incidents_hand_over_facts(struct pipeline *pipeline, struct stream_s
 
 /* Any incident, with its outbox rows, inside a transaction; then, after the commit, who must hear of it. */
 enum status incidents_write(struct pipeline *pipeline, struct store_tx *tx, struct incident_row *row, struct span team,
-	struct incident_told *told, struct error *err) MUST_CHECK;
-void incidents_say(struct pipeline *pipeline, const struct incident_row *row, const struct incident_told *told);
+	struct incident_effects *told, struct error *err) MUST_CHECK;
+void incidents_publish(struct pipeline *pipeline, const struct incident_row *row, const struct incident_effects *told);
 
 /* Maintenance thread, every few seconds: ends what is open of jobs that have ended. */
 void incident_ends_run(struct pipeline *pipeline, struct store_reader *reader);

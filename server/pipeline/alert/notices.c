@@ -273,7 +273,7 @@ static enum status hear_all(struct hearing *h, struct arena *arena, struct error
 	return OK;
 }
 
-enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+enum status notices_enqueue(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct incident_row *row, const struct incident_news *news, struct span team, bool *has_deliveries,
 	struct error *err)
 {
@@ -318,7 +318,7 @@ enum status notices_hear_ends(struct pipeline *pipeline, struct store_tx *tx, st
 		TRY(store_read_incident(store_tx_reader(tx), arena, rows[i].job_id, rows[i].incident_id, &row, err));
 		if (row.incident.is_historic || row.incident.state == INCIDENT_OPEN)
 			continue;
-		TRY(notices_hear(pipeline, tx, arena, &row, &ended, team, &has_own, err));
+		TRY(notices_enqueue(pipeline, tx, arena, &row, &ended, team, &has_own, err));
 		*has_deliveries |= has_own;
 	}
 	return OK;

@@ -10,7 +10,7 @@
 struct pipeline;
 
 /* Writer, in the incident's transaction, once its group is known. *has_deliveries is set when there is something to send. */
-enum status notices_hear(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+enum status notices_enqueue(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
 	const struct incident_row *row, const struct incident_news *news, struct span team, bool *has_deliveries,
 	struct error *err) MUST_CHECK;
 
@@ -32,7 +32,7 @@ enum status notices_put_message(struct store_tx *tx, int64_t webhook_id, int64_t
 /* As the number of an incident, of messages about a job's state: they are sent in their order. */
 #define JOB_STATE_GROUP (UINT32_MAX - 1)
 /* Writer, in the transaction that gives the job this state, once its history is written. */
-enum status job_states_hear(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
+enum status notices_enqueue_job_state(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	bool *has_deliveries, struct error *err) MUST_CHECK;
 
 /* A message that says no more than that it is one. *delivery_id: of the webhook's log. */

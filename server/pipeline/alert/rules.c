@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/rule_match.h"
 #include "state/execute.h"
@@ -44,7 +44,7 @@ struct change {
 	struct rule_set *set; /* what there will be */
 	struct arena *arena; /* of those that are over with it */
 	struct incident_row *ended;
-	struct incident_told *told; /* beside them */
+	struct incident_effects *told; /* beside them */
 	size_t ended_count;
 };
 
@@ -59,7 +59,7 @@ static void swap_set(void *context)
 	pthread_mutex_unlock(&pipeline->rules_mutex);
 	rule_set_unref(old);
 	for (size_t i = 0; i < change->ended_count; i++)
-		incidents_say(pipeline, &change->ended[i], &change->told[i]);
+		incidents_publish(pipeline, &change->ended[i], &change->told[i]);
 }
 
 static enum incident_close why_ended(const struct change *change)

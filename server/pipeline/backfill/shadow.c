@@ -413,7 +413,7 @@ static enum status tell_again(struct backfill *backfill, const struct incident_r
 	if (!arena)
 		return error_no_memory(err);
 	TRY(store_read_incident(store_tx_reader(tx), arena, found->job_id, found->incident_id, &row, err));
-	TRY(notices_hear(
+	TRY(notices_enqueue(
 		backfill->pipeline, tx, arena, &row, news, span_from(backfill->job->team), &has_deliveries, err));
 	backfill->has_deliveries |= has_deliveries;
 	return OK;

@@ -4,11 +4,11 @@
 #include "base/log.h"
 #include "model/batch_points.h"
 #include "model/stream_name.h"
+#include "pipeline/commit/backdate.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/ingest_result.h"
-#include "pipeline/commit/past.h"
 #include "pipeline/commit/resolve.h"
-#include "pipeline/life/watch.h"
+#include "pipeline/life/stall.h"
 #include "state/control.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
@@ -389,11 +389,11 @@ static void publish_range(const struct plan_slice *slice)
 	stream->committed_byte += slice->sent_bytes;
 	stream->committed_point += slice->range.point_count;
 	stream->last_arrival_ms = slice->range.arrival_ms;
-	past_note(stream, slice->batch, &slice->batch->parts[slice->part]);
+	backdate_note(stream, slice->batch, &slice->batch->parts[slice->part]);
 	stream->heard_mono_ms = clock_mono_ms();
 	pthread_mutex_unlock(&stream->mutex);
 	if (!stream_is_system(span_from(stream->name))) /* a machine measures on while its training hangs */
-		watch_hear(stream->job, stream->heard_mono_ms);
+		stall_note_commit(stream->job, stream->heard_mono_ms);
 	atomic_store(&stream->job->touched_ms, slice->range.arrival_ms);
 }
 

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "extract/signature.h"
 #include "model/by_hand.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/consume/signs.h"
 #include "pipeline/goodput/goodput.h"
@@ -105,7 +105,7 @@ static enum status write_detail(const struct writing *w, struct span *out, struc
 
 static enum status put(const struct writing *w, struct incident_row *row, struct span team, struct error *err)
 {
-	struct incident_told told = {0};
+	struct incident_effects told = {0};
 
 	TRY(incidents_write(w->pipeline, w->tx, row, team, &told, err));
 	if (w->out->count == sizeof w->out->rows / sizeof *w->out->rows)
@@ -324,7 +324,7 @@ struct ending {
 	const struct quiet_incident *quiet;
 	enum incident_kind kind;
 	struct incident_row row;
-	struct incident_told told;
+	struct incident_effects told;
 };
 
 /* What a machine did stands against it as long as the job runs on it. */
@@ -333,7 +333,7 @@ static enum status end_one(void *context, struct store_tx *tx, struct error *err
 	struct ending *ending = context;
 	struct job_row job;
 
-	ending->told = (struct incident_told){0};
+	ending->told = (struct incident_effects){0};
 	TRY(store_read_job_by_id(store_tx_reader(tx), ending->arena, ending->quiet->job_id, &job, err));
 	if (ending->kind == INCIDENT_NODE_SUSPECT && !job.ended_ms)
 		return OK;
@@ -363,7 +363,7 @@ static enum status end_quiet(
 		if (status != OK && status != ERR_NOT_FOUND) /* the job was deleted meanwhile */
 			return status;
 		if (status == OK)
-			incidents_say(pipeline, &ending.row, &ending.told);
+			incidents_publish(pipeline, &ending.row, &ending.told);
 	}
 	return OK;
 }

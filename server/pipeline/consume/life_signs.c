@@ -124,7 +124,7 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 	struct job_row row;
 	bool is_gone;
 
-	heard->life.failed = (struct watch_failed){0}; /* after a commit that failed this runs again */
+	heard->life.failed = (struct job_failed_incident){0}; /* after a commit that failed this runs again */
 	TRY(is_job_gone(heard->life.pipeline, tx, job, &is_gone, err));
 	if (is_gone)
 		return OK;
@@ -132,9 +132,9 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 	TRY(life_put_sign(tx, heard->arena, job->job_id, &heard->sign, err));
 	TRY(life_write(&heard->life, tx, &row, false, err));
 	/* A job that its first line made was made before anybody knew when that line is of. */
-	return heard->life.has_changed
-		       ? OK
-		       : job_states_hear(heard->life.pipeline, tx, &row, &heard->life.failed.has_state_messages, err);
+	return heard->life.has_changed ? OK
+				       : notices_enqueue_job_state(heard->life.pipeline, tx, &row,
+						 &heard->life.failed.has_state_messages, err);
 }
 
 static void heard_done(void *context, enum status status, const struct error *err)

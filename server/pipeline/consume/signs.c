@@ -86,7 +86,7 @@ static void telling_done(void *context, enum status status, const struct error *
 		atomic_store(&stream->job->is_row_dirty, true);
 		directory_mark_dirty(telling->pipeline->directory, stream);
 		for (size_t i = 0; i < telling->said.count; i++)
-			incidents_say(telling->pipeline, &telling->said.rows[i], &telling->said.told[i]);
+			incidents_publish(telling->pipeline, &telling->said.rows[i], &telling->said.told[i]);
 	}
 	if (status == OK && telling->life.pipeline)
 		life_say(&telling->life);

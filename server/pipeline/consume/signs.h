@@ -9,7 +9,7 @@
 #pragma once
 
 #include "extract/signature.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "state/directory.h"
 #include "state/sign_state.h"
 #include "store/faults.h"
@@ -34,7 +34,7 @@ struct stretch { /* texts are the caller's */
 };
 struct stretch_told { /* what must be said after the commit */
 	struct incident_row rows[4];
-	struct incident_told told[4];
+	struct incident_effects told[4];
 	size_t count;
 };
 /* Which incident it belongs to is decided here, once. names live in the arena. */

@@ -67,7 +67,7 @@ static enum status write_end(void *context, struct store_tx *tx, struct error *e
 	struct job_row row;
 	size_t count;
 
-	imported->life.failed = (struct watch_failed){0};
+	imported->life.failed = (struct job_failed_incident){0};
 	TRY(store_read_job(reader, imported->arena, imported->job, &row, err));
 	TRY(check_team(row.team, row.name, imported->team, err));
 	TRY(store_read_told_facts(reader, imported->arena, row.job_id, &rows, &count, err));

@@ -7,7 +7,7 @@
 #include "model/by_hand.h"
 #include "model/json_form.h"
 #include "model/training_job.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/commit/resolve.h"
@@ -146,7 +146,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		TRY(life_begin(tx, &row, SPAN("created"), err));
 	creation->has_state_messages = false;
 	if (is_new && creation->is_told)
-		TRY(job_states_hear(creation->pipeline, tx, &row, &creation->has_state_messages, err));
+		TRY(notices_enqueue_job_state(creation->pipeline, tx, &row, &creation->has_state_messages, err));
 	if (creation->definitions.len)
 		TRY(store_put_definitions(tx, row.job_id, row.generation, creation->definitions, err));
 	else if (is_new)
@@ -276,7 +276,7 @@ static enum status end_incidents(struct deletion *deletion, struct store_tx *tx,
 	deletion->has_deliveries = false; /* after a commit that failed this runs again */
 	TRY(notices_read_open(tx, arena, job->job_id, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
-		struct incident_told told = {0};
+		struct incident_effects told = {0};
 		rows[i].incident.state = INCIDENT_RECOVERED;
 		rows[i].incident.closed_why = INCIDENT_CLOSED_WITH_DELETION;
 		rows[i].incident.closed_ms = deletion->now_ms;

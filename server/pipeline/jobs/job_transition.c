@@ -198,7 +198,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	bool is_known;
 
 	change->ignored[0] = 0;
-	change->life.failed = (struct watch_failed){0};
+	change->life.failed = (struct job_failed_incident){0};
 	TRY(read_own_job(change, tx, &row, err));
 	if (transition->first)
 		TRY(transition->first(transition->context, tx, err));

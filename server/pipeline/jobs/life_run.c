@@ -38,7 +38,7 @@ static enum status write_ending(void *context, struct store_tx *tx, struct error
 	struct ending *ending = context;
 	struct job_row row;
 
-	ending->life.failed = (struct watch_failed){0};
+	ending->life.failed = (struct job_failed_incident){0};
 	if (!ending->is_stop)
 		TRY(store_settle_told_anew(tx, ending->job_id, err));
 	enum status status = store_read_job_by_id(store_tx_reader(tx), ending->life.arena, ending->job_id, &row, err);

@@ -262,7 +262,7 @@ static enum status open_stream(void *context, struct store_tx *tx, struct error 
 	struct stream_row row;
 	struct job_row job;
 
-	opening->life.failed = (struct watch_failed){0};
+	opening->life.failed = (struct job_failed_incident){0};
 	TRY(store_read_job(store_tx_reader(tx), arena, asked->job, &job, err));
 	TRY(check_team(job.team, job.name, asked->team, err));
 	TRY(keep_name(opening, tx, err));
@@ -317,7 +317,7 @@ static enum status leave(void *context, struct store_tx *tx, struct error *err)
 	struct leaving *leaving = context;
 	struct job_row job;
 
-	leaving->life.failed = (struct watch_failed){0};
+	leaving->life.failed = (struct job_failed_incident){0};
 	TRY(store_read_job_by_id(store_tx_reader(tx), leaving->life.arena, leaving->job_id, &job, err));
 	if (leaving->exit)
 		TRY(store_put_exit(tx, leaving->exit, err));

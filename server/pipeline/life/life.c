@@ -176,7 +176,7 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 	struct job_state *job;
 
 	life->has_changed = false; /* after a commit that failed this runs again */
-	life->failed = (struct watch_failed){0};
+	life->failed = (struct job_failed_incident){0};
 	TRY(renew(life, tx, row, &fault, err));
 	life->has_changed |= !is_row_same(&before, row);
 	if ((job = directory_peek_id(life->pipeline->directory, row->job_id))) {
@@ -188,7 +188,7 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 		return OK;
 	row->modified_ms = life->now_ms;
 	TRY(pools_put_job(tx, row, err));
-	TRY(watch_put_status(life->pipeline, tx, row, &fault, &life->failed, err));
+	TRY(stall_put_status(life->pipeline, tx, row, &fault, &life->failed, err));
 	if (!life->failed.is_told)
 		return OK;
 	life->failed.row.job = arena_copy(life->arena, row->name); /* outlives the row */
@@ -197,7 +197,7 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 
 void life_say(const struct life *life)
 {
-	watch_say_failed(life->pipeline, &life->failed);
+	stall_publish_failed(life->pipeline, &life->failed);
 }
 
 void life_note(struct job_state *job, const struct history *history)

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "pipeline/life/watch.h"
+#include "pipeline/life/stall.h"
 #include "state/directory.h"
 #include "state/history.h"
 
@@ -22,7 +22,7 @@ struct life {
 	/* What comes back. After the commit: life_say. */
 	struct history history;
 	bool has_changed; /* the history, or what it says of the row */
-	struct watch_failed failed;
+	struct job_failed_incident failed;
 };
 /* row: as it is in the store, or with other changes that are to be written where must_write is set. */
 enum status life_write(

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "state/directory.h"
 #include "state/execute.h"
@@ -232,7 +232,7 @@ struct notice {
 	const struct expendable *job;
 	int64_t due_ms;
 	struct incident_row row;
-	struct incident_told told;
+	struct incident_effects told;
 };
 
 /* value: when the text goes, in Unix ms; expected: how much it is. */
@@ -286,7 +286,7 @@ static enum status plan_job(struct pipeline *pipeline, struct store_reader *read
 		return OK; /* it was said */
 	struct notice notice = {.pipeline = pipeline, .job = job, .due_ms = due};
 	TRY(pipeline_execute(pipeline, write_notice, &notice, err));
-	incidents_say(pipeline, &notice.row, &notice.told);
+	incidents_publish(pipeline, &notice.row, &notice.told);
 	return OK;
 }
 

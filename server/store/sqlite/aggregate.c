@@ -1,16 +1,15 @@
 /*
  * Aggregations: one row for each job and each of its values of what is grouped by, in order of job_id, some milliseconds at a
- * time, because no view of the database lasts; store/groups.h makes groups of them.
+ * time, because no view of the database lasts; store/aggregate_groups.h makes groups of them.
  */
+#include "base/clock.h"
+#include "base/iso8601.h"
+#include "store/aggregate_groups.h"
+#include "store/sqlite/day_shares.h"
+#include "store/sqlite/job_seconds.h"
 #include "store/sqlite/search_compile.h"
 #include "store/sqlite/search_derived.h"
 #include "store/sqlite/search_source.h"
-
-#include "base/clock.h"
-#include "base/iso8601.h"
-#include "store/groups.h"
-#include "store/sqlite/day_shares.h"
-#include "store/sqlite/job_seconds.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,9 +1,8 @@
 /* The leaves of a job's document, and the settings out of its log, as rows, so that search needs no JSON in SQL. */
-#include "store/sqlite/sqlite_store.h"
-
 #include "base/json_read.h"
 #include "model/failure.h"
-#include "store/fold.h"
+#include "store/case_fold.h"
+#include "store/sqlite/sqlite_store.h"
 
 #define FAILURE_KEY "FailureClass"
 

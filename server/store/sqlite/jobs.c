@@ -1,7 +1,6 @@
-#include "store/sqlite/sqlite_store.h"
-
-#include "store/fold.h"
+#include "store/case_fold.h"
 #include "store/sqlite/search_cache.h"
+#include "store/sqlite/sqlite_store.h"
 
 enum { NAME_FOLDED_MAX_BYTES = 4096 };
 

@@ -1,6 +1,5 @@
+#include "store/case_fold.h"
 #include "store/run.h"
-
-#include "store/fold.h"
 #include "store/sqlite/sqlite_store.h"
 
 struct walk {

@@ -3,9 +3,9 @@
  * negation, so that jobs without the key match them.
  */
 #include "store/sqlite/search_compile.h"
-#include "store/sqlite/search_derived.h"
 
-#include "store/fold.h"
+#include "store/case_fold.h"
+#include "store/sqlite/search_derived.h"
 
 /* ---- texts ---- */
 

@@ -2,10 +2,9 @@
  * QUERY_ONE: one element of a list that satisfies a whole tree of terms. Transitions and metrics are tables: a row is an element.
  * Other lists are in the job's document, of which the attributes keep no elements apart: job_one(tree, document) looks.
  */
-#include "store/sqlite/search_compile.h"
-
 #include "base/json_read.h"
-#include "store/fold.h"
+#include "store/case_fold.h"
+#include "store/sqlite/search_compile.h"
 
 /* ---- lists that are tables ---- */
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/regex.h"
-#include "store/fold.h"
+#include "store/case_fold.h"
 #include "store/sqlite/search.h"
 
 #include <float.h>

@@ -2,9 +2,8 @@
  * What there is to search for, by its beginning: one seek in an index for each different value, and a count that stops early, so
  * that the work is the same with a million jobs.
  */
+#include "store/case_fold.h"
 #include "store/sqlite/sqlite_store.h"
-
-#include "store/fold.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 #include "harness.h"
-#include "store/told.h"
-#include "store/goodput.h"
+
+#include "store/case_fold.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
+#include "store/goodput.h"
 #include "store/log_streams.h"
 #include "store/sessions.h"
 #include "store/stream_hosts.h"
-
-#include "store/fold.h"
+#include "store/told.h"
 
 static struct job_row job_row(const char *name)
 {

@@ -1,6 +1,6 @@
-#include "store/values.h"
+#include "store/double_column.h"
 
-#include "store/column.h"
+#include "store/int_column.h"
 
 #include <math.h>
 

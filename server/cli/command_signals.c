@@ -1,4 +1,4 @@
-#include "cli/orders.h"
+#include "cli/command_signals.h"
 
 #include "base/span.h"
 

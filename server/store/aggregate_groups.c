@@ -1,4 +1,4 @@
-#include "store/groups.h"
+#include "store/aggregate_groups.h"
 
 #include "base/alloc.h"
 #include "base/map.h"

@@ -3,7 +3,7 @@
  * compressed once in its life, and not by the one writer. Small ones wait for the writer, which compresses a group of them
  * together: alone they would be four times the size.
  */
-#include "pipeline/commit/pack.h"
+#include "pipeline/commit/batch_pack.h"
 
 #include "state/pipeline_state.h"
 #include "store/journal_points.h"
@@ -11,7 +11,7 @@
 enum { LARGE_BYTES = 128 << 10, LARGEST_BYTES = 2 * BLOCK_MAX_BYTES }; /* larger ones the sealer cuts into blocks */
 
 /* A compressor is 1 MB of memory: as many as are at work at once, and never more than this are kept. */
-struct zstd *pack_borrow(struct pipeline *pipeline)
+struct zstd *packer_borrow(struct pipeline *pipeline)
 {
 	struct zstd *zstd = NULL;
 
@@ -22,7 +22,7 @@ struct zstd *pack_borrow(struct pipeline *pipeline)
 	return zstd ? zstd : zstd_new();
 }
 
-void pack_give_back(struct pipeline *pipeline, struct zstd *zstd)
+void packer_give_back(struct pipeline *pipeline, struct zstd *zstd)
 {
 	pthread_mutex_lock(&pipeline->packers_mutex);
 	if (pipeline->packer_count < PACKERS_MAX) {
@@ -92,17 +92,17 @@ static enum status pack_points(struct batch *batch, struct error *err)
 	return OK;
 }
 
-enum status pack_batch(struct pipeline *pipeline, struct batch *batch, struct error *err)
+enum status batch_pack(struct pipeline *pipeline, struct batch *batch, struct error *err)
 {
 	if (batch->point_count)
 		return pack_points(batch, err);
 	if (batch->part_count != 1 || batch->text_bytes < LARGE_BYTES || batch->text_bytes > LARGEST_BYTES ||
 		(batch->block.len && batch->packed_lines == batch->line_count))
 		return OK;
-	struct zstd *zstd = pack_borrow(pipeline);
+	struct zstd *zstd = packer_borrow(pipeline);
 	if (!zstd)
 		return error_no_memory(err);
 	enum status status = pack(batch, zstd, err);
-	pack_give_back(pipeline, zstd);
+	packer_give_back(pipeline, zstd);
 	return status;
 }

@@ -1,5 +1,6 @@
-#include "cli/changes.h"
 #include "test.h"
+
+#include "cli/row_diff.h"
 
 TEST(news_are_new_names_and_new_texts)
 {

@@ -1,4 +1,4 @@
-#include "store/fold.h"
+#include "store/case_fold.h"
 
 struct range {
 	uint32_t first;

@@ -1,9 +1,9 @@
-#include "pipeline/life/watch.h"
+#include "pipeline/life/stall.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/stream_name.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
 #include "state/control.h"
@@ -12,7 +12,7 @@
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 
-void watch_hear(struct job_state *job, int64_t now_mono_ms)
+void stall_note_commit(struct job_state *job, int64_t now_mono_ms)
 {
 	pthread_mutex_lock(&job->mutex);
 	rhythm_hear(&job->rhythm, now_mono_ms);
@@ -25,7 +25,7 @@ struct note {
 	struct pipeline *pipeline;
 	struct job_state *job;
 	struct incident_row row;
-	struct incident_told told;
+	struct incident_effects told;
 	struct arena *arena; /* of the fault */
 };
 
@@ -44,7 +44,7 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 	struct known_fault fault;
 	bool is_gone;
 
-	note->told = (struct incident_told){0};
+	note->told = (struct incident_effects){0};
 	TRY(is_job_gone(note->pipeline, tx, note->job, &is_gone, err));
 	if (is_gone)
 		return OK;
@@ -67,7 +67,7 @@ static enum status put(
 		return error_no_memory(err);
 	TRY(pipeline_execute(pipeline, write_note, &note, err));
 	atomic_store(&job->is_row_dirty, true);
-	incidents_say(pipeline, &note.row, &note.told);
+	incidents_publish(pipeline, &note.row, &note.told);
 	return OK;
 }
 
@@ -242,7 +242,7 @@ static void count(struct look *look, struct job_state *job)
 	look->stalled += job->has_stall;
 }
 
-void watch_run(struct pipeline *pipeline, struct store_reader *reader)
+void stall_run(struct pipeline *pipeline, struct store_reader *reader)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
 	struct look look = {.pipeline = pipeline,
@@ -266,15 +266,15 @@ void watch_run(struct pipeline *pipeline, struct store_reader *reader)
 
 /* ---- failure ---- */
 
-enum status watch_put_status(struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
-	const struct known_fault *fault, struct watch_failed *out, struct error *err)
+enum status stall_put_status(struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
+	const struct known_fault *fault, struct job_failed_incident *out, struct error *err)
 {
 	bool has_failed = span_equal(job->status, SPAN("Failed"));
 	struct incident incident;
 	uint32_t open_id;
 
-	*out = (struct watch_failed){0};
-	TRY(job_states_hear(pipeline, tx, job, &out->has_state_messages, err));
+	*out = (struct job_failed_incident){0};
+	TRY(notices_enqueue_job_state(pipeline, tx, job, &out->has_state_messages, err));
 	TRY(find_open(store_tx_reader(tx), job->job_id, INCIDENT_JOB_FAILED, &incident, &open_id, err));
 	if (has_failed && open_id && fault->facts.len)
 		return store_put_incident_facts(tx, job->job_id, open_id, fault->facts, err);
@@ -301,10 +301,10 @@ enum status watch_put_status(struct pipeline *pipeline, struct store_tx *tx, con
 	return incidents_write(pipeline, tx, &out->row, job->team, &out->told, err);
 }
 
-void watch_say_failed(struct pipeline *pipeline, const struct watch_failed *failed)
+void stall_publish_failed(struct pipeline *pipeline, const struct job_failed_incident *failed)
 {
 	if (failed->is_told)
-		incidents_say(pipeline, &failed->row, &failed->told);
+		incidents_publish(pipeline, &failed->row, &failed->told);
 	if (failed->has_state_messages && pipeline->options.deliveries_due)
 		pipeline->options.deliveries_due(pipeline->options.context);
 }

@@ -3,7 +3,7 @@
  * body whose lines show it) each has the time of the dated line before it; in a live body those have directly behind one, until
  * a line shows a value: from there on, that of arrival is nearer.
  */
-#include "pipeline/commit/past.h"
+#include "pipeline/commit/backdate.h"
 
 #include "base/line_time.h"
 #include "state/directory.h"
@@ -30,7 +30,7 @@ static int64_t known_before(struct pipeline *pipeline, const struct batch *batch
 	return past_ms ? past_ms : NO_TIME;
 }
 
-void past_note(struct stream_state *stream, const struct batch *batch, const struct batch_part *part)
+void backdate_note(struct stream_state *stream, const struct batch *batch, const struct batch_part *part)
 {
 	uint64_t source = span_hash(batch->source);
 	size_t at = 0;
@@ -170,7 +170,7 @@ static void fill_zone(struct batch_part *part, int64_t zone_ms, int64_t arrival_
 			part->lines[i].ts_ms = ts_ms;
 }
 
-void past_fill_times(struct pipeline *pipeline, struct batch *batch)
+void backdate_fill_times(struct pipeline *pipeline, struct batch *batch)
 {
 	for (size_t i = 0; batch->zone_ms && i < batch->part_count; i++)
 		fill_zone(&batch->parts[i], batch->zone_ms, batch->arrival_ms);

@@ -1,4 +1,4 @@
-#include "cli/watch.h"
+#include "cli/file_tail.h"
 
 #include "base/clock.h"
 #include "cli/client.h"

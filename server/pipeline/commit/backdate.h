@@ -10,7 +10,7 @@
 struct pipeline;
 
 /* Times whose zone batch.zone_ms says, and those of lines without one that are the time of the line before them. */
-void past_fill_times(struct pipeline *pipeline, struct batch *batch);
+void backdate_fill_times(struct pipeline *pipeline, struct batch *batch);
 
 /* Under the stream's lock: its lines are on disk. */
-void past_note(struct stream_state *stream, const struct batch *batch, const struct batch_part *part);
+void backdate_note(struct stream_state *stream, const struct batch *batch, const struct batch_part *part);

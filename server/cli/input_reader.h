@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "cli/file_tail.h"
 #include "cli/spool.h"
-#include "cli/watch.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* A large batch becomes its block before the writer has it. */
 #include "test.h"
 
-#include "pipeline/commit/pack.h"
+#include "pipeline/commit/batch_pack.h"
 #include "state/pipeline_state.h"
 
 #include <stdio.h>
@@ -51,13 +51,13 @@ TEST(a_packed_batch_that_grew_while_it_waited_is_packed_anew)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		*names[i] = arena_copy(batch->arena, SPAN("a name of the batch"));
 	add_lines(batch, part, 0, FIRST);
-	CHECK_OK(pack_batch(pipeline, batch, &err));
+	CHECK_OK(batch_pack(pipeline, batch, &err));
 	check_block(batch, FIRST);
 	const char *block = batch->block.ptr;
-	CHECK_OK(pack_batch(pipeline, batch, &err));
+	CHECK_OK(batch_pack(pipeline, batch, &err));
 	CHECK(batch->block.ptr == block); /* nothing new: not packed again */
 	add_lines(batch, batch_find_part(batch, SPAN("job"), SPAN("algo-1")), FIRST, ALL);
-	CHECK_OK(pack_batch(pipeline, batch, &err));
+	CHECK_OK(batch_pack(pipeline, batch, &err));
 	check_block(batch, ALL);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		CHECK_SPAN(*names[i], SPAN("a name of the batch"));

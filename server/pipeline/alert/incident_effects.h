@@ -6,7 +6,7 @@
 
 #include "store/sessions.h"
 
-struct incident_told {
+struct incident_effects {
 	bool has_news;
 	bool has_deliveries;
 	struct command_row command; /* command_id 0: none was given */

@@ -46,7 +46,7 @@ static enum status tell(const struct pipeline *pipeline, struct store_tx *tx, in
 	return notices_put_message(tx, webhook_id, job->job_id, JOB_STATE_GROUP, buf_span(&message), now_ms, NULL, err);
 }
 
-enum status job_states_hear(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
+enum status notices_enqueue_job_state(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	bool *has_deliveries, struct error *err)
 {
 	AUTO(arena) arena = arena_new();

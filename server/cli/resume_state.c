@@ -1,4 +1,4 @@
-#include "cli/ledger.h"
+#include "cli/resume_state.h"
 
 #include "base/crypto.h"
 #include "base/pack.h"

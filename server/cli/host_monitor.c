@@ -1,4 +1,4 @@
-#include "cli/system.h"
+#include "cli/host_monitor.h"
 
 #include "base/clock.h"
 #include "base/crypto.h"

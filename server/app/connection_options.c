@@ -1,4 +1,4 @@
-#include "app/doors.h"
+#include "app/connection_options.h"
 
 static void command_given(void *context, const struct command_row *command)
 {

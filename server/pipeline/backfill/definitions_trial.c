@@ -1,5 +1,5 @@
 /* Definitions tried on lines, for people who write them: extract/trial.h with a clock beside it, written as JSON. */
-#include "pipeline/backfill/try.h"
+#include "pipeline/backfill/definitions_trial.h"
 
 #include "base/clock.h"
 #include "extract/trial.h"

@@ -1,4 +1,4 @@
-#include "state/said_list.h"
+#include "state/backfill_incidents.h"
 
 #include "base/alloc.h"
 

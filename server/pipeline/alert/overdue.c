@@ -1,9 +1,9 @@
-#include "pipeline/alert/due.h"
+#include "pipeline/alert/overdue.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/stream_name.h"
-#include "pipeline/alert/incident_told.h"
+#include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "state/control.h"
 #include "state/directory.h"
@@ -31,7 +31,7 @@ struct note {
 	struct pipeline *pipeline;
 	struct job_state *job;
 	struct incident_row row;
-	struct incident_told told;
+	struct incident_effects told;
 };
 
 static enum status write_note(void *context, struct store_tx *tx, struct error *err)
@@ -39,7 +39,7 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 	struct note *note = context;
 	bool is_gone;
 
-	note->told = (struct incident_told){0};
+	note->told = (struct incident_effects){0};
 	TRY(is_job_gone(note->pipeline, tx, note->job, &is_gone, err));
 	return is_gone ? OK
 		       : incidents_write(note->pipeline, tx, &note->row, span_from(note->job->team), &note->told, err);
@@ -53,7 +53,7 @@ static enum status put(struct note *note, struct error *err)
 	note->row.incident.line = NO_LINE;
 	TRY(pipeline_execute(note->pipeline, write_note, note, err));
 	atomic_store(&note->job->is_row_dirty, true);
-	incidents_say(note->pipeline, &note->row, &note->told);
+	incidents_publish(note->pipeline, &note->row, &note->told);
 	return OK;
 }
 
@@ -84,7 +84,7 @@ static enum status end(
 
 /* ---- the deadline ---- */
 
-int64_t due_limit_s(const struct json *document)
+int64_t overdue_limit_s(const struct json *document)
 {
 	const struct json *condition = json_get(document, "StoppingCondition");
 	const int64_t most_s = DAYS_MOST * INT64_C(86400);
@@ -96,7 +96,7 @@ int64_t due_limit_s(const struct json *document)
 	return (int64_t)seconds;
 }
 
-bool due_is_late(int64_t needed_s, int64_t limit_s, bool was_late)
+bool overdue_is_late(int64_t needed_s, int64_t limit_s, bool was_late)
 {
 	return was_late ? needed_s * 100 > limit_s * 98 : needed_s > limit_s;
 }
@@ -153,8 +153,8 @@ static enum status look_at_deadline(const struct look *look, struct error *err)
 	if (is_known) {
 		TRY(json_parse(&document, look->row.document, err));
 		needed_s = (progress.eta_ms - start_of(&look->row)) / 1000;
-		limit_s = due_limit_s(document);
-		is_late = due_is_late(needed_s, limit_s, open != NULL);
+		limit_s = overdue_limit_s(document);
+		is_late = overdue_is_late(needed_s, limit_s, open != NULL);
 	}
 	job->is_due = job->is_due || open;
 	if (open)
@@ -195,7 +195,8 @@ static double usual(const double *gaps, size_t count, double *unrest)
 }
 
 /* Newest first. */
-bool due_is_overdue(const struct checkpoint_row *rows, size_t count, int64_t step, int64_t now_ms, struct overdue *out)
+bool overdue_is_checkpoint(
+	const struct checkpoint_row *rows, size_t count, int64_t step, int64_t now_ms, struct overdue *out)
 {
 	double steps[GAPS], seconds[GAPS], step_unrest, second_unrest;
 	size_t gaps = 0;
@@ -369,7 +370,7 @@ static enum status look_at_checkpoints(const struct look *look, struct error *er
 	find_now(look->job, &step, &now_ms);
 	bool is_overdue = !look->row.ended_ms && count >= 3 &&
 			  (!open || open->incident.opened_ordinal != NEVER_ORDINAL) &&
-			  due_is_overdue(rows, count, step, now_ms, &overdue);
+			  overdue_is_checkpoint(rows, count, step, now_ms, &overdue);
 	look->job->is_due = look->job->is_due || open;
 	if (open)
 		return is_overdue ? OK : end(look->pipeline, look->job, open, err);
@@ -396,7 +397,7 @@ static enum status look_at(
 	return OK;
 }
 
-void due_run(struct pipeline *pipeline, struct store_reader *reader)
+void overdue_run(struct pipeline *pipeline, struct store_reader *reader)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
 	struct error err;

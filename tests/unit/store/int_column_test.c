@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/column.h"
+#include "store/int_column.h"
 
 #include <stdlib.h>
 

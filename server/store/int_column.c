@@ -1,4 +1,4 @@
-#include "store/column.h"
+#include "store/int_column.h"
 
 #include <endian.h>
 

@@ -1,4 +1,4 @@
-#include "cli/changes.h"
+#include "cli/row_diff.h"
 
 #include "base/map.h"
 

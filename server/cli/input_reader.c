@@ -1,4 +1,4 @@
-#include "cli/intake.h"
+#include "cli/input_reader.h"
 
 #include "base/clock.h"
 #include "cli/line_reader.h"
