@@ -197,7 +197,7 @@ test("nodes are folded, or drawn one by one", async ({ server, page, open }) => 
   await waitUntil(async () => ![0, folded].includes(await coloured(page)), "curves of their own");
   const fetches = await asked(page, "/points?");
   await server.send("llama", "iter 100: loss 9.5, time 100ms, mfu 12.50%", "algo-3");
-  await until(page, () => document.querySelector(".kept").innerText.includes("301 points"), "the live point");
+  await until(page, () => document.querySelector(".kept")?.innerText.includes("301 points"), "the live point");
   assert.equal(await asked(page, "/points?"), fetches, "the point was fetched, not pushed");
   await shot(page, "nodes");
   await slowChart.locator(".nodeline button").first().click();
