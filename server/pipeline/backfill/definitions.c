@@ -342,6 +342,20 @@ enum status pipeline_read_damage(struct pipeline *pipeline, struct store_reader 
 	return OK;
 }
 
+/* Between its commit and the change in RAM readers still see what was: it is done when that is over. */
+static bool is_in_force(struct pipeline *pipeline, const struct backfill_row *backfill, struct span name)
+{
+	struct job_state *job = directory_find(pipeline->directory, name);
+
+	if (!job)
+		return true;
+	pthread_mutex_lock(&job->mutex);
+	bool is_behind = job->definitions && job->definitions->generation < backfill->generation;
+	pthread_mutex_unlock(&job->mutex);
+	job_unref(job);
+	return !is_behind;
+}
+
 enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, struct definitions_view *out, struct error *err)
 {
@@ -349,6 +363,8 @@ enum status pipeline_view_definitions(struct pipeline *pipeline, struct store_re
 
 	*out = (struct definitions_view){.generation = view->row.generation, .preset = SPAN(""), .reason = SPAN("")};
 	TRY(store_read_backfill(reader, arena, view->row.job_id, &out->backfill, err));
+	if (out->backfill.state == BACKFILL_DONE && !is_in_force(pipeline, &out->backfill, view->row.name))
+		out->backfill.state = BACKFILL_RUNNING;
 	TRY(store_read_definitions(reader, arena, view->row.job_id, view->row.generation, &text, err));
 	TRY(definitions_read_default(reader, arena, &defaults, err));
 	choose_preset(view, out);
