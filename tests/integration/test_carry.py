@@ -179,6 +179,23 @@ def test_what_is_imported_is_found_and_nobody_is_paged(filled, make_server):
     assert other.get(f"/api/v1/webhooks/{webhook}/deliveries").body["deliveries"] == []
 
 
+def test_an_incident_of_a_metric_that_is_no_more_comes_along(server, make_server):
+    def define(name):
+        reply = server.put("/api/v1/jobs/j/definitions?backfill=true", json={"definitions": [{"Name": name, "Regex": r"step (?<step>\d+) loss (?<value>\S+)", "Role": "loss"}]})
+        assert reply.status == 202, reply
+        wait_until(lambda: server.get("/api/v1/jobs/j/definitions").body["backfill"]["state"] == "done", what=f"the log read for {name}")
+
+    server.send("j", [f"step {i} loss {'nan' if i == 99 else 2 - i / 100}" for i in range(100)])
+    define("old")
+    wait_until(lambda: [one["metric"] for one in server.get("/api/v1/incidents").body["incidents"]].count("old") == 1, what="the NaN")
+    define("new")
+    names = lambda of: sorted(one["metric"] for one in of.get("/api/v1/incidents").body["incidents"])
+    wait_until(lambda: "new" in names(server) and "old" in names(server), what="the NaN of both")
+    other = make_server()
+    assert take(other, settled_export(server))["imported"] == 1
+    assert names(other) == names(server)
+
+
 def sealed_lines(server):
     return int(re.search(r"^smfleet_sealed_lines_total (\d+)$", server.get("/metrics").body, re.M).group(1))
 

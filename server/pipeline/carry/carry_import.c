@@ -537,7 +537,7 @@ static enum status take_incident(struct carry_import *import, const struct incid
 	TRY(finish_stream(import, err));
 	TRY(add_op(import, OP_INCIDENT, &op, err));
 	op->incident = *row;
-	if (!copy(import->batch->arena, &op->incident.facts))
+	if (!copy(import->batch->arena, &op->incident.facts) || !copy(import->batch->arena, &op->incident.metric))
 		return error_no_memory(err);
 	import->has_incidents = true;
 	import->counts.incidents++;
