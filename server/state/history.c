@@ -304,6 +304,10 @@ static void join_neighbours(const struct deciding *d, struct history *out)
 			out->failure_reason = phase_is_final(row->status) ? row->reason : SPAN("");
 			continue;
 		}
+		/* An end of which the log says when it was gives way to one that somebody dates. */
+		if (before->source == SOURCE_DATED && row->source == SOURCE_STATED && !row->is_undated &&
+			phase_is_final(row->status))
+			before->start_ms = row->start_ms;
 		before->message = row->message.len ? row->message : before->message;
 		before->source = row->source < before->source ? row->source : before->source;
 		if (row->reason.len)

@@ -54,6 +54,18 @@ def test_an_undated_end_of_a_past_log_is_its_logs(server, told, status):
     assert bill(server) == WANTED
 
 
+def test_a_time_that_is_stated_later_takes_the_place_of_the_logs(server):
+    set_up(server)
+    server.send("j", past_log())
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    wait_until(lambda: bill(server) == WANTED, what="one bill")
+    work_s = WORK_S + 3600
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed", "time_ms": LAST_MS + 3600_000}).status == 204
+    wanted = (LAST_MS + 3600_000, work_s, work_s, work_s, round(PRICE * NODES * work_s / 3600, 2), round(NODES * work_s / 3600, 2))
+    wait_until(lambda: bill(server) == wanted, what="the bill to the time that was stated")
+    assert server.get("/api/v1/jobs/j").body["end_from"] == "stated"
+
+
 def test_a_stated_time_is_believed(server):
     set_up(server)
     server.send("j", past_log())

@@ -189,6 +189,17 @@ TEST(an_announced_job_trains_from_its_first_line_on)
 		"Training 10-20, Interrupted 20-30, Starting 30-35, Training 35-0");
 }
 
+TEST(a_dated_end_takes_the_place_of_the_logs)
+{
+	check("past 40, assumed Training 10, undated Completed 90", "Training 10-40, Completed 40-0");
+	check("past 40, assumed Training 10, undated Completed 90, stated Completed 95",
+		"Training 10-95, Completed 95-0");
+	check("past 40, assumed Training 10, undated Completed 90, stated Completed 30",
+		"Training 10-30, Completed 30-0");
+	check("past 40, assumed Training 10, undated Completed 90, stated Completed 95, stated Completed 97",
+		"Training 10-95, Completed 95-0");
+}
+
 TEST(exits_end_a_job_with_rank_0_or_the_last)
 {
 	check("assumed Training 10, exit algo-1 20", "Training 10-20, Completed 20-0");
