@@ -1,6 +1,6 @@
 /*
  * Job: by how much the clock that writes a stream's log times differs from the server's: the median of log time less arrival of
- *      the newest timed lines. Internal to pipeline/.
+ *      the newest timed lines.
  * Ownership: values. Threads: as the stream that it is in.
  *
  * An import differs too, by ever another amount; a clock is steady. So nothing is said until the samples lie close together.

@@ -1,5 +1,5 @@
 /*
- * Job: what lines of the log say of their job's status, to the job's history. Internal to pipeline/.
+ * Job: what lines of the log say of their job's status, to the job's history.
  * Threads: consume_status under the stream's lock; the rest is the writer's.
  */
 #pragma once

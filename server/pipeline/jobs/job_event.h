@@ -1,5 +1,5 @@
 /*
- * Job: what an EventBridge event says of a training job, read and checked. Internal to pipeline/.
+ * Job: what an EventBridge event says of a training job, read and checked.
  * Ownership: spans into the event's JSON; rows in the caller's arena. Threads: any.
  * Source: docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html. Times are Unix milliseconds,
  *         numbers or strings; seconds and ISO 8601 are taken too, as DescribeTrainingJob prints them.
