@@ -5,7 +5,7 @@
 #include "read/view.h"
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
-#include "store/chunk.h"
+#include "store/pack/chunk.h"
 
 enum { BATCH_CHUNKS = 16 };
 

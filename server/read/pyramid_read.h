@@ -6,8 +6,8 @@
 
 #include "base/zstd.h"
 #include "model/point.h"
-#include "store/chunk.h"
-#include "store/pyramid.h"
+#include "store/pack/chunk.h"
+#include "store/pack/pyramid.h"
 #include "store/store.h"
 
 enum {

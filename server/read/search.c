@@ -9,7 +9,7 @@
 #include "read/search_pool.h"
 #include "read/tail.h"
 #include "state/pipeline_state.h"
-#include "store/log_filter.h"
+#include "store/pack/log_filter.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "state/directory.h"
 #include "state/figures.h"
 #include "state/options.h"
-#include "store/journal_record.h"
+#include "store/pack/journal_record.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -534,8 +534,8 @@ struct block_row {
 	int64_t first_ms; /* smallest and largest log time */
 	int64_t last_ms;
 	uint64_t raw_bytes;
-	struct span data; /* store/block.h */
-	struct span filter; /* store/log_filter.h: put with the block (empty: none); not read with it */
+	struct span data; /* store/pack/block.h */
+	struct span filter; /* store/pack/log_filter.h: put with the block (empty: none); not read with it */
 };
 /* Replaces a block that starts at the same line (the open last block grows by being written again). */
 enum status store_put_block(struct store_tx *tx, const struct block_row *row, struct error *err) MUST_CHECK;
@@ -579,7 +579,7 @@ struct chunk_row {
 	int64_t last_step;
 	int64_t first_ms;
 	int64_t last_ms;
-	struct span data; /* store/chunk.h */
+	struct span data; /* store/pack/chunk.h */
 };
 enum status store_put_chunk(
 	struct store_tx *tx, const struct chunk_row *row, struct error *err) MUST_CHECK; /* replaces */
@@ -672,7 +672,7 @@ struct pyramid_row {
 	int64_t job_id;
 	uint32_t series_id;
 	uint64_t points; /* it covers the points before this ordinal; 0: there is none */
-	struct span data; /* store/pyramid.h: its heads */
+	struct span data; /* store/pack/pyramid.h: its heads */
 };
 /* One level of one attempt and axis. */
 struct pyramid_level {

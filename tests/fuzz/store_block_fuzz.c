@@ -1,6 +1,6 @@
 /* Any bytes: a block or a refusal. The frame is often broken by chance, so the bytes are also tried as its content; and
  * cut into lines, they must come back. */
-#include "store/block.h"
+#include "store/pack/block.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Any bytes: a chunk or a refusal; and what was read packs and reads again as the same. */
-#include "store/chunk.h"
+#include "store/pack/chunk.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Any bytes, as a record and as its content: slices whose lines can be walked to the stated end, or a refusal. */
-#include "store/journal_record.h"
+#include "store/pack/journal_record.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Any bytes as a filter: an answer; as a text: what is in it is not denied. The first byte says how long the needle is. */
-#include "store/log_filter.h"
+#include "store/pack/log_filter.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Any bytes as the points of a journal's slice: walked to the end, or refused with a reason. What is whole comes back. */
-#include "store/journal_points.h"
+#include "store/pack/journal_points.h"
 
 #include <stdlib.h>
 

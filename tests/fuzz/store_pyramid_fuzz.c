@@ -1,6 +1,6 @@
 /* Any bytes: a row of buckets, or the heads of a pyramid, or a refusal; and what was read packs and reads again as the same. */
 #include "base/arena.h"
-#include "store/pyramid.h"
+#include "store/pack/pyramid.h"
 
 #include <stdlib.h>
 

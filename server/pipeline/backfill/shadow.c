@@ -14,7 +14,7 @@
 #include "state/stream_head.h"
 #include "state/stream_pack.h"
 #include "state/stream_swap.h"
-#include "store/chunk.h"
+#include "store/pack/chunk.h"
 
 enum {
 	FLUSH_POINTS = 128 * 1024,

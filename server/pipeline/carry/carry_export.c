@@ -6,7 +6,7 @@
 #include "state/default_definitions.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
-#include "store/chunk.h"
+#include "store/pack/chunk.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #include "state/secrets.h"
 #include "state/stream_head.h"
 #include "state/stream_pack.h"
-#include "store/chunk.h"
-#include "store/log_filter.h"
+#include "store/pack/chunk.h"
+#include "store/pack/log_filter.h"
 
 enum {
 	BATCH_BYTES = 1 << 20, /* of rows in one transaction */

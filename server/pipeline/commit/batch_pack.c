@@ -6,7 +6,7 @@
 #include "pipeline/commit/batch_pack.h"
 
 #include "state/pipeline_state.h"
-#include "store/journal_points.h"
+#include "store/pack/journal_points.h"
 
 enum { LARGE_BYTES = 128 << 10, LARGEST_BYTES = 2 * BLOCK_MAX_BYTES }; /* larger ones the sealer cuts into blocks */
 

@@ -7,7 +7,7 @@
 #include "pipeline/life/life.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
-#include "store/journal_points.h"
+#include "store/pack/journal_points.h"
 
 /* Labels are no part of what a name says of a role. */
 static struct span bare_name(struct span metric)

@@ -3,7 +3,7 @@
 #include "pipeline/seal/seal.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
-#include "store/log_filter.h"
+#include "store/pack/log_filter.h"
 
 #include <stdlib.h>
 

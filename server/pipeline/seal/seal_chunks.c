@@ -1,7 +1,7 @@
 /* The points of what a run of the sealer writes: the tails of its series, packed into chunks. */
 #include "pipeline/seal/seal.h"
 #include "state/directory.h"
-#include "store/chunk.h"
+#include "store/pack/chunk.h"
 
 /* Under the stream's lock. */
 bool seal_copy_series(struct seal *seal, struct unit *unit)

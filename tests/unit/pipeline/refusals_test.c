@@ -7,8 +7,8 @@
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/job_view.h"
-#include "store/block.h"
-#include "store/journal_record.h"
+#include "store/pack/block.h"
+#include "store/pack/journal_record.h"
 
 TEST(streams_of_a_job_are_limited)
 {

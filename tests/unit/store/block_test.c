@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/block.h"
+#include "store/pack/block.h"
 
 static const struct line hard[] = {
 	{.text = {"plain", 5}, .ts_ms = 1000, .flags = 0},

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/chunk.h"
+#include "store/pack/chunk.h"
 
 #include <float.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/int_column.h"
+#include "store/pack/int_column.h"
 
 #include <stdlib.h>
 

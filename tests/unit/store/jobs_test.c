@@ -1,6 +1,6 @@
 #include "harness.h"
 
-#include "store/case_fold.h"
+#include "store/columns/case_fold.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"

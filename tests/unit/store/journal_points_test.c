@@ -1,8 +1,8 @@
 #include "test.h"
 
 #include "model/metric.h"
-#include "store/journal_points.h"
-#include "store/journal_record.h"
+#include "store/pack/journal_points.h"
+#include "store/pack/journal_record.h"
 
 #include <math.h>
 

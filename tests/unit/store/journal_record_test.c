@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/journal_record.h"
+#include "store/pack/journal_record.h"
 
 static const struct line lines[] = {
 	{.text = {"plain", 5}, .ts_ms = NO_TIME, .flags = 0},

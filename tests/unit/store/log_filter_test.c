@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/log_filter.h"
+#include "store/pack/log_filter.h"
 
 static bool may_hold(struct span filter, const char *text, bool is_regex)
 {

@@ -2,7 +2,7 @@
 #include "harness.h"
 
 #include "base/clock.h"
-#include "store/sqlite/search_derived.h"
+#include "store/sql/search/search_derived.h"
 
 static const int64_t HOUR_MS = 3600 * 1000;
 

@@ -1,7 +1,8 @@
 /* Columns in memory against what is written meanwhile. Conditions and orders are search_test.c's and the differential test's. */
 #include "harness.h"
 
-#include "store/sqlite/search_cache.h"
+#include "store/columns/search_change.h"
+#include "store/sql/search/search_cache.h"
 
 #include <math.h>
 

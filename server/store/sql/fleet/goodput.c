@@ -1,0 +1,595 @@
+#include "store/goodput.h"
+
+#include "store/columns/search_change.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <math.h>
+
+enum { MESSAGES_MAX = 10000 };
+
+#define TIME_BUCKETS                                                                                                   \
+	"capacity, unhealthy_replaced, launch, image, data, first_step, productive, evaluation, checkpoint, redone,"   \
+	" stalled, restart, idle, unmeasured, measured"
+#define BUCKETS TIME_BUCKETS ", cost, lost_cost, unpriced, billed"
+
+/* ---- which are due ---- */
+
+enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wait_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO goodput (job_id, due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, step_ms,"
+		" first_from_step, last_step, billable_ms, currency) VALUES (?1, 1, 1, 0, 0, 0, '', 0, 0, 0, 0, 0, 0, '')"
+		" ON CONFLICT (job_id) DO UPDATE SET changes = changes + 1,"
+		" due_ms = min(iif(due_ms, due_ms, 9223372036854775807), iif(?2, as_of_ms + ?2, 1))",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, wait_ms);
+	return statement_run(&s, err);
+}
+
+enum status store_touch_all_goodput(struct store_tx *tx, int64_t *after, size_t limit, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+	size_t count = 0;
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT job_id FROM jobs WHERE job_id > ? ORDER BY job_id LIMIT ?", err));
+	bind_i64(&s, *after);
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; count++) {
+		*after = column_i64(&s);
+		TRY(store_touch_goodput(tx, *after, 0, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	if (count < limit)
+		*after = INT64_MAX;
+	return OK;
+}
+
+enum status store_read_goodput_due(struct store_reader *reader, struct arena *arena, int64_t now_ms, size_t limit,
+	struct goodput_due **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct goodput_due *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT g.job_id, g.changes, ifnull((SELECT j.name FROM jobs AS j WHERE j.job_id = g.job_id), '')"
+		" FROM goodput AS g WHERE g.due_ms > 0 AND g.due_ms <= ? ORDER BY g.due_ms LIMIT ?",
+		err));
+	bind_i64(&s, now_ms);
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		rows[used].job_id = column_i64(&s);
+		rows[used].changes = column_i64(&s);
+		rows[used].name = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- a job's days, and the totals ---- */
+
+static void column_day(struct statement *s, struct goodput_day *day)
+{
+	day->day = column_i64(s);
+	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++)
+		day->node_ms[i] = column_i64(s);
+	day->measured_ms = column_i64(s);
+	day->cost = column_i64(s);
+	day->lost_cost = column_i64(s);
+	day->unpriced_ms = column_i64(s);
+	day->billed_ms = column_i64(s);
+}
+
+static void bind_day(struct statement *s, const struct goodput_day *day)
+{
+	bind_i64(s, day->day);
+	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++)
+		bind_i64(s, day->node_ms[i]);
+	bind_i64(s, day->measured_ms);
+	bind_i64(s, day->cost);
+	bind_i64(s, day->lost_cost);
+	bind_i64(s, day->unpriced_ms);
+	bind_i64(s, day->billed_ms);
+}
+
+/* a - b; false: they are the same. */
+static bool subtract(struct goodput_day *out, const struct goodput_day *a, const struct goodput_day *b)
+{
+	bool differs = a->measured_ms != b->measured_ms || a->cost != b->cost || a->lost_cost != b->lost_cost ||
+		       a->unpriced_ms != b->unpriced_ms || a->billed_ms != b->billed_ms;
+
+	*out = (struct goodput_day){.day = a->day};
+	for (size_t i = 0; i < STORE_GOODPUT_BUCKETS; i++) {
+		out->node_ms[i] = a->node_ms[i] - b->node_ms[i];
+		differs |= out->node_ms[i] != 0;
+	}
+	out->measured_ms = a->measured_ms - b->measured_ms;
+	out->cost = a->cost - b->cost;
+	out->lost_cost = a->lost_cost - b->lost_cost;
+	out->unpriced_ms = a->unpriced_ms - b->unpriced_ms;
+	out->billed_ms = a->billed_ms - b->billed_ms;
+	return differs;
+}
+
+/* A sum that no number holds stops there: it must not stop all later ones. */
+#define TOTAL_MAX "1000000000000000000"
+#define ADD(column) ", " #column " = max(min(" #column " + excluded." #column ", " TOTAL_MAX "), -" TOTAL_MAX ")"
+
+static enum status add_to_total(struct store_tx *tx, const struct goodput_day *more, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (day) DO UPDATE SET day = excluded.day" ADD(capacity) ADD(unhealthy_replaced) ADD(launch)
+			ADD(image) ADD(data) ADD(first_step) ADD(productive) ADD(evaluation) ADD(checkpoint) ADD(redone)
+				ADD(stalled) ADD(restart) ADD(idle) ADD(unmeasured) ADD(measured) ADD(cost)
+					ADD(lost_cost) ADD(unpriced) ADD(billed),
+		err));
+	bind_day(&s, more);
+	return statement_run(&s, err);
+}
+
+static enum status put_day(struct store_tx *tx, int64_t job_id, const struct goodput_day *day, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT OR REPLACE INTO goodput_days (job_id, day, " BUCKETS
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		err));
+	bind_i64(&s, job_id);
+	bind_day(&s, day);
+	return statement_run(&s, err);
+}
+
+static enum status delete_day(struct store_tx *tx, int64_t job_id, int64_t day, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM goodput_days WHERE job_id = ? AND day = ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, day);
+	return statement_run(&s, err);
+}
+
+/* Both in order of days: what differs is written, and the totals by the difference. */
+static enum status put_days(struct store_tx *tx, int64_t job_id, const struct goodput_day *old, size_t old_count,
+	const struct goodput_day *new, size_t new_count, struct error *err)
+{
+	for (size_t i = 0, j = 0; i < old_count || j < new_count;) {
+		struct goodput_day nothing, difference;
+		bool has_old = i < old_count && (j == new_count || old[i].day <= new[j].day);
+		bool has_new = j < new_count && (i == old_count || new[j].day <= old[i].day);
+		nothing = (struct goodput_day){.day = has_new ? new[j].day : old[i].day};
+		if (subtract(&difference, has_new ? &new[j] : &nothing, has_old ? &old[i] : &nothing)) {
+			TRY(add_to_total(tx, &difference, err));
+			TRY(has_new ? put_day(tx, job_id, &new[j], err) : delete_day(tx, job_id, old[i].day, err));
+		}
+		i += has_old;
+		j += has_new;
+	}
+	return OK;
+}
+
+/* What was taken back leaves a row of the fleet's that sums up to nothing. */
+static bool is_empty(const struct goodput_day *day)
+{
+	const struct goodput_day nothing = {.day = day->day};
+	struct goodput_day difference;
+
+	return !subtract(&difference, day, &nothing);
+}
+
+static enum status read_days(
+	struct statement *s, struct arena *arena, struct goodput_day **out, size_t *count, struct error *err)
+{
+	struct goodput_day *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_step(s, &has_row, err));
+	while (has_row) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		column_day(s, &rows[used]);
+		used += !is_empty(&rows[used]);
+		TRY(statement_step(s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+enum status store_read_goodput_days(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t first,
+	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT day, " BUCKETS " FROM goodput_days WHERE job_id = ? AND day BETWEEN ? AND ? ORDER BY day",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, first);
+	bind_i64(&s, last);
+	return read_days(&s, arena, out, count, err);
+}
+
+/* ---- the fleet's days ---- */
+
+#define DELETED(figure)                                                                                                \
+	"(SELECT total(x." figure ") FROM goodput_deleted AS x WHERE x.day = t.day AND x.currency IN ('', ?1))"
+#define WITH_DELETED(figure) "CAST(t." figure " + " DELETED(figure) " AS INTEGER)"
+
+enum status store_read_fleet_days(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
+	int64_t last, struct goodput_day **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT t.day, " TIME_BUCKETS ", " WITH_DELETED("cost") ", " WITH_DELETED(
+			"lost_cost") ", unpriced, billed"
+				     " FROM goodput_totals AS t WHERE t.day BETWEEN ?2 AND ?3 ORDER BY t.day",
+		err));
+	bind_text(&s, currency);
+	bind_i64(&s, first);
+	bind_i64(&s, last);
+	return read_days(&s, arena, out, count, err);
+}
+
+/* ---- what broke off ---- */
+
+static enum status put_incidents(
+	struct store_tx *tx, int64_t job_id, const struct goodput_incident *rows, size_t count, struct error *err)
+{
+	AUTO_DONE(statement) all = {0};
+
+	TRY(statement_open(&all, tx_on(tx), "DELETE FROM goodput_breaks WHERE job_id = ?", err));
+	bind_i64(&all, job_id);
+	TRY(statement_run(&all, err));
+	for (size_t i = 0; i < count; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, tx_on(tx),
+			"INSERT INTO goodput_breaks (job_id, position, from_ms, to_ms, cause, nodes, lost_steps, redone_ms, restart_ms)"
+			" VALUES (?,?,?,?,?,?,?,?,?)",
+			err));
+		bind_i64(&s, job_id);
+		bind_i64(&s, (int64_t)i);
+		bind_i64(&s, rows[i].from_ms);
+		bind_i64(&s, rows[i].to_ms);
+		bind_text(&s, rows[i].cause);
+		bind_i64(&s, rows[i].nodes);
+		bind_i64(&s, rows[i].lost_steps);
+		bind_i64(&s, rows[i].redone_ms);
+		bind_i64(&s, rows[i].restart_ms);
+		TRY(statement_run(&s, err));
+	}
+	return OK;
+}
+
+enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
+	struct goodput_cause **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct goodput_cause *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT cause, count(*) AS n, sum(to_ms > 0), CAST(total(iif(to_ms > 0, to_ms - from_ms, 0)) AS INTEGER),"
+		" CAST(total(max(lost_steps, 0)) AS INTEGER), sum(lost_steps < 0),"
+		" CAST(total(redone_ms * nodes) AS INTEGER), CAST(total(restart_ms * nodes) AS INTEGER) FROM goodput_breaks WHERE from_ms >= ? AND from_ms < ?"
+		" GROUP BY cause ORDER BY n DESC, cause",
+		err));
+	bind_i64(&s, from_ms);
+	bind_i64(&s, to_ms);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		rows[used].cause = column_span(&s, arena);
+		rows[used].count = column_u64(&s);
+		rows[used].ended = column_u64(&s);
+		rows[used].repair_ms = column_i64(&s);
+		rows[used].lost_steps = column_i64(&s);
+		rows[used].unknown_steps = column_u64(&s);
+		rows[used].redone_node_ms = column_i64(&s);
+		rows[used].restart_node_ms = column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- the row ---- */
+
+static void bind_cost(struct statement *s, int64_t cost)
+{
+	if (cost == STORE_NO_COST)
+		bind_null(s);
+	else
+		bind_i64(s, cost);
+}
+
+static enum status put_row(struct store_tx *tx, const struct goodput_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE goodput SET due_ms = iif(changes = ?2, ?3, 1), as_of_ms = ?4, nodes = ?5, is_measured = ?6,"
+		" instance = ?7, goodput = ?8, steps = ?9, lost_steps = ?10, step_ms = ?11, first_from_step = ?12,"
+		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18,"
+		" work_from_ms = ?19, work_to_ms = ?20, paused_ms = ?21, odd_times = ?22, nodes_from = ?23, unpriced = ?24,"
+		" is_over = ?25"
+		" WHERE job_id = ?1",
+		err));
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->changes);
+	bind_i64(&s, row->due_ms);
+	bind_i64(&s, row->as_of_ms);
+	bind_i64(&s, row->nodes);
+	bind_i64(&s, row->is_measured);
+	bind_text(&s, row->instance);
+	if (isfinite(row->goodput))
+		bind_finite(&s, row->goodput);
+	else
+		bind_null(&s);
+	bind_i64(&s, row->steps);
+	bind_i64(&s, row->lost_steps);
+	bind_finite(&s, row->step_ms);
+	bind_i64(&s, row->first_from_step);
+	bind_i64(&s, row->last_step);
+	bind_i64(&s, row->billable_ms);
+	bind_text(&s, row->currency);
+	bind_cost(&s, row->cost);
+	bind_cost(&s, row->lost_cost);
+	bind_cost(&s, row->spot_saving);
+	bind_i64(&s, row->work_from_ms);
+	bind_i64(&s, row->work_to_ms);
+	bind_i64(&s, row->paused_ms);
+	bind_u64(&s, row->odd_times);
+	bind_i64(&s, row->nodes_from);
+	bind_text(&s, row->unpriced);
+	bind_i64(&s, row->is_over);
+	return statement_run(&s, err);
+}
+
+/* Searches keep how long a job is billed, which its pauses are no part of. */
+static enum status look_up(struct store_tx *tx, const struct goodput_row *row, bool *is_there, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT paused_ms FROM goodput WHERE job_id = ?", err));
+	bind_i64(&s, row->job_id);
+	TRY(statement_step(&s, is_there, err));
+	return *is_there && column_i64(&s) != row->paused_ms ? tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB, err)
+							     : OK;
+}
+
+enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row, const struct goodput_day *days,
+	size_t day_count, const struct goodput_incident *incidents, size_t incident_count, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct goodput_day *old;
+	size_t old_count;
+
+	bool is_there;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(look_up(tx, row, &is_there, err));
+	if (!is_there)
+		return OK; /* deleted since: the totals have it as it was */
+	TRY(store_read_goodput_days(
+		store_tx_reader(tx), arena, row->job_id, INT64_MIN, INT64_MAX, &old, &old_count, err));
+	TRY(put_days(tx, row->job_id, old, old_count, days, day_count, err));
+	TRY(put_incidents(tx, row->job_id, incidents, incident_count, err));
+	return put_row(tx, row, err);
+}
+
+enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t due_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "UPDATE goodput SET due_ms = ? WHERE job_id = ?", err));
+	bind_i64(&s, due_ms);
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+static int64_t column_cost(struct statement *s)
+{
+	bool is_null = sqlite3_column_type(s->prepared, s->column) == SQLITE_NULL;
+	int64_t cost = column_i64(s);
+
+	return is_null ? STORE_NO_COST : cost;
+}
+
+enum status store_read_goodput(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct goodput_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = (struct goodput_row){.job_id = job_id,
+		.instance = SPAN(""),
+		.currency = SPAN(""),
+		.unpriced = SPAN(""),
+		.goodput = NAN,
+		.cost = STORE_NO_COST,
+		.lost_cost = STORE_NO_COST,
+		.spot_saving = STORE_NO_COST};
+	TRY(statement_open(&s, reader,
+		"SELECT due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, first_from_step,"
+		" last_step, billable_ms, currency, cost, lost_cost, spot_saving, work_from_ms, work_to_ms, paused_ms,"
+		" odd_times, nodes_from, unpriced, is_over, step_ms, goodput FROM goodput"
+		" WHERE job_id = ?",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return OK;
+	out->due_ms = column_i64(&s);
+	out->changes = column_i64(&s);
+	out->as_of_ms = column_i64(&s);
+	out->nodes = column_i64(&s);
+	out->is_measured = column_bool(&s);
+	out->instance = column_span(&s, arena);
+	out->steps = column_i64(&s);
+	out->lost_steps = column_i64(&s);
+	out->first_from_step = column_i64(&s);
+	out->last_step = column_i64(&s);
+	out->billable_ms = column_i64(&s);
+	out->currency = column_span(&s, arena);
+	out->cost = column_cost(&s);
+	out->lost_cost = column_cost(&s);
+	out->spot_saving = column_cost(&s);
+	out->work_from_ms = column_i64(&s);
+	out->work_to_ms = column_i64(&s);
+	out->paused_ms = column_i64(&s);
+	out->odd_times = column_u64(&s);
+	int64_t from = column_i64(&s);
+	out->nodes_from = from >= NODES_STATED && from <= NODES_STREAMS ? (enum nodes_from)from : NODES_STREAMS;
+	out->unpriced = column_span(&s, arena);
+	out->is_over = column_bool(&s);
+	out->step_ms = sqlite3_column_double(s.prepared, s.column++);
+	if (sqlite3_column_type(s.prepared, s.column) != SQLITE_NULL)
+		out->goodput = sqlite3_column_double(s.prepared, s.column);
+	return statement_check(&s, err);
+}
+
+/* Each type by a look into the index, however many jobs it has. */
+enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, size_t limit, struct span **out,
+	size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*count = 0;
+	*out = arena_alloc(arena, (limit + 1) * sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	TRY(statement_open(&s, reader,
+		"WITH RECURSIVE t (types) AS (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' UNION ALL"
+		" SELECT (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' AND unpriced > t.types) FROM t"
+		" WHERE t.types IS NOT NULL) SELECT types FROM t WHERE types IS NOT NULL LIMIT ?",
+		err));
+	bind_i64(&s, (int64_t)limit);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		(*out)[(*count)++] = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+enum status store_count_unpriced(struct store_reader *reader, uint64_t *jobs, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT count(*) FROM goodput WHERE unpriced <> ''", err));
+	TRY(statement_step(&s, &has_row, err));
+	*jobs = column_u64(&s);
+	return OK;
+}
+
+enum status store_read_said_signatures(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
+	struct said_signature **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct said_signature *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT h.first_ms, h.last_ms, h.signature, i.severity FROM signature_hits AS h JOIN incidents AS i"
+		" ON i.job_id = h.job_id AND i.incident_id = h.incident_id WHERE h.job_id = ? AND i.severity >= ?"
+		" ORDER BY h.first_ms, h.stream_id, h.first_line LIMIT ?",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, SEVERITY_WARNING);
+	bind_u64(&s, limit);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		rows[used].first_ms = column_i64(&s);
+		rows[used].last_ms = column_i64(&s);
+		rows[used].signature = column_span(&s, arena);
+		rows[used].severity = (enum severity)column_i64(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}
+
+/* ---- messages ---- */
+
+enum status store_put_status_message(
+	struct store_tx *tx, int64_t job_id, const struct status_message *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	if (!row->message.len)
+		return OK;
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO status_messages (job_id, at_ms, status, message) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1"
+		" FROM (SELECT status, message FROM status_messages WHERE job_id = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC LIMIT 1)"
+		" WHERE status = ?3 AND message = ?4) ON CONFLICT DO UPDATE SET message = excluded.message",
+		err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, row->at_ms);
+	bind_text(&s, row->status);
+	bind_text(&s, row->message);
+	return statement_run(&s, err);
+}
+
+enum status store_read_status_messages(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct status_message **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct status_message *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT at_ms, status, message FROM status_messages WHERE job_id = ? ORDER BY at_ms LIMIT ?", err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, MESSAGES_MAX);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		rows[used].at_ms = column_i64(&s);
+		rows[used].status = column_span(&s, arena);
+		rows[used].message = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}

@@ -1,0 +1,358 @@
+#include "store/columns/case_fold.h"
+#include "store/columns/search_change.h"
+#include "store/sqlite/sqlite_store.h"
+
+enum { NAME_FOLDED_MAX_BYTES = 4096 };
+
+#define JOB_COLUMNS                                                                                                        \
+	"job_id, name, team, status, secondary, failure_reason, created_ms, iif(announced_ms, announced_ms, created_ms), " \
+	"started_ms, ended_ms, modified_ms, generation, is_implicit, document"
+
+static void bind_job(struct statement *s, const struct job_row *row, struct span folded)
+{
+	bind_text(s, row->name);
+	bind_text(s, folded);
+	bind_text(s, row->team);
+	bind_text(s, row->status);
+	bind_text(s, row->secondary);
+	bind_text(s, row->failure_reason);
+	bind_i64(s, row->created_ms);
+	bind_i64(s, row->announced_ms);
+	bind_i64(s, row->started_ms);
+	bind_i64(s, row->ended_ms);
+	bind_i64(s, row->modified_ms);
+	bind_i64(s, row->generation);
+	bind_i64(s, row->is_implicit);
+	bind_text(s, row->document);
+}
+
+static enum status run_put(struct statement *s, const struct job_row *row, struct error *err)
+{
+	enum status status = statement_run(s, err);
+
+	if (statement_is_conflict(s))
+		return error_set(err, ERR_CONFLICT, "there is a job '%.*s' already", SPAN_ARGS(row->name));
+	return status;
+}
+
+static enum status insert(
+	struct store_tx *tx, const struct job_row *row, int64_t job_id, struct span folded, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO jobs (name, folded, team, status, secondary, failure_reason, created_ms, announced_ms,"
+		" started_ms, ended_ms, modified_ms, generation, is_implicit, document, job_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		err));
+	bind_job(&s, row, folded);
+	bind_i64(&s, job_id);
+	TRY(run_put(&s, row, err));
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
+	TRY(attributes_put(tx, job_id, row->document, err));
+	return attributes_put_failure(tx, job_id, row->failure_reason, err);
+}
+
+static enum status has_document(struct store_tx *tx, const struct job_row *row, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM jobs WHERE job_id = ? AND document = ?", err));
+	bind_i64(&s, row->job_id);
+	bind_text(&s, row->document);
+	return statement_step(&s, has, err);
+}
+
+static enum status update(struct store_tx *tx, const struct job_row *row, struct span folded, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_same;
+
+	TRY(has_document(tx, row, &is_same, err));
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE jobs SET name = ?, folded = ?, team = ?, status = ?, secondary = ?, failure_reason = ?,"
+		" created_ms = ?, announced_ms = ?, started_ms = ?, ended_ms = ?, modified_ms = ?, generation = ?, is_implicit = ?,"
+		" document = ? WHERE job_id = ?",
+		err));
+	bind_job(&s, row, folded);
+	bind_i64(&s, row->job_id);
+	TRY(run_put(&s, row, err));
+	if (sqlite3_changes(tx_on(tx)->db) == 0)
+		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s' any more", SPAN_ARGS(row->name));
+	/* FailureClass is an attribute of every job that failed. */
+	TRY(tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
+	/* Most updates are of the status: the document, with its forty rows or so, is as it was. */
+	if (!is_same)
+		TRY(attributes_put(tx, row->job_id, row->document, err));
+	return attributes_put_failure(tx, row->job_id, row->failure_reason, err);
+}
+
+enum status store_put_job(struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	AUTO_DONE(buf) folded = BUF_INIT(NAME_FOLDED_MAX_BYTES);
+
+	fold_append(&folded, row->name);
+	TRY(buf_status(&folded, err));
+	if (row->job_id)
+		return update(tx, row, buf_span(&folded), err);
+	int64_t job_id;
+	TRY(next_id(tx, "job", &job_id, err));
+	TRY(insert(tx, row, job_id, buf_span(&folded), err));
+	row->job_id = job_id;
+	return OK;
+}
+
+enum status store_insert_job(struct store_tx *tx, const struct job_row *row, struct error *err)
+{
+	AUTO_DONE(buf) folded = BUF_INIT(NAME_FOLDED_MAX_BYTES);
+
+	fold_append(&folded, row->name);
+	TRY(buf_status(&folded, err));
+	return insert(tx, row, row->job_id, buf_span(&folded), err);
+}
+
+static enum status read_row(struct statement *s, struct arena *arena, struct job_row *out, struct error *err)
+{
+	struct job_row row;
+
+	row.job_id = column_i64(s);
+	row.name = column_span(s, arena);
+	row.team = column_span(s, arena);
+	row.status = column_span(s, arena);
+	row.secondary = column_span(s, arena);
+	row.failure_reason = column_span(s, arena);
+	row.created_ms = column_i64(s);
+	row.announced_ms = column_i64(s);
+	row.started_ms = column_i64(s);
+	row.ended_ms = column_i64(s);
+	row.modified_ms = column_i64(s);
+	row.generation = column_u32(s);
+	row.is_implicit = column_bool(s);
+	row.document = column_span(s, arena);
+	TRY(statement_check(s, err));
+	*out = row;
+	return OK;
+}
+
+enum status store_read_job(
+	struct store_reader *reader, struct arena *arena, struct span name, struct job_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE name = ?", err));
+	bind_text(&s, name);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? read_row(&s, arena, out, err)
+		       : error_set(err, ERR_NOT_FOUND, "there is no job '%.*s'", SPAN_ARGS(name));
+}
+
+enum status store_read_job_by_id(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, struct job_row *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT " JOB_COLUMNS " FROM jobs WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	return has_row ? read_row(&s, arena, out, err)
+		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
+}
+
+enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), sql, err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	/* jobs comes last: while it fails half-way, the job is still found. */
+	static const char *const deletes[] = {
+		/* what is not sent yet is still sent: that its incidents are over, too */
+		"UPDATE deliveries SET job_id = 0 WHERE job_id = ? AND state = 0",
+		"DELETE FROM deliveries WHERE job_id = ?",
+		"DELETE FROM notices WHERE job_id = ?",
+		"DELETE FROM incidents WHERE job_id = ?",
+		"DELETE FROM summaries WHERE job_id = ?",
+		"DELETE FROM rankings WHERE job_id = ?",
+		"DELETE FROM job_counts WHERE job_id = ?",
+		"DELETE FROM definitions WHERE job_id = ?",
+		"DELETE FROM due_definitions WHERE job_id = ?",
+		"DELETE FROM transitions WHERE job_id = ?",
+		"DELETE FROM told WHERE job_id = ?",
+		"DELETE FROM told_anew WHERE job_id = ?",
+		"DELETE FROM sessions WHERE job_id = ?",
+		"DELETE FROM job_events WHERE job_id = ?",
+		"DELETE FROM status_messages WHERE job_id = ?",
+		"DELETE FROM attributes WHERE job_id = ?",
+		"DELETE FROM job_settings WHERE job_id = ?",
+		"DELETE FROM job_progress WHERE job_id = ?",
+		"DELETE FROM job_retention WHERE job_id = ?",
+		"DELETE FROM expired_text WHERE job_id = ?",
+		"DELETE FROM backfills WHERE job_id = ?",
+		"DELETE FROM dead_series WHERE job_id = ?",
+		"DELETE FROM commands WHERE job_id = ?",
+		"DELETE FROM emergencies WHERE job_id = ?",
+		"DELETE FROM log_groups WHERE job_id = ?",
+		"DELETE FROM log_streams WHERE job_id = ?",
+		"DELETE FROM run_names WHERE name = (SELECT name FROM jobs WHERE job_id = ?)",
+		"DELETE FROM jobs WHERE job_id = ?",
+	};
+
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT | SEARCH_CHANGED_METRICS, err));
+	TRY(fleet_forget_job(tx, job_id, err));
+	TRY(goodput_forget_job(tx, job_id, err));
+	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
+		TRY(run_for_job(tx, deletes[i], job_id, err));
+	if (!sqlite3_changes(tx_on(tx)->db))
+		return error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
+	return run_for_job(tx, "INSERT INTO dead_jobs (job_id) VALUES (?)", job_id, err);
+}
+
+/* One table of a dead job. The rows of one statement are bounded, and so is what it writes. */
+static enum status sweep_table(struct store_tx *tx, const char *sql, int64_t job_id, size_t *left, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), sql, err));
+	bind_i64(&s, job_id);
+	bind_i64(&s, (int64_t)*left);
+	TRY(statement_run(&s, err));
+	size_t gone = (size_t)sqlite3_changes(tx_on(tx)->db);
+	*left -= gone < *left ? gone : *left;
+	return OK;
+}
+
+#define SWEEP(table, key)                                                                                              \
+	"DELETE FROM " table " WHERE (job_id, " key ") IN (SELECT job_id, " key " FROM " table                         \
+	" WHERE job_id = ?1 LIMIT ?2)"
+
+static enum status sweep_job(struct store_tx *tx, int64_t job_id, size_t *left, struct error *err)
+{
+	static const char *const sweeps[] = {
+		"DELETE FROM blocks WHERE rowid IN (SELECT rowid FROM blocks WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("pyramid_rows", "series_id, attempt, axis, level, position"),
+		SWEEP("pyramids", "series_id"),
+		"DELETE FROM log_filters WHERE rowid IN (SELECT rowid FROM log_filters WHERE job_id = ?1 LIMIT ?2)",
+		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("series", "series_id"),
+		"DELETE FROM backfill_streams WHERE rowid IN (SELECT rowid FROM backfill_streams WHERE job_id = ?1 LIMIT ?2)",
+		SWEEP("pushes", "stream_id, hash_low, hash_high"),
+		SWEEP("sources", "stream_id, source"),
+		SWEEP("exits", "stream_id"),
+		SWEEP("command_acks", "command_id, stream"),
+		SWEEP("signature_hits", "stream_id, signature, first_line"),
+		SWEEP("job_checkpoints", "attempt, step"),
+		SWEEP("stream_hosts", "stream_id, number"),
+		"DELETE FROM streams WHERE rowid IN (SELECT rowid FROM streams WHERE job_id = ?1 LIMIT ?2)",
+	};
+
+	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++)
+		TRY(sweep_table(tx, sweeps[i], job_id, left, err));
+	return *left ? run_for_job(tx, "DELETE FROM dead_jobs WHERE job_id = ?", job_id, err) : OK;
+}
+
+/* One range of series numbers; what is left of the limit says whether all of it went. */
+static enum status sweep_series(struct store_tx *tx, const struct dead_series *dead, size_t *left, struct error *err)
+{
+	static const char *const sweeps[] = {
+		/* the rows first: what has one is looked at, by those who build pyramids and those who check */
+		"DELETE FROM series WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM series WHERE job_id = ? AND"
+		" series_id BETWEEN ? AND ? LIMIT ?)",
+		"DELETE FROM pyramid_rows WHERE rowid IN (SELECT rowid FROM pyramid_rows WHERE job_id = ? AND series_id BETWEEN ?"
+		" AND ? LIMIT ?)",
+		"DELETE FROM pyramids WHERE (job_id, series_id) IN (SELECT job_id, series_id FROM pyramids WHERE job_id = ? AND"
+		" series_id BETWEEN ? AND ? LIMIT ?)",
+		"DELETE FROM chunks WHERE rowid IN (SELECT rowid FROM chunks WHERE job_id = ? AND series_id BETWEEN ? AND ?"
+		" LIMIT ?)",
+		"DELETE FROM dead_series WHERE (job_id, first_id) IN (SELECT job_id, first_id FROM dead_series WHERE job_id = ?"
+		" AND first_id = ? AND last_id = ? LIMIT ?)",
+	};
+
+	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, tx_on(tx), sweeps[i], err));
+		bind_i64(&s, dead->job_id);
+		bind_i64(&s, dead->first_id);
+		bind_i64(&s, dead->last_id);
+		bind_i64(&s, (int64_t)*left);
+		TRY(statement_run(&s, err));
+		size_t gone = (size_t)sqlite3_changes(tx_on(tx)->db);
+		*left -= gone < *left ? gone : *left;
+	}
+	return OK;
+}
+
+static enum status next_dead_series(
+	struct store_reader *reader, int64_t now_ms, struct dead_series *out, bool *has_row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(
+		&s, reader, "SELECT job_id, first_id, last_id FROM dead_series WHERE not_before_ms <= ? LIMIT 1", err));
+	bind_i64(&s, now_ms);
+	TRY(statement_step(&s, has_row, err));
+	if (*has_row)
+		*out = (struct dead_series){
+			.job_id = column_i64(&s), .first_id = column_u32(&s), .last_id = column_u32(&s)};
+	return OK;
+}
+
+static enum status next_dead_job(struct store_reader *reader, int64_t *job_id, bool *has_row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, "SELECT job_id FROM dead_jobs LIMIT 1", err));
+	TRY(statement_step(&s, has_row, err));
+	*job_id = *has_row ? column_i64(&s) : 0;
+	return OK;
+}
+
+enum status store_sweep_dead(struct store_tx *tx, int64_t now_ms, size_t limit, bool *has_more, struct error *err)
+{
+	size_t left = limit;
+	bool has_row = true;
+	struct dead_series dead;
+	int64_t job_id;
+
+	while (left && has_row) {
+		TRY(next_dead_job(tx_on(tx), &job_id, &has_row, err));
+		if (has_row)
+			TRY(sweep_job(tx, job_id, &left, err));
+	}
+	for (has_row = true; left && has_row;) {
+		TRY(next_dead_series(tx_on(tx), now_ms, &dead, &has_row, err));
+		if (has_row)
+			TRY(sweep_series(tx, &dead, &left, err));
+	}
+	*has_more = has_row;
+	return OK;
+}
+
+enum status store_has_dead(struct store_reader *reader, int64_t now_ms, bool *has_dead, struct error *err)
+{
+	struct dead_series dead;
+	int64_t job_id;
+
+	TRY(next_dead_job(reader, &job_id, has_dead, err));
+	return *has_dead ? OK : next_dead_series(reader, now_ms, &dead, has_dead, err);
+}
+
+enum status store_count_jobs(struct store_reader *reader, uint64_t *live, uint64_t *all, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT (SELECT count(*) FROM jobs WHERE status IN ('InProgress', 'Stopping')), (SELECT count(*) FROM jobs)",
+		err));
+	TRY(statement_step(&s, &has_row, err));
+	uint64_t live_count = column_u64(&s);
+	*all = column_u64(&s);
+	*live = live_count;
+	return OK;
+}

@@ -1,0 +1,67 @@
+#include "store/columns/search_change.h"
+#include "store/sqlite/sqlite_store.h"
+
+enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO rankings (job_id, metric, points, best, best_kind, best_step, final, final_kind)"
+		" VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (job_id, metric) DO UPDATE SET points = excluded.points,"
+		" best = excluded.best, best_kind = excluded.best_kind, best_step = excluded.best_step,"
+		" final = excluded.final, final_kind = excluded.final_kind",
+		err));
+	bind_i64(&s, job_id);
+	bind_text(&s, row->metric);
+	bind_u64(&s, row->points);
+	bind_double(&s, row->best);
+	bind_i64(&s, row->best_step);
+	bind_double(&s, row->final);
+	return statement_run(&s, err);
+}
+
+enum status store_read_ranked_points(
+	struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT points FROM rankings WHERE job_id = ? AND metric = ?", err));
+	bind_i64(&s, job_id);
+	bind_text(&s, metric);
+	TRY(statement_step(&s, &has_row, err));
+	*points = has_row ? column_u64(&s) : 0;
+	return OK;
+}
+
+enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct ranking_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct ranking_row *rows = NULL;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT metric, points, best, best_kind, best_step, final, final_kind FROM rankings WHERE job_id = ?"
+		" ORDER BY metric",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		rows[used].metric = column_span(&s, arena);
+		rows[used].points = column_u64(&s);
+		rows[used].best = column_double(&s);
+		rows[used].best_step = column_i64(&s);
+		rows[used].final = column_double(&s);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*out = rows;
+	*count = used;
+	return OK;
+}

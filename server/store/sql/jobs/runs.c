@@ -1,0 +1,230 @@
+#include "store/columns/case_fold.h"
+#include "store/run.h"
+#include "store/sqlite/sqlite_store.h"
+
+struct walk {
+	struct store_reader *reader;
+	struct arena *arena;
+	struct run_link *links;
+	size_t count, cap;
+};
+
+static enum status read_link(struct walk *walk, struct span job, struct run_link *out, bool *has_row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, walk->reader,
+		"SELECT job_id, name, status, created_ms, ifnull((SELECT text FROM attributes AS a WHERE a.job_id = j.job_id"
+		" AND a.key = 'tag.continues' ORDER BY a.position LIMIT 1), '') FROM jobs AS j WHERE name = ?",
+		err));
+	bind_text(&s, job);
+	TRY(statement_step(&s, has_row, err));
+	if (!*has_row)
+		return OK;
+	out->job_id = column_i64(&s);
+	out->job = column_span(&s, walk->arena);
+	out->status = column_span(&s, walk->arena);
+	out->created_ms = column_i64(&s);
+	out->continues = column_span(&s, walk->arena);
+	return statement_check(&s, err);
+}
+
+static bool is_known(const struct walk *walk, int64_t job_id)
+{
+	for (size_t i = 0; i < walk->count; i++)
+		if (walk->links[i].job_id == job_id)
+			return true;
+	return false;
+}
+
+static enum status add(struct walk *walk, const struct run_link *link, struct error *err)
+{
+	struct run_link *grown = rows_grow(walk->arena, walk->links, walk->count, &walk->cap, sizeof *walk->links);
+
+	if (!grown)
+		return error_no_memory(err);
+	walk->links = grown;
+	walk->links[walk->count++] = *link;
+	return OK;
+}
+
+static enum status walk_back(struct walk *walk, struct error *err)
+{
+	struct run_link link;
+	bool has_row = true;
+
+	while (walk->count < RUN_JOBS_MAX && walk->links[walk->count - 1].continues.len) {
+		TRY(read_link(walk, walk->links[walk->count - 1].continues, &link, &has_row, err));
+		if (!has_row || is_known(walk, link.job_id))
+			break;
+		TRY(add(walk, &link, err));
+	}
+	for (size_t i = 0; i < walk->count / 2; i++) {
+		link = walk->links[i];
+		walk->links[i] = walk->links[walk->count - 1 - i];
+		walk->links[walk->count - 1 - i] = link;
+	}
+	return OK;
+}
+
+static enum status add_successors(struct walk *walk, struct span job, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO_DONE(buf) folded = BUF_INIT(4096);
+	bool has_row, is_there;
+
+	fold_append(&folded, job);
+	TRY(buf_status(&folded, err));
+	TRY(statement_open(&s, walk->reader,
+		"SELECT j.name FROM attributes AS a JOIN jobs AS j ON j.job_id = a.job_id WHERE a.key = 'tag.continues' AND"
+		" a.folded = ? AND a.text = ? ORDER BY a.job_id",
+		err));
+	bind_text(&s, buf_span(&folded));
+	bind_text(&s, job);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row && walk->count < RUN_JOBS_MAX) {
+		struct run_link link;
+		struct span name = column_span(&s, walk->arena);
+		TRY(statement_check(&s, err));
+		TRY(read_link(walk, name, &link, &is_there, err));
+		if (is_there && !is_known(walk, link.job_id))
+			TRY(add(walk, &link, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+enum status store_read_run(struct store_reader *reader, struct arena *arena, struct span job, struct run_link **out,
+	size_t *count, size_t *at, struct error *err)
+{
+	struct walk walk = {.reader = reader, .arena = arena};
+	struct run_link link;
+	bool has_row;
+
+	TRY(read_link(&walk, job, &link, &has_row, err));
+	if (!has_row)
+		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s'", SPAN_ARGS(job));
+	TRY(add(&walk, &link, err));
+	TRY(walk_back(&walk, err));
+	*at = walk.count - 1;
+	for (size_t i = *at; i < walk.count; i++)
+		TRY(add_successors(&walk, walk.links[i].job, err));
+	*out = walk.links;
+	*count = walk.count;
+	return OK;
+}
+
+/* ---- what looks so ---- */
+
+struct proposing {
+	struct walk walk;
+	const struct run_link *job;
+	struct run_proposal *out;
+	size_t count;
+};
+
+static enum status propose(struct proposing *p, struct span continues, struct span reason, struct error *err)
+{
+	struct span kept = arena_copy(p->walk.arena, reason);
+
+	for (size_t i = 0; i < p->count; i++)
+		if (span_equal(p->out[i].continues, continues))
+			return OK;
+	if (p->count == RUN_PROPOSALS_MAX)
+		return OK;
+	if (!kept.ptr)
+		return error_no_memory(err);
+	p->out[p->count++] = (struct run_proposal){continues, kept};
+	return OK;
+}
+
+/* J-3 behind J-2, J-2 behind J. */
+static enum status propose_by_name(struct proposing *p, struct error *err)
+{
+	AUTO_DONE(buf) name = BUF_INIT(512);
+	struct span job = p->job->job;
+	struct run_link link;
+	uint64_t number;
+	bool has_row;
+	size_t dash = job.len;
+
+	while (dash > 0 && job.ptr[dash - 1] != '-')
+		dash--;
+	if (dash < 2 || !span_parse_u64(span_skip(job, dash), &number) || number < 2 || number > 100000)
+		return OK;
+	buf_append(&name, job.ptr, dash - 1);
+	if (number > 2)
+		buf_printf(&name, "-%llu", (unsigned long long)(number - 1));
+	TRY(buf_status(&name, err));
+	TRY(read_link(&p->walk, buf_span(&name), &link, &has_row, err));
+	return has_row && link.created_ms <= p->job->created_ms
+		       ? propose(p, link.job, SPAN("its name has the next number"), err)
+		       : OK;
+}
+
+static const struct {
+	const char *own, *older, *reason;
+} paths[] = {
+	{"CheckpointConfig.S3Uri", "CheckpointConfig.S3Uri", "it has the same CheckpointConfig.S3Uri"},
+	{"InputDataConfig.DataSource.S3DataSource.S3Uri", "CheckpointConfig.S3Uri",
+		"it reads what the other's CheckpointConfig.S3Uri says"},
+	{"InputDataConfig.DataSource.S3DataSource.S3Uri", "ModelArtifacts.S3ModelArtifacts",
+		"it reads the other's model"},
+	{"hp.resume_from_checkpoint", "CheckpointConfig.S3Uri", "it resumes from the other's CheckpointConfig.S3Uri"},
+};
+
+/* The newest of the older jobs that says the same under `key`. */
+static enum status propose_older(
+	struct proposing *p, size_t index, struct span text, struct span folded, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, p->walk.reader,
+		"SELECT j.name FROM attributes AS a JOIN jobs AS j ON j.job_id = a.job_id WHERE a.key = ? AND a.folded = ? AND"
+		" a.text = ? AND a.job_id < ? ORDER BY a.job_id DESC LIMIT 1",
+		err));
+	bind_text(&s, span_from(paths[index].older));
+	bind_text(&s, folded);
+	bind_text(&s, text);
+	bind_i64(&s, p->job->job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return OK;
+	struct span name = column_span(&s, p->walk.arena);
+	TRY(statement_check(&s, err));
+	return propose(p, name, span_from(paths[index].reason), err);
+}
+
+static enum status propose_by_path(struct proposing *p, size_t index, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, p->walk.reader,
+		"SELECT text, folded FROM attributes WHERE job_id = ? AND key = ? ORDER BY position LIMIT 8", err));
+	bind_i64(&s, p->job->job_id);
+	bind_text(&s, span_from(paths[index].own));
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		struct span text = column_span(&s, p->walk.arena), folded = column_span(&s, p->walk.arena);
+		TRY(statement_check(&s, err));
+		TRY(propose_older(p, index, text, folded, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+enum status store_propose_run(struct store_reader *reader, struct arena *arena, const struct run_link *job,
+	struct run_proposal out[RUN_PROPOSALS_MAX], size_t *count, struct error *err)
+{
+	struct proposing p = {.walk = {.reader = reader, .arena = arena}, .job = job, .out = out};
+
+	if (!job->continues.len) {
+		TRY(propose_by_name(&p, err));
+		for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+			TRY(propose_by_path(&p, i, err));
+	}
+	*count = p.count;
+	return OK;
+}

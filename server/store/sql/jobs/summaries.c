@@ -1,0 +1,158 @@
+#include "store/columns/search_change.h"
+#include "store/sqlite/sqlite_store.h"
+
+static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct job_counts *counts, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms, last_heard_ms, attempts, work_to_ms) VALUES (?,?,?,?,?,?,?) ON CONFLICT"
+		" (job_id) DO UPDATE SET streams = excluded.streams, lines = excluded.lines, last_line_ms ="
+		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms, attempts = excluded.attempts, work_to_ms = excluded.work_to_ms",
+		err));
+	bind_i64(&s, job_id);
+	bind_u64(&s, counts->streams);
+	bind_u64(&s, counts->lines);
+	bind_i64(&s, counts->last_line_ms);
+	bind_i64(&s, counts->last_heard_ms);
+	bind_i64(&s, counts->attempts);
+	bind_i64(&s, counts->work_to_ms);
+	return statement_run(&s, err);
+}
+
+/* A row that says what is there already costs no write: of a hundred metrics few have moved since the last flush. */
+#define PUT_SUMMARY                                                                                                    \
+	"INSERT INTO summaries (job_id, metric, role, main_role, unit, mean, mean_kind, " SUMMARY_COLUMNS ")"          \
+	" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, metric) DO UPDATE SET"               \
+	" role = excluded.role, main_role = excluded.main_role, unit = excluded.unit, mean = excluded.mean,"           \
+	" mean_kind = excluded.mean_kind, count = excluded.count, nan_count = excluded.nan_count,"                     \
+	" inf_count = excluded.inf_count, last = excluded.last, last_kind = excluded.last_kind, min = excluded.min,"   \
+	" min_kind = excluded.min_kind, max = excluded.max, max_kind = excluded.max_kind, sum = excluded.sum,"         \
+	" sum_kind = excluded.sum_kind, first_step = excluded.first_step, last_step = excluded.last_step,"             \
+	" last_ts_ms = excluded.last_ts_ms"                                                                            \
+	" WHERE (role, main_role, unit, count, nan_count, inf_count, last, last_kind, min, min_kind, max, max_kind,"   \
+	" sum, sum_kind, first_step, last_step, last_ts_ms) IS NOT (excluded.role, excluded.main_role, excluded.unit," \
+	" excluded.count, excluded.nan_count, excluded.inf_count, excluded.last, excluded.last_kind, excluded.min,"    \
+	" excluded.min_kind, excluded.max, excluded.max_kind, excluded.sum, excluded.sum_kind, excluded.first_step,"   \
+	" excluded.last_step, excluded.last_ts_ms)"
+
+static enum status put_summary(
+	struct store_tx *tx, int64_t job_id, const struct summary_row *row, enum role main_role, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), PUT_SUMMARY, err));
+	bind_i64(&s, job_id);
+	bind_text(&s, row->metric);
+	bind_i64(&s, row->role);
+	bind_i64(&s, main_role);
+	bind_text(&s, row->unit);
+	bind_double(&s, summary_mean(&row->summary));
+	bind_summary(&s, &row->summary);
+	return statement_run(&s, err);
+}
+
+static enum status count_rows(struct store_tx *tx, int64_t job_id, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, tx_on(tx), "SELECT count(*) FROM summaries WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	*count = (size_t)column_u64(&s);
+	return OK;
+}
+
+static enum status delete_rows(struct store_tx *tx, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx), "DELETE FROM summaries WHERE job_id = ?", err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}
+
+static enum status put_rows(
+	struct store_tx *tx, int64_t job_id, const struct summary_row *rows, size_t count, struct error *err)
+{
+	AUTO_MEM enum role *mains = NULL;
+
+	TRY(main_metrics_of(rows, count, &mains, err));
+	for (size_t i = 0; i < count; i++)
+		TRY(put_summary(tx, job_id, &rows[i], mains[i], err));
+	return OK;
+}
+
+enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struct job_counts *counts,
+	const struct summary_row *rows, size_t count, struct error *err)
+{
+	size_t stored;
+
+	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
+	TRY(put_counts(tx, job_id, counts, err));
+	TRY(put_rows(tx, job_id, rows, count, err));
+	TRY(count_rows(tx, job_id, &stored, err));
+	if (stored == count)
+		return OK;
+	/* A metric is gone, as after a change of the definitions. */
+	TRY(delete_rows(tx, job_id, err));
+	return put_rows(tx, job_id, rows, count, err);
+}
+
+static enum status read_counts(struct store_reader *reader, int64_t job_id, struct job_counts *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct job_counts counts = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader,
+		"SELECT streams, lines, last_line_ms, last_heard_ms, attempts, work_to_ms FROM job_counts WHERE job_id = ?",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	if (has_row) {
+		counts.streams = column_u64(&s);
+		counts.lines = column_u64(&s);
+		counts.last_line_ms = column_i64(&s);
+		counts.last_heard_ms = column_i64(&s);
+		counts.attempts = column_u32(&s);
+		counts.work_to_ms = column_i64(&s);
+	}
+	*out = counts;
+	return OK;
+}
+
+enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct summary_row *rows = NULL;
+	struct job_counts found;
+	size_t used = 0, cap = 0;
+	bool has_row;
+
+	TRY(read_counts(reader, job_id, &found, err));
+	TRY(statement_open(&s, reader,
+		"SELECT metric, unit, role, main_role, " SUMMARY_COLUMNS
+		" FROM summaries WHERE job_id = ? ORDER BY metric",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; used++) {
+		rows = rows_grow(arena, rows, used, &cap, sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		rows[used].metric = column_span(&s, arena);
+		rows[used].unit = column_span(&s, arena);
+		rows[used].role = (enum role)column_i64(&s);
+		rows[used].main_role = (enum role)column_i64(&s);
+		column_summary(&s, &rows[used].summary);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	*counts = found;
+	*out = rows;
+	*count = used;
+	return OK;
+}

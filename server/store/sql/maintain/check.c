@@ -1,0 +1,563 @@
+/*
+ * The check of a database: every row that holds something packed is read, unpacked and compared with what its row, its
+ * neighbours and its owner say. Reads are short, so that a server may work beside it.
+ */
+#include "store/sqlite/sqlite_store.h"
+
+#include "store/pack/block.h"
+#include "store/pack/chunk.h"
+#include "store/pack/journal_record.h"
+#include "store/pack/pyramid.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { BATCH_ROWS = 16, CACHE_BYTES = 2 << 20, NO_OWNER = 0 };
+
+struct checking {
+	struct store_reader *reader;
+	const struct store_check *check;
+	const char *what; /* the step's name */
+	struct zstd *zstd;
+	struct buf plain;
+	struct point *points;
+	struct pyramid_bucket *buckets;
+	uint64_t problems;
+	uint64_t rows;
+	bool is_stopped;
+};
+
+/* Where a row stands: its owner, and its place there. */
+struct place {
+	int64_t job_id;
+	uint64_t part_id;
+	uint64_t at;
+};
+
+/* ---- telling ---- */
+
+static struct span job_name(struct checking *c, struct arena *arena, int64_t job_id)
+{
+	struct job_row row;
+
+	if (!job_id || !c->reader || store_read_job_by_id(c->reader, arena, job_id, &row, NULL) != OK)
+		return SPAN("");
+	return row.name;
+}
+
+static void tell(struct checking *c, const char *part, struct place place, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void tell(struct checking *c, const char *part, struct place place, const char *format, ...)
+{
+	AUTO(arena) arena = arena_new();
+	char text[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	c->problems++;
+	struct store_finding finding = {.what = c->what,
+		.job = arena ? job_name(c, arena, place.job_id) : SPAN(""),
+		.part = part,
+		.part_id = place.part_id,
+		.at = place.at,
+		.text = span_from(text)};
+	c->check->found(c->check->context, &finding);
+}
+
+static void count_row(struct checking *c)
+{
+	c->rows++;
+	if (c->check->progress && !c->check->progress(c->check->context, c->what, c->rows))
+		c->is_stopped = true;
+}
+
+/* ---- blocks ---- */
+
+static void check_lines(struct checking *c, const struct block_row *row, const struct line *lines, size_t count)
+{
+	struct place place = {row->job_id, row->stream_id, row->first_line};
+	uint64_t bytes = 0;
+	int64_t first_ms = INT64_MAX, last_ms = INT64_MIN;
+
+	for (size_t i = 0; i < count; i++) {
+		bytes += lines[i].text.len + 1;
+		first_ms = lines[i].ts_ms < first_ms ? lines[i].ts_ms : first_ms;
+		last_ms = lines[i].ts_ms > last_ms ? lines[i].ts_ms : last_ms;
+	}
+	if (count != row->line_count)
+		tell(c, "stream", place, "holds %zu lines, its row says %" PRIu64, count, row->line_count);
+	else if (bytes != row->raw_bytes)
+		tell(c, "stream", place, "holds %" PRIu64 " bytes, its row says %" PRIu64, bytes, row->raw_bytes);
+	else if (first_ms != row->first_ms || last_ms != row->last_ms)
+		tell(c, "stream", place, "holds times %" PRId64 " to %" PRId64 ", its row says %" PRId64 " to %" PRId64,
+			first_ms, last_ms, row->first_ms, row->last_ms);
+}
+
+static enum status check_block(struct checking *c, const struct block_row *row, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct error problem = {0};
+	struct line *lines;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	enum status status = block_unpack(row->data, c->zstd, &c->plain, arena, &lines, &count, &problem);
+	if (status == ERR_MEMORY)
+		return error_no_memory(err);
+	if (status != OK)
+		tell(c, "stream", (struct place){row->job_id, row->stream_id, row->first_line}, "%s", problem.text);
+	else
+		check_lines(c, row, lines, count);
+	return OK;
+}
+
+/* What stands where the stream begins: line 0, or the first one that a limit left. */
+static enum status first_line_of(
+	struct checking *c, int64_t job_id, uint32_t stream_id, uint64_t *first, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct expired_text *notes;
+	size_t count;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_expired(c->reader, arena, job_id, stream_id, &notes, &count, err));
+	*first = count ? notes[0].first_kept_line : 0;
+	return OK;
+}
+
+static enum status follow_lines(
+	struct checking *c, const struct block_row *row, struct place *expected, struct error *err)
+{
+	if (row->job_id != expected->job_id || row->stream_id != expected->part_id) {
+		*expected = (struct place){row->job_id, row->stream_id, 0};
+		TRY(first_line_of(c, row->job_id, row->stream_id, &expected->at, err));
+	}
+	if (row->first_line != expected->at)
+		tell(c, "stream", (struct place){row->job_id, row->stream_id, row->first_line},
+			"begins at line %" PRIu64 ", the lines before it end at %" PRIu64, row->first_line,
+			expected->at);
+	expected->at = row->first_line + row->line_count;
+	return OK;
+}
+
+static enum status read_blocks(struct checking *c, struct arena *arena, const struct place *after,
+	struct block_row *rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, c->reader,
+		"SELECT job_id, stream_id, first_line, line_count, first_ms, last_ms, raw_bytes, data FROM blocks"
+		" WHERE (job_id, stream_id, first_line) > (?,?,?) ORDER BY job_id, stream_id, first_line LIMIT 16",
+		err));
+	bind_i64(&s, after->job_id);
+	bind_i64(&s, (int64_t)after->part_id);
+	bind_i64(&s, (int64_t)after->at);
+	*count = 0;
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; (*count)++) {
+		struct block_row *row = &rows[*count];
+		*row = (struct block_row){.job_id = column_i64(&s), .stream_id = column_u32(&s)};
+		row->first_line = column_u64(&s);
+		row->line_count = column_u64(&s);
+		row->first_ms = column_i64(&s);
+		row->last_ms = column_i64(&s);
+		row->raw_bytes = column_u64(&s);
+		row->data = c->check->is_quick ? SPAN("") : column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+static enum status check_blocks(struct checking *c, struct error *err)
+{
+	struct place after = {-1, 0, 0}, expected = {-1, 0, 0};
+	struct block_row rows[BATCH_ROWS];
+	size_t count = BATCH_ROWS;
+
+	while (count == BATCH_ROWS && !c->is_stopped) {
+		AUTO(arena) arena = arena_new();
+		if (!arena)
+			return error_no_memory(err);
+		TRY(read_blocks(c, arena, &after, rows, &count, err));
+		for (size_t i = 0; i < count; i++) {
+			TRY(follow_lines(c, &rows[i], &expected, err));
+			if (!c->check->is_quick)
+				TRY(check_block(c, &rows[i], err));
+			after = (struct place){rows[i].job_id, rows[i].stream_id, rows[i].first_line};
+			count_row(c);
+		}
+	}
+	return OK;
+}
+
+/* ---- chunks ---- */
+
+static void check_points(struct checking *c, const struct chunk_row *row, size_t count)
+{
+	struct place place = {row->job_id, row->series_id, row->first_ordinal};
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < count; i++) {
+		first = c->points[i].step < first ? c->points[i].step : first;
+		last = c->points[i].step > last ? c->points[i].step : last;
+	}
+	if (count != row->point_count)
+		tell(c, "series", place, "holds %zu points, its row says %" PRIu64, count, row->point_count);
+	else if (first != row->first_step || last != row->last_step)
+		tell(c, "series", place, "holds steps %" PRId64 " to %" PRId64 ", its row says %" PRId64 " to %" PRId64,
+			first, last, row->first_step, row->last_step);
+}
+
+static enum status check_chunk(struct checking *c, const struct chunk_row *row, struct error *err)
+{
+	struct error problem = {0};
+	size_t count;
+
+	enum status status = chunk_unpack(row->data, c->zstd, c->points, &count, &problem);
+	if (status == ERR_MEMORY)
+		return error_no_memory(err);
+	if (status != OK)
+		tell(c, "series", (struct place){row->job_id, row->series_id, row->first_ordinal}, "%s", problem.text);
+	else
+		check_points(c, row, count);
+	return OK;
+}
+
+static enum status read_chunks(struct checking *c, struct arena *arena, const struct place *after,
+	struct chunk_row *rows, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, c->reader,
+		"SELECT job_id, series_id, first_ordinal, point_count, first_step, last_step, data FROM chunks"
+		" WHERE (job_id, series_id, first_ordinal) > (?,?,?) ORDER BY job_id, series_id, first_ordinal LIMIT 16",
+		err));
+	bind_i64(&s, after->job_id);
+	bind_i64(&s, (int64_t)after->part_id);
+	bind_i64(&s, (int64_t)after->at);
+	*count = 0;
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; (*count)++) {
+		struct chunk_row *row = &rows[*count];
+		*row = (struct chunk_row){.job_id = column_i64(&s), .series_id = column_u32(&s)};
+		row->first_ordinal = column_u64(&s);
+		row->point_count = column_u64(&s);
+		row->first_step = column_i64(&s);
+		row->last_step = column_i64(&s);
+		row->data = c->check->is_quick ? SPAN("") : column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+static enum status check_chunks(struct checking *c, struct error *err)
+{
+	struct place after = {-1, 0, 0}, expected = {-1, 0, 0};
+	struct chunk_row rows[BATCH_ROWS];
+	size_t count = BATCH_ROWS;
+
+	while (count == BATCH_ROWS && !c->is_stopped) {
+		AUTO(arena) arena = arena_new();
+		if (!arena)
+			return error_no_memory(err);
+		TRY(read_chunks(c, arena, &after, rows, &count, err));
+		for (size_t i = 0; i < count; i++) {
+			struct place here = {rows[i].job_id, rows[i].series_id, rows[i].first_ordinal};
+			if (here.job_id != expected.job_id || here.part_id != expected.part_id)
+				expected = (struct place){here.job_id, here.part_id, 0};
+			if (here.at != expected.at)
+				tell(c, "series", here,
+					"begins at point %" PRIu64 ", the points before it end at %" PRIu64, here.at,
+					expected.at);
+			expected.at = here.at + rows[i].point_count;
+			if (!c->check->is_quick)
+				TRY(check_chunk(c, &rows[i], err));
+			after = here;
+			count_row(c);
+		}
+	}
+	return OK;
+}
+
+/* ---- owners: what they say they hold is there ---- */
+
+/* Rows of (job_id, part, said, found): told where they differ. */
+static enum status compare(struct checking *c, const char *sql, const char *part, const char *unit, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, c->reader, sql, err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row && !c->is_stopped; count_row(c)) {
+		struct place place = {.job_id = column_i64(&s), .part_id = column_u64(&s)};
+		uint64_t said = column_u64(&s), found = column_u64(&s);
+		place.at = found;
+		if (found < said)
+			tell(c, part, place, "says that %" PRIu64 " %s are sealed; they end at %" PRIu64, said, unit,
+				found);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+static enum status check_streams(struct checking *c, struct error *err)
+{
+	return compare(c,
+		"SELECT s.job_id, s.stream_id, s.sealed_lines, max(coalesce((SELECT first_line + line_count FROM blocks AS b"
+		" WHERE b.job_id = s.job_id AND b.stream_id = s.stream_id ORDER BY first_line DESC LIMIT 1), 0),"
+		" coalesce((SELECT first_kept_line FROM expired_text AS e WHERE e.job_id = s.job_id"
+		" AND e.stream_id = s.stream_id), 0)) FROM streams AS s JOIN jobs AS j ON j.job_id = s.job_id",
+		"stream", "lines", err);
+}
+
+static enum status check_series(struct checking *c, struct error *err)
+{
+	return compare(c,
+		"SELECT s.job_id, s.series_id, s.sealed_points, coalesce((SELECT first_ordinal + point_count FROM chunks AS k"
+		" WHERE k.job_id = s.job_id AND k.series_id = s.series_id ORDER BY first_ordinal DESC LIMIT 1), 0)"
+		" FROM series AS s JOIN jobs AS j ON j.job_id = s.job_id",
+		"series", "points", err);
+}
+
+static enum status check_filters(struct checking *c, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, c->reader,
+		"SELECT f.job_id, f.stream_id, f.first_line FROM log_filters AS f JOIN jobs AS j ON j.job_id = f.job_id"
+		" WHERE NOT EXISTS (SELECT 1 FROM blocks AS b WHERE b.job_id = f.job_id AND b.stream_id = f.stream_id"
+		" AND b.first_line = f.first_line)",
+		err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row && !c->is_stopped; count_row(c)) {
+		struct place place = {.job_id = column_i64(&s), .part_id = column_u64(&s)};
+		place.at = column_u64(&s);
+		tell(c, "stream", place, "belongs to no block");
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+/* ---- pyramids ---- */
+
+static enum status check_pyramid_rows(struct checking *c, struct error *err)
+{
+	int64_t rowid = 0;
+	bool has_row = true;
+
+	while (has_row && !c->is_stopped) {
+		AUTO_DONE(statement) s = {0};
+		AUTO(arena) arena = arena_new();
+		struct error problem = {0};
+		size_t count;
+		if (!arena)
+			return error_no_memory(err);
+		TRY(statement_open(&s, c->reader,
+			"SELECT rowid, job_id, series_id, level, data FROM pyramid_rows WHERE rowid > ? ORDER BY rowid LIMIT 1",
+			err));
+		bind_i64(&s, rowid);
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			break;
+		rowid = column_i64(&s);
+		struct place place = {.job_id = column_i64(&s), .part_id = column_u64(&s), .at = (uint64_t)rowid};
+		unsigned level = column_u32(&s);
+		struct span data = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+		if (!c->check->is_quick && pyramid_row_unpack(data, level, c->buckets, &count, &problem) != OK)
+			tell(c, "series", place, "level %u: %s", level, problem.text);
+		count_row(c);
+	}
+	return OK;
+}
+
+/* ---- the journal ---- */
+
+static enum status check_journal(struct checking *c, struct error *err)
+{
+	uint64_t seq = 1;
+
+	for (; !c->is_stopped; seq++) {
+		AUTO(arena) arena = arena_new();
+		struct journal_slice *slices;
+		struct error problem = {0};
+		struct span record;
+		size_t count;
+		if (!arena)
+			return error_no_memory(err);
+		TRY(store_next_journal(c->reader, arena, &seq, &record, err));
+		if (!record.ptr)
+			break;
+		if (journal_unpack(record, c->zstd, &c->plain, &slices, &count, arena, &problem) != OK)
+			tell(c, "", (struct place){NO_OWNER, 0, seq}, "%s", problem.text);
+		count_row(c);
+	}
+	return OK;
+}
+
+/* ---- the file itself ---- */
+
+/* What one run of PRAGMA integrity_check says. */
+static enum status check_structure(struct checking *c, struct span sql, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO(arena) arena = arena_new();
+	bool has_row;
+
+	if (!arena)
+		return error_no_memory(err);
+	store_reader_deadline(c->reader, INT64_MAX);
+	TRY(statement_open_once(&s, c->reader, sql, err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; count_row(c)) {
+		struct span text = column_span(&s, arena);
+		if (!span_equal(text, SPAN("ok")))
+			tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(text));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return OK;
+}
+
+/* Beside a server: a read of the whole file would keep the server's log from being moved into it until it is through. */
+static enum status check_each_table(struct checking *c, const char *pragma, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO(arena) arena = arena_new();
+	AUTO_DONE(buf) sql = BUF_INIT(1 << 20);
+	bool has_row;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(statement_open(&s, c->reader,
+		"SELECT replace(name, '\"', '\"\"') FROM sqlite_schema WHERE type = 'table' UNION SELECT 'sqlite_schema'",
+		err));
+	TRY(statement_step(&s, &has_row, err));
+	for (; has_row; buf_append_char(&sql, 0)) {
+		struct span table = column_span(&s, arena);
+		buf_printf(&sql, "%s(\"%.*s\")", pragma, SPAN_ARGS(table));
+		TRY(statement_check(&s, err));
+		TRY(statement_step(&s, &has_row, err));
+	}
+	statement_done(&s); /* each table's read is its own */
+	TRY(buf_status(&sql, err));
+	for (struct span rest = buf_span(&sql), one; !c->is_stopped && span_next(&rest, 0, &one) && one.len;)
+		TRY(check_structure(c, one, err));
+	return OK;
+}
+
+static enum status check_pages(struct checking *c, struct error *err)
+{
+	const char *pragma = c->check->is_quick ? "PRAGMA quick_check" : "PRAGMA integrity_check";
+
+	return c->check->is_online ? check_each_table(c, pragma, err) : check_structure(c, span_from(pragma), err);
+}
+
+static enum status check_version(struct checking *c, struct error *err)
+{
+	AUTO_DONE(buf) problem = BUF_INIT(512);
+
+	TRY(check_schema(c->reader, &problem, err));
+	if (problem.len)
+		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
+	return OK;
+}
+
+/* A table that an older database does not have yet is no problem. */
+static enum status has_table(struct checking *c, const char *table, bool *has, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, c->reader,
+		"SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 UNION ALL SELECT 1 WHERE ?1 = 'sqlite_schema'",
+		err));
+	bind_text(&s, span_from(table));
+	return statement_step(&s, has, err);
+}
+
+static enum status run_steps(struct checking *c, struct error *err)
+{
+	static const struct {
+		const char *what, *table;
+		enum status (*run)(struct checking *c, struct error *err);
+	} steps[] = {
+		{"database", "sqlite_schema", check_version},
+		{"database", "sqlite_schema", check_pages},
+		{"block", "expired_text", check_blocks},
+		{"filter", "log_filters", check_filters},
+		{"stream", "expired_text", check_streams},
+		{"chunk", "chunks", check_chunks},
+		{"series", "series", check_series},
+		{"pyramid", "pyramid_rows", check_pyramid_rows},
+		{"journal", "journal", check_journal},
+	};
+	bool has = false;
+
+	for (size_t i = 0; i < sizeof steps / sizeof *steps && !c->is_stopped; i++) {
+		c->what = steps[i].what;
+		c->rows = 0;
+		TRY(has_table(c, steps[i].table, &has, err));
+		enum status status = has ? steps[i].run(c, err) : OK;
+		if (status == ERR_IO) { /* a damaged page: the other tables may still be looked at */
+			tell(c, "", (struct place){0}, "%s", err ? err->text : "cannot be read");
+			status = OK;
+		}
+		TRY(status);
+	}
+	return c->is_stopped ? error_set(err, ERR_UNAVAILABLE, "the check was ended before it was through") : OK;
+}
+
+/* Of a file that is empty nothing else can be said; SQLite would take it for a new database. */
+static enum status look_at_header(struct checking *c, const char *path, struct error *err)
+{
+	AUTO_DONE(buf) problem = BUF_INIT(512);
+	struct stat info;
+
+	c->what = "database";
+	if (stat(path, &info) == 0 && info.st_size == 0) {
+		tell(c, "", (struct place){0},
+			"the file is empty (0 bytes): it was cut, or never was a database; restore a backup");
+		c->is_stopped = true;
+		return OK;
+	}
+	TRY(check_header(path, c->check->is_online, &problem, err));
+	if (problem.len)
+		tell(c, "", (struct place){0}, "%.*s", SPAN_ARGS(buf_span(&problem)));
+	return OK;
+}
+
+enum status store_check(const char *path, const struct store_check *check, uint64_t *problems, struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	AUTO(zstd) zstd = zstd_new();
+	AUTO_MEM struct point *points = mem_alloc(CHUNK_MAX_POINTS * sizeof *points);
+	AUTO_MEM struct pyramid_bucket *buckets = mem_alloc(PYRAMID_ROW_BUCKETS * sizeof *buckets);
+	struct checking c = {
+		.check = check, .zstd = zstd, .points = points, .buckets = buckets, .plain = BUF_INIT(SIZE_MAX / 2)};
+
+	*problems = 0;
+	if (!zstd || !points || !buckets)
+		return error_no_memory(err);
+	enum status status = look_at_header(&c, path, err);
+	if (status == OK && !c.is_stopped)
+		status = connection_open_reader(&reader, path, CACHE_BYTES, err);
+	c.reader = reader;
+	if (status == OK && !c.is_stopped)
+		status = run_steps(&c, err);
+	buf_done(&c.plain);
+	*problems = c.problems;
+	return status;
+}

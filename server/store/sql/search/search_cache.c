@@ -1,0 +1,410 @@
+/*
+ * A version is the counter "search" of the database: a reader's view has one, and a column has that of the view it was read in.
+ * The writer says which jobs a version changes before it commits; a reader that sees the version then reads these jobs again.
+ * What was said of a transaction that came to nothing costs a read too many, and no more.
+ */
+#include "store/sql/search/search_cache.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+	CHANGES_MAX = 65536, /* what is older is forgotten: columns that did not see it are read anew */
+	RELOAD_SHARE = 4, /* so is one when more than 1 in so many jobs changed */
+	SLOTS_MAX = 1024, /* each is looked for in a list, and names that clients make up are of no job */
+	LOAD_LIMIT_MS = 60000, /* a column of a million jobs takes half a second; cut off, it would never be there */
+};
+
+struct change {
+	int64_t version;
+	int64_t job_id;
+	unsigned changes;
+};
+
+struct search_slot {
+	struct search_slot *next;
+	struct span key; /* its own */
+	struct job_column *column; /* NULL: not read yet */
+	size_t values_at_first; /* when it was read: what is replaced later stays in memory */
+	int64_t version;
+	uint64_t used; /* by the cache's clock */
+	int pins;
+};
+
+struct search_cache {
+	size_t max_bytes;
+	_Atomic int64_t since_ms;
+	pthread_rwlock_t lock; /* of all but the changes */
+	struct search_slot *slots;
+	uint64_t clock;
+	pthread_mutex_t changes_lock;
+	struct change *changes; /* a ring once it is full */
+	size_t change_count, change_cap, oldest;
+	int64_t forgotten; /* the newest version of which a change was dropped */
+};
+
+struct search_cache *search_cache_new(size_t max_bytes)
+{
+	struct search_cache *cache = mem_zeroed(sizeof *cache);
+
+	if (!cache)
+		return NULL;
+	cache->max_bytes = max_bytes;
+	pthread_rwlock_init(&cache->lock, NULL);
+	pthread_mutex_init(&cache->changes_lock, NULL);
+	return cache;
+}
+
+static void free_slot(struct search_slot *slot)
+{
+	job_column_free(slot->column);
+	mem_free((void *)slot->key.ptr);
+	mem_free(slot);
+}
+
+void search_cache_listens_since(struct search_cache *cache, int64_t since_ms)
+{
+	atomic_store(&cache->since_ms, since_ms);
+}
+
+int64_t search_cache_since_ms(const struct search_cache *cache)
+{
+	return cache ? atomic_load(&cache->since_ms) : 0;
+}
+
+void search_cache_free(struct search_cache *cache)
+{
+	if (!cache)
+		return;
+	for (struct search_slot *next, *slot = cache->slots; slot; slot = next) {
+		next = slot->next;
+		free_slot(slot);
+	}
+	mem_free(cache->changes);
+	pthread_rwlock_destroy(&cache->lock);
+	pthread_mutex_destroy(&cache->changes_lock);
+	mem_free(cache);
+}
+
+/* ---- changes ---- */
+
+static void note(struct search_cache *cache, const struct change *change)
+{
+	if (cache->change_count) {
+		struct change *last = &cache->changes[(cache->oldest + cache->change_count - 1) % CHANGES_MAX];
+		if (last->version == change->version && last->job_id == change->job_id) {
+			last->changes |= change->changes;
+			return;
+		}
+	}
+	if (cache->change_count < CHANGES_MAX &&
+		!mem_grow((void **)&cache->changes, cache->change_count, &cache->change_cap, sizeof *change)) {
+		cache->forgotten = change->version;
+		return;
+	}
+	if (cache->change_count < CHANGES_MAX) {
+		cache->changes[cache->change_count++] = *change;
+		return;
+	}
+	struct change *oldest = &cache->changes[cache->oldest];
+	cache->forgotten = oldest->version > cache->forgotten ? oldest->version : cache->forgotten;
+	*oldest = *change;
+	cache->oldest = (cache->oldest + 1) % CHANGES_MAX;
+}
+
+void search_cache_note(struct search_cache *cache, int64_t version, int64_t job_id, unsigned changes)
+{
+	struct change change = {.version = version, .job_id = job_id, .changes = changes};
+
+	pthread_mutex_lock(&cache->changes_lock);
+	note(cache, &change);
+	pthread_mutex_unlock(&cache->changes_lock);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Jobs that changed behind `version`, each once. *is_known false: nobody knows any more. */
+static bool changed_jobs(
+	struct search_cache *cache, int64_t version, unsigned changes, int64_t **jobs, size_t *count, bool *is_known)
+{
+	size_t cap = 0, used = 0;
+	bool is_ok = true;
+
+	*jobs = NULL;
+	pthread_mutex_lock(&cache->changes_lock);
+	*is_known = version >= cache->forgotten;
+	for (size_t i = 0; *is_known && is_ok && i < cache->change_count; i++) {
+		const struct change *change = &cache->changes[i];
+		if (change->version <= version || !(change->changes & changes))
+			continue;
+		is_ok = mem_grow((void **)jobs, used, &cap, sizeof **jobs);
+		if (is_ok)
+			(*jobs)[used++] = change->job_id;
+	}
+	pthread_mutex_unlock(&cache->changes_lock);
+	if (used)
+		qsort(*jobs, used, sizeof **jobs, compare_ids);
+	*count = 0;
+	for (size_t i = 0; i < used; i++)
+		if (!i || (*jobs)[i] != (*jobs)[i - 1])
+			(*jobs)[(*count)++] = (*jobs)[i];
+	return is_ok;
+}
+
+/* ---- columns ---- */
+
+static enum status read_version(struct store_reader *reader, int64_t *version, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT last FROM counters WHERE name = 'search'", err));
+	TRY(statement_step(&s, &has_row, err));
+	*version = has_row ? column_i64(&s) : 0;
+	return OK;
+}
+
+static enum status load(struct search_slot *slot, struct store_reader *reader, const struct search_source *source,
+	int64_t version, struct error *err)
+{
+	AUTO(job_column) column = search_source_column(source);
+
+	if (!column)
+		return error_no_memory(err);
+	TRY(search_source_read(source, reader, column, NULL, 0, err));
+	job_column_free(slot->column);
+	slot->column = column;
+	slot->values_at_first = column->value_count;
+	slot->version = version;
+	column = NULL;
+	return OK;
+}
+
+static enum status read_again(struct search_slot *slot, struct store_reader *reader, const struct search_source *source,
+	const int64_t *jobs, size_t count, struct error *err)
+{
+	size_t words = (size_t)jobs[count - 1] / 64 + 1;
+	AUTO_MEM uint64_t *changed = mem_zeroed(words * sizeof *changed);
+	struct bits bits = {.words = changed, .count = words};
+
+	if (!changed)
+		return error_no_memory(err);
+	for (size_t i = 0; i < count; i++)
+		bits_add(&bits, (size_t)jobs[i]);
+	job_column_remove(slot->column, &bits);
+	return search_source_read(source, reader, slot->column, jobs, count, err);
+}
+
+/* Half-read it would be wrong: it is read as a whole by who comes next. */
+static void forget(struct search_slot *slot)
+{
+	job_column_free(slot->column);
+	slot->column = NULL;
+}
+
+static enum status refresh(struct search_cache *cache, struct search_slot *slot, struct store_reader *reader,
+	const struct search_source *source, int64_t version, struct error *err)
+{
+	bool is_known;
+	size_t count;
+	AUTO_MEM int64_t *jobs = NULL;
+
+	if (!slot->column)
+		return load(slot, reader, source, version, err);
+	if (!changed_jobs(cache, slot->version, search_source_changes(source), &jobs, &count, &is_known))
+		return error_no_memory(err);
+	if (!is_known || count > slot->column->jobs / RELOAD_SHARE + 64 ||
+		slot->column->value_count > 2 * slot->values_at_first + CHANGES_MAX)
+		return load(slot, reader, source, version, err);
+	enum status status = count ? read_again(slot, reader, source, jobs, count, err) : OK;
+	if (status != OK)
+		forget(slot);
+	slot->version = version;
+	return status;
+}
+
+static struct search_slot *find_slot(struct search_cache *cache, struct span key)
+{
+	for (struct search_slot *slot = cache->slots; slot; slot = slot->next)
+		if (span_equal(slot->key, key))
+			return slot;
+	return NULL;
+}
+
+static struct search_slot *add_slot(struct search_cache *cache, struct span key)
+{
+	struct search_slot *slot = mem_zeroed(sizeof *slot);
+
+	if (!slot || !(slot->key.ptr = mem_copy_bytes(key.ptr, key.len))) {
+		mem_free(slot);
+		return NULL;
+	}
+	slot->key.len = key.len;
+	slot->next = cache->slots;
+	cache->slots = slot;
+	return slot;
+}
+
+static size_t bytes_of(const struct search_cache *cache)
+{
+	size_t bytes = 0;
+
+	for (const struct search_slot *slot = cache->slots; slot; slot = slot->next)
+		bytes += sizeof *slot + slot->key.len + (slot->column ? job_column_bytes(slot->column) : 0);
+	return bytes;
+}
+
+static size_t count_slots(const struct search_cache *cache)
+{
+	size_t count = 0;
+
+	for (const struct search_slot *slot = cache->slots; slot; slot = slot->next)
+		count++;
+	return count;
+}
+
+static void drop_slot(struct search_cache *cache, struct search_slot *slot)
+{
+	struct search_slot **at = &cache->slots;
+
+	while (*at != slot)
+		at = &(*at)->next;
+	*at = slot->next;
+	free_slot(slot);
+}
+
+/* What was not looked at for longest goes first; what a search looks at stays, also when it is too much. */
+static void make_room(struct search_cache *cache)
+{
+	while (bytes_of(cache) > cache->max_bytes || count_slots(cache) > SLOTS_MAX) {
+		struct search_slot *oldest = NULL;
+		for (struct search_slot *slot = cache->slots; slot; slot = slot->next)
+			if (!slot->pins && (!oldest || slot->used < oldest->used))
+				oldest = slot;
+		if (!oldest)
+			return;
+		drop_slot(cache, oldest);
+	}
+}
+
+/* ---- use ---- */
+
+static struct search_slot *slot_of(struct search_cache *cache, const struct search_use *use, bool adds)
+{
+	AUTO_DONE(buf) key = BUF_INIT(32768);
+
+	search_source_print(&use->source, &key);
+	if (key.failure)
+		return NULL;
+	struct search_slot *slot = find_slot(cache, buf_span(&key));
+	return slot || !adds ? slot : add_slot(cache, buf_span(&key));
+}
+
+/* Under the lock, in either way: several searches may pin at once. */
+static void pin(struct search_cache *cache, struct search_use *use, struct search_slot *slot)
+{
+	__atomic_fetch_add(&slot->pins, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->used, __atomic_add_fetch(&cache->clock, 1, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	use->slot = slot;
+	use->column = slot->column;
+}
+
+static void unpin(struct search_use *uses, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		__atomic_fetch_sub(&uses[i].slot->pins, 1, __ATOMIC_RELEASE);
+}
+
+static bool pin_fresh(struct search_cache *cache, struct search_use *uses, size_t count, int64_t version)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct search_slot *slot = slot_of(cache, &uses[i], false);
+		if (!slot || !slot->column || slot->version < version) {
+			unpin(uses, i);
+			return false;
+		}
+		pin(cache, &uses[i], slot);
+	}
+	return true;
+}
+
+static enum status pin_all(struct search_cache *cache, struct store_reader *reader, struct search_use *uses,
+	size_t count, int64_t version, struct error *err)
+{
+	enum status status = OK;
+	size_t pinned = 0;
+
+	for (; status == OK && pinned < count; pinned++) {
+		struct search_slot *slot = slot_of(cache, &uses[pinned], true);
+		if (!slot) {
+			status = error_no_memory(err);
+			break;
+		}
+		pin(cache, &uses[pinned], slot);
+		if (!slot->column || slot->version < version)
+			status = refresh(cache, slot, reader, &uses[pinned].source, version, err);
+	}
+	if (status != OK)
+		unpin(uses, pinned);
+	make_room(cache);
+	return status;
+}
+
+/* With the deadline out of the way, which then is later by as much. */
+static enum status pin_read(struct search_cache *cache, struct store_reader *reader, struct search_use *uses,
+	size_t count, int64_t version, struct error *err)
+{
+	int64_t start = clock_mono_ms(), deadline = reader->deadline_ms;
+
+	reader->deadline_ms = start + LOAD_LIMIT_MS;
+	pthread_rwlock_wrlock(&cache->lock);
+	enum status status = pin_all(cache, reader, uses, count, version, err);
+	pthread_rwlock_unlock(&cache->lock);
+	reader->deadline_ms = deadline && deadline < INT64_MAX / 2 ? deadline + clock_mono_ms() - start : deadline;
+	return status;
+}
+
+enum status search_cache_enter(struct search_cache *cache, struct store_reader *reader, struct search_use *uses,
+	size_t count, struct error *err)
+{
+	int64_t version;
+
+	TRY(read_version(reader, &version, err));
+	pthread_rwlock_rdlock(&cache->lock);
+	if (!pin_fresh(cache, uses, count, version)) {
+		pthread_rwlock_unlock(&cache->lock);
+		TRY(pin_read(cache, reader, uses, count, version, err));
+		pthread_rwlock_rdlock(&cache->lock);
+	}
+	/* Another search may have read a column anew in between. */
+	for (size_t i = 0; i < count; i++)
+		uses[i].column = uses[i].slot->column;
+	for (size_t i = 0; i < count; i++)
+		if (!uses[i].column) { /* and failed to */
+			search_cache_leave(cache, uses, count);
+			return error_set(err, ERR_UNAVAILABLE, "what the search needs could not be read; try again");
+		}
+	return OK;
+}
+
+void search_cache_leave(struct search_cache *cache, struct search_use *uses, size_t count)
+{
+	unpin(uses, count);
+	pthread_rwlock_unlock(&cache->lock);
+}
+
+size_t search_cache_bytes(struct search_cache *cache)
+{
+	pthread_rwlock_rdlock(&cache->lock);
+	size_t bytes = bytes_of(cache);
+	pthread_rwlock_unlock(&cache->lock);
+	return bytes;
+}
