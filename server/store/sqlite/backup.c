@@ -1,4 +1,6 @@
 /* Copies of the whole database, and their way back. */
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/embedded.h"

@@ -1,4 +1,6 @@
 /* What SQLite takes from a file without a look: its header, and that its tables are those of the version it states. */
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/embedded.h"

@@ -1,3 +1,5 @@
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/clock.h"
@@ -190,6 +192,13 @@ enum status connection_run(struct store_reader *on, const char *sql, struct erro
 	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(on->db), err);
 }
 
+void connection_rollback(struct store_reader *on)
+{
+	/* It cannot fail but where SQLite has rolled back by itself. */
+	if (!sqlite3_get_autocommit(on->db))
+		sqlite3_exec(on->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
 enum status connection_number(struct store_reader *on, const char *sql, int64_t *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
@@ -203,9 +212,36 @@ enum status connection_number(struct store_reader *on, const char *sql, int64_t 
 	return OK;
 }
 
-bool connection_is_late(const struct store_reader *on)
+static void call_predicate(sqlite3_context *context, int count, sqlite3_value **arguments)
 {
-	return on->deadline_ms && clock_mono_ms() > on->deadline_ms;
+	const struct predicate_of *one = sqlite3_user_data(context);
+	void *bound = sqlite3_value_pointer(arguments[0], one->predicate->name);
+	int type = sqlite3_value_type(arguments[1]);
+	struct span text = SPAN("");
+
+	(void)count;
+	if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
+		const void *bytes = sqlite3_value_blob(arguments[1]);
+		text = span_of(bytes ? bytes : "", bytes ? (size_t)sqlite3_value_bytes(arguments[1]) : 0);
+	}
+	int64_t number = type == SQLITE_INTEGER ? sqlite3_value_int64(arguments[1]) : 0;
+	sqlite3_result_int(context, bound && one->predicate->holds(one->on, bound, text, number));
+}
+
+enum status connection_add_predicates(struct store_reader *on, const struct predicate *predicates, size_t count)
+{
+	/* To register one a second time would throw away every prepared statement of the connection. */
+	if (on->has_predicates)
+		return OK;
+	for (size_t i = 0; i < count && i < PREDICATES_MAX; i++) {
+		on->predicates[i] = (struct predicate_of){on, &predicates[i]};
+		if (sqlite3_create_function_v2(on->db, predicates[i].name, 2,
+			    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, &on->predicates[i], call_predicate,
+			    NULL, NULL, NULL) != SQLITE_OK)
+			return ERR_MEMORY;
+	}
+	on->has_predicates = true;
+	return OK;
 }
 
 static int on_progress(void *context)

@@ -1,3 +1,5 @@
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/embedded.h"
@@ -131,8 +133,7 @@ static enum status apply(struct store_reader *on, const struct embedded_file *fi
 		status = connection_run(on, "COMMIT", err);
 	if (status != OK) {
 		error_prefix(err, "migration '%s'", file->name);
-		if (!sqlite3_get_autocommit(on->db))
-			sqlite3_exec(on->db, "ROLLBACK", NULL, NULL, NULL);
+		connection_rollback(on);
 	}
 	return status;
 }

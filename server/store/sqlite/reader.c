@@ -1,11 +1,15 @@
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/clock.h"
 
+#include <stdatomic.h>
+
 enum status store_reader_new(struct store_reader **out, struct store *store, struct error *err)
 {
 	TRY(connection_open_reader(out, store->path, store->reader_cache_bytes, err));
-	(*out)->search = store->search;
+	(*out)->store = store;
 	return OK;
 }
 
@@ -43,8 +47,7 @@ void store_reader_end(struct store_reader *reader)
 	if (!reader->is_in_snapshot)
 		return;
 	reader->is_in_snapshot = false;
-	if (!sqlite3_get_autocommit(reader->db))
-		sqlite3_exec(reader->db, "ROLLBACK", NULL, NULL, NULL);
+	connection_rollback(reader);
 }
 
 void store_reader_deadline(struct store_reader *reader, int64_t ms)
@@ -53,4 +56,39 @@ void store_reader_deadline(struct store_reader *reader, int64_t ms)
 		return; /* its reads are part of a transaction, which nothing may cut short */
 	reader->has_deadline = true;
 	reader->deadline_ms = ms < INT64_MAX / 2 ? clock_mono_ms() + ms : INT64_MAX;
+}
+
+bool connection_is_in_view(const struct store_reader *on)
+{
+	return on->is_in_snapshot;
+}
+
+int64_t connection_deadline_ms(const struct store_reader *on)
+{
+	return on->deadline_ms;
+}
+
+void connection_set_deadline_ms(struct store_reader *on, int64_t deadline_ms)
+{
+	on->deadline_ms = deadline_ms;
+}
+
+bool connection_is_late(const struct store_reader *on)
+{
+	return on->deadline_ms && clock_mono_ms() > on->deadline_ms;
+}
+
+void connection_interrupt(struct store_reader *on)
+{
+	sqlite3_interrupt(on->db);
+}
+
+struct search_cache *connection_search(const struct store_reader *on)
+{
+	return on->store ? on->store->search : NULL;
+}
+
+int64_t connection_listens_since_ms(const struct store_reader *on)
+{
+	return on->store ? atomic_load(&on->store->listens_since_ms) : 0;
 }

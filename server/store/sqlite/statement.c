@@ -1,13 +1,12 @@
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/clock.h"
 
 #include <errno.h>
-#include <float.h>
 
 enum { STATEMENTS_MAX = STATEMENT_SLOTS * 3 / 4 };
-
-enum double_kind { KIND_FINITE, KIND_NAN, KIND_INFINITY, KIND_MINUS_INFINITY, KIND_MINUS_ZERO };
 
 static struct statement_slot *find_slot(struct store_reader *on, const char *sql)
 {
@@ -54,8 +53,9 @@ enum status statement_open(struct statement *out, struct store_reader *on, const
 	} else if (slot->prepared || on->statement_count >= STATEMENTS_MAX) {
 		return statement_open_once(out, on, span_from(sql), err);
 	} else {
-		TRY(prepare(on, span_from(sql), SQLITE_PREPARE_PERSISTENT, &s.prepared, err));
-		*slot = (struct statement_slot){sql, s.prepared};
+		TRY(prepare(on, span_from(sql), SQLITE_PREPARE_PERSISTENT, &slot->prepared, err));
+		slot->sql = sql;
+		s.prepared = slot->prepared;
 		on->statement_count++;
 	}
 	*out = s;
@@ -65,9 +65,11 @@ enum status statement_open(struct statement *out, struct store_reader *on, const
 enum status statement_open_once(struct statement *out, struct store_reader *on, struct span sql, struct error *err)
 {
 	struct statement s = {.on = on, .is_own = true};
+	sqlite3_stmt *prepared = NULL;
 
 	TRY(check_usable(on, err));
-	TRY(prepare(on, sql, 0, &s.prepared, err));
+	TRY(prepare(on, sql, 0, &prepared, err));
+	s.prepared = prepared;
 	*out = s;
 	return OK;
 }
@@ -125,38 +127,6 @@ void bind_finite(struct statement *s, double value)
 	note(s, sqlite3_bind_double(s->prepared, ++s->parameter, value));
 }
 
-void bind_double(struct statement *s, double value)
-{
-	enum double_kind kind = KIND_FINITE;
-
-	if (isnan(value)) {
-		kind = KIND_NAN;
-		value = 0;
-	} else if (isinf(value)) {
-		kind = value > 0 ? KIND_INFINITY : KIND_MINUS_INFINITY;
-		value = value > 0 ? DBL_MAX : -DBL_MAX;
-	} else if (value == 0 && signbit(value)) {
-		kind = KIND_MINUS_ZERO;
-		value = 0;
-	}
-	bind_finite(s, value);
-	bind_i64(s, kind);
-}
-
-void bind_summary(struct statement *s, const struct summary *summary)
-{
-	bind_u64(s, summary->count);
-	bind_u64(s, summary->nan_count);
-	bind_u64(s, summary->inf_count);
-	bind_double(s, summary->last);
-	bind_double(s, summary->min);
-	bind_double(s, summary->max);
-	bind_double(s, summary->sum);
-	bind_i64(s, summary->first_step);
-	bind_i64(s, summary->last_step);
-	bind_i64(s, summary->last_ts_ms);
-}
-
 enum status statement_step(struct statement *s, bool *has_row, struct error *err)
 {
 	if (s->code == SQLITE_OK) {
@@ -172,21 +142,6 @@ enum status statement_step(struct statement *s, bool *has_row, struct error *err
 		s->on->system_errno = cause; /* SQLite forgets it where a COMMIT fails */
 	}
 	return connection_failure(s->on, s->code, err);
-}
-
-enum status statement_run(struct statement *s, struct error *err)
-{
-	bool has_row;
-
-	do {
-		TRY(statement_step(s, &has_row, err));
-	} while (has_row);
-	return OK;
-}
-
-enum status statement_check(struct statement *s, struct error *err)
-{
-	return s->is_out_of_memory ? error_no_memory(err) : OK;
 }
 
 bool statement_is_conflict(const struct statement *s)
@@ -228,65 +183,63 @@ struct span column_span(struct statement *s, struct arena *arena)
 	return copy;
 }
 
-double column_double(struct statement *s)
+void statement_again(struct statement *s)
 {
-	double value = sqlite3_column_double(s->prepared, s->column++);
+	sqlite3_reset(s->prepared);
+	s->parameter = 0;
+}
 
-	switch ((enum double_kind)column_i64(s)) {
-	case KIND_NAN:
-		return NAN;
-	case KIND_INFINITY:
-		return INFINITY;
-	case KIND_MINUS_INFINITY:
-		return -INFINITY;
-	case KIND_MINUS_ZERO:
-		return -0.0;
-	case KIND_FINITE:
-		break;
+int statement_parameters(const struct statement *s)
+{
+	return sqlite3_bind_parameter_count(s->prepared);
+}
+
+int statement_columns(const struct statement *s)
+{
+	return sqlite3_column_count(s->prepared);
+}
+
+void bind_pointer(struct statement *s, const char *predicate, const void *pointer)
+{
+	/* SQLite takes no const; predicates know what is theirs to change. It hands a pointer on to who names its type alone. */
+	note(s, sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)pointer, predicate, NULL));
+}
+
+struct span column_borrow(struct statement *s)
+{
+	const void *bytes = sqlite3_column_blob(s->prepared, s->column);
+	int len = sqlite3_column_bytes(s->prepared, s->column++);
+
+	return bytes || len ? span_of(bytes, (size_t)len) : SPAN("");
+}
+
+double column_finite(struct statement *s)
+{
+	return sqlite3_column_double(s->prepared, s->column++);
+}
+
+enum column_kind column_kind(const struct statement *s)
+{
+	switch (sqlite3_column_type(s->prepared, s->column)) {
+	case SQLITE_INTEGER:
+		return COLUMN_INTEGER;
+	case SQLITE_FLOAT:
+		return COLUMN_REAL;
+	case SQLITE_TEXT:
+		return COLUMN_TEXT;
+	case SQLITE_BLOB:
+		return COLUMN_BLOB;
+	default:
+		return COLUMN_NULL;
 	}
-	return value;
 }
 
-void column_summary(struct statement *s, struct summary *out)
+bool column_is_null(const struct statement *s)
 {
-	out->count = column_u64(s);
-	out->nan_count = column_u64(s);
-	out->inf_count = column_u64(s);
-	out->last = column_double(s);
-	out->min = column_double(s);
-	out->max = column_double(s);
-	out->sum = column_double(s);
-	out->first_step = column_i64(s);
-	out->last_step = column_i64(s);
-	out->last_ts_ms = column_i64(s);
+	return column_kind(s) == COLUMN_NULL;
 }
 
-void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size_t row_bytes)
+const char *column_name(const struct statement *s)
 {
-	if (count < *cap)
-		return rows;
-	size_t wanted = *cap ? *cap * 2 : 8;
-	void *grown = wanted > SIZE_MAX / row_bytes ? NULL : arena_alloc(arena, wanted * row_bytes);
-	if (!grown)
-		return NULL;
-	if (count)
-		memcpy(grown, rows, count * row_bytes);
-	*cap = wanted;
-	return grown;
-}
-
-enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row = false;
-
-	TRY(statement_open(&s, tx_on(tx), "UPDATE counters SET last = last + 1 WHERE name = ? RETURNING last", err));
-	bind_text(&s, span_from(counter));
-	TRY(statement_step(&s, &has_row, err));
-	if (!has_row)
-		return error_set(err, ERR_INTERNAL, "the database has no counter '%s'", counter);
-	int64_t given = column_i64(&s);
-	TRY(statement_run(&s, err));
-	*id = given;
-	return OK;
+	return sqlite3_column_name(s->prepared, s->column);
 }

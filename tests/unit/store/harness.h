@@ -3,6 +3,9 @@
 
 #include "test.h"
 
+#include "store/columns/job_changes.h"
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <stdio.h>

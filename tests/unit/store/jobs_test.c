@@ -302,7 +302,7 @@ static void fill_due_definitions(struct harness *h, int64_t job)
 {
 	AUTO_DONE(statement) s = {0};
 
-	CHECK_OK(statement_open(&s, tx_on(h->tx), "INSERT INTO due_definitions (job_id) VALUES (?)", &err));
+	CHECK_OK(statement_open(&s, store_tx_reader(h->tx), "INSERT INTO due_definitions (job_id) VALUES (?)", &err));
 	bind_i64(&s, job);
 	CHECK_OK(statement_run(&s, &err));
 }

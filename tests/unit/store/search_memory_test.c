@@ -1,7 +1,7 @@
 /* Columns in memory against what is written meanwhile. Conditions and orders are search_test.c's and the differential test's. */
 #include "harness.h"
 
-#include "store/columns/search_change.h"
+#include "store/columns/job_changes.h"
 #include "store/sql/search/search_cache.h"
 
 #include <math.h>
@@ -132,7 +132,7 @@ TEST(columns_without_room_are_read_anew)
 	h.search_bytes = 1;
 	harness_reopen(&h);
 	follow(&h);
-	h.reader->search = NULL; /* and a reader that has none */
+	h.reader->store = NULL; /* and a reader that has none */
 	check_optimizer(&h, "sgd", "loss.final", "ba");
 	harness_done(&h);
 }
@@ -185,7 +185,7 @@ TEST(changes_that_were_forgotten_are_read_anew)
 	harness_commit(&h);
 	version = harness_number(h.store->writer, "SELECT last FROM counters WHERE name = 'search'");
 	for (int64_t i = 0; i < 65536; i++) /* as many as are kept */
-		search_cache_note(h.store->search, version, 1000 + i, SEARCH_CHANGED_METRICS);
+		job_changes_note(h.store->changes, version, 1000 + i, SEARCH_CHANGED_METRICS);
 	check_optimizer(&h, "sgd", "", "");
 	check_optimizer(&h, "lion", "", "a");
 	harness_done(&h);

@@ -1,5 +1,5 @@
 /* The outbox: rows written with their cause, gone through by the webhook thread. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 #define DELIVERY_COLUMNS                                                                                               \
 	"delivery_id, webhook_id, job_id, incident_id, message_id, state, attempts, created_ms, next_ms, done_ms, "    \
@@ -27,7 +27,7 @@ static enum status insert(struct store_tx *tx, struct delivery_row *row, struct 
 	int64_t id;
 
 	TRY(next_id(tx, "delivery", &id, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO deliveries (state, attempts, next_ms, done_ms, last_code, last_error, delivery_id, webhook_id,"
 		" job_id, incident_id, message_id, created_ms, payload) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
@@ -50,7 +50,7 @@ enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, st
 
 	if (!row->delivery_id)
 		return insert(tx, row, err);
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE deliveries SET state = ?, attempts = ?, next_ms = ?, done_ms = ?, last_code = ?, last_error = ?,"
 		" created_ms = ? WHERE delivery_id = ?",
 		err));
@@ -58,9 +58,9 @@ enum status store_put_delivery(struct store_tx *tx, struct delivery_row *row, st
 	bind_i64(&s, row->created_ms);
 	bind_i64(&s, row->delivery_id);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db) ? OK
-					      : error_set(err, ERR_NOT_FOUND, "there is no delivery %lld any more",
-							(long long)row->delivery_id);
+	return tx_changed_rows(tx) ? OK
+				   : error_set(err, ERR_NOT_FOUND, "there is no delivery %lld any more",
+					     (long long)row->delivery_id);
 }
 
 static enum status read_row(struct statement *s, struct arena *arena, struct delivery_row *row, struct error *err)
@@ -149,7 +149,7 @@ enum status store_delete_settled(struct store_tx *tx, int64_t before_ms, size_t 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM deliveries WHERE delivery_id IN (SELECT delivery_id FROM deliveries"
 		" WHERE state <> 0 AND done_ms < ? ORDER BY done_ms LIMIT ?)",
 		err));
@@ -221,7 +221,7 @@ enum status store_delete_heartbeats(struct store_tx *tx, int64_t webhook_id, str
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM deliveries WHERE state = 0 AND webhook_id = ? AND job_id = 0 AND incident_id = ?", err));
 	bind_i64(&s, webhook_id);
 	bind_i64(&s, HEARTBEAT_INCIDENT);

@@ -1,11 +1,11 @@
+#include "store/driver/statement.h"
 #include "store/faults.h"
-#include "store/sqlite/sqlite_store.h"
 
 enum status store_put_emergency(struct store_tx *tx, const struct emergency_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO emergencies (job_id, incident_id, asked_ms, stop_due_ms, checkpoint_step)"
 		" VALUES (?,?,?,?,?)",
 		err));

@@ -1,5 +1,5 @@
+#include "store/driver/statement.h"
 #include "store/faults.h"
-#include "store/sqlite/sqlite_store.h"
 
 /* ---- faults of machines ---- */
 
@@ -7,7 +7,7 @@ enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_ro
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO node_faults (host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text)"
 		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET count = max(count, excluded.count),"
 		" last_ms = max(last_ms, excluded.last_ms)",
@@ -86,7 +86,7 @@ enum status store_put_signature_hit(struct store_tx *tx, const struct signature_
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO signature_hits (job_id, stream_id, signature, first_line, incident_id, count, last_line, first_ms,"
 		" last_ms, text) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET count = excluded.count,"
 		" last_line = excluded.last_line, last_ms = excluded.last_ms, text = excluded.text"
@@ -183,7 +183,7 @@ static enum status move_hits(struct store_tx *tx, int64_t job_id, uint32_t from_
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE signature_hits SET incident_id = ?1 WHERE job_id = ?2 AND incident_id = ?3", err));
 	bind_i64(&s, to_id);
 	bind_i64(&s, job_id);
@@ -197,7 +197,7 @@ enum status store_fold_incident(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(move_hits(tx, job_id, from_id, to_id, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET facts = facts || ',\"part_of\":\"' || ?2 || '-' || ?1 || '\"' WHERE job_id = ?2 AND"
 		" incident_id = ?3",
 		err));

@@ -1,5 +1,5 @@
 /* Incidents of one cause, and those that somebody muted. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
 	struct incident_row **out, size_t *count, struct error *err)
@@ -149,7 +149,7 @@ enum status store_set_cause(struct store_tx *tx, const struct incident_row *row,
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?", err));
 	bind_i64(&s, row->cause_id);
 	bind_i64(&s, row->fold_id);
@@ -178,15 +178,14 @@ enum status store_mute_incident(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(
-		&s, tx_on(tx), "UPDATE incidents SET muted_until_ms = ? WHERE job_id = ? AND incident_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE incidents SET muted_until_ms = ? WHERE job_id = ? AND incident_id = ?", err));
 	bind_i64(&s, until_ms);
 	bind_i64(&s, job_id);
 	bind_i64(&s, incident_id);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+	return tx_changed_rows(tx) ? OK
+				   : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
 }
 
 enum status store_is_muted(

@@ -1,5 +1,5 @@
 #include "store/carry.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 struct known {
 	bool is_there;
@@ -18,7 +18,7 @@ static enum status find(struct store_tx *tx, const struct incident_row *row, str
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"SELECT incident_id, severity, state, last_step, cause_id, fold_id, closed_why, is_historic, life,"
 		" first_step, opened_step, opened_ms FROM incidents"
 		" WHERE job_id = ? AND series_id = ? AND kind = ? AND opened_ordinal = ? AND rule_id = ? ORDER BY life DESC LIMIT 1",
@@ -51,8 +51,8 @@ static enum status next_incident_id(struct store_tx *tx, int64_t job_id, int64_t
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(
-		&s, tx_on(tx), "SELECT coalesce(max(incident_id), 0) + 1 FROM incidents WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"SELECT coalesce(max(incident_id), 0) + 1 FROM incidents WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	*id = column_i64(&s);
@@ -89,7 +89,7 @@ static enum status insert(struct store_tx *tx, const struct incident_row *row, i
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO incidents (severity, state, last_step, closed_ms, closed_why, worst, worst_kind, worst_step, kind,"
 		" opened_ordinal, first_step, opened_step, opened_ms, line, is_historic, value, value_kind, expected,"
 		" expected_kind, spread, spread_kind, score, score_kind, job_id, incident_id, series_id, acknowledged_ms, facts, rule_id, attempt,"
@@ -120,7 +120,7 @@ static enum status update(struct store_tx *tx, const struct incident_row *row, i
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET severity = ?, state = ?, last_step = ?, closed_ms = ?, closed_why = ?, worst = ?, worst_kind = ?,"
 		" worst_step = ? WHERE job_id = ? AND incident_id = ?",
 		err));
@@ -203,7 +203,7 @@ enum status store_import_incident(struct store_tx *tx, const struct incident_row
 	TRY(insert(tx, row, row->incident_id, err));
 	if (!row->muted_until_ms && !row->cause_id && !row->fold_id)
 		return OK;
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET muted_until_ms = ?, cause_id = ?, fold_id = ? WHERE job_id = ? AND incident_id = ?",
 		err));
 	bind_i64(&s, row->muted_until_ms);
@@ -219,7 +219,8 @@ enum status store_put_incident_facts(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "UPDATE incidents SET facts = ? WHERE job_id = ? AND incident_id = ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "UPDATE incidents SET facts = ? WHERE job_id = ? AND incident_id = ?", err));
 	bind_text(&s, facts);
 	bind_i64(&s, job_id);
 	bind_i64(&s, incident_id);
@@ -231,15 +232,14 @@ enum status store_acknowledge_incident(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(
-		&s, tx_on(tx), "UPDATE incidents SET acknowledged_ms = ? WHERE job_id = ? AND incident_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE incidents SET acknowledged_ms = ? WHERE job_id = ? AND incident_id = ?", err));
 	bind_i64(&s, at_ms);
 	bind_i64(&s, job_id);
 	bind_i64(&s, incident_id);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+	return tx_changed_rows(tx) ? OK
+				   : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
 }
 
 /* ---- a back-fill ---- */
@@ -251,7 +251,7 @@ static enum status find_same(struct store_tx *tx, const struct dead_series *old,
 	AUTO_DONE(statement) s = {0};
 
 	*out = (struct incident_row){.job_id = row->job_id};
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
 		" AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
 		" AND (?4 <> -1 OR opened_step = ?8) ORDER BY series_id = 0, life, incident_id LIMIT 1",
@@ -279,7 +279,7 @@ static enum status move(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET series_id = ?, opened_ordinal = ? WHERE job_id = ? AND series_id = ? AND kind = ?"
 		" AND opened_ordinal = ? AND rule_id = 0",
 		err));
@@ -299,7 +299,7 @@ static enum status update_opening(
 	const struct incident *incident = &row->incident;
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET first_step = ?, opened_step = ?, opened_ms = ?, value = ?, value_kind = ?, expected = ?,"
 		" expected_kind = ?, spread = ?, spread_kind = ?, score = ?, score_kind = ? WHERE job_id = ? AND incident_id = ?",
 		err));
@@ -352,7 +352,7 @@ enum status store_part_incidents(struct store_tx *tx, const struct dead_series *
 	AUTO_DONE(statement) s = {0};
 
 	/* a rule's, and a comparison of streams, are not looked for: they are over, and what they said stands */
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE incidents SET closed_why = CASE WHEN state = 0 OR (rule_id = 0 AND kind <> ?5) THEN ?6 ELSE closed_why END,"
 		" closed_ms = CASE state WHEN 0 THEN max(?4, opened_ms) ELSE closed_ms END, state = 1, series_id = 0,"
 		" opened_ordinal = incident_id WHERE job_id = ?1 AND series_id BETWEEN ?2 AND ?3",

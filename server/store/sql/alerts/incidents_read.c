@@ -1,4 +1,4 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* What webhooks were told of groups of incidents: rows written with the deliveries themselves. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 #define NOTICE_COLUMNS                                                                                                 \
 	"webhook_id, job_id, group_id, harm, incident_id, rule_id, state, severity, due_ms, told_ms, is_standing"
@@ -8,7 +8,7 @@ enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO notices (" NOTICE_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?)", err));
 	bind_i64(&s, row->webhook_id);
 	bind_i64(&s, row->job_id);
@@ -143,7 +143,7 @@ enum status store_delete_notices(struct store_tx *tx, int64_t before_ms, size_t 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM notices WHERE (webhook_id, job_id, group_id, harm) IN (SELECT webhook_id, job_id, group_id, harm FROM notices"
 		" WHERE state = 3 AND told_ms < ? ORDER BY told_ms LIMIT ?)",
 		err));

@@ -1,10 +1,10 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 static enum status put(struct store_tx *tx, const struct rule_row *row, int64_t id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		row->rule_id
 			? "UPDATE rules SET team = ?, name = ?, document = ?, since_seq = ?, modified_ms = ? WHERE rule_id = ?"
 			: "INSERT INTO rules (team, name, document, since_seq, modified_ms, rule_id) VALUES (?,?,?,?,?,?)",
@@ -23,7 +23,8 @@ static enum status check_name(struct store_tx *tx, const struct rule_row *row, s
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM rules WHERE team = ? AND name = ? AND rule_id <> ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "SELECT 1 FROM rules WHERE team = ? AND name = ? AND rule_id <> ?", err));
 	bind_text(&s, row->team);
 	bind_text(&s, row->name);
 	bind_i64(&s, row->rule_id);
@@ -41,7 +42,7 @@ enum status store_put_rule(struct store_tx *tx, struct rule_row *row, struct err
 	if (!id)
 		TRY(next_id(tx, "rule", &id, err));
 	TRY(put(tx, row, id, err));
-	if (sqlite3_changes(tx_on(tx)->db) == 0)
+	if (tx_changed_rows(tx) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)id);
 	row->rule_id = id;
 	return OK;
@@ -81,8 +82,8 @@ enum status store_end_rule_incidents(struct store_tx *tx, int64_t rule_id, int64
 	AUTO_DONE(statement) s = {0};
 
 	/* by incidents_open: the open ones are few */
-	TRY(statement_open(
-		&s, tx_on(tx), "UPDATE incidents SET state = 1, closed_ms = ?1 WHERE state = 0 AND rule_id = ?2", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE incidents SET state = 1, closed_ms = ?1 WHERE state = 0 AND rule_id = ?2", err));
 	bind_i64(&s, now_ms);
 	bind_i64(&s, rule_id);
 	return statement_run(&s, err);
@@ -93,10 +94,8 @@ enum status store_delete_rule(struct store_tx *tx, int64_t rule_id, int64_t now_
 	AUTO_DONE(statement) s = {0};
 
 	TRY(store_end_rule_incidents(tx, rule_id, now_ms, err));
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM rules WHERE rule_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM rules WHERE rule_id = ?", err));
 	bind_i64(&s, rule_id);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)rule_id);
+	return tx_changed_rows(tx) ? OK : error_set(err, ERR_NOT_FOUND, "there is no rule %lld", (long long)rule_id);
 }

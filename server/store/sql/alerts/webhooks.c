@@ -1,4 +1,4 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 #define WEBHOOK_COLUMNS                                                                                                \
 	"webhook_id, url, format, sealed_secret, minimum_severity, is_enabled, team, created_ms,"                      \
@@ -11,7 +11,7 @@ enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, stru
 
 	if (!id)
 		TRY(next_id(tx, "webhook", &id, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		row->webhook_id
 			? "UPDATE webhooks SET url = ?, format = ?, sealed_secret = ?, minimum_severity = ?, is_enabled = ?,"
 			  " team = ?, created_ms = ?, events = ?, heartbeat_ms = ?, beat_ms = ?, per_minute = ?"
@@ -32,7 +32,7 @@ enum status store_put_webhook(struct store_tx *tx, struct webhook_row *row, stru
 	bind_i64(&s, row->per_minute);
 	bind_i64(&s, id);
 	TRY(statement_run(&s, err));
-	if (sqlite3_changes(tx_on(tx)->db) == 0)
+	if (tx_changed_rows(tx) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)id);
 	row->webhook_id = id;
 	return OK;
@@ -98,7 +98,7 @@ static enum status delete_of(struct store_tx *tx, const char *sql, int64_t webho
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), sql, err));
+	TRY(statement_open(&s, store_tx_reader(tx), sql, err));
 	bind_i64(&s, webhook_id);
 	return statement_run(&s, err);
 }
@@ -109,10 +109,9 @@ enum status store_delete_webhook(struct store_tx *tx, int64_t webhook_id, struct
 
 	TRY(delete_of(tx, "DELETE FROM deliveries WHERE webhook_id = ?", webhook_id, err));
 	TRY(delete_of(tx, "DELETE FROM notices WHERE webhook_id = ?", webhook_id, err));
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM webhooks WHERE webhook_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM webhooks WHERE webhook_id = ?", err));
 	bind_i64(&s, webhook_id);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)webhook_id);
+	return tx_changed_rows(tx) ? OK
+				   : error_set(err, ERR_NOT_FOUND, "there is no webhook %lld", (long long)webhook_id);
 }

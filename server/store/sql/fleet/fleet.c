@@ -1,6 +1,7 @@
 /* Sums over all jobs and pools, kept by each change of one; quotas. */
+#include "store/driver/statement.h"
 #include "store/fleet_rows.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sql/fleet/deleted_jobs.h"
 
 /* Types are names that clients make up, rows stay for the highest value, and each change and each page about the fleet goes through
  * all of them: a type too many is in the sums of all types alone. */
@@ -15,7 +16,7 @@ enum status store_add_fleet_total(
 
 	if (!delta)
 		return OK;
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) SELECT ?1,?2,?3,0,0"
 		" WHERE ?2 = '' OR ?1 IN ('jobs', 'pools') OR EXISTS (SELECT 1 FROM fleet_totals WHERE name = ?1 AND instance_type = ?2)"
 		" OR (SELECT count(*) FROM fleet_totals) < " TOTALS_MAX
@@ -32,8 +33,8 @@ enum status store_settle_fleet_totals(struct store_tx *tx, int64_t now_ms, struc
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(
-		&s, tx_on(tx), "UPDATE fleet_totals SET highest = value, highest_ms = ? WHERE value > highest", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE fleet_totals SET highest = value, highest_ms = ? WHERE value > highest", err));
 	bind_i64(&s, now_ms);
 	return statement_run(&s, err);
 }
@@ -43,7 +44,7 @@ static enum status raise_total(struct store_tx *tx, const char *name, int64_t va
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO fleet_totals (name, instance_type, value, highest, highest_ms) VALUES (?1,'',0,?2,?3)"
 		" ON CONFLICT (name, instance_type) DO UPDATE SET highest = ?2, highest_ms = ?3 WHERE ?2 > highest",
 		err));
@@ -158,7 +159,7 @@ static enum status write_fleet_job(struct store_tx *tx, const struct fleet_job *
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO fleet_jobs (job_id, status, instance_type, nodes, started_ms, ended_ms, paused_ms, unbilled_ms,"
 		" billed_ms) VALUES (?,?,?,?,?,?,?,?,?)",
 		err));
@@ -182,7 +183,7 @@ static enum status lower_longest_run(
 
 	if (!job->ended_ms || ran_of(job) >= ran_of(old))
 		return OK;
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE fleet_totals SET highest = (SELECT coalesce(max(ended_ms - started_ms - paused_ms), 0) FROM fleet_jobs"
 		" WHERE started_ms > 0 AND ended_ms > started_ms) WHERE name = 'run_ms' AND highest <= ?",
 		err));
@@ -198,7 +199,7 @@ enum status store_put_fleet_job(struct store_tx *tx, const struct fleet_job *job
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(read_fleet_job(tx_on(tx), arena, job->job_id, &old, &is_there, err));
+	TRY(read_fleet_job(store_tx_reader(tx), arena, job->job_id, &old, &is_there, err));
 	if (is_there && is_same(&old, job))
 		return OK;
 	if (is_there)
@@ -220,11 +221,11 @@ enum status fleet_forget_job(struct store_tx *tx, int64_t job_id, struct error *
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(read_fleet_job(tx_on(tx), arena, job_id, &old, &is_there, err));
+	TRY(read_fleet_job(store_tx_reader(tx), arena, job_id, &old, &is_there, err));
 	if (!is_there)
 		return OK;
 	TRY(count_job(tx, &old, -1, err));
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM fleet_jobs WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM fleet_jobs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
 }
@@ -317,9 +318,10 @@ enum status store_put_quota(struct store_tx *tx, const struct quota_row *row, st
 	AUTO_DONE(statement) s = {0};
 
 	if (row->configured < 0) {
-		TRY(statement_open(&s, tx_on(tx), "DELETE FROM quotas WHERE name = ? AND instance_type = ?", err));
+		TRY(statement_open(
+			&s, store_tx_reader(tx), "DELETE FROM quotas WHERE name = ? AND instance_type = ?", err));
 	} else {
-		TRY(statement_open(&s, tx_on(tx),
+		TRY(statement_open(&s, store_tx_reader(tx),
 			"INSERT OR REPLACE INTO quotas (name, instance_type, configured) VALUES (?,?,?)", err));
 	}
 	bind_text(&s, row->name);

@@ -1,7 +1,6 @@
+#include "store/columns/job_changes.h"
+#include "store/driver/statement.h"
 #include "store/goodput.h"
-
-#include "store/columns/search_change.h"
-#include "store/sqlite/sqlite_store.h"
 
 #include <math.h>
 
@@ -18,7 +17,7 @@ enum status store_touch_goodput(struct store_tx *tx, int64_t job_id, int64_t wai
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO goodput (job_id, due_ms, changes, as_of_ms, nodes, is_measured, instance, steps, lost_steps, step_ms,"
 		" first_from_step, last_step, billable_ms, currency) VALUES (?1, 1, 1, 0, 0, 0, '', 0, 0, 0, 0, 0, 0, '')"
 		" ON CONFLICT (job_id) DO UPDATE SET changes = changes + 1,"
@@ -35,7 +34,8 @@ enum status store_touch_all_goodput(struct store_tx *tx, int64_t *after, size_t 
 	bool has_row;
 	size_t count = 0;
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT job_id FROM jobs WHERE job_id > ? ORDER BY job_id LIMIT ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "SELECT job_id FROM jobs WHERE job_id > ? ORDER BY job_id LIMIT ?", err));
 	bind_i64(&s, *after);
 	bind_i64(&s, (int64_t)limit);
 	TRY(statement_step(&s, &has_row, err));
@@ -132,7 +132,7 @@ static enum status add_to_total(struct store_tx *tx, const struct goodput_day *m
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO goodput_totals (day, " BUCKETS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (day) DO UPDATE SET day = excluded.day" ADD(capacity) ADD(unhealthy_replaced) ADD(launch)
 			ADD(image) ADD(data) ADD(first_step) ADD(productive) ADD(evaluation) ADD(checkpoint) ADD(redone)
@@ -147,7 +147,7 @@ static enum status put_day(struct store_tx *tx, int64_t job_id, const struct goo
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO goodput_days (job_id, day, " BUCKETS
 		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
@@ -160,7 +160,7 @@ static enum status delete_day(struct store_tx *tx, int64_t job_id, int64_t day, 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM goodput_days WHERE job_id = ? AND day = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM goodput_days WHERE job_id = ? AND day = ?", err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, day);
 	return statement_run(&s, err);
@@ -258,12 +258,12 @@ static enum status put_incidents(
 {
 	AUTO_DONE(statement) all = {0};
 
-	TRY(statement_open(&all, tx_on(tx), "DELETE FROM goodput_breaks WHERE job_id = ?", err));
+	TRY(statement_open(&all, store_tx_reader(tx), "DELETE FROM goodput_breaks WHERE job_id = ?", err));
 	bind_i64(&all, job_id);
 	TRY(statement_run(&all, err));
 	for (size_t i = 0; i < count; i++) {
 		AUTO_DONE(statement) s = {0};
-		TRY(statement_open(&s, tx_on(tx),
+		TRY(statement_open(&s, store_tx_reader(tx),
 			"INSERT INTO goodput_breaks (job_id, position, from_ms, to_ms, cause, nodes, lost_steps, redone_ms, restart_ms)"
 			" VALUES (?,?,?,?,?,?,?,?,?)",
 			err));
@@ -332,7 +332,7 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE goodput SET due_ms = iif(changes = ?2, ?3, 1), as_of_ms = ?4, nodes = ?5, is_measured = ?6,"
 		" instance = ?7, goodput = ?8, steps = ?9, lost_steps = ?10, step_ms = ?11, first_from_step = ?12,"
 		" last_step = ?13, billable_ms = ?14, currency = ?15, cost = ?16, lost_cost = ?17, spot_saving = ?18,"
@@ -376,7 +376,7 @@ static enum status look_up(struct store_tx *tx, const struct goodput_row *row, b
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT paused_ms FROM goodput WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT paused_ms FROM goodput WHERE job_id = ?", err));
 	bind_i64(&s, row->job_id);
 	TRY(statement_step(&s, is_there, err));
 	return *is_there && column_i64(&s) != row->paused_ms ? tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB, err)
@@ -408,7 +408,7 @@ enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "UPDATE goodput SET due_ms = ? WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "UPDATE goodput SET due_ms = ? WHERE job_id = ?", err));
 	bind_i64(&s, due_ms);
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
@@ -416,7 +416,7 @@ enum status store_postpone_goodput(struct store_tx *tx, int64_t job_id, int64_t 
 
 static int64_t column_cost(struct statement *s)
 {
-	bool is_null = sqlite3_column_type(s->prepared, s->column) == SQLITE_NULL;
+	bool is_null = column_is_null(s);
 	int64_t cost = column_i64(s);
 
 	return is_null ? STORE_NO_COST : cost;
@@ -469,9 +469,9 @@ enum status store_read_goodput(
 	out->nodes_from = from >= NODES_STATED && from <= NODES_STREAMS ? (enum nodes_from)from : NODES_STREAMS;
 	out->unpriced = column_span(&s, arena);
 	out->is_over = column_bool(&s);
-	out->step_ms = sqlite3_column_double(s.prepared, s.column++);
-	if (sqlite3_column_type(s.prepared, s.column) != SQLITE_NULL)
-		out->goodput = sqlite3_column_double(s.prepared, s.column);
+	out->step_ms = column_finite(&s);
+	if (!column_is_null(&s))
+		out->goodput = column_finite(&s);
 	return statement_check(&s, err);
 }
 
@@ -554,7 +554,7 @@ enum status store_put_status_message(
 
 	if (!row->message.len)
 		return OK;
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO status_messages (job_id, at_ms, status, message) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1"
 		" FROM (SELECT status, message FROM status_messages WHERE job_id = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC LIMIT 1)"
 		" WHERE status = ?3 AND message = ?4) ON CONFLICT DO UPDATE SET message = excluded.message",

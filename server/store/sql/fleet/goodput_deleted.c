@@ -1,7 +1,7 @@
 /* What jobs cost that were deleted: by day, and in the currency that prices had then. */
+#include "store/driver/statement.h"
 #include "store/goodput.h"
-
-#include "store/sqlite/sqlite_store.h"
+#include "store/sql/fleet/deleted_jobs.h"
 
 #define SUM_MAX "1000000000000000000" /* as of the fleet's days */
 
@@ -42,14 +42,14 @@ enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, 
 	AUTO_DONE(statement) add = {0};
 	AUTO_DONE(statement) forget = {0};
 
-	TRY(statement_open(&add, tx_on(tx),
+	TRY(statement_open(&add, store_tx_reader(tx),
 		"INSERT INTO goodput_deleted (day, currency, cost, lost_cost)"
 		" SELECT day, ?, cost, lost_cost FROM goodput_deleted WHERE currency = '' ON CONFLICT (day, currency)"
 		" DO UPDATE SET cost = cost + excluded.cost, lost_cost = lost_cost + excluded.lost_cost",
 		err));
 	bind_text(&add, currency);
 	TRY(statement_run(&add, err));
-	TRY(statement_open(&forget, tx_on(tx), "DELETE FROM goodput_deleted WHERE currency = ''", err));
+	TRY(statement_open(&forget, store_tx_reader(tx), "DELETE FROM goodput_deleted WHERE currency = ''", err));
 	return statement_run(&forget, err);
 }
 

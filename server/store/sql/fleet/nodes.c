@@ -1,5 +1,5 @@
+#include "store/driver/statement.h"
 #include "store/nodes.h"
-#include "store/sqlite/sqlite_store.h"
 
 /* Each host is found by a step of its own in the index, however many streams it sent. */
 enum status store_read_hosts(struct store_reader *reader, struct arena *arena, struct span part, struct span after,
@@ -128,7 +128,7 @@ enum status store_read_node_figures(struct store_reader *reader, struct arena *a
 		if (!has_row)
 			return OK;
 		struct span metric = column_span(&s, arena);
-		double sum = sqlite3_column_double(s.prepared, s.column++);
+		double sum = column_finite(&s);
 		uint64_t points = column_u64(&s);
 		TRY(statement_check(&s, err));
 		TRY(add_figure(arena, out, count, &cap, metric, sum, points, err));

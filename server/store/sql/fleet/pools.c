@@ -1,5 +1,5 @@
+#include "store/driver/statement.h"
 #include "store/fleet_rows.h"
-#include "store/sqlite/sqlite_store.h"
 
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ static enum status count_nodes(struct store_tx *tx, uint64_t shape, int sign, st
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(store_read_pool_shape(tx_on(tx), arena, shape, &fields, err));
+	TRY(store_read_pool_shape(store_tx_reader(tx), arena, shape, &fields, err));
 	/* as pool_shape_print wrote them */
 	if (!span_next(&fields, '\n', &type) || !span_next(&fields, '\n', &text) || !span_parse_i64(text, &nodes))
 		return OK;
@@ -51,7 +51,7 @@ static enum status recount(struct store_tx *tx, int64_t job_id, const struct poo
 	bool has_row;
 
 	TRY(statement_open(
-		&s, tx_on(tx), "SELECT shape, pool_id, is_last, state FROM pool_jobs WHERE job_id = ?", err));
+		&s, store_tx_reader(tx), "SELECT shape, pool_id, is_last, state FROM pool_jobs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	if (has_row) {
@@ -75,7 +75,7 @@ enum status store_put_pool_job(struct store_tx *tx, const struct pool_job_row *r
 
 	TRY(recount(tx, row->job_id, row, err));
 	TRY(next_id(tx, "pool_change", &change, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO pool_jobs (job_id, shape, begun_ms, ended_ms, keep_alive_ms, released_ms, is_retained,"
 		" startup_ms, told_heir, pool_id, position, is_last, state, heir_id, retained_ms, until_ms, change)"
 		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -105,7 +105,7 @@ enum status store_delete_pool_job(struct store_tx *tx, int64_t job_id, struct er
 	AUTO_DONE(statement) s = {0};
 
 	TRY(recount(tx, job_id, NULL, err));
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM pool_jobs WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM pool_jobs WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
 }
@@ -114,7 +114,8 @@ enum status store_put_pool_shape(struct store_tx *tx, uint64_t shape, struct spa
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "INSERT OR IGNORE INTO pool_shapes (shape, fields) VALUES (?,?)", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "INSERT OR IGNORE INTO pool_shapes (shape, fields) VALUES (?,?)", err));
 	bind_i64(&s, (int64_t)shape);
 	bind_text(&s, fields);
 	return statement_run(&s, err);

@@ -1,8 +1,10 @@
 /* The leaves of a job's document, and the settings out of its log, as rows, so that search needs no JSON in SQL. */
+#include "store/sql/jobs/attributes.h"
+
 #include "base/json_read.h"
 #include "model/failure.h"
 #include "store/columns/case_fold.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 #define FAILURE_KEY "FailureClass"
 
@@ -35,7 +37,7 @@ static enum status put(struct flattening *f, struct span key, struct span text, 
 	text = cut(text);
 	fold_append(&f->folded, text);
 	TRY(buf_status(&f->folded, err));
-	TRY(statement_open(&s, tx_on(f->tx),
+	TRY(statement_open(&s, store_tx_reader(f->tx),
 		"INSERT INTO attributes (job_id, key, position, text, folded, number) VALUES (?,?,?,?,?,?)", err));
 	bind_i64(&s, f->job_id);
 	bind_text(&s, key);
@@ -150,7 +152,7 @@ static enum status delete_all(struct store_tx *tx, int64_t job_id, struct error 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM attributes WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM attributes WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
 }
@@ -161,7 +163,7 @@ static enum status is_stated(struct store_tx *tx, int64_t job_id, struct span ke
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM attributes WHERE job_id = ? AND key = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT 1 FROM attributes WHERE job_id = ? AND key = ?", err));
 	bind_i64(&s, job_id);
 	bind_text(&s, key);
 	return statement_step(&s, is, err);
@@ -225,7 +227,7 @@ enum status attributes_put_failure(struct store_tx *tx, int64_t job_id, struct s
 	const char *class = failure_class(reason);
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM attributes WHERE job_id = ? AND key = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM attributes WHERE job_id = ? AND key = ?", err));
 	bind_i64(&s, job_id);
 	bind_text(&s, SPAN(FAILURE_KEY));
 	TRY(statement_run(&s, err));
@@ -258,7 +260,7 @@ enum status store_read_attributes(struct store_reader *reader, struct arena *are
 		rows[used].key = column_span(&s, arena);
 		rows[used].text = column_span(&s, arena);
 		rows[used].is_number = column_bool(&s);
-		rows[used].number = sqlite3_column_double(s.prepared, s.column);
+		rows[used].number = column_finite(&s);
 		TRY(statement_check(&s, err));
 		TRY(statement_step(&s, &has_row, err));
 	}

@@ -1,8 +1,7 @@
-#include "store/audit.h"
-
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/audit.h"
+#include "store/driver/statement.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@ static enum status last_end(struct store_tx *tx, uint64_t *end_bytes, struct err
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT end_bytes FROM audit ORDER BY entry_id DESC LIMIT 1", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT end_bytes FROM audit ORDER BY entry_id DESC LIMIT 1", err));
 	TRY(statement_step(&s, &has_row, err));
 	*end_bytes = has_row ? column_u64(&s) : 0;
 	return OK;
@@ -27,7 +26,7 @@ static enum status drop_oldest(struct store_tx *tx, uint64_t end_bytes, uint64_t
 
 	if (end_bytes <= limit_bytes)
 		return OK;
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM audit WHERE end_bytes <= ?1 AND end_bytes < ?2", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM audit WHERE end_bytes <= ?1 AND end_bytes < ?2", err));
 	bind_u64(&s, end_bytes - limit_bytes);
 	bind_u64(&s, end_bytes);
 	return statement_run(&s, err);
@@ -48,7 +47,7 @@ enum status store_put_audit(struct store_tx *tx, const struct audit_row *row, ui
 
 	TRY(last_end(tx, &end_bytes, err));
 	end_bytes += weight(row);
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO audit (end_bytes, time_ms, token, team, address, verb, object, before, after)"
 		" VALUES (?,?,?,?,?,?,?,?,?)",
 		err));
@@ -142,7 +141,7 @@ static const struct audited {
 };
 
 /* "https://user:password@host/path?token=…": neither what stands before the host nor behind it, which is the secret of many. */
-static void put_address(struct json_writer *w, const char *key, struct span url)
+static void put_address(struct json_writer *w, struct span key, struct span url)
 {
 	AUTO_DONE(buf) masked = BUF_INIT(1 << 16);
 	size_t scheme = 0, end = 0, at = 0;
@@ -159,7 +158,8 @@ static void put_address(struct json_writer *w, const char *key, struct span url)
 	buf_append_span(&masked, span_of(url.ptr + (at ? at : scheme), end - (at ? at : scheme)));
 	if (end < url.len)
 		buf_append_text(&masked, "/***");
-	json_put_span(w, key, buf_span(&masked));
+	json_key_span(w, key);
+	json_span(w, buf_span(&masked));
 }
 
 /* A document's members are the thing's own. */
@@ -175,51 +175,55 @@ static void put_members(struct json_writer *w, const struct json *document)
 	}
 }
 
-static void put_text(struct json_writer *w, const char *key, struct span text)
+static void put_text(struct json_writer *w, struct span key, struct span text)
 {
 	AUTO(json) tree = NULL;
 	bool is_tree = text.len && (text.ptr[0] == '{' || text.ptr[0] == '[') && json_parse(&tree, text, NULL) == OK;
 
-	if (strcmp(key, "url") == 0) {
+	if (span_equal(key, SPAN("url"))) {
 		put_address(w, key, text);
-	} else if (is_tree && strcmp(key, "document") == 0) {
+	} else if (is_tree && span_equal(key, SPAN("document"))) {
 		put_members(w, tree);
 	} else if (is_tree) {
-		json_key(w, key);
+		json_key_span(w, key);
 		json_raw(w, text);
 	} else {
-		json_put_span(w, key, text);
+		json_key_span(w, key);
+		json_span(w, text);
 	}
 }
 
-static void put_value(struct json_writer *w, const char *key, sqlite3_stmt *row, int column)
+static void put_value(struct json_writer *w, struct span key, struct statement *row)
 {
-	switch (sqlite3_column_type(row, column)) {
-	case SQLITE_INTEGER:
-		json_put_i64(w, key, sqlite3_column_int64(row, column));
-		break;
-	case SQLITE_FLOAT:
-		json_key(w, key);
-		json_double(w, sqlite3_column_double(row, column));
-		break;
-	case SQLITE_TEXT:
-		put_text(w, key,
-			span_of((const char *)sqlite3_column_text(row, column),
-				(size_t)sqlite3_column_bytes(row, column)));
-		break;
-	default: /* blobs are hashes and sealed secrets */
-		break;
-	}
-}
-
-static void put_row(struct json_writer *w, sqlite3_stmt *row, bool is_list)
-{
-	if (is_list) {
-		put_value(w, (const char *)sqlite3_column_text(row, 0), row, 1);
+	switch (column_kind(row)) {
+	case COLUMN_INTEGER:
+		json_key_span(w, key);
+		json_i64(w, column_i64(row));
+		return;
+	case COLUMN_REAL:
+		json_key_span(w, key);
+		json_double(w, column_finite(row));
+		return;
+	case COLUMN_TEXT:
+		put_text(w, key, column_borrow(row));
+		return;
+	case COLUMN_NULL:
+	case COLUMN_BLOB: /* hashes and sealed secrets */
+		(void)column_borrow(row);
 		return;
 	}
-	for (int i = 0; i < sqlite3_column_count(row); i++)
-		put_value(w, sqlite3_column_name(row, i), row, i);
+}
+
+/* A list's rows are a key and its value. */
+static void put_row(struct json_writer *w, struct statement *row, bool is_list)
+{
+	if (is_list) {
+		struct span key = column_borrow(row);
+		put_value(w, key, row);
+		return;
+	}
+	for (int left = statement_columns(row); left; left--)
+		put_value(w, span_from(column_name(row)), row);
 }
 
 static enum status read_thing(struct store_reader *reader, const struct audited *what,
@@ -230,7 +234,7 @@ static enum status read_thing(struct store_reader *reader, const struct audited 
 	bool has_row;
 
 	TRY(statement_open(&s, reader, what->sql, err));
-	int parameters = sqlite3_bind_parameter_count(s.prepared);
+	int parameters = statement_parameters(&s);
 	if (parameters)
 		bind_text(&s, thing->id);
 	if (parameters > 1) {
@@ -242,7 +246,7 @@ static enum status read_thing(struct store_reader *reader, const struct audited 
 		return OK;
 	json_object(&w);
 	do {
-		put_row(&w, s.prepared, what->is_list);
+		put_row(&w, &s, what->is_list);
 		TRY(statement_step(&s, &has_row, err));
 	} while (has_row && what->is_list);
 	json_object_end(&w);

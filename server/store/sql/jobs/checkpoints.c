@@ -1,11 +1,11 @@
+#include "store/driver/statement.h"
 #include "store/faults.h"
-#include "store/sqlite/sqlite_store.h"
 
 enum status store_put_checkpoint(struct store_tx *tx, const struct checkpoint_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_checkpoints (job_id, attempt, step, ts_ms, stream_id, line) VALUES (?,?,?,?,?,?)"
 		" ON CONFLICT DO UPDATE SET ts_ms = excluded.ts_ms, stream_id = excluded.stream_id, line = excluded.line"
 		" WHERE (excluded.ts_ms, excluded.stream_id, excluded.line) < (ts_ms, stream_id, line)",

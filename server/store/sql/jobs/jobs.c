@@ -1,6 +1,10 @@
+#include "store/sql/jobs/jobs.h"
+
 #include "store/columns/case_fold.h"
-#include "store/columns/search_change.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/columns/job_changes.h"
+#include "store/driver/statement.h"
+#include "store/sql/fleet/deleted_jobs.h"
+#include "store/sql/jobs/attributes.h"
 
 enum { NAME_FOLDED_MAX_BYTES = 4096 };
 
@@ -40,7 +44,7 @@ static enum status insert(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO jobs (name, folded, team, status, secondary, failure_reason, created_ms, announced_ms,"
 		" started_ms, ended_ms, modified_ms, generation, is_implicit, document, job_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		err));
@@ -56,7 +60,7 @@ static enum status has_document(struct store_tx *tx, const struct job_row *row, 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM jobs WHERE job_id = ? AND document = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT 1 FROM jobs WHERE job_id = ? AND document = ?", err));
 	bind_i64(&s, row->job_id);
 	bind_text(&s, row->document);
 	return statement_step(&s, has, err);
@@ -68,7 +72,7 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 	bool is_same;
 
 	TRY(has_document(tx, row, &is_same, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE jobs SET name = ?, folded = ?, team = ?, status = ?, secondary = ?, failure_reason = ?,"
 		" created_ms = ?, announced_ms = ?, started_ms = ?, ended_ms = ?, modified_ms = ?, generation = ?, is_implicit = ?,"
 		" document = ? WHERE job_id = ?",
@@ -76,7 +80,7 @@ static enum status update(struct store_tx *tx, const struct job_row *row, struct
 	bind_job(&s, row, folded);
 	bind_i64(&s, row->job_id);
 	TRY(run_put(&s, row, err));
-	if (sqlite3_changes(tx_on(tx)->db) == 0)
+	if (tx_changed_rows(tx) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no job '%.*s' any more", SPAN_ARGS(row->name));
 	/* FailureClass is an attribute of every job that failed. */
 	TRY(tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, err));
@@ -159,15 +163,6 @@ enum status store_read_job_by_id(
 		       : error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 }
 
-enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-
-	TRY(statement_open(&s, tx_on(tx), sql, err));
-	bind_i64(&s, job_id);
-	return statement_run(&s, err);
-}
-
 enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *err)
 {
 	/* jobs comes last: while it fails half-way, the job is still found. */
@@ -208,7 +203,7 @@ enum status store_delete_job(struct store_tx *tx, int64_t job_id, struct error *
 	TRY(goodput_forget_job(tx, job_id, err));
 	for (size_t i = 0; i < sizeof deletes / sizeof *deletes; i++)
 		TRY(run_for_job(tx, deletes[i], job_id, err));
-	if (!sqlite3_changes(tx_on(tx)->db))
+	if (!tx_changed_rows(tx))
 		return error_set(err, ERR_NOT_FOUND, "there is no job with number %lld", (long long)job_id);
 	return run_for_job(tx, "INSERT INTO dead_jobs (job_id) VALUES (?)", job_id, err);
 }
@@ -218,11 +213,11 @@ static enum status sweep_table(struct store_tx *tx, const char *sql, int64_t job
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), sql, err));
+	TRY(statement_open(&s, store_tx_reader(tx), sql, err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, (int64_t)*left);
 	TRY(statement_run(&s, err));
-	size_t gone = (size_t)sqlite3_changes(tx_on(tx)->db);
+	size_t gone = tx_changed_rows(tx);
 	*left -= gone < *left ? gone : *left;
 	return OK;
 }
@@ -275,13 +270,13 @@ static enum status sweep_series(struct store_tx *tx, const struct dead_series *d
 
 	for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && *left; i++) {
 		AUTO_DONE(statement) s = {0};
-		TRY(statement_open(&s, tx_on(tx), sweeps[i], err));
+		TRY(statement_open(&s, store_tx_reader(tx), sweeps[i], err));
 		bind_i64(&s, dead->job_id);
 		bind_i64(&s, dead->first_id);
 		bind_i64(&s, dead->last_id);
 		bind_i64(&s, (int64_t)*left);
 		TRY(statement_run(&s, err));
-		size_t gone = (size_t)sqlite3_changes(tx_on(tx)->db);
+		size_t gone = tx_changed_rows(tx);
 		*left -= gone < *left ? gone : *left;
 	}
 	return OK;
@@ -320,12 +315,12 @@ enum status store_sweep_dead(struct store_tx *tx, int64_t now_ms, size_t limit, 
 	int64_t job_id;
 
 	while (left && has_row) {
-		TRY(next_dead_job(tx_on(tx), &job_id, &has_row, err));
+		TRY(next_dead_job(store_tx_reader(tx), &job_id, &has_row, err));
 		if (has_row)
 			TRY(sweep_job(tx, job_id, &left, err));
 	}
 	for (has_row = true; left && has_row;) {
-		TRY(next_dead_series(tx_on(tx), now_ms, &dead, &has_row, err));
+		TRY(next_dead_series(store_tx_reader(tx), now_ms, &dead, &has_row, err));
 		if (has_row)
 			TRY(sweep_series(tx, &dead, &left, err));
 	}

@@ -1,6 +1,9 @@
 /* Which of a job's metrics answer for roles: decided where summaries are written, and anew when the rule has changed. */
+#include "store/sql/jobs/main_metrics.h"
+
 #include "model/main_metric.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 
 #include <stdio.h>
 
@@ -131,7 +134,7 @@ enum status main_metrics_renew(struct store_reader *on, struct error *err)
 	enum status status = renew_all(on, err);
 	if (status == OK)
 		status = connection_run(on, "COMMIT", err);
-	if (status != OK && !sqlite3_get_autocommit(on->db))
-		sqlite3_exec(on->db, "ROLLBACK", NULL, NULL, NULL);
+	if (status != OK)
+		connection_rollback(on);
 	return status;
 }

@@ -1,12 +1,12 @@
-#include "store/columns/search_change.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/columns/job_changes.h"
+#include "store/driver/statement.h"
 
 enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(tx_note_change(tx, job_id, SEARCH_CHANGED_METRICS, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO rankings (job_id, metric, points, best, best_kind, best_step, final, final_kind)"
 		" VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (job_id, metric) DO UPDATE SET points = excluded.points,"
 		" best = excluded.best, best_kind = excluded.best_kind, best_step = excluded.best_step,"

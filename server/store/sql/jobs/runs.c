@@ -1,6 +1,6 @@
 #include "store/columns/case_fold.h"
+#include "store/driver/statement.h"
 #include "store/run.h"
-#include "store/sqlite/sqlite_store.h"
 
 struct walk {
 	struct store_reader *reader;

@@ -1,11 +1,12 @@
-#include "store/columns/search_change.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/columns/job_changes.h"
+#include "store/driver/statement.h"
+#include "store/sql/jobs/attributes.h"
 
 static enum status add(struct store_tx *tx, int64_t job_id, const struct setting_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_settings (job_id, key, value, stream_id, line) VALUES (?,?,?,?,?)"
 		" ON CONFLICT (job_id, key) DO NOTHING",
 		err));
@@ -15,7 +16,7 @@ static enum status add(struct store_tx *tx, int64_t job_id, const struct setting
 	bind_i64(&s, row->stream_id);
 	bind_u64(&s, row->line);
 	TRY(statement_run(&s, err));
-	bool is_new = sqlite3_changes(tx_on(tx)->db) == 1;
+	bool is_new = tx_changed_rows(tx) == 1;
 	statement_done(&s);
 	if (!is_new)
 		return OK;
@@ -69,7 +70,7 @@ enum status store_put_progress(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_progress (job_id, total_steps, total_from, eta_ms) VALUES (?,?,?,?) ON CONFLICT (job_id)"
 		" DO UPDATE SET total_steps = excluded.total_steps, total_from = excluded.total_from,"
 		" eta_ms = excluded.eta_ms",

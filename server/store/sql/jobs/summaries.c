@@ -1,11 +1,12 @@
-#include "store/columns/search_change.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/columns/job_changes.h"
+#include "store/driver/statement.h"
+#include "store/sql/jobs/main_metrics.h"
 
 static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct job_counts *counts, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_counts (job_id, streams, lines, last_line_ms, last_heard_ms, attempts, work_to_ms) VALUES (?,?,?,?,?,?,?) ON CONFLICT"
 		" (job_id) DO UPDATE SET streams = excluded.streams, lines = excluded.lines, last_line_ms ="
 		" excluded.last_line_ms, last_heard_ms = excluded.last_heard_ms, attempts = excluded.attempts, work_to_ms = excluded.work_to_ms",
@@ -41,7 +42,7 @@ static enum status put_summary(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), PUT_SUMMARY, err));
+	TRY(statement_open(&s, store_tx_reader(tx), PUT_SUMMARY, err));
 	bind_i64(&s, job_id);
 	bind_text(&s, row->metric);
 	bind_i64(&s, row->role);
@@ -57,7 +58,7 @@ static enum status count_rows(struct store_tx *tx, int64_t job_id, size_t *count
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT count(*) FROM summaries WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT count(*) FROM summaries WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	*count = (size_t)column_u64(&s);
@@ -68,7 +69,7 @@ static enum status delete_rows(struct store_tx *tx, int64_t job_id, struct error
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM summaries WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM summaries WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
 }

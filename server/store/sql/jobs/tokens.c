@@ -1,5 +1,5 @@
 /* Tokens and settings: what the server itself needs to remember. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 static void bind_token(struct statement *s, const struct token_row *row)
 {
@@ -28,7 +28,7 @@ enum status store_put_token(struct store_tx *tx, struct token_row *row, struct e
 
 	if (!id)
 		TRY(next_id(tx, "token", &id, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		row->token_id
 			? "UPDATE tokens SET name = ?, hash = ?, scope = ?, team = ?, created_ms = ?, rate_requests = ?, rate_bytes = ?"
 			  " WHERE token_id = ?"
@@ -38,7 +38,7 @@ enum status store_put_token(struct store_tx *tx, struct token_row *row, struct e
 	bind_token(&s, row);
 	bind_i64(&s, id);
 	TRY(run_token(&s, row, err));
-	if (sqlite3_changes(tx_on(tx)->db) == 0)
+	if (tx_changed_rows(tx) == 0)
 		return error_set(err, ERR_NOT_FOUND, "there is no token '%.*s' any more", SPAN_ARGS(row->name));
 	row->token_id = id;
 	return OK;
@@ -80,19 +80,17 @@ enum status store_delete_token(struct store_tx *tx, struct span name, struct err
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM tokens WHERE name = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM tokens WHERE name = ?", err));
 	bind_text(&s, name);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
-		       ? OK
-		       : error_set(err, ERR_NOT_FOUND, "there is no token '%.*s'", SPAN_ARGS(name));
+	return tx_changed_rows(tx) ? OK : error_set(err, ERR_NOT_FOUND, "there is no token '%.*s'", SPAN_ARGS(name));
 }
 
 enum status store_put_setting(struct store_tx *tx, const char *key, struct span value, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO settings (key, value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
 		err));
 	bind_text(&s, span_from(key));

@@ -1,5 +1,5 @@
+#include "store/driver/statement.h"
 #include "store/told.h"
-#include "store/sqlite/sqlite_store.h"
 
 /* ---- facts ---- */
 
@@ -7,7 +7,7 @@ enum status store_put_told(struct store_tx *tx, int64_t job_id, const struct tol
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO told (job_id, source, start_ms, status, message, reason, is_whole, lifts_ms, is_undated)"
 		" VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, source, start_ms, status) DO UPDATE SET"
 		" message = iif(excluded.message = '', message, excluded.message),"
@@ -31,7 +31,7 @@ enum status store_delete_told(struct store_tx *tx, int64_t job_id, const struct 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM told WHERE job_id = ? AND source = ? AND start_ms = ? AND status = ?", err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, row->source);
@@ -104,7 +104,7 @@ enum status store_put_event_times(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_events (job_id, newest_ms, started_ms, ended_ms) VALUES (?1,0,?2,?3)"
 		" ON CONFLICT (job_id) DO UPDATE SET started_ms = iif(?2, ?2, started_ms), ended_ms = iif(?3, ?3, ended_ms)",
 		err));
@@ -187,7 +187,7 @@ enum status store_settle_told_anew(struct store_tx *tx, int64_t job_id, struct e
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM told_anew WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM told_anew WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
 }

@@ -1,13 +1,14 @@
 /* A job's history: its secondary statuses, and the generations of its metric definitions. */
+#include "store/driver/statement.h"
 #include "store/goodput.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sql/jobs/unbilled.h"
 
 static enum status insert(
 	struct store_tx *tx, int64_t job_id, int64_t position, const struct transition_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO transitions (job_id, position, status, message, start_ms, end_ms, source) VALUES (?,?,?,?,?,?,?)",
 		err));
 	bind_i64(&s, job_id);
@@ -25,7 +26,7 @@ enum status store_put_transitions(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM transitions WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM transitions WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_run(&s, err));
 	for (size_t i = 0; i < count; i++)
@@ -37,7 +38,7 @@ enum status store_put_newest_event(struct store_tx *tx, int64_t job_id, int64_t 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_events (job_id, newest_ms) VALUES (?,?)"
 		" ON CONFLICT (job_id) DO UPDATE SET newest_ms = excluded.newest_ms",
 		err));
@@ -111,7 +112,7 @@ enum status store_put_definitions(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO definitions (job_id, generation, json) VALUES (?,?,?)"
 		" ON CONFLICT (job_id, generation) DO UPDATE SET json = excluded.json",
 		err));

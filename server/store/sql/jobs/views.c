@@ -1,12 +1,12 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 static enum status count_views(struct store_tx *tx, const struct view_row *row, uint64_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(
-		&s, tx_on(tx), "SELECT count(*) FROM views WHERE team = ?1 AND owner = ?2 AND name <> ?3", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"SELECT count(*) FROM views WHERE team = ?1 AND owner = ?2 AND name <> ?3", err));
 	bind_text(&s, row->team);
 	bind_text(&s, row->owner);
 	bind_text(&s, row->name);
@@ -25,7 +25,7 @@ enum status store_put_view(struct store_tx *tx, const struct view_row *row, uint
 		return error_set(err, ERR_TOO_LARGE,
 			"there are %llu views already (--max-views); delete one that nobody needs",
 			(unsigned long long)count);
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO views (team, owner, name, query, sort, columns, modified_ms) VALUES (?,?,?,?,?,?,?)",
 		err));
 	bind_text(&s, row->team);
@@ -77,12 +77,13 @@ enum status store_delete_view(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM views WHERE team = ? AND owner = ? AND name = ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "DELETE FROM views WHERE team = ? AND owner = ? AND name = ?", err));
 	bind_text(&s, team);
 	bind_text(&s, owner);
 	bind_text(&s, name);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
+	return tx_changed_rows(tx)
 		       ? OK
 		       : error_set_field(err, ERR_NOT_FOUND, "name", "there is no view '%.*s'", SPAN_ARGS(name));
 }

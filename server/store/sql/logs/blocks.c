@@ -1,10 +1,11 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
+#include "store/sql/logs/log_filters.h"
 
 enum status store_put_block(struct store_tx *tx, const struct block_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO blocks (job_id, stream_id, first_line, line_count, first_ms, last_ms, raw_bytes, data)"
 		" VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id, first_line) DO UPDATE SET"
 		" line_count = excluded.line_count, first_ms = excluded.first_ms, last_ms = excluded.last_ms,"

@@ -1,4 +1,6 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/sql/logs/log_filters.h"
+
+#include "store/driver/statement.h"
 
 enum status store_read_block_heads(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct block_head **out, size_t *count, struct error *err)
@@ -36,8 +38,8 @@ static enum status forget(struct store_tx *tx, const struct block_row *row, stru
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(
-		&s, tx_on(tx), "DELETE FROM log_filters WHERE job_id = ? AND stream_id = ? AND first_line = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"DELETE FROM log_filters WHERE job_id = ? AND stream_id = ? AND first_line = ?", err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->stream_id);
 	bind_u64(&s, row->first_line);
@@ -50,7 +52,7 @@ enum status log_filter_put(struct store_tx *tx, const struct block_row *row, str
 
 	if (!row->filter.len)
 		return forget(tx, row, err); /* of the text that was there before */
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO log_filters (job_id, stream_id, first_line, filter) VALUES (?,?,?,?)"
 		" ON CONFLICT (job_id, stream_id, first_line) DO UPDATE SET filter = excluded.filter",
 		err));
@@ -114,7 +116,7 @@ enum status store_add_log_filter(struct store_tx *tx, const struct block_row *ro
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO log_filters (job_id, stream_id, first_line, filter)"
 		" SELECT job_id, stream_id, first_line, ?5 FROM blocks"
 		" WHERE job_id = ?1 AND stream_id = ?2 AND first_line = ?3 AND line_count = ?4"

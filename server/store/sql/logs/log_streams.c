@@ -1,12 +1,11 @@
+#include "store/driver/statement.h"
 #include "store/log_streams.h"
-
-#include "store/sqlite/sqlite_store.h"
 
 enum status store_put_log_stream(struct store_tx *tx, const struct log_stream_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO log_streams (job_id, stream, suffix, created_ms, first_line) VALUES (?,?,?,?,?)",
 		err));
 	bind_i64(&s, row->job_id);
@@ -52,7 +51,8 @@ enum status store_put_log_group(struct store_tx *tx, const struct log_group_row 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "INSERT OR REPLACE INTO log_groups (job_id, created_ms) VALUES (?,?)", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "INSERT OR REPLACE INTO log_groups (job_id, created_ms) VALUES (?,?)", err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->created_ms);
 	return statement_run(&s, err);

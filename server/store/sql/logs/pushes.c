@@ -1,4 +1,4 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 static void bind_push(struct statement *s, const struct push_row *row)
 {
@@ -13,7 +13,7 @@ enum status store_is_push_known(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"SELECT 1 FROM pushes WHERE job_id = ? AND stream_id = ? AND hash_low = ? AND hash_high = ? AND seen_ms >= ?",
 		err));
 	bind_push(&s, row);
@@ -25,7 +25,7 @@ enum status store_put_push(struct store_tx *tx, const struct push_row *row, stru
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO pushes (job_id, stream_id, hash_low, hash_high, seen_ms) VALUES (?,?,?,?,?)"
 		" ON CONFLICT DO UPDATE SET seen_ms = excluded.seen_ms",
 		err));
@@ -55,7 +55,7 @@ enum status store_delete_pushes(struct store_tx *tx, int64_t until_ms, size_t li
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM pushes WHERE (job_id, stream_id, hash_low, hash_high) IN (SELECT job_id, stream_id, hash_low,"
 		" hash_high FROM pushes WHERE seen_ms <= ? ORDER BY seen_ms LIMIT ?)",
 		err));

@@ -1,5 +1,5 @@
+#include "store/driver/statement.h"
 #include "store/sessions.h"
-#include "store/sqlite/sqlite_store.h"
 
 enum status store_read_run_name(struct store_reader *reader, struct arena *arena, struct span asked,
 	struct span run_key, struct span *name, struct error *err)
@@ -22,7 +22,7 @@ enum status store_put_run_name(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO run_names (asked, run_key, name) VALUES (?,?,?) ON CONFLICT (asked, run_key) DO UPDATE SET"
 		" name = excluded.name",
 		err));
@@ -66,7 +66,7 @@ enum status store_put_source(struct store_tx *tx, const struct source_row *row, 
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO sources (job_id, stream_id, source, next_byte) VALUES (?,?,?,?)"
 		" ON CONFLICT (job_id, stream_id, source) DO UPDATE SET next_byte = excluded.next_byte",
 		err));
@@ -81,7 +81,7 @@ enum status store_put_exit(struct store_tx *tx, const struct exit_row *row, stru
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO exits (job_id, stream_id, code, signal, reason, at_ms) VALUES (?,?,?,?,?,?)"
 		" ON CONFLICT (job_id, stream_id) DO UPDATE SET code = excluded.code, signal = excluded.signal,"
 		" reason = excluded.reason, at_ms = excluded.at_ms",
@@ -99,7 +99,7 @@ enum status store_delete_exit(struct store_tx *tx, int64_t job_id, uint32_t stre
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM exits WHERE job_id = ? AND stream_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM exits WHERE job_id = ? AND stream_id = ?", err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, stream_id);
 	return statement_run(&s, err);
@@ -140,8 +140,8 @@ static enum status next_command_id(struct store_tx *tx, int64_t job_id, int64_t 
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(
-		&s, tx_on(tx), "SELECT coalesce(max(command_id), 0) + 1 FROM commands WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"SELECT coalesce(max(command_id), 0) + 1 FROM commands WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	*id = column_i64(&s);
@@ -153,7 +153,7 @@ enum status store_add_command(struct store_tx *tx, struct command_row *row, stru
 	AUTO_DONE(statement) s = {0};
 
 	TRY(next_command_id(tx, row->job_id, &row->command_id, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO commands (job_id, command_id, command, stream, created_ms) VALUES (?,?,?,?,?)", err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->command_id);
@@ -208,7 +208,7 @@ enum status store_put_command_ack(struct store_tx *tx, const struct command_ack_
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO command_acks (job_id, command_id, stream, delivered_ms, acknowledged_ms, result)"
 		" VALUES (?,?,?,?,?,?) ON CONFLICT (job_id, command_id, stream) DO NOTHING",
 		err));
@@ -260,7 +260,7 @@ enum status store_put_session(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO sessions (job_id, stream_id, opened_ms) VALUES (?,?,?)"
 		" ON CONFLICT (job_id, stream_id) DO UPDATE SET opened_ms = excluded.opened_ms",
 		err));
@@ -274,7 +274,7 @@ enum status store_delete_session(struct store_tx *tx, int64_t job_id, uint32_t s
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM sessions WHERE job_id = ? AND stream_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM sessions WHERE job_id = ? AND stream_id = ?", err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, stream_id);
 	return statement_run(&s, err);

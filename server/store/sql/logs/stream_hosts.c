@@ -1,11 +1,11 @@
+#include "store/driver/statement.h"
 #include "store/stream_hosts.h"
-#include "store/sqlite/sqlite_store.h"
 
 enum status store_put_stream_host(struct store_tx *tx, const struct stream_host_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT OR REPLACE INTO stream_hosts (job_id, stream_id, number, from_line, from_ms, since_ms, until_ms, host,"
 		" is_shared) VALUES (?,?,?,?,?,?,?,?,?)",
 		err));
@@ -26,7 +26,8 @@ enum status store_set_present_host(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "UPDATE streams SET host = ? WHERE job_id = ? AND stream_id = ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "UPDATE streams SET host = ? WHERE job_id = ? AND stream_id = ?", err));
 	bind_text(&s, host);
 	bind_i64(&s, job_id);
 	bind_i64(&s, stream_id);
@@ -103,7 +104,7 @@ enum status store_drop_node_faults(struct store_tx *tx, const struct stream_host
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM node_faults WHERE host = ? AND job_id = ? AND stream_id = ? AND line >= ?", err));
 	bind_text(&s, row->host);
 	bind_i64(&s, row->job_id);

@@ -1,13 +1,14 @@
 #include "store/carry.h"
+#include "store/driver/statement.h"
 #include "store/stream_hosts.h"
-#include "store/sqlite/sqlite_store.h"
 
 static enum status next_stream_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT coalesce(max(stream_id), 0) + 1 FROM streams WHERE job_id = ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "SELECT coalesce(max(stream_id), 0) + 1 FROM streams WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	*id = column_i64(&s);
@@ -30,7 +31,7 @@ static enum status insert_stream(struct store_tx *tx, struct stream_row *row, st
 	int64_t id;
 
 	TRY(next_stream_id(tx, row->job_id, &id, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO streams (sealed_seq, sealed_lines, sealed_bytes, first_ms, last_ms, state, job_id,"
 		" stream_id, name, created_ms, host) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 		err));
@@ -58,7 +59,7 @@ enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct
 		return insert_stream(tx, row, err);
 	/* The name and the time of creation never change: left out, their index is left alone, too. Of the host:
 	 * stream_hosts.h. */
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE streams SET sealed_seq = ?, sealed_lines = ?, sealed_bytes = ?, first_ms = ?, last_ms = ?,"
 		" state = ? WHERE job_id = ? AND stream_id = ?",
 		err));
@@ -66,7 +67,7 @@ enum status store_put_stream(struct store_tx *tx, struct stream_row *row, struct
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->stream_id);
 	TRY(statement_run(&s, err));
-	return sqlite3_changes(tx_on(tx)->db)
+	return tx_changed_rows(tx)
 		       ? OK
 		       : error_set(err, ERR_NOT_FOUND, "there is no stream '%.*s' any more", SPAN_ARGS(row->name));
 }

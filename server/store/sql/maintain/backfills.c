@@ -1,4 +1,4 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 enum status store_newest_generation(
 	struct store_reader *reader, int64_t job_id, uint32_t *generation, struct error *err)
@@ -28,7 +28,7 @@ enum status store_forget_due_definitions(struct store_tx *tx, int64_t job_id, st
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM due_definitions WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM due_definitions WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
 }
@@ -37,7 +37,7 @@ enum status store_put_backfill(struct store_tx *tx, const struct backfill_row *r
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO backfills (generation, state, started_ms, updated_ms, lines, lines_total, bytes, bytes_total, error,"
 		" job_id) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id) DO UPDATE SET generation = excluded.generation,"
 		" state = excluded.state, started_ms = excluded.started_ms, updated_ms = excluded.updated_ms,"
@@ -110,7 +110,7 @@ enum status store_put_backfill_stream(struct store_tx *tx, const struct backfill
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO backfill_streams (generation, next_line, is_final, state, incidents, job_id, stream_id)"
 		" VALUES (?,?,?,?,?,?,?)"
 		" ON CONFLICT (job_id, stream_id) DO UPDATE SET generation = excluded.generation, next_line = excluded.next_line, is_final = excluded.is_final,"
@@ -172,7 +172,7 @@ enum status store_bury_series(struct store_tx *tx, const struct dead_series *dea
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO dead_series (job_id, first_id, last_id, not_before_ms) VALUES (?,?,?,?)"
 		" ON CONFLICT (job_id, first_id) DO UPDATE SET last_id = excluded.last_id,"
 		" not_before_ms = excluded.not_before_ms",

@@ -1,6 +1,6 @@
 #include "store/carry.h"
-
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
+#include "store/sql/jobs/jobs.h"
 
 enum status store_read_sources(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct source_row **out, size_t *count, struct error *err)
@@ -101,7 +101,7 @@ static enum status check_name(struct store_tx *tx, struct span name, struct erro
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT 1 FROM jobs WHERE name = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT 1 FROM jobs WHERE name = ?", err));
 	bind_text(&s, name);
 	TRY(statement_step(&s, &has_row, err));
 	return has_row ? error_set(err, ERR_CONFLICT, "there is a job '%.*s' already", SPAN_ARGS(name)) : OK;
@@ -114,7 +114,8 @@ enum status store_begin_import(
 
 	TRY(check_name(tx, name, err));
 	TRY(next_id(tx, "job", job_id, err));
-	TRY(statement_open(&s, tx_on(tx), "INSERT INTO imports (job_id, name, begun_ms) VALUES (?,?,?)", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "INSERT INTO imports (job_id, name, begun_ms) VALUES (?,?,?)", err));
 	bind_i64(&s, *job_id);
 	bind_text(&s, name);
 	bind_i64(&s, now_ms);
@@ -125,7 +126,7 @@ static enum status forget(struct store_tx *tx, int64_t job_id, struct error *err
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "DELETE FROM imports WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "DELETE FROM imports WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	return statement_run(&s, err);
 }
@@ -153,7 +154,7 @@ static enum status drop(struct store_tx *tx, int64_t job_id, struct error *err)
 
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		AUTO_DONE(statement) s = {0};
-		TRY(statement_open(&s, tx_on(tx), steps[i], err));
+		TRY(statement_open(&s, store_tx_reader(tx), steps[i], err));
 		bind_i64(&s, job_id);
 		TRY(statement_run(&s, err));
 	}
@@ -174,7 +175,7 @@ enum status store_import_expired(struct store_tx *tx, int64_t job_id, const stru
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO expired_text (job_id, stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason)"
 		" VALUES (?,?,?,?,?,?,?,?)",
 		err));

@@ -2,8 +2,8 @@
  * The check of a database: every row that holds something packed is read, unpacked and compared with what its row, its
  * neighbours and its owner say. Reads are short, so that a server may work beside it.
  */
-#include "store/sqlite/sqlite_store.h"
-
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 #include "store/pack/block.h"
 #include "store/pack/chunk.h"
 #include "store/pack/journal_record.h"

@@ -1,4 +1,5 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
+#include "store/sql/logs/log_filters.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@ enum status store_put_job_retention(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO job_retention (job_id, is_pinned, max_age_ms, max_bytes) VALUES (?,?,?,?) ON CONFLICT (job_id)"
 		" DO UPDATE SET is_pinned = excluded.is_pinned, max_age_ms = excluded.max_age_ms,"
 		" max_bytes = excluded.max_bytes",
@@ -52,7 +53,7 @@ enum status store_put_team_retention(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO team_retention (team, max_age_ms, max_bytes) VALUES (?,?,?) ON CONFLICT (team)"
 		" DO UPDATE SET max_age_ms = excluded.max_age_ms, max_bytes = excluded.max_bytes",
 		err));
@@ -155,7 +156,7 @@ static enum status note_expired(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO expired_text (job_id, stream_id, first_kept_line, bytes, first_ms, last_ms, deleted_ms, reason)"
 		" VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (job_id, stream_id) DO UPDATE SET"
 		" first_kept_line = max(first_kept_line, excluded.first_kept_line), bytes = bytes + excluded.bytes,"
@@ -181,14 +182,14 @@ static enum status delete_block(struct store_tx *tx, const struct text_deletion 
 	struct block_row row = {
 		.job_id = deletion->job_id, .stream_id = block->stream_id, .first_line = block->first_line};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM blocks WHERE job_id = ? AND stream_id = ? AND first_line = ? AND line_count = ?", err));
 	bind_i64(&s, row.job_id);
 	bind_i64(&s, row.stream_id);
 	bind_u64(&s, row.first_line);
 	bind_u64(&s, block->line_count);
 	TRY(statement_run(&s, err));
-	if (!sqlite3_changes(tx_on(tx)->db))
+	if (!tx_changed_rows(tx))
 		return OK;
 	(*deleted)++;
 	TRY(log_filter_put(tx, &row, err));
@@ -284,31 +285,5 @@ enum status store_read_expired(struct store_reader *reader, struct arena *arena,
 	}
 	*out = rows;
 	*count = used;
-	return OK;
-}
-
-/* ---- space ---- */
-
-enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err)
-{
-	struct store_reader *on = tx_on(tx);
-	char pragma[64];
-	int64_t freelist;
-
-	snprintf(pragma, sizeof pragma, "PRAGMA incremental_vacuum(%zu)", pages); /* a pragma takes no parameters */
-	TRY(connection_run(on, pragma, err));
-	file_watch_note_vacuum(tx->store);
-	TRY(connection_number(on, "PRAGMA freelist_count", &freelist, err));
-	*left = (uint64_t)freelist;
-	return OK;
-}
-
-enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
-{
-	struct statvfs info;
-
-	if (statvfs(store->path, &info) != 0)
-		return error_set(err, ERR_IO, "cannot ask how much room '%s' has: %s", store->path, strerror(errno));
-	*free_bytes = (uint64_t)info.f_bavail * info.f_frsize;
 	return OK;
 }

@@ -1,10 +1,10 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 enum status store_put_chunk(struct store_tx *tx, const struct chunk_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO chunks (job_id, series_id, first_ordinal, point_count, first_step, last_step, first_ms, last_ms,"
 		" data) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, series_id, first_ordinal) DO UPDATE SET"
 		" point_count = excluded.point_count, first_step = excluded.first_step, last_step = excluded.last_step,"

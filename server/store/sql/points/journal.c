@@ -1,10 +1,10 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 enum status store_append_journal(struct store_tx *tx, uint64_t seq, struct span record, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx), "INSERT INTO journal (seq, record) VALUES (?,?)", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "INSERT INTO journal (seq, record) VALUES (?,?)", err));
 	bind_u64(&s, seq);
 	bind_blob(&s, record);
 	enum status status = statement_run(&s, err);
@@ -86,7 +86,7 @@ enum status store_trim_journal(struct store_tx *tx, uint64_t before_seq, size_t 
 	AUTO_DONE(statement) s = {0};
 
 	/* The newest stays whatever is asked: its number is the last one given. */
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq < ?"
 		" AND seq < (SELECT max(seq) FROM journal) ORDER BY seq LIMIT ?)",
 		err));

@@ -1,10 +1,10 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 enum status store_put_pyramid(struct store_tx *tx, const struct pyramid_row *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO pyramids (job_id, series_id, points, data) VALUES (?,?,?,?)"
 		" ON CONFLICT (job_id, series_id) DO UPDATE SET points = excluded.points, data = excluded.data",
 		err));
@@ -47,7 +47,7 @@ enum status store_put_buckets(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO pyramid_rows (job_id, series_id, axis, attempt, level, position, data)"
 		" VALUES (?,?,?,?,?,?,?) ON CONFLICT (job_id, series_id, axis, attempt, level, position)"
 		" DO UPDATE SET data = excluded.data",
@@ -88,7 +88,7 @@ enum status store_delete_buckets(struct store_tx *tx, const struct pyramid_level
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"DELETE FROM pyramid_rows WHERE job_id = ? AND series_id = ? AND axis = ? AND attempt = ? AND level = ?",
 		err));
 	bind_level(&s, level);

@@ -1,11 +1,12 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 static enum status next_series_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, tx_on(tx), "SELECT coalesce(max(series_id), 0) + 1 FROM series WHERE job_id = ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "SELECT coalesce(max(series_id), 0) + 1 FROM series WHERE job_id = ?", err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
 	*id = column_i64(&s);
@@ -26,7 +27,7 @@ static enum status insert_series(struct store_tx *tx, struct series_row *row, st
 	int64_t id;
 
 	TRY(next_series_id(tx, row->job_id, &id, err));
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO series (unit, role, sealed_points, " SUMMARY_COLUMNS
 		", job_id, series_id, stream_id, metric,"
 		" labels) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -49,7 +50,7 @@ enum status store_put_series(struct store_tx *tx, struct series_row *row, struct
 
 	if (!row->series_id)
 		return insert_series(tx, row, err);
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO series (unit, role, sealed_points, " SUMMARY_COLUMNS
 		", job_id, series_id, stream_id, metric,"
 		" labels) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"

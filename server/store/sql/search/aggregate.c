@@ -9,6 +9,7 @@
 #include "store/sql/search/job_seconds.h"
 #include "store/sql/search/search_compile.h"
 #include "store/sql/search/search_derived.h"
+#include "store/sql/search/search_pattern.h"
 #include "store/sql/search/search_source.h"
 
 #include <float.h>
@@ -318,11 +319,6 @@ struct row {
 	double values[FIGURES_MAX];
 };
 
-static bool is_null(const struct statement *s)
-{
-	return sqlite3_column_type(s->prepared, s->column) == SQLITE_NULL;
-}
-
 static enum status read_row(struct aggregating *a, struct statement *s, struct row *row, struct error *err)
 {
 	row->job_id = column_i64(s);
@@ -332,13 +328,16 @@ static enum status read_row(struct aggregating *a, struct statement *s, struct r
 	row->gaps.unpriced = column_span(s, a->batch);
 	row->gaps.unknown_losses = column_u64(s);
 	for (size_t i = 0; i < a->ask->name_count; i++) {
-		bool is_none = is_null(s);
+		bool is_none = column_is_null(s);
 		row->keys[i] = column_span(s, a->batch);
 		if (is_none)
 			row->keys[i].ptr = NULL;
 	}
-	for (size_t i = 0; i < a->ask->figure_count; i++, s->column++) {
-		double value = is_null(s) ? NAN : sqlite3_column_double(s->prepared, s->column);
+	for (size_t i = 0; i < a->ask->figure_count; i++) {
+		bool is_none = column_is_null(s);
+		double value = column_finite(s);
+		if (is_none)
+			value = NAN;
 		/* Infinities are stored as the largest doubles. */
 		row->values[i] = value >= DBL_MAX ? INFINITY : value <= -DBL_MAX ? -INFINITY : value;
 	}

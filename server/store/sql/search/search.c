@@ -2,11 +2,11 @@
  * Pages of jobs in one order, from a cursor on: out of columns in memory, where all that the query and the order ask for lies there,
  * else by SQL, with the condition of search_compile.c.
  */
-#include "store/sql/search/search.h"
+#include "base/clock.h"
+#include "store/driver/connection.h"
+#include "store/sql/search/search_compile.h"
 #include "store/sql/search/search_derived.h"
 #include "store/sql/search/search_order.h"
-
-#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -175,7 +175,7 @@ static void read_place(
 		(sort->kind == SEARCH_SORT_ATTRIBUTE && place->rank == SEARCH_RANK_OTHER))
 		place->text = column_span(s, arena);
 	else if (is_real(sort))
-		place->real = sqlite3_column_double(s->prepared, 2);
+		place->real = column_finite(s);
 	else
 		place->number = column_i64(s);
 }
@@ -250,12 +250,12 @@ static enum status search_by_sql(struct store_reader *reader, struct arena *aren
 	const struct search_sort *sort, const struct search_place *from, struct search_page *page,
 	struct job_search_result *result, struct error *err)
 {
-	int64_t deadline = reader->deadline_ms, limit = clock_mono_ms() + search->limit_ms;
+	int64_t deadline = connection_deadline_ms(reader), limit = clock_mono_ms() + search->limit_ms;
 
 	if (search->limit_ms && (!deadline || limit < deadline))
-		reader->deadline_ms = limit;
+		connection_set_deadline_ms(reader, limit);
 	enum status status = run_sql(reader, arena, search, sort, from, page, result, err);
-	reader->deadline_ms = deadline; /* the rows are still to be read */
+	connection_set_deadline_ms(reader, deadline); /* the rows are still to be read */
 	return status;
 }
 
@@ -277,7 +277,7 @@ static enum status search_by_columns(struct store_reader *reader, struct arena *
 
 	TRY(want_all(&memory, search, sort, err));
 	TRY(search_memory_enter(&memory, err));
-	memory.deadline_ms = search->limit_ms ? clock_mono_ms() + search->limit_ms : reader->deadline_ms;
+	memory.deadline_ms = search->limit_ms ? clock_mono_ms() + search->limit_ms : connection_deadline_ms(reader);
 	struct bits found = memory.all;
 	if (search->query)
 		TRY(search_memory_find(&memory, search->query, &memory.all, &found, err));
@@ -346,7 +346,7 @@ static enum status search_in_view(struct store_reader *reader, struct arena *are
 enum status store_search_jobs(struct store_reader *reader, struct arena *arena, const struct job_search *search,
 	struct job_search_result *out, struct error *err)
 {
-	bool has_view = reader->is_in_snapshot;
+	bool has_view = connection_is_in_view(reader);
 
 	/* The page, its rows and the total are of one moment. */
 	if (!has_view)

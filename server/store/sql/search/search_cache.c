@@ -6,22 +6,16 @@
 #include "store/sql/search/search_cache.h"
 
 #include "base/clock.h"
+#include "store/columns/job_changes.h"
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 
 enum {
-	CHANGES_MAX = 65536, /* what is older is forgotten: columns that did not see it are read anew */
 	RELOAD_SHARE = 4, /* so is one when more than 1 in so many jobs changed */
 	SLOTS_MAX = 1024, /* each is looked for in a list, and names that clients make up are of no job */
 	LOAD_LIMIT_MS = 60000, /* a column of a million jobs takes half a second; cut off, it would never be there */
-};
-
-struct change {
-	int64_t version;
-	int64_t job_id;
-	unsigned changes;
 };
 
 struct search_slot {
@@ -36,25 +30,21 @@ struct search_slot {
 
 struct search_cache {
 	size_t max_bytes;
-	_Atomic int64_t since_ms;
-	pthread_rwlock_t lock; /* of all but the changes */
+	pthread_rwlock_t lock;
 	struct search_slot *slots;
 	uint64_t clock;
-	pthread_mutex_t changes_lock;
-	struct change *changes; /* a ring once it is full */
-	size_t change_count, change_cap, oldest;
-	int64_t forgotten; /* the newest version of which a change was dropped */
+	struct job_changes *changes; /* NULL: nobody writes while it is there */
 };
 
-struct search_cache *search_cache_new(size_t max_bytes)
+struct search_cache *search_cache_new(struct job_changes *changes, size_t max_bytes)
 {
 	struct search_cache *cache = mem_zeroed(sizeof *cache);
 
 	if (!cache)
 		return NULL;
+	cache->changes = changes;
 	cache->max_bytes = max_bytes;
 	pthread_rwlock_init(&cache->lock, NULL);
-	pthread_mutex_init(&cache->changes_lock, NULL);
 	return cache;
 }
 
@@ -65,16 +55,6 @@ static void free_slot(struct search_slot *slot)
 	mem_free(slot);
 }
 
-void search_cache_listens_since(struct search_cache *cache, int64_t since_ms)
-{
-	atomic_store(&cache->since_ms, since_ms);
-}
-
-int64_t search_cache_since_ms(const struct search_cache *cache)
-{
-	return cache ? atomic_load(&cache->since_ms) : 0;
-}
-
 void search_cache_free(struct search_cache *cache)
 {
 	if (!cache)
@@ -83,80 +63,8 @@ void search_cache_free(struct search_cache *cache)
 		next = slot->next;
 		free_slot(slot);
 	}
-	mem_free(cache->changes);
 	pthread_rwlock_destroy(&cache->lock);
-	pthread_mutex_destroy(&cache->changes_lock);
 	mem_free(cache);
-}
-
-/* ---- changes ---- */
-
-static void note(struct search_cache *cache, const struct change *change)
-{
-	if (cache->change_count) {
-		struct change *last = &cache->changes[(cache->oldest + cache->change_count - 1) % CHANGES_MAX];
-		if (last->version == change->version && last->job_id == change->job_id) {
-			last->changes |= change->changes;
-			return;
-		}
-	}
-	if (cache->change_count < CHANGES_MAX &&
-		!mem_grow((void **)&cache->changes, cache->change_count, &cache->change_cap, sizeof *change)) {
-		cache->forgotten = change->version;
-		return;
-	}
-	if (cache->change_count < CHANGES_MAX) {
-		cache->changes[cache->change_count++] = *change;
-		return;
-	}
-	struct change *oldest = &cache->changes[cache->oldest];
-	cache->forgotten = oldest->version > cache->forgotten ? oldest->version : cache->forgotten;
-	*oldest = *change;
-	cache->oldest = (cache->oldest + 1) % CHANGES_MAX;
-}
-
-void search_cache_note(struct search_cache *cache, int64_t version, int64_t job_id, unsigned changes)
-{
-	struct change change = {.version = version, .job_id = job_id, .changes = changes};
-
-	pthread_mutex_lock(&cache->changes_lock);
-	note(cache, &change);
-	pthread_mutex_unlock(&cache->changes_lock);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-/* Jobs that changed behind `version`, each once. *is_known false: nobody knows any more. */
-static bool changed_jobs(
-	struct search_cache *cache, int64_t version, unsigned changes, int64_t **jobs, size_t *count, bool *is_known)
-{
-	size_t cap = 0, used = 0;
-	bool is_ok = true;
-
-	*jobs = NULL;
-	pthread_mutex_lock(&cache->changes_lock);
-	*is_known = version >= cache->forgotten;
-	for (size_t i = 0; *is_known && is_ok && i < cache->change_count; i++) {
-		const struct change *change = &cache->changes[i];
-		if (change->version <= version || !(change->changes & changes))
-			continue;
-		is_ok = mem_grow((void **)jobs, used, &cap, sizeof **jobs);
-		if (is_ok)
-			(*jobs)[used++] = change->job_id;
-	}
-	pthread_mutex_unlock(&cache->changes_lock);
-	if (used)
-		qsort(*jobs, used, sizeof **jobs, compare_ids);
-	*count = 0;
-	for (size_t i = 0; i < used; i++)
-		if (!i || (*jobs)[i] != (*jobs)[i - 1])
-			(*jobs)[(*count)++] = (*jobs)[i];
-	return is_ok;
 }
 
 /* ---- columns ---- */
@@ -217,12 +125,12 @@ static enum status refresh(struct search_cache *cache, struct search_slot *slot,
 	size_t count;
 	AUTO_MEM int64_t *jobs = NULL;
 
-	if (!slot->column)
+	if (!slot->column || !cache->changes)
 		return load(slot, reader, source, version, err);
-	if (!changed_jobs(cache, slot->version, search_source_changes(source), &jobs, &count, &is_known))
+	if (!job_changes_since(cache->changes, slot->version, search_source_changes(source), &jobs, &count, &is_known))
 		return error_no_memory(err);
 	if (!is_known || count > slot->column->jobs / RELOAD_SHARE + 64 ||
-		slot->column->value_count > 2 * slot->values_at_first + CHANGES_MAX)
+		slot->column->value_count > 2 * slot->values_at_first + JOB_CHANGES_MAX)
 		return load(slot, reader, source, version, err);
 	enum status status = count ? read_again(slot, reader, source, jobs, count, err) : OK;
 	if (status != OK)
@@ -362,13 +270,14 @@ static enum status pin_all(struct search_cache *cache, struct store_reader *read
 static enum status pin_read(struct search_cache *cache, struct store_reader *reader, struct search_use *uses,
 	size_t count, int64_t version, struct error *err)
 {
-	int64_t start = clock_mono_ms(), deadline = reader->deadline_ms;
+	int64_t start = clock_mono_ms(), deadline = connection_deadline_ms(reader);
 
-	reader->deadline_ms = start + LOAD_LIMIT_MS;
+	connection_set_deadline_ms(reader, start + LOAD_LIMIT_MS);
 	pthread_rwlock_wrlock(&cache->lock);
 	enum status status = pin_all(cache, reader, uses, count, version, err);
 	pthread_rwlock_unlock(&cache->lock);
-	reader->deadline_ms = deadline && deadline < INT64_MAX / 2 ? deadline + clock_mono_ms() - start : deadline;
+	connection_set_deadline_ms(
+		reader, deadline && deadline < INT64_MAX / 2 ? deadline + clock_mono_ms() - start : deadline);
 	return status;
 }
 

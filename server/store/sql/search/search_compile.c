@@ -4,110 +4,12 @@
  */
 #include "store/sql/search/search_compile.h"
 
-#include "store/columns/case_fold.h"
+#include "store/driver/connection.h"
+#include "store/sql/search/search_compare.h"
 #include "store/sql/search/search_derived.h"
-
-/* ---- texts ---- */
-
-/* %…% with what is special to LIKE escaped; '*' is the wildcard. */
-static struct span like_pattern(struct search_sql *sql, struct span value, bool is_literal)
-{
-	AUTO_DONE(buf) folded = BUF_INIT(SEARCH_MAX_SQL_BYTES);
-	AUTO_DONE(buf) pattern = BUF_INIT(SEARCH_MAX_SQL_BYTES);
-
-	fold_append(&folded, value);
-	buf_append_char(&pattern, '%');
-	for (size_t i = 0; i < folded.len; i++) {
-		char c = folded.ptr[i];
-		if (c == '%' || c == '_' || c == '\\')
-			buf_append_char(&pattern, '\\');
-		buf_append_char(&pattern, c == '*' && !is_literal ? '%' : c);
-	}
-	buf_append_char(&pattern, '%');
-	if (folded.failure || pattern.failure)
-		return span_of(NULL, 0);
-	return arena_copy(sql->arena, buf_span(&pattern));
-}
-
-static void add_like(struct search_sql *sql, const char *column, const struct query_value *value)
-{
-	search_add(sql, column);
-	search_add_text(sql, " LIKE ? ESCAPE '\\'", like_pattern(sql, value->text, value->is_literal));
-}
-
-static const char *order_sign(enum query_compare compare)
-{
-	switch (compare) {
-	case QUERY_LESS:
-		return " < ";
-	case QUERY_AT_MOST:
-		return " <= ";
-	case QUERY_MORE:
-		return " > ";
-	case QUERY_AT_LEAST:
-		return " >= ";
-	default:
-		return " = ";
-	}
-}
-
-/* Is the comparison one of texts? Then there must be a text. */
-static bool needs_text(
-	const struct search_operand *operand, const struct query_term *term, const struct query_value *value)
-{
-	return term->compare == QUERY_MATCHES || term->compare == QUERY_MATCHES_FOLDED ||
-	       term->compare == QUERY_MATCHES_NOT || !value->is_number || !operand->number;
-}
-
-/* One comparison with one value, positive. */
-static enum status add_comparison(struct search_sql *sql, const struct search_operand *operand,
-	const struct query_term *term, const struct query_value *value, struct error *err)
-{
-	if (!operand->text && needs_text(operand, term, value))
-		return search_mistake(err, term, "'%.*s' is compared with numbers, and '%.*s' is none",
-			SPAN_ARGS(term->key), SPAN_ARGS(value->text));
-	switch (term->compare) {
-	case QUERY_MATCHES:
-	case QUERY_MATCHES_FOLDED:
-	case QUERY_MATCHES_NOT:
-		search_add(sql, "job_matches(");
-		TRY(search_add_match(sql, "?, ", term, err));
-		search_add(sql, operand->text);
-		search_add(sql, ")");
-		return OK;
-	case QUERY_CONTAINS:
-		if (!value->is_number || !operand->number) {
-			add_like(sql, operand->folded ? operand->folded : operand->text, value);
-			return OK;
-		}
-		break;
-	default:
-		break;
-	}
-	bool is_number = value->is_number && operand->number;
-	search_add(sql, is_number ? operand->number : operand->text);
-	/* On the left: of "a = ? COLLATE NOCASE OR a = ? …" SQLite makes "a IN (?, …)", and forgets the collation. */
-	search_add(sql, operand->ignores_case && !is_number ? " COLLATE NOCASE" : "");
-	search_add(sql, order_sign(term->compare));
-	if (is_number)
-		search_add_double(sql, "?", value->number);
-	else
-		search_add_text(sql, "?", value->text);
-	return OK;
-}
-
-enum status search_add_comparisons(
-	struct search_sql *sql, const struct search_operand *operand, const struct query_term *term, struct error *err)
-{
-	search_add(sql, "(");
-	for (size_t i = 0; i < term->value_count; i++) {
-		if (i)
-			search_add(sql, " OR ");
-		TRY(add_comparison(sql, operand, term, &term->values[i], err));
-	}
-	search_add(sql, ")");
-	return OK;
-}
+#include "store/sql/search/search_lists.h"
+#include "store/sql/search/search_memory.h"
+#include "store/sql/search/search_pattern.h"
 
 /* ---- incidents: by kind, state or severity ---- */
 
@@ -164,15 +66,47 @@ static enum status add_found(struct search_sql *sql, const struct query_node *no
 	return OK;
 }
 
-enum status search_add_term(struct search_sql *sql, const struct query_term *term, struct error *err)
+static bool is_log(const struct query_term *term)
+{
+	return term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("log"));
+}
+
+/*
+ * Terms on what a job's log holds: job_log(term, job_id) asks log_answers, which know as much as was looked up. What was not is
+ * taken as it helps the job, or as it does not (log_answers.assumes): where both come to the same, nobody needs to look.
+ */
+static enum status add_log(struct search_sql *sql, const struct query_term *term, struct error *err)
+{
+	bool is_negated = search_is_negated(term);
+
+	if (term->compare == QUERY_EXISTS) {
+		search_add(sql, "EXISTS (SELECT 1 FROM job_counts AS c WHERE c.job_id = j.job_id AND c.lines > 0)");
+		return OK;
+	}
+	if (term->compare >= QUERY_LESS && term->compare <= QUERY_AT_LEAST)
+		return search_mistake(err, term, "log takes ':', '=', '~', '~*', '!=', '!~', in and exists");
+	if (!sql->logs)
+		return search_mistake(err, term,
+			"logs are looked through by GET /api/v1/jobs, /api/v1/aggregate and sm-search, not here");
+	struct search_log *log = arena_alloc(sql->arena, sizeof *log);
+	if (!log)
+		return error_no_memory(err);
+	*log = (struct search_log){
+		.logs = sql->logs, .term = term, .fallback = sql->logs->assumes != (sql->is_negated != is_negated)};
+	search_add(sql, is_negated ? "NOT " : "");
+	search_add_log_call(sql, log);
+	return OK;
+}
+
+static enum status add_term(struct search_sql *sql, const struct query_term *term, struct error *err)
 {
 	const struct query_node node = {.kind = QUERY_TERM, .term = *term};
 	struct search_leaf leaf;
 
 	if (search_leaf_of(term, sql->arena, &leaf))
 		return add_found(sql, &node, err);
-	if (search_is_log(term))
-		return search_add_log(sql, term, err);
+	if (is_log(term))
+		return add_log(sql, term, err);
 	if (search_is_derived(term))
 		return search_add_derived(sql, term, err);
 	if (search_is_row_list(term))
@@ -180,6 +114,30 @@ enum status search_add_term(struct search_sql *sql, const struct query_term *ter
 	if (term->family == QUERY_PROPERTY && span_equal(term->key, SPAN("incident")))
 		return add_incident(sql, term, err);
 	return search_mistake(err, term, "'%.*s' is not searchable yet", SPAN_ARGS(term->key));
+}
+
+/* Of QUERY_ONE in a document what every job has that has such an element: much cheaper than the document. */
+static enum status add_hints(struct search_sql *sql, const struct query_node *tree, struct error *err)
+{
+	if (tree->kind == QUERY_AND) {
+		TRY(add_hints(sql, tree->left, err));
+		return add_hints(sql, tree->right, err);
+	}
+	if (tree->kind != QUERY_TERM || search_is_negated(&tree->term))
+		return OK;
+	TRY(add_term(sql, &tree->term, err));
+	search_add(sql, " AND ");
+	return OK;
+}
+
+static enum status add_one(struct search_sql *sql, const struct query_node *node, struct error *err)
+{
+	if (search_is_row_name(node->term.key))
+		return search_add_row_one(sql, node, err);
+	search_add(sql, "(");
+	TRY(add_hints(sql, node->left, err));
+	search_add_one_call(sql, "job_one(?, j.document))", node);
+	return OK;
 }
 
 static size_t height(const struct query_node *node)
@@ -203,9 +161,9 @@ static enum status add_node(
 	if (search_is_in_memory(node, sql->arena))
 		return add_found(sql, node, err);
 	if (node->kind == QUERY_TERM)
-		return search_add_term(sql, &node->term, err);
+		return add_term(sql, &node->term, err);
 	if (node->kind == QUERY_ONE)
-		return search_add_one(sql, node, err);
+		return add_one(sql, node, err);
 	if (second && height(second) > SHALLOW && height(second) > height(first)) {
 		first = node->right;
 		second = node->left;
@@ -232,7 +190,7 @@ enum status search_compile(struct search_sql *sql, const struct query_node *quer
 	}
 	TRY(search_memory_want_parts(&memory, query, err));
 	TRY(search_memory_enter(&memory, err));
-	memory.deadline_ms = sql->reader->deadline_ms;
+	memory.deadline_ms = connection_deadline_ms(sql->reader);
 	sql->memory = &memory;
 	enum status status = add_node(sql, query, QUERY_AND, err);
 	sql->memory = NULL;

@@ -1,9 +1,10 @@
 #include "store/sql/search/search_derived.h"
 
 #include "base/clock.h"
+#include "store/driver/connection.h"
 #include "store/run.h"
-#include "store/sql/search/search_cache.h"
-#include "store/sql/search/search_compile.h"
+#include "store/sql/search/search_compare.h"
+#include "store/sql/search/search_pattern.h"
 
 /* ---- warm pools: what a job's document reports, else what pool_jobs derived (fleet/pool.h has the states' numbers) ---- */
 
@@ -152,7 +153,7 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 	search_add(sql, search_is_negated(term) ? "NOT (" : "(");
 	search_add_i64(sql, "j.ended_ms = 0 AND EXISTS (SELECT 1 FROM (SELECT (? - ", clock_wall_ms());
 	/* while the server was down nobody was silent */
-	search_add_i64(sql, "max(?, " HEARD_MS ")", search_cache_since_ms(sql->reader->search));
+	search_add_i64(sql, "max(?, " HEARD_MS ")", connection_listens_since_ms(sql->reader));
 	search_add(sql, ") / 1000.0 AS seconds FROM job_counts AS c WHERE c.job_id = j.job_id AND " HEARD_MS
 			" > 0) AS d WHERE ");
 	if (term->compare == QUERY_EXISTS)

@@ -1,10 +1,10 @@
 /*
  * Job: terms and orders on what no row of a job states by itself: its warm pool, its run, its attempts, how long it is silent.
- * Ownership and threads: as search.h.
+ * Ownership and threads: as search_sql.h.
  */
 #pragma once
 
-#include "store/sql/search/search.h"
+#include "store/sql/search/search_sql.h"
 
 enum { SEARCH_MAX_RUN_JOBS = 10 * 1000 }; /* of all the runs that one query names */
 

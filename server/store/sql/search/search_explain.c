@@ -1,5 +1,6 @@
 /* How a search is answered, term by term. */
-#include "store/sql/search/search.h"
+#include "store/driver/connection.h"
+#include "store/sql/search/search_compile.h"
 #include "store/sql/search/search_order.h"
 
 static enum status add_step(struct search_memory *memory, const struct query_node *term,
@@ -49,7 +50,7 @@ static enum status explain(struct search_memory *memory, const struct job_search
 	if (search->query) {
 		TRY(search_memory_want_parts(memory, search->query, err));
 		TRY(search_memory_enter(memory, err));
-		memory->deadline_ms = memory->reader->deadline_ms;
+		memory->deadline_ms = connection_deadline_ms(memory->reader);
 		TRY(add_steps(memory, search->query, steps, count, &cap, err));
 	}
 	*steps = rows_grow(memory->arena, *steps, *count, &cap, sizeof **steps);

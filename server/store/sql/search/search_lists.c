@@ -1,12 +1,7 @@
-/*
- * QUERY_ONE: one element of a list that satisfies a whole tree of terms. Transitions and metrics are tables: a row is an element.
- * Other lists are in the job's document, of which the attributes keep no elements apart: job_one(tree, document) looks.
- */
-#include "base/json_read.h"
-#include "store/columns/case_fold.h"
-#include "store/sql/search/search_compile.h"
+/* Lists of a job that are tables: a row is an element. */
+#include "store/sql/search/search_lists.h"
 
-/* ---- lists that are tables ---- */
+#include "store/sql/search/search_pattern.h"
 
 enum { TABLE_COLUMNS = 4 };
 
@@ -118,154 +113,12 @@ enum status search_add_row_term(struct search_sql *sql, const struct query_term 
 	return add_rows(sql, find_table(span_of(term->key.ptr, dot)), &node, err);
 }
 
-/* ---- lists in the document ---- */
-
-struct element_search {
-	const struct query_node *tree;
-	size_t prefix; /* of the keys: the list's path and the dot */
-};
-
-static bool compare_numbers(enum query_compare compare, double a, double b)
+bool search_is_row_name(struct span list)
 {
-	switch (compare) {
-	case QUERY_LESS:
-		return a < b;
-	case QUERY_AT_MOST:
-		return a <= b;
-	case QUERY_MORE:
-		return a > b;
-	case QUERY_AT_LEAST:
-		return a >= b;
-	default:
-		return a == b;
-	}
+	return find_table(list) != NULL;
 }
 
-static bool contains_folded(struct span text, struct span part)
+enum status search_add_row_one(struct search_sql *sql, const struct query_node *one, struct error *err)
 {
-	AUTO_DONE(buf) folded_text = BUF_INIT(1 << 24);
-	AUTO_DONE(buf) folded_part = BUF_INIT(1 << 24);
-
-	fold_append(&folded_text, text);
-	fold_append(&folded_part, part);
-	return span_find(buf_span(&folded_text), buf_span(&folded_part)) >= 0;
-}
-
-static bool leaf_satisfies(struct span text, const struct query_term *term)
-{
-	double number;
-
-	for (size_t i = 0; i < term->value_count; i++) {
-		const struct query_value *value = &term->values[i];
-		bool is_hit;
-		if (value->is_number)
-			is_hit = span_parse_double(text, &number) &&
-				 compare_numbers(term->compare, number, value->number);
-		else if (term->compare == QUERY_CONTAINS)
-			is_hit = contains_folded(text, value->text);
-		else
-			is_hit = span_equal(text, value->text);
-		if (is_hit)
-			return true;
-	}
-	return term->compare == QUERY_EXISTS;
-}
-
-/* Does any leaf at the path below `node` satisfy the term? Lists on the way share the path. */
-static bool any_leaf(const struct json *node, struct span path, const struct query_term *term)
-{
-	enum json_kind kind = json_kind(node);
-
-	if (kind == JSON_ARRAY) {
-		for (const struct json *at = json_first(node); at; at = json_next(at))
-			if (any_leaf(at, path, term))
-				return true;
-		return false;
-	}
-	if (kind == JSON_OBJECT) {
-		for (const struct json *at = json_first(node); at && path.len; at = json_next(at)) {
-			struct span key = json_key_of(at);
-			bool is_end = path.len == key.len;
-			if (!span_starts_with(path, key) || (!is_end && path.ptr[key.len] != '.'))
-				continue;
-			if (any_leaf(at, span_skip(path, key.len + !is_end), term))
-				return true;
-		}
-		return false;
-	}
-	if (path.len || kind == JSON_NULL)
-		return false;
-	AUTO_DONE(buf) text = BUF_INIT(1 << 24);
-	if (kind != JSON_STRING)
-		json_print(node, &text);
-	return leaf_satisfies(kind == JSON_STRING ? json_string_of(node) : buf_span(&text), term);
-}
-
-static bool element_satisfies(
-	const struct element_search *search, const struct query_node *tree, const struct json *element)
-{
-	struct query_term term = tree->term;
-
-	switch (tree->kind) {
-	case QUERY_TERM:
-		if (!search_is_negated(&term))
-			return any_leaf(element, span_skip(term.key, search->prefix), &term);
-		term.compare = QUERY_EQUAL;
-		return !any_leaf(element, span_skip(term.key, search->prefix), &term);
-	case QUERY_NOT:
-		return !element_satisfies(search, tree->left, element);
-	case QUERY_OR:
-		return element_satisfies(search, tree->left, element) ||
-		       element_satisfies(search, tree->right, element);
-	case QUERY_AND:
-	case QUERY_ONE:
-		break;
-	}
-	return element_satisfies(search, tree->left, element) && element_satisfies(search, tree->right, element);
-}
-
-bool search_document_has(struct span document, const struct query_node *one)
-{
-	const struct element_search search = {.tree = one->left, .prefix = one->term.key.len + 1};
-	AUTO_DONE(buf) path = BUF_INIT(1024);
-	AUTO(json) root = NULL;
-	struct error ignored = {0};
-
-	buf_append_span(&path, one->term.key);
-	buf_append_char(&path, 0);
-	if (path.failure || json_parse(&root, document, &ignored))
-		return false;
-	const struct json *list = json_get_path(root, path.ptr);
-	if (!list || json_kind(list) != JSON_ARRAY)
-		return false;
-	for (const struct json *at = json_first(list); at; at = json_next(at))
-		if (element_satisfies(&search, search.tree, at))
-			return true;
-	return false;
-}
-
-/* What every job has that has such an element: much cheaper than the document. */
-static enum status add_hints(struct search_sql *sql, const struct query_node *tree, struct error *err)
-{
-	if (tree->kind == QUERY_AND) {
-		TRY(add_hints(sql, tree->left, err));
-		return add_hints(sql, tree->right, err);
-	}
-	if (tree->kind != QUERY_TERM || search_is_negated(&tree->term))
-		return OK;
-	TRY(search_add_term(sql, &tree->term, err));
-	search_add(sql, " AND ");
-	return OK;
-}
-
-enum status search_add_one(struct search_sql *sql, const struct query_node *node, struct error *err)
-{
-	const struct row_table *table = find_table(node->term.key);
-
-	if (table)
-		return add_rows(sql, table, node->left, err);
-	search_add(sql, "(");
-	TRY(add_hints(sql, node->left, err));
-	search_add_one_call(sql, "job_one(?, j.document))", node);
-	return OK;
+	return add_rows(sql, find_table(one->term.key), one->left, err);
 }

@@ -3,12 +3,14 @@
 #include "base/clock.h"
 #include "base/regex.h"
 #include "store/columns/case_fold.h"
-#include "store/sql/search/search.h"
+#include "store/driver/connection.h"
+#include "store/driver/statement.h"
+#include "store/sql/search/search_pattern.h"
 
 #include <float.h>
 #include <strings.h>
 
-enum { LATE_EVERY = 256, WORD_BITS = 64 };
+enum { LATE_EVERY = 256, WORD_BITS = 64, MAX_FOLDED_BYTES = 1 << 18 };
 
 /* ---- columns ---- */
 
@@ -26,7 +28,7 @@ bool search_is_in_memory(const struct query_node *node, struct arena *arena)
 struct search_memory search_memory_on(struct store_reader *reader, struct arena *arena)
 {
 	return (struct search_memory){
-		.reader = reader, .arena = arena, .cache = reader->search, .now_ms = clock_wall_ms()};
+		.reader = reader, .arena = arena, .cache = connection_search(reader), .now_ms = clock_wall_ms()};
 }
 
 static bool is_same(const struct search_source *a, const struct search_source *b)
@@ -89,7 +91,7 @@ enum status search_memory_enter(struct search_memory *memory, struct error *err)
 
 	TRY(search_memory_want(memory, &every, err));
 	if (!memory->cache) {
-		memory->cache = search_cache_new(SIZE_MAX);
+		memory->cache = search_cache_new(NULL, SIZE_MAX);
 		memory->owns_cache = true;
 		if (!memory->cache)
 			return error_no_memory(err);
@@ -255,7 +257,7 @@ static enum status text_test_new(struct text_test *test, struct arena *arena, st
 		return search_pattern_new(&test->regex, &test->scratch, term, err);
 	test->folded = arena_alloc(arena, (term->value_count + 1) * sizeof *test->folded);
 	for (size_t i = 0; test->folded && i < term->value_count; i++) {
-		AUTO_DONE(buf) folded = BUF_INIT(SEARCH_MAX_SQL_BYTES);
+		AUTO_DONE(buf) folded = BUF_INIT(MAX_FOLDED_BYTES);
 		fold_append(&folded, term->values[i].text);
 		TRY(buf_status(&folded, err));
 		test->folded[i] = arena_copy(arena, buf_span(&folded));

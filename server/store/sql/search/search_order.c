@@ -1,6 +1,6 @@
 #include "store/sql/search/search_order.h"
 
-#include "store/sql/search/search.h"
+#include "store/driver/statement.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 #include "store/sql/search/search_source.h"
 
-#include "store/columns/search_change.h"
-
+#include "store/columns/job_changes.h"
+#include "store/driver/statement.h"
 #include "store/sql/search/job_seconds.h"
-#include "store/sql/search/search_cache.h"
-#include "store/sql/search/search_compile.h"
 #include "store/sql/search/search_derived.h"
+#include "store/sql/search/search_lists.h"
 
 enum { KEY_BYTES = 16384, SQL_BYTES = 4096 };
 
@@ -322,27 +321,27 @@ static void bind_key(const struct search_source *source, struct statement *s)
 }
 
 /* Of times that a job may not have. */
-static bool is_missing(const struct search_source *source, struct statement *s, double number)
+static bool is_missing(const struct search_source *source, double number)
 {
-	if (sqlite3_column_type(s->prepared, 1) == SQLITE_NULL)
-		return true;
 	return number <= 0 && (strcmp(source->column, "started_ms") == 0 || strcmp(source->column, "ended_ms") == 0);
 }
 
 static bool add_row(const struct search_source *source, struct statement *s, struct job_column *column)
 {
-	int64_t job = sqlite3_column_int64(s->prepared, 0);
+	int64_t job = column_i64(s);
 
 	if (job < 0)
 		return false;
 	if (!column->has_numbers) {
-		const void *text = sqlite3_column_blob(s->prepared, 1);
-		size_t len = (size_t)sqlite3_column_bytes(s->prepared, 1);
-		return (text || !len) && job_column_add_text(column, (size_t)job, span_of(text ? text : "", len));
+		struct span text = column_borrow(s);
+		return text.ptr && job_column_add_text(column, (size_t)job, text);
 	}
-	double number = sqlite3_column_double(s->prepared, 1);
-	if (source->kind == SEARCH_FIGURE ? sqlite3_column_int(s->prepared, 2) != 0 : is_missing(source, s, number))
-		number = source->kind == SEARCH_FIGURE ? NAN : JOB_NUMBER_MISSING;
+	bool is_null = column_is_null(s);
+	double number = column_finite(s);
+	if (source->kind == SEARCH_FIGURE)
+		number = column_bool(s) ? NAN : number;
+	else if (is_null || is_missing(source, number))
+		number = JOB_NUMBER_MISSING;
 	return job_column_set_number(column, (size_t)job, number);
 }
 
@@ -374,8 +373,7 @@ enum status search_source_read(const struct search_source *source, struct store_
 		return read_rows(source, &s, column, err);
 	}
 	for (size_t i = 0; i < count; i++) {
-		sqlite3_reset(s.prepared);
-		s.parameter = 0;
+		statement_again(&s);
 		bind_key(source, &s);
 		bind_i64(&s, jobs[i]);
 		TRY(read_rows(source, &s, column, err));

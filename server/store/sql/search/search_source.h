@@ -8,7 +8,7 @@
 #include "model/metric.h"
 #include "model/query.h"
 #include "store/columns/job_column.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/store.h"
 
 enum search_source_kind { SEARCH_JOB_NUMBER, SEARCH_JOB_TEXT, SEARCH_ATTRIBUTE, SEARCH_WORDS, SEARCH_FIGURE };
 

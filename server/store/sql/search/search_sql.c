@@ -1,17 +1,11 @@
-/* SQL under construction, its values, and the one function that SQL calls back: job_matches(pattern, text). */
-#include "store/sql/search/search.h"
+/* SQL under construction, its values, and the predicates of ours that it asks. */
+#include "store/sql/search/search_sql.h"
 
 #include "base/regex.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-
-/* The type of the pointers that are bound: SQLite hands a pointer on only to a function that names its type. */
-#define MATCH_TYPE "smfleet regex"
-#define ONE_TYPE "smfleet one"
-#define SET_TYPE "smfleet set"
-
-enum { MATCH_STEPS = 1000000 };
+#include "store/columns/bits.h"
+#include "store/driver/connection.h"
+#include "store/sql/search/search_document.h"
+#include "store/sql/search/search_pattern.h"
 
 struct search_match {
 	struct search_match *next;
@@ -83,42 +77,10 @@ void search_add_set(struct search_sql *sql, const struct bits *set)
 	search_add_value(sql, "job_in(?, j.job_id)", (struct search_value){.kind = SEARCH_SET, .set = set});
 }
 
-enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
+void search_add_log_call(struct search_sql *sql, const struct search_log *log)
 {
-	char text[384];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	error_set(err, ERR_SEMANTIC, "column %zu: %s", term->column, text);
-	if (err)
-		err->column = (int64_t)term->column;
-	return ERR_SEMANTIC;
-}
-
-enum status search_pattern_new(
-	struct regex **regex, struct regex_scratch **scratch, const struct query_term *term, struct error *err)
-{
-	unsigned flags = REGEX_UTF | (term->compare == QUERY_MATCHES_FOLDED ? REGEX_IGNORE_CASE : 0);
-	struct error reason = {0};
-
-	if (regex_new(regex, term->values[0].text, flags, &reason))
-		return reason.status == ERR_SEMANTIC ? search_mistake(err, term, "%s", reason.text)
-						     : error_set(err, reason.status, "%s", reason.text);
-	*scratch = regex_scratch_new();
-	if (!*scratch)
-		return error_no_memory(err);
-	regex_scratch_limit(*scratch, MATCH_STEPS);
-	return OK;
-}
-
-enum status search_pattern_gave_up(const struct query_term *term, struct error *err)
-{
-	struct span pattern = term->values[0].text;
-
-	return search_mistake(err, term, "the pattern '%.*s' needs too many steps",
-		(int)(pattern.len < 200 ? pattern.len : 200), pattern.ptr);
+	sql->needs_functions = true;
+	search_add_value(sql, "job_log(?, j.job_id)", (struct search_value){.kind = SEARCH_LOG, .log = log});
 }
 
 enum status search_add_match(
@@ -136,74 +98,58 @@ enum status search_add_match(
 	return OK;
 }
 
-static void job_matches(sqlite3_context *context, int count, sqlite3_value **arguments)
-{
-	struct search_match *match = sqlite3_value_pointer(arguments[0], MATCH_TYPE);
-	const void *bytes = sqlite3_value_blob(arguments[1]);
-	struct span text = span_of(bytes ? bytes : "", (size_t)sqlite3_value_bytes(arguments[1]));
-	struct store_reader *on = sqlite3_user_data(context);
-	struct span groups[REGEX_MAX_GROUPS];
-	bool is_hit = false;
+/* ---- what SQL asks us ---- */
 
-	(void)count;
+static bool job_matches(struct store_reader *on, void *bound, struct span text, int64_t number)
+{
+	struct search_match *match = bound;
+	struct span groups[REGEX_MAX_GROUPS];
+
+	(void)number;
 	/* Between two looks of the progress handler there may be hundreds of texts, each worth MATCH_STEPS. */
 	if (connection_is_late(on))
-		sqlite3_interrupt(on->db);
-	/* Names and documents are UTF-8, but what they came through is not ours alone, and PCRE2 relies on it. */
-	if (match && !match->gave_up && span_is_utf8(text)) { /* once it gave up, the search fails in any case */
-		enum regex_result result = regex_search(match->regex, match->scratch, text, 0, groups);
-		is_hit = result == REGEX_MATCH;
-		match->gave_up = result == REGEX_LIMIT;
-	}
-	sqlite3_result_int(context, is_hit);
+		connection_interrupt(on);
+	/* Once it gave up, the search fails in any case. Names and documents are UTF-8, but what they came through is not ours alone,
+	 * and PCRE2 relies on it. */
+	if (match->gave_up || !span_is_utf8(text))
+		return false;
+	enum regex_result result = regex_search(match->regex, match->scratch, text, 0, groups);
+	match->gave_up = result == REGEX_LIMIT;
+	return result == REGEX_MATCH;
 }
 
-static void job_one(sqlite3_context *context, int count, sqlite3_value **arguments)
+static bool job_one(struct store_reader *on, void *bound, struct span document, int64_t number)
 {
-	const struct query_node *one = sqlite3_value_pointer(arguments[0], ONE_TYPE);
-	const void *bytes = sqlite3_value_blob(arguments[1]);
-	struct span document = span_of(bytes ? bytes : "", (size_t)sqlite3_value_bytes(arguments[1]));
-
-	(void)count;
-	sqlite3_result_int(context, one && search_document_has(document, one));
+	(void)on;
+	(void)number;
+	return search_document_has(document, bound);
 }
 
-static void job_in(sqlite3_context *context, int count, sqlite3_value **arguments)
+static bool job_in(struct store_reader *on, void *bound, struct span text, int64_t job)
 {
-	const struct bits *set = sqlite3_value_pointer(arguments[0], SET_TYPE);
-	sqlite3_int64 job = sqlite3_value_int64(arguments[1]);
-
-	(void)count;
-	sqlite3_result_int(context, set && job >= 0 && bits_has(set, (size_t)job));
+	(void)on;
+	(void)text;
+	return job >= 0 && bits_has(bound, (size_t)job);
 }
 
-static int add_function(struct store_reader *on, const char *name, int arguments,
-	void (*call)(sqlite3_context *, int, sqlite3_value **))
+static bool job_log(struct store_reader *on, void *bound, struct span text, int64_t job)
 {
-	return sqlite3_create_function_v2(on->db, name, arguments,
-		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, on, call, NULL, NULL, NULL);
+	const struct search_log *log = bound;
+
+	(void)on;
+	(void)text;
+	enum log_answer answer = log->logs->look(log->logs->context, log->term, job);
+	return answer == LOG_NOT_LOOKED ? log->fallback : answer == LOG_YES;
 }
 
-enum status search_register(struct store_reader *on)
-{
-	sqlite3_stmt *probe = NULL;
+static const struct predicate predicates[] = {
+	{"job_matches", job_matches},
+	{"job_one", job_one},
+	{"job_in", job_in},
+	{"job_log", job_log},
+};
 
-	/* To register it a second time would throw away every prepared statement of the connection. */
-	int code = sqlite3_prepare_v2(on->db, "SELECT job_matches(NULL, NULL)", -1, &probe, NULL);
-	sqlite3_finalize(probe);
-	if (code == SQLITE_OK)
-		return OK;
-	code = add_function(on, "job_matches", 2, job_matches);
-	if (code == SQLITE_OK)
-		code = add_function(on, "job_one", 2, job_one);
-	if (code == SQLITE_OK)
-		code = add_function(on, "job_in", 2, job_in);
-	if (code == SQLITE_OK)
-		code = add_function(on, "job_log", 2, search_job_log);
-	return code == SQLITE_OK ? OK : ERR_MEMORY;
-}
-
-static int bind(struct statement *s, const struct search_value *value)
+static void bind(struct statement *s, const struct search_value *value)
 {
 	switch (value->kind) {
 	case SEARCH_I64:
@@ -216,16 +162,18 @@ static int bind(struct statement *s, const struct search_value *value)
 		bind_text(s, value->text);
 		break;
 	case SEARCH_ONE:
-		/* SQLite takes no const; job_one only reads. */
-		return sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)value->one, ONE_TYPE, NULL);
+		bind_pointer(s, "job_one", value->one);
+		break;
 	case SEARCH_SET:
-		return sqlite3_bind_pointer(s->prepared, ++s->parameter, (void *)value->set, SET_TYPE, NULL);
+		bind_pointer(s, "job_in", value->set);
+		break;
 	case SEARCH_LOG:
-		return search_bind_log(s->prepared, ++s->parameter, value->log);
+		bind_pointer(s, "job_log", value->log);
+		break;
 	case SEARCH_MATCH:
-		return sqlite3_bind_pointer(s->prepared, ++s->parameter, value->match, MATCH_TYPE, NULL);
+		bind_pointer(s, "job_matches", value->match);
+		break;
 	}
-	return SQLITE_OK;
 }
 
 enum status search_sql_open(struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err)
@@ -233,12 +181,12 @@ enum status search_sql_open(struct statement *s, struct store_reader *reader, st
 	if (sql->is_out_of_memory)
 		return error_no_memory(err);
 	TRY(buf_status(&sql->text, err));
-	if (sql->needs_functions && search_register(reader))
+	if (sql->needs_functions &&
+		connection_add_predicates(reader, predicates, sizeof predicates / sizeof *predicates))
 		return error_no_memory(err);
 	TRY(statement_open_once(s, reader, buf_span(&sql->text), err));
 	for (size_t i = 0; i < sql->count; i++)
-		if (bind(s, &sql->values[i]) != SQLITE_OK)
-			return error_no_memory(err);
+		bind(s, &sql->values[i]);
 	return OK;
 }
 

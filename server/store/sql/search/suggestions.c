@@ -3,7 +3,7 @@
  * that the work is the same with a million jobs.
  */
 #include "store/columns/case_fold.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/driver/statement.h"
 
 #include <stdlib.h>
 

@@ -4,17 +4,23 @@
  */
 #pragma once
 
-#include "store/sql/search/search_memory.h"
+#include "model/query.h"
+#include "store/driver/statement.h"
 
 enum { SEARCH_MAX_SQL_BYTES = 1 << 18 };
 
-struct regex;
-struct regex_scratch;
+struct bits;
+struct search_memory;
 struct search_match; /* one compiled pattern */
 
 enum search_value_kind { SEARCH_I64, SEARCH_DOUBLE, SEARCH_TEXT, SEARCH_MATCH, SEARCH_ONE, SEARCH_SET, SEARCH_LOG };
 
-struct search_log; /* a term that asks of logs, with who answers it */
+/* A term that asks of logs, with who answers it. */
+struct search_log {
+	const struct log_answers *logs;
+	const struct query_term *term;
+	bool fallback; /* of jobs that nobody looked at */
+};
 
 struct search_value {
 	enum search_value_kind kind;
@@ -24,7 +30,7 @@ struct search_value {
 	struct search_match *match;
 	const struct query_node *one;
 	const struct bits *set;
-	struct search_log *log;
+	const struct search_log *log;
 };
 
 struct search_sql {
@@ -61,30 +67,10 @@ enum status search_add_match(
 void search_add_one_call(struct search_sql *sql, const char *piece, const struct query_node *one);
 /* Is the job in the set? */
 void search_add_set(struct search_sql *sql, const struct bits *set);
-/* Appends job_log(?, j.job_id): log_answers say whether the job's log has what the term asks. */
-enum status search_add_log(struct search_sql *sql, const struct query_term *term, struct error *err) MUST_CHECK;
-int search_bind_log(sqlite3_stmt *statement, int parameter, struct search_log *log);
-void search_job_log(sqlite3_context *context, int count, sqlite3_value **arguments);
-bool search_is_log(const struct query_term *term);
+/* Does the job's log have what the term asks? log: until the statement is done. */
+void search_add_log_call(struct search_sql *sql, const struct search_log *log);
 /* Prepares and binds. */
 enum status search_sql_open(
 	struct statement *s, struct store_reader *reader, struct search_sql *sql, struct error *err) MUST_CHECK;
 /* After the last row: ERR_SEMANTIC when a pattern gave up on some text, because rows may be missing then. */
 enum status search_sql_check(const struct search_sql *sql, struct error *err) MUST_CHECK;
-
-/* Appends the condition on `jobs AS j`; "1" for no query. */
-enum status search_compile(struct search_sql *sql, const struct query_node *query, struct error *err) MUST_CHECK;
-/* ERR_SEMANTIC at the term. */
-enum status search_mistake(struct error *err, const struct query_term *term, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* The pattern of a term with ~, and what to match it with. ERR_SEMANTIC at the term. */
-enum status search_pattern_new(struct regex **regex, struct regex_scratch **scratch, const struct query_term *term,
-	struct error *err) MUST_CHECK;
-enum status search_pattern_gave_up(const struct query_term *term, struct error *err);
-
-/* Has an element of the list one->term.key all of one->left? */
-bool search_document_has(struct span document, const struct query_node *one);
-
-/* Makes our functions known to the connection; again and again is harmless. */
-enum status search_register(struct store_reader *on);

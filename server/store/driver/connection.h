@@ -1,0 +1,59 @@
+/*
+ * Job: what verbs ask of a connection beside statements: SQL without rows, deadlines, functions of ours in SQL, a file's shape.
+ * Ownership: a reader is its maker's, store_reader_free. Threads: one at a time.
+ */
+#pragma once
+
+#include "store/store.h"
+
+struct job_changes;
+struct search_cache;
+
+/* ---- the database ---- */
+/* The lock, the file, the migrations; what searches keep of `changes` is the caller's. */
+enum status database_open(struct store **out, const struct store_options *options, struct job_changes *changes,
+	struct search_cache *search, struct error *err) MUST_CHECK;
+void database_close(struct store *store); /* frees it */
+struct store_reader *database_writer(struct store *store);
+struct job_changes *database_changes(struct store *store);
+struct search_cache *database_search(struct store *store);
+
+/* ---- a connection ---- */
+/* That only reads, of a database that need not be a server's. */
+enum status connection_open_reader(
+	struct store_reader **out, const char *path, size_t cache_bytes, struct error *err) MUST_CHECK;
+/* SQL that gives no rows, one or more statements; literals only. */
+enum status connection_run(struct store_reader *on, const char *sql, struct error *err) MUST_CHECK;
+/* The first column of the first row, as a number. */
+enum status connection_number(struct store_reader *on, const char *sql, int64_t *out, struct error *err) MUST_CHECK;
+/* Of a transaction that connection_run began; one that has ended by itself is none. */
+void connection_rollback(struct store_reader *on);
+
+bool connection_is_in_view(const struct store_reader *on); /* between begin and end */
+/* Monotonic; 0: none. */
+int64_t connection_deadline_ms(const struct store_reader *on);
+void connection_set_deadline_ms(struct store_reader *on, int64_t deadline_ms);
+/* Past it. */
+bool connection_is_late(const struct store_reader *on);
+/* The statement that runs ends with ERR_UNAVAILABLE. From a predicate. */
+void connection_interrupt(struct store_reader *on);
+/* Before it nobody was silent, see store_listens_since; 0: always. */
+int64_t connection_listens_since_ms(const struct store_reader *on);
+/* The store's; NULL: what a search needs is read for it alone. */
+struct search_cache *connection_search(const struct store_reader *on);
+
+/* ---- predicates: NAME(?, column) in SQL, where ? is a pointer of ours ---- */
+struct predicate {
+	const char *name;
+	/* text: of a text or a blob, else ""; number: of a number, else 0 */
+	bool (*holds)(struct store_reader *on, void *bound, struct span text, int64_t number);
+};
+/* At the first call for the connection: `predicates` are the program's, always the same. ERR_MEMORY. */
+enum status connection_add_predicates(
+	struct store_reader *on, const struct predicate *predicates, size_t count) MUST_CHECK;
+
+/* ---- a file, for its check ---- */
+/* What is wrong with the file's header, which SQLite believes in part; empty: nothing. Before SQLite opens the file. */
+enum status check_header(const char *path, bool is_online, struct buf *problem, struct error *err) MUST_CHECK;
+/* What the tables lack or have beside those of the version that the database says it has; empty: nothing. */
+enum status check_schema(struct store_reader *reader, struct buf *problem, struct error *err) MUST_CHECK;

@@ -1,0 +1,127 @@
+/* What is the same for every database: doubles as two columns, rows in an arena, numbers. */
+#include "store/driver/statement.h"
+
+#include <float.h>
+#include <math.h>
+
+enum double_kind { KIND_FINITE, KIND_NAN, KIND_INFINITY, KIND_MINUS_INFINITY, KIND_MINUS_ZERO };
+
+void bind_double(struct statement *s, double value)
+{
+	enum double_kind kind = KIND_FINITE;
+
+	if (isnan(value)) {
+		kind = KIND_NAN;
+		value = 0;
+	} else if (isinf(value)) {
+		kind = value > 0 ? KIND_INFINITY : KIND_MINUS_INFINITY;
+		value = value > 0 ? DBL_MAX : -DBL_MAX;
+	} else if (value == 0 && signbit(value)) {
+		kind = KIND_MINUS_ZERO;
+		value = 0;
+	}
+	bind_finite(s, value);
+	bind_i64(s, kind);
+}
+
+void bind_summary(struct statement *s, const struct summary *summary)
+{
+	bind_u64(s, summary->count);
+	bind_u64(s, summary->nan_count);
+	bind_u64(s, summary->inf_count);
+	bind_double(s, summary->last);
+	bind_double(s, summary->min);
+	bind_double(s, summary->max);
+	bind_double(s, summary->sum);
+	bind_i64(s, summary->first_step);
+	bind_i64(s, summary->last_step);
+	bind_i64(s, summary->last_ts_ms);
+}
+
+enum status statement_run(struct statement *s, struct error *err)
+{
+	bool has_row;
+
+	do {
+		TRY(statement_step(s, &has_row, err));
+	} while (has_row);
+	return OK;
+}
+
+enum status statement_check(struct statement *s, struct error *err)
+{
+	return s->is_out_of_memory ? error_no_memory(err) : OK;
+}
+
+double column_double(struct statement *s)
+{
+	double value = column_finite(s);
+
+	switch ((enum double_kind)column_i64(s)) {
+	case KIND_NAN:
+		return NAN;
+	case KIND_INFINITY:
+		return INFINITY;
+	case KIND_MINUS_INFINITY:
+		return -INFINITY;
+	case KIND_MINUS_ZERO:
+		return -0.0;
+	case KIND_FINITE:
+		break;
+	}
+	return value;
+}
+
+void column_summary(struct statement *s, struct summary *out)
+{
+	out->count = column_u64(s);
+	out->nan_count = column_u64(s);
+	out->inf_count = column_u64(s);
+	out->last = column_double(s);
+	out->min = column_double(s);
+	out->max = column_double(s);
+	out->sum = column_double(s);
+	out->first_step = column_i64(s);
+	out->last_step = column_i64(s);
+	out->last_ts_ms = column_i64(s);
+}
+
+void *rows_grow(struct arena *arena, void *rows, size_t count, size_t *cap, size_t row_bytes)
+{
+	if (count < *cap)
+		return rows;
+	size_t wanted = *cap ? *cap * 2 : 8;
+	void *grown = wanted > SIZE_MAX / row_bytes ? NULL : arena_alloc(arena, wanted * row_bytes);
+	if (!grown)
+		return NULL;
+	if (count)
+		memcpy(grown, rows, count * row_bytes);
+	*cap = wanted;
+	return grown;
+}
+
+enum status next_id(struct store_tx *tx, const char *counter, int64_t *id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row = false;
+
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "UPDATE counters SET last = last + 1 WHERE name = ? RETURNING last", err));
+	bind_text(&s, span_from(counter));
+	TRY(statement_step(&s, &has_row, err));
+	if (!has_row)
+		return error_set(err, ERR_INTERNAL, "the database has no counter '%s'", counter);
+	int64_t given = column_i64(&s);
+	TRY(statement_run(&s, err));
+	*id = given;
+	return OK;
+}
+
+enum status run_for_job(struct store_tx *tx, const char *sql, int64_t job_id, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx), sql, err));
+	bind_i64(&s, job_id);
+	return statement_run(&s, err);
+}

@@ -1,0 +1,12 @@
+/*
+ * Job: which metric of a job answers for a role: its main loss, its main throughput. Ownership: values. Threads: the writer's.
+ */
+#pragma once
+
+#include "store/store.h"
+
+/* For each row the role that it answers for, or ROLE_OTHER; *out is the caller's also after a failure. */
+enum status main_metrics_of(
+	const struct summary_row *rows, size_t count, enum role **out, struct error *err) MUST_CHECK;
+/* Where a program with another rule has decided: anew. */
+enum status main_metrics_renew(struct store_reader *on, struct error *err) MUST_CHECK;
