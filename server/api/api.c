@@ -1,13 +1,26 @@
-#include "api/internal.h"
-#include "api/session_table.h"
+#include "api/api.h"
+
+#include "api/core/api_options.h"
+#include "api/core/api_state.h"
+#include "api/core/audit.h"
+#include "api/core/handlers.h"
+#include "api/core/request.h"
+#include "api/core/signed_urls.h"
+#include "api/core/tokens.h"
+#include "base/clock.h"
+#include "base/json_read.h"
 #include "fleet/advice.h"
+#include "ingest/labels.h"
 #include "model/json_form.h"
+#include "pipeline/jobs/session_table.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/publish.h"
+#include "read/chart.h"
+#include "state/audit.h"
 
 #include <stdio.h>
 
-enum { REPLY_MAX_BYTES = 256 << 20, EMBED_ORIGINS_BYTES = 200 };
+enum { EMBED_ORIGINS_BYTES = 200 };
 
 /* "https://wiki.example.org, https://a:8443" as frame-ancestors has it. What a header would take for more is refused. */
 static enum status read_embed_origins(struct api *api, struct error *err)
@@ -131,111 +144,6 @@ struct http_hooks api_hooks(struct api *api)
 		.leave = audit_leave,
 		.worker_new = worker_new,
 		.worker_free = worker_free};
-}
-
-struct span api_team(const struct http_request *request)
-{
-	return span_from(http_request_principal(request)->team);
-}
-
-enum status api_all_teams(const struct http_request *request, const char *what, struct error *err)
-{
-	struct span own = api_team(request);
-
-	return own.len ? error_set(err, ERR_FORBIDDEN, "%s of all teams; this token is of team '%.*s'", what,
-				 SPAN_ARGS(own))
-		       : OK;
-}
-
-enum status api_own_team(const struct http_request *request, struct span *team, struct error *err)
-{
-	struct span own = api_team(request);
-
-	if (own.len && team->len && !span_equal(own, *team))
-		return error_set_field(err, ERR_FORBIDDEN, "team", "this token's team is '%.*s', not '%.*s'",
-			SPAN_ARGS(own), SPAN_ARGS(*team));
-	if (own.len)
-		*team = own;
-	return OK;
-}
-
-enum status api_arena(struct arena **out, struct error *err)
-{
-	*out = arena_new();
-	return *out ? OK : error_no_memory(err);
-}
-
-enum status api_decode_name(struct arena *arena, struct span text, struct span *out, struct error *err)
-{
-	char *room = arena_alloc(arena, text.len);
-	size_t len = 0;
-
-	if (!room)
-		return error_no_memory(err);
-	for (size_t i = 0; i < text.len; i++) {
-		int high = i + 2 < text.len && text.ptr[i] == '%' ? span_hex_digit(text.ptr[i + 1]) : -1;
-		int low = high >= 0 ? span_hex_digit(text.ptr[i + 2]) : -1;
-		room[len++] = (char)(low >= 0 ? high << 4 | low : text.ptr[i]);
-		i += low >= 0 ? 2 : 0;
-	}
-	*out = span_of(room, len);
-	return OK;
-}
-
-enum status api_limit(
-	const struct http_request *request, int64_t fallback, int64_t most, size_t *out, struct error *err)
-{
-	int64_t limit = fallback;
-
-	TRY(http_query_i64(request, "limit", 1, most, &limit, err));
-	*out = (size_t)limit;
-	return OK;
-}
-
-struct json_writer api_reply(struct http_response *response)
-{
-	response->body.max_bytes = REPLY_MAX_BYTES;
-	return json_writer_on(&response->body);
-}
-
-enum status api_body_object(const struct http_request *request, struct json **out, struct error *err)
-{
-	struct span body = http_request_body(request);
-
-	if (!span_trim(body).len)
-		return error_set(err, ERR_INVALID, "the body is empty; a JSON object is expected");
-	TRY(json_parse(out, body, err));
-	if (json_kind(*out) != JSON_OBJECT) {
-		json_free(*out);
-		*out = NULL;
-		return error_set(err, ERR_SEMANTIC, "the body is JSON, but no object");
-	}
-	return OK;
-}
-
-static bool is_among(const char *names, struct span key)
-{
-	struct span rest = span_from(names), name;
-
-	while (span_next(&rest, ' ', &name))
-		if (span_equal(name, key))
-			return true;
-	return false;
-}
-
-enum status api_check_members(const struct json *body, const char *names, struct error *err)
-{
-	char field[64];
-
-	for (const struct json *at = json_first(body); at; at = json_next(at)) {
-		struct span key = json_key_of(at);
-		if (is_among(names, key))
-			continue;
-		snprintf(field, sizeof field, "%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
-		return error_set_field(
-			err, ERR_SEMANTIC, field, "there is no field '%s' here; there is: %s", field, names);
-	}
-	return json_check_form(body, err);
 }
 
 /* What the page asks for goes on from here: all of it is asked for later. Only for those who may ask at all. */

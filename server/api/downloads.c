@@ -2,8 +2,11 @@
  * GET /dl/NAME: the clients that are in this binary, for machines that have nothing of ours yet. Public: they hold no secret,
  * and who fetches one has no place for a token so far.
  */
-#include "api/internal.h"
+#include "api/core/api_state.h"
+#include "api/core/handlers.h"
 #include "base/inflate.h"
+#include "read/chart.h"
+#include "state/audit.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,16 @@
 /* What the server says about itself: liveness, readiness, figures, its own interface. */
-#include "api/internal.h"
+#include "api/api.h"
+#include "api/core/api_state.h"
+#include "api/core/handlers.h"
+#include "api/core/request.h"
+#include "api/core/tokens.h"
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "pipeline/consume/mend.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
+#include "read/chart.h"
+#include "state/audit.h"
 #include "state/figures.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* The whole REST surface in one table; the OpenAPI document is written from it. */
-#include "api/internal.h"
+#include "api/api.h"
+#include "api/core/handlers.h"
 
 enum { DOCUMENT_BYTES = 4 << 20, SMALL_BYTES = 64 << 10 };
 

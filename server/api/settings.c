@@ -1,6 +1,11 @@
 /* What the server was started with: each option's value, its default, and where the value comes from. */
-#include "api/internal.h"
+#include "api/core/api_state.h"
+#include "api/core/handlers.h"
+#include "api/core/request.h"
+#include "base/json_write.h"
 #include "base/options.h"
+#include "read/chart.h"
+#include "state/audit.h"
 
 static const char *const kind_names[] = {[OPTION_FLAG] = "flag",
 	[OPTION_TEXT] = "text",

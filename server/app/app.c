@@ -2,6 +2,9 @@
 
 #include "alert/format.h"
 #include "alert/webhook.h"
+#include "api/core/tokens.h"
+#include "api/send/commands.h"
+#include "api/send/upload.h"
 #include "app/collect.h"
 #include "app/commands.h"
 #include "app/connection_options.h"

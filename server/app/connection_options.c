@@ -1,5 +1,8 @@
 #include "app/connection_options.h"
 
+#include "api/core/tokens.h"
+#include "api/send/commands.h"
+
 static void command_given(void *context, const struct command_row *command)
 {
 	api_command_given(context, command);

@@ -1,5 +1,5 @@
 /* Whatever names and values are, a picture is UTF-8 without a tag or a number that is not ours. */
-#include "api/chart_picture.h"
+#include "chart/chart_picture.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Any text as a query that is being typed. */
-#include "api/query_place.h"
+#include "api/jobs/query_place.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Any JSON as what a sender says of its process: refused, or a job's document that is JSON with that name. */
-#include "api/session_document.h"
+#include "api/send/session_document.h"
 
 #include <stdlib.h>
 

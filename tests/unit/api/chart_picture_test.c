@@ -1,4 +1,4 @@
-#include "api/chart_picture.h"
+#include "chart/chart_picture.h"
 #include "../test.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "api/chart_scale.h"
+#include "chart/chart_scale.h"
 #include "../test.h"
 
 #include <float.h>

@@ -1,0 +1,403 @@
+#include "api/charts/points.h"
+
+#include "api/charts/points_raw.h"
+#include "api/core/api_state.h"
+#include "api/core/csv.h"
+#include "api/core/handlers.h"
+#include "api/core/health.h"
+#include "api/core/request.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "read/chart.h"
+#include "read/chart_chain.h"
+#include "read/chart_query.h"
+#include "read/derivation.h"
+#include "read/main_series.h"
+#include "read/view.h"
+#include "state/audit.h"
+#include "state/job_view.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- series ---- */
+
+/* The one that it answers for; ROLE_OTHER: for none. */
+static enum role main_role_of(const struct span mains[ROLE_COUNT], struct span metric)
+{
+	for (unsigned role = ROLE_OTHER + 1; role < ROLE_COUNT; role++)
+		if (span_equal(mains[role], metric))
+			return (enum role)role;
+	return ROLE_OTHER;
+}
+
+static void write_series(struct json_writer *w, const struct stream_view *stream, const struct series_view *series,
+	const struct span mains[ROLE_COUNT], const struct inputs *inputs)
+{
+	const struct summary *summary = &series->summary;
+	enum role main_role = main_role_of(mains, series->metric);
+
+	json_object(w);
+	json_put_span(w, "metric", series->metric);
+	json_put_span(w, "stream", stream->name);
+	json_put_text(w, "role", role_name(main_role != ROLE_OTHER ? main_role : series->role));
+	if (main_role != ROLE_OTHER)
+		json_put_bool(w, "is_main", true);
+	json_put_span(w, "unit", series->unit);
+	if (series->higher)
+		json_put_bool(w, "higher", series->higher > 0);
+	json_put_i64(w, "count", (int64_t)summary->count);
+	if (summary->count) {
+		json_put_double(w, "last", summary->last);
+		json_put_i64(w, "first_step", summary->first_step);
+		json_put_i64(w, "last_step", summary->last_step);
+		json_put_i64(w, "last_ts_ms", summary->last_ts_ms);
+	}
+	if (summary_has_finite(summary)) {
+		json_put_double(w, "min", summary->min);
+		json_put_double(w, "max", summary->max);
+		json_put_double(w, "mean", summary_mean(summary));
+	}
+	if (summary->nan_count)
+		json_put_i64(w, "nan", (int64_t)summary->nan_count);
+	if (summary->inf_count)
+		json_put_i64(w, "inf", (int64_t)summary->inf_count);
+	pipeline_write_derivation(inputs, series->metric, w);
+	json_object_end(w);
+}
+
+enum status api_series(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
+{
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct inputs *inputs;
+	struct span mains[ROLE_COUNT];
+	struct job_view view;
+
+	TRY(api_arena(&arena, err));
+	TRY(pipeline_view_job(api->options.pipeline, ((struct api_worker *)worker)->reader, arena,
+		http_request_segment(request, 0), SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
+	TRY(pipeline_find_mains(((struct api_worker *)worker)->reader, arena, &view, mains, err));
+	TRY(pipeline_read_inputs(
+		api->options.pipeline, ((struct api_worker *)worker)->reader, arena, &view.row, &inputs, err));
+	json_object(&w);
+	json_key(&w, "series");
+	json_array(&w);
+	for (size_t i = 0; i < view.stream_count; i++)
+		for (size_t j = 0; j < view.streams[i].series_count; j++)
+			write_series(&w, &view.streams[i], &view.streams[i].series[j], mains, inputs);
+	json_array_end(&w);
+	json_key(&w, "definitions");
+	TRY(api_write_health(arena, &view, &w, err));
+	json_object_end(&w);
+	return buf_status(&response->body, err);
+}
+
+/* ---- points ---- */
+
+enum status api_parse_axis(struct span x, struct chart_query *query, struct error *err)
+{
+	query->axis = AXIS_STEP;
+	if (!x.len || span_equal(x, SPAN("step")))
+		return OK;
+	if (span_equal(x, SPAN("time")))
+		query->axis = AXIS_TIME;
+	else if (span_equal(x, SPAN("relative")))
+		query->axis = AXIS_RELATIVE;
+	else
+		return error_set_field(err, ERR_INVALID, "x", "x '%.*s' is none of step, time, relative", SPAN_ARGS(x));
+	return OK;
+}
+
+enum status api_parse_attempts(struct span attempts, struct chart_query *query, struct error *err)
+{
+	int64_t number = 0;
+
+	query->attempts = ATTEMPTS_LIVE;
+	if (!attempts.len || span_equal(attempts, SPAN("live")))
+		return OK;
+	if (span_equal(attempts, SPAN("all"))) {
+		query->attempts = ATTEMPTS_ALL;
+		return OK;
+	}
+	if (!span_parse_i64(attempts, &number) || number < 1 || number > INT32_MAX)
+		return error_set_field(err, ERR_INVALID, "attempts",
+			"attempts '%.*s' is none of live, all, or a number from 1", SPAN_ARGS(attempts));
+	query->attempts = (int)number;
+	return OK;
+}
+
+static enum status read_query(const struct http_request *request, struct chart_query *query, struct error *err)
+{
+	int64_t buckets = CHART_BUCKETS_DEFAULT;
+	struct span axis = SPAN(""), attempts = SPAN("");
+
+	*query = (struct chart_query){.stream = SPAN(""), .from = INT64_MIN, .to = INT64_MAX};
+	if (!http_request_query(request, "metric", &query->metric) || !query->metric.len)
+		return error_set_field(
+			err, ERR_INVALID, "metric", "which metric? give metric=NAME (names: GET …/metrics)");
+	http_request_query(request, "stream", &query->stream);
+	http_request_query(request, "x", &axis);
+	http_request_query(request, "attempts", &attempts);
+	TRY(api_parse_axis(axis, query, err));
+	TRY(api_parse_attempts(attempts, query, err));
+	TRY(http_query_i64(request, "from", INT64_MIN, INT64_MAX, &query->from, err));
+	TRY(http_query_i64(request, "to", INT64_MIN, INT64_MAX, &query->to, err));
+	TRY(http_query_i64(request, "buckets", 1, CHART_BUCKETS_MAX, &buckets, err));
+	query->buckets = (size_t)buckets;
+	return OK;
+}
+
+static double min_of(const struct bucket *bucket)
+{
+	return bucket->neg_inf_count ? -INFINITY : bucket->count ? bucket->min : bucket->inf_count ? INFINITY : NAN;
+}
+
+static double max_of(const struct bucket *bucket)
+{
+	return bucket->inf_count ? INFINITY : bucket->count ? bucket->max : bucket->neg_inf_count ? -INFINITY : NAN;
+}
+
+static double mean_of(const struct bucket *bucket)
+{
+	return bucket->count ? bucket->sum / (double)bucket->count : NAN;
+}
+
+static void write_line(struct json_writer *w, uint64_t line)
+{
+	if (line == NO_LINE)
+		json_null(w);
+	else
+		json_i64(w, (int64_t)line);
+}
+
+/* The line to open on a click: of the value farther from the mean; of the first point when none is finite. */
+static bool is_max_farther(const struct bucket *bucket)
+{
+	return bucket->max - mean_of(bucket) >= mean_of(bucket) - bucket->min;
+}
+
+enum column {
+	X,
+	MIN,
+	MIN_X,
+	MIN_LINE,
+	MAX,
+	MAX_X,
+	MAX_LINE,
+	FIRST,
+	LAST,
+	MEAN,
+	COUNT,
+	NON_FINITE,
+	ATTEMPT,
+	LINE,
+	LINE_STREAM,
+	COLUMN_COUNT
+};
+static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min_line", "max", "max_x", "max_line",
+	"first", "last", "mean", "count", "non_finite", "attempt", "line", "line_stream"};
+
+static void write_cell(
+	struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
+{
+	switch (column) {
+	case X:
+		json_i64(w, bucket->x);
+		break;
+	case MIN:
+		json_double(w, min_of(bucket));
+		break;
+	case MIN_X:
+		json_i64(w, bucket->count ? bucket->min_x : bucket->x);
+		break;
+	case MIN_LINE:
+		write_line(w, bucket->count ? bucket->min_line : bucket->first_line);
+		break;
+	case MAX:
+		json_double(w, max_of(bucket));
+		break;
+	case MAX_X:
+		json_i64(w, bucket->count ? bucket->max_x : bucket->x);
+		break;
+	case MAX_LINE:
+		write_line(w, bucket->count ? bucket->max_line : bucket->first_line);
+		break;
+	case FIRST:
+		json_double(w, bucket->first);
+		break;
+	case LAST:
+		json_double(w, bucket->last);
+		break;
+	case MEAN:
+		json_double(w, mean_of(bucket));
+		break;
+	case COUNT:
+		json_i64(w, (int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
+		break;
+	case NON_FINITE:
+		json_i64(w, (int64_t)(bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
+		break;
+	case ATTEMPT:
+		json_i64(w, bucket->attempt);
+		break;
+	case LINE:
+		write_line(w, !bucket->count           ? bucket->first_line
+			      : is_max_farther(bucket) ? bucket->max_line
+						       : bucket->min_line);
+		break;
+	default:
+		json_span(w, chart->view
+				     .streams[!bucket->count           ? bucket->first_stream
+					      : is_max_farther(bucket) ? bucket->max_stream
+								       : bucket->min_stream]
+				     .name);
+	}
+}
+
+/* Where each attempt opened, of the stream that has most of them. */
+static void write_attempts(struct json_writer *w, const struct job_view *view)
+{
+	const struct stream_view *most = NULL;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (!most || view->streams[i].attempt_start_count > most->attempt_start_count)
+			most = &view->streams[i];
+	json_key(w, "attempts");
+	json_array(w);
+	for (size_t i = 0; most && i < most->attempt_start_count; i++) {
+		json_object(w);
+		json_put_i64(w, "attempt", (int64_t)i + 1);
+		json_put_i64(w, "first_step", most->attempt_starts[i]);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+static void write_chain(struct json_writer *w, const struct chart *chart)
+{
+	json_key(w, "chain");
+	json_array(w);
+	for (size_t i = 0; i < chart->link_count; i++) {
+		json_object(w);
+		json_put_span(w, "job", chart->links[i].job);
+		json_put_i64(w, "first_step", chart->links[i].first_step);
+		json_put_i64(w, "buckets", (int64_t)chart->links[i].buckets);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+enum status api_parse_columns(const struct json *names, unsigned *columns, struct error *err)
+{
+	*columns = names ? 0 : ~0u;
+	if (names && json_kind(names) != JSON_ARRAY)
+		return error_set_field(err, ERR_SEMANTIC, "columns", "columns is a list of names");
+	for (const struct json *node = names ? json_first(names) : NULL; node; node = json_next(node)) {
+		unsigned column = 0;
+		while (column < COLUMN_COUNT && !span_equal(json_string_of(node), span_from(column_names[column])))
+			column++;
+		if (column == COLUMN_COUNT)
+			return error_set_field(err, ERR_SEMANTIC, "columns",
+				"'%.*s' is no column of a chart: x, min, max, first, last, mean, count, line and others are",
+				SPAN_ARGS(json_string_of(node)));
+		*columns |= 1u << column;
+	}
+	return OK;
+}
+
+void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned columns)
+{
+	char seq[24];
+
+	json_object(w);
+	json_put_span(w, "metric", chart->metric);
+	json_key(w, "columns");
+	json_object(w);
+	for (unsigned column = 0; column < COLUMN_COUNT; column++) {
+		if (!(columns & 1u << column))
+			continue;
+		json_key(w, column_names[column]);
+		json_array(w);
+		for (size_t i = 0; i < chart->count; i++)
+			write_cell(w, chart, &chart->buckets[i], (enum column)column);
+		json_array_end(w);
+	}
+	json_object_end(w);
+	json_put_i64(w, "total_points", (int64_t)chart->total_points);
+	json_put_i64(w, "bucket_width", chart->bucket_width);
+	if (chart->links)
+		write_chain(w, chart);
+	else
+		write_attempts(w, &chart->view);
+	snprintf(seq, sizeof seq, "%llu", (unsigned long long)chart->view.seq);
+	json_put_text(w, "seq", seq);
+	json_object_end(w);
+}
+
+/* A bucket a row, for who asks buckets= with format=csv. */
+static void write_csv(struct buf *out, const struct chart *chart, struct span stream)
+{
+	buf_append_text(out, "job,stream,x,count,min,mean,max,first,last\n");
+	for (size_t i = 0; i < chart->count; i++) {
+		const struct bucket *b = &chart->buckets[i];
+		const double values[] = {min_of(b), mean_of(b), max_of(b), b->first, b->last};
+		api_csv_text(out, chart->view.row.name);
+		buf_append_char(out, ',');
+		api_csv_text(out, stream);
+		uint64_t count = b->count + b->nan_count + b->inf_count + b->neg_inf_count;
+		buf_printf(out, ",%lld,%llu", (long long)b->x, (unsigned long long)count);
+		for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
+			buf_append_char(out, ',');
+			api_csv_double(out, values[j]);
+		}
+		buf_append_char(out, '\n');
+	}
+}
+
+static enum status read_format(const struct http_request *request, bool *is_csv, struct error *err)
+{
+	struct span format;
+
+	*is_csv = false;
+	if (!http_request_query(request, "format", &format) || span_equal(format, SPAN("json")))
+		return OK;
+	*is_csv = span_equal(format, SPAN("csv"));
+	return *is_csv ? OK
+		       : error_set_field(
+				 err, ERR_INVALID, "format", "format '%.*s' is none of json, csv", SPAN_ARGS(format));
+}
+
+enum status api_points(void *context, void *worker, const struct http_request *request, struct http_response *response,
+	struct error *err)
+{
+	struct api *api = context;
+	AUTO(arena) arena = NULL;
+	struct json_writer w = api_reply(response);
+	struct chart_query query;
+	struct chart chart;
+	struct span buckets;
+	bool is_raw = false, is_chain = false, is_csv;
+
+	TRY(api_arena(&arena, err));
+	TRY(read_query(request, &query, err));
+	TRY(http_query_bool(request, "raw", &is_raw, err));
+	TRY(read_format(request, &is_csv, err));
+	TRY(http_query_bool(request, "chain", &is_chain, err));
+	if (is_chain && (is_raw || is_csv || query.axis != AXIS_STEP))
+		return error_set_field(
+			err, ERR_SEMANTIC, "chain", "chain=true is drawn by x=step, in buckets and as JSON alone");
+	if (is_raw || (is_csv && !http_request_query(request, "buckets", &buckets)))
+		return api_points_raw(api, worker, request, &query, is_csv, response, err);
+	TRY((is_chain ? pipeline_read_chain : pipeline_read_chart)(api->options.pipeline,
+		((struct api_worker *)worker)->reader, arena, http_request_segment(request, 0), &query, &chart, err));
+	if (is_csv) {
+		response->content_type = "text/csv; charset=utf-8";
+		write_csv(&response->body, &chart, query.stream);
+	} else {
+		api_write_chart(&w, &chart, ~0u);
+	}
+	return buf_status(&response->body, err);
+}

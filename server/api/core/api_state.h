@@ -1,0 +1,54 @@
+/* Job: what the API's files share. Ownership and threads: as api.h. */
+#pragma once
+
+#include "api/core/api_options.h"
+#include "base/buf.h"
+#include "state/audit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct upload;
+struct session_table;
+
+enum event_verdict { VERDICT_ACCEPTED, VERDICT_DUPLICATE, VERDICT_IGNORED, VERDICT_REJECTED, VERDICT_COUNT };
+
+enum { AWS_KEY_ID_BYTES = 20 };
+/* A sender's clock is not ahead by more. */
+enum { DAY_MS = 24 * 60 * 60 * 1000 };
+struct aws_key {
+	char id[AWS_KEY_ID_BYTES + 1];
+};
+
+struct api {
+	struct api_options options;
+	struct http_server *_Atomic server; /* workers run before it is known */
+	atomic_bool is_stopping;
+	int64_t started_ms;
+	struct zone *zone; /* of times that name none; NULL: UTC */
+	pthread_mutex_t tokens_loading; /* one at a time: who reads last has what is on disk */
+	atomic_bool are_tokens_stale; /* they changed on disk and could not be read: the tick tries again */
+	pthread_rwlock_t tokens_lock;
+	struct arena *tokens_arena;
+	struct token_row *tokens;
+	struct aws_key *aws_keys; /* of each of them */
+	size_t token_count;
+	pthread_mutex_t uploads_mutex;
+	struct upload *uploads;
+	struct session_table *sessions;
+	struct ingest_labels *labels;
+	struct advice *advice;
+	char *frame_ancestors; /* of pages with embed=1 */
+	atomic_uint_fast64_t no_job_lines; /* of shippers: no label said of which job they are */
+	atomic_uint_fast64_t bad_times;
+	atomic_uint_fast64_t events[VERDICT_COUNT]; /* of EventBridge */
+};
+
+/* A worker's own things. */
+struct api_worker {
+	struct api *api;
+	struct store_reader *reader;
+	struct actor actor; /* of the request that it answers */
+	char verb[64], thing[1024];
+	struct buf body;
+};

@@ -1,0 +1,10 @@
+/* Job: who changes what: noted around each handler that writes. Ownership and threads: as api.h. */
+#pragma once
+
+#include "api/core/api_state.h"
+
+void audit_enter(void *api, void *worker, const struct http_request *request, const struct http_route *route);
+void audit_leave(void *api);
+/* The same within a handler, of a job. */
+void audit_enter_job(struct api *api, struct api_worker *worker, const struct http_request *request, const char *verb,
+	struct span job);
