@@ -1,6 +1,6 @@
-#include "cli/client.h"
-#include "cli/profile.h"
-#include "cli/search.h"
+#include "cli/http/client.h"
+#include "cli/process/profile.h"
+#include "cli/search/search.h"
 
 #include <unistd.h>
 

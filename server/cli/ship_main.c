@@ -1,5 +1,5 @@
-#include "cli/client.h"
-#include "cli/ship.h"
+#include "cli/http/client.h"
+#include "cli/ship/ship.h"
 
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* What a machine says of itself, in any bytes: /proc, the monitors' lines, the kernel's records. */
 #include "base/json_read.h"
-#include "cli/host_figures.h"
-#include "cli/host_programs.h"
-#include "cli/kernel_log.h"
+#include "cli/host/host_figures.h"
+#include "cli/host/host_programs.h"
+#include "cli/host/kernel_log.h"
 
 #include <stdlib.h>
 

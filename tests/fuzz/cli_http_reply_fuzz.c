@@ -1,5 +1,5 @@
 /* The first byte says in how large pieces the rest arrives; the pieces must not change what is understood. */
-#include "cli/http_reply.h"
+#include "cli/http/http_reply.h"
 
 #include <stdint.h>
 #include <stdlib.h>

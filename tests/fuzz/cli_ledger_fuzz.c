@@ -1,5 +1,5 @@
 /* A page of a ledger out of any bytes: what is understood is written and understood again. */
-#include "cli/resume_state.h"
+#include "cli/spool/resume_state.h"
 
 #include <stdint.h>
 #include <stdlib.h>

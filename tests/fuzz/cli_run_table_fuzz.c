@@ -1,6 +1,6 @@
 /* Tables of runs of any bytes: each byte belongs to one record, and each row gives points that could be sent. */
 #include "base/alloc.h"
-#include "cli/run_table.h"
+#include "cli/input/run_table.h"
 
 #include <stdlib.h>
 

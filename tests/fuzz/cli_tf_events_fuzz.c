@@ -1,6 +1,6 @@
 /* Event files of any bytes: as they are, and as the data of a record with right checksums, which gets behind the door. */
 #include "base/alloc.h"
-#include "cli/tf_events.h"
+#include "cli/input/tf_events.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #include "test.h"
 
-#include "cli/host_figures.h"
-#include "cli/host_programs.h"
-#include "cli/kernel_log.h"
+#include "cli/host/host_figures.h"
+#include "cli/host/host_programs.h"
+#include "cli/host/kernel_log.h"
 
 TEST(host_cpu)
 {

@@ -1,4 +1,4 @@
-#include "cli/http_reply.h"
+#include "cli/http/http_reply.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-#include "cli/command_line.h"
-#include "cli/identity.h"
+#include "cli/process/command_line.h"
+#include "cli/process/identity.h"
 #include "test.h"
 
 #include <stdio.h>

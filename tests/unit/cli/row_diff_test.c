@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "cli/row_diff.h"
+#include "cli/search/row_diff.h"
 
 TEST(news_are_new_names_and_new_texts)
 {

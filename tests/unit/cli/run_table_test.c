@@ -1,4 +1,4 @@
-#include "cli/run_table.h"
+#include "cli/input/run_table.h"
 #include "test.h"
 
 #include <stdio.h>

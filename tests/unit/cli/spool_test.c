@@ -1,5 +1,5 @@
-#include "cli/line_body.h"
-#include "cli/spool.h"
+#include "cli/spool/line_body.h"
+#include "cli/spool/spool.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-#include "cli/job_field.h"
-#include "cli/table.h"
+#include "cli/search/job_field.h"
+#include "cli/table/table.h"
 #include "test.h"
 
 static void check_table(size_t width, bool has_colours, const char *wanted)

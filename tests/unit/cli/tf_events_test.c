@@ -1,4 +1,4 @@
-#include "cli/tf_events.h"
+#include "cli/input/tf_events.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "cli/url.h"
+#include "cli/http/url.h"
 #include "test.h"
 
 static void check_url(const char *text, const char *host, const char *port, const char *prefix, const char *header)

@@ -1,0 +1,133 @@
+#include "cli/input/line_reader.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+enum {
+	READ_BYTES = 64 << 10,
+	PASS_BYTES = 4096, /* PIPE_BUF: a pipe that is ready takes so much without blocking */
+	MAX_PENDING_BYTES = SPOOL_MAX_LINE_BYTES,
+};
+
+void line_reader_init(struct line_reader *reader, int fd, int pass_fd, unsigned source)
+{
+	*reader = (struct line_reader){.fd = fd,
+		.pass_fd = pass_fd,
+		.source = source,
+		.is_first = true,
+		.pending = BUF_INIT(MAX_PENDING_BYTES + 2 * READ_BYTES)};
+}
+
+void line_reader_done(struct line_reader *reader)
+{
+	buf_done(&reader->pending);
+}
+
+/* The reader of our output may be slow, which is his right; gone, and we go on without him. */
+static void pass_through(struct line_reader *reader, struct span bytes)
+{
+	while (bytes.len && reader->pass_fd >= 0) {
+		struct span part = span_of(bytes.ptr, bytes.len < PASS_BYTES ? bytes.len : PASS_BYTES);
+		struct pollfd item = {.fd = reader->pass_fd, .events = POLLOUT};
+		if (poll(&item, 1, -1) < 0)
+			continue;
+		ssize_t written = write(reader->pass_fd, part.ptr, part.len);
+		if (written >= 0)
+			bytes = span_skip(bytes, (size_t)written);
+		else if (errno != EINTR && errno != EAGAIN)
+			reader->pass_fd = -1;
+	}
+}
+
+static void put(struct line_reader *reader, struct spool *spool, struct span lines, bool has_open_end)
+{
+	int64_t ts_ms = reader->ts_ms ? reader->ts_ms : reader->says_times ? clock_wall_ms() : 0;
+	uint64_t start = reader->read_at - reader->pending.len;
+
+	if (reader->is_pipe)
+		spool_write(spool, reader->source, lines, has_open_end, ts_ms);
+	else if (has_open_end)
+		spool_put_open_end(spool, reader->source, lines, start, ts_ms);
+	else
+		spool_put(spool, reader->source, lines, start, ts_ms);
+}
+
+/* Whole lines leave pending; an endless line leaves it in pieces. */
+static void put_pending(struct line_reader *reader, struct spool *spool, bool is_last)
+{
+	struct span text = buf_span(&reader->pending);
+	const char *end = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
+	size_t whole = end ? (size_t)(end - text.ptr) + 1 : 0;
+
+	if (whole) {
+		put(reader, spool, span_of(text.ptr, whole), false);
+		memmove(reader->pending.ptr, reader->pending.ptr + whole, text.len - whole);
+		reader->pending.len -= whole;
+	}
+	if (reader->pending.len && (is_last || reader->pending.len >= MAX_PENDING_BYTES)) {
+		put(reader, spool, buf_span(&reader->pending), true);
+		reader->pending.len = 0;
+	}
+}
+
+/* What was punched out of an old spool file reads as NULs. */
+static void skip_hole(struct line_reader *reader)
+{
+	off_t data = lseek(reader->fd, 0, SEEK_DATA);
+	char c = 1;
+
+	if (data > 0) {
+		reader->read_at = (uint64_t)data;
+		while (pread(reader->fd, &c, 1, (off_t)reader->read_at) == 1 && c == 0)
+			reader->read_at++;
+	}
+}
+
+static void keep_head(struct line_reader *reader)
+{
+	if (reader->is_pipe || reader->head_len == LINE_READER_HEAD_BYTES)
+		return;
+	ssize_t got = pread(reader->fd, reader->head, LINE_READER_HEAD_BYTES, 0);
+	if (got > 0)
+		reader->head_len = (size_t)got;
+}
+
+bool line_reader_knows(const struct line_reader *reader, int fd)
+{
+	char head[LINE_READER_HEAD_BYTES];
+
+	return pread(fd, head, reader->head_len, 0) == (ssize_t)reader->head_len &&
+	       memcmp(head, reader->head, reader->head_len) == 0;
+}
+
+size_t line_reader_read(struct line_reader *reader, struct spool *spool)
+{
+	char *room = buf_reserve(&reader->pending, READ_BYTES);
+	ssize_t got;
+
+	if (!room)
+		return 0;
+	if (reader->is_first && !reader->is_pipe && reader->read_at == 0)
+		skip_hole(reader);
+	reader->is_first = false;
+	do {
+		got = reader->is_pipe ? read(reader->fd, room, READ_BYTES)
+				      : pread(reader->fd, room, READ_BYTES, (off_t)reader->read_at);
+	} while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return 0;
+	keep_head(reader);
+	reader->read_at += (uint64_t)got;
+	buf_advance(&reader->pending, (size_t)got);
+	pass_through(reader, span_of(room, (size_t)got));
+	put_pending(reader, spool, false);
+	return (size_t)got;
+}
+
+void line_reader_finish(struct line_reader *reader, struct spool *spool)
+{
+	put_pending(reader, spool, true);
+}

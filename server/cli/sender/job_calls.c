@@ -1,0 +1,214 @@
+#include "cli/sender/job_calls.h"
+
+#include "base/json_write.h"
+#include "cli/http/url.h"
+
+#include <inttypes.h>
+
+enum { MAX_PATH_BYTES = 8192, MAX_BODY_BYTES = 64 << 10 };
+
+static void put_job_path(struct buf *path, const char *job, const char *rest)
+{
+	buf_append_text(path, "/api/v1/jobs/");
+	buf_append_percent_encoded(path, span_from(job));
+	buf_append_text(path, rest);
+}
+
+static enum status post_json(struct http_client *client, struct span path, struct span body, struct error *err)
+{
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {
+		.method = "POST", .path = path, .content_type = "application/json", .body = body};
+
+	return client_call(client, &request, &reply, err);
+}
+
+/* *document is NULL unless OK. */
+static enum status get_json(struct http_client *client, struct span path, struct json **document, struct error *err)
+{
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {.method = "GET", .path = path};
+
+	TRY(client_call(client, &request, &reply, err));
+	if (json_parse(document, buf_span(&reply.body), err) != OK)
+		return error_set(err, ERR_UNAVAILABLE, "the reply is not JSON: is this an smfleet server?");
+	return OK;
+}
+
+enum status job_transition(
+	struct http_client *client, const char *job, const struct job_change *change, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(buf) body = BUF_INIT(MAX_BODY_BYTES);
+	struct json_writer w = json_writer_on(&body);
+
+	put_job_path(&path, job, "/transitions");
+	TRY(buf_status(&path, err));
+	json_object(&w);
+	json_put_text(&w, "SecondaryStatus", change->secondary_status);
+	json_put_i64(&w, "time_ms", change->time_ms);
+	if (change->is_assumed)
+		json_put_bool(&w, "assumed", true);
+	if (change->reason)
+		json_put_text(&w, "FailureReason", change->reason);
+	if (change->unless) {
+		json_key(&w, "unless");
+		json_array(&w);
+		for (const char *const *status = change->unless; *status; status++)
+			json_text(&w, *status);
+		json_array_end(&w);
+	}
+	json_object_end(&w);
+	TRY(buf_status(&body, err));
+	return post_json(client, buf_span(&path), buf_span(&body), err);
+}
+
+static bool read_next_offset(const struct http_reply *reply, uint64_t *next_offset, struct command_list *commands)
+{
+	AUTO(json) document = NULL;
+	double number;
+
+	if (json_parse(&document, buf_span(&reply->body), NULL) != OK)
+		return false;
+	command_list_read(commands, document);
+	if (!json_number_of(json_get(document, "next_offset"), &number) || number < 0 || number > 9e15)
+		return false;
+	*next_offset = (uint64_t)number;
+	return true;
+}
+
+enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
+	bool *has_next, struct command_list *commands, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {.method = "POST", .content_type = lines->content_type, .body = lines->body};
+
+	*has_next = false;
+	commands->count = 0;
+	buf_append_text(&path, "/api/v1/logs?job=");
+	buf_append_percent_encoded(&path, span_from(lines->job));
+	buf_append_text(&path, "&stream=");
+	buf_append_percent_encoded(&path, span_from(lines->stream));
+	if (*lines->host) { /* "": not known */
+		buf_append_text(&path, "&host=");
+		buf_append_percent_encoded(&path, span_from(lines->host));
+	}
+	buf_append_text(&path, "&session=");
+	buf_append_percent_encoded(&path, span_from(lines->session));
+	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
+	if (lines->written_ms)
+		buf_printf(&path, "&written_ms=%" PRId64, lines->written_ms);
+	TRY(buf_status(&path, err));
+	request.path = buf_span(&path);
+	enum status status = client_call(client, &request, &reply, err);
+	if (status == OK || status == ERR_CONFLICT)
+		*has_next = read_next_offset(&reply, next_offset, commands);
+	return status;
+}
+
+/* What is acknowledged is stored, and read a moment later: until then a stream's last time is that of a line in its middle. */
+static enum status want_all_read(
+	const struct json *row, const char *stored_key, const char *read_key, struct error *err)
+{
+	int64_t stored = 0;
+
+	TRY(json_want_i64(row, stored_key, &stored, err));
+	int64_t done = stored; /* a server that does not say */
+	TRY(json_want_i64(row, read_key, &done, err));
+	return done < stored ? error_set(err, ERR_BUSY, "the server has not read all %s yet", stored_key) : OK;
+}
+
+static enum status read_streams(struct http_client *client, const char *job, struct json **document, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+
+	put_job_path(&path, job, "/streams");
+	TRY(buf_status(&path, err));
+	return get_json(client, buf_span(&path), document, err);
+}
+
+enum status job_count_bytes(
+	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err)
+{
+	AUTO(json) document = NULL;
+	int64_t stored = 0;
+
+	TRY(read_streams(client, job, &document, err));
+	const struct json *row = json_first(json_get(document, "streams"));
+	while (row && !span_equal(json_string_of(json_get(row, "stream")), span_from(stream)))
+		row = json_next(row);
+	if (row)
+		TRY(json_want_i64(row, "bytes", &stored, err));
+	*bytes = stored > 0 ? (uint64_t)stored : 0;
+	return OK;
+}
+
+enum status job_read_document(struct http_client *client, const char *job, struct json **document, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+
+	*document = NULL;
+	put_job_path(&path, job, "");
+	TRY(buf_status(&path, err));
+	enum status status = get_json(client, buf_span(&path), document, err);
+	return status == ERR_NOT_FOUND ? OK : status;
+}
+
+enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	TRY(job_read_document(client, job, &document, err));
+	struct span status = document ? json_string_of(json_get(document, "TrainingJobStatus")) : SPAN("InProgress");
+	*is_over = !span_equal(status, SPAN("InProgress")) && !span_equal(status, SPAN("Stopping"));
+	return OK;
+}
+
+enum status job_want_points_read(
+	struct http_client *client, const char *job, const char *stream, bool *has_lines, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	*has_lines = false;
+	enum status status = read_streams(client, job, &document, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	const struct json *row = json_first(json_get(document, "streams"));
+	for (; row; row = json_next(row))
+		if (span_equal(json_string_of(json_get(row, "stream")), span_from(stream))) {
+			double lines = 0;
+			*has_lines = json_number_of(json_get(row, "lines"), &lines) && lines > 0;
+			return want_all_read(row, "sent_points", "extracted_points", err);
+		}
+	return OK;
+}
+
+enum status job_read_times(
+	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err)
+{
+	AUTO(json) document = NULL;
+	bool has_times = false;
+
+	enum status status = read_streams(client, job, &document, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	const struct json *row = json_first(json_get(document, "streams"));
+	for (; row; row = json_next(row)) {
+		int64_t first = 0, last = 0;
+		if (span_starts_with(json_string_of(json_get(row, "stream")), SPAN("system/")))
+			continue; /* a machine's own */
+		TRY(want_all_read(row, "lines", "extracted_lines", err));
+		TRY(want_all_read(row, "sent_points", "extracted_points", err));
+		TRY(json_want_i64(row, "first_ms", &first, err));
+		TRY(json_want_i64(row, "last_ms", &last, err));
+		if (!first || !last)
+			continue;
+		*first_ms = !has_times || first < *first_ms ? first : *first_ms;
+		*last_ms = !has_times || last > *last_ms ? last : *last_ms;
+		has_times = true;
+	}
+	return OK;
+}

@@ -1,0 +1,85 @@
+/*
+ * Job: the requests that sm-ship makes about its job, one function each.
+ * Ownership: nothing is kept. Threads: those of the client.
+ */
+#pragma once
+
+#include "cli/sender/session_calls.h"
+
+struct job_change {
+	const char *secondary_status;
+	const char *reason; /* NULL: none */
+	int64_t time_ms;
+	bool is_assumed; /* Completed where its log ends, as far as nobody knows better; time_ms: of a log that has no times */
+	const char *const
+		*unless; /* statuses, NULL at the end: ERR_CONFLICT when the job has one of them; NULL: always */
+};
+enum status job_transition(
+	struct http_client *client, const char *job, const struct job_change *change, struct error *err) MUST_CHECK;
+struct job_lines {
+	const char *job, *stream, *host, *session;
+	uint64_t offset;
+	int64_t written_ms; /* when lines were written that bear no time; 0: now */
+	const char *content_type;
+	struct span body;
+};
+/*
+ * *next_offset: where the server wants to go on, set when it says so. ERR_CONFLICT with *has_next: resume there. ERR_NOT_FOUND: the
+ * session is not known any more.
+ */
+enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
+	bool *has_next, struct command_list *commands, struct error *err) MUST_CHECK;
+#define JOB_POINTS_SETTING "hp" /* instead of a number: the object is settings of the job, {KEY: VALUE} */
+struct job_points {
+	const char *program; /* for messages */
+	const char *job, *stream, *host;
+	struct span text; /* lines "N TAB object", or "@TS TAB object", or JOB_POINTS_SETTING TAB object */
+	bool asks; /* what the server has: it may be more than is known */
+	bool *has_told; /* the caller's: that the server did not take some was said */
+	struct json **known; /* the caller's: the server's series as they were asked; NULL in it: none */
+};
+struct job_points_count {
+	uint64_t there, fresh; /* points that the server has, and those that it has not */
+};
+/* How many of them the server has; nothing is sent. Where points->asks it is asked. */
+enum status job_count_points(struct http_client *client, const struct job_points *points,
+	struct job_points_count *count, struct error *err) MUST_CHECK;
+/* Those with an N below the known count of the series, or a TS not past its last, are not sent; *rejected: the server did not take so many. */
+enum status job_send_points(
+	struct http_client *client, const struct job_points *points, uint64_t *rejected, struct error *err) MUST_CHECK;
+/* Adds the text's settings to what the job states. What it states otherwise, and what the server refuses, is said. */
+enum status job_send_settings(
+	struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;
+/* *document stays NULL when there is no such job. */
+enum status job_read_document(
+	struct http_client *client, const char *job, struct json **document, struct error *err) MUST_CHECK;
+struct job_stated {
+	const char *program; /* for messages */
+	const char *job;
+	const struct json *document; /* of a job that is there already */
+	struct settings tags, hyper_parameters, metrics; /* by option */
+};
+/* Tags become what is stated now; settings come where the job states none. What does not come is said. */
+enum status job_send_stated(struct http_client *client, const struct job_stated *stated, struct error *err) MUST_CHECK;
+struct job_machines {
+	const char *program; /* for messages */
+	const char *job;
+	const struct json *document; /* of a job that is there already */
+	const char *type; /* by option; NULL: nothing is said */
+	int64_t count; /* 0: nothing is said */
+};
+/* Set by hand where the job states none. What it states otherwise stays, and is said. */
+enum status job_send_machines(
+	struct http_client *client, const struct job_machines *machines, struct error *err) MUST_CHECK;
+/* Of a stream's log; 0 where it has none. */
+enum status job_count_bytes(
+	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;
+/* Completed, Failed or Stopped. */
+enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err) MUST_CHECK;
+/* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */
+enum status job_want_points_read(
+	struct http_client *client, const char *job, const char *stream, bool *has_lines, struct error *err) MUST_CHECK;
+/* The first and last time of its training's lines and points; unchanged when there are none, or no such job. ERR_BUSY: the server has not
+ * read them all yet. */
+enum status job_read_times(
+	struct http_client *client, const char *job, int64_t *first_ms, int64_t *last_ms, struct error *err) MUST_CHECK;

@@ -1,0 +1,69 @@
+/*
+ * Job: the thread that brings the spool to the server: opens sessions, sends batches, carries out commands, tries again for ever, says at the
+ *      end how it ended. Nothing else in sm-ship ever waits for the server.
+ * Ownership: new/free; options' objects are the caller's and outlive it. Threads: all calls from the main thread.
+ */
+#pragma once
+
+#include "cli/http/client.h"
+#include "cli/process/command_signals.h"
+#include "cli/process/identity.h"
+#include "cli/spool/resume_state.h"
+#include "cli/spool/spool.h"
+
+#include <pthread.h>
+
+struct sender;
+
+struct sender_options {
+	const char *program; /* for messages */
+	const char *server; /* its address, for messages */
+	struct http_client *client;
+	struct spool *spool;
+	const struct identity *identity;
+	const struct settings *metrics;
+	const char *const *streams; /* the spool's stream numbers index it */
+	const bool *is_points; /* as streams: they hold points, as event_files.h has them; NULL: none does */
+	const char *const *hosts; /* as streams: whose they are; NULL, all or one: identity's */
+	size_t max_streams; /* room of the table: it may grow while the sender runs */
+	struct ledger *ledger; /* NULL: none is kept */
+	size_t ledger_streams; /* the first ones are in it */
+	size_t own_tags; /* the last ones of identity's: the program's own, which a job that is there keeps as it has them */
+	bool is_import; /* of the past: what the server has of a stream is the start of its file, and is passed over */
+	bool resumes; /* an ended job is written to */
+	bool has_one_stream; /* it is kept even while nothing is read: streams[0] */
+	const char *
+		session_seed; /* what tells our sessions from others' on this host, and is the same after a kill; NULL: random ones */
+	const struct orders *orders; /* what commands do; NULL: nothing can be told */
+	int64_t started_ms;
+	pthread_t waiter; /* gets SIGCHLD when the thread is done */
+};
+
+enum status sender_start(struct sender **out, const struct sender_options *options, struct error *err) MUST_CHECK;
+/* Ends the thread at once if it still runs. */
+void sender_free(struct sender *sender);
+
+/* The command whose output the stream is has ended, by itself or by a signal (else 0); before sender_set_outcome. */
+void sender_set_exit(struct sender *sender, int code, int number);
+/* How the training ended; before spool_end. reason may be NULL. */
+void sender_set_outcome(struct sender *sender, const char *secondary_status, const char *reason, int64_t time_ms);
+/* An import's files are damaged: where nothing came of them no job is made; before spool_end. */
+void sender_set_unreadable(struct sender *sender);
+/* The drain's end, on the monotonic clock. */
+void sender_give_up_at(struct sender *sender, int64_t mono_ms);
+bool sender_is_done(struct sender *sender);
+/* OK: all is with the server. ERR_UNAVAILABLE: not in time. Else the server's refusal. */
+enum status sender_join(struct sender *sender, struct error *err) MUST_CHECK;
+
+/* Lines, and points, that the server has taken so far. */
+uint64_t sender_sent_lines(const struct sender *sender);
+
+/* Of an import: lines and points that the server had, and those that it had not. */
+void sender_count_import(const struct sender *sender, uint64_t *there_before, uint64_t *new_to_server);
+
+/* After the join. */
+bool sender_has_job(const struct sender *sender); /* false: nothing was sent, not even that there is one */
+const char *sender_job(const struct sender *sender); /* perhaps J-2 */
+uint64_t sender_sent_bytes(const struct sender *sender, unsigned stream);
+
+AUTO_TYPE(sender)

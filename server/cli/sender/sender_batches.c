@@ -1,0 +1,242 @@
+#include "cli/sender/sender_state.h"
+
+#include "base/clock.h"
+#include "cli/spool/line_body.h"
+
+enum {
+	BATCH_BYTES = 256 << 10,
+	BATCH_LINGER_MS = 200,
+	IDLE_WAIT_MS = 200,
+	MAX_FAILED_READS = 5,
+	REREAD_MS = 200,
+};
+
+static uint64_t count_lines(struct span text)
+{
+	uint64_t lines = 0;
+
+	for (ptrdiff_t at; (at = span_find_char(text, '\n')) >= 0; lines++)
+		text = span_skip(text, (size_t)at + 1);
+	return lines;
+}
+
+/* The server has taken the batch, or the part of it before next. */
+static void accept_batch(struct sender *sender, struct stream_state *stream, uint64_t next)
+{
+	uint64_t base = stream->offset, total = sender->batch.text.len;
+	uint64_t taken = next > base && next < base + total ? next - base : total;
+
+	uint64_t lines = count_lines(span_of(sender->batch.text.ptr, (size_t)taken));
+	atomic_fetch_add(&sender->sent_lines, lines);
+	atomic_fetch_add(&sender->new_to_server, lines);
+	spool_release(sender->options.spool, (size_t)taken);
+	stream->sent_bytes += taken;
+	stream->offset = next;
+	sender->has_batch = false;
+	sender->conflicts = 0;
+}
+
+static void note_batch(struct sender *sender, uint64_t offset)
+{
+	struct error err = {0};
+
+	if (!sender->options.ledger || sender->noted_offset == offset ||
+		sender->batch.stream >= sender->options.ledger_streams)
+		return;
+	if (ledger_note(sender->options.ledger, sender->batch.stream, sender->job, offset, &sender->batch, &err) == OK)
+		sender->noted_offset = offset;
+	else if (!sender->has_told_of_ledger)
+		client_say(sender->options.program, "%s", err.text); /* which matters only if we are killed */
+	sender->has_told_of_ledger |= sender->noted_offset != offset;
+}
+
+/* Plain lines cannot each bear the time at which they were read: an import's, and bytes that JSON does not take. */
+static bool is_plain(const struct sender *sender)
+{
+	return strcmp(sender->content_type, "text/plain") == 0;
+}
+
+static enum status send_batch(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+	const char *name = sender->options.streams[sender->batch.stream];
+	struct command_list commands;
+	uint64_t next = 0;
+	bool has_next = false;
+
+	if (!stream->has_session || !stream->is_known)
+		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
+	note_batch(sender, stream->offset);
+	struct job_lines lines = {.job = sender->job,
+		.stream = name,
+		.host = sender_host_of(sender, sender->batch.stream),
+		.session = stream->session,
+		.offset = stream->offset,
+		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
+		.content_type = sender->content_type,
+		.body = buf_span(&sender->body)};
+	enum status status = job_send_lines(sender->options.client, &lines, &next, &has_next, &commands, err);
+	if (status == ERR_NOT_FOUND)
+		return sender_lose_session(sender, stream, status);
+	if (status == ERR_CONFLICT && ++sender->conflicts <= SENDER_MAX_CONFLICTS) {
+		client_say(sender->options.program, "%s", err->text);
+		stream->is_known = has_next; /* else it is asked for, with the session */
+		stream->offset = has_next ? next : stream->offset;
+		return OK; /* the same batch again */
+	}
+	TRY(status);
+	accept_batch(sender, stream, has_next ? next : stream->offset + sender->batch.text.len);
+	if (sender_hears_orders(sender, sender->batch.stream))
+		sender->heard_ms = clock_mono_ms();
+	if (sender_hears_orders(sender, sender->batch.stream) || !sender->options.has_one_stream)
+		sender_carry_out(sender, &commands);
+	return OK;
+}
+
+/* What the server has is known without a session: the stream's session goes on with a job that has ended, for which there must be news. */
+static enum status count_there(struct sender *sender, struct stream_state *stream, struct error *err)
+{
+	const char *name = sender->options.streams[sender->batch.stream];
+
+	if (stream->is_counted)
+		return OK;
+	TRY(job_count_bytes(sender->options.client, sender->job, name, &stream->to_pass, err));
+	stream->is_counted = true;
+	return OK;
+}
+
+/* What was on its way when it was asked counts, too. */
+static enum status begin_news(struct sender *sender, struct stream_state *stream, struct error *err)
+{
+	if (stream->to_pass || stream->is_known)
+		return OK;
+	TRY(sender_open_stream(sender, sender->batch.stream, false, err));
+	stream->to_pass = stream->offset > stream->passed_over ? stream->offset - stream->passed_over : 0;
+	return OK;
+}
+
+/* An import that was cut off goes on where the server stands. */
+static enum status pass_over(struct sender *sender, bool *is_passed, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+
+	TRY(count_there(sender, stream, err));
+	TRY(begin_news(sender, stream, err));
+	uint64_t bytes = stream->to_pass < sender->batch.text.len ? stream->to_pass : sender->batch.text.len;
+	stream->to_pass -= bytes;
+	stream->passed_over += bytes;
+	atomic_fetch_add(&sender->there_before, count_lines(span_of(sender->batch.text.ptr, (size_t)bytes)));
+	*is_passed = bytes > 0;
+	if (bytes)
+		spool_release(sender->options.spool, (size_t)bytes);
+	return OK;
+}
+
+/*
+ * A job that has ended goes on with what is new, before that is sent: an import that is killed behind it leaves a job that has not
+ * ended, and the next one says when it did. Whom the stream belongs to meanwhile is nothing to a job that goes on anyhow.
+ */
+static enum status go_on_with(struct sender *sender, struct stream_state *stream, struct error *err)
+{
+	bool is_over = false;
+
+	if (stream->has_news)
+		return OK;
+	TRY(job_read_is_over(sender->options.client, sender->job, &is_over, err));
+	if (is_over)
+		TRY(sender_open_stream(sender, sender->batch.stream, false, err));
+	stream->is_known = false; /* what was asked is not sent yet */
+	stream->has_news = true;
+	return OK;
+}
+
+/* Points bear no offset. What the server may have, because it was sent by another process or got no reply, it is asked. */
+static enum status send_points(struct sender *sender, struct error *err)
+{
+	struct stream_state *stream = &sender->streams[sender->batch.stream];
+	const char *name = sender->options.streams[sender->batch.stream];
+	struct job_points points = {.program = sender->options.program,
+		.job = sender->job,
+		.stream = name,
+		.host = sender_host_of(sender, sender->batch.stream),
+		.text = buf_span(&sender->batch.text),
+		.asks = !stream->is_known,
+		.has_told = &stream->has_told_rejected,
+		.known = &stream->known_series};
+
+	struct job_points_count count = {0};
+	uint64_t rejected = 0;
+	TRY(job_send_settings(sender->options.client, &points, err));
+	stream->is_known = false;
+	if (sender->options.is_import)
+		TRY(job_count_points(sender->options.client, &points, &count, err));
+	if (count.fresh)
+		TRY(go_on_with(sender, stream, err));
+	points.asks = points.asks && !sender->options.is_import;
+	TRY(job_send_points(sender->options.client, &points, &rejected, err));
+	stream->is_known = true;
+	stream->sent_bytes += sender->batch.text.len;
+	atomic_fetch_add(&sender->sent_lines, count_lines(buf_span(&sender->batch.text)));
+	atomic_fetch_add(&sender->there_before, count.there);
+	atomic_fetch_add(&sender->new_to_server, count.fresh > rejected ? count.fresh - rejected : 0);
+	spool_release(sender->options.spool, sender->batch.text.len);
+	sender->has_batch = false;
+	return OK;
+}
+
+static bool holds_points(const struct sender *sender)
+{
+	return sender->options.is_points && sender->options.is_points[sender->batch.stream];
+}
+
+enum status sender_send_lines(struct sender *sender, struct error *err)
+{
+	sender_tell_of_loss(sender);
+	if (sender_is_beat_due(sender))
+		return sender_beat(sender, err);
+	if (sender->has_batch)
+		return holds_points(sender) ? send_points(sender, err) : send_batch(sender, err);
+	switch (spool_wait(sender->options.spool, BATCH_BYTES, BATCH_LINGER_MS, IDLE_WAIT_MS)) {
+	case SPOOL_IS_EMPTY:
+		return OK;
+	case SPOOL_HAS_ENDED:
+		sender->phase = PHASE_END;
+		return OK;
+	case SPOOL_HAS_BATCH:
+		break;
+	}
+	enum status status = spool_take(sender->options.spool, BATCH_BYTES, &sender->batch, err);
+	if (status == ERR_IO && ++sender->failed_reads < MAX_FAILED_READS) {
+		sender_pause(
+			sender, REREAD_MS); /* whoever watches the file may find the copy that was made before a cut */
+		return OK;
+	}
+	sender->failed_reads = 0;
+	if (status == ERR_IO) {
+		client_say(sender->options.program, "%s", err->text);
+		spool_lose_head(sender->options.spool);
+		return OK;
+	}
+	TRY(status);
+	if (holds_points(sender)) { /* their body depends on what the server has */
+		sender->has_batch = true;
+		return OK;
+	}
+	if (sender->options.is_import) {
+		bool is_passed = false;
+		TRY(pass_over(sender, &is_passed, err));
+		if (is_passed)
+			return OK;
+	}
+	buf_reset(&sender->body);
+	if (sender->options.is_import) { /* the server reads the times that the lines bear */
+		sender->content_type = "text/plain";
+		buf_append_span(&sender->body, buf_span(&sender->batch.text));
+		TRY(buf_status(&sender->body, err));
+	} else {
+		TRY(line_body_put(&sender->batch, &sender->body, &sender->content_type, err));
+	}
+	sender->has_batch = true;
+	sender->noted_offset = UINT64_MAX;
+	return OK;
+}

@@ -1,0 +1,539 @@
+#include "cli/ship/ship.h"
+
+#include "base/clock.h"
+#include "cli/process/child.h"
+#include "cli/host/host_monitor.h"
+#include "cli/process/identity.h"
+#include "cli/ship/import.h"
+#include "cli/input/input_reader.h"
+#include "cli/sender/sender.h"
+#include "cli/spool/spool_file.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The sender's streams: those of the training, then the host's own, its lines and its points. */
+enum { SYSTEM_LINES = WATCH_MAX_FILES, SYSTEM_POINTS, MAX_STREAMS };
+
+enum {
+	COMMAND_POLL_MS = 20,
+	FOLLOW_POLL_MS = 200,
+	GRACE_MS = 2000, /* after a signal: the program that writes the pipe got it too, and may still say something */
+};
+
+struct ship {
+	const struct options *options;
+	struct identity *identity;
+	struct settings metrics;
+	struct http_client *client;
+	struct spool *spool;
+	struct spool_file files[2]; /* our own: the child's output, or what standard input said */
+	struct spool_file system_files[2]; /* lines and points of --system */
+	char system_stream[300];
+	struct system_options system_options;
+	struct system *system;
+	const char **streams;
+	bool *is_points; /* of them */
+	struct intake_input *inputs;
+	size_t input_count;
+	struct ledger *ledger; /* of files that are sent under a name that comes again */
+	struct watch *watch; /* the user's files */
+	struct sender *sender;
+	struct intake *intake;
+	bool shows_progress;
+	int64_t shown_mono_ms;
+	uint64_t shown_lines;
+	struct child child;
+	struct orders orders;
+	char session_seed[PATH_MAX + 64];
+	struct child_end end; /* of the command; "Completed" else */
+};
+
+static void ship_done(struct ship *ship)
+{
+	system_free(ship->system);
+	intake_free(ship->intake); /* the threads first: they use all the rest */
+	sender_free(ship->sender);
+	watch_free(ship->watch);
+	spool_free(ship->spool);
+	ledger_free(ship->ledger);
+	http_client_free(ship->client);
+	identity_free(ship->identity);
+	spool_file_done(&ship->files[0]);
+	spool_file_done(&ship->files[1]);
+	spool_file_done(&ship->system_files[0]);
+	spool_file_done(&ship->system_files[1]);
+	mem_free(ship->metrics.items);
+	mem_free(ship->streams);
+	mem_free(ship->is_points);
+	mem_free(ship->inputs);
+}
+AUTO_DONE_TYPE(ship)
+
+static const char *say_as(void)
+{
+	return ship_program.name;
+}
+
+static enum status add_settings(struct ship *ship, struct settings *settings, const char *option, struct error *err)
+{
+	for (size_t i = 0; i < options_count(ship->options, option); i++)
+		TRY(identity_add_setting(
+			ship->identity, settings, option, options_item(ship->options, option, i), err));
+	return OK;
+}
+
+static enum status find_identity(struct ship *ship, char *const *environment, struct error *err)
+{
+	const struct options *options = ship->options;
+	char folder[PATH_MAX] = "", host[256] = "localhost", continues[300];
+	time_t now = (time_t)(clock_wall_ms() / 1000);
+	struct identity_input input = {.environment = environment,
+		.command = options_command(options),
+		.file = options_word(options, 0),
+		.job = options_text(options, "job"),
+		.stream = options_text(options, "stream"),
+		.host = options_text(options, "host"),
+		.instance_type = options_text(options, "instance-type"),
+		.instance_count = options_i64(options, "instance-count")};
+
+	if (getcwd(folder, sizeof folder))
+		input.folder = folder;
+	if (gethostname(host, sizeof host - 1) == 0)
+		input.host_name = host;
+	input.host_name = host;
+	localtime_r(&now, &input.now);
+	TRY(identity_new(&ship->identity, &input, err));
+	TRY(add_settings(ship, &ship->identity->hyper_parameters, "hp", err));
+	TRY(add_settings(ship, &ship->identity->tags, "tag", err));
+	TRY(add_settings(ship, &ship->metrics, "metric", err));
+	if (!options_text(options, "continues"))
+		return OK;
+	snprintf(continues, sizeof continues, "continues=%s", options_text(options, "continues"));
+	return identity_add_setting(ship->identity, &ship->identity->tags, "continues", continues, err);
+}
+
+const char *ship_spool_folder(const struct options *options, char *const *environment)
+{
+	const char *state_home = environment_find(environment, "XDG_STATE_HOME");
+	const char *given = options_text(options, "spool");
+
+	return given ? given : state_home && *state_home ? state_home : "/tmp";
+}
+
+static const char *spool_folder(const struct ship *ship, char *const *environment)
+{
+	return ship_spool_folder(ship->options, environment);
+}
+
+static enum status add_input(struct ship *ship, int fd, int pass_fd, struct error *err)
+{
+	struct intake_input *input = &ship->inputs[ship->input_count];
+
+	*input = (struct intake_input){.fd = fd, .pass_fd = pass_fd};
+	TRY(spool_add_source(ship->spool, &(struct spool_source){.fd = fd, .is_ours = true}, &input->source, err));
+	ship->input_count++;
+	return OK;
+}
+
+static enum status open_own_file(struct spool_file *file, const char *folder, const char *ending, struct error *err)
+{
+	struct error why = {0};
+
+	TRY(spool_file_open(file, folder, ending, &why, err));
+	if (why.status != OK)
+		client_say(say_as(), "%s: lines wait in memory instead", why.text);
+	return OK;
+}
+
+/* The child writes files, not pipes: our own death then costs it nothing. */
+static enum status prepare_command(struct ship *ship, const char *folder, struct error *err)
+{
+	TRY(open_own_file(&ship->files[0], folder, "out", err));
+	TRY(open_own_file(&ship->files[1], folder, "err", err));
+	TRY(add_input(ship, ship->files[0].fd, STDOUT_FILENO, err));
+	return add_input(ship, ship->files[1].fd, STDERR_FILENO, err);
+}
+
+static enum status prepare_pipe(struct ship *ship, const char *folder, struct error *err)
+{
+	TRY(open_own_file(&ship->files[0], folder, "in", err));
+	unsigned source;
+	TRY(spool_add_source(
+		ship->spool, &(struct spool_source){.fd = ship->files[0].fd, .is_ours = true}, &source, err));
+	ship->inputs[ship->input_count++] =
+		(struct intake_input){.fd = STDIN_FILENO, .pass_fd = STDOUT_FILENO, .source = source};
+	return OK;
+}
+
+/* For what is left in our own files when we are killed. Without it the training runs as well. */
+static void keep_ledger(struct ship *ship, const char *folder)
+{
+	AUTO_MEM struct ledger_page *page = mem_alloc(sizeof *page);
+	struct error err = {0};
+	bool has_page;
+
+	if (page &&
+		ledger_new(&ship->ledger, folder, options_text(ship->options, "server"), ship->identity->job, 1,
+			&err) == OK &&
+		ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, &err) == OK)
+		return;
+	client_say(say_as(), "%s", err.text);
+	ledger_free(ship->ledger);
+	ship->ledger = NULL;
+	ship->session_seed[0] = 0; /* whoever has the lock has that name */
+}
+
+/* A descriptor a file; the usual limit of 1024 is for programs that call select. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static enum status prepare_files(struct ship *ship, char *const *environment, struct error *err)
+{
+	const struct options *options = ship->options;
+	size_t count = options_word_count(options);
+	bool is_one = count == 1 && !strpbrk(options_word(options, 0), "*?[");
+	struct watch_options watch = {.program = ship_program.name,
+		.spool = ship->spool,
+		.patterns = options_words(options),
+		.count = count,
+		.only_stream = is_one ? ship->identity->stream : NULL,
+		.streams = ship->streams,
+		.is_points = ship->is_points,
+		.spool_folder = spool_folder(ship, environment),
+		.follows = options_flag(options, "follow")};
+
+	raise_file_limit();
+	if (!ship->identity->is_named_by_time) {
+		TRY(ledger_new(&ship->ledger, spool_folder(ship, environment), options_text(options, "server"),
+			ship->identity->job, WATCH_MAX_FILES, err));
+		watch.ledger = ship->ledger;
+		watch.resumed_job = options_flag(options, "resume") ? ship->identity->job : NULL;
+	}
+	return watch_new(&ship->watch, &watch, err);
+}
+
+static enum status add_system_source(
+	struct ship *ship, unsigned stream, const char *folder, const char *ending, unsigned *source, struct error *err)
+{
+	struct spool_file *file = &ship->system_files[stream - SYSTEM_LINES];
+
+	TRY(open_own_file(file, folder, ending, err));
+	ship->streams[stream] = ship->system_stream;
+	return spool_add_source(
+		ship->spool, &(struct spool_source){.fd = file->fd, .stream = stream, .is_ours = true}, source, err);
+}
+
+/* The thread itself starts with the others, when the training runs. */
+static enum status prepare_system(struct ship *ship, const char *folder, struct error *err)
+{
+	const struct options *options = ship->options;
+
+	ship->system_options = (struct system_options){.program = ship_program.name,
+		.spool = ship->spool,
+		.lock_folder = folder,
+		.server = options_text(options, "server"),
+		.job = ship->identity->job,
+		.host = ship->identity->host,
+		.is_preferred = ship->identity->local_rank == 0,
+		.interval_ms = options_i64(options, "system-interval"),
+		.proc = options_text(options, "proc"),
+		.kmsg = options_text(options, "kmsg"),
+		.folder = ship->identity->folder};
+	snprintf(ship->system_stream, sizeof ship->system_stream, "system/%.240s", ship->identity->host);
+	TRY(add_system_source(ship, SYSTEM_LINES, folder, "kernel", &ship->system_options.line_source, err));
+	TRY(add_system_source(ship, SYSTEM_POINTS, folder, "points", &ship->system_options.point_source, err));
+	ship->is_points[SYSTEM_POINTS] = true;
+	return OK;
+}
+
+/* Folders of the same name in two containers are not the same: neither are those who write there. */
+static void seed_sessions(struct ship *ship, const char *folder)
+{
+	struct stat info = {0};
+
+	(void)mkdir(folder, 0700);
+	if (stat(folder, &info) == 0)
+		snprintf(ship->session_seed, sizeof ship->session_seed, "%s %llu %llu", folder,
+			(unsigned long long)info.st_dev, (unsigned long long)info.st_ino);
+}
+
+static enum status prepare(struct ship *ship, char *const *environment, struct error *err)
+{
+	const char *folder = spool_folder(ship, environment);
+	size_t file_count = options_word_count(ship->options);
+
+	if (options_command(ship->options) && file_count)
+		return error_set(
+			err, ERR_INVALID, "either FILEs or -- COMMAND, not both: '%s'", options_word(ship->options, 0));
+	TRY(orders_read(&ship->orders, ship->options, err));
+	TRY(find_identity(ship, environment, err));
+	seed_sessions(ship, folder);
+	TRY(client_open(&ship->client, ship->options, ship_program.name, err));
+	ship->spool = spool_new((uint64_t)options_i64(ship->options, "spool-bytes"));
+	ship->streams = mem_zeroed(MAX_STREAMS * sizeof *ship->streams);
+	ship->is_points = mem_zeroed(MAX_STREAMS * sizeof *ship->is_points);
+	ship->inputs = mem_zeroed(2 * sizeof *ship->inputs);
+	if (!ship->spool || !ship->streams || !ship->is_points || !ship->inputs)
+		return error_no_memory(err);
+	if (options_flag(ship->options, "system"))
+		TRY(prepare_system(ship, folder, err));
+	if (file_count)
+		return prepare_files(ship, environment, err);
+	ship->streams[0] = ship->identity->stream;
+	keep_ledger(ship, folder);
+	return options_command(ship->options) ? prepare_command(ship, folder, err) : prepare_pipe(ship, folder, err);
+}
+
+static enum status start_threads(struct ship *ship, int64_t started_ms, struct error *err)
+{
+	size_t file_count = options_word_count(ship->options);
+	bool is_command = options_command(ship->options) != NULL;
+	bool follows = options_flag(ship->options, "follow");
+
+	ship->orders.child = is_command ? &ship->child : NULL;
+	struct intake_options intake = {.spool = ship->spool,
+		.inputs = ship->inputs,
+		.count = ship->input_count,
+		.is_pipe = !is_command && file_count == 0,
+		.ends_at_end = !is_command && !follows,
+		.watch = ship->watch,
+		.poll_ms = is_command ? COMMAND_POLL_MS : FOLLOW_POLL_MS,
+		.patience_ms = options_i64(ship->options, "drain-timeout") + 1,
+		.waiter = pthread_self()};
+	struct sender_options sender = {.program = ship_program.name,
+		.server = options_text(ship->options, "server"),
+		.client = ship->client,
+		.spool = ship->spool,
+		.identity = ship->identity,
+		.metrics = &ship->metrics,
+		.streams = ship->streams,
+		.is_points = ship->is_points,
+		.max_streams = MAX_STREAMS,
+		.ledger = ship->ledger,
+		.ledger_streams = WATCH_MAX_FILES,
+		.resumes = options_flag(ship->options, "resume"),
+		.has_one_stream = file_count == 0,
+		.session_seed = ship->session_seed[0] ? ship->session_seed : NULL,
+		.orders = &ship->orders,
+		.started_ms = started_ms,
+		.waiter = pthread_self()};
+
+	TRY(sender_start(&ship->sender, &sender, err));
+	if (options_flag(ship->options, "system"))
+		TRY(system_start(&ship->system, &ship->system_options, err));
+	return intake_start(&ship->intake, &intake, err);
+}
+
+/* Waits at most ms for one of the signals that ask to stop (true), or for SIGCHLD, by which threads say they are done. */
+static bool wait_signal(int64_t ms)
+{
+	static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
+		sigaddset(&set, asking[i]);
+	int number = sigtimedwait(&set, NULL, &time);
+	return number > 0 && number != SIGCHLD;
+}
+
+/* Where a line of progress disturbs nothing: a terminal that neither a command nor our own output writes to. */
+static bool can_show_progress(const struct ship *ship)
+{
+	bool passes_through = options_word_count(ship->options) == 0;
+
+	return isatty(STDERR_FILENO) && !options_command(ship->options) && !(passes_through && isatty(STDOUT_FILENO));
+}
+
+static void show_progress(struct ship *ship)
+{
+	int64_t now_ms = clock_mono_ms(), passed_ms = now_ms - ship->shown_mono_ms;
+	uint64_t lines = sender_sent_lines(ship->sender);
+
+	if (!ship->shows_progress || passed_ms < 500)
+		return;
+	fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent, %.1f MB behind, %.0f lines/s", say_as(), lines,
+		(double)spool_totals(ship->spool).waiting_bytes / 1e6,
+		ship->shown_mono_ms ? (double)(lines - ship->shown_lines) * 1000 / (double)passed_ms : 0.0);
+	ship->shown_mono_ms = now_ms;
+	ship->shown_lines = lines;
+}
+
+static void end_progress(struct ship *ship)
+{
+	if (ship->shows_progress)
+		fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent\n", say_as(), sender_sent_lines(ship->sender));
+}
+
+/* Until the input ends. A signal is for the program that writes it as well: what it still says is taken for a moment. */
+static void wait_input(struct ship *ship)
+{
+	int64_t stop_ms = 0;
+
+	ship->shows_progress = can_show_progress(ship);
+	while (!intake_is_done(ship->intake)) {
+		show_progress(ship);
+		if (wait_signal(stop_ms ? 100 : 1000)) {
+			ship->end.secondary_status = "Stopped";
+			stop_ms = stop_ms || options_flag(ship->options, "follow") ? 1 : clock_mono_ms() + GRACE_MS;
+		}
+		if (stop_ms && clock_mono_ms() >= stop_ms)
+			intake_stop(ship->intake);
+	}
+}
+
+/* Until all is sent, the time is over, or a signal ends the patience. */
+static enum status drain(struct ship *ship, struct error *err)
+{
+	system_free(ship->system);
+	ship->system = NULL;
+	if (options_command(ship->options))
+		sender_set_exit(ship->sender, ship->end.exit_code, ship->end.signal);
+	sender_set_outcome(ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL,
+		clock_wall_ms());
+	spool_end(ship->spool);
+	sender_give_up_at(ship->sender, clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1);
+	while (!sender_is_done(ship->sender)) {
+		show_progress(ship);
+		if (wait_signal(1000))
+			sender_give_up_at(ship->sender, 1);
+	}
+	end_progress(ship);
+	return sender_join(ship->sender, err);
+}
+
+/* A file of the user of which nothing went needs no copy. */
+static bool is_whole_file(const struct ship *ship)
+{
+	return options_word_count(ship->options) == 1 && sender_sent_bytes(ship->sender, 0) == 0;
+}
+
+static void tell_lost(const struct spool_totals *totals)
+{
+	char text[256];
+	struct buf reason = {.ptr = text, .cap = sizeof text, .max_bytes = sizeof text};
+
+	spool_put_loss_reason(&reason, totals->lost_to);
+	if (totals->lost_lines)
+		client_say(say_as(), "%" PRIu64 " lines (%" PRIu64 " bytes) were dropped because %.*s",
+			totals->lost_lines, totals->lost_bytes, (int)reason.len, reason.ptr);
+}
+
+static void tell_unsent(struct ship *ship, const char *folder, const struct error *cause)
+{
+	const char *server = options_text(ship->options, "server");
+	char path[4096];
+	unsigned stream = 0;
+	uint64_t lines;
+	struct error err = {0};
+
+	client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
+	if (ship->watch && ship->ledger) {
+		client_say(say_as(), "the rest of the files is sent when the same command is started again");
+		return;
+	}
+	if (is_whole_file(ship)) {
+		client_say(say_as(), "nothing of '%s' was sent; send it later", options_word(ship->options, 0));
+		return;
+	}
+	while (spool_totals(ship->spool).waiting_bytes) {
+		if (spool_save(ship->spool, folder, &stream, path, &lines, &err) != OK) {
+			client_say(say_as(), "%s", err.text);
+			return;
+		}
+		if (stream >= SYSTEM_LINES) { /* not worth a file of their own */
+			unlink(path);
+			continue;
+		}
+		client_say(say_as(),
+			"%" PRIu64 " lines are kept in '%s'; send them later: sm-ship --server %s --job '%s' "
+			"--stream '%s' --resume %s",
+			lines, path, server, sender_job(ship->sender), ship->streams[stream], path);
+	}
+}
+
+static int finish(struct ship *ship, char *const *environment)
+{
+	struct error err = {0};
+	enum status status = drain(ship, &err);
+	struct spool_totals totals = spool_totals(ship->spool);
+
+	if (status == OK && ship->watch && ship->ledger)
+		ledger_end(ship->ledger);
+	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is told */
+		ledger_remove(ship->ledger);
+	if (status == ERR_UNAVAILABLE)
+		tell_unsent(ship, spool_folder(ship, environment), &err);
+	tell_lost(&totals);
+	if (options_command(ship->options))
+		return ship->end.exit_code; /* a scheduler must not run a training again because its chart is missing */
+	if (status == ERR_UNAVAILABLE)
+		return EXIT_UNREACHABLE;
+	return status == OK && !(ship->watch && watch_refused_count(ship->watch)) ? EXIT_DONE : EXIT_REFUSED;
+}
+
+static enum status run_command(struct ship *ship, int64_t started_ms, struct error *err)
+{
+	bool is_running = false;
+
+	TRY(child_start(&ship->child, options_command(ship->options), ship->files[0].append_fd,
+		ship->files[1].append_fd, &is_running, &ship->end, err));
+	if (!is_running)
+		client_say(say_as(), "%s", ship->end.reason);
+	enum status status = start_threads(ship, started_ms, err);
+	if (status != OK) /* too late to say no: the training runs */
+		client_say(say_as(), "%s: the training runs on, nothing is sent", err->text);
+	if (is_running)
+		child_wait(&ship->child, &ship->end);
+	if (status != OK)
+		return status;
+	intake_stop(ship->intake);
+	intake_join(ship->intake);
+	return OK;
+}
+
+int ship_run(const struct options *options, char *const *environment)
+{
+	AUTO_DONE(ship)
+	ship = {.options = options,
+		.files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
+		.system_files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
+		.child = CHILD_INIT,
+		.end = {.secondary_status = "Completed"}};
+	struct error err = {0};
+	int64_t started_ms = clock_wall_ms();
+
+	if (options_text(options, "import"))
+		return import_run(options, environment);
+	if (prepare(&ship, environment, &err) != OK) {
+		client_say(say_as(), "%s", err.text);
+		return EXIT_USAGE;
+	}
+	child_block_signals();
+	if (options_command(options)) {
+		if (run_command(&ship, started_ms, &err) != OK)
+			return ship.end.exit_code;
+		return finish(&ship, environment);
+	}
+	if (start_threads(&ship, started_ms, &err) != OK) {
+		client_say(say_as(), "%s", err.text);
+		return EXIT_USAGE;
+	}
+	wait_input(&ship);
+	intake_join(ship.intake);
+	return finish(&ship, environment);
+}

@@ -1,0 +1,127 @@
+#include "cli/http/client.h"
+#include "cli/ship/ship.h"
+
+static const struct option_spec specs[] = {
+	CLIENT_OPTIONS,
+	{.name = "job",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME",
+		.heading = "What it is",
+		.help = "Name of the job. Else from SM_TRAINING_ENV, TRAINING_JOB_NAME, SLURM_JOB_NAME and SLURM_JOB_ID, "
+			"JOB_NAME; else the script's name and the time."},
+	{.name = "stream",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME",
+		.help = "Name of the stream of lines. Else from SM_CURRENT_HOST, or algo-N by SLURM_NODEID, "
+			"JOB_COMPLETION_INDEX, RANK, OMPI_COMM_WORLD_RANK or PMI_RANK. Several FILEs, or those that a glob finds, are "
+			"streams of their own names; TensorBoard's event files are points, and their folder is the stream."},
+	{.name = "host",
+		.kind = OPTION_TEXT,
+		.value_name = "NAME",
+		.help = "Name of this machine. Else from SLURMD_NODENAME, NODE_NAME or the system."},
+	{.name = "hp",
+		.kind = OPTION_TEXT,
+		.is_list = true,
+		.value_name = "K=V",
+		.help = "A hyperparameter; COMMAND's own --key value are taken without asking."},
+	{.name = "tag", .kind = OPTION_TEXT, .is_list = true, .value_name = "K=V", .help = "A tag of the job."},
+	{.name = "metric",
+		.kind = OPTION_TEXT,
+		.is_list = true,
+		.value_name = "NAME=REGEX",
+		.help = "How to find a metric in the lines: the first group of REGEX is the value."},
+	{.name = "instance-type",
+		.kind = OPTION_TEXT,
+		.value_name = "TYPE",
+		.help = "Type of the machine, ml.p4d.24xlarge."},
+	{.name = "instance-count",
+		.kind = OPTION_I64,
+		.value_name = "N",
+		.min = 1,
+		.max = 1000000,
+		.help = "How many machines the job has. Else from SM_TRAINING_ENV or SLURM_JOB_NUM_NODES, or counted by the hosts that send."},
+	{.name = "continues", .kind = OPTION_TEXT, .value_name = "JOB", .help = "The job that this one goes on with."},
+	{.name = "resume",
+		.kind = OPTION_FLAG,
+		.help = "Write to the job even when it has ended; else it becomes NAME-2."},
+	{.name = "on",
+		.kind = OPTION_TEXT,
+		.is_list = true,
+		.value_name = "COMMAND=SIGNAL",
+		.help = "What COMMAND's process gets when the server says so: checkpoint=USR1, stop=TERM. Without it nothing is done."},
+	{.name = "follow",
+		.kind = OPTION_FLAG,
+		.heading = "How it is read and sent",
+		.help = "Wait for more lines at the end of each FILE, until a signal comes: through rotation and truncation, "
+			"and for new files that fit a glob in quotes ('logs/*.log')."},
+	{.name = "import",
+		.kind = OPTION_TEXT,
+		.value_name = "PATTERN",
+		.help = "Send old logs: 'DIR/(?<job>[^/]+)/(?<stream>.+)[.]out' is a folder and a regular expression over the paths "
+			"below it, whose groups name job, stream and host; TensorBoard's event files, and tables of runs by W&B or MLflow (CSV), are "
+			"points, and runs that a table names are jobs of their names. Lines without a time have that of the line before "
+			"them; the first ones that of the first line that has one, or the file's. Start it again, and it goes on where it stood."},
+	{.name = "row-bytes",
+		.kind = OPTION_BYTES,
+		.value_name = "SIZE",
+		.fallback = "16MiB",
+		.min = 1024,
+		.max = 1 << 30,
+		.help = "The longest row of a table of runs (CSV of W&B or MLflow) that --import reads."},
+	{.name = "system",
+		.kind = OPTION_FLAG,
+		.help = "Measure this machine too, one process a host: processor, memory, disk, network, GPUs by nvidia-smi, Neuron "
+			"devices by neuron-monitor, and the kernel's faults (Xid, ECC, out of memory, links), as the stream "
+			"system/HOST."},
+	{.name = "system-interval",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "10s",
+		.min = 100,
+		.max = 86400000,
+		.help = "How often."},
+	{.name = "proc",
+		.kind = OPTION_TEXT,
+		.value_name = "DIR",
+		.fallback = "/proc",
+		.help = "Where the machine's /proc is: a container may have it elsewhere than its own."},
+	{.name = "kmsg",
+		.kind = OPTION_TEXT,
+		.value_name = "FILE",
+		.fallback = "/dev/kmsg",
+		.help = "Where the kernel's lines are."},
+	{.name = "spool",
+		.kind = OPTION_TEXT,
+		.value_name = "DIR",
+		.help = "Where lines wait for the server. [$XDG_STATE_HOME or /tmp]"},
+	{.name = "spool-bytes",
+		.kind = OPTION_BYTES,
+		.value_name = "SIZE",
+		.fallback = "1GiB",
+		.help = "How much may wait; when it is full the oldest lines are kept and new ones are dropped and counted. The last "
+			"16 MiB of the disk of --spool are never taken."},
+	{.name = "drain-timeout",
+		.kind = OPTION_DURATION,
+		.value_name = "TIME",
+		.fallback = "60s",
+		.help = "How long to go on trying when the input has ended."},
+	{.name = NULL},
+};
+
+const struct option_program ship_program = {
+	.name = "sm-ship",
+	.version = SM_VERSION,
+	.about =
+		"Sends the lines of a training to an smfleet server while it runs: standard input (passed through to standard "
+		"output), files, or the output of a command.",
+	.usage =
+		"[OPTION]... < INPUT\n[OPTION]... FILE...\n[OPTION]... --import PATTERN\n[OPTION]... -- COMMAND [ARGUMENT]...",
+	.notes =
+		"Exit status: 0 done, 2 usage, 3 server unreachable, 4 refused by the server, or a file held nothing to send; with COMMAND, COMMAND's own, or "
+		"128 + N when signal N ended it.\n"
+		"FILEs of a job that is named (--job, or by a scheduler) go on where a killed sm-ship stood when the same command is "
+		"started again: each line arrives once.",
+	.options = specs,
+	.takes_words = true,
+	.takes_command = true,
+};

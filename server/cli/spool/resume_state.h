@@ -1,0 +1,69 @@
+/*
+ * Job: what a killed sm-ship leaves to the next one: for each stream, where it stood in its files, and the batch that was on
+ *      its way, written before the batch is sent. The batch is sent again at the same offset, which the server knows
+ *      to be there or not: each line arrives once.
+ * Ownership: new/free; a page's lists are the caller's to free. Threads: any; a stream is opened before
+ *      its first batch is noted.
+ */
+#pragma once
+
+#include "cli/spool/spool.h"
+
+struct ledger;
+
+enum { LEDGER_MAX_FILES = 32, LEDGER_HASH_BYTES = 8 };
+
+struct ledger_file {
+	uint64_t device, inode;
+	uint64_t at; /* what is before it was sent, or is in the batch */
+	uint64_t head_len;
+	unsigned char head_hash[LEDGER_HASH_BYTES]; /* inodes are used again */
+};
+
+struct ledger_piece {
+	size_t file;
+	struct spool_piece piece; /* without its fd */
+};
+
+/* Of one stream. */
+struct ledger_page {
+	bool has_ended; /* all was sent, and the end was told */
+	char job[256];
+	uint64_t base; /* where the batch begins in the stream */
+	struct ledger_file files[LEDGER_MAX_FILES]; /* in the order in which they were read */
+	size_t file_count;
+	struct ledger_piece pieces[SPOOL_MAX_PIECES];
+	size_t piece_count;
+};
+
+enum status ledger_new(struct ledger **out, const char *folder, const char *server, const char *job, size_t max_streams,
+	struct error *err) MUST_CHECK;
+void ledger_free(struct ledger *ledger);
+/* *has_page: the stream is known from before. ERR_CONFLICT: another process that runs sends it. */
+enum status ledger_open_stream(struct ledger *ledger, unsigned stream, const char *name, struct ledger_page *page,
+	bool *has_page, struct error *err) MUST_CHECK;
+/* The stream goes on where the page says. */
+void ledger_adopt(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
+/* The job of the streams that go on; NULL: there are none. */
+const char *ledger_job(const struct ledger *ledger);
+/* A file of the stream has its first bytes: known from now on, should it be renamed while nobody looks. */
+void ledger_see(struct ledger *ledger, unsigned stream, int fd);
+/* Was the file seen before? */
+bool ledger_knows(struct ledger *ledger, unsigned stream, int fd);
+/* The batch goes to the server next. */
+enum status ledger_note(struct ledger *ledger, unsigned stream, const char *job, uint64_t base,
+	const struct spool_batch *batch, struct error *err) MUST_CHECK;
+/* Where the stream's first batch is to go, when that is known from before. */
+bool ledger_base(const struct ledger *ledger, unsigned stream, uint64_t *base);
+/* All is told: nothing is left to go on with. */
+void ledger_remove(struct ledger *ledger);
+/* The same for files that may be gone on with (--resume). */
+void ledger_end(struct ledger *ledger);
+/* Is the open file the one that the page means? Of our own files the start may be punched out by now. */
+bool ledger_file_is(const struct ledger_file *file, int fd);
+
+/* The page as it stands in the file, for tests. ERR_INVALID: damaged. */
+enum status ledger_page_unpack(struct ledger_page *page, struct span bytes, struct error *err) MUST_CHECK;
+void ledger_page_pack(const struct ledger_page *page, struct buf *out);
+
+AUTO_TYPE(ledger)
