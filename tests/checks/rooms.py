@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No circles: of rooms (the folders below server/) never, of files only those that layers.txt names.
+"""No circles: of rooms (the folders below server/ and web/src) never, of files of the server only those that layers.txt names.
 
     circle: a/x a/y    these files include each other; ARCHITECTURE.md says why
 
@@ -8,11 +8,13 @@ With --draw it prints the rooms, how many includes go from each to which, and th
 
 import collections
 import pathlib
+import posixpath
 import re
 import sys
 
 from source import ROOT, find_files, finish
 
+IMPORT = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](\.[^"'?]*)""")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -22,8 +24,22 @@ def includes_of(server):
     return {name: [header for header in INCLUDE.findall(text) if header in names] for name, text in names.items()}
 
 
+def imports_of(page):
+    """The same of the page's files, below web/src/."""
+    names = {path.relative_to(page).as_posix(): path.read_text() for path in find_files(page, ".ts", ".tsx")}
+    found = {}
+    for name, text in names.items():
+        targets = [posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) for target in IMPORT.findall(text)]
+        found[name] = [target + suffix for target in targets for suffix in (".ts", ".tsx") if target + suffix in names]
+    return found
+
+
 def room_of(name):
-    return name.rsplit("/", 1)[0] if "/" in name else "app"
+    return name.rsplit("/", 1)[0] if "/" in name else "."
+
+
+def stem(name):
+    return name.rsplit(".", 1)[0]
 
 
 def circles(graph):
@@ -57,8 +73,8 @@ def graphs(includes):
         for header in headers:
             if room_of(name) != room_of(header):
                 rooms[room_of(name), room_of(header)] += 1
-            if name[:-2] != header[:-2]:
-                files[name[:-2]].add(header[:-2])
+            if stem(name) != stem(header):
+                files[stem(name)].add(stem(header))
     return rooms, files
 
 
@@ -81,18 +97,22 @@ def check(root):
     rooms, files = graphs(includes)
     found = circles(files)
     faults = [f"server: a circle of rooms: {' '.join(part)}" for part in circles(of_pairs(rooms))]
+    page = imports_of(pathlib.Path(root) / "web" / "src")
+    faults += [f"web/src: a circle of rooms: {' '.join(part)}" for part in circles(of_pairs(graphs(page)[0]))]
     faults += [f"server: a circle of files that layers.txt does not name: {' '.join(part)}" for part in found if part not in named]
     faults += [f"server/layers.txt: there is no such circle any more: {' '.join(part)}" for part in named if part not in found]
-    return faults, len(includes)
+    return faults, len(includes) + len(page)
 
 
 def draw(root):
-    rooms, files = graphs(includes_of(pathlib.Path(root) / "server"))
-    for source, targets in sorted(of_pairs(rooms).items()):
-        print(f"{source}: " + " ".join(f"{target} {rooms[source, target]}" for target in sorted(targets)))
-    for kind, graph in (("rooms", of_pairs(rooms)), ("files", files)):
-        for part in circles(graph):
-            print(f"circle of {kind}: {' '.join(part)}")
+    for side, includes in (("server", includes_of(pathlib.Path(root) / "server")), ("web/src", imports_of(pathlib.Path(root) / "web" / "src"))):
+        rooms, files = graphs(includes)
+        print(f"---- {side}")
+        for source, targets in sorted(of_pairs(rooms).items()):
+            print(f"{source}: " + " ".join(f"{target} {rooms[source, target]}" for target in sorted(targets)))
+        for kind, graph in (("rooms", of_pairs(rooms)), ("files", files)):
+            for part in circles(graph):
+                print(f"circle of {kind}: {' '.join(part)}")
 
 
 if __name__ == "__main__":

@@ -97,6 +97,14 @@ def test_rooms(tree):
     assert faults_of(rooms, tree.root) == ["server: a circle of rooms: model net", "server/layers.txt: there is no such circle any more: net/x net/y"]
 
 
+def test_rooms_of_the_page(tree):
+    tree("web/src/lib/a.ts", 'import { b } from "../state/b";\n')
+    tree("web/src/state/b.ts", "export const b = 1;\n")
+    assert faults_of(rooms, tree.root) == []
+    tree("web/src/state/c.tsx", 'const later = () => import("../lib/a");\n')
+    assert faults_of(rooms, tree.root) == ["web/src: a circle of rooms: lib state"]
+
+
 # ---- banned ----
 def banned_in(text, name="http/a.c"):
     return [message for _, message in banned.check_text(name, text)]

@@ -5,10 +5,10 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/jobs.css";
 import { App } from "./app";
-import { pollInfo } from "./state/info";
-import { preload } from "./state/preload";
-import { loadSession } from "./state/session";
-import "./state/timemode";
+import { pollInfo } from "./state/core/info";
+import { preload } from "./state/chart/preload";
+import { loadSession } from "./state/core/session";
+import "./state/core/timemode";
 
 preload();
 const root = document.getElementById("app");

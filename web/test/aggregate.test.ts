@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { aggregate, quantile, valueAt } from "../src/lib/aggregate";
-import { emptyBuckets, type Buckets } from "../src/lib/buckets";
+import { aggregate, quantile, valueAt } from "../src/lib/jobs/aggregate";
+import { emptyBuckets, type Buckets } from "../src/lib/chart/buckets";
 
 function run(points: [x: number, y: number][]): Buckets {
   const all = emptyBuckets();

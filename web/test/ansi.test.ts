@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseAnsi, sourceOf, statesOf, stripAnsi } from "../src/lib/ansi";
-import { cubeColor, readable, standOut } from "../src/lib/ansicolor";
+import { parseAnsi, sourceOf, statesOf, stripAnsi } from "../src/lib/text/ansi";
+import { cubeColor, readable, standOut } from "../src/lib/text/ansicolor";
 
 test("plain text is one span", () => {
   expect(parseAnsi("loss: 2.3")).toEqual([{ text: "loss: 2.3", style: "" }]);

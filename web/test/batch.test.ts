@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Batch } from "../src/lib/batch";
+import { Batch } from "../src/lib/flow/batch";
 
 test("the first one at once, what follows together, and nothing behind the end", () => {
   let now = 0;

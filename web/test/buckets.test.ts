@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PointsReply } from "../src/api/types";
-import { addPoint, bucketsFromReply, emptyBuckets, findBucket, lineOf, nearestBucket } from "../src/lib/buckets";
-import { NON_FINITE } from "../src/lib/number";
+import { addPoint, bucketsFromReply, emptyBuckets, findBucket, lineOf, nearestBucket } from "../src/lib/chart/buckets";
+import { NON_FINITE } from "../src/lib/text/number";
 
 const reply = (): PointsReply => ({
   columns: {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatBytes, parseBytes } from "../src/lib/bytes";
+import { formatBytes, parseBytes } from "../src/lib/text/bytes";
 
 test("sizes are written with three digits", () => {
   expect([0, 1, 1023, 1024, 1536, 23_488_038_912, 2 ** 62].map(formatBytes)).toEqual(["0 B", "1 B", "1023 B", "1 KiB", "1.5 KiB", "21.9 GiB", "4100 PiB"]);

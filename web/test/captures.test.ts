@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseLines, paintLine, parseShow, previewOf } from "../src/lib/captures";
+import { chooseLines, paintLine, parseShow, previewOf } from "../src/lib/log/captures";
 
 const pieces = (text: string, captures: Parameters<typeof paintLine>[0]["captures"], names = ["loss", "lr"]) =>
   paintLine({ text, captures }, names).map((piece) => [piece.text, piece.kind, piece.definition]);

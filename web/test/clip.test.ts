@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clipRange, outside } from "../src/lib/clip";
+import { clipRange, outside } from "../src/lib/chart/clip";
 
 const calm = Array.from({ length: 100 }, (_, i) => 2 + (i % 7) / 100);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { DEFAULT_COLUMNS, isField, moveColumn, parseColumns, printColumns } from "../src/lib/columns";
-import { PAGE_ROWS, pagesFor, pagesToDrop } from "../src/lib/jobpages";
-import { movedTo } from "../src/lib/url";
+import { DEFAULT_COLUMNS, isField, moveColumn, parseColumns, printColumns } from "../src/lib/jobs/columns";
+import { PAGE_ROWS, pagesFor, pagesToDrop } from "../src/lib/jobs/jobpages";
+import { movedTo } from "../src/lib/url/url";
 
 test("any property is a column, and nothing else", () => {
   for (const key of ["hp.lr", "tag.team", "env.A B", "ResourceConfig.VolumeSizeInGB", "attempts", "pool", "loss.final", "train:loss.max", 'hp.é "%/']) expect(isField(key), key).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commandAnswers, commandState, exitText, isAnswered, isTrouble } from "../src/lib/commands";
+import { commandAnswers, commandState, exitText, isAnswered, isTrouble } from "../src/lib/jobs/commands";
 
 const command = (...streams: [string, "queued" | "delivered" | "acknowledged", string?][]) => ({
   id: 1,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JobRow } from "../src/api/types";
-import { choices, joinNames, metricFor, pens, splitNames } from "../src/lib/compare";
+import { choices, joinNames, metricFor, pens, splitNames } from "../src/lib/jobs/compare";
 
 const row = (name: string, metrics: JobRow["metrics"]): JobRow => ({ TrainingJobName: name, TrainingJobStatus: "InProgress", ...(metrics ? { metrics } : {}) });
 

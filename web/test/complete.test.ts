@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { indexOfByte } from "../src/lib/complete";
-import { applySuggestion } from "../src/lib/suggest";
+import { indexOfByte } from "../src/lib/text/complete";
+import { applySuggestion } from "../src/lib/text/suggest";
 
 test("bytes of UTF-8 are found in a text, also behind two, three and four of them", () => {
   expect([0, 1, 3, 6, 10, 11].map((byte) => indexOfByte("aé€😀b", byte))).toEqual([0, 1, 2, 3, 5, 6]);

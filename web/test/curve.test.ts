@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { backfillShare } from "../src/lib/backfill";
-import { curvePath } from "../src/lib/curve";
+import { backfillShare } from "../src/lib/jobs/backfill";
+import { curvePath } from "../src/lib/chart/curve";
 
 test("a curve fills its box, in the order of x", () => {
   expect(curvePath([{ x: 10, y: 1 }, { x: 0, y: 3 }], 108, 58)).toBe("M4.0 4.0L104.0 54.0");

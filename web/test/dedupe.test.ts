@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SeenPoints } from "../src/lib/dedupe";
+import { SeenPoints } from "../src/lib/flow/dedupe";
 
 test("takes each (stream, metric, line, step) once", () => {
   const seen = new SeenPoints();

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { Definition } from "../src/api/types";
 import {
   changeRow, definitionsOf, describeHealth, errorIndex, excerpt, fieldError, filledRows, incompleteRow, isSame, moveRow, newRow, pastedLines, rowsOf,
-} from "../src/lib/draft";
-import { columnOfShort } from "../src/lib/numberpattern";
+} from "../src/lib/jobs/draft";
+import { columnOfShort } from "../src/lib/text/numberpattern";
 
 const LOSS: Definition = { Name: "loss", Regex: "loss=(\\S+)" };
 const FULL = { Name: "tps", Regex: "(?<value>\\d+) tok/s", Step: "step (\\d+)", Group: "value", Role: "throughput", Unit: "tokens/s", Higher: true, Values: [1] };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ema } from "../src/lib/ema";
+import { ema } from "../src/lib/chart/ema";
 
 test("weight 0 changes nothing", () => {
   expect(ema([1, null, 3], 0)).toEqual([1, null, 3]);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { emptyBuckets, type Buckets } from "../src/lib/buckets";
-import { curvesCsv, picturesUrl } from "../src/lib/export";
-import { grouped } from "../src/lib/number";
-import { parseChartState } from "../src/lib/url";
+import { emptyBuckets, type Buckets } from "../src/lib/chart/buckets";
+import { curvesCsv, picturesUrl } from "../src/lib/jobs/export";
+import { grouped } from "../src/lib/text/number";
+import { parseChartState } from "../src/lib/url/url";
 
 const buckets = (more: Partial<Buckets>): Buckets => ({ ...emptyBuckets(), x: [1], count: [3], min: [0.5], max: [2], mean: [1], nonFinite: [0], ...more });
 

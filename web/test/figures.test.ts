@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Goodput, JobDoc } from "../src/api/types";
-import { atRisk, awayFrom, bestOf, lastStep, mainMetrics, nameStem, remainingMs } from "../src/lib/figures";
-import { applyPoints, groupMetrics, markMains } from "../src/lib/metrics";
+import { atRisk, awayFrom, bestOf, lastStep, mainMetrics, nameStem, remainingMs } from "../src/lib/jobs/figures";
+import { applyPoints, groupMetrics, markMains } from "../src/lib/jobs/metrics";
 
 const doc = (more: Partial<JobDoc>): JobDoc => ({ TrainingJobName: "a", TrainingJobStatus: "InProgress", ...more });
 const MINUTE = 60_000;

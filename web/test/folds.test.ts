@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { FoldIndex, foldLines, type Fold } from "../src/lib/folds";
-import { RowMap } from "../src/lib/rowmap";
+import { FoldIndex, foldLines, type Fold } from "../src/lib/log/folds";
+import { RowMap } from "../src/lib/log/rowmap";
 
 const rows = (text: string): { text: string }[] => text.split("\n").map((line) => ({ text: line }));
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { cutMiddle, formatCompact, formatCount, formatDuration, formatValue } from "../src/lib/format";
-import { formatAge } from "../src/lib/stamp";
+import { cutMiddle, formatCompact, formatCount, formatDuration, formatValue } from "../src/lib/text/format";
+import { formatAge } from "../src/lib/text/stamp";
 
 test.each([
   [2.3144, "2.314"],

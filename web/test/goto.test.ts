@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { formatStamp } from "../src/lib/stamp";
-import { parseTarget } from "../src/lib/goto";
+import { formatStamp } from "../src/lib/text/stamp";
+import { parseTarget } from "../src/lib/log/goto";
 
 const end = Date.UTC(2026, 10, 21, 14, 0, 0);
 

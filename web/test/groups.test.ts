@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { groupCharts, searchMetrics } from "../src/lib/groups";
-import { groupMetrics } from "../src/lib/metrics";
+import { groupCharts, searchMetrics } from "../src/lib/jobs/groups";
+import { groupMetrics } from "../src/lib/jobs/metrics";
 
 const metrics = groupMetrics([
   { metric: "loss", role: "loss" }, { metric: "train/a" }, { metric: "train/b" }, { metric: "train/c" }, { metric: "odd" }, { metric: "gpu.0" }, { metric: "lr", role: "learning_rate" },

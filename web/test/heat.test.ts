@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, valueOf, worstCell } from "../src/lib/heat";
+import { badSign, levelOf, rowBadness, rowsPerLine, scaleOf, valueOf, worstCell } from "../src/lib/chart/heat";
 
 test("2048 streams share lines of pixels, eight have one each", () => {
   expect([rowsPerLine(2048, 512), rowsPerLine(8, 512), rowsPerLine(513, 512), rowsPerLine(0, 512)]).toEqual([4, 1, 2, 1]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobRow } from "../src/api/types";
-import { instancesOf } from "../src/lib/instances";
+import { instancesOf } from "../src/lib/jobs/instances";
 
 const job: JobRow = { TrainingJobName: "j", TrainingJobStatus: "Completed", nodes: 4 };
 const stated: JobRow = { ...job, ResourceConfig: { InstanceType: "ml.p4d.24xlarge", InstanceCount: 4 } };

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 
 vi.stubGlobal("document", { addEventListener: () => undefined });
-const { findKeys, nameOf } = await import("../src/state/keydown");
+const { findKeys, nameOf } = await import("../src/state/core/keydown");
 
 const run = (): void => undefined;
 const PLAIN = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };

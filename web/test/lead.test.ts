@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobRow } from "../src/api/types";
-import { leadMetric, mainMetric } from "../src/lib/lead";
+import { leadMetric, mainMetric } from "../src/lib/jobs/lead";
 
 const row = (main: string, ...others: string[]): JobRow =>
   ({ TrainingJobName: "x", metrics: [...others, main].map((metric) => ({ metric, role: "loss", ...(metric === main ? { is_main: true } : {}) })) }) as unknown as JobRow;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LogPages, PAGE_LINES } from "../src/lib/logpages";
+import { LogPages, PAGE_LINES } from "../src/lib/log/logpages";
 
 const lines = (from: number, count: number) =>
   Array.from({ length: count }, (_, i) => ({ n: from + i, ts_ms: 0, text: `line ${from + i}` }));

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Break, Goodput, Incident } from "../src/api/types";
-import { mergeIncident } from "../src/lib/incidentorder";
-import { restartsOf } from "../src/lib/jobevents";
-import { evidenceLine, incidentTitle, incidentWindow, layoutMarks } from "../src/lib/marks";
+import { mergeIncident } from "../src/lib/chart/incidentorder";
+import { restartsOf } from "../src/lib/jobs/jobevents";
+import { evidenceLine, incidentTitle, incidentWindow, layoutMarks } from "../src/lib/chart/marks";
 
 const incident = (fields: Partial<Incident>): Incident => ({
   id: "1", kind: "loss_spike", severity: "warning", state: "open", job: "j", ...fields,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseAnsi } from "../src/lib/ansi";
-import { findLiteral, rangesFromBytes, trimToHit } from "../src/lib/matches";
+import { parseAnsi } from "../src/lib/text/ansi";
+import { findLiteral, rangesFromBytes, trimToHit } from "../src/lib/text/matches";
 
 test("bytes of UTF-8 become units of UTF-16", () => {
   expect(rangesFromBytes("plain text", [[6, 10]])).toEqual([[6, 10]]);

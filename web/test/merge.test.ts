@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MergedTail } from "../src/lib/merge";
+import { MergedTail } from "../src/lib/log/merge";
 
 const line = (stream: string, n: number, ts_ms: number) => ({ stream, n, ts_ms, text: "" });
 const show = (lines: { stream: string; n: number }[]) => lines.map((one) => `${one.stream}${one.n}`).join(" ");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { applyPoints, groupMetrics } from "../src/lib/metrics";
+import { applyPoints, groupMetrics } from "../src/lib/jobs/metrics";
 
 const series = [
   { metric: "lr", stream: "algo-1", role: "learning_rate", count: 2, last: 0.1 },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { StreamInfo } from "../src/api/types";
-import { gridNodes, gridShape, measureOf, moveIn, nodeState } from "../src/lib/nodegrid";
+import { gridNodes, gridShape, measureOf, moveIn, nodeState } from "../src/lib/jobs/nodegrid";
 
 const stream = (name: string, more: Partial<StreamInfo> = {}): StreamInfo => ({ stream: name, ...more });
 

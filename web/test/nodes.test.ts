@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { SeriesInfo } from "../src/api/types";
-import { groupMetrics, type Metric } from "../src/lib/metrics";
-import { isHigherBetter, MOST_NODES, nodesToDraw } from "../src/lib/nodes";
-import { worstNode } from "../src/lib/worst";
+import { groupMetrics, type Metric } from "../src/lib/jobs/metrics";
+import { isHigherBetter, MOST_NODES, nodesToDraw } from "../src/lib/jobs/nodes";
+import { worstNode } from "../src/lib/jobs/worst";
 
 function metric(means: (number | undefined)[], more: Partial<SeriesInfo> = {}): Metric {
   const series = means.map((mean, i) => ({ metric: "m", role: "step_time", stream: `algo-${i + 1}`, count: 1, ...(mean === undefined ? {} : { mean, last: mean }), ...more }));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { byteLength, partKind, partRows, ROW_CHARS, rowText } from "../src/lib/parts";
-import { extendLines, linesHash, parseLines } from "../src/lib/lineranges";
+import { byteLength, partKind, partRows, ROW_CHARS, rowText } from "../src/lib/log/parts";
+import { extendLines, linesHash, parseLines } from "../src/lib/log/lineranges";
 
 test("a progress bar opens to its states", () => {
   expect(partKind("10%\r50%\r100%\r")).toBe("states");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lastPage, PAGE_LINES, pageAround, parsePlace, placeOf, turn } from "../src/lib/place";
+import { lastPage, PAGE_LINES, pageAround, parsePlace, placeOf, turn } from "../src/lib/url/place";
 
 test("an address names the stream and the first line", () => {
   expect(parsePlace({ stream: "algo-2", from: "400" })).toEqual({ stream: "algo-2", from: 400 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatLeft, groupNear, place, poolBars, sharedSpan } from "../src/lib/pools";
+import { formatLeft, groupNear, place, poolBars, sharedSpan } from "../src/lib/jobs/pools";
 
 const turn = (job: string, begun_ms: number, ended_ms: number | undefined, retained_seconds: number) => ({
   job,

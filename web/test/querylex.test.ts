@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lexQuery } from "../src/lib/querylex";
+import { lexQuery } from "../src/lib/text/querylex";
 
 const kinds = (text: string): string => lexQuery(text).filter((one) => one.kind !== "space").map((one) => `${one.kind}:${one.text}`).join(" ");
 

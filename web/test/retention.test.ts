@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { goneByAge, goneBySpace } from "../src/lib/retention";
+import { goneByAge, goneBySpace } from "../src/lib/jobs/retention";
 
 const DAY_MS = 86_400_000;
 const next = [1, 2, 3].map((n) => ({ job: `job-${n}`, ended_ms: n * DAY_MS, text_bytes: 500, stored_bytes: 100 }));

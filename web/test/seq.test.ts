@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareSeq } from "../src/lib/seq";
+import { compareSeq } from "../src/lib/flow/seq";
 
 test("orders decimal marks by value, not by text", () => {
   expect(compareSeq("9", "10")).toBeLessThan(0);

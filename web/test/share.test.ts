@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { clampShare, dragShare, keyShare } from "../src/lib/share";
-import { nextSort, parseSort } from "../src/lib/sort";
+import { clampShare, dragShare, keyShare } from "../src/lib/url/share";
+import { nextSort, parseSort } from "../src/lib/text/sort";
 
 test("the divider folds what would be too small", () => {
   expect(clampShare(3)).toBe(0);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { noteServerTime, serverNow } from "../src/lib/skew";
+import { noteServerTime, serverNow } from "../src/lib/flow/skew";
 
 const AT = Date.parse("2026-11-21T12:00:00Z");
 const header = (ms: number): string => new Date(ms).toUTCString();

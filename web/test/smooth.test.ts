@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ema } from "../src/lib/ema";
-import { smooth } from "../src/lib/smooth";
+import { ema } from "../src/lib/chart/ema";
+import { smooth } from "../src/lib/chart/smooth";
 
 const KINDS = ["ema", "gauss", "mean"] as const;
 const even = Array.from({ length: 200 }, () => 3.5);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sparkShape, type SparkColumns } from "../src/lib/spark";
+import { sparkShape, type SparkColumns } from "../src/lib/chart/spark";
 
 const columns = (last: SparkColumns["last"], more: Partial<SparkColumns> = {}): SparkColumns => ({ x: last.map((_, i) => i), min: last, max: last, last, ...more });
 

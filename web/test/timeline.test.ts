@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobDoc } from "../src/api/types";
-import { calmNow, foldShort, groupMarks, segmentsOf, spanOf, type TimeMark } from "../src/lib/timeline";
+import { calmNow, foldShort, groupMarks, segmentsOf, spanOf, type TimeMark } from "../src/lib/chart/timeline";
 
 const doc = (more: Partial<JobDoc>): JobDoc => ({ TrainingJobName: "a", TrainingJobStatus: "InProgress", ...more });
 const transitions = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findInTree, treeLines } from "../src/lib/tree";
+import { findInTree, treeLines } from "../src/lib/text/tree";
 
 const value = { a: 1, "b/c": { d: ["x", { e: null }] }, f: {} };
 

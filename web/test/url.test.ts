@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { buildSearch, definitionsHref, jobHref, parseChartState, parseQuery, parseRoute, quoteText, lookOf } from "../src/lib/url";
-import { writeLook } from "../src/lib/writelook";
-import { buildList, findQuery, parseFind, parseList, parseLogTarget } from "../src/lib/logurl";
+import { buildSearch, definitionsHref, jobHref, parseChartState, parseQuery, parseRoute, quoteText, lookOf } from "../src/lib/url/url";
+import { writeLook } from "../src/lib/url/writelook";
+import { buildList, findQuery, parseFind, parseList, parseLogTarget } from "../src/lib/log/logurl";
 
 test("paths name views", () => {
   expect(parseRoute("/")).toEqual({ view: "fleet" });

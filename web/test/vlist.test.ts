@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentHeight, inSteps, isScaled, lastTop, MAX_HEIGHT, maxScroll, pagesOf, rowAfterScroll, rowAt, rowForMiddle, rowsFrom, scrollFor, scrollToMiddle, visibleRows } from "../src/lib/vlist";
+import { contentHeight, inSteps, isScaled, lastTop, MAX_HEIGHT, maxScroll, pagesOf, rowAfterScroll, rowAt, rowForMiddle, rowsFrom, scrollFor, scrollToMiddle, visibleRows } from "../src/lib/log/vlist";
 
 const small = { total: 1000, rowHeight: 17, viewHeight: 340 };
 const huge = { total: 10_000_000, rowHeight: 17, viewHeight: 340 };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { shifted } from "../src/lib/xmap";
-import { along } from "../src/lib/xalong";
-import { tokensMetric } from "../src/lib/tokens";
+import { shifted } from "../src/lib/chart/xmap";
+import { along } from "../src/lib/chart/xalong";
+import { tokensMetric } from "../src/lib/jobs/tokens";
 
 test("relative axes count from where the job began", () => {
   const map = shifted("time", 1000);

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { say, t } from "../i18n/i18n";
-import { noteServerTime } from "../lib/skew";
+import { noteServerTime } from "../lib/flow/skew";
 
 /** An error as the server tells it (RFC 9457), or as the page words it when no server answered. */
 export class Problem extends Error {

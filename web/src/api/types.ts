@@ -1,7 +1,9 @@
 // The shapes of the REST contract that the page reads. Absent values are absent keys;
 // numbers that are not finite travel as strings.
 
-export type Num = number | "NaN" | "Infinity" | "-Infinity";
+import type { Num } from "../lib/text/number";
+
+export type { Num };
 
 export type JobStatus = "InProgress" | "Completed" | "Failed" | "Stopping" | "Stopped";
 

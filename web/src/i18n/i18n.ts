@@ -2,7 +2,7 @@
 // What a table lacks is shown in English. Ask in render, not in a constant of a module: there the language is not chosen yet.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { grouped } from "../lib/number";
+import { grouped } from "../lib/text/number";
 
 export type Language = "en" | "zh";
 export type Table = Readonly<Record<string, string>>;

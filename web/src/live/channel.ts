@@ -1,5 +1,5 @@
 // One EventSource that is re-opened with backoff and always goes on after the last event it saw.
-import { compareSeq } from "../lib/seq";
+import { compareSeq } from "../lib/flow/seq";
 import { decodeEvent, KINDS, type Kind, type LiveEvent, type LiveState } from "./protocol";
 import { liveUrl } from "./liveurl";
 

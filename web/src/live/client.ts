@@ -1,6 +1,6 @@
 // The page's end of the live connection.
 import { signal } from "@preact/signals";
-import { Soon } from "../state/poll";
+import { Soon } from "../lib/flow/poll";
 import type { FromHub, LiveEvent, LiveState, ToHub, Want } from "./protocol";
 
 type Listener = (event: LiveEvent) => void;

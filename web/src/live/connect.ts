@@ -1,5 +1,5 @@
 // The page's way to the worker that holds the live connection.
-import { Soon } from "../state/poll";
+import { Soon } from "../lib/flow/poll";
 import { PING_MS, type FromHub, type ToHub, type Want } from "./protocol";
 import workerUrl from "./worker.ts?sharedworker&url";
 

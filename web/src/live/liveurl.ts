@@ -1,5 +1,5 @@
 // Where the live connection is.
-import type { Find } from "../lib/logurl";
+import type { Find } from "../lib/log/logurl";
 import type { Kind } from "./protocol";
 
 /**

@@ -2,23 +2,23 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../i18n/i18n";
-import { adoptStyle } from "../lib/adopt";
-import { bucketsFromReply } from "../lib/buckets";
-import { seriesIndex } from "../lib/color";
-import { jobHref, parseChartState, type Axis } from "../lib/url";
-import { shifted, STEPS, TIMES, type XMap } from "../lib/xmap";
+import { adoptStyle } from "../lib/jobs/adopt";
+import { bucketsFromReply } from "../lib/chart/buckets";
+import { seriesIndex } from "../lib/chart/color";
+import { jobHref, parseChartState, type Axis } from "../lib/url/url";
+import { shifted, STEPS, TIMES, type XMap } from "../lib/chart/xmap";
 import { setWant } from "../live/client";
-import { ChartStore } from "../state/chart";
-import { freshSeq } from "../state/info";
-import { askPoints } from "../state/points";
-import { query } from "../state/router";
+import { ChartStore } from "../state/chart/chart";
+import { freshSeq } from "../state/core/info";
+import { askPoints } from "../state/chart/points";
+import { query } from "../state/core/router";
 import "../styles/charts";
 import style from "../styles/chartmenu.css?inline";
 import { ProblemBox } from "../ui/problem";
-import { useBuckets } from "./job/chart";
-import { Kept } from "./job/kept";
-import { PlotView } from "./job/plotview";
-import { every } from "../state/poll";
+import { useBuckets } from "./job/chart/chart";
+import { Kept } from "./job/chart/kept";
+import { PlotView } from "./job/chart/plotview";
+import { every } from "../lib/flow/poll";
 
 adoptStyle(style);
 

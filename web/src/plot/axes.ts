@@ -1,9 +1,9 @@
 // Scales and tick texts of a chart.
 import uPlot from "./uplot";
 import { t } from "../i18n/i18n";
-import { formatDuration, formatTime, formatValue } from "../lib/format";
-import { grouped } from "../lib/number";
-import type { Axis } from "../lib/url";
+import { formatDuration, formatTime, formatValue } from "../lib/text/format";
+import { grouped } from "../lib/text/number";
+import type { Axis } from "../lib/url/url";
 import type { PlotColors } from "./colors";
 
 const SECOND = 1000;

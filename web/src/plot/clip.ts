@@ -1,8 +1,8 @@
 // The addon that leaves outliers out of the y axis, and marks each at the edge.
 import uPlot from "./uplot";
 import { t } from "../i18n/i18n";
-import { clipRange, outside, type Outside } from "../lib/clip";
-import { formatCount } from "../lib/format";
+import { clipRange, outside, type Outside } from "../lib/chart/clip";
+import { formatCount } from "../lib/text/format";
 import { clipped } from "./draw";
 import type { Addon } from "./plot";
 

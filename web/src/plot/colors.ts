@@ -1,4 +1,4 @@
-import { SERIES_COLORS } from "../lib/color";
+import { SERIES_COLORS } from "../lib/chart/color";
 
 /** Resolves the page's colour tokens for the canvas, which knows no custom properties. */
 export interface PlotColors {

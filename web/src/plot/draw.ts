@@ -1,8 +1,8 @@
 // What uPlot has no series for: drawn by hand on its canvas.
 import uPlot from "./uplot";
 import type { Severity } from "../api/types";
-import type { Buckets } from "../lib/buckets";
-import type { Ghost } from "../state/chart";
+import type { Buckets } from "../lib/chart/buckets";
+import type { Ghost } from "../lib/chart/curves";
 import { LARGEST } from "./axes";
 import type { PlotColors } from "./colors";
 

@@ -1,10 +1,10 @@
 // A uPlot chart of one metric of many jobs: each curve with its band of extremes, so that no spike of any job is lost.
 import uPlot from "./uplot";
-import { nearestBucket, type Buckets } from "../lib/buckets";
-import type { Pen } from "../lib/compare";
-import { clipRange, outside } from "../lib/clip";
-import { smooth } from "../lib/smooth";
-import type { Axis, ChartLook } from "../lib/url";
+import { nearestBucket, type Buckets } from "../lib/chart/buckets";
+import type { Pen } from "../lib/jobs/compare";
+import { clipRange, outside } from "../lib/chart/clip";
+import { smooth } from "../lib/chart/smooth";
+import type { Axis, ChartLook } from "../lib/url/url";
 import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
 import { markOutside } from "./clip";
 import type { PlotColors } from "./colors";

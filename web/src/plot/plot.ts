@@ -1,9 +1,9 @@
 // A uPlot chart of one metric: band of extremes, mean, smoothed curve, ghosts of older attempts.
 import uPlot from "./uplot";
-import type { Buckets } from "../lib/buckets";
-import { smooth } from "../lib/smooth";
-import type { Axis, ChartLook } from "../lib/url";
-import type { Ghost, NodeCurve } from "../state/chart";
+import type { Buckets } from "../lib/chart/buckets";
+import { smooth } from "../lib/chart/smooth";
+import type { Axis, ChartLook } from "../lib/url/url";
+import type { Ghost, NodeCurve } from "../lib/chart/curves";
 import { axisLook, logRange, paddedRange, xAxis, xLogTicks, yTicks } from "./axes";
 import type { PlotColors } from "./colors";
 import { clipped, drawBand, drawGhosts, drawLines, drawNodes, drawNonFinite, HAIRLINE, type UprightLine } from "./draw";

@@ -1,5 +1,5 @@
 // Charts and what stands around them: every page that draws any imports this.
-import { adoptStyle } from "../lib/adopt";
+import { adoptStyle } from "../lib/jobs/adopt";
 import job from "./job.css?inline";
 import plot from "./plot.css?inline";
 

@@ -1,9 +1,9 @@
 import { isAnswering } from "../api/client";
 import { t } from "../i18n/i18n";
-import { formatClock } from "../lib/format";
+import { formatClock } from "../lib/text/format";
 import { liveState } from "../live/client";
 import { signal, effect } from "@preact/signals";
-import { askNow } from "../state/info";
+import { askNow } from "../state/core/info";
 
 /** Since when nobody answers; null: somebody does. */
 const sinceMs = signal<number | null>(null);

@@ -3,11 +3,11 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { getJson, isAbort } from "../api/client";
 import { say, t, tn } from "../i18n/i18n";
-import { adoptStyle } from "../lib/adopt";
-import { applySuggestion, type Edited, type Suggestion, type SuggestionsReply } from "../lib/suggest";
-import { formatCount } from "../lib/format";
-import { Latest } from "../lib/latest";
-import { lexQuery } from "../lib/querylex";
+import { adoptStyle } from "../lib/jobs/adopt";
+import { applySuggestion, type Edited, type Suggestion, type SuggestionsReply } from "../lib/text/suggest";
+import { formatCount } from "../lib/text/format";
+import { Latest } from "../lib/flow/latest";
+import { lexQuery } from "../lib/text/querylex";
 import style from "../styles/complete.css?inline";
 
 adoptStyle(style);

@@ -1,8 +1,8 @@
 import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { t } from "../i18n/i18n";
-import { adoptStyle } from "../lib/adopt";
-import { dragShare, keyShare } from "../lib/share";
+import { adoptStyle } from "../lib/jobs/adopt";
+import { dragShare, keyShare } from "../lib/url/share";
 import style from "../styles/divider.css?inline";
 import { DEFAULT, KEY } from "./split";
 

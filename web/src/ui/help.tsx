@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n/i18n";
-import { adoptStyle } from "../lib/adopt";
-import { scopes, type Key } from "../state/keys";
+import { adoptStyle } from "../lib/jobs/adopt";
+import { scopes, type Key } from "../state/core/keys";
 import style from "../styles/help.css?inline";
 
 adoptStyle(style);

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { say, t } from "../i18n/i18n";
-import { adoptStyle } from "../lib/adopt";
-import { offerFor, type Offer } from "../lib/menu";
-import { navigate } from "../state/router";
+import { adoptStyle } from "../lib/jobs/adopt";
+import { offerFor, type Offer } from "../lib/url/menu";
+import { navigate } from "../state/core/router";
 import style from "../styles/menu.css?inline";
 
 adoptStyle(style);

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import { isAnswering, type Problem } from "../api/client";
 import { t } from "../i18n/i18n";
-import { Soon } from "../state/poll";
-import { queryProblem } from "../state/queryproblem";
-import { isSignedOut, isSignInOpen } from "../state/session";
+import { Soon } from "../lib/flow/poll";
+import { queryProblem } from "../state/core/queryproblem";
+import { isSignedOut, isSignInOpen } from "../state/core/session";
 
 const BACK_MS = 500;
 

@@ -2,11 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { say, t } from "../i18n/i18n";
-import { useKeys } from "../state/keys";
-import { navigate, query, route } from "../state/router";
-import { buildSearch } from "../lib/url";
+import { useKeys } from "../state/core/keys";
+import { navigate, query, route } from "../state/core/router";
+import { buildSearch } from "../lib/url/url";
 import { liveState } from "../live/client";
-import { queryProblem } from "../state/queryproblem";
+import { queryProblem } from "../state/core/queryproblem";
 import type { Completion } from "./complete";
 
 interface Help {

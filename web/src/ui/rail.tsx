@@ -1,7 +1,7 @@
 import { say, t } from "../i18n/i18n";
-import type { Route } from "../lib/url";
-import { route } from "../state/router";
-import { isSignedOut, isSignInOpen } from "../state/session";
+import type { Route } from "../lib/url/url";
+import { route } from "../state/core/router";
+import { isSignedOut, isSignInOpen } from "../state/core/session";
 
 interface Place {
   href: string;

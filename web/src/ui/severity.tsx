@@ -1,6 +1,6 @@
 import type { Severity } from "../api/types";
 import { say, t } from "../i18n/i18n";
-import { SEVERITY_GLYPH } from "../lib/marks";
+import { SEVERITY_GLYPH } from "../lib/chart/marks";
 
 const NAMES: Readonly<Record<Severity, string>> = { info: say("info"), warning: say("warning"), critical: say("critical") };
 

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { say } from "../i18n/i18n";
-import "../state/keydown";
-import { useKeys } from "../state/keys";
-import { navigate, route } from "../state/router";
-import { isDark, setTheme } from "../state/theme";
-import { jobHref, type Route } from "../lib/url";
+import "../state/core/keydown";
+import { useKeys } from "../state/core/keys";
+import { navigate, route } from "../state/core/router";
+import { isDark, setTheme } from "../state/core/theme";
+import { jobHref, type Route } from "../lib/url/url";
 import { lazy } from "./lazy";
 import { ContextMenu } from "./menu";
 

@@ -2,8 +2,8 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem } from "../api/client";
 import { t, tx } from "../i18n/i18n";
-import { isSignInOpen } from "../state/session";
-import { signIn } from "../state/signin";
+import { isSignInOpen } from "../state/core/session";
+import { signIn } from "../state/core/signin";
 
 export function SignIn() {
   const dialog = useRef<HTMLDialogElement>(null);

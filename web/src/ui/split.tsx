@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { clampShare } from "../lib/share";
+import { clampShare } from "../lib/url/share";
 import { later, lazy } from "./lazy";
 
 const Divider = lazy(async () => (await later(() => import("./divider"))).Divider, 0);

@@ -1,7 +1,7 @@
 import { say, t } from "../i18n/i18n";
 import type { JobRow } from "../api/types";
-import { now } from "../state/clock";
-import { info } from "../state/info";
+import { now } from "../state/core/clock";
+import { info } from "../state/core/info";
 
 const SILENT_MS = 10 * 60_000;
 

@@ -1,6 +1,6 @@
 import { t, tn } from "../i18n/i18n";
-import { formatCompact, formatCount } from "../lib/format";
-import { info } from "../state/info";
+import { formatCompact, formatCount } from "../lib/text/format";
+import { info } from "../state/core/info";
 
 const formatRate = (lines: number): string => (lines < 1000 ? formatCount(Math.round(lines)) : formatCompact(lines));
 

@@ -1,6 +1,6 @@
-import { formatTime, NONE } from "../lib/format";
-import { formatAge } from "../lib/stamp";
-import { now } from "../state/clock";
+import { formatTime, NONE } from "../lib/text/format";
+import { formatAge } from "../lib/text/stamp";
+import { now } from "../state/core/clock";
 
 /** How long ago, with the absolute time in the title. */
 export function Age({ ms }: { ms: number | undefined | null }) {

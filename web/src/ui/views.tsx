@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { t, tx } from "../i18n/i18n";
-import { adoptStyle } from "../lib/adopt";
-import { joinNames, splitNames } from "../lib/compare";
-import { buildSearch } from "../lib/url";
-import { query } from "../state/router";
-import { deleteView, lastDeleted, loadViews, saveView, views, viewsProblem } from "../state/views";
+import { adoptStyle } from "../lib/jobs/adopt";
+import { joinNames, splitNames } from "../lib/jobs/compare";
+import { buildSearch } from "../lib/url/url";
+import { query } from "../state/core/router";
+import { deleteView, lastDeleted, loadViews, saveView, views, viewsProblem } from "../state/core/views";
 import style from "../styles/views.css?inline";
 import { ProblemBox } from "./problem";
 

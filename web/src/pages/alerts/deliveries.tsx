@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Delivery } from "../../api/alerts";
 import { say, t } from "../../i18n/i18n";
-import { formatCount, NONE } from "../../lib/format";
+import { formatCount, NONE } from "../../lib/text/format";
 import { Age } from "../../ui/time";
 
 const STATES = { pending: say("waiting"), done: say("delivered"), dead: say("given up") } as const;

@@ -2,12 +2,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
-import { cutMiddle, formatCount, NONE } from "../../lib/format";
-import { isOpen, kindTitle } from "../../lib/marks";
-import { IncidentList } from "../../state/incidents";
-import { hearIncidents } from "../../state/hearincidents";
-import { useKeys } from "../../state/keys";
-import { patchQuery } from "../../state/router";
+import { cutMiddle, formatCount, NONE } from "../../lib/text/format";
+import { isOpen, kindTitle } from "../../lib/chart/marks";
+import { IncidentList } from "../../state/job/incidents";
+import { hearIncidents } from "../../state/job/hearincidents";
+import { useKeys } from "../../state/core/keys";
+import { patchQuery } from "../../state/core/router";
 import { ProblemBox } from "../../ui/problem";
 import { SeverityMark } from "../../ui/severity";
 import { Skeleton } from "../../ui/skeleton";

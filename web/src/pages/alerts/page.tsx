@@ -1,7 +1,7 @@
 // Incidents, the rules that say who hears of them, and the webhooks by which they are told.
 import { t } from "../../i18n/i18n";
-import { adoptStyle } from "../../lib/adopt";
-import { route } from "../../state/router";
+import { adoptStyle } from "../../lib/jobs/adopt";
+import { route } from "../../state/core/router";
 import style from "../../styles/alerts.css?inline";
 import "../../styles/table";
 import { lazy } from "../../ui/lazy";

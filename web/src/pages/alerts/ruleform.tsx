@@ -4,11 +4,11 @@ import type { PreviewReply, Rule, RuleDraft, Webhook } from "../../api/alerts";
 import { asProblem, getJson, send, type Problem } from "../../api/client";
 import type { Severity } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
-import { cutMiddle, formatCount, formatTime, formatValue } from "../../lib/format";
-import { kindTitle } from "../../lib/marks";
-import { bodyOf, draftOf, formatSeconds, KINDS, parseSeconds } from "../../lib/ruledraft";
-import { jobHref } from "../../lib/url";
-import { patchQuery } from "../../state/router";
+import { cutMiddle, formatCount, formatTime, formatValue } from "../../lib/text/format";
+import { kindTitle } from "../../lib/chart/marks";
+import { bodyOf, draftOf, formatSeconds, KINDS, parseSeconds } from "../../lib/jobs/ruledraft";
+import { jobHref } from "../../lib/url/url";
+import { patchQuery } from "../../state/core/router";
 import { Delete } from "./delete";
 import { mayChange, type Rules } from "./rules";
 

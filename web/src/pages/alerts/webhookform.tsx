@@ -3,7 +3,7 @@ import type { Webhook, WebhookDraft } from "../../api/alerts";
 import { asProblem, type Problem } from "../../api/client";
 import type { Severity } from "../../api/types";
 import { t } from "../../i18n/i18n";
-import { patchQuery } from "../../state/router";
+import { patchQuery } from "../../state/core/router";
 import { Delete } from "./delete";
 import { Check, Choice, hostOf } from "./ruleform";
 import type { Webhooks } from "./webhooks";

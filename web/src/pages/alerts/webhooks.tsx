@@ -4,18 +4,18 @@ import { useEffect, useState } from "preact/hooks";
 import type { Delivery, Webhook, WebhookDraft } from "../../api/alerts";
 import { asProblem, getJson, isAbort, send, type Problem } from "../../api/client";
 import { say, t } from "../../i18n/i18n";
-import { formatDuration, NONE } from "../../lib/format";
-import { Editable } from "../../state/editable";
-import { hearIncidents } from "../../state/hearincidents";
-import { useKeys } from "../../state/keys";
-import { patchQuery, query } from "../../state/router";
+import { formatDuration, NONE } from "../../lib/text/format";
+import { Editable } from "../../state/core/editable";
+import { hearIncidents } from "../../state/job/hearincidents";
+import { useKeys } from "../../state/core/keys";
+import { patchQuery, query } from "../../state/core/router";
 import { CopyLine } from "../../ui/copy";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { DeliveryTable } from "./deliveries";
 import { hostOf } from "./ruleform";
 import { WebhookForm } from "./webhookform";
-import { every } from "../../state/poll";
+import { every } from "../../lib/flow/poll";
 
 export type Webhooks = Editable<Webhook, WebhookDraft>;
 

@@ -1,14 +1,14 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
-import { curvesCsv, download, fileName, picturesUrl, pngUrl } from "../../lib/export";
-import { formatCount } from "../../lib/format";
-import type { ChartState } from "../../lib/url";
+import { curvesCsv, download, fileName, picturesUrl, pngUrl } from "../../lib/jobs/export";
+import { formatCount } from "../../lib/text/format";
+import type { ChartState } from "../../lib/url/url";
 import { readColors } from "../../plot/colors";
 import { Overlay, type OverlayCurve } from "../../plot/overlay";
-import { patchQuery } from "../../state/router";
-import { isDark } from "../../state/theme";
-import { round } from "../job/plotview";
+import { patchQuery } from "../../state/core/router";
+import { isDark } from "../../state/core/theme";
+import { round } from "../job/chart/plotview";
 
 interface Props {
   title: string;

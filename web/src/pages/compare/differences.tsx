@@ -1,7 +1,7 @@
 import { t } from "../../i18n/i18n";
-import type { Comparison } from "../../lib/compare";
-import { cutMiddle, NONE } from "../../lib/format";
-import { patchQuery } from "../../state/router";
+import type { Comparison } from "../../lib/jobs/compare";
+import { cutMiddle, NONE } from "../../lib/text/format";
+import { patchQuery } from "../../state/core/router";
 
 const LONGEST = 40;
 

@@ -1,17 +1,17 @@
 import type { Signal } from "@preact/signals";
 import type { JobRow } from "../../api/types";
-import { nearestBucket } from "../../lib/buckets";
-import { joinNames, metricFor, type Pen } from "../../lib/compare";
+import { nearestBucket } from "../../lib/chart/buckets";
+import { joinNames, metricFor, type Pen } from "../../lib/jobs/compare";
 import { t } from "../../i18n/i18n";
-import { cutMiddle, formatCount, formatValue, NONE } from "../../lib/format";
-import { instancesOf } from "../../lib/instances";
-import { toNumber } from "../../lib/number";
-import { jobHref, type ChartState } from "../../lib/url";
+import { cutMiddle, formatCount, formatValue, NONE } from "../../lib/text/format";
+import { instancesOf } from "../../lib/jobs/instances";
+import { toNumber } from "../../lib/text/number";
+import { jobHref, type ChartState } from "../../lib/url/url";
 import { formatX } from "../../plot/axes";
-import type { CompareStore } from "../../state/compare";
-import { patchQuery } from "../../state/router";
+import type { CompareStore } from "../../state/chart/compare";
+import { patchQuery } from "../../state/core/router";
 import { Status } from "../../ui/status";
-import { bestOf } from "../../lib/lead";
+import { bestOf } from "../../lib/jobs/lead";
 import "../../styles/table";
 
 interface Props {

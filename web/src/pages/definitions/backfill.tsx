@@ -1,8 +1,8 @@
 import { t } from "../../i18n/i18n";
 import type { Backfill } from "../../api/types";
-import { formatCompact, formatCount } from "../../lib/format";
-import { backfillShare } from "../../lib/backfill";
-import type { Workbench } from "../../state/workbench";
+import { formatCompact, formatCount } from "../../lib/text/format";
+import { backfillShare } from "../../lib/jobs/backfill";
+import type { Workbench } from "../../state/job/workbench";
 
 /** The past being read again: how far it is, and how it ended. */
 export function BackfillBar({ bench }: { bench: Workbench }) {

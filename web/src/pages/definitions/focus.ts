@@ -1,4 +1,4 @@
-import type { Field } from "../../lib/draft";
+import type { Field } from "../../lib/jobs/draft";
 
 /** Puts the cursor into a cell once it is drawn. */
 export function focusCell(id: number, field: Field): void {

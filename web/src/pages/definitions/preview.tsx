@@ -1,9 +1,9 @@
 import { t } from "../../i18n/i18n";
 import { useMemo } from "preact/hooks";
-import { previewOf, type PreviewPoint } from "../../lib/captures";
-import { formatCount, formatValue } from "../../lib/format";
-import { curvePath } from "../../lib/curve";
-import type { Trial } from "../../state/workbench";
+import { previewOf, type PreviewPoint } from "../../lib/log/captures";
+import { formatCount, formatValue } from "../../lib/text/format";
+import { curvePath } from "../../lib/chart/curve";
+import type { Trial } from "../../state/job/workbench";
 import { WARNINGS_ID } from "./table";
 
 const WIDTH = 260;

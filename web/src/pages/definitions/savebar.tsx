@@ -1,7 +1,7 @@
 import { say, t, tn } from "../../i18n/i18n";
-import { DEFINITIONS_MAX, filledRows, incompleteRow, newRow } from "../../lib/draft";
-import { useKeys } from "../../state/keys";
-import { rowOfProblem, type Workbench } from "../../state/workbench";
+import { DEFINITIONS_MAX, filledRows, incompleteRow, newRow } from "../../lib/jobs/draft";
+import { useKeys } from "../../state/core/keys";
+import { rowOfProblem, type Workbench } from "../../state/job/workbench";
 import { focusCell } from "./focus";
 
 const RUNNING = say("A back-fill is running: cancel it, or wait until it is done");

@@ -1,6 +1,6 @@
 import { t } from "../../i18n/i18n";
 import type { DefinitionsDoc } from "../../api/types";
-import { AUTOMATIC, type Workbench } from "../../state/workbench";
+import { AUTOMATIC, type Workbench } from "../../state/job/workbench";
 
 const OWN = "";
 

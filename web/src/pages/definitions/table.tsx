@@ -1,10 +1,10 @@
 import { say, t, tx } from "../../i18n/i18n";
 import type { Signal } from "@preact/signals";
 import type { TrialDefinition } from "../../api/types";
-import { changeRow, describeHealth, excerpt, fieldError, healthOf, moveRow, ROLES, type Field, type FieldError, type Row } from "../../lib/draft";
-import { formatCount } from "../../lib/format";
-import { SERIES_COLORS } from "../../lib/color";
-import type { Trial, Workbench } from "../../state/workbench";
+import { changeRow, describeHealth, excerpt, fieldError, healthOf, moveRow, ROLES, type Field, type FieldError, type Row } from "../../lib/jobs/draft";
+import { formatCount } from "../../lib/text/format";
+import { SERIES_COLORS } from "../../lib/chart/color";
+import type { Trial, Workbench } from "../../state/job/workbench";
 import { cellId, focusCell } from "./focus";
 
 /** Where the warnings of the chosen row stand. */

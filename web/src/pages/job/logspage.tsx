@@ -1,14 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { t } from "../../i18n/i18n";
-import { cutMiddle } from "../../lib/format";
-import { jobHref } from "../../lib/url";
-import { JobStore } from "../../state/job";
-import { query } from "../../state/router";
+import { cutMiddle } from "../../lib/text/format";
+import { jobHref } from "../../lib/url/url";
+import { JobStore } from "../../state/job/job";
+import { query } from "../../state/core/router";
 import "../../styles/charts";
 import { ProblemBox } from "../../ui/problem";
 import { Status } from "../../ui/status";
-import { JobTabs } from "./tabs";
-import { LogPane } from "./log";
+import { JobTabs } from "./tabs/tabs";
+import { LogPane } from "./log/log";
 
 /** The log alone: it fills the view. */
 export function LogsPage({ name }: { name: string }) {

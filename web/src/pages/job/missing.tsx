@@ -3,8 +3,8 @@ import { useEffect } from "preact/hooks";
 import { getJson, type Problem } from "../../api/client";
 import type { JobsReply } from "../../api/types";
 import { t, tx } from "../../i18n/i18n";
-import { nameStem } from "../../lib/figures";
-import { buildSearch, jobHref, quoteText } from "../../lib/url";
+import { nameStem } from "../../lib/jobs/figures";
+import { buildSearch, jobHref, quoteText } from "../../lib/url/url";
 
 const LIKE = 8;
 

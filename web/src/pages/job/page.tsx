@@ -1,26 +1,26 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { t } from "../../i18n/i18n";
-import { cutMiddle } from "../../lib/format";
-import type { JobPart } from "../../lib/url";
-import { JobStore } from "../../state/job";
-import { query } from "../../state/router";
+import { cutMiddle } from "../../lib/text/format";
+import type { JobPart } from "../../lib/url/url";
+import { JobStore } from "../../state/job/job";
+import { query } from "../../state/core/router";
 import { ProblemBox } from "../../ui/problem";
 import { hasDrawn, later, lazy } from "../../ui/lazy";
 import { Status } from "../../ui/status";
 import "../../styles/charts";
 import { Split } from "../../ui/split";
-import { Charts } from "./charts";
+import { Charts } from "./chart/charts";
 
 // The curves do not wait for what stands around them.
-const Head = lazy(async () => (await later(() => import("./top"))).Head, 0);
-const Top = lazy(async () => (await later(() => import("./top"))).Top, 0);
-const JobTabs = lazy(async () => (await later(() => import("./tabs"))).JobTabs, 0);
-const LogPane = lazy(async () => (await later(() => import("./log"))).LogPane, 12);
+const Head = lazy(async () => (await later(() => import("./top/top"))).Head, 0);
+const Top = lazy(async () => (await later(() => import("./top/top"))).Top, 0);
+const JobTabs = lazy(async () => (await later(() => import("./tabs/tabs"))).JobTabs, 0);
+const LogPane = lazy(async () => (await later(() => import("./log/log"))).LogPane, 12);
 const Missing = lazy(async () => (await import("./missing")).Missing, 4);
-const Part = lazy(async () => (await import("./parts")).Part, 8);
+const Part = lazy(async () => (await import("./tabs/parts")).Part, 8);
 
-const showIncident = (store: JobStore, incident: Incident): unknown => import("./place").then((place) => place.showIncident(store, incident));
+const showIncident = (store: JobStore, incident: Incident): unknown => import("./common/place").then((place) => place.showIncident(store, incident));
 
 export function JobPage({ name, part }: { name: string; part?: JobPart | undefined }) {
   const [store, setStore] = useState<JobStore | null>(null);

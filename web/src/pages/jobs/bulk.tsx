@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem, jobPath, send } from "../../api/client";
 import { t, tn } from "../../i18n/i18n";
-import { compareHref, MOST_COMPARED } from "../../lib/compare";
-import { cutMiddle } from "../../lib/format";
+import { compareHref, MOST_COMPARED } from "../../lib/jobs/compare";
+import { cutMiddle } from "../../lib/text/format";
 import type { Selection } from "./selection";
 
 const AT_ONCE = 4;

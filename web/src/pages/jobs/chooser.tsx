@@ -3,10 +3,10 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { getJson, isAbort } from "../../api/client";
 import { t } from "../../i18n/i18n";
-import { isField, moveColumn, MOST_COLUMNS, ownColumns } from "../../lib/columns";
-import type { SuggestionsReply } from "../../lib/suggest";
-import { Latest } from "../../lib/latest";
-import { chooseColumns } from "../../state/columns";
+import { isField, moveColumn, MOST_COLUMNS, ownColumns } from "../../lib/jobs/columns";
+import type { SuggestionsReply } from "../../lib/text/suggest";
+import { Latest } from "../../lib/flow/latest";
+import { chooseColumns } from "../../state/fleet/columns";
 import { columnFor, columnTitle } from "./columns";
 
 const REST_MS = 150;

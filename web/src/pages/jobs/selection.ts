@@ -1,8 +1,8 @@
 // Which jobs are selected, by name: rows move while they are.
 import { signal } from "@preact/signals";
 import { t, tn } from "../../i18n/i18n";
-import { jobHref } from "../../lib/url";
-import type { JobTable } from "../../state/jobs";
+import { jobHref } from "../../lib/url/url";
+import type { JobTable } from "../../state/fleet/jobs";
 
 /** More are not meant one by one. */
 const MOST_AT_ONCE = 1000;

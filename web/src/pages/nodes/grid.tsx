@@ -1,14 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
-import { exitText } from "../../lib/commands";
-import { formatCount, formatDuration, NONE } from "../../lib/format";
-import { formatAge } from "../../lib/stamp";
-import { gridShape, measureOf, MEASURES, moveIn, type GridNode, type Measure, type NodeState } from "../../lib/nodegrid";
-import { jobHref } from "../../lib/url";
-import { now } from "../../state/clock";
-import { navigate, patchQuery, query } from "../../state/router";
-import { isDark } from "../../state/theme";
+import { exitText } from "../../lib/jobs/commands";
+import { formatCount, formatDuration, NONE } from "../../lib/text/format";
+import { formatAge } from "../../lib/text/stamp";
+import { gridShape, measureOf, MEASURES, moveIn, type GridNode, type Measure, type NodeState } from "../../lib/jobs/nodegrid";
+import { jobHref } from "../../lib/url/url";
+import { now } from "../../state/core/clock";
+import { navigate, patchQuery, query } from "../../state/core/router";
+import { isDark } from "../../state/core/theme";
 import { cssOf, readBytes } from "./colors";
 
 const STATES: readonly NodeState[] = ["sending", "silent", "failed", "ended", "clock", "over"];

@@ -3,9 +3,9 @@ import { useRef } from "preact/hooks";
 import { asProblem, jobPath, send } from "../../api/client";
 import type { CommandName, JobStatus } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
-import { cutMiddle } from "../../lib/format";
-import { nodesHref } from "../../lib/url";
-import { ordersGiven } from "../../state/nodes";
+import { cutMiddle } from "../../lib/text/format";
+import { nodesHref } from "../../lib/url/url";
+import { ordersGiven } from "../../state/job/nodes";
 
 const ORDERS: Record<CommandName, { title: string; what: string; act: string }> = {
   checkpoint: {

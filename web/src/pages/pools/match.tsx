@@ -3,10 +3,10 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { asProblem, FAILED, isAbort, send, type Problem } from "../../api/client";
 import type { PoolMatchReply, PoolNear } from "../../api/types";
-import { cutMiddle } from "../../lib/format";
-import { formatLeft, groupNear } from "../../lib/pools";
-import { jobHref } from "../../lib/url";
-import { now } from "../../state/clock";
+import { cutMiddle } from "../../lib/text/format";
+import { formatLeft, groupNear } from "../../lib/jobs/pools";
+import { jobHref } from "../../lib/url/url";
+import { now } from "../../state/core/clock";
 
 const EXAMPLE = `{
   "TrainingJobName": "next",

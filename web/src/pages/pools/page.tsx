@@ -1,9 +1,9 @@
 import { say, t, tx } from "../../i18n/i18n";
 import { useEffect, useState } from "preact/hooks";
-import { adoptStyle } from "../../lib/adopt";
-import { sharedSpan } from "../../lib/pools";
-import { lanesNow, PoolList } from "../../state/pools";
-import { patchQuery, query } from "../../state/router";
+import { adoptStyle } from "../../lib/jobs/adopt";
+import { sharedSpan } from "../../lib/jobs/pools";
+import { lanesNow, PoolList } from "../../state/fleet/pools";
+import { patchQuery, query } from "../../state/core/router";
 import style from "../../styles/pools.css?inline";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";

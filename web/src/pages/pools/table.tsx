@@ -2,12 +2,12 @@ import { say, t } from "../../i18n/i18n";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { PoolState, PoolTurn, WarmPool } from "../../api/types";
-import { cutMiddle, formatDuration, formatTime, NONE } from "../../lib/format";
-import { shortInstance } from "../../lib/units";
-import { formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/pools";
-import { jobHref } from "../../lib/url";
-import { now } from "../../state/clock";
-import { lanesNow } from "../../state/pools";
+import { cutMiddle, formatDuration, formatTime, NONE } from "../../lib/text/format";
+import { shortInstance } from "../../lib/text/units";
+import { formatLeft, place, poolBars, type Bar, type TimeSpan } from "../../lib/jobs/pools";
+import { jobHref } from "../../lib/url/url";
+import { now } from "../../state/core/clock";
+import { lanesNow } from "../../state/fleet/pools";
 import "../../styles/table";
 
 type Turns = ReadonlyMap<number, { turns: PoolTurn[] }>;

@@ -1,8 +1,8 @@
 import { t } from "../../i18n/i18n";
-import { formatBytes } from "../../lib/bytes";
-import { formatCount, formatDuration, formatTime } from "../../lib/format";
-import { now } from "../../state/clock";
-import { info } from "../../state/info";
+import { formatBytes } from "../../lib/text/bytes";
+import { formatCount, formatDuration, formatTime } from "../../lib/text/format";
+import { now } from "../../state/core/clock";
+import { info } from "../../state/core/info";
 import type { Part, Retention } from "./parts";
 import { Section } from "./section";
 

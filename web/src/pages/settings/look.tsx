@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { language, say, t, type Language } from "../../i18n/i18n";
 import { setLanguage } from "../../i18n/language";
-import type { TimeMode } from "../../lib/format";
-import { setTheme, theme, type Theme } from "../../state/theme";
-import { setTimeMode, TIME_MODES, timeMode } from "../../state/timemode";
+import type { TimeMode } from "../../lib/text/format";
+import { setTheme, theme, type Theme } from "../../state/core/theme";
+import { setTimeMode, TIME_MODES, timeMode } from "../../state/core/timemode";
 import { Section } from "./section";
 
 const THEMES: readonly (readonly [Theme, string])[] = [["system", say("As the system")], ["light", say("Light")], ["dark", say("Dark")]];

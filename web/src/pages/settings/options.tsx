@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../../i18n/i18n";
-import { formatBytes } from "../../lib/bytes";
-import { formatCount, formatDuration, NONE } from "../../lib/format";
+import { formatBytes } from "../../lib/text/bytes";
+import { formatCount, formatDuration, NONE } from "../../lib/text/format";
 import type { Option, Part } from "./parts";
 import { PartSection } from "./section";
 

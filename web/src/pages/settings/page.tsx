@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { say, t } from "../../i18n/i18n";
-import { adoptStyle } from "../../lib/adopt";
+import { adoptStyle } from "../../lib/jobs/adopt";
 import { setWant } from "../../live/client";
-import { freshSeq } from "../../state/info";
+import { freshSeq } from "../../state/core/info";
 import style from "../../styles/settings.css?inline";
 import { About } from "./about";
 import { Look } from "./look";

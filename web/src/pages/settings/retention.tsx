@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { locale, t, tn, tx } from "../../i18n/i18n";
-import { formatBytes, parseBytes } from "../../lib/bytes";
-import { formatCount, NONE } from "../../lib/format";
-import { goneByAge, goneBySpace, type Going } from "../../lib/retention";
-import { serverNow } from "../../lib/skew";
-import { jobHref } from "../../lib/url";
+import { formatBytes, parseBytes } from "../../lib/text/bytes";
+import { formatCount, NONE } from "../../lib/text/format";
+import { goneByAge, goneBySpace, type Going } from "../../lib/jobs/retention";
+import { serverNow } from "../../lib/flow/skew";
+import { jobHref } from "../../lib/url/url";
 import { Confirm } from "../../ui/confirm";
 import type { Limits, Part, Retention } from "./parts";
 import { PartSection } from "./section";

@@ -1,9 +1,9 @@
 import { signal, useSignal } from "@preact/signals";
 import { send } from "../../api/client";
 import { say, t, tx } from "../../i18n/i18n";
-import { formatTime } from "../../lib/format";
-import { loadSession, session } from "../../state/session";
-import { signOut } from "../../state/signin";
+import { formatTime } from "../../lib/text/format";
+import { loadSession, session } from "../../state/core/session";
+import { signOut } from "../../state/core/signin";
 import { Confirm } from "../../ui/confirm";
 import { CopyLine } from "../../ui/copy";
 import type { Part, Token } from "./parts";

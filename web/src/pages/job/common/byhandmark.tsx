@@ -1,0 +1,38 @@
+// What somebody set right by hand of a job is marked; the form for it comes when it is asked for.
+import { useSignal } from "@preact/signals";
+import type { JobDoc } from "../../../api/types";
+import { t } from "../../../i18n/i18n";
+import { formatTime } from "../../../lib/text/format";
+import type { JobStore } from "../../../state/job/job";
+import { session } from "../../../state/core/session";
+import { lazy } from "../../../ui/lazy";
+
+export const ByHandDialog = lazy(async () => (await import("./byhand")).ByHandDialog, 0);
+
+/** Where the server wants no token everybody may. */
+export const mayWrite = (): boolean => session.value?.required !== true || session.value.scope === "write" || session.value.scope === "admin";
+
+/** By the names of the API, times as the page shows them. */
+export const byHandText = (by: NonNullable<JobDoc["by_hand"]>): string =>
+  Object.entries(by).map(([name, value]) => `${name} ${name.endsWith("_ms") ? formatTime(Number(value)) : value}`).join(", ");
+
+export function ByHandMark({ store, doc }: { store: JobStore; doc: JobDoc }) {
+  const isOpen = useSignal(false);
+  const text = t("set by hand");
+  const title = doc.by_hand && byHandText(doc.by_hand);
+  return (
+    <>
+      {title !== undefined &&
+        (mayWrite() ? (
+          <button type="button" class="quiet fact byhandmark" title={title} aria-haspopup="dialog" onClick={() => (isOpen.value = true)}>
+            {text}
+          </button>
+        ) : (
+          <span class="fact" title={title}>
+            {text}
+          </span>
+        ))}
+      {isOpen.value && <ByHandDialog store={store} doc={doc} onClose={() => (isOpen.value = false)} />}
+    </>
+  );
+}

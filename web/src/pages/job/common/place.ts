@@ -1,0 +1,52 @@
+// From something that happened to the charts and lines around it.
+import type { Incident } from "../../../api/types";
+import { evidenceLine, incidentWindow, type JobEvent } from "../../../lib/chart/marks";
+import { buildSearch, jobHref, parseChartState } from "../../../lib/url/url";
+import type { JobStore } from "../../../state/job/job";
+import { navigate, query, route } from "../../../state/core/router";
+
+/** Changes what the charts show; from another part of the page one comes back to them. */
+export function showCharts(store: JobStore, patch: Record<string, string | undefined>): void {
+  const here = route.value;
+  const isThere = here.view === "job" && here.part === undefined;
+  navigate(jobHref(store.name) + buildSearch(isThere ? query.value : {}, patch));
+}
+
+const windowOf = (from: number, to: number): { from: string; to: string } => ({ from: String(Math.round(from)), to: String(Math.round(to)) });
+
+const lastStepOf = (store: JobStore): number => Math.max(0, ...(store.metrics.value ?? []).map((metric) => metric.lastStep ?? 0));
+
+/** Zooms the charts to an incident and the log to its line. */
+export function showIncident(store: JobStore, incident: Incident): void {
+  const { axis: shown } = parseChartState(query.value);
+  // Incidents know their step and time, not what other axes count by.
+  const axis = shown === "time" || shown === "relative" ? shown : "step";
+  const window = incidentWindow(incident, axis, store.startMs.value, lastStepOf(store));
+  const line = evidenceLine(incident);
+  showCharts(store, {
+    incident: undefined,
+    ...(window && axis !== shown ? { x: undefined } : {}),
+    ...(window ? windowOf(...window) : {}),
+    ...(line === null ? {} : { stream: incident.stream, line: String(line) }),
+  });
+}
+
+/** A stretch of time; charts of steps are then drawn by time, since nobody knows each step's. */
+export function showTime(store: JobStore, fromMs: number, toMs: number): void {
+  const isRelative = parseChartState(query.value).axis === "relative";
+  const origin = isRelative ? store.startMs.value : 0;
+  showCharts(store, { x: isRelative ? "relative" : "time", ...windowOf(fromMs - origin, toMs - origin) });
+}
+
+const AROUND_MS = 15 * 60_000;
+
+export function showEvent(store: JobStore, event: JobEvent): void {
+  const { axis } = parseChartState(query.value);
+  const room = Math.max(10, Math.round(lastStepOf(store) * 0.03));
+  const line = event.line === undefined ? {} : { stream: event.stream, line: String(event.line) };
+  if (axis === "step" && event.step !== undefined) showCharts(store, { ...windowOf(Math.max(0, event.step - room), event.step + room), ...line });
+  else if (event.ms !== undefined) {
+    showTime(store, event.ms - AROUND_MS, event.ms + AROUND_MS);
+    if (event.stream !== undefined) showCharts(store, { stream: event.stream, ...line });
+  }
+}

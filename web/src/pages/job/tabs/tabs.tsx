@@ -1,0 +1,49 @@
+import type { DefinitionsDoc } from "../../../api/types";
+import { say, t } from "../../../i18n/i18n";
+import { definitionsHref, JOB_PARTS, jobHref, partHref, type JobPart } from "../../../lib/url/url";
+import { useKeys } from "../../../state/core/keys";
+import { navigate } from "../../../state/core/router";
+import { adoptStyle } from "../../../lib/jobs/adopt";
+import style from "../../../styles/jobtabs.css?inline";
+
+adoptStyle(style);
+
+interface Props {
+  name: string;
+  /** undefined: the charts. */
+  part: JobPart | undefined;
+  definitions?: DefinitionsDoc | null;
+}
+
+const PART_TITLES: Readonly<Record<JobPart, string>> = {
+  logs: say("Log"),
+  nodes: say("Nodes"),
+  goodput: say("Goodput"),
+  settings: say("Settings"),
+  incidents: say("Incidents"),
+  advice: say("Advice"),
+  deliveries: say("Deliveries"),
+  document: say("Document"),
+  definitions: say("Definitions"),
+};
+
+/** The parts of a job's page; D goes to the definitions and back. */
+export function JobTabs({ name, part, definitions }: Props) {
+  const other = part === "definitions" ? jobHref(name) : definitionsHref(name);
+  useKeys(say("Job"), [{ on: "d", does: say("to the definitions, and back"), run: () => navigate(other) }]);
+  const preset = definitions?.preset;
+  const why = preset && definitions.reason ? `${preset}, ${definitions.reason}` : undefined;
+  return (
+    <nav class="jobtabs" aria-label={t("Parts of this job")}>
+      {[undefined, ...JOB_PARTS].map((one) => {
+        const href = partHref(name, one);
+        const text = one ? t(PART_TITLES[one]) : t("Charts");
+        return (
+          <a key={href} href={href} aria-current={one === part ? "page" : undefined} aria-keyshortcuts={href === other ? "d" : undefined} title={one === "definitions" ? why : undefined}>
+            {one === "definitions" && preset ? `${text}: ${preset}` : text}
+          </a>
+        );
+      })}
+    </nav>
+  );
+}

@@ -1,0 +1,40 @@
+import type { Incident } from "../../../api/types";
+import { t, tn } from "../../../i18n/i18n";
+import { formatCount } from "../../../lib/text/format";
+import { stepOf } from "../../../lib/chart/incidentstep";
+import { incidentTitle, isOpen, kindTitle } from "../../../lib/chart/marks";
+import { partHref } from "../../../lib/url/url";
+import type { JobStore } from "../../../state/job/job";
+import { SeverityMark } from "../../../ui/severity";
+import { Age } from "../../../ui/time";
+
+const SHOWN = 4;
+
+/** The newest incidents, open ones first; all of them have a tab. */
+export function JobIncidents({ store, onChoose }: { store: JobStore; onChoose: (incident: Incident) => void }) {
+  const rows = store.incidents.rows.value ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <ul class="jobincidents" aria-label={t("Newest incidents")}>
+      {rows.slice(0, SHOWN).map((incident) => (
+        <li key={incident.id}>
+          <button type="button" class={isOpen(incident) ? "" : "past"} title={incidentTitle(incident)} onClick={() => onChoose(incident)}>
+            <SeverityMark severity={incident.severity} />
+            <span>{kindTitle(incident.kind)}</span>
+            {incident.metric && <code>{incident.metric}</code>}
+            {stepOf(incident) !== undefined && <span class="num">{formatCount(stepOf(incident))}</span>}
+            <span class="dim">
+              {isOpen(incident) ? "" : `${incident.state} · `}
+              <Age ms={incident.opened_ms} />
+            </span>
+          </button>
+        </li>
+      ))}
+      {rows.length > SHOWN && (
+        <li>
+          <a href={partHref(store.name, "incidents")}>{tn(rows.length - SHOWN, "{n} more", "{n} more")}</a>
+        </li>
+      )}
+    </ul>
+  );
+}

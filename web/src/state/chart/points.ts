@@ -1,0 +1,102 @@
+// Points of many charts in one request: what charts ask for at the same moment is sent together.
+import { asProblem, getJson, isAbort, jobPath, Problem, readJson, send } from "../../api/client";
+import type { PointsReply } from "../../api/types";
+import { earlyPoints } from "./preload";
+
+export { CURVE } from "./preload";
+
+export interface PointsQuery {
+  job: string;
+  metric: string;
+  stream?: string | undefined;
+  x: "step" | "time" | "relative";
+  from?: number | undefined;
+  to?: number | undefined;
+  buckets: number;
+  attempts?: string | undefined;
+  /** Absent: all. */
+  columns?: readonly string[] | undefined;
+  /** Of an embedded chart: what lets it ask. */
+  sig?: string | undefined;
+}
+
+/** Of one curve among many: its line alone. */
+export const LINE = ["x", "mean", "count"] as const;
+
+interface Asked {
+  query: PointsQuery;
+  signal: AbortSignal;
+  resolve(reply: PointsReply): void;
+  reject(error: unknown): void;
+}
+
+/** Below the server's --max-chart-queries: the first charts are drawn while the server works on the next. */
+const QUERIES_AT_ONCE = 32;
+/** As its --max-chart-buckets. */
+const BUCKETS_AT_ONCE = 100_000;
+
+let waiting: Asked[] = [];
+
+/** What the shell has asked for already, for the job's first curve. */
+async function takeEarly(query: PointsQuery): Promise<PointsReply | null> {
+  const kept = earlyPoints.get(query.job);
+  const isPlain = query.x === "step" && query.from === undefined && query.to === undefined && query.stream === undefined && query.attempts === "live";
+  if (!kept || !isPlain) return null;
+  const reply = await kept;
+  if (reply?.metric !== query.metric) return null;
+  earlyPoints.delete(query.job);
+  return reply;
+}
+
+export async function askPoints(query: PointsQuery, signal: AbortSignal): Promise<PointsReply> {
+  const kept = await takeEarly(query);
+  if (kept) return kept;
+  return new Promise((resolve, reject) => {
+    if (waiting.length === 0) setTimeout(flush, 0);
+    waiting.push({ query, signal, resolve, reject });
+  });
+}
+
+function flush(): void {
+  const asked = waiting.filter((one) => !one.signal.aborted && one.query.sig === undefined);
+  for (const one of waiting) if (!one.signal.aborted && one.query.sig !== undefined) void answer([one]);
+  for (const one of waiting) if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
+  waiting = [];
+  while (asked.length > 0) {
+    let count = 0;
+    let buckets = 0;
+    while (count < asked.length && count < QUERIES_AT_ONCE && (count === 0 || buckets + (asked[count]?.query.buckets ?? 0) <= BUCKETS_AT_ONCE))
+      buckets += asked[count++]?.query.buckets ?? 0;
+    void answer(asked.splice(0, count));
+  }
+}
+
+async function answer(part: Asked[]): Promise<void> {
+  const abort = new AbortController();
+  // When nobody waits any more the server need not go on.
+  for (const one of part) one.signal.addEventListener("abort", () => part.every(({ signal }) => signal.aborted) && abort.abort());
+  try {
+    const replies = await fetchAll(part.map((one) => one.query), abort.signal);
+    part.forEach((one, i) => {
+      const reply = replies[i];
+      if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
+      else if (!reply || "error" in reply) one.reject(new Problem(reply?.error.status ?? 0, "The points cannot be had", reply?.error.detail ?? ""));
+      else one.resolve(reply);
+    });
+  } catch (error) {
+    for (const one of part) one.reject(isAbort(error) ? error : asProblem(error));
+  }
+}
+
+type Result = PointsReply | { error: { status: number; detail: string } };
+
+async function fetchAll(queries: PointsQuery[], signal: AbortSignal): Promise<Result[]> {
+  const [only] = queries;
+  // A signature is of one chart's address.
+  if (only?.sig !== undefined) {
+    const { job, columns: _, ...params } = only;
+    return [await getJson<PointsReply>(jobPath(job, "/points"), params, signal)];
+  }
+  const reply = await send("POST", "points/query", {}, { queries }, signal);
+  return (await readJson<{ results: Result[] }>(reply, signal)).results;
+}

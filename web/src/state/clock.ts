@@ -1,8 +1,0 @@
-import { signal } from "@preact/signals";
-import { serverNow } from "../lib/skew";
-import { every } from "./poll";
-
-/** The time for ages on the page; ticks once a second while somebody looks. */
-export const now = signal(serverNow());
-
-every(1000, () => (now.value = serverNow()));

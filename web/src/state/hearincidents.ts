@@ -1,9 +1,0 @@
-// The live connection of the pages about alerts.
-import { setWant } from "../live/client";
-import { freshSeq } from "./info";
-
-/** What the pages about alerts listen to. */
-export async function hearIncidents(): Promise<void> {
-  const seq = await freshSeq();
-  setWant({ jobs: null, kinds: ["job", "incident"], after: seq });
-}

@@ -1,0 +1,96 @@
+// One incident: itself, what was told of it, what else came of the same cause, and the lines around it.
+import { signal } from "@preact/signals";
+import type { Delivery, IncidentReply } from "../../api/alerts";
+import { asProblem, getJson, isAbort, jobPath, send, type Problem } from "../../api/client";
+import type { Incident, IncidentsReply, LogLine, LogsReply } from "../../api/types";
+import { evidenceLine } from "../../lib/chart/marks";
+import { quoteText } from "../../lib/url/url";
+import { onLive } from "../../live/client";
+
+const LINES_BEFORE = 6;
+const LINES_SHOWN = 12;
+const CAUSES_LOOKED_AT = 500;
+
+export class IncidentStore {
+  readonly incident = signal<Incident | null>(null);
+  readonly deliveries = signal<Delivery[]>([]);
+  /** Of the same cause, without itself. */
+  readonly others = signal<Incident[]>([]);
+  readonly lines = signal<LogLine[] | null>(null);
+  readonly problem = signal<Problem | null>(null);
+  /** What an acknowledgement or a mute was answered. */
+  readonly refusal = signal<Problem | null>(null);
+  private readonly abort = new AbortController();
+  private readonly off: () => void;
+
+  constructor(readonly id: string) {
+    this.off = onLive((event) => {
+      if (event.kind === "resync" || (event.kind === "incident" && String(event.data.id) === id)) void this.load();
+    });
+  }
+
+  stop(): void {
+    this.abort.abort();
+    this.off();
+  }
+
+  async load(): Promise<void> {
+    try {
+      const reply = await getJson<IncidentReply>(`incidents/${encodeURIComponent(this.id)}`, {}, this.abort.signal);
+      const isFirst = this.incident.value === null;
+      this.incident.value = reply.incident;
+      this.deliveries.value = reply.deliveries;
+      this.problem.value = null;
+      if (isFirst) void this.loadAround(reply.incident);
+    } catch (error) {
+      if (!isAbort(error)) this.problem.value = asProblem(error);
+    }
+  }
+
+  async act(what: "ack" | "mute", body: object): Promise<void> {
+    try {
+      await send("POST", `incidents/${encodeURIComponent(this.id)}/${what}`, {}, body, this.abort.signal);
+      this.refusal.value = null;
+      await this.load();
+    } catch (error) {
+      if (!isAbort(error)) this.refusal.value = asProblem(error);
+    }
+  }
+
+  private async loadAround(incident: Incident): Promise<void> {
+    await Promise.all([this.loadLines(incident), this.loadOthers(incident)]);
+  }
+
+  /** Lines that retention has taken, or a stream that there is no more, are no fault of this page: it does without. */
+  private async loadLines(incident: Incident): Promise<void> {
+    const line = evidenceLine(incident);
+    const stream = lineStream(incident);
+    if (line === null || !stream) return;
+    const from = Math.max(0, line - LINES_BEFORE);
+    const reply = await this.quietly<LogsReply>(jobPath(incident.job, "/logs"), { stream, from, limit: LINES_SHOWN });
+    if (reply) this.lines.value = reply.lines;
+  }
+
+  private async loadOthers(incident: Incident): Promise<void> {
+    const q = `name=${quoteText(incident.job)}`;
+    const reply = await this.quietly<IncidentsReply>("incidents", { q, limit: CAUSES_LOOKED_AT });
+    const cause = causeOf(incident);
+    if (reply) this.others.value = reply.incidents.filter((one) => String(one.id) !== this.id && causeOf(one) === cause);
+  }
+
+  private async quietly<T>(path: string, params: Record<string, string | number>): Promise<T | null> {
+    try {
+      return await getJson<T>(path, params, this.abort.signal);
+    } catch {
+      return null;
+    }
+  }
+}
+
+const causeOf = (incident: Incident): string => incident.cause_id ?? String(incident.id);
+
+/** The stream whose line the evidence names: of what lines said, the first that said it. */
+export function lineStream(incident: Incident): string | undefined {
+  const named = incident.evidence?.["stream"];
+  return incident.stream || (typeof named === "string" ? named : undefined);
+}

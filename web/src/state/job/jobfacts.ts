@@ -1,0 +1,91 @@
+// What of a job is worked out elsewhere than in its lines: goodput, checkpoints, its run. Loaded when somebody shows it, again
+// when the job has moved.
+import { effect, signal } from "@preact/signals";
+import { asProblem, getJson, jobPath } from "../../api/client";
+import type { Checkpoint, Goodput, JobRow, RunReply } from "../../api/types";
+import { eventsOf } from "../../lib/jobs/jobevents";
+import { onLive } from "../../live/client";
+import type { JobStore } from "./job";
+import { Soon } from "../../lib/flow/poll";
+
+const RELOAD_MS = 15_000;
+const CHECKPOINTS = 1000;
+
+export class JobFacts {
+  readonly goodput = signal<Goodput | null>(null);
+  readonly checkpoints = signal<Checkpoint[]>([]);
+  readonly run = signal<RunReply | null>(null);
+  private readonly soon = new Soon(RELOAD_MS, () => void this.load());
+  private isStopped = false;
+  private readonly offs: (() => void)[];
+
+  constructor(private readonly store: JobStore) {
+    this.offs = [
+      onLive((event) => {
+        const isOurs = event.kind === "job" ? event.data.TrainingJobName === store.name : event.kind === "incident" && event.data.job === store.name;
+        if (event.kind === "resync" || isOurs) this.soon.ask();
+        if (event.kind === "job" && isOurs) this.dropTakenBack(event.data);
+      }),
+      effect(() => {
+        store.events.value = eventsOf(this.goodput.value, !!store.doc.value?.TrainingEndTime, this.checkpoints.value, store.streams.value ?? []);
+      }),
+    ];
+    document.addEventListener("visibilitychange", this.look);
+    void this.load();
+  }
+
+  /** No event tells that a job was deleted: who comes back to the page is told. */
+  private readonly look = (): void => {
+    if (!document.hidden) void this.load();
+  };
+
+  stop(): void {
+    document.removeEventListener("visibilitychange", this.look);
+    this.isStopped = true;
+    for (const off of this.offs) off();
+    this.soon.cancel();
+  }
+
+  /** What was just changed here is to be seen at once. */
+  reload(): Promise<void> {
+    return this.load();
+  }
+
+  /** An event has the whole row: what was set by hand and is not in it was taken back. */
+  private dropTakenBack(row: JobRow): void {
+    const { by_hand: old, ...doc } = this.store.doc.value ?? row;
+    if (old && !row.by_hand) this.store.doc.value = doc;
+  }
+
+  private async load(): Promise<void> {
+    const { name } = this.store;
+    // None of these is what the page is for: it goes without what does not come.
+    const ask = async <T>(rest: string, use: (reply: T) => void, params = {}): Promise<void> => {
+      try {
+        const reply = await getJson<T>(jobPath(name, rest), params);
+        if (!this.isStopped) use(reply);
+      } catch (error) {
+        // The document's own request tells of a server that does not answer, and of a job that was deleted.
+        if (asProblem(error).status === 404 && rest === "/goodput") void this.store.reloadDoc();
+      }
+    };
+    await Promise.all([
+      ask<Goodput>("/goodput", (reply) => (this.goodput.value = reply)),
+      ask<{ checkpoints: Checkpoint[] }>("/checkpoints", (reply) => (this.checkpoints.value = reply.checkpoints), { limit: CHECKPOINTS }),
+      ask<RunReply>("/run", (reply) => (this.run.value = reply)),
+    ]);
+  }
+}
+
+const known = new WeakMap<JobStore, JobFacts>();
+
+export function factsOf(store: JobStore): JobFacts {
+  let facts = known.get(store);
+  if (!facts) {
+    const made = new JobFacts(store);
+    known.set(store, made);
+    store.whenStopped(() => made.stop());
+    facts = made;
+  }
+  return facts;
+}
