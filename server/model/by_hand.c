@@ -26,6 +26,15 @@ static int64_t whole_of(const struct json *object, const char *key, double most)
 	return is_number(json_get(object, key), 1, most, &number) ? (int64_t)number : 0;
 }
 
+/* What ends before it begins cannot be. */
+static bool is_reversed(const struct json *object)
+{
+	int64_t start_ms = whole_of(object, "start_ms", JOB_LATEST_MS),
+		end_ms = whole_of(object, "end_ms", JOB_LATEST_MS);
+
+	return start_ms && end_ms && end_ms < start_ms;
+}
+
 void by_hand_read(struct by_hand *out, const struct json *document)
 {
 	const struct json *object = json_get(document, MEMBER);
@@ -36,6 +45,8 @@ void by_hand_read(struct by_hand *out, const struct json *document)
 		return;
 	out->start_ms = whole_of(object, "start_ms", JOB_LATEST_MS);
 	out->end_ms = whole_of(object, "end_ms", JOB_LATEST_MS);
+	if (is_reversed(object))
+		out->start_ms = out->end_ms = 0;
 	out->nodes = whole_of(object, "nodes", NODES_MAX);
 	out->instance_type = json_string_of(json_get(object, "instance_type"));
 	if (is_number(json_get(object, "price_per_hour"), 0, 1e9, &price))
@@ -110,6 +121,18 @@ static void put(struct json_writer *w, const struct json *value)
 		json_double(w, number);
 }
 
+/* set: as it will be, of which the changes say one or both. */
+static enum status check_order(const struct json *set, const struct json *changes, struct error *err)
+{
+	if (!is_reversed(set))
+		return OK;
+	if (is_null(json_get(changes, "end_ms")))
+		return error_set_field(err, ERR_SEMANTIC, MEMBER ".start_ms",
+			MEMBER ".start_ms is before its training's end, " MEMBER ".end_ms, which was set before");
+	return error_set_field(
+		err, ERR_SEMANTIC, MEMBER ".end_ms", MEMBER ".end_ms is after its start, " MEMBER ".start_ms");
+}
+
 /* Known members alone: whatever else a document brought is not set. */
 static void merge(const struct json *old, const struct json *changes, struct json_writer *w)
 {
@@ -134,7 +157,7 @@ enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct 
 			err, ERR_SEMANTIC, MEMBER, MEMBER " is an object, or null to take all of it back");
 	for (const struct json *at = json_first(changes); at; at = json_next(at))
 		TRY(check_one(at, latest_ms, err));
-	return OK;
+	return check_order(changes, changes, err);
 }
 
 enum status by_hand_change(struct json *document, const struct json *changes, struct error *err)
@@ -152,6 +175,7 @@ enum status by_hand_change(struct json *document, const struct json *changes, st
 	merge(old && json_kind(old) == JSON_OBJECT ? old : NULL, changes, &w);
 	TRY(buf_status(&text, err));
 	TRY(json_parse(&merged, buf_span(&text), err));
+	TRY(check_order(merged, changes, err));
 	if (!json_count(merged)) {
 		json_remove(document, MEMBER);
 		return OK;

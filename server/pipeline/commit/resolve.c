@@ -57,11 +57,11 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 {
 	AUTO(job_state) job = job_state_new(row);
 	AUTO(arena) arena = arena_new();
-	struct history history = {.failure_reason = SPAN("")};
+	struct history history;
 
 	if (!job || !arena)
 		return error_no_memory(err);
-	TRY(store_read_transitions(reader, arena, row->job_id, &history.rows, &history.count, err));
+	TRY(life_read_known(pipeline, reader, arena, row, &history, err));
 	life_note(job, &history);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));
 	TRY(job_settings_state(job->settings, pipeline->devices, row->document, err));

@@ -81,7 +81,7 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 {
 	struct heard *heard = context;
 	struct arena *arena = heard->arena;
-	struct history history = {.failure_reason = SPAN("")};
+	struct history history;
 	struct job_row row;
 	bool is_gone;
 
@@ -92,7 +92,7 @@ static enum status write_heard(void *context, struct store_tx *tx, struct error 
 	TRY(store_read_job_by_id(store_tx_reader(tx), arena, heard->stream->job->job_id, &row, err));
 	if (heard->line.status.len)
 		return write_transition(heard, tx, arena, &row, err);
-	TRY(store_read_transitions(store_tx_reader(tx), arena, row.job_id, &history.rows, &history.count, err));
+	TRY(life_read_known(heard->pipeline, store_tx_reader(tx), arena, &row, &history, err));
 	return write_seconds(heard, tx, &history, &row, err);
 }
 

@@ -31,10 +31,12 @@ struct creation {
 	struct job_row row;
 	struct span definitions; /* JSON, "" : none */
 	int64_t now_ms;
+	struct arena *arena; /* of what is said after the commit */
 	bool is_told; /* its start is news */
 	int64_t job_id; /* what was written */
 	uint32_t generation;
 	bool has_state_messages;
+	struct life life; /* of a document that comes behind the log */
 };
 
 static enum status check_name(struct span name, struct error *err)
@@ -134,6 +136,8 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 
 	if (!arena)
 		return error_no_memory(err);
+	creation->life =
+		(struct life){.pipeline = creation->pipeline, .arena = creation->arena, .now_ms = creation->now_ms};
 	enum status status = store_read_job(store_tx_reader(tx), arena, row.name, &old, err);
 	is_new = status == ERR_NOT_FOUND;
 	if (!is_new) {
@@ -141,7 +145,9 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		TRY(adopt_old(creation, &old, &row, &document, err));
 		TRY(next_generation(creation, tx, arena, &row, err));
 	}
-	TRY(pools_put_job(tx, &row, err));
+	/* times that the document sets are of what is known of the job already */
+	bool sets_times = !is_new && span_find(row.document, SPAN("\"by_hand\"")) >= 0;
+	TRY(sets_times ? life_write(&creation->life, tx, &row, true, err) : pools_put_job(tx, &row, err));
 	if (is_new)
 		TRY(life_begin(tx, &row, SPAN("created"), err));
 	creation->has_state_messages = false;
@@ -161,6 +167,7 @@ static void apply_creation(void *context)
 	struct creation *creation = context;
 	struct job_state *job = directory_peek_id(creation->pipeline->directory, creation->job_id);
 
+	life_say(&creation->life);
 	if (job) {
 		struct error err;
 		if (job_settings_state(job->settings, creation->pipeline->devices, creation->row.document, &err) != OK)
@@ -211,9 +218,12 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 	AUTO_DONE(buf) text = BUF_INIT(4 << 20);
 	AUTO_DONE(buf) definitions = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) kept = BUF_INIT(4 << 20);
+	AUTO(arena) arena = arena_new();
 	AUTO(json) copy = NULL;
 	struct span name = SPAN("");
 
+	if (!arena)
+		return error_no_memory(err);
 	TRY(check_document(pipeline, document, &name, &definitions, err));
 	json_print(document, &text);
 	TRY(buf_status(&text, err));
@@ -221,8 +231,11 @@ enum status pipeline_create_job(struct pipeline *pipeline, const struct json *do
 	TRY(secrets_mask(copy, err));
 	json_print(copy, &kept);
 	TRY(buf_status(&kept, err));
-	struct creation creation = {
-		.pipeline = pipeline, .definitions = buf_span(&definitions), .now_ms = now_ms, .is_told = is_told};
+	struct creation creation = {.pipeline = pipeline,
+		.definitions = buf_span(&definitions),
+		.now_ms = now_ms,
+		.arena = arena,
+		.is_told = is_told};
 	creation.row = (struct job_row){.name = name,
 		.team = team,
 		.document = buf_span(&kept),

@@ -312,9 +312,26 @@ enum status job_change_document(struct span old, const struct json *changes, str
 	return buf_status(out, err);
 }
 
+/* What was set stays, but for what the document sets. */
+static enum status keep_by_hand(const struct json *before, struct json *document, struct error *err)
+{
+	const struct json *set = json_get(before, "by_hand"), *own = json_get(document, "by_hand");
+	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
+	AUTO(json) changes = NULL;
+
+	if (!set)
+		return OK;
+	json_print(own ? own : set, &text);
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&changes, buf_span(&text), err));
+	if (!json_set_copy(document, "by_hand", set))
+		return error_no_memory(err);
+	return by_hand_change(document, changes, err);
+}
+
 enum status job_keep_changes(struct span old, struct span new, struct buf *out, struct error *err)
 {
-	static const char *const kept[] = {"Tags", "Notes", "Labels", "MutedAdvice", "by_hand"};
+	static const char *const kept[] = {"Tags", "Notes", "Labels", "MutedAdvice"};
 	AUTO(json) before = NULL;
 	AUTO(json) document = NULL;
 
@@ -325,25 +342,43 @@ enum status job_keep_changes(struct span old, struct span new, struct buf *out, 
 		if (value && !json_get(document, kept[i]) && !json_set_copy(document, kept[i], value))
 			return error_no_memory(err);
 	}
+	TRY(keep_by_hand(before, document, err));
 	json_print(document, out);
 	return buf_status(out, err);
 }
 
-/* What is set must be so afterwards: of a job that did not train, or did not end, there is nothing to be set right. */
-static enum status check_times(const struct job_row *row, struct error *err)
+static enum status refuse_start(struct error *err)
 {
+	return error_set_field(err, ERR_SEMANTIC, "by_hand.start_ms",
+		"by_hand.start_ms is of a job that has trained, or ended, and before its training's end");
+}
+
+static enum status refuse_end(struct error *err)
+{
+	return error_set_field(
+		err, ERR_SEMANTIC, "by_hand.end_ms", "by_hand.end_ms is of a job that has ended, and after its start");
+}
+
+/*
+ * Of a job that did not train, or did not end, there is nothing to be set right; and with what is set or taken back it must not end before
+ * it begins. What the request does not name may wait until it counts.
+ */
+static enum status check_times(const struct job_change *change, const struct job_row *row, struct error *err)
+{
+	const struct json *changes = json_get(change->changes, "by_hand");
+	const struct json *start = json_get(changes, "start_ms"), *end = json_get(changes, "end_ms");
 	AUTO(json) document = NULL;
 	struct by_hand by;
 
 	TRY(json_parse(&document, row->document, err));
 	by_hand_read(&by, document);
-	if (by.start_ms && row->started_ms != by.start_ms)
-		return error_set_field(err, ERR_SEMANTIC, "by_hand.start_ms",
-			"by_hand.start_ms is of a job that has trained, and before its training's end");
-	if (by.end_ms && row->ended_ms != by.end_ms)
-		return error_set_field(err, ERR_SEMANTIC, "by_hand.end_ms",
-			"by_hand.end_ms is of a job that has ended, and after its start");
-	return OK;
+	if (!is_null(end) && (row->ended_ms != by.end_ms || (change->life.has_given_way && is_null(start))))
+		return refuse_end(err);
+	if (!is_null(start) && (row->started_ms != by.start_ms || change->life.has_given_way))
+		return refuse_start(err);
+	if (!change->life.has_given_way || (!start && !end))
+		return OK;
+	return start ? refuse_start(err) : refuse_end(err); /* one is taken back, beside which the other cannot be */
 }
 
 static enum status write_by_hand(
@@ -351,7 +386,7 @@ static enum status write_by_hand(
 {
 	change->life = (struct life){.pipeline = change->pipeline, .arena = arena, .now_ms = row->modified_ms};
 	TRY(life_write(&change->life, tx, row, true, err));
-	return check_times(row, err);
+	return check_times(change, row, err);
 }
 
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)

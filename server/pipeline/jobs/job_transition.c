@@ -192,9 +192,9 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 				.source = SOURCE_STATED,
 				.is_undated = is_undated(transition)},
 			*rows;
-	struct transition_row *shown;
+	struct history known;
 	struct job_row row;
-	size_t count, shown_count;
+	size_t count;
 	bool is_known;
 
 	change->ignored[0] = 0;
@@ -204,8 +204,8 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 		TRY(transition->first(transition->context, tx, err));
 	TRY(check_unless(transition->unless, &row, err));
 	TRY(store_read_told_facts(store_tx_reader(tx), change->arena, row.job_id, &rows, &count, err));
-	TRY(store_read_transitions(store_tx_reader(tx), change->arena, row.job_id, &shown, &shown_count, err));
-	const struct transition_row *last = shown_count ? &shown[shown_count - 1] : NULL;
+	TRY(life_read_known(change->pipeline, store_tx_reader(tx), change->arena, &row, &known, err));
+	const struct transition_row *last = known.count ? &known.rows[known.count - 1] : NULL;
 	if (!transition->has_time && is_backwards(&told, last)) {
 		snprintf(change->ignored, TRANSITION_REASON_BYTES,
 			"the job is %.*s: without time_ms %.*s changes nothing", SPAN_ARGS(last->status),

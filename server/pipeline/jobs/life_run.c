@@ -18,11 +18,10 @@ struct ending {
 /* It was alive when it said its last, by its own times: what was delivered late is no later life. And when it was asked. */
 static enum status put_stop(struct ending *ending, struct store_tx *tx, const struct job_row *row, struct error *err)
 {
-	struct transition_row *shown;
-	size_t count;
+	struct history known;
 
-	TRY(store_read_transitions(store_tx_reader(tx), ending->life.arena, row->job_id, &shown, &count, err));
-	int64_t asked_ms = count ? shown[count - 1].start_ms : row->created_ms;
+	TRY(life_read_known(ending->life.pipeline, store_tx_reader(tx), ending->life.arena, row, &known, err));
+	int64_t asked_ms = known.count ? known.rows[known.count - 1].start_ms : row->created_ms;
 	return store_put_told(tx, row->job_id,
 		&(struct told_row){.status = SPAN("Stopped"),
 			.message = SPAN("a stop was asked for, and nothing was heard since"),

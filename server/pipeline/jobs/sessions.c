@@ -188,11 +188,10 @@ static enum status open_end(
 		.reason = SPAN(""),
 		.source = SOURCE_SESSION,
 		.is_undated = true};
-	struct transition_row *shown;
-	size_t count;
+	struct history known;
 
-	TRY(store_read_transitions(store_tx_reader(tx), opening->life.arena, job->job_id, &shown, &count, err));
-	const struct transition_row *end = count ? &shown[count - 1] : NULL;
+	TRY(life_read_known(opening->life.pipeline, store_tx_reader(tx), opening->life.arena, job, &known, err));
+	const struct transition_row *end = known.count ? &known.rows[known.count - 1] : NULL;
 	if (!opening->stream->resumes || !end || !span_equal(end->status, SPAN("Completed")) ||
 		(end->source != SOURCE_STATED && end->source != SOURCE_DATED))
 		return OK;
@@ -214,22 +213,21 @@ static enum status put_session(struct opening *opening, struct store_tx *tx, con
 		.reason = SPAN(""),
 		.start_ms = asked->now_ms,
 		.source = SOURCE_SESSION};
-	struct transition_row *shown;
-	size_t count;
+	struct history known;
 
 	if (stream_is_system(row->name))
 		return OK;
-	TRY(store_read_transitions(store_tx_reader(tx), opening->life.arena, job->job_id, &shown, &count, err));
-	if (asked->resumes && count && phase_is_final(shown[count - 1].status)) {
-		resume.lifts_ms = shown[count - 1].start_ms;
+	TRY(life_read_known(opening->life.pipeline, store_tx_reader(tx), opening->life.arena, job, &known, err));
+	const struct transition_row *last = known.count ? &known.rows[known.count - 1] : NULL;
+	if (asked->resumes && last && phase_is_final(last->status)) {
+		resume.lifts_ms = last->start_ms;
 		if (resume.start_ms <= resume.lifts_ms)
 			resume.start_ms = resume.lifts_ms + 1; /* a sender's clock */
-		TRY(date_end(opening, tx, job->job_id, &shown[count - 1], err));
+		TRY(date_end(opening, tx, job->job_id, last, err));
 		TRY(store_put_told(tx, job->job_id, &resume, err));
 	}
-	bool is_in_run = count && !phase_is_final(shown[count - 1].status);
-	if (is_in_run && shown[count - 1].start_ms > resume.start_ms)
-		resume.start_ms = shown[count - 1].start_ms; /* by a clock that was ahead: it is opened within that */
+	if (last && !phase_is_final(last->status) && last->start_ms > resume.start_ms)
+		resume.start_ms = last->start_ms; /* by a clock that was ahead: it is opened within that */
 	TRY(store_put_session(tx, job->job_id, row->stream_id, resume.start_ms, err));
 	return life_put_sign(tx, opening->life.arena, job->job_id, &sign, err);
 }

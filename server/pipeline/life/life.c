@@ -66,78 +66,118 @@ static bool is_row_same(const struct job_row *a, const struct job_row *b)
 	       a->announced_ms == b->announced_ms && a->started_ms == b->started_ms && a->ended_ms == b->ended_ms;
 }
 
-/* ---- what somebody set right ---- */
-
-static void clip(struct history *history, size_t until, int64_t at_ms)
-{
-	for (size_t i = 0; i < until; i++) {
-		if (history->rows[i].start_ms > at_ms)
-			history->rows[i].start_ms = at_ms;
-		if (history->rows[i].end_ms > at_ms || i + 1 == until)
-			history->rows[i].end_ms = at_ms;
-	}
-}
-
-/* Whoever says when it began says nothing of how it went on. */
-static enum transition_source source_by_hand(const struct transition_row *row)
-{
-	return transition_is_assumed(row) ? SOURCE_ASSUMED_BY_HAND : SOURCE_BY_HAND;
-}
-
-static void set_start(struct history *history, int64_t start_ms, struct job_row *row)
-{
-	size_t at = 0;
-
-	while (at < history->count && !span_equal(history->rows[at].status, SPAN("Training")))
-		at++;
-	if (at == history->count || (history->rows[at].end_ms && start_ms > history->rows[at].end_ms))
-		return;
-	history->rows[at].start_ms = row->started_ms = start_ms;
-	history->rows[at].source = source_by_hand(&history->rows[at]);
-	clip(history, at, start_ms);
-}
-
-static void set_end(struct history *history, int64_t end_ms, struct job_row *row)
-{
-	size_t last = history->count - 1;
-
-	if (!row->ended_ms || !phase_is_final(history->rows[last].status) || end_ms < row->started_ms)
-		return;
-	history->rows[last].start_ms = row->ended_ms = end_ms;
-	history->rows[last].source = SOURCE_BY_HAND;
-	clip(history, last, end_ms);
-}
-
-static enum status set_by_hand(struct history *history, struct job_row *row, struct error *err)
-{
-	AUTO(json) document = NULL;
-	struct by_hand by;
-
-	if (!history->count || span_find(row->document, SPAN("\"by_hand\"")) < 0)
-		return OK;
-	TRY(json_parse(&document, row->document, err));
-	by_hand_read(&by, document);
-	if (by.end_ms)
-		set_end(history, by.end_ms, row);
-	if (by.start_ms)
-		set_start(history, by.start_ms, row);
-	return OK;
-}
-
 /* How its sessions ended, as far as it is to be looked at: of what an upgrade left, not before who goes on has said so. */
-static enum status read_held(
-	struct life *life, struct store_reader *reader, int64_t job_id, struct history_facts *facts, struct error *err)
+static enum status read_held(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	int64_t job_id, struct history_facts *facts, struct error *err)
 {
 	struct held_row *held;
 	bool is_left = false;
 
-	TRY(store_read_held(reader, life->arena, job_id, &held, &facts->held_count, err));
-	if (facts->held_count && life_is_within_lease(life->pipeline))
+	TRY(store_read_held(reader, arena, job_id, &held, &facts->held_count, err));
+	if (facts->held_count && life_is_within_lease(pipeline))
 		TRY(store_is_told_anew(reader, job_id, &is_left, err));
 	if (is_left)
 		facts->held_count = 0;
-	TRY(name_exits(held, facts->held_count, life->arena, err));
+	TRY(name_exits(held, facts->held_count, arena, err));
 	facts->held = held;
+	return OK;
+}
+
+static enum status read_by_hand(const struct job_row *row, struct by_hand *out, struct error *err)
+{
+	AUTO(json) document = NULL;
+
+	*out = (struct by_hand){.start_ms = 0};
+	if (span_find(row->document, SPAN("\"by_hand\"")) < 0)
+		return OK;
+	TRY(json_parse(&document, row->document, err));
+	by_hand_read(out, document);
+	out->instance_type = SPAN(""); /* the document's */
+	return OK;
+}
+
+static enum status read_facts(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	int64_t job_id, struct history_facts *out, struct error *err)
+{
+	struct told_row *told;
+	int64_t heard_ms;
+
+	TRY(store_read_told_facts(reader, arena, job_id, &told, &out->told_count, err));
+	out->told = told;
+	TRY(read_held(pipeline, reader, arena, job_id, out, err));
+	TRY(store_read_log_end(reader, job_id, &out->log_ms, &heard_ms, err));
+	out->past_ms = out->log_ms < heard_ms - HISTORIC_MS ? out->log_ms : 0;
+	return OK;
+}
+
+enum status life_decide(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct job_row *row, struct life_decided *out, struct error *err)
+{
+	struct history_facts facts;
+	struct event_times times;
+	struct by_hand by;
+
+	TRY(read_facts(pipeline, reader, arena, row->job_id, &facts, err));
+	TRY(store_read_event_times(reader, row->job_id, &times, err));
+	TRY(history_decide(arena, &facts, &out->known, err));
+	history_to_row(&out->known, &times, row);
+	out->known_end_ms = row->ended_ms;
+	TRY(read_by_hand(row, &by, err));
+	TRY(history_set_by_hand(arena, &facts, &out->known, &by, row, &out->by_hand, err));
+	row->created_ms = history_created_ms(&out->by_hand.shown, row);
+	return OK;
+}
+
+/* *is_set: by hand; else nothing is decided. */
+static enum status decide_if_set(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct life_decided *out, bool *is_set, struct error *err)
+{
+	struct job_row unused = *row;
+	struct by_hand by;
+
+	TRY(read_by_hand(row, &by, err));
+	*is_set = by.start_ms || by.end_ms;
+	return *is_set ? life_decide(pipeline, reader, arena, &unused, out, err) : OK;
+}
+
+enum status life_read_known(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct history *out, struct error *err)
+{
+	struct life_decided decided;
+	bool is_set;
+
+	*out = (struct history){.failure_reason = SPAN("")};
+	TRY(decide_if_set(pipeline, reader, arena, row, &decided, &is_set, err));
+	if (!is_set)
+		return store_read_transitions(reader, arena, row->job_id, &out->rows, &out->count, err);
+	*out = decided.known;
+	return OK;
+}
+
+enum status life_read_base(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct history *out, struct error *err)
+{
+	struct life_decided decided;
+	bool is_set;
+
+	*out = (struct history){.failure_reason = SPAN("")};
+	TRY(decide_if_set(pipeline, reader, arena, row, &decided, &is_set, err));
+	if (!is_set)
+		return store_read_transitions(reader, arena, row->job_id, &out->rows, &out->count, err);
+	*out = decided.by_hand.base;
+	return OK;
+}
+
+/* Why it failed is known by when it did, not by when somebody says that it was: but what a later end has taken in was before it. */
+static enum status name_fault(struct life *life, struct store_reader *reader, const struct life_decided *decided,
+	struct job_row *row, struct known_fault *fault, struct error *err)
+{
+	struct job_row failed = *row;
+
+	if (failed.ended_ms < decided->known_end_ms)
+		failed.ended_ms = decided->known_end_ms;
+	TRY(known_fault_of_end(life->pipeline, reader, life->arena, &decided->by_hand.base, &failed, fault, err));
+	row->failure_reason = failed.failure_reason;
 	return OK;
 }
 
@@ -146,23 +186,14 @@ static enum status renew(
 {
 	struct store_reader *reader = store_tx_reader(tx);
 	struct history old = {.failure_reason = SPAN("")};
-	struct history_facts facts;
-	struct event_times times;
-	struct told_row *told;
-	int64_t heard_ms;
+	struct life_decided decided;
 
-	TRY(store_read_told_facts(reader, life->arena, row->job_id, &told, &facts.told_count, err));
-	TRY(read_held(life, reader, row->job_id, &facts, err));
-	TRY(store_read_event_times(reader, row->job_id, &times, err));
 	TRY(store_read_transitions(reader, life->arena, row->job_id, &old.rows, &old.count, err));
-	facts.told = told;
-	TRY(store_read_log_end(reader, row->job_id, &facts.log_ms, &heard_ms, err));
-	facts.past_ms = facts.log_ms < heard_ms - HISTORIC_MS ? facts.log_ms : 0;
-	TRY(history_decide(life->arena, &facts, &life->history, err));
-	history_to_row(&life->history, &times, row);
-	TRY(set_by_hand(&life->history, row, err));
-	row->created_ms = history_created_ms(&life->history, row);
-	TRY(known_fault_of_end(life->pipeline, reader, life->arena, &life->history, row, fault, err));
+	TRY(life_decide(life->pipeline, reader, life->arena, row, &decided, err));
+	life->history = decided.by_hand.shown;
+	life->known = decided.known;
+	life->has_given_way = decided.by_hand.has_given_way;
+	TRY(name_fault(life, reader, &decided, row, fault, err));
 	if (history_is_same(&old, &life->history))
 		return OK;
 	life->has_changed = true;
@@ -180,7 +211,7 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 	TRY(renew(life, tx, row, &fault, err));
 	life->has_changed |= !is_row_same(&before, row);
 	if ((job = directory_peek_id(life->pipeline->directory, row->job_id))) {
-		life_note(job, &life->history);
+		life_note(job, &life->known);
 		atomic_store(&job->is_row_dirty, true);
 		atomic_store(&job->is_summary_dirty, true); /* its end settles how it ranks */
 	}

@@ -7,7 +7,7 @@
 
 #include "pipeline/life/stall.h"
 #include "state/directory.h"
-#include "state/history.h"
+#include "state/history_by_hand.h"
 
 struct pipeline;
 
@@ -20,7 +20,9 @@ struct life {
 	struct arena *arena; /* lives as long as `failed` is needed */
 	int64_t now_ms;
 	/* What comes back. After the commit: life_say. */
-	struct history history;
+	struct history history; /* as it is shown */
+	struct history known; /* but for what was set by hand */
+	bool has_given_way; /* as history_by_hand.h has it */
 	bool has_changed; /* the history, or what it says of the row */
 	struct job_failed_incident failed;
 };
@@ -28,10 +30,25 @@ struct life {
 enum status life_write(
 	struct life *life, struct store_tx *tx, struct job_row *row, bool must_write, struct error *err) MUST_CHECK;
 void life_say(const struct life *life);
+
+struct life_decided {
+	struct history known; /* but for what was set by hand: what is looked at to find out what another fact means */
+	int64_t known_end_ms;
+	struct history_by_hand by_hand;
+};
+/* Any thread. row: with its document; gets the status and the times that are shown. */
+enum status life_decide(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct job_row *row, struct life_decided *out, struct error *err) MUST_CHECK;
+/* Any thread. The same, from what is stored where nothing was set. */
+enum status life_read_known(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
+/* What was set was set upon this: history_by_hand.h. */
+enum status life_read_base(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
 /* Maintenance thread (life_run.c): what lines and points span was counted anew, and with it when an end was that nobody dated. */
 enum status life_date_ends(
 	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err) MUST_CHECK;
-/* The job's history is on disk, or is read from there: RAM knows from it which lines would change it. */
+/* The job's history (life_read_known) is on disk, or is read from there: RAM knows from it which lines would change it. */
 void life_note(struct job_state *job, const struct history *history);
 
 /* In the transaction of an end that is told: the same end, told before the session rows[session], is none of a run any more. */

@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "state/exits.h"
-#include "state/history.h"
+#include "state/history_by_hand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -344,4 +344,96 @@ TEST(any_facts_in_any_order_give_one_history)
 		print(&history, &second);
 		CHECK_SPAN(buf_span(&second), buf_span(&first));
 	}
+}
+
+/* ---- times that were set by hand ---- */
+
+static struct history_by_hand set_by_hand(
+	struct arena *arena, const struct history_facts *facts, const struct by_hand *by, struct job_row *row)
+{
+	struct history_by_hand out;
+	struct history known;
+
+	CHECK_OK(history_decide(arena, facts, &known, &err));
+	history_to_row(&known, &(struct event_times){false, 0, 0}, row);
+	CHECK_OK(history_set_by_hand(arena, facts, &known, by, row, &out, &err));
+	return out;
+}
+
+static void check_shown(const struct history *history, const char *shown)
+{
+	AUTO_DONE(buf) text = BUF_INIT(4096);
+
+	print(history, &text);
+	CHECK_SPAN(buf_span(&text), span_from(shown));
+}
+
+/* start_ms, end_ms: 0: not set. What it was set upon, told again elsewhere, shows the same. */
+static void check_by_hand(const char *told, int64_t start_ms, int64_t end_ms, const char *shown, bool has_given_way)
+{
+	AUTO(arena) arena = arena_new();
+	const struct by_hand by = {.start_ms = start_ms, .end_ms = end_ms};
+	struct job_row row = {.status = SPAN("")}, other = {.status = SPAN("")};
+	struct told_row carried[FACTS_MAX];
+	struct facts given;
+
+	read_facts(&given, told);
+	struct history_facts facts = {.told = given.told, .told_count = given.told_count};
+	struct history_by_hand out = set_by_hand(arena, &facts, &by, &row);
+	check_shown(&out.shown, shown);
+	CHECK(out.has_given_way == has_given_way);
+	for (size_t i = 0; i < out.base.count; i++)
+		carried[i] = (struct told_row){.status = out.base.rows[i].status,
+			.message = SPAN(""),
+			.reason = SPAN(""),
+			.start_ms = out.base.rows[i].start_ms,
+			.source = out.base.rows[i].source};
+	facts = (struct history_facts){.told = carried, .told_count = out.base.count};
+	out = set_by_hand(arena, &facts, &by, &other);
+	check_shown(&out.shown, shown);
+	CHECK(row.started_ms == other.started_ms && row.ended_ms == other.ended_ms);
+	free_facts(&given);
+}
+
+TEST(times_by_hand_are_set_together)
+{
+	const char *ended = "stated Training 30, stated Completed 50";
+
+	check_by_hand(ended, 10, 20, "Training 10-20, Completed 20-0", false);
+	check_by_hand(ended, 60, 70, "Training 60-70, Completed 70-0", false);
+	check_by_hand("stated Starting 5, stated Training 30, stated Completed 50", 10, 20,
+		"Starting 5-10, Training 10-20, Completed 20-0", false);
+	check_by_hand("stated Training 30", 10, 20, "Training 10-0", false); /* its end counts once it has ended */
+	check_by_hand("stated Starting 30", 10, 20, "Starting 30-0", false);
+}
+
+TEST(what_was_before_a_start_by_hand_was_no_training)
+{
+	const char *broken = "stated Training 10, stated Interrupted 20, stated Training 60, stated Completed 90";
+
+	check_by_hand(broken, 50, 0, "Interrupted 20-50, Training 50-90, Completed 90-0", false);
+	check_by_hand(broken, 70, 0, "Interrupted 20-70, Training 70-90, Completed 90-0", false);
+	check_by_hand(broken, 15, 0, "Training 15-20, Interrupted 20-60, Training 60-90, Completed 90-0", false);
+}
+
+TEST(an_end_by_hand_takes_in_what_came_behind_the_stated_one)
+{
+	check_by_hand("assumed Starting 10, stated Completed 12, assumed Training 15", 0, 30,
+		"Starting 10-15, Training 15-30, Completed 30-0", false);
+	check_by_hand("stated Completed 12, assumed Training 15", 14, 30, "Training 14-30, Completed 30-0", false);
+	check_by_hand("stated Training 1, stated Failed 2, stated Training 5, stated Completed 12, stated Uploading 15",
+		0, 30, "Training 1-2, Failed 2-5, Training 5-15, Uploading 15-30, Completed 30-0", false);
+	check_by_hand("stated Completed 12, assumed Training 15", 4, 0, "Training 4-12, Completed 12-0", false);
+	check_by_hand("stated Starting 3, stated Failed 12, assumed Training 15", 4, 0,
+		"Starting 3-4, Training 4-12, Failed 12-0", false);
+}
+
+TEST(what_is_worked_out_gives_way_to_what_was_set)
+{
+	const char *ended = "stated Training 30, stated Completed 50";
+
+	check_by_hand(ended, 60, 0, "Training 60-60, Completed 60-0", true);
+	check_by_hand(ended, 0, 20, "Training 20-20, Completed 20-0", true);
+	check_by_hand(ended, 50, 0, "Training 50-50, Completed 50-0", false);
+	check_by_hand("stated Completed 12, assumed Training 15", 13, 0, "Training 13-13, Completed 13-0", true);
 }
