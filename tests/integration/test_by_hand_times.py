@@ -347,3 +347,43 @@ def test_how_it_failed_is_told_whatever_its_end_was_set_to(quick):
     assert job_of(quick)["FailureReason"] == reason
     take_all_back(quick)
     assert job_of(quick)["FailureReason"] == reason
+
+
+# ---- elsewhere ----
+
+
+def carried(server, make_server):
+    other = make_server("--goodput-every", "100ms")
+    assert other.put("/api/v1/prices", json=PRICES).status == 200
+    export = server.get("/api/v1/export?q=name%3Dj").raw
+    reply = other.post("/api/v1/import", export, content_type="application/x-ndjson")
+    assert reply.status < 300 and reply.body["imported"] == 1, reply
+    assert other.get("/api/v1/export?q=name%3Dj").raw == export
+    return other
+
+
+@pytest.mark.parametrize("by_hand, start_ms, end_ms", [
+    ({"end_ms": LAST_MS}, T0, LAST_MS), ({"start_ms": EARLY_MS - HOUR_MS}, EARLY_MS - HOUR_MS, EARLY_MS),
+    ({"start_ms": T0 - GAP_MS, "end_ms": LAST_MS}, T0 - GAP_MS, LAST_MS)])
+def test_what_was_set_is_set_elsewhere_and_is_taken_back_there(early, make_server, by_hand, start_ms, end_ms):
+    before = history(early)
+    patch(early, **by_hand)
+    wait_for(early, start_ms, end_ms)
+    other = carried(early, make_server)
+    wait_for(other, start_ms, end_ms)
+    assert froms(other) == froms(early) and history(other) == history(early)
+    take_all_back(other)
+    assert history(other) == before and times(other) == (0, EARLY_MS)
+
+
+def test_times_of_last_year_are_carried_with_what_is_behind_them(quick, make_server):
+    announce(quick)
+    send_undated(quick)
+    state(quick, "Completed")
+    before = times(quick), history(quick)
+    patch(quick, **HELD)
+    wait_for(quick, HELD["start_ms"], HELD["end_ms"])
+    other = carried(quick, make_server)
+    wait_for(other, HELD["start_ms"], HELD["end_ms"])
+    take_all_back(other)
+    assert (times(other), history(other)) == before

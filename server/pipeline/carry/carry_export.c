@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "pipeline/carry/carry.h"
 #include "pipeline/carry/carry_snapshot.h"
+#include "pipeline/life/life.h"
 #include "read/lines.h"
 #include "state/default_definitions.h"
 #include "state/directory.h"
@@ -123,6 +124,18 @@ static enum status drop_damaged(struct carry_job *job, struct error *err)
 	return OK;
 }
 
+/* What was set by hand is in the document: where it is imported it is set anew, and can be taken back. */
+static enum status read_history(struct carry_export *export, struct store_reader *reader, struct arena *arena,
+	struct carry_job *job, struct error *err)
+{
+	struct history base;
+
+	TRY(life_read_base(export->pipeline, reader, arena, &job->row, &base, err));
+	job->transitions = base.rows;
+	job->transition_count = base.count;
+	return OK;
+}
+
 static enum status read_job(struct carry_export *export, struct store_reader *reader, struct arena *arena,
 	struct carry_job *job, struct error *err)
 {
@@ -130,7 +143,7 @@ static enum status read_job(struct carry_export *export, struct store_reader *re
 	export->row.job_id = job->row.job_id;
 	TRY(store_read_definitions(reader, arena, job->row.job_id, job->row.generation, &job->definitions, err));
 	TRY(drop_damaged(job, err));
-	TRY(store_read_transitions(reader, arena, job->row.job_id, &job->transitions, &job->transition_count, err));
+	TRY(read_history(export, reader, arena, job, err));
 	TRY(store_read_settings(reader, arena, job->row.job_id, &job->settings, &job->setting_count, err));
 	TRY(store_read_status_messages(reader, arena, job->row.job_id, &job->messages, &job->message_count, err));
 	TRY(store_read_job_retention(reader, job->row.job_id, &job->retention, err));
