@@ -33,9 +33,9 @@ def log(rows):
 KINDS = [mlflow, wandb, events, log]
 
 
-def imported(ship, folder, kind, rows):
+def imported(ship, folder, kind, rows, *options):
     (folder / "grown").write_bytes(kind(rows))
-    result = ship.run("--import", f"{folder}/grown", "--job", "grown")
+    result = ship.run("--import", f"{folder}/grown", "--job", "grown", *options)
     assert result.returncode == 0, result.stderr
     return result.stderr.decode()
 
@@ -136,6 +136,36 @@ def test_what_failed_has_failed_whatever_is_new(server, ship, tmp_path, kind, st
         assert server.post("/api/v1/jobs/grown/transitions", json={"SecondaryStatus": told, "time_ms": 1000 * (FIRST + second)}).status == 204
     assert "20 are new" in imported(ship, tmp_path, kind, 100)
     assert state(server) == (status, FIRST, FIRST + 90)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("status", ["Failed", "Stopped", "Completed"])
+def test_an_end_without_a_time_follows_the_log_and_so_does_its_cost(server, ship, tmp_path, kind, status):
+    """All that is known of when it ended is its log: what has grown since belongs to the same run."""
+    prices = [{"instance": "ml.grown", "per_hour": 3600}]
+    assert server.put("/api/v1/prices", json={"currency": "EUR", "prices": prices}).status == 200
+    def cost():
+        return server.get("/api/v1/jobs/grown/goodput").body["cost"]["total"]
+    imported(ship, tmp_path, kind, 41, "--instance-type", "ml.grown", "--instance-count", "1")
+    assert server.post("/api/v1/jobs/grown/transitions", json={"SecondaryStatus": status}).status == 204
+    wait_until(lambda: (state(server), cost(), job(server, "grown")["end_from"]) == (ended(41, status), 40, "assumed"), what="the end of its log")
+    assert "50 are new" in imported(ship, tmp_path, kind, 91)
+    wait_until(lambda: (state(server), cost(), job(server, "grown")["end_from"]) == (ended(91, status), 90, "assumed"), what="the end of all of it")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("status", ["Failed", "Stopped"])
+def test_an_end_with_a_time_stays_and_so_does_its_cost(server, ship, tmp_path, kind, status):
+    prices = [{"instance": "ml.grown", "per_hour": 3600}]
+    assert server.put("/api/v1/prices", json={"currency": "EUR", "prices": prices}).status == 200
+    def cost():
+        return server.get("/api/v1/jobs/grown/goodput").body["cost"]["total"]
+    imported(ship, tmp_path, kind, 41, "--instance-type", "ml.grown", "--instance-count", "1")
+    at_ms = 1000 * (FIRST + 40)
+    assert server.post("/api/v1/jobs/grown/transitions", json={"SecondaryStatus": status, "time_ms": at_ms}).status == 204
+    assert (state(server), cost(), job(server, "grown")["end_from"]) == (ended(41, status), 40, "stated")
+    assert "50 are new" in imported(ship, tmp_path, kind, 91)
+    assert (state(server), cost(), job(server, "grown")["end_from"]) == (ended(41, status), 40, "stated")
 
 
 def test_an_end_stated_twice_moves_as_one(server, ship, tmp_path):

@@ -38,10 +38,11 @@ static enum status check_unless(const struct json *unless, const struct job_row 
 }
 
 /* Without a time it can only be what comes next: after an end (but for a stop that is presumed) that is no earlier phase, but for a
- * restart. */
+ * restart. Whoever says how it ended knows better than who only saw where its log does. */
 static bool is_backwards(const struct told_row *told, const struct transition_row *last)
 {
-	bool is_presumed = last && last->source == SOURCE_ASSUMED && span_equal(last->status, SPAN("Stopped"));
+	bool is_presumed = last && last->source == SOURCE_ASSUMED &&
+			   (span_equal(last->status, SPAN("Stopped")) || phase_is_final(told->status));
 
 	return last && phase_is_final(last->status) && !is_presumed && !span_equal(told->status, SPAN("Restarting")) &&
 	       phase_is_before(told->status, last->status);
