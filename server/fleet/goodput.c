@@ -511,6 +511,14 @@ static enum status put_segment(
 	return OK;
 }
 
+/* Where nobody knows how long a step takes nobody knows what of the time was steps; that a restart took its time is seen. */
+static enum goodput_bucket bucket_of(const struct deriving *d, const struct piece *piece)
+{
+	bool is_pace_known = !d->facts->point_count || d->out->step_ms > 0;
+
+	return is_pace_known || piece->bucket == GOODPUT_RESTART ? piece->bucket : GOODPUT_UNMEASURED;
+}
+
 static enum status lay_over(struct deriving *d, struct error *err)
 {
 	size_t at = 0;
@@ -527,7 +535,8 @@ static enum status lay_over(struct deriving *d, struct error *err)
 			at++;
 		for (size_t j = at; j < d->piece_count && d->pieces[j].from_ms < phase->to_ms; j++)
 			TRY(put_segment(d, most(d->pieces[j].from_ms, phase->from_ms),
-				least(d->pieces[j].to_ms, phase->to_ms), d->pieces[j].bucket, d->pieces[j].owner, err));
+				least(d->pieces[j].to_ms, phase->to_ms), bucket_of(d, &d->pieces[j]),
+				d->pieces[j].owner, err));
 	}
 	return OK;
 }

@@ -32,7 +32,7 @@ enum goodput_bucket {
 	GOODPUT_STALLED,
 	GOODPUT_RESTART, /* from the last step before it to the first one after it, without the latter */
 	GOODPUT_IDLE, /* the machines are held, and nothing is left to train, or not yet */
-	GOODPUT_UNMEASURED, /* training, by a job that prints no steps */
+	GOODPUT_UNMEASURED, /* training, by a job that prints no steps, or of which nobody knows how long they took */
 	GOODPUT_BUCKETS
 };
 /* "capacity", "first_step" … */

@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 
-enum { STORE_GOODPUT_BUCKETS = 14 };
+enum { STORE_GOODPUT_BUCKETS = 14, STORE_GOODPUT_STARTUPS = 5 /* the first ones: before the first Training */ };
 
 /* In millionths of the currency. */
 #define STORE_NO_COST INT64_MIN
@@ -98,9 +98,9 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 /* Prices are of another currency from now on: those of which nobody noted it were of this one. */
 enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, struct error *err) MUST_CHECK;
 
-/* What jobs have as `unpriced`, each once; some have several types in one. */
-enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, size_t limit, struct span **out,
-	size_t *count, struct error *err) MUST_CHECK;
+/* What jobs have as `unpriced` that had hours without a price on these days, each once; some have several types in one. */
+enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, int64_t first, int64_t last,
+	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
 enum status store_count_unpriced(struct store_reader *reader, uint64_t *jobs, struct error *err) MUST_CHECK;
 
 struct goodput_cause {

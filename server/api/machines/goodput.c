@@ -89,7 +89,7 @@ static bool has_no_length(const struct job_goodput *job)
 	return !job->facts.is_open && !job->derived.total_ms;
 }
 
-/* A 0 in these is no word about the job: how it was started, where no status says so; what only steps tell, where none was printed. */
+/* A 0 in these is no word about the job: how it was started, where no status says so; what only the times of steps tell, where there are none. */
 static void write_unknown_buckets(struct json_writer *w, const struct job_goodput *job)
 {
 	json_key(w, "unknown_buckets");
@@ -97,7 +97,7 @@ static void write_unknown_buckets(struct json_writer *w, const struct job_goodpu
 	for (size_t i = 0; i < GOODPUT_BUCKETS; i++) {
 		bool is_of_start = i <= GOODPUT_DATA, is_of_steps = i >= GOODPUT_FIRST_STEP && i <= GOODPUT_STALLED;
 		bool is_unknown = has_no_length(job) || (is_of_start && !job->facts.is_start_stated) ||
-				  (is_of_steps && !job->derived.has_steps);
+				  (is_of_steps && job->derived.step_ms <= 0);
 		if (is_unknown && !job->derived.ms[i])
 			json_text(w, goodput_bucket_name((enum goodput_bucket)i));
 	}
@@ -307,7 +307,7 @@ enum status api_job_goodput(void *context, void *worker, const struct http_reque
 	write_breaks(&w, &job);
 	TRY(write_causes(&w, arena, &job, err));
 	TRY(write_cost(api, own->reader, arena, &w, &job, err));
-	write_days(&w, job.days, job.day_count, true);
+	write_days(&w, job.days, job.day_count, job.row.cost != STORE_NO_COST);
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }
@@ -531,7 +531,7 @@ static enum status write_fleet(struct api *api, struct store_reader *reader, str
 	json_put_span(w, "currency", prices.currency);
 	write_totals(w, days, day_count, prices.count > 0, &up_ms);
 	TRY(api_put_deleted_costs(reader, arena, prices.currency, first, last, w, err));
-	TRY(api_put_unpriced_types(reader, arena, w, err));
+	TRY(api_put_unpriced_types(reader, arena, first, last, w, err));
 	json_key(w, "causes");
 	json_array(w);
 	for (size_t i = 0; i < cause_count; i++)

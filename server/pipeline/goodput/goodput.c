@@ -174,7 +174,8 @@ enum status goodput_read_job(struct pipeline *pipeline, struct store_reader *rea
 	TRY(goodput_derive(&out->facts.facts, arena, &out->derived, err));
 	TRY(name_causes(pipeline, out, reader, arena, now_ms, err));
 	const struct goodput *derived = &out->derived;
-	bool is_measured = derived->total_ms > 0 && !derived->ms[GOODPUT_UNMEASURED];
+	bool is_pace_known = !derived->has_steps || derived->step_ms > 0;
+	bool is_measured = derived->total_ms > 0 && !derived->ms[GOODPUT_UNMEASURED] && is_pace_known;
 	out->row = (struct goodput_row){.job_id = out->job.job_id,
 		.due_ms = next_due_ms(pipeline, &out->facts, now_ms),
 		.as_of_ms = now_ms,

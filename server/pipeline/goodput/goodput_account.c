@@ -6,6 +6,7 @@
 enum { DAY_MS = 24 * 60 * 60 * 1000, DAYS_MAX = 4000, UNPRICED_MAX_BYTES = 1 << 20 };
 
 _Static_assert((int)STORE_GOODPUT_BUCKETS == (int)GOODPUT_BUCKETS, "the columns are the buckets");
+_Static_assert((int)STORE_GOODPUT_STARTUPS == (int)GOODPUT_FIRST_STEP, "and the first of them the start-up");
 
 struct accounting {
 	struct job_goodput *job;
@@ -217,11 +218,25 @@ static void find_days(struct accounting *a)
 	a->last_day = day_of(derived->segments[count - 1].to_ms - 1);
 }
 
+/* What has nothing of it is no day of the job: it was put aside then, or took no time. */
+static void drop_empty_days(struct job_goodput *job)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < job->day_count; i++) {
+		bool is_any = job->days[i].billed_ms > 0;
+		for (size_t j = 0; j < STORE_GOODPUT_BUCKETS; j++)
+			is_any |= job->days[i].node_ms[j] > 0;
+		if (is_any)
+			job->days[kept++] = job->days[i];
+	}
+	job->day_count = kept;
+}
+
 enum status goodput_account(
 	struct job_goodput *job, const struct price_list *prices, struct arena *arena, struct error *err)
 {
 	struct accounting a = {.job = job, .prices = prices};
-	const struct goodput *derived = &job->derived;
 	int64_t training_ms;
 
 	job->row.unpriced = SPAN("");
@@ -244,7 +259,6 @@ enum status goodput_account(
 	follow_stated(&a, job->facts.stated_billable_ms);
 	TRY(name_unpriced(&a, arena, err));
 	price_days(&a, training_ms);
-	if (!derived->segment_count && job->row.billable_ms <= 0)
-		job->day_count = 0; /* nothing of it is on any day */
+	drop_empty_days(job);
 	return OK;
 }

@@ -464,6 +464,14 @@ static int64_t reference_stride(const struct goodput_facts *f)
 	return count ? (int64_t)all[(count - 1) / 2] : 1;
 }
 
+static bool is_training_at(const struct goodput_facts *f, int64_t x)
+{
+	for (size_t i = 0; i < f->phase_count; i++)
+		if (x >= f->phases[i].from_ms && x < f->phases[i].to_ms)
+			return f->phases[i].is_training;
+	return false;
+}
+
 static void compare(struct script *s)
 {
 	struct reference r = {.facts = &s->facts, .stride = reference_stride(&s->facts)};
@@ -473,8 +481,11 @@ static void compare(struct script *s)
 	r.step_ms = reference_pace(&s->facts, true);
 	if (r.step_ms <= 0)
 		r.step_ms = reference_pace(&s->facts, false);
-	for (int64_t x = begin_ms; x < end_ms; x++)
-		ms[reference_bucket(&r, begin_ms, end_ms, x)]++;
+	for (int64_t x = begin_ms; x < end_ms; x++) {
+		enum goodput_bucket bucket = reference_bucket(&r, begin_ms, end_ms, x);
+		bool is_of_steps = s->facts.point_count && is_training_at(&s->facts, x) && bucket != GOODPUT_RESTART;
+		ms[is_of_steps && r.step_ms <= 0 ? GOODPUT_UNMEASURED : bucket]++;
+	}
 	for (size_t i = 0; i < GOODPUT_BUCKETS; i++) {
 		if (ms[i] != s->out.ms[i])
 			printf("%s: %lld, reference %lld\n", goodput_bucket_name((enum goodput_bucket)i),

@@ -371,16 +371,20 @@ static enum status put_row(struct store_tx *tx, const struct goodput_row *row, s
 	return statement_run(&s, err);
 }
 
-/* Searches keep how long a job is billed, which its pauses are no part of. */
+/* Searches keep how long a job is billed, which its pauses are no part of, and how long it lasted, if nobody ended it. */
 static enum status look_up(struct store_tx *tx, const struct goodput_row *row, bool *is_there, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, store_tx_reader(tx), "SELECT paused_ms FROM goodput WHERE job_id = ?", err));
+	TRY(statement_open(&s, store_tx_reader(tx), "SELECT paused_ms, is_over, work_to_ms FROM goodput WHERE job_id = ?", err));
 	bind_i64(&s, row->job_id);
 	TRY(statement_step(&s, is_there, err));
-	return *is_there && column_i64(&s) != row->paused_ms ? tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB, err)
-							     : OK;
+	if (!*is_there)
+		return OK;
+	bool is_same = column_i64(&s) == row->paused_ms;
+	is_same &= column_bool(&s) == row->is_over;
+	is_same &= column_i64(&s) == row->work_to_ms || !row->is_over;
+	return is_same ? OK : tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB, err);
 }
 
 enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row, const struct goodput_day *days,
@@ -475,9 +479,9 @@ enum status store_read_goodput(
 	return statement_check(&s, err);
 }
 
-/* Each type by a look into the index, however many jobs it has. */
-enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, size_t limit, struct span **out,
-	size_t *count, struct error *err)
+/* Each by a look into the index; of its jobs the newest first, which are most likely of these days. */
+enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, int64_t first, int64_t last,
+	size_t limit, struct span **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
@@ -489,8 +493,14 @@ enum status store_read_unpriced_types(struct store_reader *reader, struct arena 
 	TRY(statement_open(&s, reader,
 		"WITH RECURSIVE t (types) AS (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' UNION ALL"
 		" SELECT (SELECT min(unpriced) FROM goodput WHERE unpriced <> '' AND unpriced > t.types) FROM t"
-		" WHERE t.types IS NOT NULL) SELECT types FROM t WHERE types IS NOT NULL LIMIT ?",
+		" WHERE t.types IS NOT NULL) SELECT types FROM t WHERE types IS NOT NULL"
+		" AND (SELECT total(x.unpriced) FROM goodput_totals AS x WHERE x.day BETWEEN ?1 AND ?2) > 0"
+		" AND EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> '' AND EXISTS (SELECT 1"
+		" FROM goodput_days AS d WHERE d.job_id = g.job_id AND d.day BETWEEN ?1 AND ?2 AND d.unpriced > 0)"
+		" ORDER BY g.job_id DESC) LIMIT ?3",
 		err));
+	bind_i64(&s, first);
+	bind_i64(&s, last);
 	bind_i64(&s, (int64_t)limit);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {
