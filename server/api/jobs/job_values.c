@@ -375,19 +375,27 @@ static void write_step(const struct sources *s, const struct job_field *field, s
 		put_i64(w, field, step);
 }
 
-/* age: since it began, or was made; duration: from its start to its end, or until now. */
+/* Of a job that nobody ended, but whose time is over. */
+static int64_t worked_until_ms(const struct sources *s)
+{
+	double until_ms;
+
+	return json_number_of(json_get(s->json, "worked_until_ms"), &until_ms) ? (int64_t)until_ms : 0;
+}
+
+/* age: since it began, or was made; duration: from its start to its end, or its last sign of life, or until now. */
 static void write_time(const struct sources *s, const struct job_field *field, struct json_writer *w)
 {
 	const struct job_row *row = s->row;
 	bool is_age = field->kind == OF_AGE;
 	int64_t from_ms = row->started_ms || !is_age ? row->started_ms : row->created_ms;
-	int64_t to_ms = row->ended_ms && !is_age ? row->ended_ms : clock_wall_ms();
+	int64_t over_ms = is_age ? 0 : row->ended_ms ? row->ended_ms : worked_until_ms(s);
+	int64_t to_ms = over_ms ? over_ms : clock_wall_ms();
 	double stated_s;
 
 	if (!is_age && row->ended_ms && json_number_of(json_get(s->json, "TrainingTimeInSeconds"), &stated_s))
 		put_i64(w, field, (int64_t)stated_s);
-	else if (from_ms &&
-		 (is_age || !row->ended_ms || to_ms > from_ms)) /* of one moment: how long it took is not known */
+	else if (from_ms && (!over_ms || to_ms > from_ms)) /* of one moment: how long it took is not known */
 		put_i64(w, field, to_ms > from_ms ? (to_ms - from_ms) / 1000 : 0);
 }
 

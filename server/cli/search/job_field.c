@@ -112,11 +112,11 @@ static bool time_of(const struct json *row, const char *key, double *seconds)
 	return json_number_of(json_get(row, key), seconds) && *seconds > 0;
 }
 
-/* age: since it began (or was made); duration: from beginning to end, or until now. */
+/* age: since it began (or was made); duration: from beginning to end, or to its last sign of life where that was it, or until now. */
 static bool put_derived_time(
 	const struct json *row, struct span field, const struct job_field_style *style, struct buf *out)
 {
-	double start, end, now = (double)style->now_ms / 1000;
+	double start, end, until_ms, now = (double)style->now_ms / 1000;
 	bool is_age = span_equal(field, SPAN("age"));
 
 	if (!is_age && !span_equal(field, SPAN("duration")))
@@ -125,7 +125,7 @@ static bool put_derived_time(
 	if (!has_start)
 		return true;
 	if (is_age || !time_of(row, "TrainingEndTime", &end))
-		end = now;
+		end = !is_age && time_of(row, "worked_until_ms", &until_ms) ? until_ms / 1000 : now;
 	put_span_of_time(end - start, style, out);
 	return true;
 }

@@ -80,7 +80,7 @@ static void write_by_hand(const struct by_hand *by, struct json_writer *w)
 }
 
 /* As it was worked out last. */
-static void write_goodput(const struct goodput_row *goodput, struct json_writer *w)
+static void write_goodput(const struct job_row *row, const struct goodput_row *goodput, struct json_writer *w)
 {
 	if (isfinite(goodput->goodput))
 		json_put_double(w, "goodput", goodput->goodput);
@@ -99,6 +99,8 @@ static void write_goodput(const struct goodput_row *goodput, struct json_writer 
 		json_put_i64(w, "paused_seconds", goodput->paused_ms / 1000);
 	if (goodput->odd_times)
 		json_put_i64(w, "odd_times", (int64_t)goodput->odd_times);
+	if (goodput->is_over && !row->ended_ms)
+		json_put_i64(w, "worked_until_ms", goodput->work_to_ms);
 }
 
 /* eta_ms: Unix time of the last step, at the pace of the last ones. A job that has ended has none. */
@@ -168,7 +170,7 @@ static enum status write_figures(const struct pipeline *pipeline, struct store_r
 	write_heard(pipeline, row, &counts, w);
 	json_put_i64(w, "open_incidents", (int64_t)open);
 	TRY(write_progress(reader, arena, row, w, err));
-	write_goodput(goodput, w);
+	write_goodput(row, goodput, w);
 	write_metrics(rows, count, rankings, ranking_count, is_slim, w);
 	return OK;
 }

@@ -44,6 +44,8 @@ export interface JobRow {
   /** When something of it arrived last; last_line_ms is log time, which a wrong clock shifts. */
   last_heard_ms?: number;
   silent_since_ms?: number;
+  /** Of a job that nobody ended, but whose time is over: it was of the past, or is silent. */
+  worked_until_ms?: number;
   open_incidents?: number;
   /** The newest open ones, in pages of a table. */
   incidents?: Incident[];

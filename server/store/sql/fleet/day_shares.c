@@ -9,6 +9,16 @@ static void add_day(double *sums, const struct goodput_day *day, double share)
 	sums[SHARE_LOST_COST] += (double)day->lost_cost * share;
 }
 
+/* Of one node, from its start on: what it was put aside for is no part of it. */
+static double worked_ms(const struct day_shares *shares, const struct goodput_day *day)
+{
+	double sum = 0;
+
+	for (size_t i = STORE_GOODPUT_STARTUPS; i < STORE_GOODPUT_BUCKETS; i++)
+		sum += (double)day->node_ms[i];
+	return sum / (double)(shares->nodes > 0 ? shares->nodes : 1);
+}
+
 /* Its end was heard of since they were worked out: they have what lies behind it. */
 static bool is_outdated(const struct day_shares *shares)
 {
@@ -56,19 +66,23 @@ static double share_of(const struct day_shares *shares, int64_t day_ms, int64_t 
 struct day_part day_shares_next(struct day_shares *shares, int64_t from_ms, int64_t until_ms)
 {
 	struct day_part part = {.parts = {0}};
+	bool is_by_clock = !shares->count || !shares->paused_ms, is_last = until_ms == shares->end_ms;
 
-	part.parts[SHARE_TIME] = (double)(until_ms - from_ms);
+	part.parts[SHARE_TIME] =
+		(double)later(0, until_ms - (is_by_clock ? from_ms : later(from_ms, shares->as_of_ms)));
 	for (size_t i = 0; i < DAY_SHARES; i++)
 		part.totals[i] = shares->totals[i];
-	bool is_last = until_ms == shares->end_ms;
 	for (size_t i = shares->at; i < shares->count; i++) {
 		int64_t day_ms = shares->days[i].day * DAY_MS;
 		if (day_ms >= until_ms && !is_last)
 			break;
-		add_day(part.parts, &shares->days[i], share_of(shares, day_ms, from_ms, until_ms));
+		double share = share_of(shares, day_ms, from_ms, until_ms);
+		add_day(part.parts, &shares->days[i], share);
+		part.parts[SHARE_TIME] += is_by_clock ? 0 : worked_ms(shares, &shares->days[i]) * share;
 		if (day_ms + DAY_MS <= until_ms)
 			shares->at = i + 1;
 	}
+	part.has_run = part.parts[SHARE_BILLED] > 0 || part.totals[SHARE_BILLED] <= 0 || until_ms > shares->as_of_ms;
 	return part;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Job: what a stretch of a job's time has of what the whole job came to: as its stored days (UTC) have it, within a day by the
- *      clock, and by the clock alone where it has no such days.
+ *      clock, and by the clock alone where it has no such days, or they do not reach yet.
  * Ownership: days are the caller's. Threads: one at a time. Pure.
  */
 #pragma once
@@ -13,10 +13,12 @@ struct day_shares {
 	struct goodput_day *days; /* in order */
 	size_t count;
 	int64_t begin_ms, end_ms; /* the job's */
+	int64_t nodes, paused_ms, as_of_ms; /* of the job, when its days were worked out */
 	size_t at; /* the first that the next stretch can have something of */
 	double totals[DAY_SHARES];
 };
 struct day_part {
+	bool has_run; /* the job was at work in it, as far as is known */
 	double parts[DAY_SHARES], totals[DAY_SHARES];
 };
 

@@ -24,8 +24,8 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 #define END_MS "(CASE WHEN j.ended_ms > 0 THEN max(j.ended_ms, j.started_ms) ELSE max(?1, j.started_ms) END)"
 /* Of what began and ended in one moment it is not known. */
 #define TIME_MS                                                                                                        \
-	"(CASE WHEN j.started_ms > 0 AND (j.ended_ms = 0 OR j.ended_ms > j.started_ms) THEN " END_MS                   \
-	" - j.started_ms END)"
+	"(CASE WHEN j.started_ms > 0 AND ifnull(" JOB_UNTIL_MS " > j.started_ms, true) THEN ifnull(" JOB_UNTIL_MS      \
+	", max(?1, j.started_ms)) - j.started_ms END)"
 /* Of what has no end the time until now is no answer: it may be silent since its log ended, or have paused. Its cost is of the same. */
 #define WORKED_OUT_S                                                                                                   \
 	"(SELECT g.billable_ms / 1000.0 FROM goodput AS g WHERE g.job_id = j.job_id AND g.as_of_ms > 0"                \
@@ -284,7 +284,7 @@ static enum status add_figure(struct search_sql *sql, const struct aggregate_fig
 	return OK;
 }
 
-/* job_id, when it began and ended, its hosts, what sums leave out of it, the names, the figures. */
+/* job_id, when it began and ended, its hosts, what sums leave out of it, what its days are of, the names, the figures. */
 static enum status add_rows(struct search_sql *sql, struct aggregating *a, struct error *err)
 {
 	const struct job_aggregation *ask = a->ask;
@@ -296,6 +296,8 @@ static enum status add_rows(struct search_sql *sql, struct aggregating *a, struc
 	search_add(sql, a->is_by_host ? ALL_HOSTS : "1");
 	search_add(sql, ask->wants_unpriced ? ", ifnull(" GOODPUT("unpriced") ", '')" : ", ''");
 	search_add(sql, ask->wants_losses ? ", " UNKNOWN_LOSSES : ", 0");
+	search_add(sql,
+		a->is_by_time ? ", " GOODPUT("nodes") ", " GOODPUT("paused_ms") ", " GOODPUT("as_of_ms") : ", 0, 0, 0");
 	for (size_t i = 0; i < ask->name_count; i++)
 		add_name(sql, &a->by[i], i);
 	for (size_t i = 0; i < ask->figure_count; i++)
@@ -327,6 +329,9 @@ static enum status read_row(struct aggregating *a, struct statement *s, struct r
 	row->hosts = (double)column_i64(s);
 	row->gaps.unpriced = column_span(s, a->batch);
 	row->gaps.unknown_losses = column_u64(s);
+	a->days.nodes = column_i64(s);
+	a->days.paused_ms = column_i64(s);
+	a->days.as_of_ms = column_i64(s);
 	for (size_t i = 0; i < a->ask->name_count; i++) {
 		bool is_none = column_is_null(s);
 		row->keys[i] = column_span(s, a->batch);
@@ -425,7 +430,8 @@ static enum status add_periods(struct aggregating *a, const struct row *row, str
 							    : row->keys[i];
 		int64_t until_ms = next_ms < end_ms ? next_ms : end_ms;
 		struct day_part part = day_shares_next(&a->days, at_ms, until_ms);
-		TRY(add_share(a, row, keys, &part, err));
+		if (part.has_run)
+			TRY(add_share(a, row, keys, &part, err));
 		if (next_ms >= end_ms)
 			return OK;
 	}

@@ -24,6 +24,11 @@
 /* As it was worked out last. */
 #define JOB_PAUSED_MS "ifnull((SELECT p.paused_ms FROM goodput AS p WHERE p.job_id = j.job_id), 0)"
 
+/* When its time was over: its end, or of one that nobody ended and that is silent, or of the past, its last sign of life; NULL: not yet. */
+#define JOB_UNTIL_MS                                                                                                   \
+	"(CASE WHEN j.ended_ms > 0 THEN j.ended_ms ELSE (SELECT max(u.work_to_ms, j.started_ms) FROM goodput AS u"     \
+	" WHERE u.job_id = j.job_id AND u.is_over AND u.work_to_ms > 0) END)"
+
 /* Whole seconds; NULL: of a job that has not ended, or took no time, and states none. */
 #define JOB_TOOK_TIME "j.started_ms > 0 AND j.ended_ms > j.started_ms"
 #define JOB_TRAINING_S                                                                                                 \

@@ -388,7 +388,7 @@ static void add_durations(struct search_memory *memory, const struct search_leaf
 	const struct bits *among, struct bits *out)
 {
 	const struct job_column *started = search_memory_column(memory, &leaf->sources[0]);
-	const struct job_column *ended = search_memory_column(memory, &leaf->sources[1]);
+	const struct job_column *ended = search_memory_column(memory, &leaf->sources[1]); /* or was over */
 
 	for (size_t i = 0; i < among->count; i++)
 		for (uint64_t left = among->words[i]; left; left &= left - 1) {

@@ -1,4 +1,5 @@
 /* What `sort=` names, and cursors: where a page ended in such an order. */
+#include "store/sql/search/job_seconds.h"
 #include "store/sql/search/search_derived.h"
 #include "store/sql/search/search_order.h"
 
@@ -9,7 +10,7 @@ enum { CURSOR_TEXT_BYTES = 16384 };
 
 /* ---- what to sort by ---- */
 
-#define ENDED_MS "(CASE WHEN j.started_ms > 0 AND j.ended_ms > 0 THEN j.ended_ms - j.started_ms ELSE 0 END)"
+#define LASTED_MS "(CASE WHEN j.started_ms > 0 THEN ifnull(" JOB_UNTIL_MS " - j.started_ms, 0) ELSE 0 END)"
 
 static void add_source(struct search_sort *sort, const char *column)
 {
@@ -37,7 +38,7 @@ static bool find_column(struct span name, struct search_sort *sort)
 		{"secondary", SEARCH_SORT_TEXT, "j.secondary", {"secondary"}},
 		{"FailureReason", SEARCH_SORT_TEXT, "j.failure_reason", {"failure_reason"}},
 		/* What still runs has no time of its own yet: its place would move from page to page. */
-		{"duration", SEARCH_SORT_MISSING_I64, ENDED_MS, {"started_ms", "ended_ms"}},
+		{"duration", SEARCH_SORT_MISSING_I64, LASTED_MS, {"started_ms", "until_ms"}},
 	};
 
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)

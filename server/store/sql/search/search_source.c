@@ -77,13 +77,14 @@ static const struct seconds {
 } seconds[] = {
 	{{"TrainingTimeInSeconds", "TrainingTimeInSeconds"}, "training_s", JOB_TRAINING_S},
 	{{"billable", "BillableTimeInSeconds"}, "billable_s", JOB_BILLABLE_S},
+	{{NULL}, "until_ms", JOB_UNTIL_MS}, /* goes into `duration` */
 };
 
 static const struct seconds *find_seconds(struct span name)
 {
 	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
-		if (span_equal(name, span_from(seconds[i].names[0])) ||
-			span_equal(name, span_from(seconds[i].names[1])))
+		if (seconds[i].names[0] && (span_equal(name, span_from(seconds[i].names[0])) ||
+						   span_equal(name, span_from(seconds[i].names[1]))))
 			return &seconds[i];
 	return NULL;
 }
@@ -129,7 +130,7 @@ static bool find_property(struct span key, struct search_leaf *out)
 	if (span_equal(key, SPAN("duration"))) {
 		out->kind = SEARCH_LEAF_DURATION;
 		out->sources[out->count++] = source_of(SEARCH_JOB_NUMBER, "started_ms");
-		out->sources[out->count++] = source_of(SEARCH_JOB_NUMBER, "ended_ms");
+		out->sources[out->count++] = source_of(SEARCH_JOB_NUMBER, "until_ms");
 		return true;
 	}
 	out->kind = SEARCH_LEAF_TEXTS;

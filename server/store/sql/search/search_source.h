@@ -25,7 +25,7 @@ enum search_leaf_kind {
 	SEARCH_LEAF_TEXTS, /* of the document: texts that may be numbers */
 	SEARCH_LEAF_COLUMN, /* a text of the job: never a number */
 	SEARCH_LEAF_TIME,
-	SEARCH_LEAF_DURATION, /* sources: started, ended */
+	SEARCH_LEAF_DURATION, /* sources: started, and when its time was over */
 	SEARCH_LEAF_FIGURE,
 	SEARCH_LEAF_WORD, /* sources: the name, then tags and notes */
 };

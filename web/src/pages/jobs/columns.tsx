@@ -116,7 +116,8 @@ function Money({ row }: { row: JobRow }) {
 function Duration({ row }: { row: JobRow }) {
   const from = row.TrainingStartTime;
   if (from === undefined) return <span class="dim">{NONE}</span>;
-  const whole = row.TrainingEndTime === undefined ? now.value / 1000 - from : (row.TrainingTimeInSeconds ?? row.TrainingEndTime - from);
+  const until = (row.worked_until_ms ?? now.value) / 1000;
+  const whole = row.TrainingEndTime === undefined ? until - from : (row.TrainingTimeInSeconds ?? row.TrainingEndTime - from);
   return whole ? <>{formatDuration(whole)}</> : <span class="dim">{NONE}</span>;
 }
 

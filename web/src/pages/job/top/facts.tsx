@@ -15,7 +15,7 @@ function durationOf(doc: JobDoc, nowMs: number): number | null {
   const start = doc.TrainingStartTime ?? doc.CreationTime;
   if (start === undefined) return null;
   const isRunning = doc.TrainingJobStatus === "InProgress" || doc.TrainingJobStatus === "Stopping";
-  const end = doc.TrainingEndTime ?? (isRunning ? nowMs / 1000 : doc.LastModifiedTime);
+  const end = doc.TrainingEndTime ?? (isRunning ? (doc.worked_until_ms ?? nowMs) / 1000 : doc.LastModifiedTime);
   // All of one moment: how long it took is not known.
   return end === undefined || end === doc.TrainingStartTime ? null : Math.max(0, end - start);
 }
