@@ -7,7 +7,7 @@
 
 #define MEMBER "by_hand"
 
-enum { TEXT_BYTES = 4096, NODES_MAX = 1000000, TYPE_BYTES = 255 };
+enum { TEXT_BYTES = 4096, RESOURCES_BYTES = 1 << 20, NODES_MAX = 1000000, TYPE_BYTES = 255 };
 
 static bool is_null(const struct json *node)
 {
@@ -51,6 +51,58 @@ void by_hand_read(struct by_hand *out, const struct json *document)
 	out->instance_type = json_string_of(json_get(object, "instance_type"));
 	if (is_number(json_get(object, "price_per_hour"), 0, 1e9, &price))
 		out->price_per_hour = price;
+}
+
+/* Of groups their sum; 0: nobody says. */
+static double stated_nodes(const struct json *resources)
+{
+	double sum = 0, count;
+
+	for (const struct json *at = json_first(json_get(resources, "InstanceGroups")); at; at = json_next(at))
+		sum += json_number_of(json_get(at, "InstanceCount"), &count) && count > 0 ? count : 0;
+	return sum > 0 || json_number_of(json_get(resources, "InstanceCount"), &sum) ? sum : 0;
+}
+
+static enum status write_machines(
+	const struct by_hand *by, const struct json *resources, struct json_writer *w, struct error *err)
+{
+	struct span type =
+		by->instance_type.len ? by->instance_type : json_string_of(json_get(resources, "InstanceType"));
+	double nodes = by->nodes ? (double)by->nodes : stated_nodes(resources);
+
+	json_object(w);
+	if (type.len)
+		json_put_span(w, "InstanceType", type);
+	if (nodes >= 1 && nodes <= NODES_MAX)
+		json_put_i64(w, "InstanceCount", (int64_t)nodes);
+	for (const struct json *at = json_first(resources); at; at = json_next(at)) {
+		AUTO_DONE(buf) text = BUF_INIT(RESOURCES_BYTES);
+		struct span key = json_key_of(at);
+		if (span_equal(key, SPAN("InstanceType")) || span_equal(key, SPAN("InstanceCount")) ||
+			span_equal(key, SPAN("InstanceGroups")))
+			continue;
+		json_print(at, &text);
+		TRY(buf_status(&text, err));
+		json_key_span(w, key);
+		json_raw(w, buf_span(&text));
+	}
+	json_object_end(w);
+	return buf_status(w->out, err);
+}
+
+enum status by_hand_settle_machines(struct json *document, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(RESOURCES_BYTES);
+	AUTO(json) settled = NULL;
+	struct json_writer w = json_writer_on(&text);
+	struct by_hand by;
+
+	by_hand_read(&by, document);
+	if (!by.nodes && !by.instance_type.len)
+		return OK;
+	TRY(write_machines(&by, json_get(document, "ResourceConfig"), &w, err));
+	TRY(json_parse(&settled, buf_span(&text), err));
+	return json_set_copy(document, "ResourceConfig", settled) ? OK : error_no_memory(err);
 }
 
 static enum status refuse(const char *member, const char *what, struct error *err)

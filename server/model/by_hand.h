@@ -21,6 +21,11 @@ static inline bool by_hand_sets_times(const struct by_hand *by, int64_t started_
 {
 	return (by->start_ms && by->start_ms == started_ms) || (by->end_ms && by->end_ms == ended_ms);
 }
+/*
+ * ResourceConfig of a document that is only read from now on becomes what somebody set: type and count, and no groups of several
+ * types any more. Whoever works something out of a job's machines reads it behind this.
+ */
+enum status by_hand_settle_machines(struct json *document, struct error *err) MUST_CHECK;
 /* NULL and null say nothing; its times are at most latest_ms. ERR_SEMANTIC names the member. */
 enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct error *err) MUST_CHECK;
 /* {"nodes": 4, "end_ms": null}: into the document's; null takes it back. ERR_SEMANTIC names the member. */

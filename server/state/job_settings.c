@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "base/secret.h"
+#include "model/by_hand.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -169,6 +170,7 @@ enum status job_settings_read_stated(
 	char *text = arena_alloc(arena, INPUT_FROM_BYTES);
 
 	TRY(json_parse(&json, document, err));
+	TRY(by_hand_settle_machines(json, err));
 	const struct json *stated = json_get(json, "HyperParameters");
 	*out = (struct stated){.items = arena_alloc(arena, (json_count(stated) + 1) * sizeof *out->items)};
 	if (!text || !out->items)

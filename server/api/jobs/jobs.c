@@ -11,6 +11,7 @@
 #include "api/machines/quotas.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/by_hand.h"
 #include "pipeline/backfill/definitions.h"
 #include "pipeline/jobs/imported_end.h"
 #include "pipeline/jobs/job.h"
@@ -285,6 +286,8 @@ enum status api_jobs_create(void *context, void *worker, const struct http_reque
 			api->options.pipeline, body, api_team(request), http_request_arrival_ms(request), false, err));
 	struct json_writer w = api_reply(response);
 	response->status = is_dry ? 200 : 201;
+	if (is_dry)
+		TRY(by_hand_settle_machines(body, err));
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", json_string_of(json_get(body, "TrainingJobName")));
 	if (is_dry)

@@ -4,6 +4,7 @@
 #include "base/json_read.h"
 #include "fleet/advice.h"
 #include "fleet/pool_shape.h"
+#include "model/by_hand.h"
 #include "read/chart.h"
 #include "read/derivation.h"
 #include "read/log_search.h"
@@ -273,6 +274,7 @@ static enum status add_before(struct reading *r, struct error *err)
 		return OK;
 	TRY(store_read_job_by_id(r->reader, r->arena, links[at - 1].job_id, &before, err));
 	TRY(json_parse(&document, before.document, err));
+	TRY(by_hand_settle_machines(document, err));
 	return measure(r, "nodes_before", count_nodes(document), err);
 }
 

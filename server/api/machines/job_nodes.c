@@ -5,6 +5,7 @@
 #include "api/core/request.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/by_hand.h"
 #include "model/instance_metric.h"
 #include "model/stream_name.h"
 #include "read/chart.h"
@@ -245,6 +246,7 @@ enum status api_job_nodes(void *context, void *worker, const struct http_request
 		api->options.pipeline, own->reader, arena, search.job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(pipeline_search_logs(api->options.pipeline, own->reader, arena, &search, &found, err));
 	TRY(json_parse(&document, view.row.document, err));
+	TRY(by_hand_settle_machines(document, err));
 	double gpus = pipeline_devices_each(api->options.pipeline, document);
 	struct way_in in = {.api = api, .found = &found, .job = view.row.name};
 	TRY(api_read_hosts(own->reader, arena, view.row.job_id, &in.hosts, err));

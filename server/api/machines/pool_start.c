@@ -7,6 +7,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "fleet/pool.h"
+#include "model/by_hand.h"
 #include "read/chart.h"
 
 #include <math.h>
@@ -151,6 +152,7 @@ static enum status write_start(struct store_reader *reader, struct arena *arena,
 
 	TRY(store_read_job(reader, arena, name, &start.job, err));
 	TRY(json_parse(&document, start.job.document, err));
+	TRY(by_hand_settle_machines(document, err));
 	TRY(pool_shape_read(&start.shape, document, arena, err));
 	TRY(store_read_pool_job(reader, arena, start.job.job_id, &start.row, err));
 	if (start.row.job_id)

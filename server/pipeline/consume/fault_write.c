@@ -121,13 +121,10 @@ static enum severity severity_of(const struct writing *w, const struct job_row *
 	AUTO(json) document = NULL;
 
 	if (!w->stretch->signature->warning_on || json_parse(&document, job->document, NULL) != OK ||
-		job_stated_nodes(document) == 1)
+		by_hand_settle_machines(document, NULL) != OK || job_stated_nodes(document) == 1)
 		return w->stretch->signature->severity;
 	const struct json *resources = json_get(document, "ResourceConfig");
-	struct by_hand by;
-	by_hand_read(&by, document);
-	struct span type =
-		by.instance_type.len ? by.instance_type : json_string_of(json_get(resources, "InstanceType"));
+	struct span type = json_string_of(json_get(resources, "InstanceType"));
 	if (!type.len)
 		type = json_string_of(json_get(json_first(json_get(resources, "InstanceGroups")), "InstanceType"));
 	return signature_severity(w->stretch->signature, type);
