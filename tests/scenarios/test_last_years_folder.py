@@ -150,8 +150,7 @@ def expect_sums(server, jobs):
     """Who pays asks by sm-search, and the page by /aggregate: they say the same, day by day."""
     wanted = {}
     for job in jobs:
-        days = [stamp(at_s)[:10] for at_s in range(job.begun_s - job.begun_s % 86400, job.ended_s, 86400)]
-        for day, seconds in {**dict.fromkeys(days, 0), **job.days()}.items():  # it is one of each day from its start to its end
+        for day, seconds in job.days().items():  # it is one of each day on which it ran
             hours, cost, count = wanted.get(day, (0, 0, 0))
             wanted[day] = (hours + seconds * job.nodes / 3600, cost + job.costs().get(day, 0), count + 1)
 
