@@ -124,17 +124,22 @@ static bool is_assumed_start(const struct told_row *row)
 	return row->source == SOURCE_ASSUMED && span_equal(row->status, SPAN("Starting"));
 }
 
+bool told_goes_on_after(const struct told_row *rows, size_t count, int64_t at_ms)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct told_row *row = &rows[i];
+		bool is_other = row->source == SOURCE_SESSION || (row->source == SOURCE_STATED && !row->is_undated);
+		if (is_other && !phase_is_final(row->status) && row->start_ms > at_ms)
+			return true;
+	}
+	return false;
+}
+
 /* Who posts the log of last week and then says that it is completed means that it ended when its log did; unless somebody said that it
  * went on since. */
 static int64_t past_end_of(const struct history_facts *facts)
 {
-	for (size_t i = 0; i < facts->told_count; i++) {
-		const struct told_row *row = &facts->told[i];
-		bool is_other = row->source == SOURCE_SESSION || (row->source == SOURCE_STATED && !row->is_undated);
-		if (is_other && !phase_is_final(row->status) && row->start_ms > facts->past_ms)
-			return 0;
-	}
-	return facts->past_ms;
+	return told_goes_on_after(facts->told, facts->told_count, facts->past_ms) ? 0 : facts->past_ms;
 }
 
 bool told_is_imported_end(const struct told_row *row)
@@ -271,6 +276,12 @@ static void walk(struct deciding *d)
 	}
 }
 
+/* What a session opened behind an end that was stated: of the past, or by a clock that is behind. */
+static bool opens_end(const struct told_row *row)
+{
+	return row->source == SOURCE_SESSION && row->start_ms == row->lifts_ms + 1;
+}
+
 /* How its processes ended ends the job where nobody says that it has; it is better known than assumed. */
 static void add_exit(struct deciding *d, const struct history_facts *facts)
 {
@@ -283,6 +294,10 @@ static void add_exit(struct deciding *d, const struct history_facts *facts)
 	bool is_stop = last && span_equal(last->status, SPAN("Stopping"));
 	if (!exits_decide(facts->held, facts->held_count, d->run_ms, is_stop, &end))
 		return;
+	if (last && opens_end(last) && end.start_ms <= last->lifts_ms) {
+		d->shown_count = kept - 1; /* nothing came behind the end that was opened: it stands */
+		return;
+	}
 	if (last && end.start_ms < last->start_ms)
 		end.start_ms = last->start_ms; /* a sender's clock */
 	d->shown_count = kept;

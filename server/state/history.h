@@ -33,7 +33,7 @@ struct history_facts {
 	size_t told_count;
 	const struct held_row *held; /* streams with sessions */
 	size_t held_count;
-	int64_t log_ms; /* when the job's log ended, as it was counted last; 0: not known */
+	int64_t log_ms; /* when the job's log ended; 0: not known, or no told row asks */
 	int64_t past_ms; /* the same of a log of the past; 0: it is none */
 };
 
@@ -46,6 +46,8 @@ struct history {
 
 /* Completed, assumed: all of the log was imported, and nobody said how it ended. */
 bool told_is_imported_end(const struct told_row *row);
+/* Somebody said that it went on later than that: with a time, or by a session. */
+bool told_goes_on_after(const struct told_row *rows, size_t count, int64_t at_ms);
 /* Somebody said so, with a time behind it. */
 bool told_goes_on_from(const struct told_row *row, const struct told_row *end);
 

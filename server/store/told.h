@@ -38,9 +38,6 @@ enum status store_put_event_times(
 enum status store_read_event_times(
 	struct store_reader *reader, int64_t job_id, struct event_times *out, struct error *err) MUST_CHECK;
 
-/* When the job's work ended, and when its newest line or point came, as they were counted last; 0: not known. */
-enum status store_read_log_end(
-	struct store_reader *reader, int64_t job_id, int64_t *end_ms, int64_t *heard_ms, struct error *err) MUST_CHECK;
 enum status store_has_undated(struct store_reader *reader, int64_t job_id, bool *has, struct error *err) MUST_CHECK;
 
 /* Jobs that are Stopping, and nobody but us knows of: at most `limit`. */

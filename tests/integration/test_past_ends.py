@@ -54,6 +54,62 @@ def test_an_undated_end_of_a_past_log_is_its_logs(server, told, status):
     assert bill(server) == WANTED
 
 
+def money(server, name):
+    job, [row] = server.get(f"/api/v1/jobs/{name}").body, server.get(f"/api/v1/jobs?q=name={name}").body["jobs"]
+    shown, listed = ((round(one["TrainingEndTime"] * 1000), one["BillableTimeInSeconds"], round(one["cost"], 2)) for one in (job, row))
+    assert shown == listed
+    return shown
+
+
+@pytest.mark.parametrize("count", [STEPS, 20_001])  # 11 lines a minute apart; 20001 in the same ten minutes
+@pytest.mark.parametrize("told", [{"SecondaryStatus": "Completed"}, {"SecondaryStatus": "Failed"}, {"SecondaryStatus": "Completed", "assumed": True}])
+def test_what_is_answered_behind_an_end_is_final(server, told, count):
+    """The log was acknowledged, the end was: from then on no answer is of before."""
+    assert server.put("/api/v1/prices", json=PRICES).status == 200
+    resources = {**DOCUMENT["ResourceConfig"], "InstanceCount": NODES}
+    log = [line(T0 + n * (LAST_MS - T0) // (count - 1), f"step: {n} loss: 2.5") for n in range(count)]
+    for name in (f"j-{n}" for n in range(12 if count == STEPS else 3)):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": name, "ResourceConfig": resources}).status == 201
+        server.send(name, log)
+        assert server.post(f"/api/v1/jobs/{name}/transitions", json=told).status == 204
+        assert money(server, name) == (LAST_MS, WORK_S, WANTED[4]), name
+
+
+def test_a_bill_that_ran_until_now_is_none_behind_the_end(server):
+    """Somebody stated last year that it trains: until its end is told that is a year's bill."""
+    set_up(server)
+    server.send("j", past_log())
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Training", "time_ms": T0}).status == 204
+    day_cost = PRICE * NODES * 24
+    wait_until(lambda: server.get("/api/v1/jobs/j").body.get("cost", 0) > day_cost, what="the bill of a job that runs")
+    assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+    assert money(server, "j") == (LAST_MS, WORK_S, WANTED[4])
+
+
+def test_a_past_log_behind_its_end_is_never_billed_until_now(server):
+    set_up(server)
+    for name in (f"j-{n}" for n in range(6)):
+        assert server.post("/api/v1/jobs", json={**DOCUMENT, "TrainingJobName": name}).status == 201
+        assert server.post(f"/api/v1/jobs/{name}/transitions", json={"SecondaryStatus": "Completed"}).status == 204
+        server.send(name, past_log())
+        seen = []
+
+        def is_final():
+            seen.append(server.get(f"/api/v1/jobs/{name}").body)
+            return round(seen[-1]["TrainingEndTime"] * 1000) == LAST_MS
+        wait_until(is_final, what="the end of its log")
+        assert all(job.get("BillableTimeInSeconds", 0) <= WORK_S for job in seen)
+
+
+def test_a_stop_behind_a_past_log_is_when_that_ended(server):
+    for name in (f"j-{n}" for n in range(6)):
+        assert server.post("/api/v1/jobs", json={**DOCUMENT, "TrainingJobName": name}).status == 201
+        server.send(name, past_log())
+        boto(server, "sagemaker").stop_training_job(TrainingJobName=name)
+        last = server.get(f"/api/v1/jobs/{name}").body["SecondaryStatusTransitions"][-1]
+        assert (last["Status"], round(last["StartTime"] * 1000)) == ("Stopping", LAST_MS)
+
+
 def test_a_time_that_is_stated_later_takes_the_place_of_the_logs(server):
     set_up(server)
     server.send("j", past_log())

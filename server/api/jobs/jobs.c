@@ -13,6 +13,7 @@
 #include "base/json_write.h"
 #include "model/by_hand.h"
 #include "pipeline/backfill/definitions.h"
+#include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/imported_end.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_json.h"
@@ -24,6 +25,7 @@
 #include "read/search_jobs.h"
 #include "read/view.h"
 #include "state/audit.h"
+#include "state/history.h"
 #include "state/job_view.h"
 
 #include <inttypes.h>
@@ -380,22 +382,22 @@ static enum status check_unless(const struct json *unless, struct error *err)
 }
 
 static enum status assume_end(struct api *api, struct api_worker *worker, const struct http_request *request,
-	const struct job_transition *transition, struct http_response *response, struct error *err)
+	const struct job_transition *transition, char ignored[TRANSITION_REASON_BYTES], struct error *err)
 {
 	bool is_bare = !transition->message.len && !transition->failure_reason.len && !transition->unless;
 
 	if (!span_equal(transition->secondary, SPAN("Completed")) || !is_bare)
 		return error_set_field(err, ERR_SEMANTIC, "assumed",
 			"what can be assumed is that a job is Completed where its log ends: with SecondaryStatus and time_ms (of a job without times) alone");
-	response->status = 204;
 	return pipeline_assume_end(api->options.pipeline, worker->reader, http_request_segment(request, 0),
-		api_team(request), transition->time_ms, err);
+		api_team(request), transition->time_ms, ignored, err);
 }
 
 enum status api_job_transition(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
+	struct api_worker *own = worker;
 	AUTO(json) body = NULL;
 	char ignored[TRANSITION_REASON_BYTES];
 	bool is_assumed = false;
@@ -425,9 +427,12 @@ enum status api_job_transition(void *context, void *worker, const struct http_re
 			(long long)most_ms);
 	TRY(json_want_bool(body, "assumed", &is_assumed, err));
 	if (is_assumed)
-		return assume_end(api, worker, request, &transition, response, err);
-	TRY(pipeline_add_transition(
-		api->options.pipeline, http_request_segment(request, 0), api_team(request), &transition, ignored, err));
+		TRY(assume_end(api, own, request, &transition, ignored, err));
+	else
+		TRY(pipeline_add_transition(api->options.pipeline, http_request_segment(request, 0), api_team(request),
+			&transition, ignored, err));
+	if (!ignored[0] && (is_assumed || phase_is_final(transition.secondary)))
+		goodput_settle(api->options.pipeline, own->reader, http_request_segment(request, 0));
 	response->status = ignored[0] ? 200 : 204;
 	return ignored[0] ? say_ignored(ignored, response, err) : OK;
 }

@@ -289,6 +289,40 @@ static enum status run_due(struct pipeline *pipeline, struct store_reader *reade
 	return OK;
 }
 
+static enum status settle(struct pipeline *pipeline, struct store_reader *reader, struct span job, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	AUTO_MEM struct goodput_batch *batch = mem_zeroed(sizeof *batch);
+	int64_t now_ms = clock_wall_ms();
+	struct price_list prices;
+	struct goodput_row known;
+	struct job_row row;
+
+	if (!arena || !batch)
+		return error_no_memory(err);
+	TRY(store_read_job(reader, arena, job, &row, err));
+	TRY(store_read_goodput(reader, arena, row.job_id, &known, err));
+	if (!row.ended_ms || !known.due_ms || known.due_ms > now_ms)
+		return OK;
+	struct goodput_due due = {row.job_id, known.changes, row.name};
+	TRY(goodput_read_prices(pipeline, reader, arena, &prices, err));
+	TRY(work_out(pipeline, reader, arena, &due, &prices, now_ms, &batch->jobs[batch->count++], err));
+	TRY(pipeline_execute(pipeline, write_batch, batch, err));
+	show_row(pipeline, row.name);
+	return OK;
+}
+
+void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, struct span job)
+{
+	struct error err;
+
+	pthread_mutex_lock(&pipeline->goodput_mutex);
+	enum status status = settle(pipeline, reader, job, &err);
+	pthread_mutex_unlock(&pipeline->goodput_mutex);
+	if (status != OK && status != ERR_NOT_FOUND && status != ERR_UNAVAILABLE)
+		log_line(LOG_WARNING, "goodput_failed", "job=\"%.*s\" error=\"%s\"", SPAN_ARGS(job), err.text);
+}
+
 /* ---- all jobs anew ---- */
 
 static enum status write_sweep(void *context, struct store_tx *tx, struct error *err)
@@ -324,7 +358,10 @@ enum status goodput_run(struct pipeline *pipeline, struct store_reader *reader, 
 	*has_more = false;
 	if (atomic_load(&pipeline->goodput_sweeps))
 		TRY(run_sweep(pipeline, reader, err));
-	TRY(run_due(pipeline, reader, has_more, err));
+	pthread_mutex_lock(&pipeline->goodput_mutex);
+	enum status status = run_due(pipeline, reader, has_more, err);
+	pthread_mutex_unlock(&pipeline->goodput_mutex);
+	TRY(status);
 	*has_more |= atomic_load(&pipeline->goodput_sweeps);
 	return OK;
 }

@@ -92,6 +92,10 @@ enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *
 /* Puts a list, and has every job worked out again. */
 enum status goodput_put_prices(struct pipeline *pipeline, const struct json *document, struct error *err) MUST_CHECK;
 
+/* Worker threads, behind what ended a job: whoever asks next, for the job, a list or a sum, finds what it came to. Failing that the
+ * maintenance thread tries again. */
+void goodput_settle(struct pipeline *pipeline, struct store_reader *reader, struct span job);
+
 /* Maintenance thread: some of what is due. */
 enum status goodput_run(
 	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err) MUST_CHECK;

@@ -2,17 +2,22 @@
 #include "pipeline/jobs/imported_end.h"
 
 #include "base/clock.h"
+#include "base/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/life.h"
+#include "pipeline/life/log_end.h"
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/work_times.h"
 
+#include <stdio.h>
+
 struct imported {
 	struct span job, team;
 	int64_t end_ms;
+	char *ignored; /* TRANSITION_REASON_BYTES; "": the job ends by it */
 	struct arena *arena;
 	struct life life;
 };
@@ -54,6 +59,21 @@ static enum status end_sessions(struct store_tx *tx, int64_t job_id, const struc
 	return OK;
 }
 
+/* It ends the job only where nobody says how it ended. */
+static void say_ignored(const struct imported *imported, const struct job_row *row)
+{
+	const struct history *history = &imported->life.history;
+	const struct transition_row *last = history->count ? &history->rows[history->count - 1] : NULL;
+	char since[ISO8601_BYTES];
+
+	if (!last || (transition_is_assumed(last) && span_equal(last->status, SPAN("Completed"))))
+		return;
+	iso8601_format(last->start_ms, since);
+	snprintf(imported->ignored, TRANSITION_REASON_BYTES,
+		"the job is %.*s since %s: that it is taken for Completed changes nothing", SPAN_ARGS(row->secondary),
+		since);
+}
+
 static enum status write_end(void *context, struct store_tx *tx, struct error *err)
 {
 	struct imported *imported = context;
@@ -67,6 +87,7 @@ static enum status write_end(void *context, struct store_tx *tx, struct error *e
 	struct job_row row;
 	size_t count;
 
+	imported->ignored[0] = 0;
 	imported->life.failed = (struct job_failed_incident){0};
 	TRY(store_read_job(reader, imported->arena, imported->job, &row, err));
 	TRY(check_team(row.team, row.name, imported->team, err));
@@ -76,7 +97,9 @@ static enum status write_end(void *context, struct store_tx *tx, struct error *e
 	TRY(store_read_told_facts(reader, imported->arena, row.job_id, &rows, &count, err));
 	TRY(end_sessions(tx, row.job_id, rows, count, &end, is_moved, err));
 	TRY(store_put_told(tx, row.job_id, &end, err));
-	return life_write(&imported->life, tx, &row, false, err);
+	TRY(life_write(&imported->life, tx, &row, false, err));
+	say_ignored(imported, &row);
+	return OK;
 }
 
 static void say_end(void *context)
@@ -87,15 +110,16 @@ static void say_end(void *context)
 }
 
 enum status pipeline_assume_end(struct pipeline *pipeline, struct store_reader *reader, struct span job,
-	struct span team, int64_t time_ms, struct error *err)
+	struct span team, int64_t time_ms, char ignored[TRANSITION_REASON_BYTES], struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct imported imported = {.job = job, .team = team, .arena = arena};
+	struct imported imported = {.job = job, .team = team, .ignored = ignored, .arena = arena};
 	struct job_view view;
 	struct stretches work;
 
 	if (!arena)
 		return error_no_memory(err);
+	TRY(log_end_await(pipeline, job, err));
 	TRY(pipeline_view_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(work_times_read(reader, &view, &work, err));
 	int64_t last_ms = stretches_last_ms(&work);

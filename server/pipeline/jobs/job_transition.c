@@ -2,8 +2,10 @@
 #include "pipeline/jobs/job_transition.h"
 
 #include "base/clock.h"
+#include "base/iso8601.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/life.h"
+#include "pipeline/life/log_end.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
@@ -91,18 +93,46 @@ static void place(const struct change *change, const struct transition_row *last
 	told->start_ms = told->start_ms > least_ms ? told->start_ms : least_ms;
 }
 
+/* An end is of one moment: that the job has ended at another one is another statement. One without a time says only that it has. */
+static bool shows_end(const struct change *change, const struct transition_row *at, const struct told_row *told)
+{
+	if (!change->transition->has_time)
+		return told->start_ms >= at->start_ms;
+	return told->start_ms == at->start_ms &&
+	       (told->start_ms >= change->transition->time_ms || change->life.has_changed);
+}
+
+static bool shows(const struct change *change, const struct transition_row *at, const struct told_row *told)
+{
+	if (!span_equal(at->status, told->status) || (at->end_ms && told->start_ms > at->end_ms))
+		return false;
+	return phase_is_final(told->status) ? shows_end(change, at, told) : told->start_ms >= at->start_ms;
+}
+
+/* Its words may be news where its time is none. */
+static bool has_new_words(const struct change *change, const struct transition_row *at, const struct told_row *told)
+{
+	const struct history *history = &change->life.history;
+	bool is_last = at + 1 == history->rows + history->count;
+
+	return change->life.has_changed && span_equal(at->status, told->status) &&
+	       ((told->message.len && span_equal(told->message, at->message)) ||
+		       (told->reason.len && is_last && span_equal(told->reason, history->failure_reason)));
+}
+
 static void say_ignored(const struct change *change, const struct told_row *told, const struct job_row *row)
 {
 	const struct history *history = &change->life.history;
+	const struct transition_row *last = history->count ? &history->rows[history->count - 1] : NULL;
+	char since[ISO8601_BYTES] = "";
 
-	for (size_t i = 0; i < history->count; i++) {
-		const struct transition_row *at = &history->rows[i];
-		if (span_equal(at->status, told->status) && told->start_ms >= at->start_ms &&
-			(!at->end_ms || told->start_ms <= at->end_ms))
+	for (size_t i = 0; i < history->count; i++)
+		if (shows(change, &history->rows[i], told) || has_new_words(change, &history->rows[i], told))
 			return;
-	}
-	snprintf(change->ignored, TRANSITION_REASON_BYTES, "the job is %.*s: %.*s at that time changes nothing",
-		SPAN_ARGS(row->secondary), SPAN_ARGS(told->status));
+	if (last)
+		iso8601_format(last->start_ms, since);
+	snprintf(change->ignored, TRANSITION_REASON_BYTES, "the job is %.*s%s%s: %.*s at that time changes nothing",
+		SPAN_ARGS(row->secondary), last ? " since " : "", since, SPAN_ARGS(told->status));
 }
 
 /* The same end, told before such a session, is no end of a run any more: what is told now is later. */
@@ -250,6 +280,8 @@ enum status pipeline_add_transition(struct pipeline *pipeline, struct span job, 
 		return error_set_field(err, ERR_SEMANTIC, "SecondaryStatus",
 			"SecondaryStatus '%.*s' is none of SageMaker's (Starting, Downloading, Training, Uploading, Completed, Failed, Stopped …)",
 			SPAN_ARGS(transition->secondary));
+	if (is_undated(transition))
+		TRY(log_end_await(pipeline, job, err));
 	change.life = (struct life){.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()};
 	return pipeline_execute_then(pipeline, write_transition, apply_transition, &change, err);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "model/by_hand.h"
 #include "model/stream_name.h"
+#include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
 #include "state/directory.h"
 #include "state/known_fault.h"
@@ -96,28 +97,43 @@ static enum status read_by_hand(const struct job_row *row, struct by_hand *out, 
 	return OK;
 }
 
-static enum status read_facts(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	int64_t job_id, struct history_facts *out, struct error *err)
+/* Where its log ends matters only to ends that nobody dated. */
+static enum status read_log_end(struct pipeline *pipeline, struct store_reader *reader, const struct job_row *row,
+	struct history_facts *facts, struct error *err)
 {
-	struct told_row *told;
-	int64_t heard_ms;
+	struct log_end end;
+	bool has_any = false;
 
-	TRY(store_read_told_facts(reader, arena, job_id, &told, &out->told_count, err));
-	out->told = told;
-	TRY(read_held(pipeline, reader, arena, job_id, out, err));
-	TRY(store_read_log_end(reader, job_id, &out->log_ms, &heard_ms, err));
-	out->past_ms = out->log_ms < heard_ms - HISTORIC_MS ? out->log_ms : 0;
+	for (size_t i = 0; i < facts->told_count && !has_any; i++)
+		has_any = facts->told[i].is_undated || told_is_imported_end(&facts->told[i]);
+	if (!has_any)
+		return OK;
+	TRY(log_end_of_job(pipeline, reader, row->name, &end, err));
+	facts->log_ms = end.last_ms;
+	facts->past_ms = log_end_is_past(&end) ? end.last_ms : 0;
 	return OK;
 }
 
-enum status life_decide(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+static enum status read_facts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct history_facts *out, struct error *err)
+{
+	struct told_row *told;
+
+	*out = (struct history_facts){0};
+	TRY(store_read_told_facts(reader, arena, row->job_id, &told, &out->told_count, err));
+	out->told = told;
+	TRY(read_held(pipeline, reader, arena, row->job_id, out, err));
+	return read_log_end(pipeline, reader, row, out, err);
+}
+
+enum status life_decide(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct job_row *row, struct life_decided *out, struct error *err)
 {
 	struct history_facts facts;
 	struct event_times times;
 	struct by_hand by;
 
-	TRY(read_facts(pipeline, reader, arena, row->job_id, &facts, err));
+	TRY(read_facts(pipeline, reader, arena, row, &facts, err));
 	TRY(store_read_event_times(reader, row->job_id, &times, err));
 	TRY(history_decide(arena, &facts, &out->known, err));
 	history_to_row(&out->known, &times, row);
@@ -129,7 +145,7 @@ enum status life_decide(const struct pipeline *pipeline, struct store_reader *re
 }
 
 /* *is_set: by hand; else nothing is decided. */
-static enum status decide_if_set(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+static enum status decide_if_set(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct life_decided *out, bool *is_set, struct error *err)
 {
 	struct job_row unused = *row;
@@ -140,7 +156,7 @@ static enum status decide_if_set(const struct pipeline *pipeline, struct store_r
 	return *is_set ? life_decide(pipeline, reader, arena, &unused, out, err) : OK;
 }
 
-enum status life_read_known(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err)
 {
 	struct life_decided decided;
@@ -154,7 +170,7 @@ enum status life_read_known(const struct pipeline *pipeline, struct store_reader
 	return OK;
 }
 
-enum status life_read_base(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status life_read_base(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err)
 {
 	struct life_decided decided;

@@ -37,13 +37,13 @@ struct life_decided {
 	struct history_by_hand by_hand;
 };
 /* Any thread. row: with its document; gets the status and the times that are shown. */
-enum status life_decide(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status life_decide(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct job_row *row, struct life_decided *out, struct error *err) MUST_CHECK;
 /* Any thread. The same, from what is stored where nothing was set. */
-enum status life_read_known(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
 /* What was set was set upon this: history_by_hand.h. */
-enum status life_read_base(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+enum status life_read_base(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
 /* Maintenance thread (life_run.c): what lines and points span was counted anew, and with it when an end was that nobody dated. */
 enum status life_date_ends(

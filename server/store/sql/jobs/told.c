@@ -74,20 +74,6 @@ enum status store_read_told_facts(struct store_reader *reader, struct arena *are
 	return OK;
 }
 
-enum status store_read_log_end(
-	struct store_reader *reader, int64_t job_id, int64_t *end_ms, int64_t *heard_ms, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, reader, "SELECT work_to_ms, last_heard_ms FROM job_counts WHERE job_id = ?", err));
-	bind_i64(&s, job_id);
-	TRY(statement_step(&s, &has_row, err));
-	*end_ms = has_row ? column_i64(&s) : 0;
-	*heard_ms = has_row ? column_i64(&s) : 0;
-	return OK;
-}
-
 enum status store_has_undated(struct store_reader *reader, int64_t job_id, bool *has, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
