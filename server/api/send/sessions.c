@@ -8,6 +8,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "ingest/ingest.h"
+#include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/session_table.h"
 #include "read/chart.h"
@@ -293,8 +294,12 @@ static enum status take_exit(
 	struct api *api, const struct session_facts *facts, const struct json *exit, int64_t now_ms, struct error *err)
 {
 	int64_t code = 0, number = 0;
-	struct exit_row row = {
-		.job_id = facts->job_id, .stream_id = facts->stream_id, .reason = SPAN(""), .at_ms = now_ms};
+	struct session_exit ending = {
+		.row = {.job_id = facts->job_id, .stream_id = facts->stream_id, .reason = SPAN("")},
+		.is_past = facts->is_past,
+		.job = span_from(facts->job),
+		.now_ms = now_ms};
+	struct exit_row *row = &ending.row;
 
 	if (json_kind(exit) != JSON_OBJECT || (!json_get(exit, "code") == !json_get(exit, "signal")))
 		return error_set_field(err, ERR_SEMANTIC, "exit",
@@ -303,38 +308,40 @@ static enum status take_exit(
 	TRY(want_exit_number(exit, "signal", 64, &number, err));
 	if (json_get(exit, "signal") && number == 0)
 		return error_set_field(err, ERR_SEMANTIC, "exit", "signal 0 ends no process");
-	TRY(json_want_string(exit, "reason", &row.reason, err));
-	TRY(json_want_i64(exit, "at_ms", &row.at_ms, err));
-	if (row.reason.len > RESULT_MAX_BYTES)
+	TRY(json_want_string(exit, "reason", &row->reason, err));
+	TRY(json_want_i64(exit, "at_ms", &row->at_ms, err));
+	if (row->reason.len > RESULT_MAX_BYTES)
 		return error_set_field(err, ERR_SEMANTIC, "exit", "the reason of exit has %zu bytes (at most %d)",
-			row.reason.len, RESULT_MAX_BYTES);
-	if (row.at_ms < JOB_EARLIEST_MS || row.at_ms > now_ms + JOB_AHEAD_MS)
+			row->reason.len, RESULT_MAX_BYTES);
+	bool is_dated = json_get(exit, "at_ms") && json_kind(json_get(exit, "at_ms")) != JSON_NULL;
+	if (is_dated && (row->at_ms < JOB_EARLIEST_MS || row->at_ms > now_ms + JOB_AHEAD_MS))
 		return error_set_field(err, ERR_SEMANTIC, "exit",
-			"at_ms of exit is not between 1990 and a day from now: %" PRId64, row.at_ms);
-	row.code = (int32_t)code;
-	row.signal = (int32_t)number;
-	return pipeline_put_exit(api->options.pipeline, &row, err);
+			"at_ms of exit is not between 1990 and a day from now: %" PRId64, row->at_ms);
+	row->code = (int32_t)code;
+	row->signal = (int32_t)number;
+	return pipeline_put_exit(api->options.pipeline, &ending, err);
 }
 
 enum status api_session_beat(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct api *api = context;
+	struct api_worker *own = worker;
 	struct span id = http_request_segment(request, 0);
 	int64_t now_ms = http_request_arrival_ms(request);
 	AUTO(json) body = NULL;
 	struct session_facts facts;
 	bool is_end = false;
 
-	(void)worker;
 	TRY(api_body_object(request, &body, err));
 	TRY(session_renew(api->sessions, id, SPAN(""), SPAN(""), api_team(request), &facts, err));
 	TRY(json_want_bool(body, "end", &is_end, err));
 	TRY(take_acks(api, &facts, body, now_ms, err));
 	const struct json *exit = json_get(body, "exit");
-	if (exit)
+	if (exit) {
 		TRY(take_exit(api, &facts, exit, now_ms, err));
-	else if (is_end && !facts.is_past)
+		goodput_settle(api->options.pipeline, own->reader, span_from(facts.job));
+	} else if (is_end && !facts.is_past)
 		TRY(pipeline_leave_stream(api->options.pipeline, facts.job_id, facts.stream_id, err));
 	struct json_writer w = api_reply(response);
 	json_object(&w);

@@ -22,7 +22,7 @@ struct session_facts {
 	char team[64]; /* of the token that opened it */
 	int64_t job_id;
 	uint32_t stream_id;
-	bool is_past; /* it said nothing of the job, nor does its end */
+	bool is_past; /* it said nothing of the job, nor does its end without an exit */
 	int64_t commands_after; /* told: newer ones are not */
 };
 /*

@@ -5,6 +5,7 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/life/life.h"
+#include "pipeline/life/log_end.h"
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
@@ -304,11 +305,42 @@ static enum status check_job(struct store_tx *tx, int64_t job_id, struct error *
 }
 
 struct leaving {
-	const struct exit_row *exit; /* NULL: there is none */
+	const struct session_exit *exit; /* NULL: there is none */
 	int64_t job_id;
 	uint32_t stream_id;
 	struct life life;
 };
+
+/* As an end that nobody dated: of a log of the past, unless somebody said that the job went on since. */
+static enum status date_exit(const struct leaving *leaving, struct store_tx *tx, const struct job_row *job,
+	int64_t *at_ms, struct error *err)
+{
+	struct told_row *rows;
+	struct log_end end;
+	size_t count;
+
+	*at_ms = leaving->exit->now_ms;
+	TRY(log_end_of_stream(leaving->life.pipeline, store_tx_reader(tx), job->name, leaving->stream_id, &end, err));
+	if (!end.last_ms || end.last_ms > *at_ms)
+		return OK;
+	TRY(store_read_told_facts(store_tx_reader(tx), leaving->life.arena, job->job_id, &rows, &count, err));
+	if (leaving->exit->is_past || (log_end_is_past(&end) && !told_goes_on_after(rows, count, end.last_ms)))
+		*at_ms = end.last_ms;
+	return OK;
+}
+
+/* That a session of the past was opened said nothing of the job; how it ended does, and so it counts from then on. */
+static enum status put_exit(
+	const struct leaving *leaving, struct store_tx *tx, const struct job_row *job, struct error *err)
+{
+	struct exit_row row = leaving->exit->row;
+
+	if (!row.at_ms)
+		TRY(date_exit(leaving, tx, job, &row.at_ms, err));
+	if (leaving->exit->is_past)
+		TRY(store_put_session(tx, row.job_id, row.stream_id, leaving->exit->now_ms, err));
+	return store_put_exit(tx, &row, err);
+}
 
 static enum status leave(void *context, struct store_tx *tx, struct error *err)
 {
@@ -318,7 +350,7 @@ static enum status leave(void *context, struct store_tx *tx, struct error *err)
 	leaving->life.failed = (struct job_failed_incident){0};
 	TRY(store_read_job_by_id(store_tx_reader(tx), leaving->life.arena, leaving->job_id, &job, err));
 	if (leaving->exit)
-		TRY(store_put_exit(tx, leaving->exit, err));
+		TRY(put_exit(leaving, tx, &job, err));
 	else
 		TRY(store_delete_session(tx, leaving->job_id, leaving->stream_id, err));
 	return life_write(&leaving->life, tx, &job, false, err);
@@ -331,8 +363,8 @@ static void say_left(void *context)
 	life_say(&leaving->life);
 }
 
-static enum status leave_stream(
-	struct pipeline *pipeline, int64_t job_id, uint32_t stream_id, const struct exit_row *exit, struct error *err)
+static enum status leave_stream(struct pipeline *pipeline, int64_t job_id, uint32_t stream_id,
+	const struct session_exit *exit, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct leaving leaving = {.exit = exit,
@@ -343,9 +375,11 @@ static enum status leave_stream(
 	return arena ? pipeline_execute_then(pipeline, leave, say_left, &leaving, err) : error_no_memory(err);
 }
 
-enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *row, struct error *err)
+enum status pipeline_put_exit(struct pipeline *pipeline, const struct session_exit *exit, struct error *err)
 {
-	return leave_stream(pipeline, row->job_id, row->stream_id, row, err);
+	if (!exit->row.at_ms)
+		TRY(log_end_await(pipeline, exit->job, err));
+	return leave_stream(pipeline, exit->row.job_id, exit->row.stream_id, exit, err);
 }
 
 enum status pipeline_leave_stream(struct pipeline *pipeline, int64_t job_id, uint32_t stream_id, struct error *err)

@@ -45,8 +45,14 @@ struct session_stream {
 enum status pipeline_open_stream(
 	struct pipeline *pipeline, struct session_stream *stream, struct error *err) MUST_CHECK;
 
+struct session_exit {
+	struct exit_row row; /* at_ms 0: nobody said: where its log ends, of a session or a log of the past, else now */
+	bool is_past; /* its session was opened so */
+	struct span job;
+	int64_t now_ms;
+};
 /* The job ends by it when it was rank 0, or the last one, and nobody says otherwise. */
-enum status pipeline_put_exit(struct pipeline *pipeline, const struct exit_row *row, struct error *err) MUST_CHECK;
+enum status pipeline_put_exit(struct pipeline *pipeline, const struct session_exit *exit, struct error *err) MUST_CHECK;
 /* The session ended without an exit: the stream is nobody's, and the job does not wait for it. */
 enum status pipeline_leave_stream(
 	struct pipeline *pipeline, int64_t job_id, uint32_t stream_id, struct error *err) MUST_CHECK;
