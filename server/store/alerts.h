@@ -57,12 +57,20 @@ enum status store_put_incident(
 enum status store_knows_incident(
 	struct store_tx *tx, const struct incident_row *row, bool *is_known, struct error *err) MUST_CHECK;
 /*
- * What a back-fill found, of a series that takes the place of one of `old`: an incident of the same stream, metric, kind and line (of
- * points that came without one: step) is the same. It keeps its number, who acknowledged it and whether it is historic, and is as it
- * was found; but what a job's end closed stays so. *news: is_new is one that is open again, and that is no historic one.
+ * What a back-fill found, of a series that takes the place of one of `old`: the incident that it was until now, as `sameness` says,
+ * keeps its number, who acknowledged it and whether it is historic, and is as it was found; but what a job's end closed stays so.
+ * A stricter sameness is asked of all that was found before a weaker one of any. *is_same: there is one; none: it is written anew.
+ * *news: is_new is one that is open again, and that is no historic one.
  */
-enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, struct incident_row *row,
-	struct incident_news *news, struct error *err) MUST_CHECK;
+enum incident_sameness {
+	SAME_NAME, /* stream, metric, kind and line (of points that came without one: step) */
+	SAME_VALUES, /* stream, kind, line and value: the metric has another name */
+	SAME_HARM, /* stream, kind, and metric or role, and both are open: other definitions see it begin elsewhere */
+	SAME_AS_NONE,
+	SAMENESS_COUNT
+};
+enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, enum incident_sameness sameness,
+	struct incident_row *row, struct incident_news *news, bool *is_same, struct error *err) MUST_CHECK;
 /* Those that are still of these series then were not found: they stay, closed by the definitions. */
 enum status store_part_incidents(
 	struct store_tx *tx, const struct dead_series *old, int64_t now_ms, struct error *err) MUST_CHECK;

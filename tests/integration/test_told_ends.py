@@ -183,6 +183,84 @@ def test_an_incident_that_other_definitions_do_not_find_stays_and_is_found_again
     assert {message["data"]["id"] for message in receiver.messages()} == {one}
 
 
+def called(*names_and_patterns):
+    """Definitions of losses, which take the step of the line."""
+    return {"definitions": [{"Name": name, "Regex": rf"step (?<step>\d+).*\b{pattern}", "Role": "loss"} for name, pattern in names_and_patterns]}
+
+
+def make_job(server, job, definitions):
+    document = {"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": definitions["definitions"]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+
+
+@pytest.mark.parametrize("kind, bad", [
+    ("non_finite", losses(60, ["nan"] * 3)), ("loss_spike", losses(60, ["9.5"] * 3)),
+    ("divergence", losses(60, [f"{2.5 + 0.2 * n:.1f}" for n in range(60)]))])
+def test_what_goes_on_under_another_name_is_not_told_as_over(server, receiver, kind, bad):
+    """Of the messages about a cause the next is not sent before the last: a message about the change would stand between the two."""
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + bad)
+    before, = wait_for(server, "j", kind=kind, state="open")
+    assert before["metric"] == "train:loss"
+    receiver.wait_for(1)
+    path = f"/api/v1/incidents/{before['id']}"
+    assert server.post(f"{path}/ack", json={}).status == 204
+    before = server.get(path).body["incident"]
+    rows = [row["id"] for row in incidents(server, "j")]
+    sent = told(receiver, kind)
+    for name in ("my:loss", "yours"):  # and once more: the numbers of the first series are used again
+        read_again(server, "j", called((name, r"loss: (\S+)")))
+        assert server.get(path).body["incident"] == {**before, "metric": name}
+        assert [row["id"] for row in incidents(server, "j")] == rows and {row["metric"] for row in incidents(server, "j")} == {name}
+    server.kill()
+    server.start()
+    last = 60 + len(bad)
+    server.send("j", falling(last, 300))
+    wait_until(lambda: server.get(path).body["incident"]["state"] == "recovered", what="its end")
+    wait_until(lambda: told(receiver, kind)[len(sent):], what="the message of it")
+    over = [message["data"] for message in receiver.messages() if message["type"] == "incident.recovered"]
+    assert [(one["metric"], one.get("closed_why")) for one in over] == [("yours", None)]
+    assert [row["id"] for row in incidents(server, "j")] == rows
+
+
+def test_of_two_that_were_nan_the_one_that_is_still_shown_goes_on(server, receiver):
+    """The other is closed by the definitions, and nobody is told that the cause is over."""
+    add_webhook(server, receiver)
+    both = lambda first, values: [f"{line} grad_norm: {value}" for line, value in zip(losses(first, values), values)]
+    make_job(server, "j", called(("one", r"loss: (\S+)"), ("other", r"grad_norm: (\S+)")))
+    server.send("j", both(1, ["2.5"] * 59) + both(60, ["nan"] * 3))
+    rows = wait_until(lambda: len(found := incidents(server, "j", kind="non_finite", state="open")) == 2 and found, what="both")
+    ids = {row["metric"]: row["id"] for row in rows}
+    receiver.wait_for(1)
+    shown = lambda: {row["id"]: (row["metric"], row["state"], row.get("closed_why")) for row in incidents(server, "j")}
+    read_again(server, "j", called(("other", r"grad_norm: (\S+)"), ("third", r"loss: (\S+)")))
+    assert shown() == {ids["one"]: ("third", "open", None), ids["other"]: ("other", "open", None)}
+    read_again(server, "j", called(("third", r"loss: (\S+)")))
+    gone = ("other", "recovered", "definitions_changed")
+    assert shown() == {ids["one"]: ("third", "open", None), ids["other"]: gone}
+    server.send("j", falling(63, 8))
+    receiver.wait_for(2)
+    assert [(one["type"], one["data"]["id"], one["data"]["metric"], one["data"].get("closed_why")) for one in receiver.messages()] == [
+        ("incident.opened", ids["one"], "one", None), ("incident.recovered", ids["one"], "third", None)]
+    assert shown() == {ids["one"]: ("third", "recovered", None), ids["other"]: gone}
+
+
+def test_what_other_definitions_see_begin_earlier_goes_on(server, receiver):
+    """The first NaN stands on a line that the definitions did not take: they are mended, and find it there."""
+    add_webhook(server, receiver)
+    make_job(server, "j", called(("train:loss", r"loss: (\S+)")))
+    server.send("j", falling(1, 58) + ["step 59 LOSS: nan"] + losses(60, ["nan"] * 3))
+    before, = wait_for(server, "j", kind="non_finite", state="open")
+    assert (before["opened_step"], before["evidence"]["line"]) == (60, 59)
+    receiver.wait_for(1)
+    read_again(server, "j", called(("train:loss", r"(?:loss|LOSS): (\S+)")))
+    row, = incidents(server, "j")
+    assert (row["id"], row["state"], row["opened_step"], row["evidence"]["line"]) == (before["id"], "open", 59, 58)
+    server.send("j", falling(63, 8))
+    receiver.wait_for(2)
+    assert told(receiver, "non_finite") == [("opened", 60, None), ("recovered", 59, None)]
+
+
 def test_of_two_attempts_each_incident_is_found_again(server):
     """The loss is NaN at step 60 in both; other definitions read it by another name of the step, and later not at all."""
     server.send("j", falling(1, 59) + losses(60, ["nan"] * 3) + falling(63, 8))

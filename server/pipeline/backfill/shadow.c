@@ -420,15 +420,15 @@ static enum status tell_again(struct backfill *backfill, const struct incident_r
 }
 
 /* Its series may have no row yet: all of its points may be in the journal. */
-static enum status write_incident(struct backfill *backfill, const struct stream_state *state,
-	const struct dead_series *old, struct said_incident *said, struct store_tx *tx, struct error *err)
+static enum status put_series(struct store_tx *tx, const struct stream_state *state,
+	const struct said_incident *said, struct incident_row *out, struct error *err)
 {
 	const struct series_state *series = series_of(state, said->series_id);
 
 	if (!series)
 		return error_set(err, ERR_INTERNAL, "an incident is of series %u, which there is not",
 			(unsigned)said->series_id);
-	struct series_row row = {.job_id = old->job_id,
+	struct series_row row = {.job_id = state->job->job_id,
 		.series_id = series->series_id,
 		.stream_id = state->stream_id,
 		.metric = span_from(series->metric),
@@ -437,18 +437,35 @@ static enum status write_incident(struct backfill *backfill, const struct stream
 		.role = series->role,
 		.sealed_points = series->sealed_points,
 		.sealed = series->summary};
-	struct incident_row incident = {.job_id = old->job_id,
+	*out = (struct incident_row){.job_id = row.job_id,
 		.series_id = series->series_id,
 		.stream_id = state->stream_id,
 		.metric = row.metric,
 		.incident = said->incident};
-	struct incident_news news;
-	TRY(store_put_series(tx, &row, err));
-	TRY(store_replace_incident(tx, old, &incident, &news, err));
-	said->is_written = true;
-	return news.is_new ? tell_again(backfill, &incident, &news, tx, err) : OK;
+	return store_put_series(tx, &row, err);
 }
 
+/* Those that are the same as what was known, as `sameness` says, of those that are not written yet. */
+static enum status write_same(struct backfill *backfill, struct stream_state *state, const struct dead_series *old,
+	enum incident_sameness sameness, struct store_tx *tx, struct error *err)
+{
+	for (size_t i = 0; i < state->said->count; i++) {
+		struct said_incident *said = &state->said->items[i];
+		struct incident_row incident;
+		struct incident_news news;
+		bool is_same;
+		if (said->is_written)
+			continue;
+		TRY(put_series(tx, state, said, &incident, err));
+		TRY(store_replace_incident(tx, old, sameness, &incident, &news, &is_same, err));
+		said->is_written = is_same || sameness == SAME_AS_NONE;
+		if (news.is_new)
+			TRY(tell_again(backfill, &incident, &news, tx, err));
+	}
+	return OK;
+}
+
+/* The strictest sameness first: of two metrics that were NaN on one line each is to find its own. */
 enum status shadow_incidents(struct backfill *backfill, struct shadow *shadow, struct store_tx *tx, struct error *err)
 {
 	struct stream_state *state = shadow->state;
@@ -456,8 +473,10 @@ enum status shadow_incidents(struct backfill *backfill, struct shadow *shadow, s
 	enum status status = OK;
 
 	pthread_mutex_lock(&state->mutex);
-	for (size_t i = 0; i < state->said->count && status == OK; i++)
-		status = write_incident(backfill, state, &old, &state->said->items[i], tx, err);
+	for (size_t i = 0; i < state->said->count; i++)
+		state->said->items[i].is_written = false; /* in a transaction that was not committed */
+	for (unsigned sameness = 0; sameness < SAMENESS_COUNT && status == OK; sameness++)
+		status = write_same(backfill, state, &old, (enum incident_sameness)sameness, tx, err);
 	pthread_mutex_unlock(&state->mutex);
 	TRY(status);
 	return store_part_incidents(tx, &old, clock_wall_ms(), err);

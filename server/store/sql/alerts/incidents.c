@@ -244,18 +244,35 @@ enum status store_acknowledge_incident(
 
 /* ---- a back-fill ---- */
 
-/* The same incident as it was known until now: of the old series, or of none since an earlier back-fill did not find it. */
-static enum status find_same(struct store_tx *tx, const struct dead_series *old, const struct incident_row *row,
-	struct incident_row *out, bool *is_there, struct error *err)
+/* What a rule opened is not looked for. ?1: the job, ?2: the stream, ?3: the kind, ?4: the line, ?5: the metric, ?6 and ?7: the old series. */
+static const char *const same_sql[SAME_AS_NONE] = {
+	/* of the old series, or of none since an earlier back-fill did not find it */
+	[SAME_NAME] = "SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
+		      " AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
+		      " AND (?4 <> -1 OR opened_step = ?8) ORDER BY series_id = 0, life, incident_id LIMIT 1",
+	/* several metrics of a line: in the order in which they were found, which is mostly that of the definitions */
+	[SAME_VALUES] = "SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
+			" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
+			" WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.line = ?4 AND i.line <> -1 AND i.rule_id = 0"
+			" AND i.series_id BETWEEN ?6 AND ?7 AND i.value IS ?9 AND i.value_kind IS ?10"
+			" ORDER BY s.role IS NOT (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8), i.life, i.incident_id"
+			" LIMIT 1",
+	[SAME_HARM] = "SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
+		      " LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
+		      " WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.state = 0 AND i.rule_id = 0"
+		      " AND i.series_id BETWEEN ?6 AND ?7"
+		      " AND (i.metric = ?5 OR s.role IS (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8))"
+		      " ORDER BY i.metric <> ?5, i.incident_id LIMIT 1",
+};
+
+/* The same incident as it was known until now. */
+static enum status find_same(struct store_tx *tx, const struct dead_series *old, enum incident_sameness sameness,
+	const struct incident_row *row, struct incident_row *out, bool *is_there, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	*out = (struct incident_row){.job_id = row->job_id};
-	TRY(statement_open(&s, store_tx_reader(tx),
-		"SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
-		" AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
-		" AND (?4 <> -1 OR opened_step = ?8) ORDER BY series_id = 0, life, incident_id LIMIT 1",
-		err));
+	TRY(statement_open(&s, store_tx_reader(tx), same_sql[sameness], err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->stream_id);
 	bind_i64(&s, row->incident.kind);
@@ -263,7 +280,9 @@ static enum status find_same(struct store_tx *tx, const struct dead_series *old,
 	bind_text(&s, row->metric);
 	bind_i64(&s, old->first_id);
 	bind_i64(&s, old->last_id);
-	bind_i64(&s, row->incident.opened_step);
+	bind_i64(&s, sameness == SAME_NAME ? row->incident.opened_step : (int64_t)row->series_id);
+	if (sameness == SAME_VALUES)
+		bind_double(&s, row->incident.value);
 	TRY(statement_step(&s, is_there, err));
 	if (!*is_there)
 		return OK;
@@ -280,11 +299,12 @@ static enum status move(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE incidents SET series_id = ?, opened_ordinal = ? WHERE job_id = ? AND series_id = ? AND kind = ?"
+		"UPDATE incidents SET series_id = ?, opened_ordinal = ?, metric = ? WHERE job_id = ? AND series_id = ? AND kind = ?"
 		" AND opened_ordinal = ? AND rule_id = 0",
 		err));
 	bind_i64(&s, row->series_id);
 	bind_u64(&s, row->incident.opened_ordinal);
+	bind_text(&s, row->metric);
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, same->series_id);
 	bind_i64(&s, row->incident.kind);
@@ -300,12 +320,13 @@ static enum status update_opening(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"UPDATE incidents SET first_step = ?, opened_step = ?, opened_ms = ?, value = ?, value_kind = ?, expected = ?,"
+		"UPDATE incidents SET first_step = ?, opened_step = ?, opened_ms = ?, line = ?, value = ?, value_kind = ?, expected = ?,"
 		" expected_kind = ?, spread = ?, spread_kind = ?, score = ?, score_kind = ? WHERE job_id = ? AND incident_id = ?",
 		err));
 	bind_i64(&s, incident->first_step);
 	bind_i64(&s, incident->opened_step);
 	bind_i64(&s, incident->opened_ms);
+	bind_u64(&s, incident->line);
 	bind_double(&s, incident->value);
 	bind_double(&s, incident->expected);
 	bind_double(&s, incident->spread);
@@ -322,20 +343,23 @@ static bool is_by_points(enum incident_close why)
 	       why == INCIDENT_CLOSED_DEFINITIONS;
 }
 
-enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, struct incident_row *row,
-	struct incident_news *news, struct error *err)
+enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, enum incident_sameness sameness,
+	struct incident_row *row, struct incident_news *news, bool *is_same, struct error *err)
 {
+	bool may_be_same = sameness != SAME_AS_NONE && (sameness != SAME_HARM || row->incident.state == INCIDENT_OPEN);
 	struct incident_row same;
 	struct known known = {0};
-	bool is_there;
 
-	TRY(find_same(tx, old, row, &same, &is_there, err));
-	if (!is_there) {
+	*news = (struct incident_news){0};
+	*is_same = false;
+	if (may_be_same)
+		TRY(find_same(tx, old, sameness, row, &same, is_same, err));
+	if (!*is_same && sameness == SAME_AS_NONE) {
 		TRY(store_put_incident(tx, row, news, err));
 		news->is_new = false; /* of the past */
-		return OK;
 	}
-	*news = (struct incident_news){0};
+	if (!*is_same)
+		return OK;
 	TRY(move(tx, &same, row, err));
 	TRY(find(tx, row, &known, err));
 	TRY(update_opening(tx, row, same.incident_id, err));
