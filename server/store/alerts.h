@@ -162,7 +162,7 @@ struct notice_row {
 	uint32_t group_id; /* the incident that came first */
 	enum incident_kind harm; /* alert/rule.h */
 	uint32_t incident_id; /* of the group and the harm: what is told */
-	int64_t rule_id;
+	int64_t rule_id; /* 0: it was changed or deleted while this waited */
 	enum notice_state state;
 	enum severity severity; /* the highest */
 	int64_t due_ms, told_ms; /* told_ms 0: not yet */
@@ -181,6 +181,10 @@ enum status store_read_due_notices(struct store_reader *reader, struct arena *ar
 	struct notice_row **out, size_t *count, struct error *err) MUST_CHECK;
 enum status store_next_notice_ms(
 	struct store_reader *reader, int64_t *due_ms, struct error *err) MUST_CHECK; /* INT64_MAX: none */
+/* What waits by this rule, which wanted it to last for so long, is to be decided anew: it has no rule (0), and where it was not told
+ * yet, due_ms is since when it has waited. */
+enum status store_free_notices(
+	struct store_tx *tx, int64_t rule_id, int64_t persistence_ms, int64_t now_ms, struct error *err) MUST_CHECK;
 /* When the rule last told the webhook of the job; INT64_MIN: never. */
 enum status store_last_notice_ms(struct store_reader *reader, int64_t webhook_id, int64_t job_id, int64_t rule_id,
 	int64_t *told_ms, struct error *err) MUST_CHECK;

@@ -280,3 +280,80 @@ def test_what_did_not_last_does_not_keep_the_next_one_back(server, receiver):
     server.start()
     receiver.wait_for(1)
     assert told(receiver) == NAN[:1]
+
+
+def night_is_over(server):
+    """What waits or is held is due."""
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        database.execute("UPDATE notices SET due_ms = 1 WHERE state < 2")
+    server.start()
+
+
+HOUR = {"query": "name=j", "persistence_s": 3600}
+
+
+@pytest.mark.parametrize("change", [
+    None, {"enabled": False}, {"query": "name=other"}, {"persistence_s": 0}, {"minimum_severity": "critical", "persistence_s": 1}])
+def test_what_a_rule_kept_waiting_is_told_by_those_that_are_left(server, receiver, change):
+    """The NaN is open: without the rule that wanted an hour of it, the one that takes everything tells it."""
+    add_webhook(server, receiver)
+    rule = add_rule(server, **HOUR)
+    server.send("j", falling(0, 90) + at("nan", 90, 3))
+    wait_for_incident(server, "j", kind="non_finite", state="open")
+    settle(server, receiver, "mark")
+    assert told(receiver) == []
+    path = f"/api/v1/rules/{rule}"
+    reply = server.put(path, json={"name": "mine", **HOUR, **change}) if change else server.delete(path)
+    assert reply.status in (200, 204), reply
+    wait_until(lambda: told(receiver), what="the message that had waited")
+    server.send("j", falling(93, 20))
+    wait_until(lambda: len(told(receiver)) == 2, what="the end")
+    settle(server, receiver, "mark-2")
+    assert told(receiver) == NAN
+
+
+def test_what_waits_when_its_rule_is_deleted_waits_as_long_as_the_next_one_wants(server, receiver):
+    add_webhook(server, receiver)
+    add_rule(server, **HOUR)
+    narrow = add_rule(server, **{**HOUR, "name": "narrow", "persistence_s": 1800})
+    mute = add_rule(server, name="mute", query="name=k", persistence_s=3600)
+    server.send("j", falling(0, 90) + at("nan", 90, 3))
+    server.send("k", falling(0, 90) + at("nan", 90, 3))
+    for job in ("j", "k"):
+        wait_for_incident(server, job, kind="non_finite", state="open")
+    settle(server, receiver, "mark")
+    assert server.delete(f"/api/v1/rules/{narrow}").status == 204
+    assert server.put(f"/api/v1/rules/{mute}", json={"name": "mute", "query": "name=k", "tell": False}).status == 200
+    add_rule(server, name="brief", query="name=l", persistence_s=1)  # what is due is looked at in the order of its webhook's notices
+    server.send("l", falling(0, 90) + at("nan", 90, 3))
+    wait_until(lambda: told(receiver, "l"), what="the message about another job, which was due later")
+    assert told(receiver, "j") == [] and told(receiver, "k") == []
+    night_is_over(server)
+    wait_until(lambda: told(receiver, "j"), what="the message after an hour")
+    settle(server, receiver, "mark-2")
+    assert told(receiver, "j") == NAN[:1] and told(receiver, "k") == []
+
+
+@pytest.mark.parametrize("held", [{"quiet": NIGHT}, {"collect_s": 3600}])
+def test_what_a_rule_held_back_is_told_without_it(server, receiver, held):
+    add_webhook(server, receiver)
+    rule = add_rule(server, query="name=j", **held)
+    server.send("j", falling(0, 90) + at("nan", 90, 3))
+    wait_for_incident(server, "j", kind="non_finite", state="open")
+    settle(server, receiver, "mark")
+    assert server.delete(f"/api/v1/rules/{rule}").status == 204
+    night_is_over(server)
+    wait_until(lambda: told(receiver), what="the message that was held")
+    assert told(receiver) == NAN[:1]
+
+
+def test_a_message_that_did_not_get_out_outlives_its_rule(server, receiver):
+    receiver.answers = [503]
+    add_webhook(server, receiver)
+    rule = add_rule(server, query="name=j")
+    server.send("j", falling(0, 90) + at("nan", 90, 3))
+    receiver.wait_for(1)
+    assert server.delete(f"/api/v1/rules/{rule}").status == 204
+    first, second = receiver.wait_for(2)
+    assert first[1] == second[1] and told(receiver) == NAN[:1] * 2

@@ -350,6 +350,41 @@ static enum status is_harm_open(struct store_tx *tx, const struct notice_row *no
 		store_tx_reader(tx), notice->job_id, notice->group_id, incident_harm_kinds(notice->harm), is_open, err);
 }
 
+/* By the rules that there are now; *rule is NULL when none tells it. */
+static enum status choose_again(struct due *due, struct store_tx *tx, const struct notice_row *notice,
+	const struct incident_row *row, const struct rule **rule, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct hearing h = {
+		.pipeline = due->pipeline, .tx = tx, .row = row, .rules = due->rules, .now_ms = due->now_ms};
+	struct job_row job;
+	bool is_quiet = false;
+
+	if (!arena || !(h.is_of_job = arena_alloc(arena, rule_set_count(h.rules) + 1)))
+		return error_no_memory(err);
+	memset(h.is_of_job, -1, rule_set_count(h.rules) + 1);
+	TRY(store_read_job_by_id(store_tx_reader(tx), arena, notice->job_id, &job, err));
+	h.team = job.team;
+	TRY(store_read_webhooks(store_tx_reader(tx), arena, &h.webhooks, &h.webhook_count, err));
+	TRY(choose(&h, notice->webhook_id, rule, err));
+	if (*rule && (*rule)->tells)
+		TRY(is_cooling(&h, *rule, notice->webhook_id, &is_quiet, err));
+	if (*rule && (!(*rule)->tells || is_quiet))
+		*rule = NULL;
+	return OK;
+}
+
+/* Its rule was changed or deleted: what was told before has waited as long as it must, the rest as its new rule says. */
+static enum status adopt(struct due *due, struct store_tx *tx, struct notice_row *notice,
+	const struct incident_row *row, const struct rule **rule, struct error *err)
+{
+	TRY(choose_again(due, tx, notice, row, rule, err));
+	notice->rule_id = *rule ? (*rule)->rule_id : 0;
+	if (*rule && !notice->told_ms)
+		notice->due_ms += (*rule)->persistence_ms;
+	return OK;
+}
+
 /* It has lasted, or it has not. */
 static enum status end_waiting(struct due *due, struct store_tx *tx, struct notice_row *notice,
 	const struct incident_row *row, struct error *err)
@@ -358,8 +393,12 @@ static enum status end_waiting(struct due *due, struct store_tx *tx, struct noti
 	bool is_open;
 
 	TRY(is_harm_open(tx, notice, &is_open, err));
+	if (is_open && !rule)
+		TRY(adopt(due, tx, notice, row, &rule, err));
 	if (!is_open || !rule || !rule->is_enabled || !rule->tells)
 		return end_notice(tx, notice, err);
+	if (notice->due_ms > due->now_ms)
+		return store_put_notice(tx, notice, err);
 	TRY(hold(tx, rule, &due->webhook, notice->severity, due->now_ms, &notice->due_ms, err));
 	notice->state = notice->due_ms ? NOTICE_HELD : NOTICE_TOLD;
 	if (notice->state == NOTICE_TOLD) {

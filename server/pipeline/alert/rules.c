@@ -118,14 +118,27 @@ static enum status write_rule(struct change *change, struct store_tx *tx, struct
 	return OK;
 }
 
+/* What it kept waiting is told by whichever rules there are then. */
+static enum status free_notices(struct change *change, struct store_tx *tx, struct error *err)
+{
+	struct rule_set *set = pipeline_rules(change->pipeline);
+	const struct rule *old = rule_set_find(set, change->rule_id);
+	int64_t persistence_ms = old ? old->persistence_ms : 0;
+
+	rule_set_unref(set);
+	return store_free_notices(tx, change->rule_id, persistence_ms, clock_wall_ms(), err);
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct change *change = context;
 
 	rule_set_unref(change->set); /* of a commit that failed */
 	change->set = NULL;
-	if (change->rule_id)
+	if (change->rule_id) {
 		TRY(end_incidents(change, tx, err));
+		TRY(free_notices(change, tx, err));
+	}
 	if (change->rule)
 		TRY(write_rule(change, tx, err));
 	else

@@ -123,6 +123,21 @@ enum status store_next_notice_ms(struct store_reader *reader, int64_t *due_ms, s
 	return read_i64(&s, INT64_MAX, due_ms, err);
 }
 
+enum status store_free_notices(
+	struct store_tx *tx, int64_t rule_id, int64_t persistence_ms, int64_t now_ms, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"UPDATE notices SET rule_id = 0, due_ms = CASE told_ms WHEN 0 THEN min(due_ms - ?, ?) ELSE due_ms END"
+		" WHERE rule_id = ? AND state = 0",
+		err));
+	bind_i64(&s, persistence_ms);
+	bind_i64(&s, now_ms);
+	bind_i64(&s, rule_id);
+	return statement_run(&s, err);
+}
+
 enum status store_last_notice_ms(struct store_reader *reader, int64_t webhook_id, int64_t job_id, int64_t rule_id,
 	int64_t *told_ms, struct error *err)
 {
