@@ -505,6 +505,8 @@ struct series_row {
 	struct summary sealed; /* over the sealed points that are not superseded */
 };
 enum status store_put_series(struct store_tx *tx, struct series_row *row, struct error *err) MUST_CHECK;
+/* Where there is a row it stays as it is: how much is sealed only the sealer knows. */
+enum status store_have_series(struct store_tx *tx, const struct series_row *row, struct error *err) MUST_CHECK;
 /* stream_id 0: of all streams; metric empty: all. */
 enum status store_read_series(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct span metric, struct series_row **out, size_t *count, struct error *err) MUST_CHECK;

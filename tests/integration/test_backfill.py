@@ -286,3 +286,20 @@ def test_bad_changes_are_refused_by_name(server):
     assert server.put(path + "?backfill=maybe", json={"definitions": [LOSS]}).status == 400
     assert server.put("/api/v1/jobs/none/definitions", json={"definitions": [LOSS]}).status == 404
     assert server.put("/api/v1/jobs/none/definitions?backfill=true", json={"definitions": [LOSS]}).status == 404
+
+
+def test_points_that_were_sent_outlive_an_incident_and_a_back_fill(server):
+    """An incident is written of a series of which everything is sealed; then its points are taken over into the new series."""
+    send = lambda points: server.post("/api/v1/points?job=j", json={"points": points})
+    sent = [{"metric": "loss", "step": n, "value": 2.5} for n in range(1, 60)]
+    assert send(sent).status == 200
+    server.send("j", ["a line"])
+    server.restart()  # they are sealed
+    assert send([{"metric": "loss", "step": 60, "value": "NaN"}]).status == 200
+    wait_until(lambda: server.get("/api/v1/incidents?q=name%3Dj").body["incidents"], what="the incident")
+    definitions = {"definitions": [{"Name": "other", "Regex": "x=([0-9]+)"}]}
+    assert server.put("/api/v1/jobs/j/definitions?backfill=true", json=definitions).status == 202
+    wait_until(lambda: server.get("/api/v1/jobs/j/definitions").body["backfill"]["state"] == "done", what="the back-fill")
+    parts = server.get("/api/v1/jobs/j/points?metric=loss&raw=true").body["series"]
+    points = [point for part in parts for point in zip(part["step"], part["value"])]
+    assert [step for step, _ in points] == list(range(1, 61)) and [value for _, value in points[:59]] == [2.5] * 59

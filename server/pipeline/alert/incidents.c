@@ -261,7 +261,7 @@ static enum status write_said(void *context, struct store_tx *tx, struct error *
 	bool is_old = (said->series.series_id & SERIES_HALF) != said->stream->series_base;
 	if (is_gone || is_old)
 		return OK;
-	TRY(store_put_series(tx, &said->series, err));
+	TRY(store_have_series(tx, &said->series, err));
 	return incidents_write(said->pipeline, tx, &said->row, span_from(said->stream->job->team), &said->told, err);
 }
 

@@ -70,6 +70,24 @@ enum status store_put_series(struct store_tx *tx, struct series_row *row, struct
 	return statement_run(&s, err);
 }
 
+enum status store_have_series(struct store_tx *tx, const struct series_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, tx_on(tx),
+		"INSERT INTO series (unit, role, sealed_points, " SUMMARY_COLUMNS
+		", job_id, series_id, stream_id, metric,"
+		" labels) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, series_id) DO NOTHING",
+		err));
+	bind_progress(&s, row);
+	bind_i64(&s, row->job_id);
+	bind_i64(&s, row->series_id);
+	bind_i64(&s, row->stream_id);
+	bind_text(&s, row->metric);
+	bind_text(&s, row->labels);
+	return statement_run(&s, err);
+}
+
 static enum status read_series(struct statement *s, struct arena *arena, struct series_row *row, struct error *err)
 {
 	row->job_id = column_i64(s);
