@@ -247,16 +247,18 @@ enum status store_acknowledge_incident(
 /* What a rule opened is not looked for. ?1: the job, ?2: the stream, ?3: the kind, ?4: the line, ?5: the metric, ?6 and ?7: the old series. */
 static const char *const same_sql[SAME_AS_NONE] = {
 	/* of the old series, or of none since an earlier back-fill did not find it */
-	[SAME_NAME] = "SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
-		      " AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
-		      " AND (?4 <> -1 OR opened_step = ?8) ORDER BY series_id = 0, life, incident_id LIMIT 1",
+	[SAME_NAME] =
+		"SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
+		" AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
+		" AND (?4 <> -1 OR opened_step = ?8) ORDER BY series_id = 0, life, incident_id LIMIT 1",
 	/* several metrics of a line: in the order in which they were found, which is mostly that of the definitions */
-	[SAME_VALUES] = "SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
-			" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
-			" WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.line = ?4 AND i.line <> -1 AND i.rule_id = 0"
-			" AND i.series_id BETWEEN ?6 AND ?7 AND i.value IS ?9 AND i.value_kind IS ?10"
-			" ORDER BY s.role IS NOT (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8), i.life, i.incident_id"
-			" LIMIT 1",
+	[SAME_VALUES] =
+		"SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
+		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
+		" WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.line = ?4 AND i.line <> -1 AND i.rule_id = 0"
+		" AND i.series_id BETWEEN ?6 AND ?7 AND i.value IS ?9 AND i.value_kind IS ?10"
+		" ORDER BY s.role IS NOT (SELECT role FROM series WHERE job_id = ?1 AND series_id = ?8), i.life, i.incident_id"
+		" LIMIT 1",
 	[SAME_HARM] = "SELECT i.incident_id, i.series_id, i.opened_ordinal FROM incidents AS i"
 		      " LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
 		      " WHERE i.job_id = ?1 AND i.stream_id = ?2 AND i.kind = ?3 AND i.state = 0 AND i.rule_id = 0"
