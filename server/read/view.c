@@ -8,6 +8,7 @@
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/stream_head.h"
+#include "state/stream_rebuild.h"
 
 #include <stdlib.h>
 
@@ -108,6 +109,7 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 		.sent_points = stream->committed_point,
 		.extracted_points = stream->extracted_points,
 		.has_hole = stream->has_hole,
+		.damage = SPAN(""),
 		.bytes = stream->committed_byte,
 		.first_ms = stream->first_ms,
 		.last_ms = stream->last_ms,
@@ -117,6 +119,8 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 		.preset_reason = SPAN(""),
 		.series_base = stream->series_base};
 	view->has_skew = clock_skew_ms(&stream->skew, &view->skew_ms);
+	if (stream->damage && !(view->damage = arena_copy(viewing->arena, span_from(stream->damage))).ptr)
+		return false;
 	if (!view->name.ptr || !view->host.ptr || !view_attempts(viewing, stream, view))
 		return false;
 	if (!(viewing->parts & VIEW_SERIES))
@@ -186,10 +190,9 @@ static bool is_live(const struct job_view *view, uint32_t stream_id)
 	return false;
 }
 
-static enum status view_sealed_stream(
-	const struct viewing *viewing, const struct stream_row *row, struct stream_view *view, struct error *err)
+static struct stream_view view_row(const struct stream_row *row)
 {
-	*view = (struct stream_view){.stream_id = row->stream_id,
+	return (struct stream_view){.stream_id = row->stream_id,
 		.name = row->name,
 		.host = row->host,
 		.lines = row->sealed_lines,
@@ -198,13 +201,26 @@ static enum status view_sealed_stream(
 		.first_ms = row->first_ms,
 		.last_ms = row->last_ms,
 		.attempt = 1,
+		.damage = SPAN(""),
 		.preset = SPAN(""),
 		.preset_reason = SPAN("")};
-	enum status status = stream_unpack_view(row->state, viewing->arena, view, err);
+}
+
+static enum status view_sealed_stream(const struct viewing *viewing, struct store_reader *reader,
+	const struct stream_row *row, struct stream_view *view, struct error *err)
+{
+	struct error why;
+
+	*view = view_row(row);
+	enum status status = stream_unpack_view(row->state, viewing->arena, view, &why);
+	if (!row->state.len && row->sealed_seq)
+		status = error_set(&why, ERR_IO, "the sealed state is missing");
+	if (status != OK) { /* as when it is loaded (resolve.c) */
+		*view = view_row(row);
+		TRY(stream_rebuild_view(reader, row, &why, viewing->arena, view, err));
+	}
 	view->extracted_points = view->sent_points;
-	if (status != OK)
-		error_prefix(err, "stream '%.*s'", SPAN_ARGS(row->name));
-	return status;
+	return OK;
 }
 
 static int by_id(const void *a, const void *b)
@@ -230,7 +246,7 @@ static enum status add_sealed(const struct viewing *viewing, struct store_reader
 	size_t live = out->stream_count, total = live;
 	for (size_t i = 0; i < count; i++)
 		if (!is_live(out, rows[i].stream_id))
-			TRY(view_sealed_stream(viewing, &rows[i], &all[total++], err));
+			TRY(view_sealed_stream(viewing, reader, &rows[i], &all[total++], err));
 	out->streams = all;
 	out->stream_count = total;
 	qsort(all, total, sizeof *all, by_id);

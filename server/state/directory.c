@@ -59,6 +59,7 @@ void stream_state_free(struct stream_state *stream)
 	extractor_free(stream->extractor);
 	definitions_unref(stream->own_definitions);
 	said_list_free(stream->said);
+	mem_free(stream->damage);
 	signs_free(stream->signs);
 	silences_free(stream->silences);
 	settings_free(stream->settings);

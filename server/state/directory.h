@@ -141,6 +141,7 @@ struct stream_state {
 	/* A shadow's own: the definitions that it is extracted by, and what its detectors said. NULL in others. */
 	struct definitions *own_definitions;
 	struct said_list *said;
+	char *damage; /* of the state that it was loaded from; NULL: none, or a back-fill made it again */
 	const struct rule_set *rules; /* during a slice: those with conditions, and its number */
 	uint64_t rules_seq;
 	struct extractor *extractor;

@@ -47,6 +47,7 @@ struct stream_view {
 	uint32_t attempt;
 	const int64_t *attempt_starts; /* attempt i + 1 opened at step starts[i] */
 	size_t attempt_start_count;
+	struct span damage; /* "": none; else why its consumers began anew (stream_rebuild.h) */
 	struct span preset; /* "" : definitions of the job, or none recognised yet */
 	struct span preset_reason; /* why that one; "" with preset "" */
 	uint32_t series_base; /* what the numbers of its series begin with: another after a back-fill */

@@ -111,10 +111,10 @@ void stream_pack(const struct stream_state *stream, struct buf *out)
 	watchers_pack(stream, out);
 }
 
-static enum status restore_series(struct stream_state *stream, struct unpacker *in, uint64_t format, struct error *err)
+static enum status add_series(
+	struct stream_state *stream, const struct series_view *view, bool needs_summary, struct error *err)
 {
 	struct series_state *series = mem_zeroed(sizeof *series);
-	bool needs_summary;
 
 	if (!series || !mem_grow((void **)&stream->series, stream->series_count, &stream->series_cap,
 			       sizeof(struct series_state *))) {
@@ -122,23 +122,48 @@ static enum status restore_series(struct stream_state *stream, struct unpacker *
 		return error_no_memory(err);
 	}
 	stream->series[stream->series_count++] = series;
-	struct series_view view = stream_head_unpack_series(in, format, &needs_summary);
-	series->series_id = view.series_id;
-	series->metric = mem_copy_bytes(view.metric.ptr, view.metric.len);
-	series->unit = mem_copy_bytes(view.unit.ptr, view.unit.len);
-	series->role = view.role;
-	series->higher = view.higher;
-	series->summary = view.summary;
-	series->totals = view.totals;
-	series->min_step = view.min_step;
-	series->max_step = view.max_step;
-	series->min_ms = view.min_ms;
-	series->max_ms = view.max_ms;
-	series->sealed_points = series->published = view.sealed_points;
+	series->series_id = view->series_id;
+	series->metric = mem_copy_bytes(view->metric.ptr, view->metric.len);
+	series->unit = mem_copy_bytes(view->unit.ptr, view->unit.len);
+	series->role = view->role;
+	series->higher = view->higher;
+	series->summary = view->summary;
+	series->totals = view->totals;
+	series->min_step = view->min_step;
+	series->max_step = view->max_step;
+	series->min_ms = view->min_ms;
+	series->max_ms = view->max_ms;
+	series->sealed_points = series->published = view->sealed_points;
 	series->needs_summary = needs_summary;
-	series->measure = measure_of(view.metric, view.role, view.unit, &series->factor);
-	stream->derived_count += series_is_derived(view.series_id);
+	series->measure = measure_of(view->metric, view->role, view->unit, &series->factor);
+	stream->derived_count += series_is_derived(view->series_id);
 	return series->metric && series->unit ? OK : error_no_memory(err);
+}
+
+static enum status restore_series(struct stream_state *stream, struct unpacker *in, uint64_t format, struct error *err)
+{
+	bool needs_summary;
+	struct series_view view = stream_head_unpack_series(in, format, &needs_summary);
+
+	return add_series(stream, &view, needs_summary, err);
+}
+
+enum status stream_take_rebuilt(struct stream_state *stream, const struct stream_view *view, struct error *err)
+{
+	stream->stretches = view->stretches;
+	stream->last_arrival_ms = view->last_arrival_ms;
+	stream->sealed_sent_points = stream->extracted_points = stream->committed_point = stream->planned_point =
+		view->sent_points;
+	stream->series_base = view->series_base;
+	stream->damage = mem_copy_bytes(view->damage.ptr, view->damage.len);
+	for (size_t i = 0; i < view->series_count; i++) {
+		TRY(add_series(stream, &view->series[i], true, err)); /* its row may know less than its chunks */
+		struct series_state *series = stream->series[i];
+		series->detectors = detector_set_new(series->role);
+		if (!series->detectors)
+			return error_no_memory(err);
+	}
+	return stream->damage ? OK : error_no_memory(err);
 }
 
 static enum status restore_settings(struct stream_state *stream, struct unpacker *in, struct error *err)

@@ -5,6 +5,10 @@
 #pragma once
 
 #include "state/directory.h"
+#include "state/job_view.h"
 
 void stream_pack(const struct stream_state *stream, struct buf *out);
+/* A new state, without one that could be unpacked: with the series of the view and what else it has (stream_rebuild.h). */
+enum status stream_take_rebuilt(
+	struct stream_state *stream, const struct stream_view *view, struct error *err) MUST_CHECK;
 enum status stream_unpack(struct stream_state *stream, struct span state, struct error *err) MUST_CHECK;

@@ -236,3 +236,58 @@ def test_damaged_definitions_of_the_server(server):
     assert "damaged" not in server.get("/api/v1/definitions").body
     server.send("k", custom(0, 20))
     values(server, "k", 20)
+
+
+def shown_streams(server, job):
+    return {row["stream"]: row for row in server.get(f"/api/v1/jobs/{job}/streams").body["streams"]}
+
+
+def curves(server, job, stream, wanted):
+    """Values of each step, as often as they are there; of points that were sent as such, too."""
+    def found():
+        names = [metric["metric"] for metric in server.get(f"/api/v1/jobs/{job}").body["metrics"]]
+        replies = {name: server.get(f"/api/v1/jobs/{job}/points?metric={name}&stream={stream}&raw=true") for name in names}
+        return {name: sorted(point[1:] for point in points_of(reply)) for name, reply in replies.items() if reply.status == 200}
+    wait_until(lambda: found() == wanted, what=f"the points of {job}, {stream}; not {found()}")
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+@pytest.mark.parametrize("how", ["first byte", "cut", "empty"])  # another number in the midst of it is a state like others
+def test_damaged_state_of_one_stream(server, how, is_sealed):
+    """What its consumers knew is lost: it goes on, says so, and a back-fill that new definitions bring heals it while the server runs."""
+    everyone = [(job, stream) for job in ("bad", "good") for stream in ("one", "two")]
+    def send(first, count):
+        for job, stream in everyone:
+            server.send(job, custom(first, count), stream)
+            points = [{"metric": "sent", "step": n, "value": n + 0.25} for n in range(first, first + count)]
+            assert server.post(f"/api/v1/points?job={job}&stream={stream}", json={"points": points}).status == 200
+    def whole(count, which=everyone):
+        for job, stream in which:
+            assert [line["text"] for line in server.lines(job, stream)] == custom(0, count)
+            curves(server, job, stream, {"train:loss": [(n, n + 0.5) for n in range(count)], "sent": [(n, n + 0.25) for n in range(count)]})
+    for job in ("bad", "good"):
+        document = {"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": [L_VALUE]}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+    send(0, 20)
+    whole(20)
+    server.restart()  # 20 are sealed
+    send(20, 20)
+    server.stop() if is_sealed else server.kill()  # else 20 are in the journal
+    damage_one(server, "streams", "state", "WHERE name = 'two' AND job_id = (SELECT job_id FROM jobs WHERE name = 'bad')", how)
+    server.start()
+    assert server.get("/readyz").status == 200
+    assert server.get("/api/v1/jobs/bad").status == 200
+    send(40, 5)
+    server.wait_for_log(r'event=stream_damaged\b.*job="bad" stream="two".*PUT /api/v1/jobs/bad/definitions')
+    assert {job: [name for name, row in shown_streams(server, job).items() if "damaged" in row] for job in ("bad", "good")} == {
+        "bad": ["two"], "good": []}
+    whole(45, [one for one in everyone if one != ("bad", "two")])
+    assert [line["text"] for line in server.lines("bad", "two")] == custom(0, 45)
+    assert server.put("/api/v1/jobs/bad/definitions", json={"definitions": [L_VALUE]}).status == 202
+    wait_until(lambda: "damaged" not in shown_streams(server, "bad")["two"], what="the back-fill")
+    whole(45)
+    send(45, 5)
+    whole(50)
+    server.restart()
+    whole(50)
+    assert "damaged" not in shown_streams(server, "bad")["two"]

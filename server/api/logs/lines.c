@@ -103,6 +103,8 @@ static void write_counts(struct json_writer *w, const struct stream_view *stream
 	}
 	if (stream->has_hole)
 		json_put_bool(w, "is_held_up", true);
+	if (stream->damage.len)
+		json_put_span(w, "damaged", stream->damage);
 	json_put_i64(w, "bytes", (int64_t)stream->bytes);
 }
 

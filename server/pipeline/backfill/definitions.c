@@ -6,6 +6,7 @@
 #include "pipeline/backfill/backfill.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/consume/mend.h"
+#include "read/view.h"
 #include "state/default_definitions.h"
 #include "state/directory.h"
 #include "state/execute.h"
@@ -100,6 +101,12 @@ static enum status is_damaged(struct pipeline *pipeline, struct store_reader *re
 
 	TRY(pipeline_read_damage(pipeline, reader, arena, row, &damage, err));
 	*out = damage.len > 0;
+	if (*out)
+		return OK;
+	struct job_view view; /* of a stream whose consumers began anew, too */
+	TRY(pipeline_view_job(pipeline, reader, arena, row->name, SPAN(""), SPAN(""), 0, &view, err));
+	for (size_t i = 0; i < view.stream_count; i++)
+		*out |= view.streams[i].damage.len > 0;
 	return OK;
 }
 

@@ -333,7 +333,7 @@ static enum status copy_sent_points(struct backfill *backfill, struct shadow *sh
 	for (size_t i = 0; i < count; i++) {
 		struct copying copying = {backfill, shadow, &rows[i], NULL, points};
 		bool is_shown = rows[i].series_id >= numbers.first_id && rows[i].series_id <= numbers.last_id;
-		for (uint64_t ordinal = 0; is_shown && ordinal < rows[i].sealed_points;)
+		for (uint64_t ordinal = 0; is_shown && ordinal != UINT64_MAX;)
 			TRY(copy_and_flush(&copying, &ordinal, err));
 	}
 	return OK;
@@ -363,7 +363,12 @@ static enum status copy_sealed(struct backfill *backfill, struct shadow *shadow,
 	if (!count || !rows[0].state.len)
 		return OK;
 	struct stream_view view = {.first_ms = rows[0].first_ms, .last_ms = rows[0].last_ms};
-	TRY(stream_unpack_view(rows[0].state, arena, &view, err));
+	if (stream_unpack_view(rows[0].state, arena, &view, err) != OK) { /* what it was loaded with instead */
+		pthread_mutex_lock(&shadow->stream->mutex);
+		shadow->state->stretches = shadow->stream->stretches;
+		pthread_mutex_unlock(&shadow->stream->mutex);
+		return OK;
+	}
 	shadow->state->stretches = view.stretches;
 	if (has_points)
 		copy_totals(shadow->state, &view);
@@ -378,12 +383,13 @@ enum status shadow_finish(struct backfill *backfill, struct shadow *shadow, stru
 		TRY(shadow_step(backfill, shadow, &is_level, err));
 	pthread_mutex_lock(&shadow->stream->mutex);
 	uint64_t sent = shadow->stream->sealed_sent_points;
+	bool may_have_sent = sent || shadow->stream->damage; /* how many there are was lost with its state */
 	state->extracted_seq = shadow->stream->sealed_seq;
 	state->extracted_lines = shadow->stream->sealed_lines;
 	state->extracted_bytes = shadow->stream->sealed_bytes;
 	state->last_arrival_ms = shadow->stream->last_arrival_ms;
 	pthread_mutex_unlock(&shadow->stream->mutex);
-	if (sent)
+	if (may_have_sent)
 		TRY(copy_sent_points(backfill, shadow, err));
 	TRY(copy_sealed(backfill, shadow, sent != 0, err));
 	state->extracted_points = sent;
@@ -420,8 +426,8 @@ static enum status tell_again(struct backfill *backfill, const struct incident_r
 }
 
 /* Its series may have no row yet: all of its points may be in the journal. */
-static enum status put_series(struct store_tx *tx, const struct stream_state *state,
-	const struct said_incident *said, struct incident_row *out, struct error *err)
+static enum status put_series(struct store_tx *tx, const struct stream_state *state, const struct said_incident *said,
+	struct incident_row *out, struct error *err)
 {
 	const struct series_state *series = series_of(state, said->series_id);
 
@@ -491,6 +497,8 @@ void shadow_swap(struct backfill *backfill, struct shadow *shadow)
 	pthread_mutex_lock(&state->mutex);
 	stream_swap_derived(stream, state);
 	stream->shadow = NULL;
+	mem_free(stream->damage);
+	stream->damage = NULL;
 	for (size_t i = 0; i < stream->series_count; i++) { /* nobody is sent the past as if it were new */
 		stream->series[i]->published = stream->series[i]->sealed_points + stream->series[i]->tail_count;
 		stream->series[i]->life = 0;

@@ -11,6 +11,7 @@
 #include "state/pipeline_state.h"
 #include "state/stream_head.h"
 #include "state/stream_pack.h"
+#include "state/stream_rebuild.h"
 #include "state/work_times.h"
 
 #include <stdio.h>
@@ -105,35 +106,71 @@ static void adopt_row(struct stream_state *stream, const struct stream_row *row)
 }
 
 /* Kept by an older version: from here on it is as if they had been there all the time. */
-static enum status rebuild_stretches(
-	struct store_reader *reader, struct stream_state *stream, const struct stream_row *row, struct error *err)
+static enum status rebuild_stretches(struct store_reader *reader, struct stream_state *stream,
+	const struct stream_row *row, struct stream_view *view, struct error *err)
+{
+	TRY(work_times_rebuild(reader, row->job_id, view, err));
+	stream->stretches = view->stretches;
+	return OK;
+}
+
+/* One stream's damage is its own: it goes on with what the rest of the store tells, and says so. */
+static enum status load_damaged(struct store_reader *reader, struct stream_state *stream, const struct stream_row *row,
+	const struct error *why, struct arena *arena, struct stream_view *view, struct error *err)
+{
+	TRY(stream_rebuild_view(reader, row, why, arena, view, err));
+	log_line(LOG_ERROR, "stream_damaged",
+		"job=\"%s\" stream=\"%s\" error=\"%s\" do=\"PUT /api/v1/jobs/%s/definitions?backfill=true\"",
+		stream->job->name, stream->name, why->text, stream->job->name);
+	return stream_take_rebuilt(stream, view, err);
+}
+
+static struct stream_state *new_stream(struct job_state *job, const struct stream_row *row)
+{
+	struct stream_state *stream = stream_state_new(job, row->stream_id, row->name, row->host);
+
+	if (stream)
+		adopt_row(stream, row);
+	return stream;
+}
+
+static enum status fill_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
+	struct stream_state **stream, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct stream_view view = {.stream_id = row->stream_id, .first_ms = row->first_ms, .last_ms = row->last_ms};
+	struct error why;
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(stream_unpack_view(row->state, arena, &view, err));
-	TRY(work_times_rebuild(reader, row->job_id, &view, err));
-	stream->stretches = view.stretches;
-	return OK;
+	enum status status = row->state.len ? stream_unpack(*stream, row->state, &why) : OK;
+	if (!row->state.len && row->sealed_seq) /* it was written with the first line that was sealed */
+		status = error_set(&why, ERR_IO, "the sealed state is missing");
+	if (status == ERR_MEMORY)
+		return error_no_memory(err);
+	if (status != OK) {
+		stream_state_free(*stream); /* half of it may be there */
+		if (!(*stream = new_stream(job, row)))
+			return error_no_memory(err);
+		TRY(load_damaged(reader, *stream, row, &why, arena, &view, err));
+	} else if ((*stream)->stretches.is_rough) {
+		TRY(stream_unpack_view(row->state, arena, &view, err));
+	}
+	if ((*stream)->stretches.is_rough)
+		TRY(rebuild_stretches(reader, *stream, row, &view, err));
+	return host_lines_load(reader, *stream, err);
 }
 
 enum status load_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
 	struct stream_state **out, struct error *err)
 {
-	struct stream_state *stream = stream_state_new(job, row->stream_id, row->name, row->host);
+	struct stream_state *stream = new_stream(job, row);
 
 	if (!stream)
 		return error_no_memory(err);
-	adopt_row(stream, row);
-	enum status status = row->state.len ? stream_unpack(stream, row->state, err) : OK;
-	if (status == OK && stream->stretches.is_rough)
-		status = rebuild_stretches(reader, stream, row, err);
-	if (status == OK)
-		status = host_lines_load(reader, stream, err);
+	enum status status = fill_stream(reader, job, row, &stream, err);
 	if (status != OK) {
-		error_prefix(err, "state of stream '%s' of job '%s'", stream->name, job->name);
+		error_prefix(err, "state of stream '%.*s' of job '%s'", SPAN_ARGS(row->name), job->name);
 		stream_state_free(stream);
 		return status;
 	}

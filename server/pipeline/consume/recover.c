@@ -34,8 +34,11 @@ static enum status add_range(
 	return OK;
 }
 
-static bool is_sealed(const struct stream_state *stream, const struct journal_slice *slice)
+/* Of a stream whose state is damaged it may not be known how many points are sealed: a commit's are so together. */
+static bool is_sealed(const struct stream_state *stream, uint64_t seq, const struct journal_slice *slice)
 {
+	if (slice->kind == JOURNAL_POINTS && stream->damage && !stream->sealed_sent_points && seq <= stream->sealed_seq)
+		return true;
 	return slice->kind == JOURNAL_POINTS ? slice->first_point < stream->sealed_sent_points
 					     : slice->first_line < stream->sealed_lines;
 }
@@ -49,7 +52,7 @@ static enum status replay_slice(struct recovery *recovery, uint64_t seq, struct 
 	if (!stream)
 		return OK; /* deleted */
 	atomic_store(&stream->job->is_summary_dirty, true);
-	if (is_sealed(stream, slice))
+	if (is_sealed(stream, seq, slice))
 		return OK; /* while others of its commit were not, or its summary was not written yet */
 	if (slice->first_line < stream->committed_line)
 		return error_set(err, ERR_IO,
