@@ -128,7 +128,7 @@ enum status store_free_notices(
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"UPDATE notices SET rule_id = 0, due_ms = CASE told_ms WHEN 0 THEN min(due_ms - ?, ?) ELSE due_ms END"
 		" WHERE rule_id = ? AND state = 0",
 		err));

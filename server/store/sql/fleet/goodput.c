@@ -376,7 +376,8 @@ static enum status look_up(struct store_tx *tx, const struct goodput_row *row, b
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, store_tx_reader(tx), "SELECT paused_ms, is_over, work_to_ms FROM goodput WHERE job_id = ?", err));
+	TRY(statement_open(
+		&s, store_tx_reader(tx), "SELECT paused_ms, is_over, work_to_ms FROM goodput WHERE job_id = ?", err));
 	bind_i64(&s, row->job_id);
 	TRY(statement_step(&s, is_there, err));
 	if (!*is_there)

@@ -74,7 +74,7 @@ enum status store_have_series(struct store_tx *tx, const struct series_row *row,
 {
 	AUTO_DONE(statement) s = {0};
 
-	TRY(statement_open(&s, tx_on(tx),
+	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO series (unit, role, sealed_points, " SUMMARY_COLUMNS
 		", job_id, series_id, stream_id, metric,"
 		" labels) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job_id, series_id) DO NOTHING",
