@@ -3,39 +3,12 @@
 
 enum { NEAR_STEPS = 20, NEAR_MS = 60000, NAN_AGAIN_MS = 24 * 3600 * 1000, FAMILY_OF_ONE_KIND = 10 };
 
-/* What one thing leads to another of. 0: each stands for itself. */
+/* 0: it stands for itself. */
 static unsigned family_of(enum incident_kind kind)
 {
-	switch (kind) {
-	case INCIDENT_GRAD_SPIKE:
-	case INCIDENT_LOSS_SPIKE:
-	case INCIDENT_DIVERGENCE:
-	case INCIDENT_NON_FINITE:
-		return 1;
-	case INCIDENT_THROUGHPUT_DROP:
-	case INCIDENT_STRAGGLER:
-		return 2;
-	case INCIDENT_LOSS_DROP:
-	case INCIDENT_PLATEAU:
-	case INCIDENT_THROUGHPUT_CHANGE:
-	case INCIDENT_RULE:
-	case INCIDENT_DEFINITION_SILENT:
-		return FAMILY_OF_ONE_KIND + (unsigned)kind; /* in other streams alone */
-	default:
-		return 0;
-	}
-}
+	enum incident_cause cause = incident_kind_cause(kind);
 
-enum incident_kind incident_harm(enum incident_kind kind)
-{
-	switch (kind) {
-	case INCIDENT_GRAD_SPIKE:
-		return INCIDENT_LOSS_SPIKE;
-	case INCIDENT_STRAGGLER:
-		return INCIDENT_THROUGHPUT_DROP;
-	default:
-		return kind;
-	}
+	return cause == INCIDENT_CAUSE_OWN ? FAMILY_OF_ONE_KIND + (unsigned)kind : (unsigned)cause;
 }
 
 uint64_t incident_harm_kinds(enum incident_kind harm)
@@ -43,7 +16,7 @@ uint64_t incident_harm_kinds(enum incident_kind harm)
 	uint64_t kinds = 0;
 
 	for (unsigned kind = 0; kind < INCIDENT_KIND_COUNT; kind++)
-		if (incident_harm((enum incident_kind)kind) == harm)
+		if (incident_kind_harm((enum incident_kind)kind) == harm)
 			kinds |= (uint64_t)1 << kind;
 	return kinds;
 }

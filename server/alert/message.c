@@ -281,17 +281,6 @@ static void append_other_end(struct buf *out, const struct incident_row *row)
 /* "train:loss of llama-7b jumped to 12.3 at step 1200 (usual: 2.1), algo-1" */
 static void append_summary(struct buf *out, const struct incident_row *row)
 {
-	static const char *const verbs[INCIDENT_KIND_COUNT] = {
-		[INCIDENT_LOSS_SPIKE] = " jumped to ",
-		[INCIDENT_DIVERGENCE] = " diverges: ",
-		[INCIDENT_NON_FINITE] = " became ",
-		[INCIDENT_PLATEAU] = " stopped falling: ",
-		[INCIDENT_LOSS_DROP] = " fell too far at once: ",
-		[INCIDENT_GRAD_SPIKE] = " jumped to ",
-		[INCIDENT_THROUGHPUT_DROP] = " says the job became slower: ",
-		[INCIDENT_STRAGGLER] = ", a stream slower than the others: ",
-		[INCIDENT_THROUGHPUT_CHANGE] = " says the job became faster: ",
-	};
 	const struct incident *incident = &row->incident;
 
 	switch (incident->kind) {
@@ -332,7 +321,7 @@ static void append_summary(struct buf *out, const struct incident_row *row)
 		append_figure(out, incident->worst);
 		buf_append_text(out, ")");
 	} else {
-		buf_append_text(out, verbs[incident->kind]);
+		buf_append_text(out, incident_kind_verb(incident->kind));
 		append_figure(out, incident->value);
 		buf_printf(out, " at step %" PRId64 " (usual: ", incident->opened_step);
 		append_figure(out, incident->expected);

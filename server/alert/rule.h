@@ -84,8 +84,7 @@ int64_t quiet_until_ms(const struct quiet_hours *quiet, int64_t now_ms);
 /* May this be of the cause of `head`, which came first in the same job? What decides then is where and when the group is. */
 bool incident_may_join(const struct incident_row *head, const struct incident_row *row);
 bool incident_joins(const struct incident_group *group, const struct incident *i);
-/* What is told once of a cause: the kind that stands for the harm that it does; and all kinds that do this harm, as bits. */
-enum incident_kind incident_harm(enum incident_kind kind);
+/* All kinds that do this harm (incident_kind_harm), as bits: of a cause a harm is told once. */
 uint64_t incident_harm_kinds(enum incident_kind harm);
 
 /*

@@ -1,8 +1,14 @@
 #include "model/incident.h"
 
-static const char *const kinds[] = {"loss_spike", "divergence", "non_finite", "retention_due", "plateau", "loss_drop",
-	"grad_spike", "throughput_drop", "throughput_change", "stall", "job_failed", "straggler", "rule",
-	"log_signature", "node_suspect", "deadline", "checkpoint_overdue", "definition_silent"};
+static const struct {
+	const char *name, *verb;
+	enum incident_kind harm;
+	enum incident_cause cause;
+} kinds[] = {
+#define ROW(kind, name, harm, cause, verb) [INCIDENT_##kind] = {name, verb, INCIDENT_##harm, cause},
+	INCIDENT_KINDS(ROW)
+#undef ROW
+};
 static const char *const severities[] = {"info", "warning", "critical"};
 static const char *const states[] = {"open", "recovered"};
 static const struct {
@@ -29,7 +35,22 @@ static bool parse(const char *const *names, unsigned count, struct span name, un
 
 const char *incident_kind_name(enum incident_kind kind)
 {
-	return kinds[kind];
+	return kinds[kind].name;
+}
+
+enum incident_cause incident_kind_cause(enum incident_kind kind)
+{
+	return kinds[kind].cause;
+}
+
+enum incident_kind incident_kind_harm(enum incident_kind kind)
+{
+	return kinds[kind].harm;
+}
+
+const char *incident_kind_verb(enum incident_kind kind)
+{
+	return kinds[kind].verb;
 }
 
 const char *severity_name(enum severity severity)
@@ -44,12 +65,12 @@ const char *incident_state_name(enum incident_state state)
 
 bool incident_kind_parse(struct span name, enum incident_kind *out)
 {
-	unsigned at;
-
-	if (!parse(kinds, INCIDENT_KIND_COUNT, name, &at))
-		return false;
-	*out = (enum incident_kind)at;
-	return true;
+	for (unsigned i = 0; i < INCIDENT_KIND_COUNT; i++)
+		if (span_equal(name, span_from(kinds[i].name))) {
+			*out = (enum incident_kind)i;
+			return true;
+		}
+	return false;
 }
 
 bool severity_parse(struct span name, enum severity *out)

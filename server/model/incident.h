@@ -3,29 +3,9 @@
  */
 #pragma once
 
+#include "model/incident_kinds.h"
 #include "base/span.h"
 
-enum incident_kind {
-	INCIDENT_LOSS_SPIKE,
-	INCIDENT_DIVERGENCE,
-	INCIDENT_NON_FINITE,
-	INCIDENT_RETENTION_DUE, /* of a job, no series: its log text will be deleted by a limit */
-	INCIDENT_PLATEAU, /* stored as numbers: new ones come last */
-	INCIDENT_LOSS_DROP,
-	INCIDENT_GRAD_SPIKE,
-	INCIDENT_THROUGHPUT_DROP,
-	INCIDENT_THROUGHPUT_CHANGE,
-	INCIDENT_STALL, /* of a stream, no series */
-	INCIDENT_JOB_FAILED, /* of a job, no series */
-	INCIDENT_STRAGGLER,
-	INCIDENT_RULE, /* the expression of a user's rule is true */
-	INCIDENT_LOG_SIGNATURE, /* of a job: what lines of its log say outright */
-	INCIDENT_NODE_SUSPECT, /* of a job: one of its machines is at fault */
-	INCIDENT_DEADLINE, /* of a job: it will not be done in time */
-	INCIDENT_CHECKPOINT_OVERDUE, /* of a job */
-	INCIDENT_DEFINITION_SILENT, /* of a series: its definition finds no value any more */
-	INCIDENT_KIND_COUNT
-};
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL, SEVERITY_COUNT };
 enum incident_state { INCIDENT_OPEN, INCIDENT_RECOVERED, INCIDENT_STATE_COUNT };
 /* The numbers are in the database. */
@@ -41,7 +21,11 @@ enum incident_close {
 	INCIDENT_CLOSE_COUNT
 };
 
-const char *incident_kind_name(enum incident_kind kind); /* as in API.md: "loss_spike" */
+const char *incident_kind_name(enum incident_kind kind); /* "loss_spike" */
+enum incident_cause incident_kind_cause(enum incident_kind kind);
+/* Another kind of which a message about this one is; else itself. */
+enum incident_kind incident_kind_harm(enum incident_kind kind);
+const char *incident_kind_verb(enum incident_kind kind); /* " jumped to "; NULL: it has words of its own */
 bool incident_kind_parse(struct span name, enum incident_kind *out);
 const char *severity_name(enum severity severity);
 bool severity_parse(struct span name, enum severity *out);

@@ -191,7 +191,7 @@ static enum status hear_opening(struct hearing *h, const struct webhook_row *web
 	struct notice_row notice = {.webhook_id = webhook->webhook_id,
 		.job_id = h->row->job_id,
 		.group_id = incident_group(h->row),
-		.harm = incident_harm(h->row->incident.kind)};
+		.harm = incident_kind_harm(h->row->incident.kind)};
 	const struct rule *rule;
 	bool is_known, is_muted, is_quiet;
 

@@ -226,8 +226,8 @@ TEST(the_same_again_is_of_one_cause_when_it_is_soon)
 
 TEST(harms)
 {
-	CHECK_INT(incident_harm(INCIDENT_GRAD_SPIKE), INCIDENT_LOSS_SPIKE);
-	CHECK_INT(incident_harm(INCIDENT_DIVERGENCE), INCIDENT_DIVERGENCE);
+	CHECK_INT(incident_kind_harm(INCIDENT_GRAD_SPIKE), INCIDENT_LOSS_SPIKE);
+	CHECK_INT(incident_kind_harm(INCIDENT_DIVERGENCE), INCIDENT_DIVERGENCE);
 	CHECK_INT(
 		(int64_t)incident_harm_kinds(INCIDENT_LOSS_SPIKE), 1 << INCIDENT_LOSS_SPIKE | 1 << INCIDENT_GRAD_SPIKE);
 	CHECK_INT((int64_t)incident_harm_kinds(INCIDENT_NON_FINITE), 1 << INCIDENT_NON_FINITE);

@@ -1,6 +1,7 @@
 import type { Incident, Severity } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
 import { stepOf } from "./incidentstep";
+import { TITLES } from "./kindtitles";
 import type { Axis } from "../url/url";
 
 export { isOpen } from "./incidentorder";
@@ -34,29 +35,8 @@ export function layoutMarks(placed: { left: number; incident: Incident }[], gap:
   return marks;
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  loss_spike: say("loss spike"),
-  loss_drop: say("loss drop"),
-  divergence: say("divergence"),
-  non_finite: say("non-finite value"),
-  plateau: say("plateau"),
-  grad_spike: say("gradient spike"),
-  throughput_drop: say("throughput drop"),
-  throughput_change: say("throughput change"),
-  straggler: say("straggler"),
-  stall: say("stall"),
-  job_failed: say("job failed"),
-  rule: say("rule"),
-  log_signature: say("known error in the log"),
-  node_suspect: say("suspect machine"),
-  deadline: say("deadline"),
-  checkpoint_overdue: say("checkpoint overdue"),
-  definition_silent: say("silent definition"),
-  retention_due: say("retention due"),
-};
-
 export function kindTitle(kind: string): string {
-  const title = KINDS[kind];
+  const title = TITLES[kind];
   return title ? t(title) : kind.replaceAll("_", " ");
 }
 

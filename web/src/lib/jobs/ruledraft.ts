@@ -1,12 +1,6 @@
 // A rule as a form has it: texts, until it is sent.
 import type { Rule, RuleDraft } from "../../api/alerts";
 
-/** Those that detectors notice; a condition of one's own has a kind of its own. */
-export const KINDS = [
-  "loss_spike", "divergence", "non_finite", "loss_drop", "plateau", "grad_spike", "throughput_drop", "throughput_change", "straggler", "stall", "job_failed",
-  "log_signature", "node_suspect", "deadline", "checkpoint_overdue", "definition_silent",
-] as const;
-
 export const NEW_RULE: RuleDraft = {
   name: "",
   query: "",
