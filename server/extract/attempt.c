@@ -1,6 +1,8 @@
 #include "extract/attempt.h"
 #include "extract/number.h"
 
+enum { GAP_FADES = 64, LATE_MS = 2000 };
+
 bool attempts_init(struct attempts *attempts)
 {
 	*attempts = (struct attempts){0};
@@ -87,6 +89,19 @@ static int64_t unroll(struct position *p, const struct raw_step *raw)
 	return step >= -STEP_MAX && step <= STEP_MAX ? step : raw->value;
 }
 
+/* The longest of late counts: an evaluation between two steps is forgotten, some dozens of steps later. */
+static void reach(struct position *p, int64_t step, int64_t ts_ms)
+{
+	int64_t gap_ms;
+
+	if (!__builtin_sub_overflow(ts_ms, p->max_since_ms, &gap_ms) && gap_ms > 0) {
+		int64_t faded_ms = p->gap_ms - p->gap_ms / GAP_FADES;
+		p->gap_ms = gap_ms > faded_ms ? gap_ms : faded_ms;
+	}
+	p->max_step = step;
+	p->max_since_ms = ts_ms;
+}
+
 /* The position after the first point of an attempt. */
 static void settle(struct position *p, const struct attempts *attempts, const struct raw_step *raw, int64_t step)
 {
@@ -100,6 +115,7 @@ static void settle(struct position *p, const struct attempts *attempts, const st
 	p->attempt = current(attempts);
 	p->max_step = step;
 	p->max_ts_ms = raw->ts_ms;
+	p->max_since_ms = raw->ts_ms;
 	p->last_line = raw->line;
 }
 
@@ -157,6 +173,8 @@ static void take_back_as_epoch(struct attempts *attempts, bool is_again)
 		p->stride = track->now.stride;
 		p->max_step = p->base + highest;
 		p->max_ts_ms = track->now.max_ts_ms;
+		p->max_since_ms = track->now.max_since_ms;
+		p->gap_ms = track->now.gap_ms;
 		p->last_line = track->now.last_line;
 	}
 	take_back(attempts);
@@ -173,6 +191,7 @@ static enum status open_attempt(struct attempts *attempts, const struct raw_step
 	attempts->trial.is_open = !is_sure;
 	attempts->trial.waits_for_epoch = !is_sure && waits_for_epoch;
 	attempts->trial.line = raw->line;
+	attempts->trial.is_behind_pause = false;
 	attempts->trial.points = 0;
 	return OK;
 }
@@ -193,7 +212,8 @@ static void advance(
 {
 	bool is_progress = step > track->now.max_step;
 
-	next->max_step = step > next->max_step ? step : next->max_step;
+	if (is_progress)
+		reach(next, step, raw->ts_ms);
 	next->max_ts_ms = raw->ts_ms > next->max_ts_ms ? raw->ts_ms : next->max_ts_ms;
 	next->last_line = raw->line;
 	track->now = *next;
@@ -205,12 +225,32 @@ static void advance(
 		confirm(attempts);
 }
 
+/* Late as docs/goodput.md has it, by the time that a step took at most. */
+static bool is_pause(const struct position *p, int64_t ts_ms)
+{
+	int64_t silent_ms, late_ms;
+
+	if (!p->gap_ms || __builtin_sub_overflow(ts_ms, p->max_ts_ms, &silent_ms))
+		return false;
+	late_ms = silent_ms - p->gap_ms;
+	return late_ms > p->gap_ms && late_ms > LATE_MS;
+}
+
+/* Does the trial lead to this step, past the old maximum, through all that lies between? */
+static bool leads_on(const struct track *track, int64_t step)
+{
+	int64_t stride = track->before.stride ? track->before.stride : 1;
+
+	return track->now.max_step >= track->before.max_step || step - track->now.max_step <= stride;
+}
+
 /* The step is below the maximum and log time is not: a restart, an epoch, or one of the ranks is slow. */
 static enum status fall_back(struct attempts *attempts, struct track *track, const struct raw_step *raw,
 	struct position *next, int64_t *step, struct error *err)
 {
 	bool is_sure = attempts->has_hint && attempts->hint_line > track->now.last_line;
 	bool is_first = !raw->has_epoch && raw->value == track->now.first;
+	bool is_behind_pause = is_pause(&track->now, raw->ts_ms);
 
 	if (!is_sure && attempts->trial.is_open && attempts->trial.waits_for_epoch && is_first && started_over(track) &&
 		track->now.max_step == track->before.max_step) {
@@ -224,6 +264,7 @@ static enum status fall_back(struct attempts *attempts, struct track *track, con
 		return OK;
 	}
 	TRY(open_attempt(attempts, raw, *step, is_sure, is_first, err));
+	attempts->trial.is_behind_pause = !is_sure && is_behind_pause;
 	enter(attempts, track, raw, next, *step);
 	return OK;
 }
@@ -251,9 +292,10 @@ enum status attempts_place(
 	} else if (*step < now->max_step && raw->ts_ms >= now->max_ts_ms) {
 		return fall_back(attempts, track, raw, &next, step, err);
 	} else if (*step >= now->max_step) {
-		bool is_late_chunk = attempts->trial.is_open && track->is_on_trial &&
-				     track->progress<TRIAL_PROGRESS && * step> track->before.max_step;
-		if (is_late_chunk) {
+		bool is_early = track->is_on_trial && track->progress < TRIAL_PROGRESS;
+		bool is_past = *step > track->before.max_step;
+		bool is_known = attempts->trial.is_behind_pause && leads_on(track, *step);
+		if (attempts->trial.is_open && is_early && is_past && !is_known) { /* a late chunk */
 			take_back(attempts);
 			return attempts_place(attempts, track, raw, step, err);
 		}

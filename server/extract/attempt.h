@@ -5,7 +5,9 @@
  *
  * A step that falls below the definition's maximum while log time does not is one of these:
  *   a restart        opened on trial; decided when five points, each further on, stayed at or below the old maximum,
- *                    or at once when a start-up or checkpoint-load line stands before it;
+ *                    or at once when a start-up or checkpoint-load line stands before it. Fewer are enough behind a silence
+ *                    that is unusually long, when they lead up to the old maximum and on without leaving a step out: a rank
+ *                    that is late is late by less, and then the first one goes on from where it was;
  *   a late chunk     log time went back too: nothing happens. Or it passes the old maximum before the five: taken back;
  *   the next epoch   of a per-epoch counter. With an epoch group this is told at once and unrolled. Without one it looks
  *                    like a restart from the very first step, so such a trial stays open until the counter passes its old
@@ -42,6 +44,8 @@ struct position {
 	int64_t base; /* unrolled = base + raw */
 	int64_t max_step; /* unrolled */
 	int64_t max_ts_ms;
+	int64_t max_since_ms; /* when max_step was reached */
+	int64_t gap_ms; /* the longest time from one max_step to the next, of late; 0: not known */
 	uint64_t last_line;
 };
 
@@ -71,6 +75,7 @@ struct attempts {
 	struct {
 		bool is_open;
 		bool waits_for_epoch;
+		bool is_behind_pause;
 		uint64_t line;
 		uint32_t points;
 	} trial;
@@ -90,6 +95,7 @@ bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__(
 enum status attempts_place(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step,
 	struct error *err) MUST_CHECK;
 void attempts_pack(const struct attempts *attempts, struct buf *out);
-/* has_places: written since definitions know the place of their value. */
+/* What a state lacks that was written before. */
+enum attempts_form { ATTEMPTS_FIRST, ATTEMPTS_WITH_PLACES, ATTEMPTS_WITH_GAPS };
 enum status attempts_unpack(
-	struct attempts *attempts, bool has_places, struct unpacker *in, struct error *err) MUST_CHECK;
+	struct attempts *attempts, enum attempts_form form, struct unpacker *in, struct error *err) MUST_CHECK;

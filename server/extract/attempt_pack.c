@@ -20,6 +20,8 @@ static void pack_position(struct buf *out, const struct position *p)
 	pack_i64(out, p->base);
 	pack_i64(out, p->max_step);
 	pack_i64(out, p->max_ts_ms);
+	pack_i64(out, p->max_since_ms);
+	pack_i64(out, p->gap_ms);
 	pack_u64(out, p->last_line);
 }
 
@@ -50,6 +52,7 @@ void attempts_pack(const struct attempts *attempts, struct buf *out)
 	pack_u64(out, attempts->hint_line);
 	pack_bool(out, attempts->trial.is_open);
 	pack_bool(out, attempts->trial.waits_for_epoch);
+	pack_bool(out, attempts->trial.is_behind_pause);
 	pack_u64(out, attempts->trial.line);
 	pack_u64(out, attempts->trial.points);
 	pack_bool(out, attempts->revision.is_pending);
@@ -87,7 +90,7 @@ static int64_t unpack_step(struct unpacker *in)
 	return in->has_failed ? 0 : value;
 }
 
-static void unpack_position(struct unpacker *in, struct position *p)
+static void unpack_position(struct unpacker *in, enum attempts_form form, struct position *p)
 {
 	p->attempt = unpack_u32(in);
 	uint64_t flags = unpack_u64(in);
@@ -101,17 +104,22 @@ static void unpack_position(struct unpacker *in, struct position *p)
 	p->epoch_length = unpack_step(in);
 	p->base = unpack_step(in);
 	p->max_step = unpack_step(in);
-	p->max_ts_ms = unpack_i64(in);
+	p->max_ts_ms = p->max_since_ms = unpack_i64(in);
+	if (form >= ATTEMPTS_WITH_GAPS) {
+		p->max_since_ms = unpack_i64(in);
+		p->gap_ms = unpack_i64(in);
+		in->has_failed |= p->gap_ms < 0;
+	}
 	p->last_line = unpack_u64(in);
 }
 
-static void unpack_track(struct unpacker *in, bool has_places, struct track *track)
+static void unpack_track(struct unpacker *in, enum attempts_form form, struct track *track)
 {
 	track->health.tried = unpack_u64(in);
 	track->health.matched = unpack_u64(in);
 	track->health.not_numeric = unpack_u64(in);
 	track->health.limited = unpack_u64(in);
-	if (has_places) {
+	if (form >= ATTEMPTS_WITH_PLACES) {
 		track->health.without_step = unpack_u64(in);
 		track->health.missing = unpack_u64(in);
 	}
@@ -120,18 +128,19 @@ static void unpack_track(struct unpacker *in, bool has_places, struct track *tra
 	track->progress = unpack_u32(in);
 	track->count = unpack_u64(in);
 	track->is_on_trial = unpack_bool(in);
-	unpack_position(in, &track->now);
+	unpack_position(in, form, &track->now);
 	if (track->is_on_trial)
-		unpack_position(in, &track->before);
+		unpack_position(in, form, &track->before);
 }
 
-static void unpack_trial(struct unpacker *in, struct attempts *attempts)
+static void unpack_trial(struct unpacker *in, enum attempts_form form, struct attempts *attempts)
 {
 	attempts->has_step = unpack_bool(in);
 	attempts->has_hint = unpack_bool(in);
 	attempts->hint_line = unpack_u64(in);
 	attempts->trial.is_open = unpack_bool(in);
 	attempts->trial.waits_for_epoch = unpack_bool(in);
+	attempts->trial.is_behind_pause = form >= ATTEMPTS_WITH_GAPS && unpack_bool(in);
 	attempts->trial.line = unpack_u64(in);
 	attempts->trial.points = unpack_u32(in);
 	attempts->revision.is_pending = unpack_bool(in);
@@ -142,7 +151,7 @@ static void unpack_trial(struct unpacker *in, struct attempts *attempts)
 	in->has_failed |= attempts->trial.is_open && attempts->start_count < 2;
 }
 
-enum status attempts_unpack(struct attempts *attempts, bool has_places, struct unpacker *in, struct error *err)
+enum status attempts_unpack(struct attempts *attempts, enum attempts_form form, struct unpacker *in, struct error *err)
 {
 	size_t count = unpack_count(in, 1);
 
@@ -154,13 +163,13 @@ enum status attempts_unpack(struct attempts *attempts, bool has_places, struct u
 			return error_no_memory(err);
 		attempts->starts[attempts->start_count++] = unpack_step(in);
 	}
-	unpack_trial(in, attempts);
+	unpack_trial(in, form, attempts);
 	size_t tracks = unpack_count(in, 1);
 	if (in->has_failed || tracks > SLOTS_MAX)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: definitions");
 	if (!attempts_add_tracks(attempts, tracks))
 		return error_no_memory(err);
 	for (size_t i = 0; i < tracks; i++)
-		unpack_track(in, has_places, &attempts->tracks[i]);
+		unpack_track(in, form, &attempts->tracks[i]);
 	return OK;
 }

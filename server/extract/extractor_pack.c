@@ -5,7 +5,8 @@
 #include "extract/number.h"
 #include "extract/state.h"
 
-enum { MARK = -2, VERSION_COUNTED = 2, VERSION = 3 }; /* before VERSION steps of definitions without one were counted */
+/* Up to VERSION_COUNTED steps of definitions without one were counted; up to VERSION_GAPLESS gaps between steps were not known. */
+enum { MARK = -2, VERSION_COUNTED = 2, VERSION_GAPLESS = 3, VERSION = 4 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
 {
@@ -96,7 +97,7 @@ static enum status unpack_first(struct extractor *extractor, int64_t preset, str
 	extractor->choice.preset = (int)preset;
 	extractor->choice.lines = preset >= 0 ? CHOICE_LINES : 0;
 	extractor->last_raw_step = extractor->last_step;
-	TRY(attempts_unpack(&extractor->attempts, false, in, err));
+	TRY(attempts_unpack(&extractor->attempts, ATTEMPTS_FIRST, in, err));
 	extractor->definition_count = extractor->attempts.track_count;
 	return slots_add_definitions(&extractor->slots, (int32_t)preset, extractor->definition_count)
 		       ? OK
@@ -136,7 +137,10 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 	if (in->has_failed || extractor->name.failure || extractor->header.failure || !has_recent(extractor) ||
 		!is_step(extractor->last_step) || !is_step(extractor->last_raw_step))
 		return damaged(err, "steps");
-	TRY(attempts_unpack(&extractor->attempts, version > VERSION_COUNTED, in, err));
+	enum attempts_form form = version > VERSION_GAPLESS   ? ATTEMPTS_WITH_GAPS
+				  : version > VERSION_COUNTED ? ATTEMPTS_WITH_PLACES
+							      : ATTEMPTS_FIRST;
+	TRY(attempts_unpack(&extractor->attempts, form, in, err));
 	TRY(slots_unpack(&extractor->slots, in, err));
 	size_t slots = extractor->slots.count;
 	if (slots != extractor->attempts.track_count || first > slots || count > slots - first ||

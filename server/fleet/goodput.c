@@ -35,7 +35,8 @@ struct piece {
 #define NO_BREAK SIZE_MAX
 
 struct deriving {
-	const struct goodput_facts *facts;
+	const struct goodput_facts *facts; /* those given, with the points that made a step */
+	struct goodput_facts made;
 	struct arena *arena;
 	struct goodput *out;
 	struct start *starts;
@@ -72,6 +73,55 @@ static int64_t least(int64_t a, int64_t b)
 static int64_t most(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
+}
+
+/* ---- which points made a step ---- */
+
+/* Was the training interrupted behind a, and went on by b, as statuses or a pause say? */
+static bool went_on(const struct goodput_facts *facts, size_t *phase, int64_t a_ms, int64_t b_ms)
+{
+	bool was_off = false;
+
+	while (*phase < facts->phase_count && facts->phases[*phase].to_ms <= a_ms)
+		++*phase;
+	for (size_t i = *phase; i < facts->phase_count && facts->phases[i].from_ms <= b_ms; i++) {
+		const struct goodput_phase *at = &facts->phases[i];
+		if (at->is_training && was_off)
+			return true;
+		was_off |= !at->is_training && at->to_ms > at->from_ms;
+	}
+	return false;
+}
+
+/*
+ * A step that was printed before, by another rank or once more, is none that was made: its time is part of the next one's. The
+ * first one behind an interruption is made again, however few were lost. Each start is an attempt of its own.
+ */
+static enum status find_made(struct deriving *d, struct error *err)
+{
+	const struct goodput_facts *given = d->facts;
+	struct goodput_point *made = arena_alloc(d->arena, (given->point_count + 1) * sizeof *made);
+	uint32_t attempt = 0, starts = 0;
+	size_t count = 0, phase = 0;
+
+	if (!made)
+		return error_no_memory(err);
+	for (size_t i = 0; i < given->point_count; i++) {
+		const struct goodput_point *at = &given->points[i];
+		bool is_start = !i || at->attempt > attempt;
+		bool is_further = count && at->step > made[count - 1].step;
+		is_start |= !is_further && i && went_on(given, &phase, at[-1].ts_ms, at->ts_ms);
+		if (!is_start && !is_further)
+			continue;
+		attempt = at->attempt > attempt ? at->attempt : attempt;
+		starts += is_start;
+		made[count++] = (struct goodput_point){at->ts_ms, at->step, starts};
+	}
+	d->made = *given;
+	d->made.points = made;
+	d->made.point_count = count;
+	d->facts = &d->made;
+	return OK;
 }
 
 /* ---- how long a step takes ---- */
@@ -166,13 +216,21 @@ enum status goodput_find_stride(
 	const struct goodput_point *points, size_t point_count, struct arena *arena, int64_t *stride, struct error *err)
 {
 	int64_t *strides = arena_alloc(arena, (point_count + 1) * sizeof *strides);
+	const struct goodput_point *highest = NULL; /* of the newest attempt */
+	uint32_t attempt = 0;
 	size_t count = 0;
 
 	if (!strides)
 		return error_no_memory(err);
-	for (size_t i = 0; i + 1 < point_count; i++)
-		if (is_same_attempt(&points[i], &points[i + 1]) && points[i + 1].step > points[i].step)
-			strides[count++] = points[i + 1].step - points[i].step;
+	for (size_t i = 0; i < point_count; i++) {
+		bool is_start = !highest || points[i].attempt > attempt;
+		if (!is_start && points[i].step <= highest->step)
+			continue;
+		if (!is_start)
+			strides[count++] = points[i].step - highest->step;
+		attempt = is_start ? points[i].attempt : attempt;
+		highest = &points[i];
+	}
 	if (count)
 		qsort(strides, count, sizeof *strides, by_number);
 	*stride = count ? strides[(count - 1) / 2] : 1;
@@ -558,10 +616,12 @@ static void sum_breaks(struct goodput *out)
 
 static enum status derive_steps(struct deriving *d, struct error *err)
 {
-	const struct goodput_facts *facts = d->facts;
-	int64_t last_ms = facts->points[facts->point_count - 1].ts_ms, last_step;
 	struct goodput *out = d->out;
+	int64_t last_step;
 
+	TRY(find_made(d, err));
+	const struct goodput_facts *facts = d->facts;
+	int64_t last_ms = facts->points[facts->point_count - 1].ts_ms;
 	TRY(find_pace(d, err));
 	TRY(find_stride(d, err));
 	TRY(find_starts(d, err));

@@ -110,6 +110,60 @@ TEST(ranks_out_of_step_are_no_restart)
 		CHECK_INT(point_at(&s, i)->attempt, 1);
 }
 
+static void feed_minutes(struct stream *s, int from, int to, int *minute)
+{
+	char text[64];
+
+	for (int step = from; step <= to; step++) {
+		snprintf(text, sizeof text, "step %d loss 1", step);
+		feed_at(s, span_from(text), noon_ms + 60000LL * ++*minute);
+	}
+}
+
+TEST(few_steps_that_are_made_again_behind_a_silence_are_a_restart)
+{
+	for (int back = 28; back <= 31; back++) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		int minute = 0;
+		feed_minutes(&s, 1, 32, &minute);
+		minute += 7;
+		feed_minutes(&s, back, 40, &minute);
+		CHECK_INT(extractor_attempt(s.extractor), 2);
+		CHECK(!extractor_is_undecided(s.extractor));
+		CHECK_INT(newest(&s)->attempt, 2);
+		CHECK_INT(s.revisions, 0);
+	}
+}
+
+TEST(without_a_silence_or_with_a_gap_they_are_late)
+{
+	for (int silent = 0; silent <= 7; silent += 7) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		int minute = 0;
+		feed_minutes(&s, 1, 20, &minute);
+		feed_minutes(&s, 24, 32, &minute);
+		minute += silent;
+		feed_minutes(&s, silent ? 21 : 30, silent ? 23 : 32, &minute);
+		feed_minutes(&s, 33, 40, &minute);
+		CHECK_INT(s.revisions, 1);
+		CHECK_INT(extractor_attempt(s.extractor), 1);
+		CHECK_INT(newest(&s)->attempt, 1);
+	}
+}
+
+TEST(a_silence_is_measured_by_the_longest_of_late)
+{
+	for (int evaluations = 0; evaluations <= 1; evaluations++) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		int minute = 0;
+		for (int i = 0; i < 4; i++, minute += 4 * evaluations)
+			feed_minutes(&s, 1 + 8 * i, 8 + 8 * i, &minute);
+		minute += 3 - 4 * evaluations; /* less than an evaluation takes, if there are any */
+		feed_minutes(&s, 30, 40, &minute);
+		CHECK_INT(extractor_attempt(s.extractor), evaluations ? 1 : 2);
+	}
+}
+
 TEST(an_epoch_group_unrolls_the_step)
 {
 	AUTO_DONE(stream)

@@ -213,6 +213,30 @@ TEST(a_job_that_runs_and_prints_nothing_any_more_stalls)
 	arena_free(s.arena);
 }
 
+TEST(a_step_back_behind_a_pause_or_a_status_is_a_restart_and_any_other_made_nothing)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, training(0, 105));
+	add_phase(&s, phase_of("Restarting", "", true, 105, 115));
+	add_phase(&s, training(115, 300));
+	add_steps(&s, 1, 1, 10, 10, 10); /* to 100 */
+	add_steps(&s, 1, 10, 12, 140, 10); /* from 9: step 10 is made again; to 160 */
+	add_steps(&s, 1, 11, 12, 162, 2); /* late, of another rank; to 164 */
+	add_steps(&s, 1, 13, 20, 170, 10); /* to 240 */
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].step == 10 && s.out.breaks[0].from_step == 9);
+	CHECK(s.out.breaks[0].lost_steps == 1 && s.out.lost_steps == 1 && s.out.steps == 20);
+	CHECK(seconds(&s, GOODPUT_REDONE) == 10 && seconds(&s, GOODPUT_RESTART) == 30);
+	CHECK(seconds(&s, GOODPUT_PRODUCTIVE) == 200 && seconds(&s, GOODPUT_STALLED) == 0);
+	s.phases[1].is_away = true; /* it was put aside: no part of the clock, and no less a break */
+	CHECK_OK(goodput_derive(&s.facts, s.arena, &s.out, &err));
+	CHECK(s.out.break_count == 1 && s.out.lost_steps == 1 && seconds(&s, GOODPUT_RESTART) == 20);
+	CHECK(seconds(&s, GOODPUT_PRODUCTIVE) == 200 && seconds(&s, GOODPUT_REDONE) == 10);
+	arena_free(s.arena);
+}
+
 /* ---- random jobs against a reference that looks at every millisecond on its own ---- */
 
 static uint64_t next_random(uint64_t *state)
@@ -264,6 +288,35 @@ static bool opens_attempt(const struct goodput_facts *f, size_t i)
 		if (f->points[j].attempt >= f->points[i].attempt)
 			return false;
 	return true;
+}
+
+/* Something else than training was stated behind the point before, and training again. */
+static bool is_behind_other(const struct goodput_facts *f, size_t i)
+{
+	for (size_t p = 0; p < f->phase_count; p++)
+		for (size_t q = p + 1; q < f->phase_count; q++)
+			if (!f->phases[p].is_training && f->phases[p].from_ms < f->phases[p].to_ms &&
+				f->phases[p].to_ms > f->points[i - 1].ts_ms && f->phases[q].is_training &&
+				f->phases[q].from_ms <= f->points[i].ts_ms)
+				return true;
+	return false;
+}
+
+/* What is no start and goes no further than the newest attempt did made no step. */
+static void drop_unmade(const struct goodput_facts *f, struct goodput_point *points, size_t *count)
+{
+	int64_t highest = 0;
+	uint32_t attempts = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < f->point_count; i++) {
+		bool is_again = i && !opens_attempt(f, i) && f->points[i].step <= highest;
+		if (is_again && !is_behind_other(f, i))
+			continue;
+		attempts += is_again || opens_attempt(f, i);
+		highest = f->points[i].step;
+		points[(*count)++] = (struct goodput_point){f->points[i].ts_ms, highest, attempts};
+	}
 }
 
 /* Every single step in one list. */
@@ -474,16 +527,21 @@ static bool is_training_at(const struct goodput_facts *f, int64_t x)
 
 static void compare(struct script *s)
 {
-	struct reference r = {.facts = &s->facts, .stride = reference_stride(&s->facts)};
+	struct goodput_point made[MANY];
+	struct goodput_facts facts = s->facts;
+
+	drop_unmade(&s->facts, made, &facts.point_count);
+	facts.points = made;
+	struct reference r = {.facts = &facts, .stride = reference_stride(&facts)};
 	int64_t begin_ms = s->phases[0].from_ms, end_ms = s->phases[s->facts.phase_count - 1].to_ms;
 	int64_t ms[GOODPUT_BUCKETS] = {0}, redone = 0;
 
-	r.step_ms = reference_pace(&s->facts, true);
+	r.step_ms = reference_pace(&facts, true);
 	if (r.step_ms <= 0)
-		r.step_ms = reference_pace(&s->facts, false);
+		r.step_ms = reference_pace(&facts, false);
 	for (int64_t x = begin_ms; x < end_ms; x++) {
 		enum goodput_bucket bucket = reference_bucket(&r, begin_ms, end_ms, x);
-		bool is_of_steps = s->facts.point_count && is_training_at(&s->facts, x) && bucket != GOODPUT_RESTART;
+		bool is_of_steps = facts.point_count && is_training_at(&facts, x) && bucket != GOODPUT_RESTART;
 		ms[is_of_steps && r.step_ms <= 0 ? GOODPUT_UNMEASURED : bucket]++;
 	}
 	for (size_t i = 0; i < GOODPUT_BUCKETS; i++) {
