@@ -4,6 +4,7 @@ import json
 import pathlib
 import random
 import re
+import statistics
 import subprocess
 import time
 
@@ -67,6 +68,16 @@ def test_a_chain(server):
     assert rows == {"first": "Reused", "second": "Reused", "third": "InUse"}
     move(server, "third", "Completed", now_ms())
     assert status(server, "third")["Status"] == "Terminated" and pools(server, state="terminated")[0]["id"] == pool["id"]
+
+
+def test_the_median_of_two_cold_starts_lies_between_them(server):
+    t = now_ms() - 120 * MINUTE_MS
+    run_job(server, "cold", t, 300, 20)
+    run_job(server, "colder", t + 30 * MINUTE_MS, 420, 20, keep_alive=1800)
+    run_job(server, "warm", t + 55 * MINUTE_MS, 60, 5)
+    [pool] = [row for row in pools(server) if "warm" in row["jobs"]]
+    assert pool["cold_startup_seconds"] == (300 + 420) // 2 and pool["saved_seconds"] == (300 + 420) // 2 - 60
+    assert server.get("/api/v1/jobs/warm/warm-pool").body["saved_seconds"] == 300
 
 
 @pytest.mark.parametrize("end, reason, kept", [
@@ -175,7 +186,7 @@ def test_a_day_adds_up(server):
             if job["keep"]:
                 waiting.append({"end": job["begun"] + job["minutes"] * MINUTE_MS, "keep": job["keep"]})
         idle += sum(one["keep"] * 1000 for one in waiting)
-        median = sorted(cold)[len(cold) // 2]
+        median = statistics.median(cold)
         saved += sum(max(0, median - one) for one in warm)
     listed = pools(server, limit=1000)
     assert sum(pool["idle_seconds"] for pool in listed) == idle // 1000

@@ -244,7 +244,9 @@ static enum status add_checkpoints(struct reading *r, struct error *err)
 		gaps[at] = gap;
 		gap_count++;
 	}
-	return gap_count ? measure(r, "checkpoint_hours", gaps[gap_count / 2] / hour_ms, err) : OK;
+	if (!gap_count)
+		return OK;
+	return measure(r, "checkpoint_hours", (gaps[(gap_count - 1) / 2] + gaps[gap_count / 2]) / 2 / hour_ms, err);
 }
 
 static enum status add_incidents(struct reading *r, struct error *err)

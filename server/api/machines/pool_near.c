@@ -39,6 +39,6 @@ enum status pool_cold_startup_ms(struct store_reader *reader, uint64_t shape, in
 	size_t count;
 
 	TRY(store_read_cold_startups(reader, shape, starts_ms, COLD_JOBS, &count, err));
-	*out_ms = count ? starts_ms[count / 2] : -1;
+	*out_ms = count ? (starts_ms[(count - 1) / 2] + starts_ms[count / 2]) / 2 : -1;
 	return OK;
 }
