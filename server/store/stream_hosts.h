@@ -13,7 +13,7 @@ struct stream_host_row {
 	uint64_t from_line;
 	int64_t from_ms; /* log time of that line; 0: of the first that the stream ever had */
 	int64_t since_ms; /* when that came */
-	int64_t until_ms; /* when lines of another machine came; 0: none did */
+	int64_t until_ms; /* when its last line came (written formerly: when another machine's first did); 0: it still sends */
 	struct span host;
 	bool is_shared; /* several machines send at once */
 };

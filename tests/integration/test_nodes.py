@@ -168,6 +168,25 @@ def test_a_machine_was_seen_when_its_own_last_line_came(server):
     assert node(server, "alive")["last_seen_ms"] == seen(server, "a")["algo-2"] > died_ms
 
 
+def test_a_machine_that_was_replaced_was_seen_when_its_own_last_line_came(server):
+    def send(host, stream="algo-1"):
+        ship(server, "a", host, ["step: 1 loss: 2.0"], stream=stream)
+        return wait_until(lambda: seen(server, "a").get(stream), what="its line")
+    send("dead")
+    server.stop()
+    server.start()
+    died_ms = send("dead")
+    wait_until(lambda: send("other", "algo-2") > died_ms + 100, what="time goes by")
+    send("next")
+    later_ms = wait_until(lambda: seen(server, "a")["algo-1"] > died_ms and seen(server, "a")["algo-1"], what="its successor's line")
+    assert later_ms > died_ms + 100
+    body = node(server, "dead")
+    assert body["last_seen_ms"] == died_ms and [row["last_ms"] for row in body["jobs"]] == [died_ms]
+    assert node(server, "next")["last_seen_ms"] == later_ms
+    [old, new] = next(row["hosts"] for row in server.get("/api/v1/jobs/a/streams").body["streams"] if row["stream"] == "algo-1")
+    assert (old["host"], new["host"]) == ("dead", "next") and old["until_ms"] == new["since_ms"] > died_ms
+
+
 def test_a_machine_took_over_when_its_first_line_was_written(server):
     """An import of yesterday's log, whose machine was replaced at noon."""
     began_ms = int(time.time() * 1000) - 24 * 3600_000

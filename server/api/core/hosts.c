@@ -31,17 +31,20 @@ static const struct stream_host_row *find(const struct api_hosts *hosts, uint32_
 }
 
 /* A change came with a line: when that was written, where it says so; of the stream's first one, when it begins. */
-static int64_t change_ms(
-	const struct stream_host_row *rows, size_t count, int64_t came_ms, const struct stream_view *stream)
+static int64_t change_ms(const struct stream_host_row *row, const struct stream_view *stream)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (rows[i].since_ms != came_ms)
-			continue;
-		if (rows[i].from_ms)
-			return rows[i].from_ms;
-		return stream->first_ms && stream->first_ms < came_ms ? stream->first_ms : came_ms;
-	}
-	return came_ms;
+	if (row->from_ms)
+		return row->from_ms;
+	return stream->first_ms && stream->first_ms < row->since_ms ? stream->first_ms : row->since_ms;
+}
+
+/* When another one took over from rows[at], or from all of those that share with it. */
+static int64_t end_ms(const struct stream_host_row *rows, size_t count, size_t at, const struct stream_view *stream)
+{
+	for (size_t i = at + 1; i < count; i++)
+		if (rows[i].since_ms >= rows[at].until_ms && !(rows[at].is_shared && rows[i].is_shared))
+			return change_ms(&rows[i], stream);
+	return rows[at].until_ms;
 }
 
 static void write_row(const struct stream_host_row *rows, size_t count, size_t at, const struct stream_view *stream,
@@ -52,9 +55,9 @@ static void write_row(const struct stream_host_row *rows, size_t count, size_t a
 	json_object(w);
 	json_put_span(w, "host", row->host);
 	json_put_i64(w, "from_line", (int64_t)row->from_line);
-	json_put_i64(w, "since_ms", change_ms(rows + at, 1, row->since_ms, stream));
+	json_put_i64(w, "since_ms", change_ms(row, stream));
 	if (row->until_ms)
-		json_put_i64(w, "until_ms", change_ms(rows + at + 1, count - at - 1, row->until_ms, stream));
+		json_put_i64(w, "until_ms", end_ms(rows, count, at, stream));
 	if (row->is_shared)
 		json_put_bool(w, "shared", true);
 	json_object_end(w);

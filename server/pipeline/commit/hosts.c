@@ -21,6 +21,7 @@ struct noting {
 	struct stream_host_row *rows;
 	size_t count;
 	struct stream_host_row next; /* the host that is stated now */
+	int64_t last_ms; /* when the newest line before that came */
 	bool is_first; /* nothing was sent before */
 };
 
@@ -40,6 +41,15 @@ static bool is_of_run(const struct noting *noting)
 	return false;
 }
 
+/* When another machine took over from row i, or from all of those that share with it. */
+static int64_t left_ms(const struct noting *noting, size_t i)
+{
+	for (size_t j = i + 1; j < noting->count; j++)
+		if (!noting->rows[i].is_shared || !noting->rows[j].is_shared)
+			return noting->rows[j].since_ms;
+	return noting->next.since_ms;
+}
+
 /* The newest row of that host whose lines ended just now; count: there is none. */
 static size_t find_return(const struct noting *noting)
 {
@@ -47,7 +57,7 @@ static size_t find_return(const struct noting *noting)
 		const struct stream_host_row *row = &noting->rows[i];
 		if (!span_equal(row->host, noting->next.host))
 			continue;
-		bool is_soon = row->until_ms && noting->next.since_ms - row->until_ms < SHARED_MS;
+		bool is_soon = row->until_ms && noting->next.since_ms - left_ms(noting, i) < SHARED_MS;
 		return is_soon ? i : noting->count;
 	}
 	return noting->count;
@@ -78,13 +88,14 @@ static enum status share(const struct noting *noting, size_t from, struct error 
 	return OK;
 }
 
-/* The last row, or all of those that share, end where this one begins. */
+/* The last row, or all of those that share, end with the stream's newest line. */
 static enum status end_rows(const struct noting *noting, struct error *err)
 {
 	bool is_run = noting->count && noting->rows[noting->count - 1].is_shared;
 
 	for (size_t i = noting->count; i-- > 0 && (noting->rows[i].is_shared || i + 1 == noting->count);) {
-		noting->rows[i].until_ms = noting->next.since_ms;
+		noting->rows[i].until_ms =
+			noting->last_ms > noting->rows[i].since_ms ? noting->last_ms : noting->rows[i].since_ms;
 		TRY(store_put_stream_host(noting->plan->tx, &noting->rows[i], err));
 		if (!is_run)
 			break;
@@ -141,6 +152,20 @@ static enum status look(struct noting *noting, struct arena *arena, bool is_chan
 	return add_whole(noting, err);
 }
 
+/* As of the slices in front of this one, of which only those of earlier commits are published. */
+static int64_t last_arrival_ms(const struct plan *plan, const struct plan_slice *slice)
+{
+	struct stream_state *stream = slice->stream;
+
+	for (const struct plan_slice *at = slice; at-- > plan->slices;)
+		if (at->stream == stream)
+			return at->range.arrival_ms;
+	pthread_mutex_lock(&stream->mutex);
+	int64_t last_ms = stream->last_arrival_ms;
+	pthread_mutex_unlock(&stream->mutex);
+	return last_ms;
+}
+
 static enum status note(struct plan *plan, const struct plan_slice *slice, struct span host, bool is_other,
 	int64_t from_ms, struct error *err)
 {
@@ -169,6 +194,7 @@ static enum status note(struct plan *plan, const struct plan_slice *slice, struc
 			.from_ms = from_ms,
 			.since_ms = slice->range.arrival_ms,
 			.host = host},
+		.last_ms = last_arrival_ms(plan, slice),
 		.is_first = !is_other && !slice->range.first_line && !slice->range.first_point};
 	return look(&noting, arena, is_change, err);
 }
