@@ -65,6 +65,24 @@ def test_a_machine_that_took_over_is_none_more(shared):
     check(shared, "replaced", 2, "hosts", wall_s=400)
 
 
+@pytest.mark.parametrize("hosts, nodes", [(["node-0", "node-1"] * 5, 2), (["node-0"] * 5 + ["node-1"] * 5, 1), (["node-0", "node-1", "node-2"] * 3, 3)])
+def test_machines_that_share_a_stream_are_all_counted(shared, hosts, nodes):
+    begun_s, job = int(time.time()) - 40_000, f"shared-{nodes}"
+    for at, host in enumerate(hosts):
+        send(shared, job, "algo-1", host, begun_s + 10 * at, count=1)
+    finish(shared, job, begun_s + 100)
+    check(shared, job, nodes, "hosts")
+
+
+def test_machines_that_share_a_stream_count_beside_those_of_others(make_server):
+    server, begun_s = make_server("--goodput-every", "100ms"), int(time.time()) - 40_000
+    for at, host in enumerate(["node-0", "node-1", "node-0"]):
+        send(server, "over", "algo-1", host, begun_s + 10 * at, count=1)
+    send(server, "over", "algo-2", "node-2", begun_s, count=2)
+    finish(server, "over", begun_s + 100)
+    wait_until(lambda: server.get("/api/v1/jobs/over").body.get("nodes") == 3, what="three machines at once")
+
+
 def test_without_hosts_the_names_of_streams_are_counted(shared):
     begun_s = int(time.time()) - 40_000
     for stream in ("algo-1", "algo-1-r1", "algo-2-r2", "algo-2-r3", "algo-3-1714564800000", "system/algo-9", "notes"):

@@ -51,8 +51,8 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	int64_t now_ms, struct job_row *row, struct job_facts *out, struct error *err) MUST_CHECK;
 
 /* Its part of that: the machines. out->work is known. */
-enum status goodput_read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
-	struct job_facts *out, struct error *err) MUST_CHECK;
+enum status goodput_read_nodes(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	const struct json *document, struct job_facts *out, struct error *err) MUST_CHECK;
 /* Its part of that: statuses as phases, and whether the job is open. out->work is known. */
 enum status goodput_read_phases(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, int64_t now_ms, struct job_facts *out, struct error *err) MUST_CHECK;

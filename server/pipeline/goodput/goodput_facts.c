@@ -388,7 +388,7 @@ enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reade
 	out->stated_billable_ms = job_stated_billable_ms(&view.row, document);
 	out->is_spot = json_is_true(json_get(document, "EnableManagedSpotTraining"));
 	TRY(work_times_read(reader, &view, &out->work, err));
-	TRY(goodput_read_nodes(arena, &view, document, out, err));
+	TRY(goodput_read_nodes(reader, arena, &view, document, out, err));
 	TRY(goodput_read_phases(pipeline, reader, arena, &view, now_ms, out, err));
 	TRY(read_steps(pipeline, reader, arena, &view, document, out, err));
 	out->facts.end = end_of(&view.row);

@@ -5,6 +5,7 @@
 #include "state/job_view.h"
 #include "state/stated.h"
 #include "state/work_times.h"
+#include "store/stream_hosts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +47,31 @@ static struct seen_host see(const struct stream_view *stream, const struct stret
 	return seen;
 }
 
+/*
+ * The stream's machines that send it in turns: each from its first line on, until one has it alone. Of lines of the past that say when
+ * they were written to none but the extractor that is when they came, behind all of them: such a machine was there all the time.
+ */
+static size_t see_sharing(const struct stream_view *stream, const struct stretches *work,
+	const struct stream_host_row *rows, size_t row_count, struct seen_host *out)
+{
+	struct seen_host all = see(stream, work);
+	size_t used = 0;
+
+	for (size_t i = 0; i < row_count; i++) {
+		struct seen_host *seen = &out[used];
+		if (rows[i].stream_id != stream->stream_id || !rows[i].is_shared || !rows[i].host.len)
+			continue;
+		*seen = (struct seen_host){rows[i].host, all.from_ms, all.to_ms};
+		if (rows[i].from_ms && rows[i].from_ms <= all.to_ms)
+			seen->from_ms = rows[i].from_ms;
+		for (size_t j = i + 1; j < row_count && rows[j].stream_id == stream->stream_id; j++)
+			if (!rows[j].is_shared && rows[j].from_ms >= seen->from_ms && rows[j].from_ms < seen->to_ms)
+				seen->to_ms = rows[j].from_ms;
+		used++;
+	}
+	return used;
+}
+
 static size_t join_hosts(struct seen_host *hosts, size_t count)
 {
 	size_t kept = 0;
@@ -64,22 +90,44 @@ static size_t join_hosts(struct seen_host *hosts, size_t count)
 	return kept;
 }
 
-static enum status count_hosts(
-	struct arena *arena, const struct job_view *view, const struct stretches *work, int64_t *out, struct error *err)
+static enum status see_all(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	const struct stretches *work, struct seen_host **out, size_t *count, struct error *err)
 {
-	struct seen_host *hosts = arena_alloc(arena, (view->stream_count + 1) * sizeof *hosts);
-	int64_t *begins = arena_alloc(arena, 2 * (view->stream_count + 1) * sizeof *begins);
-	size_t count = 0, gone = 0;
+	struct stream_host_row *rows;
+	size_t row_count;
+	bool is_any_shared = false;
+
+	*count = 0;
+	TRY(store_read_stream_hosts(reader, arena, view->row.job_id, 0, &rows, &row_count, err));
+	struct seen_host *hosts = *out = arena_alloc(arena, (view->stream_count + row_count + 1) * sizeof *hosts);
+	if (!hosts)
+		return error_no_memory(err);
+	for (size_t i = 0; i < row_count; i++)
+		is_any_shared |= rows[i].is_shared;
+	for (size_t i = 0; i < view->stream_count; i++) {
+		const struct stream_view *stream = &view->streams[i];
+		if (stream_is_system(stream->name))
+			continue;
+		if (stream->host.len)
+			hosts[(*count)++] = see(stream, work);
+		if (is_any_shared)
+			*count += see_sharing(stream, work, rows, row_count, hosts + *count);
+	}
+	*count = join_hosts(hosts, *count);
+	return OK;
+}
+
+static enum status count_hosts(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	const struct stretches *work, int64_t *out, struct error *err)
+{
+	struct seen_host *hosts;
+	size_t count, gone = 0;
 
 	*out = 0;
-	if (!hosts || !begins)
+	TRY(see_all(reader, arena, view, work, &hosts, &count, err));
+	int64_t *begins = arena_alloc(arena, 2 * (count + 1) * sizeof *begins);
+	if (!begins)
 		return error_no_memory(err);
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (view->streams[i].host.len && !stream_is_system(view->streams[i].name))
-			hosts[count++] = see(&view->streams[i], work);
-	count = join_hosts(hosts, count);
-	if (!count)
-		return OK;
 	int64_t *ends = begins + count;
 	for (size_t i = 0; i < count; i++) {
 		begins[i] = hosts[i].from_ms;
@@ -132,8 +180,8 @@ static enum status read_groups(struct arena *arena, const struct json *groups, s
 	return OK;
 }
 
-enum status goodput_read_nodes(struct arena *arena, const struct job_view *view, const struct json *document,
-	struct job_facts *out, struct error *err)
+enum status goodput_read_nodes(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	const struct json *document, struct job_facts *out, struct error *err)
 {
 	const struct json *resources = json_get(document, "ResourceConfig");
 	const struct json *groups = resources ? json_get(resources, "InstanceGroups") : NULL;
@@ -155,7 +203,7 @@ enum status goodput_read_nodes(struct arena *arena, const struct job_view *view,
 	instance = by.instance_type.len ? by.instance_type : instance;
 	if (!count) {
 		out->nodes_from = NODES_HOSTS;
-		TRY(count_hosts(arena, view, &out->work, &count, err));
+		TRY(count_hosts(reader, arena, view, &out->work, &count, err));
 	}
 	if (!count) {
 		out->nodes_from = NODES_STREAMS;
