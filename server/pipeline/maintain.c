@@ -184,7 +184,7 @@ static enum status count_attempts(
 	if (flush->counts.attempts < 2)
 		return OK;
 	TRY(store_read_transitions(m->reader, arena, row->job_id, &rows, &row_count, err));
-	if (attempts_told(rows, row_count) < 2)
+	if (attempts_told(rows, row_count) < 2 && attempts_until_ms(rows, row_count) == INT64_MAX)
 		return OK;
 	TRY(attempts_read(
 		m->pipeline, m->reader, arena, row, flush->counts.attempts, rows, row_count, &attempts, &count, err));

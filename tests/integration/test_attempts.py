@@ -45,3 +45,31 @@ def test_what_both_tell_of_is_one_and_what_one_does_is_one_more(server):
     wait_for(server, [(T0, None, None), (then_ms, "Interrupted", "spot"), (third_ms + MINUTE_MS, "log", "step 8 after step 14")])
     state(server, "Completed", time_ms=end_ms)
     assert server.get("/api/v1/jobs/j").body["attempt_list"][-1]["end_ms"] == end_ms
+
+
+def test_an_end_set_by_hand_before_a_restart_leaves_one_attempt(server):
+    """By the statuses, by the log, and by both of them."""
+    announce(server)
+    state(server, "Training", time_ms=T0)
+    first, then_ms = steps(T0, 0, 10)
+    second, third_ms = steps(then_ms + 6 * MINUTE_MS, 5, 10)
+    third, end_ms = steps(third_ms + MINUTE_MS, 8, 10)
+    server.send("j", first + second + third)
+    state(server, "Interrupted", time_ms=then_ms, StatusMessage="spot")
+    state(server, "Training", time_ms=then_ms + 5 * MINUTE_MS)
+    state(server, "Completed", time_ms=end_ms)
+    told, logged = (then_ms, "Interrupted", "spot"), (third_ms + MINUTE_MS, "log", "step 8 after step 14")
+    wait_for(server, [(T0, None, None), told, logged])
+    for ended_ms, left in ((then_ms - MINUTE_MS, []), (then_ms + 3 * MINUTE_MS, [told]), (third_ms, [told]), (None, [told, logged])):
+        assert server.patch("/api/v1/jobs/j", json={"by_hand": {"end_ms": ended_ms}}).status == 200
+        assert attempts(server) == [(T0, None, None), *left]
+        assert server.get("/api/v1/jobs/j").body["attempt_list"][-1]["end_ms"] == (ended_ms or end_ms)
+
+
+def test_searches_count_no_attempt_behind_an_end_set_by_hand(server):
+    announce(server)
+    for status, minute in (("Training", 0), ("Interrupted", 10), ("Training", 15), ("Completed", 30)):
+        state(server, status, time_ms=T0 + minute * MINUTE_MS)
+    wait_for(server, [(T0, None, None), (T0 + 10 * MINUTE_MS, "Interrupted", "")])
+    assert server.patch("/api/v1/jobs/j", json={"by_hand": {"end_ms": T0 + 5 * MINUTE_MS}}).status == 200
+    wait_for(server, [(T0, None, None)])

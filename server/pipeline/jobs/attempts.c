@@ -15,15 +15,24 @@ static bool begins_attempt(const struct transition_row *row)
 	       span_equal(row->status, SPAN("Starting")) || span_equal(row->status, SPAN("Pending"));
 }
 
+int64_t attempts_until_ms(const struct transition_row *rows, size_t count)
+{
+	const struct transition_row *last = count ? &rows[count - 1] : NULL;
+
+	return last && last->source == SOURCE_BY_HAND && !span_equal(last->status, SPAN("Training")) ? last->start_ms
+												     : INT64_MAX;
+}
+
 static size_t take_told(const struct transition_row *rows, size_t count, struct attempt *out)
 {
+	int64_t until_ms = attempts_until_ms(rows, count);
 	bool has_trained = false;
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!i)
 			out[used++] = (struct attempt){rows[i].start_ms, 0, SPAN(""), SPAN("")};
-		if (has_trained && begins_attempt(&rows[i])) {
+		if (has_trained && begins_attempt(&rows[i]) && rows[i].start_ms < until_ms) {
 			out[used++] = (struct attempt){rows[i].start_ms, 0, rows[i].status, rows[i].message};
 			has_trained = false;
 		}
@@ -34,11 +43,12 @@ static size_t take_told(const struct transition_row *rows, size_t count, struct 
 
 unsigned attempts_told(const struct transition_row *rows, size_t count)
 {
+	int64_t until_ms = attempts_until_ms(rows, count);
 	bool has_trained = false;
 	unsigned number = 1;
 
 	for (size_t i = 0; i < count; i++) {
-		bool begins = has_trained && begins_attempt(&rows[i]);
+		bool begins = has_trained && begins_attempt(&rows[i]) && rows[i].start_ms < until_ms;
 		number += begins;
 		has_trained = (has_trained && !begins) || span_equal(rows[i].status, SPAN("Training"));
 	}
@@ -79,7 +89,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Behind the told ones; one of which no point is left began when the one before it did, as far as is known. */
-static enum status add_logged(struct arena *arena, const struct attempt_points *points, bool *is_seen,
+static enum status add_logged(struct arena *arena, const struct attempt_points *points, bool *is_seen, int64_t until_ms,
 	struct attempt *out, size_t told_count, size_t *count, struct error *err)
 {
 	int64_t start_ms = points->count ? points->items[0].ts_ms : 0;
@@ -93,7 +103,7 @@ static enum status add_logged(struct arena *arena, const struct attempt_points *
 		start_ms = at < points->count ? points->items[at].ts_ms : start_ms;
 		if (told_count && start_ms < out[0].start_ms)
 			start_ms = out[0].start_ms;
-		if (is_told(out, told_count, is_seen, start_ms))
+		if (start_ms >= until_ms || is_told(out, told_count, is_seen, start_ms))
 			continue;
 		struct attempt *one = &out[(*count)++];
 		*one = (struct attempt){.start_ms = start_ms};
@@ -118,7 +128,8 @@ enum status attempts_read(struct pipeline *pipeline, struct store_reader *reader
 	memset(is_seen, 0, most * sizeof *is_seen);
 	size_t told_count = *count = take_told(rows, row_count, *out);
 	if (points.attempts > 1)
-		TRY(add_logged(arena, &points, is_seen, *out, told_count, count, err));
+		TRY(add_logged(
+			arena, &points, is_seen, attempts_until_ms(rows, row_count), *out, told_count, count, err));
 	if (*count)
 		qsort(*out, *count, sizeof **out, by_start);
 	for (size_t i = 0; i < *count; i++)

@@ -167,11 +167,13 @@ static enum status add_silent(struct search_sql *sql, const struct query_term *t
 /* ---- attempts: as they were counted last, or as the transitions tell (attempts_told), whichever are more ---- */
 
 #define BEGINS "('Restarting', 'Interrupted', 'Starting', 'Pending')"
-/* What begins anew after it has trained. */
+/* What begins anew after it has trained, and before an end that was set by hand (6: SOURCE_BY_HAND). */
 #define TOLD                                                                                                              \
 	"1 + (SELECT count(*) FROM transitions AS t WHERE t.job_id = j.job_id AND t.position > 0 AND t.status IN " BEGINS \
 	" AND 'Training' = (SELECT u.status FROM transitions AS u WHERE u.job_id = t.job_id AND u.position < t.position"  \
-	" AND (u.status = 'Training' OR u.status IN " BEGINS ") ORDER BY u.position DESC LIMIT 1))"
+	" AND (u.status = 'Training' OR u.status IN " BEGINS ") ORDER BY u.position DESC LIMIT 1)"                        \
+	" AND NOT EXISTS (SELECT 1 FROM transitions AS e WHERE e.job_id = t.job_id AND e.position > t.position"           \
+	" AND e.source = 6 AND e.status <> 'Training' AND e.start_ms <= t.start_ms))"
 #define ATTEMPTS "max(" TOLD ", ifnull((SELECT c.attempts FROM job_counts AS c WHERE c.job_id = j.job_id), 1))"
 
 static enum status add_attempts(struct search_sql *sql, const struct query_term *term, struct error *err)
