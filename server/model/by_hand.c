@@ -7,7 +7,7 @@
 
 #define MEMBER "by_hand"
 
-enum { TEXT_BYTES = 4096, RESOURCES_BYTES = 1 << 20, NODES_MAX = 1000000, TYPE_BYTES = 255 };
+enum { TEXT_BYTES = 4096, RESOURCES_BYTES = 1 << 20, NODES_MAX = 1000000, TYPE_BYTES = 255, CURRENCY_BYTES = 16 };
 
 static bool is_null(const struct json *node)
 {
@@ -40,7 +40,7 @@ void by_hand_read(struct by_hand *out, const struct json *document)
 	const struct json *object = json_get(document, MEMBER);
 	double price;
 
-	*out = (struct by_hand){.instance_type = SPAN(""), .price_per_hour = NAN};
+	*out = (struct by_hand){.instance_type = SPAN(""), .price_per_hour = NAN, .price_currency = SPAN("")};
 	if (!object || json_kind(object) != JSON_OBJECT)
 		return;
 	out->start_ms = whole_of(object, "start_ms", JOB_LATEST_MS);
@@ -51,6 +51,7 @@ void by_hand_read(struct by_hand *out, const struct json *document)
 	out->instance_type = json_string_of(json_get(object, "instance_type"));
 	if (is_number(json_get(object, "price_per_hour"), 0, 1e9, &price))
 		out->price_per_hour = price;
+	out->price_currency = json_string_of(json_get(object, "price_currency"));
 }
 
 /* Of groups their sum; 0: nobody says. */
@@ -123,6 +124,17 @@ static enum status check_time(const struct json *value, const char *member, int6
 	return refuse(member, "Unix time in milliseconds, from 1990 on and at most a day ahead", err);
 }
 
+static enum status check_text(const struct json *value, const char *member, size_t most, struct error *err)
+{
+	struct span text = json_string_of(value);
+	char what[64];
+
+	if (is_null(value) || (json_kind(value) == JSON_STRING && text.len && text.len <= most))
+		return OK;
+	snprintf(what, sizeof what, "a name of 1 to %zu bytes", most);
+	return refuse(member, what, err);
+}
+
 static enum status check_one(const struct json *value, int64_t latest_ms, struct error *err)
 {
 	struct span key = json_key_of(value);
@@ -141,14 +153,13 @@ static enum status check_one(const struct json *value, int64_t latest_ms, struct
 		return is_null(value) || is_number(value, 0, 1e9, &number)
 			       ? OK
 			       : refuse("price_per_hour", "what one node costs an hour", err);
-	if (span_equal(key, SPAN("instance_type"))) {
-		struct span type = json_string_of(value);
-		bool is_type = json_kind(value) == JSON_STRING && type.len && type.len <= TYPE_BYTES;
-		return is_null(value) || is_type ? OK : refuse("instance_type", "a name of 1 to 255 bytes", err);
-	}
+	if (span_equal(key, SPAN("instance_type")))
+		return check_text(value, "instance_type", TYPE_BYTES, err);
+	if (span_equal(key, SPAN("price_currency")))
+		return check_text(value, "price_currency", CURRENCY_BYTES, err);
 	snprintf(field, sizeof field, MEMBER ".%.*s", (int)(key.len < 60 ? key.len : 60), key.ptr);
 	return error_set_field(err, ERR_SEMANTIC, field,
-		MEMBER " takes start_ms, end_ms, nodes, instance_type and price_per_hour, not '%.*s'",
+		MEMBER " takes start_ms, end_ms, nodes, instance_type, price_per_hour and price_currency, not '%.*s'",
 		(int)(key.len < 60 ? key.len : 60), key.ptr);
 }
 
@@ -185,6 +196,13 @@ static enum status check_order(const struct json *set, const struct json *change
 		err, ERR_SEMANTIC, MEMBER ".end_ms", MEMBER ".end_ms is after its start, " MEMBER ".start_ms");
 }
 
+/* Another price is of the list's currency of now. */
+static bool is_replaced(const struct json *changes, struct span key)
+{
+	return has_key(changes, key) ||
+	       (span_equal(key, SPAN("price_currency")) && has_key(changes, SPAN("price_per_hour")));
+}
+
 /* Known members alone: whatever else a document brought is not set. */
 static void merge(const struct json *old, const struct json *changes, struct json_writer *w)
 {
@@ -192,7 +210,8 @@ static void merge(const struct json *old, const struct json *changes, struct jso
 
 	json_object(w);
 	for (const struct json *at = old ? json_first(old) : NULL; at; at = json_next(at))
-		if (!has_key(changes, json_key_of(at)) && !is_null(at) && check_one(at, JOB_LATEST_MS, &unused) == OK)
+		if (!is_replaced(changes, json_key_of(at)) && !is_null(at) &&
+			check_one(at, JOB_LATEST_MS, &unused) == OK)
 			put(w, at);
 	for (const struct json *at = json_first(changes); at; at = json_next(at))
 		if (!is_null(at))
@@ -233,4 +252,22 @@ enum status by_hand_change(struct json *document, const struct json *changes, st
 		return OK;
 	}
 	return json_set_copy(document, MEMBER, merged) ? OK : error_no_memory(err);
+}
+
+enum status by_hand_name_currency(struct json *document, struct span currency, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(TEXT_BYTES);
+	AUTO(json) changes = NULL;
+	struct json_writer w = json_writer_on(&text);
+	struct by_hand by;
+
+	by_hand_read(&by, document);
+	if (isnan(by.price_per_hour) || by.price_currency.len)
+		return OK;
+	json_object(&w);
+	json_put_span(&w, "price_currency", currency);
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	TRY(json_parse(&changes, buf_span(&text), err));
+	return by_hand_change(document, changes, err);
 }

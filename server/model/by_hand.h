@@ -13,6 +13,7 @@ struct by_hand {
 	int64_t nodes;
 	struct span instance_type; /* "" */
 	double price_per_hour; /* of one node; NaN */
+	struct span price_currency; /* "": that of the list of prices */
 };
 /* What is no such value is not set. */
 void by_hand_read(struct by_hand *out, const struct json *document);
@@ -28,5 +29,7 @@ static inline bool by_hand_sets_times(const struct by_hand *by, int64_t started_
 enum status by_hand_settle_machines(struct json *document, struct error *err) MUST_CHECK;
 /* NULL and null say nothing; its times are at most latest_ms. ERR_SEMANTIC names the member. */
 enum status by_hand_check(const struct json *changes, int64_t latest_ms, struct error *err) MUST_CHECK;
+/* A price of which no currency is noted is of this one. */
+enum status by_hand_name_currency(struct json *document, struct span currency, struct error *err) MUST_CHECK;
 /* {"nodes": 4, "end_ms": null}: into the document's; null takes it back. ERR_SEMANTIC names the member. */
 enum status by_hand_change(struct json *document, const struct json *changes, struct error *err) MUST_CHECK;

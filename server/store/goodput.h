@@ -88,13 +88,19 @@ enum status store_read_goodput_days(struct store_reader *reader, struct arena *a
 enum status store_read_fleet_days(struct store_reader *reader, struct arena *arena, struct span currency, int64_t first,
 	int64_t last, struct goodput_day **out, size_t *count, struct error *err) MUST_CHECK;
 
-/* What jobs cost that were deleted while prices were in another currency. */
+/* What jobs cost in another currency: deleted ones, while the list was in that, and those whose price was set in it by hand. */
 struct deleted_cost {
 	struct span currency;
 	int64_t cost, lost_cost;
 };
 enum status store_read_deleted_costs(struct store_reader *reader, struct arena *arena, struct span currency,
 	int64_t first, int64_t last, struct deleted_cost **out, size_t *count, struct error *err) MUST_CHECK;
+/* Names of jobs whose documents have a leaf of that key, and none of the other. */
+enum status store_read_jobs_of_key(struct store_reader *reader, struct arena *arena, struct span key,
+	struct span without, size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
+/* How many have the key with another text. */
+enum status store_count_jobs_of_other_value(
+	struct store_reader *reader, struct span key, struct span text, uint64_t *count, struct error *err) MUST_CHECK;
 /* Prices are of another currency from now on: those of which nobody noted it were of this one. */
 enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, struct error *err) MUST_CHECK;
 

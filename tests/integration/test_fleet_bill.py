@@ -150,3 +150,48 @@ def test_what_deleted_jobs_cost_stays_in_its_currency(make_server):
     wait_until(lambda: month(server) == (20 + 11, "EUR", [{"currency": "USD", "cost": 4 * 30, "lost_cost": 0}]), what="costs of EUR again")
     server.restart()
     assert month(server) == (20 + 11, "EUR", [{"currency": "USD", "cost": 4 * 30, "lost_cost": 0}])
+
+
+def test_a_price_by_hand_keeps_the_currency_that_it_was_set_in(make_server):
+    """An hour of 2 nodes at 7 EUR by hand beside one of 1 node at 10 EUR of the list, which goes to USD, and back."""
+    server = make_server("--goodput-every", "100ms")
+    put_prices(server, price(KNOWN, 10))
+    for name, nodes in (("hand", 2), ("plain", 1)):
+        run_job(server, name, KNOWN, nodes=nodes, seconds=HOUR_S)
+    by_hand = lambda **what: server.patch("/api/v1/jobs/hand", json={"by_hand": what})
+    assert by_hand(price_per_hour=7).status == 200
+    wait_until(lambda: month(server) == (2 * 7 + 10, "EUR", None), what="both costs")
+    assert get(server, "/api/v1/jobs/hand")["by_hand"] == {"price_per_hour": 7}
+
+    reply = server.put("/api/v1/prices", json={"currency": "USD", "prices": [price(KNOWN, 20)]})
+    assert reply.status == 200 and reply.body["jobs_in_other_currencies"] == 1
+    other = [{"currency": "EUR", "cost": 2 * 7, "lost_cost": 0}]
+    wait_until(lambda: month(server) == (20, "USD", other), what="each in its currency")
+    job = get(server, "/api/v1/jobs/hand")
+    assert (job["cost"], job["currency"], job["by_hand"]) == (2 * 7, "EUR", {"price_per_hour": 7, "price_currency": "EUR"})
+    cost = get(server, "/api/v1/jobs/hand/goodput")["cost"]
+    assert (cost["total"], cost["currency"]) == (2 * 7, "EUR")
+    def summed(by=""):
+        return [(group["sum:cost"], group["currency"], group["unpriced_jobs"], group["unpriced_types"])
+            for group in get(server, f"/api/v1/aggregate?of=sum:cost{by}")["groups"]]
+    assert summed() == summed("&by=month") == [(20, "USD", 1, ["currency:EUR"])]
+    assert [row["TrainingJobName"] for row in get(server, "/api/v1/jobs?q=cost%3E0")["jobs"]] == ["plain"]
+    server.restart()
+    assert month(server) == (20, "USD", other)
+    put_prices(server, price(KNOWN, 30), currency="USD")  # another price in the same currency
+    wait_until(lambda: month(server) == (30, "USD", other), what="the list's new price")
+
+    assert by_hand(nodes=3).status == 200  # what is set beside it leaves it in its currency
+    wait_until(lambda: month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 7, "lost_cost": 0}]), what="three nodes")
+    assert by_hand(price_per_hour=9).status == 200  # set now: in the currency of now
+    wait_until(lambda: month(server) == (30 + 3 * 9, "USD", None), what="all of it in USD")
+    assert "price_currency" not in get(server, "/api/v1/jobs/hand")["by_hand"]
+    assert by_hand(price_per_hour=7, price_currency="EUR").status == 200
+    wait_until(lambda: month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 7, "lost_cost": 0}]), what="as it was stated")
+    put_prices(server, price(KNOWN, 10))
+    wait_until(lambda: month(server) == (10 + 3 * 7, "EUR", None), what="one currency again")
+    assert "jobs_in_other_currencies" not in get(server, "/api/v1/prices")
+    put_prices(server, price(KNOWN, 30), currency="USD")
+    wait_until(lambda: month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 7, "lost_cost": 0}]), what="two currencies again")
+    assert server.delete("/api/v1/jobs/hand").status < 300
+    assert month(server) == (30, "USD", [{"currency": "EUR", "cost": 3 * 7, "lost_cost": 0}])  # the money was spent

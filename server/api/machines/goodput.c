@@ -417,7 +417,7 @@ static void write_run_cost(struct json_writer *w, const struct link_sum *sums, s
 
 	for (size_t i = 0; i < count; i++) {
 		from = sums[i].row.nodes_from > from ? sums[i].row.nodes_from : from;
-		is_known &= sums[i].row.cost != STORE_NO_COST;
+		is_known &= sums[i].row.cost != STORE_NO_COST && span_equal(sums[i].row.currency, sums[0].row.currency);
 		cost += is_known ? sums[i].row.cost : 0;
 		lost += is_known ? sums[i].row.lost_cost + sums[i].redone_cost : 0;
 	}
@@ -571,10 +571,14 @@ static enum status write_prices(
 	struct api *api, struct store_reader *reader, struct arena *arena, struct json_writer *w, struct error *err)
 {
 	struct price_list list;
+	uint64_t others;
 
 	TRY(goodput_read_prices(api->options.pipeline, reader, arena, &list, err));
+	TRY(goodput_count_other_currencies(reader, &list, &others, err));
 	json_object(w);
 	json_put_span(w, "currency", list.currency);
+	if (others)
+		json_put_i64(w, "jobs_in_other_currencies", (int64_t)others);
 	json_key(w, "prices");
 	json_array(w);
 	for (size_t i = 0; i < list.count; i++) {

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/by_hand.h"
 #include "model/failure.h"
 #include "pipeline/life/pools.h"
 #include "read/derivation.h"
@@ -20,8 +21,14 @@ enum {
 	PATIENCE = 16, /* what was silent for long is looked at more rarely */
 	RETRY_MS = 60 * 60 * 1000, /* of a job whose data is damaged */
 	SAID_SIGNATURES_A_JOB = 10000,
-	PRICES_MAX_BYTES = 4 << 20
+	PRICES_MAX_BYTES = 4 << 20,
+	DOCUMENT_MAX_BYTES = 4 << 20,
+	NAMED_MAX = 1000000
 };
+
+/* Attributes of documents. */
+#define PRICE_KEY SPAN("by_hand.price_per_hour")
+#define CURRENCY_KEY SPAN("by_hand.price_currency")
 
 #define PRICES_KEY "prices"
 #define SWEEP_KEY "goodput.sweep"
@@ -44,6 +51,40 @@ struct prices_change {
 	struct span text, currency;
 };
 
+/* Prices that were set by hand are of the currency that the list had then; of the first list's, where there was none. */
+static enum status name_currencies(struct store_tx *tx, struct arena *arena, struct span currency, struct error *err)
+{
+	struct span *jobs, list;
+	size_t count;
+
+	TRY(store_read_setting(store_tx_reader(tx), arena, PRICES_KEY, &list, err));
+	if (!list.len)
+		return OK;
+	TRY(store_read_jobs_of_key(store_tx_reader(tx), arena, PRICE_KEY, CURRENCY_KEY, NAMED_MAX, &jobs, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
+		AUTO(arena) own = arena_new();
+		AUTO(json) document = NULL;
+		struct job_row row;
+		if (!own)
+			return error_no_memory(err);
+		TRY(store_read_job(store_tx_reader(tx), own, jobs[i], &row, err));
+		TRY(json_parse(&document, row.document, err));
+		TRY(by_hand_name_currency(document, currency, err));
+		json_print(document, &text);
+		TRY(buf_status(&text, err));
+		row.document = buf_span(&text);
+		TRY(pools_put_job(tx, &row, err));
+	}
+	return OK;
+}
+
+enum status goodput_count_other_currencies(
+	struct store_reader *reader, const struct price_list *list, uint64_t *jobs, struct error *err)
+{
+	return store_count_jobs_of_other_value(reader, CURRENCY_KEY, list->currency, jobs, err);
+}
+
 static enum status write_prices(void *context, struct store_tx *tx, struct error *err)
 {
 	const struct prices_change *change = context;
@@ -53,8 +94,10 @@ static enum status write_prices(void *context, struct store_tx *tx, struct error
 	if (!arena)
 		return error_no_memory(err);
 	TRY(goodput_read_prices(change->pipeline, store_tx_reader(tx), arena, &before, err));
-	if (!span_equal(before.currency, change->currency))
+	if (!span_equal(before.currency, change->currency)) {
 		TRY(store_name_deleted_costs(tx, before.currency, err));
+		TRY(name_currencies(tx, arena, before.currency, err));
+	}
 	TRY(store_put_setting(tx, PRICES_KEY, change->text, err));
 	return store_put_setting(tx, SWEEP_KEY, SPAN("0"), err);
 }

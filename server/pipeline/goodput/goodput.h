@@ -40,6 +40,7 @@ struct job_facts {
 	enum nodes_from nodes_from;
 	bool has_price; /* set by hand, of one node; else it is the list's */
 	double price_per_hour;
+	struct span price_currency; /* that it was set in; "": the list's */
 	int64_t stated_billable_ms; /* -1: nobody stated it, or its times were set right by hand */
 	bool is_spot;
 	bool is_open; /* its time still runs */
@@ -89,7 +90,10 @@ void goodput_put_unpriced(struct json_writer *w, struct span types);
 /* The list in force: as it was put, else the one that the server was built with. */
 enum status goodput_read_prices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct price_list *out, struct error *err) MUST_CHECK;
-/* Puts a list, and has every job worked out again. */
+/* How many jobs have a price that was set by hand in another currency than this one. */
+enum status goodput_count_other_currencies(
+	struct store_reader *reader, const struct price_list *list, uint64_t *jobs, struct error *err) MUST_CHECK;
+/* Puts a list, and has every job worked out again. Prices that were set by hand keep the currency that the list had. */
 enum status goodput_put_prices(struct pipeline *pipeline, const struct json *document, struct error *err) MUST_CHECK;
 
 /* Worker threads, behind what ended a job: whoever asks next, for the job, a list or a sum, finds what it came to. Failing that the

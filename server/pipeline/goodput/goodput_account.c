@@ -147,6 +147,14 @@ static double hour_price(const struct accounting *a, int64_t day)
 	return sum;
 }
 
+/* Its price was set in another currency than the list has: it has a cost, in that, which is in no sum. */
+static bool is_in_other_currency(const struct accounting *a)
+{
+	struct span currency = a->job->facts.price_currency;
+
+	return a->job->facts.has_price && currency.len && !span_equal(currency, a->prices->currency);
+}
+
 /* Each type that lacks a price on a day of the job: what has one on the first has one on all that follow. */
 static enum status name_unpriced(const struct accounting *a, struct arena *arena, struct error *err)
 {
@@ -159,6 +167,11 @@ static enum status name_unpriced(const struct accounting *a, struct arena *arena
 			continue;
 		buf_append_text(&names, names.len ? " " : "");
 		buf_append_span(&names, instance.len ? instance : SPAN(STORE_NO_TYPE));
+	}
+	if (is_in_other_currency(a)) {
+		a->job->row.currency = facts->price_currency;
+		buf_append_text(&names, "currency:");
+		buf_append_span(&names, facts->price_currency);
 	}
 	TRY(buf_status(&names, err));
 	a->job->row.unpriced = arena_copy(arena, buf_span(&names));
@@ -186,7 +199,7 @@ static void price_days(const struct accounting *a, int64_t training_ms)
 	}
 	if (is_without_times(a->job))
 		row->billable_ms = STORE_NO_TIMES;
-	if (row->unpriced.len || row->billable_ms == STORE_NO_TIMES)
+	if ((row->unpriced.len && !is_in_other_currency(a)) || row->billable_ms == STORE_NO_TIMES)
 		return;
 	for (size_t i = 0; i < a->job->day_count; i++) {
 		struct goodput_day *day = &a->job->days[i];

@@ -194,6 +194,9 @@ enum status goodput_read_nodes(struct store_reader *reader, struct arena *arena,
 	by_hand_read(&by, document);
 	out->has_price = !isnan(by.price_per_hour);
 	out->price_per_hour = by.price_per_hour;
+	out->price_currency = arena_copy(arena, by.price_currency);
+	if (!out->price_currency.ptr)
+		return error_no_memory(err);
 	if (!by.nodes && !by.instance_type.len)
 		TRY(read_groups(arena, groups, out, err));
 	if (out->type_count)

@@ -105,7 +105,13 @@ static void bind_day(struct statement *s, const struct goodput_day *day)
 	bind_i64(s, day->billed_ms);
 }
 
-/* a - b; false: they are the same. */
+/* A day that has a cost and no price in the list's currency has it in another: that is in no total. */
+static int64_t counted(const struct goodput_day *day, int64_t cost)
+{
+	return day->unpriced_ms ? 0 : cost;
+}
+
+/* a - b, as totals count them; false: they are the same. */
 static bool subtract(struct goodput_day *out, const struct goodput_day *a, const struct goodput_day *b)
 {
 	bool differs = a->measured_ms != b->measured_ms || a->cost != b->cost || a->lost_cost != b->lost_cost ||
@@ -117,8 +123,8 @@ static bool subtract(struct goodput_day *out, const struct goodput_day *a, const
 		differs |= out->node_ms[i] != 0;
 	}
 	out->measured_ms = a->measured_ms - b->measured_ms;
-	out->cost = a->cost - b->cost;
-	out->lost_cost = a->lost_cost - b->lost_cost;
+	out->cost = counted(a, a->cost) - counted(b, b->cost);
+	out->lost_cost = counted(a, a->lost_cost) - counted(b, b->lost_cost);
 	out->unpriced_ms = a->unpriced_ms - b->unpriced_ms;
 	out->billed_ms = a->billed_ms - b->billed_ms;
 	return differs;

@@ -1,4 +1,4 @@
-/* What jobs cost that were deleted: by day, and in the currency that prices had then. */
+/* What jobs cost in another currency than the list's: those that were deleted by day and currency, and those with a price by hand. */
 #include "store/driver/statement.h"
 #include "store/goodput.h"
 #include "store/sql/fleet/deleted_jobs.h"
@@ -15,8 +15,12 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT currency, CAST(total(cost) AS INTEGER), CAST(total(lost_cost) AS INTEGER) FROM goodput_deleted"
-		" WHERE day BETWEEN ? AND ? AND currency NOT IN ('', ?) GROUP BY currency ORDER BY currency",
+		"SELECT currency, CAST(total(cost) AS INTEGER), CAST(total(lost_cost) AS INTEGER) FROM"
+		" (SELECT currency, cost, lost_cost FROM goodput_deleted"
+		" WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?3) UNION ALL"
+		" SELECT g.currency, d.cost, d.lost_cost FROM goodput AS g CROSS JOIN goodput_days AS d ON d.job_id = g.job_id"
+		" WHERE g.unpriced <> '' AND g.cost IS NOT NULL AND d.day BETWEEN ?1 AND ?2 AND g.currency NOT IN ('', ?3))"
+		" GROUP BY currency ORDER BY currency",
 		err));
 	bind_i64(&s, first);
 	bind_i64(&s, last);
@@ -63,7 +67,7 @@ enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error
 		" cost = min(cost + excluded.cost, " SUM_MAX
 		"), lost_cost = min(lost_cost + excluded.lost_cost, " SUM_MAX ")",
 		("UPDATE goodput_totals SET cost = goodput_totals.cost - d.cost, lost_cost = goodput_totals.lost_cost - d.lost_cost"
-		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day"),
+		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day AND d.unpriced = 0"),
 		"DELETE FROM goodput WHERE job_id = ?",
 		"DELETE FROM goodput_days WHERE job_id = ?",
 		"DELETE FROM goodput_breaks WHERE job_id = ?",
@@ -72,4 +76,49 @@ enum status goodput_forget_job(struct store_tx *tx, int64_t job_id, struct error
 	for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
 		TRY(run_for_job(tx, statements[i], job_id, err));
 	return OK;
+}
+
+/* ---- prices that were set by hand ---- */
+
+enum status store_read_jobs_of_key(struct store_reader *reader, struct arena *arena, struct span key,
+	struct span without, size_t limit, struct span **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT j.name FROM attributes AS a INDEXED BY attributes_by_key CROSS JOIN jobs AS j ON j.job_id = a.job_id"
+		" WHERE a.key = ? AND NOT EXISTS (SELECT 1 FROM attributes AS b WHERE b.job_id = a.job_id AND b.key = ?)"
+		" ORDER BY a.job_id LIMIT ?",
+		err));
+	bind_text(&s, key);
+	bind_text(&s, without);
+	bind_i64(&s, (int64_t)limit);
+	for (;;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			return OK;
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_no_memory(err);
+		(*out)[(*count)++] = column_span(&s, arena);
+		TRY(statement_check(&s, err));
+	}
+}
+
+enum status store_count_jobs_of_other_value(
+	struct store_reader *reader, struct span key, struct span text, uint64_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	TRY(statement_open(&s, reader, "SELECT count(*) FROM attributes WHERE key = ? AND text <> ?", err));
+	bind_text(&s, key);
+	bind_text(&s, text);
+	TRY(statement_step(&s, &has_row, err));
+	*count = column_u64(&s);
+	return statement_check(&s, err);
 }

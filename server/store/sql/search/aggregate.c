@@ -46,6 +46,8 @@ enum { VIEW_MS = 80, NAMES_MAX = 8, FIGURES_MAX = 32, DAY_MS = 86400000, HOUR_MS
 #define ALL_HOSTS "(SELECT count(DISTINCT h.host) FROM stream_hosts AS h WHERE h.job_id = j.job_id)"
 
 #define GOODPUT(figure) "(SELECT g." figure " FROM goodput AS g WHERE g.job_id = j.job_id)"
+/* In the list's currency. */
+#define COST(figure) "(SELECT g." figure " / 1000000.0 FROM goodput AS g WHERE g.job_id = j.job_id AND g.unpriced = '')"
 
 #define UNKNOWN_LOSSES "(SELECT count(*) FROM goodput_breaks AS u WHERE u.job_id = j.job_id AND u.lost_steps < 0)"
 
@@ -60,8 +62,8 @@ static const struct quantity {
 	{"node_hours", NODES " * " BILLABLE_S " / 3600.0", SHARE_BILLED, true},
 	{"nodes", NODES, SHARE_NONE, true},
 	/* As they were worked out last (server/fleet/goodput.h). */
-	{"cost", GOODPUT("cost / 1000000.0"), SHARE_COST, true},
-	{"lost_cost", GOODPUT("lost_cost / 1000000.0"), SHARE_LOST_COST, true},
+	{"cost", COST("cost"), SHARE_COST, true},
+	{"lost_cost", COST("lost_cost"), SHARE_LOST_COST, true},
 	{"lost_steps",
 		"(SELECT g.lost_steps FROM goodput AS g WHERE g.job_id = j.job_id AND (g.steps > 0 OR g.step_ms > 0)"
 		" AND ifnull((SELECT max(b.lost_steps) FROM goodput_breaks AS b WHERE b.job_id = j.job_id), 0) >= 0)",

@@ -197,8 +197,8 @@ static const struct goodput_property {
 } goodput_properties[] = {
 	{"goodput", "g.goodput IS NOT NULL", {.number = "g.goodput"},
 		"ifnull((SELECT 1 + CAST(g.goodput * 1000000 AS INTEGER) FROM goodput AS g WHERE g.job_id = j.job_id), 0)"},
-	{"cost", "g.cost IS NOT NULL", {.number = "(g.cost / 1000000.0)"},
-		"ifnull((SELECT 1 + g.cost FROM goodput AS g WHERE g.job_id = j.job_id), 0)"},
+	{"cost", "g.cost IS NOT NULL AND g.unpriced = ''", {.number = "(g.cost / 1000000.0)"},
+		"ifnull((SELECT 1 + g.cost FROM goodput AS g WHERE g.job_id = j.job_id AND g.unpriced = ''), 0)"},
 };
 
 static const struct goodput_property *find_goodput(struct span name)
