@@ -69,7 +69,7 @@ struct batch {
 	int64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time, 0: when they arrive */
 	bool follows_full; /* of a body: the slice before it was full, so both were there at once */
-	struct span source; /* whose bytes `offset` counts; "": the stream's */
+	struct span source; /* whose bytes `offset` counts; "": all that came with an offset and without a source */
 	int64_t zone_ms; /* what times in lines are ahead of UTC that state no zone */
 	struct span host; /* of the sender; "" when not stated */
 	struct span team; /* the token's; "" without */

@@ -110,6 +110,11 @@ struct stream_state {
 		bool is_shared; /* as far as it was read */
 	} hosts; /* hosts.c */
 	uint64_t planned_line, planned_byte, planned_point;
+	enum {
+		COUNT_IS_UNKNOWN, /* the store knows */
+		COUNT_IS_WHOLE, /* all its bytes came with an offset and no source */
+		COUNT_HAS_ROW,
+	} planned_count; /* sources.c; as the transaction that is open has it */
 	struct stream_state *next_touched;
 	bool is_touched;
 

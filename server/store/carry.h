@@ -13,7 +13,7 @@
 /* The stream of the job with the smallest number above `after`; stream_id 0: there is none. */
 enum status store_read_stream_after(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t after,
 	struct stream_row *out, struct error *err) MUST_CHECK;
-/* Of one stream, by name. */
+/* Of one stream, or (0) of all of the job, by its number and by name. */
 enum status store_read_sources(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	struct source_row **out, size_t *count, struct error *err) MUST_CHECK;
 

@@ -15,10 +15,10 @@ enum status store_put_run_name(
 struct source_row {
 	int64_t job_id;
 	uint32_t stream_id;
-	struct span source;
+	struct span source; /* "": all that came with an offset alone; it has a row once something else came, too */
 	uint64_t next_byte;
 };
-/* Reads next_byte; *count: how many sources the stream has, *is_known: this one is among them. */
+/* Reads next_byte; *count: how many named sources the stream has where it is not, *is_known: this one is among them. */
 enum status store_read_source(struct store_reader *reader, struct source_row *row, bool *is_known, size_t *count,
 	struct error *err) MUST_CHECK;
 enum status store_put_source(struct store_tx *tx, const struct source_row *row, struct error *err) MUST_CHECK;

@@ -142,11 +142,11 @@ def test_a_source_counts_its_own_bytes(server):
     assert doubled["accepted"] == 1 and doubled["duplicate"] == 1 and doubled["next_offset"] == 14
     gap = send(server, "x\n", source="file-b", offset=5)
     assert gap.status == 409 and gap.body["next_offset"] == 4 and "file-b" in gap.body["detail"]
-    assert send(server, "x\n", offset=19).status == 409  # the stream's own count goes on beside them
-    assert send(server, "four\n", offset=18).body["next_offset"] == 23
+    assert send(server, "x\n", offset=1).status == 409  # what comes without a source is counted beside them
+    assert send(server, "four\n", offset=0).body["next_offset"] == 5
     assert open_session(server, session=session, source="file-a")["next_offset"] == 14
     assert open_session(server, session=session, source="new")["next_offset"] == 0
-    assert open_session(server, session=session)["next_offset"] == 23
+    assert open_session(server, session=session)["next_offset"] == 5
     server.kill()
     server.start()
     assert open_session(server, session=session, source="file-b")["next_offset"] == 4

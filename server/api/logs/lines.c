@@ -14,7 +14,7 @@
 #include "state/heard.h"
 #include "state/job_view.h"
 #include "state/work_times.h"
-#include "store/sessions.h"
+#include "store/carry.h"
 
 #include <stdio.h>
 
@@ -81,6 +81,26 @@ static void write_expired(const struct expired_text *rows, size_t count, uint32_
 		}
 }
 
+/* Where what offsets count stands: the source "" has no row as long as it is all of the stream. */
+static void write_sources(
+	struct json_writer *w, const struct source_row *rows, size_t count, const struct stream_view *stream)
+{
+	bool has_plain = false;
+
+	json_key(w, "sources");
+	json_object(w);
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].stream_id != stream->stream_id)
+			continue;
+		has_plain |= !rows[i].source.len;
+		json_key_span(w, rows[i].source);
+		json_i64(w, (int64_t)rows[i].next_byte);
+	}
+	if (!has_plain)
+		json_put_i64(w, "", (int64_t)stream->bytes);
+	json_object_end(w);
+}
+
 struct streams_reply {
 	const struct api *api;
 	struct job_view view;
@@ -91,6 +111,9 @@ struct streams_reply {
 	size_t exit_count;
 	struct expired_text *expired;
 	size_t expired_count;
+	bool wants_sources;
+	struct source_row *sources;
+	size_t source_count;
 };
 
 static void write_counts(struct json_writer *w, const struct stream_view *stream)
@@ -139,6 +162,8 @@ static void write_stream(struct json_writer *w, const struct streams_reply *repl
 		json_put_span(w, "preset", stream->preset);
 	write_exit(reply->exits, reply->exit_count, stream->stream_id, w);
 	write_expired(reply->expired, reply->expired_count, stream->stream_id, w);
+	if (reply->wants_sources)
+		write_sources(w, reply->sources, reply->source_count, stream);
 	json_object_end(w);
 }
 
@@ -152,6 +177,8 @@ static enum status read_streams(struct streams_reply *reply, struct store_reader
 	TRY(store_read_expired(reader, arena, view->row.job_id, 0, &reply->expired, &reply->expired_count, err));
 	TRY(store_read_exits(reader, arena, view->row.job_id, &reply->exits, &reply->exit_count, err));
 	TRY(api_read_hosts(reader, arena, view->row.job_id, &reply->hosts, err));
+	if (reply->wants_sources)
+		TRY(store_read_sources(reader, arena, view->row.job_id, 0, &reply->sources, &reply->source_count, err));
 	TRY(pipeline_find_rank_0(reader, arena, view, &reply->rank_0, err));
 	work_times_of(view, &reply->work);
 	return OK;
@@ -166,6 +193,7 @@ enum status api_streams(void *context, void *worker, const struct http_request *
 	struct json_writer w = api_reply(response);
 
 	TRY(api_arena(&arena, err));
+	TRY(http_query_bool(request, "sources", &reply.wants_sources, err));
 	TRY(read_streams(&reply, own->reader, arena, http_request_segment(request, 0), err));
 	json_object(&w);
 	json_key(&w, "streams");

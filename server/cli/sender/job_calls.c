@@ -4,6 +4,7 @@
 #include "cli/http/url.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { MAX_PATH_BYTES = 8192, MAX_BODY_BYTES = 64 << 10 };
 
@@ -97,6 +98,10 @@ enum status job_send_lines(struct http_client *client, const struct job_lines *l
 	buf_append_text(&path, "&session=");
 	buf_append_percent_encoded(&path, span_from(lines->session));
 	buf_printf(&path, "&offset=%" PRIu64, lines->offset);
+	if (lines->source) {
+		buf_append_text(&path, "&source=");
+		buf_append_percent_encoded(&path, span_from(lines->source));
+	}
 	if (lines->written_ms)
 		buf_printf(&path, "&written_ms=%" PRId64, lines->written_ms);
 	TRY(buf_status(&path, err));
@@ -119,28 +124,90 @@ static enum status want_all_read(
 	return done < stored ? error_set(err, ERR_BUSY, "the server has not read all %s yet", stored_key) : OK;
 }
 
-static enum status read_streams(struct http_client *client, const char *job, struct json **document, struct error *err)
+static enum status read_streams(
+	struct http_client *client, const char *job, const char *query, struct json **document, struct error *err)
 {
 	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
 
 	put_job_path(&path, job, "/streams");
+	buf_append_text(&path, query);
 	TRY(buf_status(&path, err));
 	return get_json(client, buf_span(&path), document, err);
 }
 
-enum status job_count_bytes(
-	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err)
+static const struct json *find_stream(const struct json *document, const char *stream)
+{
+	const struct json *row = json_first(json_get(document, "streams"));
+
+	while (row && !span_equal(json_string_of(json_get(row, "stream")), span_from(stream)))
+		row = json_next(row);
+	return row;
+}
+
+/* "import" or "import+BASE"? */
+static bool is_import(struct span name, uint64_t *base)
+{
+	struct span prefix = SPAN(JOB_IMPORT_SOURCE "+");
+	int64_t number = 0;
+
+	if (span_starts_with(name, prefix) && !span_parse_i64(span_skip(name, prefix.len), &number))
+		return false;
+	*base = number > 0 ? (uint64_t)number : 0;
+	return number > 0 || span_equal(name, SPAN(JOB_IMPORT_SOURCE));
+}
+
+static void name_source(struct job_imported *imported)
+{
+	if (imported->base)
+		snprintf(imported->source, sizeof imported->source, JOB_IMPORT_SOURCE "+%" PRIu64, imported->base);
+	else
+		snprintf(imported->source, sizeof imported->source, JOB_IMPORT_SOURCE);
+}
+
+/* What came with an offset alone is the start of the file where no import said so: an older one's, or the command's own. */
+static enum status count_imported(const struct json *sources, struct job_imported *imported, struct error *err)
+{
+	uint64_t plain = 0, base;
+	bool is_known = false;
+
+	for (const struct json *entry = json_first(sources); entry; entry = json_next(entry)) {
+		double number = 0;
+		if (!json_number_of(entry, &number) || number < 0 || number > 9e15)
+			return error_set(err, ERR_UNAVAILABLE, "the server's count of a source is no number");
+		if (!json_key_of(entry).len)
+			plain = (uint64_t)number;
+		if (!is_import(json_key_of(entry), &base) || (is_known && base + (uint64_t)number < imported->bytes))
+			continue;
+		is_known = true;
+		imported->base = base;
+		imported->bytes = base + (uint64_t)number;
+	}
+	if (!is_known)
+		imported->base = imported->bytes = plain;
+	name_source(imported);
+	return OK;
+}
+
+enum status job_read_imported(struct http_client *client, const char *job, const char *stream,
+	struct job_imported *imported, struct error *err)
 {
 	AUTO(json) document = NULL;
 	int64_t stored = 0;
 
-	TRY(read_streams(client, job, &document, err));
-	const struct json *row = json_first(json_get(document, "streams"));
-	while (row && !span_equal(json_string_of(json_get(row, "stream")), span_from(stream)))
-		row = json_next(row);
-	if (row)
-		TRY(json_want_i64(row, "bytes", &stored, err));
-	*bytes = stored > 0 ? (uint64_t)stored : 0;
+	*imported = (struct job_imported){0};
+	enum status status = read_streams(client, job, "?sources=true", &document, err);
+	if (status == ERR_INVALID) /* a server before that parameter */
+		status = read_streams(client, job, "", &document, err);
+	TRY(status);
+	const struct json *row = find_stream(document, stream);
+	if (!row) {
+		name_source(imported);
+		return OK;
+	}
+	if (json_get(row, "sources"))
+		return count_imported(json_get(row, "sources"), imported, err);
+	TRY(json_want_i64(row, "bytes", &stored, err));
+	imported->bytes = stored > 0 ? (uint64_t)stored : 0;
 	return OK;
 }
 
@@ -171,7 +238,7 @@ enum status job_want_points_read(
 	AUTO(json) document = NULL;
 
 	*has_lines = false;
-	enum status status = read_streams(client, job, &document, err);
+	enum status status = read_streams(client, job, "", &document, err);
 	if (status == ERR_NOT_FOUND)
 		return OK;
 	TRY(status);
@@ -191,7 +258,7 @@ enum status job_read_times(
 	AUTO(json) document = NULL;
 	bool has_times = false;
 
-	enum status status = read_streams(client, job, &document, err);
+	enum status status = read_streams(client, job, "", &document, err);
 	if (status == ERR_NOT_FOUND)
 		return OK;
 	TRY(status);

@@ -18,6 +18,7 @@ enum status job_transition(
 	struct http_client *client, const char *job, const struct job_change *change, struct error *err) MUST_CHECK;
 struct job_lines {
 	const char *job, *stream, *host, *session;
+	const char *source; /* whose bytes `offset` counts; NULL: those without one */
 	uint64_t offset;
 	int64_t written_ms; /* when lines were written that bear no time; 0: now */
 	const char *content_type;
@@ -71,9 +72,20 @@ struct job_machines {
 /* Set by hand where the job states none. What it states otherwise stays, and is said. */
 enum status job_send_machines(
 	struct http_client *client, const struct job_machines *machines, struct error *err) MUST_CHECK;
-/* Of a stream's log; 0 where it has none. */
-enum status job_count_bytes(
-	struct http_client *client, const char *job, const char *stream, uint64_t *bytes, struct error *err) MUST_CHECK;
+/*
+ * What the server has of a stream by imports. They count as a source of their own, JOB_IMPORT_SOURCE, so that neither what others write
+ * nor what goes on with the job moves them; its name ends with the bytes that an older sm-ship had sent, or one that ran the
+ * command, when the first import with a source found them: what that one passed over.
+ */
+#define JOB_IMPORT_SOURCE "import"
+enum { JOB_SOURCE_BYTES = 32 };
+struct job_imported {
+	char source[JOB_SOURCE_BYTES]; /* "": the server is too old to say; offsets count without one */
+	uint64_t base; /* in front of the source's first byte */
+	uint64_t bytes; /* there already, base included */
+};
+enum status job_read_imported(struct http_client *client, const char *job, const char *stream,
+	struct job_imported *imported, struct error *err) MUST_CHECK;
 /* Completed, Failed or Stopped. */
 enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err) MUST_CHECK;
 /* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */

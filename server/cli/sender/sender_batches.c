@@ -71,6 +71,7 @@ static enum status send_batch(struct sender *sender, struct error *err)
 		.stream = name,
 		.host = sender_host_of(sender, sender->batch.stream),
 		.session = stream->session,
+		.source = stream->imported.source[0] ? stream->imported.source : NULL,
 		.offset = stream->offset,
 		.written_ms = is_plain(sender) ? sender->batch.runs[0].ts_ms : 0,
 		.content_type = sender->content_type,
@@ -100,7 +101,8 @@ static enum status count_there(struct sender *sender, struct stream_state *strea
 
 	if (stream->is_counted)
 		return OK;
-	TRY(job_count_bytes(sender->options.client, sender->job, name, &stream->to_pass, err));
+	TRY(job_read_imported(sender->options.client, sender->job, name, &stream->imported, err));
+	stream->to_pass = stream->imported.bytes;
 	stream->is_counted = true;
 	return OK;
 }
@@ -111,7 +113,8 @@ static enum status begin_news(struct sender *sender, struct stream_state *stream
 	if (stream->to_pass || stream->is_known)
 		return OK;
 	TRY(sender_open_stream(sender, sender->batch.stream, false, err));
-	stream->to_pass = stream->offset > stream->passed_over ? stream->offset - stream->passed_over : 0;
+	uint64_t bytes = stream->imported.base + stream->offset;
+	stream->to_pass = bytes > stream->passed_over ? bytes - stream->passed_over : 0;
 	return OK;
 }
 

@@ -92,6 +92,7 @@ enum status sender_open_stream(struct sender *sender, size_t index, bool is_firs
 		.job = sender->job,
 		.run_key = is_first ? sender->options.identity->run_key : NULL,
 		.stream = sender->options.streams[index],
+		.source = stream->imported.source[0] ? stream->imported.source : NULL,
 		.host = sender_host_of(sender, index),
 		.id = stream->session,
 		.resumes = !is_first || sender->options.resumes,

@@ -18,6 +18,7 @@ struct stream_state {
 	uint64_t sent_bytes;
 	uint64_t passed_over, to_pass; /* of an import: bytes that the server has from an earlier one */
 	bool is_counted; /* to_pass */
+	struct job_imported imported; /* when it was counted */
 	bool is_known;
 	bool has_news; /* points of an import that the server has not: the job goes on */
 	struct json *known_series; /* of points: what the server had when it was asked */

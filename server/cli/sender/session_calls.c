@@ -42,6 +42,8 @@ static enum status put_asked(const struct session_asked *asked, struct buf *body
 	if (asked->stream) {
 		json_put_text(&w, "stream", asked->stream);
 		json_put_text(&w, "session", asked->id);
+		if (asked->source)
+			json_put_text(&w, "source", asked->source);
 	}
 	if (asked->resumes)
 		json_put_bool(&w, "resume", true);

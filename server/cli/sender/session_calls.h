@@ -25,6 +25,7 @@ struct session_asked {
 	const char *job; /* its name, or the one that the server has given */
 	const char *run_key; /* NULL: none */
 	const char *stream; /* NULL: only the job's name is asked for */
+	const char *source; /* whose bytes next_offset counts; NULL: those without one */
 	const char *host; /* of the stream; NULL: identity's */
 	const char *id; /* of the session */
 	bool resumes; /* the job is written to even when it has ended */

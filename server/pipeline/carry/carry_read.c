@@ -366,7 +366,7 @@ static enum status read_sources(
 	stream->sources = rows;
 	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
 		TRY(want_object(node, "sources", at, err));
-		TRY(want_name(node, "source", 1, arena, &stream->sources[at].source, err));
+		TRY(want_name(node, "source", 0, arena, &stream->sources[at].source, err));
 		TRY(want_count(node, "next_byte", &stream->sources[at].next_byte, err));
 	}
 	return OK;

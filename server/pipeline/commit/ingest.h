@@ -13,5 +13,5 @@ struct ingest {
 	void (*done)(void *context, const struct ingest_result *result);
 	void *context;
 	struct ingest_result result;
-	struct source_row source; /* writer; job_id 0: the stream's own count */
+	struct source_row source; /* writer; job_id 0: no count has to be noted */
 };

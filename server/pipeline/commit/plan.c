@@ -47,6 +47,7 @@ void plan_abandon(struct plan *plan)
 		stream->planned_line = stream->committed_line;
 		stream->planned_byte = stream->committed_byte;
 		stream->planned_point = stream->committed_point;
+		stream->planned_count = COUNT_IS_UNKNOWN;
 		hosts_abandon(stream);
 		stream->is_touched = false;
 	}
@@ -137,6 +138,15 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 	return OK;
 }
 
+static void touch(struct plan *plan, struct stream_state *stream)
+{
+	if (stream->is_touched)
+		return;
+	stream->is_touched = true;
+	stream->next_touched = plan->touched;
+	plan->touched = stream;
+}
+
 static enum status refuse_offset(const struct ingest *ingest, const struct stream_state *stream, uint64_t standing,
 	const char *why, struct error *err)
 {
@@ -168,15 +178,6 @@ static enum status check_offset(const struct ingest *ingest, const struct stream
 	if (at > standing)
 		return refuse_offset(ingest, stream, standing, "overlaps what is stored in the middle of a line", err);
 	return OK;
-}
-
-static void touch(struct plan *plan, struct stream_state *stream)
-{
-	if (stream->is_touched)
-		return;
-	stream->is_touched = true;
-	stream->next_touched = plan->touched;
-	plan->touched = stream;
 }
 
 /* A stream that is made behind a back-fill's change, in one transaction with it, has no shadow: its first line is by the new. */
@@ -241,7 +242,6 @@ static enum status add_slice(struct plan *plan, struct ingest *ingest, const str
 	slice.body.len = plan->pipeline->journal.plain.len - planned.body_at;
 	planned.slice = slice;
 	plan->slices[plan->slice_count++] = planned;
-	touch(plan, stream);
 	stream->planned_line += slice.line_count;
 	stream->planned_byte += planned.sent_bytes;
 	stream->planned_point += slice.point_count;
@@ -300,6 +300,7 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 	size_t skip;
 
 	TRY(plan_stream(plan, ingest, part, &stream, err));
+	touch(plan, stream);
 	TRY(source_find(plan, ingest, stream, &standing, err));
 	result->next_offset = standing;
 	TRY(push_is_known(plan, ingest, part, stream, &is_known, err));
@@ -309,6 +310,8 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 		return OK;
 	}
 	TRY(check_offset(ingest, stream, standing, &skip, err));
+	if (part->count > skip)
+		TRY(source_part(plan, ingest, stream, err));
 	uint64_t before = stream->planned_byte;
 	result->duplicate += skip;
 	size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;

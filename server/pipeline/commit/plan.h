@@ -45,9 +45,12 @@ enum { PUSH_KEPT_MS = 15 * 60 * 1000 };
 /* pushes.c: is the part of a body that was sent before, and is in the journal? */
 enum status push_is_known(struct plan *plan, const struct ingest *ingest, const struct batch_part *part,
 	const struct stream_state *stream, bool *is_known, struct error *err) MUST_CHECK;
-/* sources.c: where the batch's source stands, else the stream. */
-enum status source_find(struct plan *plan, struct ingest *ingest, const struct stream_state *stream, uint64_t *at,
+/* sources.c: where what the batch's offset counts stands; without an offset, the stream. */
+enum status source_find(struct plan *plan, struct ingest *ingest, struct stream_state *stream, uint64_t *at,
 	struct error *err) MUST_CHECK;
+/* Lines of the batch come into the stream next, which is touched: does its count go apart from the stream's bytes by them? */
+enum status source_part(
+	struct plan *plan, const struct ingest *ingest, struct stream_state *stream, struct error *err) MUST_CHECK;
 /* The last word on a batch: nothing of it fails any more. */
 enum status source_note(struct plan *plan, struct ingest *ingest, struct error *err) MUST_CHECK;
 

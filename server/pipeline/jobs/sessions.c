@@ -132,11 +132,10 @@ static enum status find_offset(
 	size_t count;
 	bool is_known;
 
-	if (asked->source.len) {
-		TRY(store_read_source(store_tx_reader(tx), &source, &is_known, &count, err));
-		asked->next_offset = source.next_byte;
-		return OK;
-	}
+	TRY(store_read_source(store_tx_reader(tx), &source, &is_known, &count, err));
+	asked->next_offset = source.next_byte;
+	if (asked->source.len || is_known)
+		return OK; /* else all of the stream's bytes are counted (commit/sources.c) */
 	struct job_state *job = directory_peek_id(opening->life.pipeline->directory, row->job_id);
 	struct stream_state *state = job ? job_find_stream_id(job, row->stream_id) : NULL;
 	asked->next_offset = state ? state->planned_byte : row->sealed_bytes;

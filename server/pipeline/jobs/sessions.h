@@ -32,7 +32,7 @@ struct session_stream {
 	void *take_context;
 	struct span job, team, stream, host;
 	struct span asked, run_key; /* as in run_asked: job is their name from now on; "": none is kept */
-	struct span source; /* "": the stream's own count */
+	struct span source; /* "": what is sent with an offset and without a source */
 	bool resumes; /* a job that has ended goes on with it; with what is past, only the end of one that was stated to be Completed is open */
 	bool is_past; /* what comes is of the past: its lines say when they are of, and the job is what it was; but see resumes */
 	int64_t now_ms;

@@ -38,7 +38,8 @@ static enum status count_sources(
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader, "SELECT count(*) FROM sources WHERE job_id = ? AND stream_id = ?", err));
+	TRY(statement_open(
+		&s, reader, "SELECT count(*) FROM sources WHERE job_id = ? AND stream_id = ? AND source <> ''", err));
 	bind_i64(&s, row->job_id);
 	bind_i64(&s, row->stream_id);
 	TRY(statement_step(&s, &has_row, err));

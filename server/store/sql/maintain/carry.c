@@ -11,14 +11,19 @@ enum status store_read_sources(struct store_reader *reader, struct arena *arena,
 	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT source, next_byte FROM sources WHERE job_id = ? AND stream_id = ? ORDER BY source", err));
+		stream_id ? "SELECT stream_id, source, next_byte FROM sources WHERE job_id = ? AND stream_id = ?"
+			    " ORDER BY stream_id, source"
+			  : "SELECT stream_id, source, next_byte FROM sources WHERE job_id = ?"
+			    " ORDER BY stream_id, source",
+		err));
 	bind_i64(&s, job_id);
-	bind_i64(&s, stream_id);
+	if (stream_id)
+		bind_i64(&s, stream_id);
 	TRY(statement_step(&s, &has_row, err));
 	for (; has_row; used++) {
 		if (!(rows = rows_grow(arena, rows, used, &cap, sizeof *rows)))
 			return error_no_memory(err);
-		rows[used] = (struct source_row){.job_id = job_id, .stream_id = stream_id};
+		rows[used] = (struct source_row){.job_id = job_id, .stream_id = column_u32(&s)};
 		rows[used].source = column_span(&s, arena);
 		rows[used].next_byte = column_u64(&s);
 		TRY(statement_check(&s, err));

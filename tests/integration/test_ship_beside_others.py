@@ -1,0 +1,236 @@
+"""sm-ship and others write into one stream: an offset counts what its sender sent, so each line is there once, in the order in which it came."""
+
+import os
+import sqlite3
+
+import pytest
+from awsclients import boto, code
+from shipping import lines
+from smserver import wait_until
+
+LONG = "note by hand that is longer than what the training prints in a while, so that it would hide several of its lines"
+
+
+def by_rest(server, job, text):
+    assert server.post(f"/api/v1/logs?job={job}&stream=algo-1", text + "\n").body["accepted"] == 1
+
+
+def by_rest_with_a_key(server, job, text):
+    for duplicate in (0, 1):
+        reply = server.post(f"/api/v1/logs?job={job}&stream=algo-1", text + "\n", headers={"Idempotency-Key": text})
+        assert (reply.body["accepted"], reply.body.get("duplicate", 0)) == (1 - duplicate, duplicate), reply
+
+
+def by_loki(server, job, text):
+    body = {"streams": [{"stream": {"job": job, "stream": "algo-1"}, "values": [["1795000000000000000", text]]}]}
+    assert server.post("/loki/api/v1/push", json=body).status == 204
+
+
+def by_cloudwatch(server, job, text):
+    logs, names = boto(server, "logs"), {"logGroupName": "/aws/sagemaker/TrainingJobs", "logStreamName": f"{job}/algo-1"}
+    code(logs.create_log_stream, **names)  # which may be there
+    logs.put_log_events(**names, logEvents=[{"timestamp": 1795000000000, "message": text}])
+
+
+def by_another_source(server, job, text):
+    reply = server.post(f"/api/v1/logs?job={job}&stream=algo-1&source={len(text)}&offset=0", text + "\n")
+    assert reply.body["accepted"] == 1, reply
+
+
+DOORS = [by_rest, by_rest_with_a_key, by_loki, by_cloudwatch, by_another_source]
+
+
+def steps(first, end):
+    return [f"step {i} loss: 2.{i}" for i in range(first, end)]
+
+
+def text_of(rows):
+    return "".join(row + "\n" for row in rows)
+
+
+def wait_for(server, job, expected):
+    wait_until(lambda: len(lines(server, job)) >= len(expected), what=f"{len(expected)} lines")
+    assert lines(server, job) == expected
+
+
+@pytest.mark.parametrize("kills", [False, True])
+@pytest.mark.parametrize("door", DOORS)
+def test_others_write_into_a_stream_that_is_shipped(server, ship, tmp_path, door, kills):
+    os.mkfifo(tmp_path / "output")
+    process = ship.start("--job", "mix", "--stream", "algo-1", "--", "cat", str(tmp_path / "output"))
+    expected = []
+    with open(tmp_path / "output", "w", encoding="ascii") as output:
+        for turn, note in enumerate((LONG, "n", LONG + " again")):
+            output.write(text_of(steps(10 * turn, 10 * turn + 10)))
+            output.flush()
+            expected += steps(10 * turn, 10 * turn + 10)
+            wait_for(server, "mix", expected)
+            door(server, "mix", note)
+            expected.append(note)
+            if kills:
+                server.kill()
+                server.restart()
+        output.write(text_of(steps(30, 33)))
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert lines(server, "mix") == expected + steps(30, 33)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_is_there_when_the_training_begins(server, ship, door):
+    door(server, "mix", LONG)
+    assert ship.run("--job", "mix", "--stream", "algo-1", "--", "printf", text_of(steps(0, 5)).replace("\n", "\\n")).returncode == 0
+    assert lines(server, "mix") == [LONG] + steps(0, 5)
+
+
+def grow(folder, rows):
+    (folder / "mix.log").write_text(text_of(rows))
+
+
+def imported(ship, folder, **env):
+    result = ship.run("--import", f"{folder}/mix[.]log", "--job", "mix", **env)
+    assert result.returncode == 0, result.stderr
+    return result.stderr.decode()
+
+
+def new_lines(said):
+    return int(said.split(" are new")[0].split()[-1]) if " are new" in said else 0
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_others_write_between_imports_of_a_log_that_grows(server, ship, tmp_path, door):
+    door(server, "mix", "before")
+    grow(tmp_path, steps(0, 10))
+    imported(ship, tmp_path)
+    assert lines(server, "mix") == ["before"] + steps(0, 10)
+    door(server, "mix", LONG)
+    assert "nothing is new" in imported(ship, tmp_path)
+    grow(tmp_path, steps(0, 14))
+    assert new_lines(imported(ship, tmp_path)) == 4
+    door(server, "mix", "n")
+    grow(tmp_path, steps(0, 15))
+    assert new_lines(imported(ship, tmp_path)) == 1
+    assert "all 15 lines and points were there already" in imported(ship, tmp_path)
+    assert lines(server, "mix") == ["before"] + steps(0, 10) + [LONG] + steps(10, 14) + ["n"] + steps(14, 15)
+
+
+def test_a_command_goes_on_with_what_was_imported(server, ship, tmp_path):
+    grow(tmp_path, steps(0, 10))
+    imported(ship, tmp_path)
+    for text in ("resumed", "once more"):
+        assert ship.run("--job", "mix", "--resume", "--stream", "algo-1", "--", "echo", text).returncode == 0
+    grow(tmp_path, steps(0, 12))
+    assert new_lines(imported(ship, tmp_path)) == 2
+    assert ship.run("--job", "mix", "--resume", "--stream", "algo-1", "--", "echo", "the last").returncode == 0
+    assert lines(server, "mix") == steps(0, 10) + ["resumed", "once more"] + steps(10, 12) + ["the last"]
+
+
+def test_the_log_of_a_command_is_imported_with_what_it_has_more(server, ship, tmp_path):
+    """What sm-ship brought as the command printed it is the start of its file, whoever else wrote into the stream."""
+    grow(tmp_path, steps(0, 10))
+    by_rest(server, "mix", "before")
+    assert ship.run("--job", "mix", "--stream", "algo-1", "--", "cat", str(tmp_path / "mix.log")).returncode == 0
+    by_rest(server, "mix", LONG)
+    assert "nothing is new" in imported(ship, tmp_path)
+    for rows in (12, 13):
+        grow(tmp_path, steps(0, rows))
+        imported(ship, tmp_path)
+        by_rest(server, "mix", f"at {rows}")
+    assert lines(server, "mix") == ["before"] + steps(0, 10) + [LONG] + steps(10, 12) + ["at 12"] + steps(12, 13) + ["at 13"]
+
+
+def test_a_job_that_was_carried_to_another_server(server, make_server, ship, tmp_path):
+    grow(tmp_path, steps(0, 10))
+    imported(ship, tmp_path)
+    by_rest(server, "mix", "here")
+    server.post("/api/v1/logs?job=mix&stream=algo-2&offset=0", "own\n")
+    assert server.post("/api/v1/logs?job=mix&stream=algo-2", "foreign\n").status == 200
+    carried = server.get("/api/v1/export").raw
+    other = make_server()
+    assert other.post("/api/v1/import", carried, content_type="application/x-ndjson").body["imported"] == 1
+    assert other.get("/api/v1/export").raw == carried
+    by_rest(other, "mix", LONG)
+    grow(tmp_path, steps(0, 13))
+    assert new_lines(imported(ship, tmp_path, SMFLEET_SERVER=other.url)) == 3
+    assert lines(other, "mix") == steps(0, 10) + ["here", LONG] + steps(10, 13)
+    reply = other.post("/api/v1/logs?job=mix&stream=algo-2&offset=4", "more\n").body
+    assert (reply["accepted"], reply["next_offset"]) == (1, len("own\nmore\n"))
+
+
+# ---- offsets without a source, over REST ----
+URL = "/api/v1/logs?job=mix&stream=algo-1"
+
+
+def at(server, offset, body, source=""):
+    return server.post(f"{URL}&offset={offset}{source}", body)
+
+
+@pytest.mark.parametrize("restart", ["none", "kill", "seal"])
+def test_an_offset_counts_what_came_with_one(server, restart):
+    def go_on():
+        if restart == "none":
+            return
+        if restart == "kill":
+            server.kill()
+        server.restart()  # without a kill the old one stops, and seals
+
+    def standing():
+        return server.post("/api/v1/sessions", json={"job": "mix", "stream": "algo-1", "session": "s"}).body["next_offset"]
+
+    assert at(server, 0, "one\n").body["next_offset"] == 4
+    go_on()
+    assert server.post(URL, "foreign\n").status == 200
+    go_on()
+    assert standing() == 4
+    assert at(server, 4, "two\n").body["next_offset"] == 8
+    known = at(server, 4, "two\n").body
+    assert (known["accepted"], known["duplicate"], known["next_offset"]) == (0, 1, 8)
+    assert at(server, 0, "other\n", "&source=s").body["next_offset"] == 6
+    go_on()
+    gap = at(server, 9, "gap\n")
+    assert gap.status == 409 and gap.body["next_offset"] == 8 and "stands at byte 8; send from there" in gap.body["detail"]
+    again = at(server, 0, "one\ntwo\nthree\n").body
+    assert (again["accepted"], again["duplicate"], again["next_offset"]) == (1, 2, 14)
+    assert standing() == 14
+    assert lines(server, "mix") == ["one", "foreign", "two", "other", "three"]
+    row = server.get("/api/v1/jobs/mix/streams?sources=true").body["streams"][0]
+    assert row["bytes"] == len("one\nforeign\ntwo\nother\nthree\n") and row["sources"] == {"": 14, "s": 6}
+
+
+def test_a_batch_that_is_refused_moves_nothing(server):
+    assert at(server, 0, "one\n").status == 200
+    assert at(server, 7, "gap\n", "&source=s").status == 409
+    assert at(server, 4, "two\n").body["next_offset"] == 8
+    assert lines(server, "mix") == ["one", "two"]
+
+
+def test_a_stream_of_an_older_server_goes_on_where_it_stood(server):
+    """There a stream had one count, which what others wrote moved, too; a sender knows it from a 409, and keeps it in its ledger."""
+    assert at(server, 0, "one\n").status == 200
+    assert server.post(URL, "foreign\n").status == 200
+    server.stop()
+    with sqlite3.connect(server.database) as database:
+        assert database.execute("DELETE FROM sources").rowcount == 1
+    database.close()
+    server.start()
+    stood = len("one\nforeign\n")
+    assert at(server, 4, "x\n").body["duplicate"] == 1
+    assert at(server, stood, "two\n").body["next_offset"] == stood + 4
+    assert server.post(URL, "more of it\n").status == 200
+    assert at(server, stood + 4, "three\n").body["next_offset"] == stood + 4 + 6
+    assert lines(server, "mix") == ["one", "foreign", "two", "more of it", "three"]
+
+
+def test_what_an_older_sm_ship_imported_is_known(server, ship, tmp_path):
+    grow(tmp_path, steps(0, 10))
+    told = server.post("/api/v1/sessions", json={"job": "mix", "stream": "algo-1", "resume": True, "past": True}).body
+    assert at(server, 0, text_of(steps(0, 10)), f"&session={told['session']}").body["accepted"] == 10
+    assert server.post(f"/api/v1/sessions/{told['session']}", json={"end": True}).status == 200
+    by_rest(server, "mix", LONG)
+    assert "nothing is new" in imported(ship, tmp_path)
+    for rows in (11, 15):
+        grow(tmp_path, steps(0, rows))
+        imported(ship, tmp_path)
+    by_rest(server, "mix", "n")
+    assert "nothing is new" in imported(ship, tmp_path)
+    assert lines(server, "mix") == steps(0, 10) + [LONG] + steps(10, 15) + ["n"]
