@@ -139,6 +139,42 @@ def test_the_log_of_a_command_is_imported_with_what_it_has_more(server, ship, tm
     assert lines(server, "mix") == ["before"] + steps(0, 10) + [LONG] + steps(10, 12) + ["at 12"] + steps(12, 13) + ["at 13"]
 
 
+def test_a_log_of_another_run_is_not_taken_for_what_a_command_said(server, ship, tmp_path):
+    """Both begin with the same line, and the command said more than the log holds."""
+    assert ship.run("--job", "mix", "--stream", "algo-1", "--", "printf", "Started\\nlr 3e-4\\nother\\n" + LONG + "\\n").returncode == 0
+    for rows in (2, 5):
+        grow(tmp_path, ["Started"] + steps(0, rows))
+        imported(ship, tmp_path)
+    assert lines(server, "mix") == ["Started", "lr 3e-4", "other", LONG, "Started"] + steps(0, 5)
+
+
+def test_a_file_is_gone_on_with_behind_what_others_wrote(server, ship, tmp_path):
+    file = tmp_path / "mix.log"
+    for rows, note in ((3, LONG), (4, "n"), (9, LONG)):
+        grow(tmp_path, steps(0, rows))
+        result = ship.run("--job", "mix", "--stream", "algo-1", "--resume", str(file))
+        assert result.returncode == 0, result.stderr
+        by_rest(server, "mix", note)
+    assert lines(server, "mix") == steps(0, 3) + [LONG] + steps(3, 4) + ["n"] + steps(4, 9) + [LONG]
+
+
+def test_a_sm_ship_that_was_killed_goes_on_behind_what_others_wrote(server, ship, follow, tmp_path):
+    expected = []
+    for turn in range(3):
+        process = follow("mix", tmp_path / "mix.log")
+        with open(tmp_path / "mix.log", "a", encoding="ascii") as file:
+            file.write(text_of(steps(10 * turn, 10 * turn + 10)))
+        expected += steps(10 * turn, 10 * turn + 10)
+        wait_until(lambda: set(expected) <= set(lines(server, "mix")), what="the turn's lines")
+        process.kill()
+        process.communicate()
+        by_rest(server, "mix", LONG)
+        expected.append(LONG)
+        server.kill()
+        server.restart()
+    assert lines(server, "mix") == expected
+
+
 def test_a_job_that_was_carried_to_another_server(server, make_server, ship, tmp_path):
     grow(tmp_path, steps(0, 10))
     imported(ship, tmp_path)

@@ -6,7 +6,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MAX_PATH_BYTES = 8192, MAX_BODY_BYTES = 64 << 10 };
+enum {
+	MAX_PATH_BYTES = 8192,
+	MAX_BODY_BYTES = 64 << 10,
+	HEAD_LINES = 3, /* of a log, */
+	HEAD_OF_LINES = 32, /* looked for in so many of a stream: others may have written before it */
+};
 
 static void put_job_path(struct buf *path, const char *job, const char *rest)
 {
@@ -184,6 +189,7 @@ static enum status count_imported(const struct json *sources, struct job_importe
 	}
 	if (!is_known)
 		imported->base = imported->bytes = plain;
+	imported->is_guess = !is_known && plain;
 	name_source(imported);
 	return OK;
 }
@@ -204,10 +210,63 @@ enum status job_read_imported(struct http_client *client, const char *job, const
 		name_source(imported);
 		return OK;
 	}
-	if (json_get(row, "sources"))
-		return count_imported(json_get(row, "sources"), imported, err);
+	if (json_get(row, "sources")) {
+		TRY(count_imported(json_get(row, "sources"), imported, err));
+		imported->is_guess &= !json_get(row, "deleted_lines");
+		return OK;
+	}
 	TRY(json_want_i64(row, "bytes", &stored, err));
 	imported->bytes = stored > 0 ? (uint64_t)stored : 0;
+	return OK;
+}
+
+/* False: there is no line that has its end. */
+static bool take_line(struct span *text, struct span *line)
+{
+	ptrdiff_t end = span_find_char(*text, '\n');
+
+	if (end < 0)
+		return false;
+	*line = span_of(text->ptr, (size_t)end);
+	*text = span_skip(*text, (size_t)end + 1);
+	return true;
+}
+
+static bool holds_head(struct span text, struct span head)
+{
+	struct span line, wanted;
+
+	for (int i = 0; i < HEAD_LINES && take_line(&head, &wanted); i++) {
+		do {
+			if (!take_line(&text, &line))
+				return false;
+		} while (!span_equal(line, wanted));
+	}
+	return true;
+}
+
+enum status job_check_imported(struct http_client *client, const char *job, const char *stream, struct span head,
+	struct job_imported *imported, struct error *err)
+{
+	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+	AUTO_DONE(http_reply) reply = {0};
+	struct http_request request = {.method = "GET"};
+
+	if (!imported->is_guess)
+		return OK;
+	put_job_path(&path, job, "/logs/raw?stream=");
+	buf_append_percent_encoded(&path, span_from(stream));
+	buf_printf(&path, "&limit=%d", HEAD_OF_LINES);
+	TRY(buf_status(&path, err));
+	request.path = buf_span(&path);
+	TRY(client_call(client, &request, &reply, err));
+	if (head.len > imported->bytes)
+		head.len = (size_t)imported->bytes;
+	imported->is_guess = false;
+	if (holds_head(buf_span(&reply.body), head))
+		return OK;
+	imported->base = imported->bytes = 0;
+	name_source(imported);
 	return OK;
 }
 

@@ -83,8 +83,12 @@ struct job_imported {
 	char source[JOB_SOURCE_BYTES]; /* "": the server is too old to say; offsets count without one */
 	uint64_t base; /* in front of the source's first byte */
 	uint64_t bytes; /* there already, base included */
+	bool is_guess; /* the base is what came without a source, and that may be the start of another log */
 };
 enum status job_read_imported(struct http_client *client, const char *job, const char *stream,
+	struct job_imported *imported, struct error *err) MUST_CHECK;
+/* Of a guess: a stream in whose first lines those of the log are not, in their order, has nothing of it. head: the log's first bytes. */
+enum status job_check_imported(struct http_client *client, const char *job, const char *stream, struct span head,
 	struct job_imported *imported, struct error *err) MUST_CHECK;
 /* Completed, Failed or Stopped. */
 enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err) MUST_CHECK;

@@ -102,6 +102,8 @@ static enum status count_there(struct sender *sender, struct stream_state *strea
 	if (stream->is_counted)
 		return OK;
 	TRY(job_read_imported(sender->options.client, sender->job, name, &stream->imported, err));
+	TRY(job_check_imported(
+		sender->options.client, sender->job, name, buf_span(&sender->batch.text), &stream->imported, err));
 	stream->to_pass = stream->imported.bytes;
 	stream->is_counted = true;
 	return OK;
