@@ -175,7 +175,7 @@ static enum status count_imported(const struct json *sources, struct job_importe
 	uint64_t plain = 0, base;
 	bool is_known = false;
 
-	for (const struct json *entry = json_first(sources); entry; entry = json_next(entry)) {
+	for (const struct json *entry = sources ? json_first(sources) : NULL; entry; entry = json_next(entry)) {
 		double number = 0;
 		if (!json_number_of(entry, &number) || number < 0 || number > 9e15)
 			return error_set(err, ERR_UNAVAILABLE, "the server's count of a source is no number");
@@ -202,20 +202,18 @@ enum status job_read_imported(struct http_client *client, const char *job, const
 
 	*imported = (struct job_imported){0};
 	enum status status = read_streams(client, job, "?sources=true", &document, err);
-	if (status == ERR_INVALID) /* a server before that parameter */
+	bool is_told = status != ERR_INVALID; /* by a server before that parameter */
+	if (!is_told)
 		status = read_streams(client, job, "", &document, err);
 	TRY(status);
 	const struct json *row = find_stream(document, stream);
-	if (!row) {
-		name_source(imported);
+	if (is_told) {
+		TRY(count_imported(row ? json_get(row, "sources") : NULL, imported, err));
+		imported->is_guess &= row && !json_get(row, "deleted_lines");
 		return OK;
 	}
-	if (json_get(row, "sources")) {
-		TRY(count_imported(json_get(row, "sources"), imported, err));
-		imported->is_guess &= !json_get(row, "deleted_lines");
-		return OK;
-	}
-	TRY(json_want_i64(row, "bytes", &stored, err));
+	if (row)
+		TRY(json_want_i64(row, "bytes", &stored, err));
 	imported->bytes = stored > 0 ? (uint64_t)stored : 0;
 	return OK;
 }
