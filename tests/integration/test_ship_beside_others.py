@@ -175,6 +175,19 @@ def test_a_sm_ship_that_was_killed_goes_on_behind_what_others_wrote(server, ship
     assert lines(server, "mix") == expected
 
 
+@pytest.mark.parametrize("rows", [10, 20_000])
+def test_a_command_goes_on_before_its_log_is_imported(server, ship, tmp_path, rows):
+    """Nothing tells these bytes from those of the file but what they say."""
+    grow(tmp_path, steps(0, rows))
+    assert ship.run("--job", "mix", "--stream", "algo-1", "--", "cat", str(tmp_path / "mix.log")).returncode == 0
+    assert "nothing is new" in imported(ship, tmp_path)
+    assert ship.run("--job", "mix", "--resume", "--stream", "algo-1", "--", "echo", LONG).returncode == 0
+    for more in (2, 4):
+        grow(tmp_path, steps(0, rows + more))
+        assert new_lines(imported(ship, tmp_path)) == 2
+    assert lines(server, "mix") == steps(0, rows) + [LONG] + steps(rows, rows + 4)
+
+
 def test_a_job_that_was_carried_to_another_server(server, make_server, ship, tmp_path):
     grow(tmp_path, steps(0, 10))
     imported(ship, tmp_path)
@@ -263,10 +276,15 @@ def test_what_an_older_sm_ship_imported_is_known(server, ship, tmp_path):
     assert at(server, 0, text_of(steps(0, 10)), f"&session={told['session']}").body["accepted"] == 10
     assert server.post(f"/api/v1/sessions/{told['session']}", json={"end": True}).status == 200
     by_rest(server, "mix", LONG)
-    assert "nothing is new" in imported(ship, tmp_path)
+    server.stop()
+    with sqlite3.connect(server.database) as database: # there, its count was that of the stream, others' bytes included
+        assert database.execute("DELETE FROM sources").rowcount == 1
+    database.close()
+    server.start()
+    assert "nothing is new" in imported(ship, tmp_path, SMFLEET_SERVER=server.url)
     for rows in (11, 15):
         grow(tmp_path, steps(0, rows))
-        imported(ship, tmp_path)
+        imported(ship, tmp_path, SMFLEET_SERVER=server.url)
     by_rest(server, "mix", "n")
-    assert "nothing is new" in imported(ship, tmp_path)
+    assert "nothing is new" in imported(ship, tmp_path, SMFLEET_SERVER=server.url)
     assert lines(server, "mix") == steps(0, 10) + [LONG] + steps(10, 15) + ["n"]

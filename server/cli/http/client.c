@@ -99,19 +99,31 @@ static enum status read_problem(const struct http_reply *reply, struct error *er
 	return status;
 }
 
-enum status client_call(
+enum status client_fetch(
 	struct http_client *client, const struct http_request *request, struct http_reply *reply, struct error *err)
 {
 	struct error local = {0};
 	struct error *cause = err ? err : &local;
 	enum status status = http_client_send(client, request, reply, cause);
 
-	if (status == ERR_INVALID || status == ERR_TOO_LARGE || status == ERR_UNSUPPORTED)
+	if (status == ERR_INVALID || status == ERR_UNSUPPORTED)
 		return cause->status = ERR_UNAVAILABLE; /* something answered, but not a server of ours */
 	TRY(status);
 	if (reply->status_code >= 200 && reply->status_code < 300)
 		return OK;
 	return read_problem(reply, cause);
+}
+
+enum status client_call(
+	struct http_client *client, const struct http_request *request, struct http_reply *reply, struct error *err)
+{
+	enum status status = client_fetch(client, request, reply, err);
+
+	if (status != ERR_TOO_LARGE || reply->status_code)
+		return status;
+	if (err)
+		err->status = ERR_UNAVAILABLE;
+	return ERR_UNAVAILABLE;
 }
 
 bool client_is_passing(enum status status)

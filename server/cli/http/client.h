@@ -43,6 +43,9 @@ enum status client_open(
  */
 enum status client_call(struct http_client *client, const struct http_request *request, struct http_reply *reply,
 	struct error *err) MUST_CHECK;
+/* The same, but ERR_TOO_LARGE where the reply is too large: less has to be asked for. */
+enum status client_fetch(struct http_client *client, const struct http_request *request, struct http_reply *reply,
+	struct error *err) MUST_CHECK;
 
 /* Could the same request succeed later? */
 bool client_is_passing(enum status status);

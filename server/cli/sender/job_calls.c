@@ -9,8 +9,8 @@
 enum {
 	MAX_PATH_BYTES = 8192,
 	MAX_BODY_BYTES = 64 << 10,
-	HEAD_LINES = 3, /* of a log, */
-	HEAD_OF_LINES = 32, /* looked for in so many of a stream: others may have written before it */
+	RAW_LINES = 4096, /* of a stream at a time, */
+	RAW_LINES_LEAST = 64, /* or so many */
 };
 
 static void put_job_path(struct buf *path, const char *job, const char *rest)
@@ -218,53 +218,68 @@ enum status job_read_imported(struct http_client *client, const char *job, const
 	return OK;
 }
 
-/* False: there is no line that has its end. */
+void job_import_from(struct job_imported *imported, uint64_t base)
+{
+	imported->base = imported->bytes = base;
+	imported->is_guess = false;
+	name_source(imported);
+}
+
+/* The last one may lack its end. */
 static bool take_line(struct span *text, struct span *line)
 {
 	ptrdiff_t end = span_find_char(*text, '\n');
 
-	if (end < 0)
+	if (!text->len)
 		return false;
-	*line = span_of(text->ptr, (size_t)end);
-	*text = span_skip(*text, (size_t)end + 1);
+	*line = end < 0 ? *text : span_of(text->ptr, (size_t)end);
+	*text = span_skip(*text, line->len + (end >= 0));
 	return true;
 }
 
-static bool holds_head(struct span text, struct span head)
+/* Fewer where so many are too long for one reply. */
+static enum status read_raw(struct http_client *client, const char *job, const char *stream, uint64_t from,
+	struct http_reply *reply, struct error *err)
 {
-	struct span line, wanted;
+	enum status status = ERR_TOO_LARGE;
 
-	for (int i = 0; i < HEAD_LINES && take_line(&head, &wanted); i++) {
-		do {
-			if (!take_line(&text, &line))
-				return false;
-		} while (!span_equal(line, wanted));
+	for (unsigned limit = RAW_LINES; limit >= RAW_LINES_LEAST && status == ERR_TOO_LARGE;
+		limit /= RAW_LINES_LEAST) {
+		AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
+		struct http_request request = {.method = "GET"};
+		put_job_path(&path, job, "/logs/raw?stream=");
+		buf_append_percent_encoded(&path, span_from(stream));
+		buf_printf(&path, "&from=%" PRIu64 "&limit=%u", from, limit);
+		TRY(buf_status(&path, err));
+		request.path = buf_span(&path);
+		http_reply_done(reply);
+		status = client_fetch(client, &request, reply, err);
 	}
-	return true;
+	return status == ERR_TOO_LARGE ? ERR_UNAVAILABLE : status;
 }
 
-enum status job_check_imported(struct http_client *client, const char *job, const char *stream, struct span head,
-	struct job_imported *imported, struct error *err)
+enum status job_match_imported(struct http_client *client, const char *job, const char *stream, struct span text,
+	struct job_imported *imported, size_t *matched, struct error *err)
 {
-	AUTO_DONE(buf) path = BUF_INIT(MAX_PATH_BYTES);
-	AUTO_DONE(http_reply) reply = {0};
-	struct http_request request = {.method = "GET"};
+	struct span rest = text, wanted, line;
+	uint64_t at = imported->line, behind = at;
+	bool is_more = take_line(&rest, &wanted), has_lines = true;
 
-	if (!imported->is_guess)
-		return OK;
-	put_job_path(&path, job, "/logs/raw?stream=");
-	buf_append_percent_encoded(&path, span_from(stream));
-	buf_printf(&path, "&limit=%d", HEAD_OF_LINES);
-	TRY(buf_status(&path, err));
-	request.path = buf_span(&path);
-	TRY(client_call(client, &request, &reply, err));
-	if (head.len > imported->bytes)
-		head.len = (size_t)imported->bytes;
-	imported->is_guess = false;
-	if (holds_head(buf_span(&reply.body), head))
-		return OK;
-	imported->base = imported->bytes = 0;
-	name_source(imported);
+	*matched = 0;
+	while (is_more && has_lines) {
+		AUTO_DONE(http_reply) reply = {0};
+		TRY(read_raw(client, job, stream, at, &reply, err));
+		struct span body = buf_span(&reply.body);
+		has_lines = body.len > 0;
+		for (; is_more && take_line(&body, &line); at++) {
+			if (!span_equal(line, wanted))
+				continue;
+			behind = at + 1;
+			*matched = text.len - rest.len;
+			is_more = take_line(&rest, &wanted);
+		}
+	}
+	imported->line = behind;
 	return OK;
 }
 

@@ -83,13 +83,16 @@ struct job_imported {
 	char source[JOB_SOURCE_BYTES]; /* "": the server is too old to say; offsets count without one */
 	uint64_t base; /* in front of the source's first byte */
 	uint64_t bytes; /* there already, base included */
-	bool is_guess; /* the base is what came without a source, and that may be the start of another log */
+	bool is_guess; /* the base is what came without a source: at most that, and it may be of another log */
+	uint64_t line; /* of the stream: where job_match_imported goes on */
 };
 enum status job_read_imported(struct http_client *client, const char *job, const char *stream,
 	struct job_imported *imported, struct error *err) MUST_CHECK;
-/* Of a guess: a stream in whose first lines those of the log are not, in their order, has nothing of it. head: the log's first bytes. */
-enum status job_check_imported(struct http_client *client, const char *job, const char *stream, struct span head,
-	struct job_imported *imported, struct error *err) MUST_CHECK;
+/* How many bytes of the text, which is what comes next of the log, are in the stream: whole lines, others' may stand between them. */
+enum status job_match_imported(struct http_client *client, const char *job, const char *stream, struct span text,
+	struct job_imported *imported, size_t *matched, struct error *err) MUST_CHECK;
+/* So many bytes are in front of the source's first one, and no more is there. */
+void job_import_from(struct job_imported *imported, uint64_t base);
 /* Completed, Failed or Stopped. */
 enum status job_read_is_over(struct http_client *client, const char *job, bool *is_over, struct error *err) MUST_CHECK;
 /* ERR_BUSY: the server has points of the stream that it has not read yet, so its series are still behind them. */

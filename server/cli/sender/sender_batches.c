@@ -9,6 +9,7 @@ enum {
 	IDLE_WAIT_MS = 200,
 	MAX_FAILED_READS = 5,
 	REREAD_MS = 200,
+	OWN_HEAD_LINES = 3,
 };
 
 static uint64_t count_lines(struct span text)
@@ -102,8 +103,6 @@ static enum status count_there(struct sender *sender, struct stream_state *strea
 	if (stream->is_counted)
 		return OK;
 	TRY(job_read_imported(sender->options.client, sender->job, name, &stream->imported, err));
-	TRY(job_check_imported(
-		sender->options.client, sender->job, name, buf_span(&sender->batch.text), &stream->imported, err));
 	stream->to_pass = stream->imported.bytes;
 	stream->is_counted = true;
 	return OK;
@@ -120,12 +119,37 @@ static enum status begin_news(struct sender *sender, struct stream_state *stream
 	return OK;
 }
 
+/*
+ * What came without a source is taken for the start of the log as far as the log's lines are in it. A line or two that are, and no more,
+ * are how another run began, too.
+ */
+static enum status check_guess(struct sender *sender, struct stream_state *stream, struct error *err)
+{
+	const char *name = sender->options.streams[sender->batch.stream];
+	struct span text = buf_span(&sender->batch.text);
+	size_t matched;
+
+	if (!stream->imported.is_guess || !stream->to_pass)
+		return OK;
+	if (text.len > stream->to_pass)
+		text.len = (size_t)stream->to_pass;
+	TRY(job_match_imported(sender->options.client, sender->job, name, text, &stream->imported, &matched, err));
+	if (matched == text.len)
+		return OK;
+	if (!stream->passed_over && count_lines(span_of(text.ptr, matched)) < OWN_HEAD_LINES)
+		matched = 0;
+	job_import_from(&stream->imported, stream->passed_over + matched);
+	stream->to_pass = matched;
+	return OK;
+}
+
 /* An import that was cut off goes on where the server stands. */
 static enum status pass_over(struct sender *sender, bool *is_passed, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
 
 	TRY(count_there(sender, stream, err));
+	TRY(check_guess(sender, stream, err));
 	TRY(begin_news(sender, stream, err));
 	uint64_t bytes = stream->to_pass < sender->batch.text.len ? stream->to_pass : sender->batch.text.len;
 	stream->to_pass -= bytes;
