@@ -119,7 +119,7 @@ enum status client_call(
 {
 	enum status status = client_fetch(client, request, reply, err);
 
-	if (status != ERR_TOO_LARGE || reply->status_code)
+	if (status != ERR_TOO_LARGE || reply->status_code >= 300) /* the server's own word */
 		return status;
 	if (err)
 		err->status = ERR_UNAVAILABLE;
