@@ -84,7 +84,11 @@ static void take_scalar(void *context, const struct tf_scalar *scalar)
 {
 	struct event_files *events = context;
 	int64_t ts_ms = scalar->ts_ms ? scalar->ts_ms : events->reading->assumed_ms;
-	struct spool_point point = {scalar->tag, scalar->step, ts_ms, scalar->value};
+	struct spool_point point = {.metric = scalar->tag,
+		.step = scalar->step,
+		.ts_ms = ts_ms,
+		.is_time_assumed = !scalar->ts_ms,
+		.value = scalar->value};
 
 	point_spool_put(events->points, events->reading->run, &point);
 }

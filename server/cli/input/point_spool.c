@@ -113,7 +113,7 @@ bool point_spool_put(struct point_spool *points, size_t run, const struct spool_
 	points->run = run;
 	if (!next_number(&points->runs[run], point->metric, &number))
 		return false;
-	buf_printf(&points->waiting, "%" PRIu64 "\t", number);
+	buf_printf(&points->waiting, "%s%" PRIu64 "\t", point->is_time_assumed ? "~" : "", number);
 	json_object(&w);
 	json_put_span(&w, "metric", point->metric);
 	json_put_i64(&w, "step", point->step);

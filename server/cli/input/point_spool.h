@@ -1,6 +1,6 @@
 /*
  * Job: points that files of the user hold, on their way into the spool: one a line, "N TAB object", as job_calls.h has them.
- *      N numbers the points of a metric in its stream, by which the sender passes over what the server has. While the spool is
+ *      N numbers the points of a metric in its stream; the sender passes over what the server has. While the spool is
  *      full they wait here, and their files are not read on: nothing is lost.
  * Ownership: new/free. Threads: one at a time.
  */
@@ -20,6 +20,7 @@ struct spool_point {
 	struct span metric;
 	int64_t step;
 	int64_t ts_ms; /* 0: not known */
+	bool is_time_assumed; /* its file says none */
 	double value;
 };
 /* False: out of memory; it is not in. */

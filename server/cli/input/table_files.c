@@ -112,6 +112,7 @@ static void take(void *context, const struct table_point *point)
 	struct spool_point put = {.metric = point->metric,
 		.step = point->step,
 		.ts_ms = file->last_ms ? file->last_ms : file->part.written_ms,
+		.is_time_assumed = !file->last_ms,
 		.value = point->value};
 	point_spool_put(tables->points, file->run, &put);
 }

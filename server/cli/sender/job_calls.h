@@ -30,24 +30,26 @@ struct job_lines {
  */
 enum status job_send_lines(struct http_client *client, const struct job_lines *lines, uint64_t *next_offset,
 	bool *has_next, struct command_list *commands, struct error *err) MUST_CHECK;
+struct stored_points;
 #define JOB_POINTS_SETTING "hp" /* instead of a number: the object is settings of the job, {KEY: VALUE} */
 struct job_points {
 	const char *program; /* for messages */
 	const char *job, *stream, *host;
-	struct span text; /* lines "N TAB object", or "@TS TAB object", or JOB_POINTS_SETTING TAB object */
+	/* Lines "N TAB object", "~N TAB object" where the time in it is assumed, "@TS TAB object", or JOB_POINTS_SETTING TAB object. */
+	struct span text;
 	bool asks; /* what the server has: it may be more than is known */
 	bool *has_told; /* the caller's: that the server did not take some was said */
-	struct json **known; /* the caller's: the server's series as they were asked; NULL in it: none */
+	struct stored_points *stored; /* what the server has, as it was asked */
 };
 struct job_points_count {
 	uint64_t there, fresh; /* points that the server has, and those that it has not */
 };
-/* How many of them the server has; nothing is sent. Where points->asks it is asked. */
-enum status job_count_points(struct http_client *client, const struct job_points *points,
+/* Those that the server has not, into the body; nothing is sent. "@TS" is there where the newest of its series is not older. */
+enum status job_pick_points(struct http_client *client, const struct job_points *points, struct buf *body,
 	struct job_points_count *count, struct error *err) MUST_CHECK;
-/* Those with an N below the known count of the series, or a TS not past its last, are not sent; *rejected: the server did not take so many. */
-enum status job_send_points(
-	struct http_client *client, const struct job_points *points, uint64_t *rejected, struct error *err) MUST_CHECK;
+/* What was picked; "": nothing. *rejected: the server did not take so many. */
+enum status job_send_points(struct http_client *client, const struct job_points *points, struct span body,
+	uint64_t *rejected, struct error *err) MUST_CHECK;
 /* Adds the text's settings to what the job states. What it states otherwise, and what the server refuses, is said. */
 enum status job_send_settings(
 	struct http_client *client, const struct job_points *points, struct error *err) MUST_CHECK;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/sender/sender_state.h"
+#include "cli/sender/stored_points.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -312,7 +313,7 @@ void sender_free(struct sender *sender)
 		pthread_join(sender->thread, NULL);
 	}
 	for (size_t i = 0; i < sender->options.max_streams; i++)
-		json_free(sender->streams[i].known_series);
+		stored_points_free(sender->streams[i].stored_points);
 	spool_batch_done(&sender->batch);
 	buf_done(&sender->body);
 	mem_free(sender->streams);

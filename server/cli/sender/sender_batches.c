@@ -1,6 +1,6 @@
-#include "cli/sender/sender_state.h"
-
 #include "base/clock.h"
+#include "cli/sender/sender_state.h"
+#include "cli/sender/stored_points.h"
 #include "cli/spool/line_body.h"
 
 enum {
@@ -8,6 +8,7 @@ enum {
 	BATCH_LINGER_MS = 200,
 	IDLE_WAIT_MS = 200,
 	MAX_FAILED_READS = 5,
+	MAX_POINTS_BYTES = 16 << 20,
 	REREAD_MS = 200,
 	OWN_HEAD_LINES = 3,
 };
@@ -184,6 +185,10 @@ static enum status send_points(struct sender *sender, struct error *err)
 {
 	struct stream_state *stream = &sender->streams[sender->batch.stream];
 	const char *name = sender->options.streams[sender->batch.stream];
+	AUTO_DONE(buf) body = BUF_INIT(MAX_POINTS_BYTES);
+
+	if (!stream->stored_points && !(stream->stored_points = stored_points_new()))
+		return error_no_memory(err);
 	struct job_points points = {.program = sender->options.program,
 		.job = sender->job,
 		.stream = name,
@@ -191,18 +196,15 @@ static enum status send_points(struct sender *sender, struct error *err)
 		.text = buf_span(&sender->batch.text),
 		.asks = !stream->is_known,
 		.has_told = &stream->has_told_rejected,
-		.known = &stream->known_series};
-
+		.stored = stream->stored_points};
 	struct job_points_count count = {0};
 	uint64_t rejected = 0;
 	TRY(job_send_settings(sender->options.client, &points, err));
 	stream->is_known = false;
-	if (sender->options.is_import)
-		TRY(job_count_points(sender->options.client, &points, &count, err));
-	if (count.fresh)
+	TRY(job_pick_points(sender->options.client, &points, &body, &count, err));
+	if (sender->options.is_import && count.fresh)
 		TRY(go_on_with(sender, stream, err));
-	points.asks = points.asks && !sender->options.is_import;
-	TRY(job_send_points(sender->options.client, &points, &rejected, err));
+	TRY(job_send_points(sender->options.client, &points, buf_span(&body), &rejected, err));
 	stream->is_known = true;
 	stream->sent_bytes += sender->batch.text.len;
 	atomic_fetch_add(&sender->sent_lines, count_lines(buf_span(&sender->batch.text)));

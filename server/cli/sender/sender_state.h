@@ -21,7 +21,7 @@ struct stream_state {
 	struct job_imported imported; /* when it was counted */
 	bool is_known;
 	bool has_news; /* points of an import that the server has not: the job goes on */
-	struct json *known_series; /* of points: what the server had when it was asked */
+	struct stored_points *stored_points; /* what the server had when it was asked; NULL: it was not */
 	bool has_session;
 	bool has_told_rejected; /* points */
 	char session[SESSION_ID_BYTES];
