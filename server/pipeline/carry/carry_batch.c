@@ -7,7 +7,7 @@
 #include "pipeline/life/pools.h"
 #include "state/control.h"
 #include "state/directory.h"
-#include "state/history_by_hand.h"
+#include "state/history.h"
 #include "state/pipeline_state.h"
 #include "store/sessions.h"
 #include "store/told.h"
@@ -120,76 +120,63 @@ static enum status write_stream(struct store_tx *tx, struct carry_op *op, struct
 	}
 	op->stream.exit.job_id = job_id;
 	op->stream.exit.stream_id = row.stream_id;
+	if (op->stream.has_session || op->stream.has_exit) /* whose exit is known had a session */
+		TRY(store_put_session(tx, job_id, row.stream_id, op->stream.session_ms, err));
 	if (!op->stream.has_exit)
 		return OK;
-	TRY(store_put_session(tx, job_id, row.stream_id, 0, err));
 	return store_put_exit(tx, &op->stream.exit, err);
 }
 
-static struct told_row told_of(const struct carry_job *from, size_t at)
+/* Of an older record: what is shown there is what was told here. */
+static enum status tell_shown(struct store_tx *tx, int64_t job_id, const struct carry_job *from, struct error *err)
 {
-	const struct transition_row *row = &from->transitions[at];
-	struct told_row told = {.status = row->status,
-		.message = row->message,
-		.reason = at + 1 == from->transition_count ? from->row.failure_reason : SPAN(""),
-		.start_ms = row->start_ms,
-		.source = transition_is_assumed(row)    ? SOURCE_ASSUMED
-			  : row->source >= SOURCE_DATED ? SOURCE_STATED
-							: row->source,
-		.is_undated = row->source == SOURCE_DATED};
-
-	told.is_undated |= told_is_imported_end(&told);
-	if (row->source == SOURCE_SESSION)
-		told.lifts_ms = row->start_ms;
-	return told;
-}
-
-/* What was set by hand is so here; what it was set upon is what was told. *known: gets the times without it. */
-static enum status show_history(struct store_tx *tx, int64_t job_id, const struct carry_job *from,
-	const struct told_row *told, struct job_row *known, struct arena *arena, struct error *err)
-{
-	const struct history_facts facts = {.told = told, .told_count = from->transition_count};
-	struct history history = {.rows = from->transitions, .count = from->transition_count};
-	AUTO(json) document = NULL;
-	struct history_by_hand set;
-	struct by_hand by;
-
-	TRY(json_parse(&document, from->row.document, err));
-	by_hand_read(&by, document);
-	if (!by.start_ms && !by.end_ms)
-		return store_put_transitions(tx, job_id, history.rows, history.count, err);
-	known->started_ms = known->ended_ms = 0;
-	TRY(history_decide(arena, &facts, &history, err));
-	history_to_row(&history, &(struct event_times){false, 0, 0}, known);
-	struct job_row shown = *known;
-	TRY(history_set_by_hand(arena, &facts, &history, &by, &shown, &set, err));
-	return store_put_transitions(tx, job_id, set.shown.rows, set.shown.count, err);
-}
-
-/* What is shown there is what was told here. */
-static enum status write_history(
-	struct store_tx *tx, int64_t job_id, const struct carry_job *from, struct job_row *known, struct error *err)
-{
-	AUTO(arena) arena = arena_new();
-	struct told_row *told = arena ? arena_alloc(arena, (from->transition_count + 1) * sizeof *told) : NULL;
-
-	if (!told)
-		return error_no_memory(err);
 	for (size_t i = 0; i < from->transition_count; i++) {
-		told[i] = told_of(from, i);
-		TRY(store_put_told(tx, job_id, &told[i], err));
+		const struct transition_row *row = &from->transitions[i];
+		bool is_last = i + 1 == from->transition_count;
+		struct told_row told = {.status = row->status,
+			.message = row->message,
+			.reason = is_last ? from->row.failure_reason : SPAN(""),
+			.start_ms = row->start_ms,
+			.source = transition_is_assumed(row)    ? SOURCE_ASSUMED
+				  : row->source >= SOURCE_DATED ? SOURCE_STATED
+								: row->source,
+			.is_undated = row->source == SOURCE_DATED};
+		told.is_undated |= told_is_imported_end(&told);
+		if (row->source == SOURCE_SESSION)
+			told.lifts_ms = row->start_ms;
+		TRY(store_put_told(tx, job_id, &told, err));
 	}
-	*known = from->row;
-	return show_history(tx, job_id, from, told, known, arena, err);
+	return OK;
+}
+
+static enum status write_history(struct store_tx *tx, int64_t job_id, const struct carry_job *from, struct error *err)
+{
+	if (!from->has_told)
+		TRY(tell_shown(tx, job_id, from, err));
+	for (size_t i = 0; i < from->told_count; i++)
+		TRY(store_put_told(tx, job_id, &from->told[i], err));
+	return store_put_transitions(tx, job_id, from->transitions, from->transition_count, err);
+}
+
+/* What events said outright; of an older record where it shows. */
+static enum status write_events(struct store_tx *tx, int64_t job_id, const struct carry_job *from, struct error *err)
+{
+	const struct event_times shown = {true, from->row.started_ms, from->row.ended_ms};
+	const struct event_times *times = from->has_told ? &from->event_times : &shown;
+
+	if (from->newest_event_ms)
+		TRY(store_put_newest_event(tx, job_id, from->newest_event_ms, err));
+	if (from->has_told ? !times->is_told : !from->newest_event_ms)
+		return OK;
+	return store_put_event_times(tx, job_id, times, err);
 }
 
 static enum status write_parts(struct pipeline *pipeline, struct store_tx *tx, struct carried *job, struct error *err)
 {
 	const struct carry_job *from = &job->job;
-	struct job_row known;
 
 	(void)pipeline;
-	TRY(write_history(tx, job->job_id, from, &known, err));
+	TRY(write_history(tx, job->job_id, from, err));
 	TRY(store_add_settings(tx, job->job_id, from->settings, from->setting_count, err));
 	for (size_t i = 0; i < from->message_count; i++)
 		TRY(store_put_status_message(tx, job->job_id, &from->messages[i], err));
@@ -197,11 +184,7 @@ static enum status write_parts(struct pipeline *pipeline, struct store_tx *tx, s
 		TRY(store_put_definitions(tx, job->job_id, from->row.generation, from->definitions, err));
 	if (from->retention.is_pinned || from->retention.max_age_ms || from->retention.max_bytes)
 		TRY(store_put_job_retention(tx, job->job_id, &from->retention, err));
-	if (!from->newest_event_ms)
-		return OK;
-	TRY(store_put_newest_event(tx, job->job_id, from->newest_event_ms, err));
-	return store_put_event_times(
-		tx, job->job_id, &(struct event_times){true, known.started_ms, known.ended_ms}, err);
+	return write_events(tx, job->job_id, from, err);
 }
 
 /* Its summaries and ranks are made in RAM, as of a job that was written to. */

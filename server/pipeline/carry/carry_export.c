@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "pipeline/carry/carry.h"
 #include "pipeline/carry/carry_snapshot.h"
-#include "pipeline/life/life.h"
 #include "read/lines.h"
 #include "state/default_definitions.h"
 #include "state/directory.h"
@@ -124,18 +123,6 @@ static enum status drop_damaged(struct carry_job *job, struct error *err)
 	return OK;
 }
 
-/* What was set by hand is in the document: where it is imported it is set anew, and can be taken back. */
-static enum status read_history(struct carry_export *export, struct store_reader *reader, struct arena *arena,
-	struct carry_job *job, struct error *err)
-{
-	struct history base;
-
-	TRY(life_read_base(export->pipeline, reader, arena, &job->row, &base, err));
-	job->transitions = base.rows;
-	job->transition_count = base.count;
-	return OK;
-}
-
 static enum status read_job(struct carry_export *export, struct store_reader *reader, struct arena *arena,
 	struct carry_job *job, struct error *err)
 {
@@ -143,7 +130,10 @@ static enum status read_job(struct carry_export *export, struct store_reader *re
 	export->row.job_id = job->row.job_id;
 	TRY(store_read_definitions(reader, arena, job->row.job_id, job->row.generation, &job->definitions, err));
 	TRY(drop_damaged(job, err));
-	TRY(read_history(export, reader, arena, job, err));
+	TRY(store_read_transitions(reader, arena, job->row.job_id, &job->transitions, &job->transition_count, err));
+	TRY(store_read_told_facts(reader, arena, job->row.job_id, &job->told, &job->told_count, err));
+	TRY(store_read_event_times(reader, job->row.job_id, &job->event_times, err));
+	job->has_told = true;
 	TRY(store_read_settings(reader, arena, job->row.job_id, &job->settings, &job->setting_count, err));
 	TRY(store_read_status_messages(reader, arena, job->row.job_id, &job->messages, &job->message_count, err));
 	TRY(store_read_job_retention(reader, job->row.job_id, &job->retention, err));
@@ -173,6 +163,21 @@ static enum status write_job(
 }
 
 /* ---- a stream ---- */
+
+static enum status read_session(struct carry_export *export, struct store_reader *reader, struct arena *arena,
+	struct carry_stream *stream, struct error *err)
+{
+	struct held_row *held;
+	size_t count;
+
+	TRY(store_read_held(reader, arena, export->row.job_id, &held, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (held[i].stream_id == stream->row.stream_id) {
+			stream->session_ms = held[i].opened_ms;
+			stream->has_session = true;
+		}
+	return OK;
+}
 
 static enum status read_exit(struct carry_export *export, struct store_reader *reader, struct arena *arena,
 	struct carry_stream *stream, struct error *err)
@@ -206,6 +211,7 @@ static enum status read_rest(struct carry_export *export, struct store_reader *r
 		reader, arena, export->row.job_id, stream->row.stream_id, &stream->hits, &stream->hit_count, err));
 	TRY(store_read_stream_checkpoints(reader, arena, export->row.job_id, stream->row.stream_id,
 		&stream->checkpoints, &stream->checkpoint_count, err));
+	TRY(read_session(export, reader, arena, stream, err));
 	return read_exit(export, reader, arena, stream, err);
 }
 

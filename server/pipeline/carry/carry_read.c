@@ -1,6 +1,7 @@
 /* Records of whole jobs from JSON. What is wrong is told with its field; what a later format adds is not looked at. */
 #include "base/crypto.h"
 #include "model/point.h"
+#include "pipeline/carry/carry_read_history.h"
 #include "pipeline/carry/carry_read_incident.h"
 #include "pipeline/carry/carry_record.h"
 #include "pipeline/carry/carry_want.h"
@@ -13,42 +14,6 @@ const char *carry_kind_name(enum carry_kind kind)
 }
 
 /* ---- job ---- */
-
-static enum status read_transition(
-	const struct json *node, struct arena *arena, struct transition_row *row, struct error *err)
-{
-	struct span source;
-
-	TRY(want_text(node, "status", STATUS_MAX_BYTES, arena, &row->status, err));
-	TRY(want_text(node, "message", SIZE_MAX, arena, &row->message, err));
-	TRY(want_job_time(node, "start_ms", &row->start_ms, err));
-	TRY(want_job_time(node, "end_ms", &row->end_ms, err));
-	TRY(want_text(node, "source", STATUS_MAX_BYTES, arena, &source, err));
-	for (size_t i = 0; i < sizeof carry_sources / sizeof *carry_sources; i++)
-		if (span_equal(source, span_from(carry_sources[i]))) {
-			row->source = (enum transition_source)i;
-			return OK;
-		}
-	return error_set_field(err, ERR_SEMANTIC, "transitions.source",
-		"a transition's source is no '%.*s', but stated, assumed, log, exit …", SPAN_ARGS(source));
-}
-
-static enum status read_transitions(
-	const struct json *object, struct arena *arena, struct carry_job *job, struct error *err)
-{
-	const struct json *array;
-	void *rows;
-	size_t at = 0;
-
-	TRY(want_array(object, "transitions", &array, err));
-	TRY(want_rows(array, sizeof *job->transitions, arena, &job->transition_count, &rows, err));
-	job->transitions = rows;
-	for (const struct json *node = json_first(array); node; node = json_next(node), at++) {
-		TRY(want_object(node, "transitions", at, err));
-		TRY(read_transition(node, arena, &job->transitions[at], err));
-	}
-	return OK;
-}
 
 static enum status read_settings(
 	const struct json *object, struct arena *arena, struct carry_job *job, struct error *err)
@@ -161,7 +126,7 @@ static enum status read_job(const struct json *object, struct arena *arena, stru
 	TRY(read_status(object, arena, &job->row, err));
 	TRY(read_times(object, job, err));
 	TRY(read_document(object, arena, job, err));
-	TRY(read_transitions(object, arena, job, err));
+	TRY(carry_read_history(object, arena, job, err));
 	TRY(read_messages(object, arena, job, err));
 	return read_settings(object, arena, job, err);
 }
@@ -223,6 +188,14 @@ static enum status read_hosts(
 		TRY(want_time(node, "until_ms", &row->until_ms, err));
 	}
 	return OK;
+}
+
+static enum status read_session(const struct json *object, struct carry_stream *stream, struct error *err)
+{
+	const struct json *node = json_get(object, "session_ms");
+
+	stream->has_session = node && json_kind(node) != JSON_NULL; /* older servers do not say */
+	return stream->has_session ? want_time(object, "session_ms", &stream->session_ms, err) : OK;
 }
 
 static enum status read_exit(
@@ -331,6 +304,7 @@ static enum status read_stream(
 	TRY(read_expired(object, arena, &stream->expired, err));
 	TRY(read_hosts(object, arena, stream, err));
 	TRY(read_sources(object, arena, stream, err));
+	TRY(read_session(object, stream, err));
 	TRY(read_exit(object, arena, stream, err));
 	TRY(read_hits(object, arena, stream, err));
 	TRY(read_checkpoints(object, arena, stream, err));

@@ -9,18 +9,24 @@
 #include "model/batch.h"
 #include "store/carry.h"
 #include "store/stream_hosts.h"
+#include "store/told.h"
 
 enum { CARRY_FORMAT = 1 };
 
 enum carry_kind { CARRY_JOB, CARRY_STREAM, CARRY_LINES, CARRY_POINTS, CARRY_INCIDENT, CARRY_END, CARRY_KIND_COUNT };
 
-extern const char *const carry_sources[SOURCE_ASSUMED_BY_HAND + 1]; /* of transitions */
+extern const char
+	*const carry_sources[SOURCE_ASSUMED_BY_HAND + 1]; /* of transitions; the first ones of what was told, too */
 
 struct carry_job {
 	struct job_row row; /* without its number */
 	struct span definitions; /* those in force; "": none of its own */
 	struct transition_row *transitions;
 	size_t transition_count;
+	struct told_row *told; /* what the transitions are made of, whatever was set by hand */
+	size_t told_count;
+	struct event_times event_times;
+	bool has_told; /* older records have but the transitions */
 	struct setting_row *settings; /* by the name of the stream */
 	size_t setting_count;
 	struct status_message *messages; /* beside statuses, also those that came before the newest */
@@ -40,6 +46,8 @@ struct carry_stream {
 	size_t hit_count;
 	struct checkpoint_row *checkpoints;
 	size_t checkpoint_count;
+	int64_t session_ms; /* when its newest session was opened */
+	bool has_session;
 	struct exit_row exit;
 	bool has_exit;
 };

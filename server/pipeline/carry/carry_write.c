@@ -65,6 +65,40 @@ static void write_transitions(const struct carry_job *job, struct json_writer *w
 	json_array_end(w);
 }
 
+static void write_told_row(const struct told_row *row, struct json_writer *w)
+{
+	json_object(w);
+	json_put_span(w, "status", row->status);
+	json_put_span(w, "message", row->message);
+	json_put_span(w, "reason", row->reason);
+	put_i64(w, "start_ms", row->start_ms);
+	put_i64(w, "lifts_ms", row->lifts_ms);
+	json_put_bool(w, "is_whole", row->is_whole);
+	json_put_bool(w, "is_undated", row->is_undated);
+	json_put_text(w, "source", carry_sources[row->source]);
+	json_object_end(w);
+}
+
+static void write_told(const struct carry_job *job, struct json_writer *w)
+{
+	if (!job->has_told)
+		return;
+	json_key(w, "told");
+	json_array(w);
+	for (size_t i = 0; i < job->told_count; i++)
+		write_told_row(&job->told[i], w);
+	json_array_end(w);
+	json_key(w, "event_times");
+	if (!job->event_times.is_told) {
+		json_null(w);
+		return;
+	}
+	json_object(w);
+	put_i64(w, "started_ms", job->event_times.started_ms);
+	put_i64(w, "ended_ms", job->event_times.ended_ms);
+	json_object_end(w);
+}
+
 static void write_settings(const struct carry_job *job, struct json_writer *w)
 {
 	json_key(w, "settings");
@@ -121,6 +155,7 @@ static void write_job(const struct carry_job *job, struct json_writer *w)
 	json_key(w, "document");
 	json_raw(w, row->document);
 	write_transitions(job, w);
+	write_told(job, w);
 	write_messages(job, w);
 	write_settings(job, w);
 }
@@ -240,6 +275,11 @@ static void write_stream(const struct carry_stream *stream, struct json_writer *
 	write_expired(&stream->expired, w);
 	write_hosts(stream, w);
 	write_sources(stream, w);
+	json_key(w, "session_ms");
+	if (stream->has_session)
+		put_i64(w, NULL, stream->session_ms);
+	else
+		json_null(w);
 	write_exit(stream, w);
 	write_hits(stream, w);
 	write_checkpoints(stream, w);

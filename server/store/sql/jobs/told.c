@@ -50,7 +50,7 @@ enum status store_read_told_facts(struct store_reader *reader, struct arena *are
 
 	TRY(statement_open(&s, reader,
 		"SELECT source, start_ms, status, message, reason, is_whole, lifts_ms, is_undated FROM told WHERE job_id = ?"
-		" ORDER BY start_ms, source",
+		" ORDER BY start_ms, source, status",
 		err));
 	bind_i64(&s, job_id);
 	TRY(statement_step(&s, &has_row, err));
