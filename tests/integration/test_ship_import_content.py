@@ -1,7 +1,10 @@
 """sm-ship --import beside other senders of the same series: what the file holds and the server has not is sent, each point as often as it is there."""
 
+import http.client
+import http.server
 import os
 import struct
+import threading
 
 import pytest
 from smserver import wait_until
@@ -161,3 +164,62 @@ def test_a_series_that_is_too_long_to_be_compared_is_counted_and_that_is_said(se
     write(path, mlflow, rows_of(range(1, 6)))
     said = imported(ship, path)
     assert words + f"the first {MOST_COMPARED + 1} of the files are taken to be there" in said and "all 5 lines and points" in said, said
+
+
+class Relay(http.server.BaseHTTPRequestHandler):
+    """Passes requests on; `lost` replies to bodies of points are lost, whether the server has them or not."""
+
+    protocol_version = "HTTP/1.1"
+
+    def relay(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        is_lost = self.server.lost and self.path.startswith("/api/v1/points")
+        if is_lost and not self.server.lost.pop():
+            return self.cut()
+        upstream = http.client.HTTPConnection(self.server.upstream, timeout=60)
+        upstream.request(self.command, self.path, body, {name: value for name, value in self.headers.items() if name not in ("Connection", "Accept-Encoding")})
+        reply = upstream.getresponse()
+        content = reply.read()
+        upstream.close()
+        if is_lost:
+            return self.cut()
+        self.send_response(reply.status)
+        if kind := reply.getheader("Content-Type"):
+            self.send_header("Content-Type", kind)
+        if reply.status != 204:
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def cut(self):
+        self.close_connection = True
+
+    do_GET = do_POST = do_PUT = do_PATCH = relay
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def relay(server):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Relay) as one:
+        one.daemon_threads, one.upstream, one.lost = True, server.url.removeprefix("http://"), []
+        thread = threading.Thread(target=one.serve_forever)
+        thread.start()
+        yield one
+        one.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("lost", [[True], [False], [True, False, True]], ids=["stored", "not stored", "three in a row"])
+def test_a_reply_that_is_lost_neither_doubles_nor_loses_a_point(server, ship, relay, tmp_path, lost):
+    """Several batches beside another sender's points, each row twice; some rows were there."""
+    rows = [row for row in rows_of(range(6000)) for _ in range(2)]
+    others = [(step, FIRST, 9.0) for step in range(5000, 7000)]
+    send(server, others)
+    send(server, rows[1000:1500])
+    write(tmp_path / "content", wandb, rows)
+    relay.lost = list(lost)
+    result = ship.run("--import", f"{tmp_path}/content", "--job", "content", SMFLEET_SERVER=f"http://127.0.0.1:{relay.server_port}")
+    assert result.returncode == 0 and not relay.lost, result.stderr
+    wait_for(server, rows, others)

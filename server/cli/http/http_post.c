@@ -418,19 +418,30 @@ static enum status send_once(
 	return status;
 }
 
+/* Nothing is under way on a kept connection: whatever can be read of it is its end. */
+static bool has_ended(const struct http_client *client)
+{
+	char byte;
+
+	return recv(client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
 enum status http_client_send(
 	struct http_client *client, const struct http_request *request, struct http_reply *reply, struct error *err)
 {
 	AUTO_DONE(buf) head = BUF_INIT(MAX_HEAD_BYTES);
-	bool was_connected = client->fd >= 0, is_packed;
+	bool is_packed;
 
+	if (request->is_once && client->fd >= 0 && has_ended(client))
+		disconnect(client);
+	bool may_repeat = client->fd >= 0 && !request->is_once;
 	http_reply_init(reply, client->max_reply_bytes);
 	client->deadline_ms = clock_mono_ms() + client->request_timeout_ms;
 	struct span body = pack_body(client, request->body, &is_packed);
 	TRY(put_head(client, request, body.len, is_packed, &head, err));
 	enum status status = send_once(client, buf_span(&head), body, reply, err);
 	/* A kept connection may have been closed by the server just then: that says nothing about the server. */
-	if (status == ERR_UNAVAILABLE && was_connected && !reply->has_bytes && clock_mono_ms() < client->deadline_ms) {
+	if (status == ERR_UNAVAILABLE && may_repeat && !reply->has_bytes && clock_mono_ms() < client->deadline_ms) {
 		http_reply_done(reply);
 		http_reply_init(reply, client->max_reply_bytes);
 		status = send_once(client, buf_span(&head), body, reply, err);

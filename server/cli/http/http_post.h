@@ -26,6 +26,7 @@ struct http_request {
 	const char *content_type;
 	const char *accept; /* NULL: JSON */
 	struct span body; /* zstd goes over the line when it is worth it */
+	bool is_once; /* taken twice it counts twice: whether it was taken is for the caller to find out */
 };
 
 enum status http_client_new(

@@ -89,7 +89,8 @@ enum status job_send_points(struct http_client *client, const struct job_points 
 		struct http_request request = {.method = "POST",
 			.path = buf_span(&path),
 			.content_type = "application/x-ndjson",
-			.body = body};
+			.body = body,
+			.is_once = true};
 		TRY(client_call(client, &request, &reply, err));
 		*rejected = count_rejected(points, &reply);
 	}
