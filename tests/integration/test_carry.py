@@ -180,20 +180,22 @@ def test_what_is_imported_is_found_and_nobody_is_paged(filled, make_server):
 
 
 def test_an_incident_of_a_metric_that_is_no_more_comes_along(server, make_server):
-    def define(name):
-        reply = server.put("/api/v1/jobs/j/definitions?backfill=true", json={"definitions": [{"Name": name, "Regex": r"step (?<step>\d+) loss (?<value>\S+)", "Role": "loss"}]})
+    def define(name, regex):
+        reply = server.put("/api/v1/jobs/j/definitions?backfill=true", json={"definitions": [{"Name": name, "Regex": regex}]})
         assert reply.status == 202, reply
         wait_until(lambda: server.get("/api/v1/jobs/j/definitions").body["backfill"]["state"] == "done", what=f"the log read for {name}")
 
-    server.send("j", [f"step {i} loss {'nan' if i == 99 else 2 - i / 100}" for i in range(100)])
-    define("old")
-    wait_until(lambda: [one["metric"] for one in server.get("/api/v1/incidents").body["incidents"]].count("old") == 1, what="the NaN")
-    define("new")
-    names = lambda of: sorted(one["metric"] for one in of.get("/api/v1/incidents").body["incidents"])
-    wait_until(lambda: "new" in names(server) and "old" in names(server), what="the NaN of both")
+    def told(of):
+        return [(one["metric"], one.get("closed_why")) for one in of.get("/api/v1/incidents").body["incidents"]]
+
+    server.send("j", [f"step {i} loss {'nan' if i == 99 else 2 - i / 100} took {i % 7}" for i in range(100)])
+    define("old_loss", r"step (?<step>\d+) loss (?<value>\S+)")
+    wait_until(lambda: ("old_loss", None) in told(server), what="the NaN")
+    define("took", r"took (?<value>\d+)")
+    wait_until(lambda: told(server) == [("old_loss", "definitions_changed")], what="the NaN of a metric that is no more")
     other = make_server()
     assert take(other, settled_export(server))["imported"] == 1
-    assert names(other) == names(server)
+    assert told(other) == told(server)
 
 
 def sealed_lines(server):

@@ -84,8 +84,8 @@ def test_what_is_no_field_is_said(filled):
 
 
 def test_the_fields_that_the_page_offers_can_be_sorted_by(filled):
-    """web/src/lib/columns.ts names them beside families, properties and figures."""
-    source = (HERE / "web" / "src" / "lib" / "columns.ts").read_text()
+    """web/src/lib/jobs/columns.ts names them beside families, properties and figures."""
+    source = (HERE / "web" / "src" / "lib" / "jobs" / "columns.ts").read_text()
     words = source.partition("|label)\\\\..+|")[2].partition("|[A-Z]")[0].split("|")
     assert "attempts" in words
     for word in words:

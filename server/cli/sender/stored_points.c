@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include "cli/http/client.h"
 #include "cli/http/url.h"
-#include "cli/point_rows.h"
+#include "cli/sender/point_rows.h"
 #include "cli/sender/job_calls.h"
 
 #include <math.h>

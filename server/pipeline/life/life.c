@@ -170,20 +170,6 @@ enum status life_read_known(struct pipeline *pipeline, struct store_reader *read
 	return OK;
 }
 
-enum status life_read_base(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct history *out, struct error *err)
-{
-	struct life_decided decided;
-	bool is_set;
-
-	*out = (struct history){.failure_reason = SPAN("")};
-	TRY(decide_if_set(pipeline, reader, arena, row, &decided, &is_set, err));
-	if (!is_set)
-		return store_read_transitions(reader, arena, row->job_id, &out->rows, &out->count, err);
-	*out = decided.by_hand.base;
-	return OK;
-}
-
 /* Why it failed is known by when it did, not by when somebody says that it was: but what a later end has taken in was before it. */
 static enum status name_fault(struct life *life, struct store_reader *reader, const struct life_decided *decided,
 	struct job_row *row, struct known_fault *fault, struct error *err)

@@ -42,9 +42,6 @@ enum status life_decide(struct pipeline *pipeline, struct store_reader *reader, 
 /* Any thread. The same, from what is stored where nothing was set. */
 enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
-/* What was set was set upon this: history_by_hand.h. */
-enum status life_read_base(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
 /* Maintenance thread (life_run.c): what lines and points span was counted anew, and with it when an end was that nobody dated. */
 enum status life_date_ends(
 	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err) MUST_CHECK;

@@ -22,7 +22,7 @@ static struct picture picture_of(const struct picture_curve *curve)
 
 TEST(hues_are_the_pages)
 {
-	/* as seriesIndex() of web/src/lib/color.ts has them */
+	/* as seriesIndex() of web/src/lib/chart/color.ts has them */
 	CHECK_INT(picture_hue(SPAN("")), 0x811c9dc5u % 8);
 	CHECK_INT(picture_hue(SPAN("llama-7b-0412")), 4);
 	CHECK_INT(picture_hue(SPAN("sd3-ablate")), 5);

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "cli/point_rows.h"
+#include "cli/sender/point_rows.h"
 
 #include <math.h>
 

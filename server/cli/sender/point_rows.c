@@ -1,4 +1,4 @@
-#include "cli/point_rows.h"
+#include "cli/sender/point_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
