@@ -1,6 +1,7 @@
 /* What the sender decides about one delivery; pure. Source: Standard Webhooks specification 1.0. */
 #include "alert/rule.h"
 #include "alert/webhook.h"
+#include "store/alerts.h"
 
 #include <inttypes.h>
 

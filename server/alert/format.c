@@ -1,6 +1,7 @@
 #include "alert/format.h"
 
 #include "base/crypto.h"
+#include "model/incident.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* One cause, one group; one harm of it, one message: what belongs to what came before it in the same job. */
 #include "alert/rule.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 
 enum { NEAR_STEPS = 20, NEAR_MS = 60000, NAN_AGAIN_MS = 24 * 3600 * 1000, FAMILY_OF_ONE_KIND = 10 };
 

@@ -1,7 +1,8 @@
 #include "alert/rule.h"
-
 #include "base/iso8601.h"
 #include "base/json_write.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/faults.h"
 
 #include <inttypes.h>

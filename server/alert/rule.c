@@ -1,7 +1,12 @@
 /* Which rule takes an incident; when it may be told. */
 #include "alert/rule.h"
 
+#include "base/zone.h"
+#include "model/incident.h"
+#include "model/query.h"
 #include "query/query.h"
+#include "store/alerts.h"
+#include "store/search.h"
 
 enum { DAY_MIN = 24 * 60, MINUTE_MS = 60000 };
 

@@ -9,7 +9,12 @@
 #include "base/json_write.h"
 #include "base/zone.h"
 #include "detect/condition.h"
+#include "model/incident.h"
+#include "model/point.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 #include "store/store.h"
+#include "store/transitions.h"
 
 enum { RULE_NAME_MAX_BYTES = 128, RULE_QUERY_MAX_BYTES = 8192, RULE_WEBHOOKS_MAX = 64 };
 

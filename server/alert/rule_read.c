@@ -1,8 +1,11 @@
 /* Rules as JSON, and the set of all. */
 #include "alert/rule.h"
-
 #include "base/log.h"
+#include "base/zone.h"
+#include "model/incident.h"
+#include "model/query.h"
 #include "query/query.h"
+#include "store/alerts.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* A job's change of state as EventBridge tells it: "SageMaker Training Job State Change". */
 #include "alert/rule.h"
-
 #include "base/iso8601.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 enum { DETAIL_MAX_BYTES = 128 * 1024, ARN_MAX_BYTES = 8192 };
 

@@ -2,11 +2,12 @@
  * The thread of the outbox. It reads, lets go of the database, posts, and reports: no snapshot is held during a post. A webhook
  * that gives no answer is left alone for a while, so that its other messages do not cost a timeout each.
  */
-#include "alert/format.h"
 #include "alert/webhook.h"
 
+#include "alert/format.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/alerts.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -6,8 +6,10 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/crypto.h"
 #include "net/http_client.h"
+#include "store/alerts.h"
 #include "store/store.h"
 
 struct webhook_sender;

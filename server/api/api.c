@@ -9,6 +9,7 @@
 #include "api/core/tokens.h"
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/zone.h"
 #include "fleet/advice.h"
 #include "ingest/labels.h"
 #include "model/json_form.h"

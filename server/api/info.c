@@ -12,6 +12,7 @@
 #include "read/chart.h"
 #include "state/audit.h"
 #include "state/figures.h"
+#include "store/search.h"
 
 #include <stdio.h>
 

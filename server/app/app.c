@@ -18,6 +18,7 @@
 #include "state/audit.h"
 #include "state/execute.h"
 #include "state/options.h"
+#include "store/alerts.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,11 +1,13 @@
 /* sm-server backup: one copy, or dated ones again and again. */
 #include "app/commands.h"
 #include "app/control.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/iso8601.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "store/store.h"
+#include "model/point.h"
+#include "store/admin.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -1,9 +1,9 @@
 /* sm-server doctor: what the machine is like where the database lies, and what would hurt. */
 #include "app/commands.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "store/store.h"
 #include "base/iso8601.h"
+#include "base/log.h"
+#include "store/admin.h"
 
 #include <errno.h>
 #include <fcntl.h>

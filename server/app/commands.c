@@ -1,11 +1,15 @@
+
 #include "app/commands.h"
 
 #include "app/app.h"
 #include "app/control.h"
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/log.h"
-#include "store/store.h"
+#include "model/point.h"
+#include "store/admin.h"
 
 #include <inttypes.h>
 #include <stdio.h>

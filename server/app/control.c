@@ -3,6 +3,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "pipeline/backup.h"
+#include "store/admin.h"
 
 #include <errno.h>
 #include <sys/socket.h>

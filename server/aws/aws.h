@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "http/http.h"
 #include "store/store.h"
 

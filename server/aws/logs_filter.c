@@ -6,6 +6,7 @@
 #include "aws/logs.h"
 #include "base/clock.h"
 #include "read/log_search.h"
+#include "store/jobs.h"
 
 #include <inttypes.h>
 #include <stdio.h>

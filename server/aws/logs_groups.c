@@ -4,6 +4,8 @@
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_transition.h"
 #include "pipeline/retention/retention_limits.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 
 static const int64_t day_ms = 24 * 60 * 60 * 1000;
 

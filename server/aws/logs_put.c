@@ -2,6 +2,8 @@
 #include "aws/logs.h"
 #include "aws/put_events.h"
 #include "pipeline/commit/ingest_result.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 
 #include <inttypes.h>
 #include <stdio.h>

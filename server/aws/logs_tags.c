@@ -1,6 +1,7 @@
 /* Tags of log groups, which are the job's. The group of all training jobs has none. */
 #include "aws/logs.h"
 #include "pipeline/jobs/job_change.h"
+#include "store/jobs.h"
 
 static enum status find_group(const struct aws_call *call, struct span *group, struct error *err)
 {

@@ -3,6 +3,7 @@
  * the component that it makes for a job.
  */
 #include "aws/metrics.h"
+#include "base/hash128.h"
 #include "ingest/ingest.h"
 #include "model/batch_points.h"
 #include "model/metric.h"

@@ -1,6 +1,5 @@
 /* BatchGetMetrics: the points of a job's metric by steps or by time, each group as one statistic. */
 #include "aws/metrics.h"
-
 #include "model/point.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "model/stream_name.h"
 #include "read/view.h"
 #include "state/job_view.h"
+#include "store/search.h"
 
 #include <stdio.h>
 

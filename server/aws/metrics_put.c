@@ -3,6 +3,7 @@
  * is of one is its count, sum, smallest and largest, and points with these exist for every set that is possible.
  */
 #include "aws/metrics.h"
+#include "base/hash128.h"
 #include "model/batch_points.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 #include "aws/put_events.h"
 
+#include "base/hash128.h"
 #include "ingest/lines.h"
 
 #include <math.h>

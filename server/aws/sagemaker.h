@@ -3,6 +3,7 @@
 
 #include "aws/internal.h"
 #include "pipeline/jobs/job_record.h"
+#include "store/jobs.h"
 
 /* ---- sagemaker_jobs.c ---- */
 aws_handler sagemaker_create_training_job, sagemaker_describe_training_job, sagemaker_stop_training_job,

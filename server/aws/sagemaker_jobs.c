@@ -5,6 +5,7 @@
 #include "pipeline/jobs/job_change.h"
 #include "pipeline/jobs/sessions.h"
 #include "pipeline/life/pools.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,12 @@
 /* ListTrainingJobs: a search of jobs by a few filters. They apply before paging: a page is short only where it is the last. */
 #include "aws/sagemaker.h"
 #include "base/iso8601.h"
+#include "model/query.h"
 #include "pipeline/life/pools.h"
 #include "query/query.h"
 #include "read/search_jobs.h"
+#include "store/jobs.h"
+#include "store/search.h"
 
 enum { RESULTS_DEFAULT = 10 };
 

@@ -1,6 +1,8 @@
 /* Search, and the names that one may search for. */
 #include "aws/sagemaker.h"
 #include "query/search_request.h"
+#include "store/search.h"
+#include "store/suggestions.h"
 
 enum { SUGGESTIONS_MAX = 20 };
 

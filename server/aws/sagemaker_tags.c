@@ -1,6 +1,7 @@
 /* Tags of a training job, by its ARN. */
 #include "aws/sagemaker.h"
 #include "pipeline/jobs/job_change.h"
+#include "store/jobs.h"
 
 /* arn:PARTITION:sagemaker:REGION:ACCOUNT:training-job/NAME: whose region and account, a single server does not care. */
 static enum status name_of_arn(struct span arn, struct span *name, struct error *err)

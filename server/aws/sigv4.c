@@ -1,4 +1,5 @@
 #include "aws/sigv4.h"
+
 #include "base/crypto.h"
 #include "base/iso8601.h"
 

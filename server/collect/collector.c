@@ -1,8 +1,11 @@
+
 #include "collect/collector.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/follow.h"
+#include "model/point.h"
 #include "store/store.h"
 
 #include <pthread.h>

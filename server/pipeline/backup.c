@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "state/control.h"
 #include "state/pipeline_state.h"
+#include "store/admin.h"
 
 #include <errno.h>
 

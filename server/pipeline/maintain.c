@@ -33,6 +33,11 @@
 #include "state/pipeline_state.h"
 #include "state/work_times.h"
 #include "store/goodput.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/journal.h"
+#include "store/retention.h"
+#include "store/transitions.h"
 
 #include <stdlib.h>
 

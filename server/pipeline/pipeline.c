@@ -22,6 +22,7 @@
 #include "state/options.h"
 #include "state/pipeline_state.h"
 #include "store/carry.h"
+#include "store/pools.h"
 
 #include <stdlib.h>
 

@@ -9,6 +9,7 @@
 #include "state/control.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
 
 enum { TICK_MS = 50, ROW_EVENT_MS = 1000, ROWS_MS = 20, EVENT_MAX_BYTES = 1 << 20, POINTS_MAX = 10000 };
 

@@ -9,6 +9,7 @@
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/work_times.h"
+#include "store/points.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
 
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 

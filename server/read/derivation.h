@@ -5,6 +5,8 @@
 #pragma once
 
 #include "state/directory.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 
 struct inputs;
 struct pipeline;

@@ -4,6 +4,11 @@
 #include "base/iso8601.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/blocks.h"
+#include "store/jobs.h"
+#include "store/journal.h"
+#include "store/retention.h"
+#include "store/streams.h"
 
 #include <inttypes.h>
 

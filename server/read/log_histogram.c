@@ -2,6 +2,9 @@
 #include "read/search.h"
 #include "read/tail.h"
 #include "state/pipeline_state.h"
+#include "store/blocks.h"
+#include "store/jobs.h"
+#include "store/streams.h"
 
 enum { SHARES = 64, STALE_TRIES = 20, FIRST_MS = 1000 };
 static const int64_t END_MS = (int64_t)1 << 56; /* beyond any time that is meant */

@@ -9,6 +9,10 @@
 #include "read/lines.h"
 #include "read/tail.h"
 #include "state/pipeline_state.h"
+#include "store/blocks.h"
+#include "store/jobs.h"
+#include "store/retention.h"
+#include "store/streams.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 #include "store/pack/chunk.h"
+#include "store/points.h"
 
 enum { BATCH_CHUNKS = 16 };
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "model/point.h"
 #include "read/chart_query.h"
 #include "store/store.h"
 

@@ -2,6 +2,8 @@
  * lower, and at last point by point. */
 #include "read/pyramid_read.h"
 
+#include "store/points.h"
+
 /* A piece of the axis that is still to be given; at the lowest level with the ordinals of its points. */
 struct piece {
 	int64_t from, to;

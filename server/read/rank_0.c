@@ -3,6 +3,7 @@
 
 #include "model/stream_name.h"
 #include "state/job_view.h"
+#include "store/job_facts.h"
 
 enum { REASON_BYTES = 1024 };
 

@@ -9,7 +9,10 @@
 #include "read/search_pool.h"
 #include "read/tail.h"
 #include "state/pipeline_state.h"
+#include "store/blocks.h"
+#include "store/jobs.h"
 #include "store/pack/log_filter.h"
+#include "store/streams.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,11 @@
 #include "read/search_jobs.h"
 
 #include "base/clock.h"
+#include "model/query.h"
 #include "read/log_matcher.h"
 #include "read/log_search.h"
+#include "store/jobs.h"
+#include "store/search.h"
 
 enum { BATCH_JOBS = 100, TERMS_MAX = 64 /* of a query: query/query.h */, PATTERN_MAX_BYTES = 32 << 10 };
 

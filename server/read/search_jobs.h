@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "model/query.h"
+#include "store/search.h"
 #include "store/store.h"
 
 struct pipeline;

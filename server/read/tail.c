@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/journal.h"
 
 #include <stdlib.h>
 

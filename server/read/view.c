@@ -9,6 +9,9 @@
 #include "state/pipeline_state.h"
 #include "state/stream_head.h"
 #include "state/stream_rebuild.h"
+#include "store/jobs.h"
+#include "store/streams.h"
+#include "store/views.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 #include "state/backfill_incidents.h"
 
 #include "base/alloc.h"
+#include "model/incident.h"
 
 enum { ITEM_MIN_BYTES = 16, CLOSE_SHIFT = 8 }; /* above the state: why it is closed */
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
 
 enum status pipeline_push_control(struct pipeline *pipeline, struct control *control, struct error *err)
 {

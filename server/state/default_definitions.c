@@ -1,6 +1,8 @@
 #include "state/default_definitions.h"
 
 #include "base/log.h"
+#include "store/definitions.h"
+#include "store/tokens.h"
 
 static const char key[] = "definitions";
 

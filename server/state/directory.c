@@ -4,6 +4,7 @@
 #include "state/silence_state.h"
 #include "state/straggler_state.h"
 #include "state/watcher_state.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "alert/rule.h"
+#include "base/buf.h"
 #include "base/map.h"
 #include "detect/detector.h"
 #include "detect/pace_watch.h"
@@ -16,12 +17,14 @@
 #include "extract/derive.h"
 #include "extract/extract.h"
 #include "extract/settings.h"
+#include "model/metric.h"
 #include "model/point.h"
 #include "model/stretches.h"
 #include "model/totals.h"
 #include "state/backfill_incidents.h"
 #include "state/clock_skew.h"
 #include "state/job_settings.h"
+#include "store/jobs.h"
 #include "store/store.h"
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 #include "state/exits.h"
 
 #include "model/stream_name.h"
+#include "store/transitions.h"
 
 static bool is_digit(char c)
 {

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
 
 int64_t pipeline_silent_before(const struct pipeline *pipeline, int64_t now_ms)
 {

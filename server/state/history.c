@@ -1,6 +1,8 @@
 #include "state/history.h"
 
 #include "state/exits.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 #include <stdlib.h>
 

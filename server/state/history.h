@@ -10,8 +10,10 @@
  */
 #pragma once
 
+#include "store/jobs.h"
 #include "store/sessions.h"
 #include "store/told.h"
+#include "store/transitions.h"
 
 struct phase {
 	const char *secondary;

@@ -1,5 +1,8 @@
 #include "state/history_by_hand.h"
 
+#include "store/jobs.h"
+#include "store/transitions.h"
+
 static bool is_training(const struct transition_row *row)
 {
 	return span_equal(row->status, SPAN("Training"));

@@ -6,6 +6,7 @@
 
 #include "model/by_hand.h"
 #include "state/history.h"
+#include "store/jobs.h"
 
 struct history_by_hand {
 	struct history shown;

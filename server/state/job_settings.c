@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/secret.h"
 #include "model/by_hand.h"
+#include "store/job_facts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

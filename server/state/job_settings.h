@@ -8,6 +8,7 @@
 
 #include "extract/settings.h"
 #include "state/devices.h"
+#include "store/job_facts.h"
 #include "store/store.h"
 
 struct job_settings;

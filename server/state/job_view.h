@@ -4,8 +4,11 @@
  */
 #pragma once
 
+#include "model/metric.h"
+#include "model/point.h"
 #include "model/stretches.h"
 #include "model/totals.h"
+#include "store/jobs.h"
 #include "store/store.h"
 
 struct series_view {

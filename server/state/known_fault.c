@@ -1,9 +1,11 @@
 #include "state/known_fault.h"
 
+#include "model/incident.h"
 #include "model/stream_name.h"
 #include "state/history.h"
 #include "state/pipeline_state.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 #include "store/stream_hosts.h"
 
 enum { LINES_SHOWN = 4, WORDS_MAX_BYTES = 1024, TEXT_BYTES = 8 << 10, FACTS_MAX_BYTES = 16 << 10 };

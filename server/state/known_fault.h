@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "store/jobs.h"
 #include "store/store.h"
 
 struct pipeline;

@@ -1,5 +1,7 @@
 #include "state/silence_state.h"
 
+#include "model/incident.h"
+
 enum { ITEM_MIN_BYTES = 8 };
 
 void silences_free(struct silences *silences)

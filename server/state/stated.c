@@ -3,6 +3,7 @@
 
 #include "fleet/goodput.h"
 #include "model/by_hand.h"
+#include "store/jobs.h"
 
 int64_t job_stated_count(const struct json *node)
 {

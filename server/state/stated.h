@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/json_read.h"
+#include "store/jobs.h"
 #include "store/store.h"
 
 int64_t job_stated_count(const struct json *node); /* of a number in a document; 0: it is none of nodes */

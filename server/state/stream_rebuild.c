@@ -2,6 +2,8 @@
 
 #include "state/directory.h"
 #include "state/stream_head.h"
+#include "store/points.h"
+#include "store/streams.h"
 
 /* Of which half its numbers are; the other one may have a back-fill's, or what is to be taken away yet. */
 static uint32_t choose_base(const struct series_row *rows, size_t count, const struct stream_view *head)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "state/job_view.h"
+#include "store/streams.h"
 
 /* out: as the row says it; why: what is wrong with its state. out->damage says so. */
 enum status stream_rebuild_view(struct store_reader *reader, const struct stream_row *row, const struct error *why,

@@ -2,6 +2,7 @@
 
 #include "model/stream_name.h"
 #include "state/job_view.h"
+#include "store/blocks.h"
 #include "store/pack/block.h"
 
 /* So many blocks are opened for the times of their lines: of the others the ends are enough, or must do. */

@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "model/incident.h"
+#include "model/query.h"
+#include "store/backfills.h"
 
 struct dead_series;
 struct query_node;

@@ -5,9 +5,13 @@
  */
 #pragma once
 
+#include "store/alerts.h"
 #include "store/faults.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 #include "store/sessions.h"
+#include "store/streams.h"
 
 /* ---- reading ---- */
 /* The stream of the job with the smallest number above `after`; stream_id 0: there is none. */

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "model/incident.h"
 #include "store/store.h"
 
 /* ---- faults of machines: the one place that the ledger of nodes reads ---- */

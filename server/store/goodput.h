@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "model/incident.h"
 #include "store/store.h"
 
 enum { STORE_GOODPUT_BUCKETS = 14, STORE_GOODPUT_STARTUPS = 5 /* the first ones: before the first Training */ };

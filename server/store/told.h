@@ -5,6 +5,7 @@
 #pragma once
 
 #include "store/store.h"
+#include "store/transitions.h"
 
 /* Known again by source, time and status: the same told twice is one row, with the newest words. */
 struct told_row {

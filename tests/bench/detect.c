@@ -8,6 +8,7 @@
 #include "base/json_read.h"
 #include "detect/detector.h"
 #include "detect/pace_watch.h"
+#include "model/incident.h"
 
 #include <malloc.h>
 #include <math.h>

@@ -6,8 +6,18 @@
  * A file that is there already is asked as it is, with --add jobs more. One object of JSON: how the writing went, and of each shape the times of
  * a warm page by the wall clock and by the processor. What a time includes is store_search_jobs: condition, page, rows, total.
  */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "model/aggregate.h"
+#include "model/metric.h"
+#include "model/point.h"
+#include "model/query.h"
 #include "query/query.h"
-#include "store/store.h"
+#include "store/aggregate.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/search.h"
+#include "store/transitions.h"
 
 #include <getopt.h>
 #include <inttypes.h>

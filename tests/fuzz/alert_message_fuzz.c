@@ -2,6 +2,8 @@
 #include "alert/rule.h"
 #include "alert/webhook.h"
 #include "base/json_read.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* Whatever names and values are, a picture is UTF-8 without a tag or a number that is not ours. */
 #include "chart/chart_picture.h"
+#include "model/incident.h"
 
 #include <math.h>
 #include <stdlib.h>

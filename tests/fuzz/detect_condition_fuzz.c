@@ -1,5 +1,6 @@
 /* A line of expression, and behind it any bytes as a state of it: refused, or one that packs to itself and can go on. */
 #include "detect/condition.h"
+#include "model/incident.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Any doubles as a loss. A detector restored in the middle must say the same. */
 #include "detect/detector.h"
+#include "model/incident.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* Any bytes as the state of a detector: refused, or one that packs to itself and can go on. */
 #include "detect/detector.h"
+#include "model/incident.h"
 
 #include <stdlib.h>
 

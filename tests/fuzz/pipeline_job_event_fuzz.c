@@ -1,5 +1,6 @@
 /* Any JSON as EventBridge's detail: refused, or a history that is the same when it is told again, and a document. */
 #include "pipeline/jobs/job_event.h"
+#include "store/jobs.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* Any JSON either is a SearchExpression or is refused with words; what is one prints. */
+#include "model/query.h"
 #include "query/expression.h"
 #include "query/query.h"
 

@@ -1,4 +1,5 @@
 /* What parses prints as a text that parses to an equal tree. */
+#include "model/query.h"
 #include "query/query.h"
 
 #include <math.h>

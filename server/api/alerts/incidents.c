@@ -5,11 +5,15 @@
 #include "api/core/request.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/incident.h"
+#include "model/query.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "state/audit.h"
 #include "state/execute.h"
+#include "store/alerts.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, STREAMS_SHOWN = 1000, TOLD_SHOWN = 100, MUTE_MAX_S = 366 * 86400 };
 

@@ -5,10 +5,13 @@
 #include "api/core/request.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/query.h"
 #include "pipeline/alert/rules.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/alerts.h"
+#include "store/search.h"
 
 #include <stdio.h>
 

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/incident.h"
+#include "model/query.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
@@ -13,6 +15,9 @@
 #include "read/view.h"
 #include "state/audit.h"
 #include "state/job_view.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
+#include "store/search.h"
 
 enum { WEEK_MS = 7 * 86400000, FIRES_MAX = 1000, JOBS_AT_ONCE = 100, INCIDENTS_AT_ONCE = 500, LOOK_EVERY = 1024 };
 

@@ -7,10 +7,13 @@
 #include "base/crypto.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/incident.h"
 #include "pipeline/alert/notices.h"
 #include "read/chart.h"
 #include "state/audit.h"
 #include "state/execute.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/json_write.h"
+#include "store/alerts.h"
 
 struct delivery_row;
 void api_write_delivery(struct json_writer *w, const struct delivery_row *row);

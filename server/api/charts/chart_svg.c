@@ -5,11 +5,13 @@
 #include "api/core/request.h"
 #include "base/crypto.h"
 #include "chart/chart_picture.h"
+#include "model/incident.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
 #include "state/audit.h"
 #include "state/job_view.h"
 #include "state/work_times.h"
+#include "store/alerts.h"
 
 #include <math.h>
 #include <stdio.h>

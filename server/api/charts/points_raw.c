@@ -6,6 +6,7 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "base/json_write.h"
+#include "model/query.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "read/chart_query.h"
@@ -14,6 +15,7 @@
 #include "read/view.h"
 #include "state/audit.h"
 #include "state/job_view.h"
+#include "store/search.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* Job: what the REST surface is made with. Ownership: borrowed for its life. Threads: values. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "http/assets.h"
 #include "ingest/labels.h"

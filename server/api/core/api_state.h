@@ -4,6 +4,7 @@
 #include "api/core/api_options.h"
 #include "base/buf.h"
 #include "state/audit.h"
+#include "store/tokens.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -11,6 +11,7 @@
 #include "read/chart.h"
 #include "state/audit.h"
 #include "state/execute.h"
+#include "store/tokens.h"
 
 enum { TOKEN_RANDOM_BYTES = 24, NAME_MAX_BYTES = 63, AWS_SECRET_BYTES = 30 };
 

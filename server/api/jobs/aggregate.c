@@ -5,11 +5,15 @@
 #include "api/core/request.h"
 #include "api/jobs/jobs.h"
 #include "base/json_write.h"
+#include "base/zone.h"
+#include "model/aggregate.h"
+#include "model/query.h"
 #include "pipeline/goodput/goodput.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "read/search_jobs.h"
 #include "state/audit.h"
+#include "store/aggregate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "read/chart.h"
 #include "state/audit.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 10000 };
 

@@ -6,6 +6,8 @@
 #include "read/chart.h"
 #include "read/chart_query.h"
 #include "state/audit.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 
 #include <stdlib.h>
 

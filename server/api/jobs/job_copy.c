@@ -6,6 +6,7 @@
 #include "model/training_job.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
 
 enum { REQUEST_MAX_BYTES = 8 << 20 };
 

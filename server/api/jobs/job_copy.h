@@ -3,6 +3,7 @@
 
 #include "http/http.h"
 #include "read/chart.h"
+#include "store/jobs.h"
 #include "store/store.h"
 
 enum status api_copy_job(

@@ -11,6 +11,7 @@
 #include "pipeline/jobs/job_change.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/retention.h"
 
 enum { HP_MAX_BYTES = 8 << 20 };
 

@@ -8,11 +8,17 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/aggregate.h"
+#include "model/incident.h"
+#include "model/query.h"
 #include "pipeline/jobs/job_json.h"
 #include "pipeline/jobs/job_record.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/alerts.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 #include "store/run.h"
 
 enum { FIELD_MAX_BYTES = 255, ROW_BYTES = 4 << 20, LIST_BYTES = 64 << 10 };

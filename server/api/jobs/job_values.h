@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "model/metric.h"
 #include "read/chart.h"
+#include "store/jobs.h"
 
 enum { JOB_FIELDS_MAX = 100 };
 struct job_fields {

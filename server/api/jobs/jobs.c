@@ -12,6 +12,8 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "model/by_hand.h"
+#include "model/job_time.h"
+#include "model/query.h"
 #include "pipeline/backfill/definitions.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/imported_end.h"
@@ -27,6 +29,9 @@
 #include "state/audit.h"
 #include "state/history.h"
 #include "state/job_view.h"
+#include "store/jobs.h"
+#include "store/search.h"
+#include "store/transitions.h"
 
 #include <inttypes.h>
 #include <stdio.h>

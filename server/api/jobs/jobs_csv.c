@@ -9,10 +9,13 @@
 #include "api/jobs/jobs.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/query.h"
 #include "pipeline/jobs/job_json.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
+#include "store/search.h"
 
 enum { PAGE_JOBS = 100, ROW_BYTES = 4 << 20 };
 

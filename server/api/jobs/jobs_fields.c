@@ -5,9 +5,12 @@
 #include "api/core/api_state.h"
 #include "api/jobs/job_values.h"
 #include "base/json_write.h"
+#include "model/incident.h"
 #include "pipeline/jobs/job_json.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 
 enum { INCIDENTS_SHOWN = 3 };
 

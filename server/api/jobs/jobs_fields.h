@@ -5,6 +5,7 @@
 #include "api/jobs/job_values.h"
 #include "base/json_write.h"
 #include "read/chart.h"
+#include "store/jobs.h"
 
 enum status api_parse_fields(
 	const struct http_request *request, struct arena *arena, struct job_fields *out, struct error *err) MUST_CHECK;

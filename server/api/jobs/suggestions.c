@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/suggestions.h"
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100 };
 

@@ -4,10 +4,12 @@
 #include "api/core/request.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/query.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "state/audit.h"
 #include "state/execute.h"
+#include "store/views.h"
 
 enum {
 	NAME_MAX_BYTES = 128,

@@ -2,10 +2,12 @@
 #include "api/core/api_state.h"
 #include "api/core/handlers.h"
 #include "api/core/request.h"
+#include "model/query.h"
 #include "pipeline/carry/carry.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/search.h"
 
 enum { PAGE_JOBS = 20 };
 

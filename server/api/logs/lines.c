@@ -15,6 +15,9 @@
 #include "state/job_view.h"
 #include "state/work_times.h"
 #include "store/carry.h"
+#include "store/jobs.h"
+#include "store/retention.h"
+#include "store/streams.h"
 
 #include <stdio.h>
 

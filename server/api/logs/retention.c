@@ -12,6 +12,7 @@
 #include "pipeline/retention/retention_limits.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/retention.h"
 
 #include <math.h>
 

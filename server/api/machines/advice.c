@@ -9,7 +9,9 @@
 #include "base/json_write.h"
 #include "fleet/advice.h"
 #include "model/by_hand.h"
+#include "model/incident.h"
 #include "read/chart.h"
+#include "store/jobs.h"
 
 #include <math.h>
 

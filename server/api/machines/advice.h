@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
 
 /* "advice", "muted", "networks" and "reference" with "own" into an object that is open. row: as advice_facts_read has it. */
 enum status api_write_advice(struct api *api, struct store_reader *reader, struct arena *arena,

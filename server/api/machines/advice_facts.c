@@ -10,8 +10,13 @@
 #include "read/log_search.h"
 #include "read/view.h"
 #include "state/job_view.h"
+#include "store/alerts.h"
 #include "store/faults.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/pools.h"
 #include "store/run.h"
+#include "store/streams.h"
 
 #include <math.h>
 #include <stdio.h>

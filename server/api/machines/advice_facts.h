@@ -8,6 +8,7 @@
 #include "fleet/advice.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
 
 enum { ADVICE_STREAMS_MAX = 512 };
 

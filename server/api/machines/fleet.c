@@ -8,6 +8,7 @@
 #include "fleet/goodput.h"
 #include "fleet/pool.h"
 #include "fleet/price.h"
+#include "model/incident.h"
 #include "pipeline/alert/paces.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/pipeline.h"
@@ -15,6 +16,7 @@
 #include "state/audit.h"
 #include "state/figures.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
 
 #include <stdlib.h>
 

@@ -9,9 +9,11 @@
 #include "base/iso8601.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/incident.h"
 #include "pipeline/goodput/goodput.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
 #include "store/nodes.h"
 #include "store/run.h"
 

@@ -9,6 +9,7 @@
 #include "state/audit.h"
 #include "state/known_fault.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 #include "store/nodes.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "read/chart.h"
+#include "store/pools.h"
 
 enum { COLD_JOBS = 101 };
 

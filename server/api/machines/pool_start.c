@@ -9,6 +9,9 @@
 #include "fleet/pool.h"
 #include "model/by_hand.h"
 #include "read/chart.h"
+#include "store/jobs.h"
+#include "store/pools.h"
+#include "store/transitions.h"
 
 #include <math.h>
 #include <stdio.h>

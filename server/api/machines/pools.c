@@ -14,6 +14,8 @@
 #include "pipeline/life/pools.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
+#include "store/pools.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "read/chart.h"
 #include "state/execute.h"
 #include "state/heard.h"
+#include "store/pools.h"
 
 #include <stdio.h>
 

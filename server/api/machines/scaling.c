@@ -3,10 +3,14 @@
 #include "api/core/handlers.h"
 #include "api/core/request.h"
 #include "base/json_write.h"
+#include "model/query.h"
 #include "pipeline/goodput/goodput.h"
 #include "query/query.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/search.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "pipeline/jobs/session_table.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
 
 struct telling {
 	struct json_writer *w;

@@ -8,11 +8,13 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "ingest/ingest.h"
+#include "model/job_time.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/session_table.h"
 #include "read/chart.h"
 #include "state/audit.h"
+#include "store/jobs.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,9 +2,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 
 bool emergency_parse(struct span text, struct emergency_acts *out)
 {

@@ -5,7 +5,9 @@
  */
 #pragma once
 
+#include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
+#include "store/alerts.h"
 
 struct pipeline;
 

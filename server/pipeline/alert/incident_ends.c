@@ -1,11 +1,13 @@
 /* Maintenance thread: what is open of a job that has ended is over with it; whoever was told of it is told that, too. */
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
+#include "store/jobs.h"
 
 enum { LOOK_MAX = 256 }; /* in one round */
 

@@ -3,6 +3,7 @@
 
 #include "alert/rule.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/emergency.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/notices.h"
@@ -11,8 +12,11 @@
 #include "state/directory.h"
 #include "state/history.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
 #include "store/faults.h"
 #include "store/stream_hosts.h"
+#include "store/streams.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,10 @@
  */
 #pragma once
 
+#include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "state/directory.h"
+#include "store/alerts.h"
 
 struct pipeline;
 

@@ -3,6 +3,9 @@
 #include "base/crypto.h"
 #include "pipeline/alert/notices.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 

@@ -3,9 +3,12 @@
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/rule_match.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 
 enum { MESSAGE_MAX_BYTES = 256 * 1024, MINUTE_MS = 60000, DUE_AT_ONCE = 2000, DIGEST_SHOWN = 50, LOST_MAX = 4096 };
 enum { AGAIN_MS = 5 * MINUTE_MS }; /* what comes again after it was told is told again when it stays for so long */

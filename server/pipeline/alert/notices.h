@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "store/alerts.h"
+#include "store/jobs.h"
 #include "store/store.h"
 
 struct pipeline;

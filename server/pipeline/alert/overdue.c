@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "model/stream_name.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
@@ -9,7 +10,11 @@
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
 #include "store/faults.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/rule_match.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,6 @@
 #include "pipeline/alert/silence.h"
 
+#include "model/incident.h"
 #include "pipeline/alert/incidents.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"

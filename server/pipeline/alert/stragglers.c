@@ -2,9 +2,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/incidents.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
 
 enum {
 	NOTED_MAX = 4096, /* of a series, between two looks */

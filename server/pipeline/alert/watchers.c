@@ -1,5 +1,6 @@
 #include "pipeline/alert/watchers.h"
 
+#include "model/incident.h"
 #include "model/main_metric.h"
 #include "pipeline/alert/incidents.h"
 #include "state/directory.h"

@@ -12,6 +12,11 @@
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
+#include "store/backfills.h"
+#include "store/definitions.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -9,6 +9,8 @@
 
 #include "base/zstd.h"
 #include "state/directory.h"
+#include "store/backfills.h"
+#include "store/jobs.h"
 
 struct pipeline;
 

@@ -12,6 +12,9 @@
 #include "state/execute.h"
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
+#include "store/backfills.h"
+#include "store/definitions.h"
+#include "store/jobs.h"
 
 /* ---- changes ---- */
 

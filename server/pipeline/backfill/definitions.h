@@ -6,6 +6,8 @@
 
 #include "base/json_read.h"
 #include "state/job_view.h"
+#include "store/backfills.h"
+#include "store/jobs.h"
 
 struct pipeline;
 

@@ -4,6 +4,9 @@
 #include "pipeline/backfill/backfill.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/backfills.h"
+#include "store/definitions.h"
+#include "store/jobs.h"
 
 struct due {
 	struct pipeline *pipeline;

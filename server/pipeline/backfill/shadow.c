@@ -1,6 +1,7 @@
 /* One stream of a back-fill: what is sealed is extracted again, block by block; points go into chunks as with the sealer. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
 #include "pipeline/backfill/backfill.h"
@@ -14,7 +15,13 @@
 #include "state/stream_head.h"
 #include "state/stream_pack.h"
 #include "state/stream_swap.h"
+#include "store/alerts.h"
+#include "store/backfills.h"
+#include "store/blocks.h"
 #include "store/pack/chunk.h"
+#include "store/points.h"
+#include "store/retention.h"
+#include "store/streams.h"
 
 enum {
 	FLUSH_POINTS = 128 * 1024,

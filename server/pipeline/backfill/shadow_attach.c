@@ -6,6 +6,7 @@
 #include "state/control.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/journal.h"
 
 enum { PATIENCE_MS = 60 * 1000 };
 

@@ -3,14 +3,23 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/life/pools.h"
 #include "state/control.h"
 #include "state/directory.h"
 #include "state/history.h"
 #include "state/pipeline_state.h"
+#include "store/blocks.h"
+#include "store/definitions.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/points.h"
+#include "store/retention.h"
 #include "store/sessions.h"
+#include "store/streams.h"
 #include "store/told.h"
+#include "store/transitions.h"
 
 void carried_free(struct carried *job)
 {

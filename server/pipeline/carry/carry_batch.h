@@ -5,8 +5,13 @@
  */
 #pragma once
 
+#include "model/incident.h"
 #include "pipeline/carry/carry.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
+#include "store/blocks.h"
+#include "store/points.h"
+#include "store/streams.h"
 
 /* A job on its way in. */
 struct carried {

@@ -1,12 +1,20 @@
 /* One job as records, page after page: what is behind in one call is found again by its number in the next. */
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/carry/carry.h"
 #include "pipeline/carry/carry_snapshot.h"
 #include "read/lines.h"
 #include "state/default_definitions.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
+#include "store/definitions.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 #include "store/pack/chunk.h"
+#include "store/points.h"
+#include "store/retention.h"
+#include "store/transitions.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* Records of whole jobs to rows: lines are packed into blocks and points into chunks here, on the thread that has the bytes. */
+#include "model/incident.h"
 #include "pipeline/carry/carry_batch.h"
 #include "state/directory.h"
 #include "state/job_view.h"
@@ -6,8 +7,13 @@
 #include "state/secrets.h"
 #include "state/stream_head.h"
 #include "state/stream_pack.h"
+#include "store/alerts.h"
+#include "store/blocks.h"
+#include "store/job_facts.h"
 #include "store/pack/chunk.h"
 #include "store/pack/log_filter.h"
+#include "store/points.h"
+#include "store/streams.h"
 
 enum {
 	BATCH_BYTES = 1 << 20, /* of rows in one transaction */

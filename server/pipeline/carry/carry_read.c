@@ -1,10 +1,14 @@
 /* Records of whole jobs from JSON. What is wrong is told with its field; what a later format adds is not looked at. */
 #include "base/crypto.h"
+#include "model/incident.h"
 #include "model/point.h"
 #include "pipeline/carry/carry_read_history.h"
 #include "pipeline/carry/carry_read_incident.h"
 #include "pipeline/carry/carry_record.h"
 #include "pipeline/carry/carry_want.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 
 static const char *const kinds[CARRY_KIND_COUNT] = {"job", "stream", "lines", "points", "incident", "end"};
 

@@ -1,6 +1,7 @@
 #include "pipeline/carry/carry_read_history.h"
 
 #include "pipeline/carry/carry_want.h"
+#include "store/transitions.h"
 
 /* ---- what is shown ---- */
 

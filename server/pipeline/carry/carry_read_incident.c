@@ -1,6 +1,8 @@
 #include "pipeline/carry/carry_read_incident.h"
 
+#include "model/incident.h"
 #include "pipeline/carry/carry_want.h"
+#include "store/alerts.h"
 
 static enum status unknown_name(const char *key, struct span name, struct error *err)
 {

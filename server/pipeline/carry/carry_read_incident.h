@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/json_read.h"
+#include "store/alerts.h"
 #include "store/carry.h"
 
 enum status carry_read_incident(

@@ -7,9 +7,16 @@
 
 #include "base/json_write.h"
 #include "model/batch.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/carry.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 #include "store/stream_hosts.h"
+#include "store/streams.h"
 #include "store/told.h"
+#include "store/transitions.h"
 
 enum { CARRY_FORMAT = 1 };
 

@@ -7,6 +7,7 @@
 #include "state/pipeline_state.h"
 #include "state/stream_head.h"
 #include "state/stream_pack.h"
+#include "store/jobs.h"
 
 enum { EXTRACTION_WAIT_MS = 2000, WAIT_STEP_MS = 2 };
 

@@ -6,6 +6,8 @@
 #pragma once
 
 #include "store/carry.h"
+#include "store/jobs.h"
+#include "store/streams.h"
 
 struct pipeline;
 

@@ -1,6 +1,13 @@
 /* Records of whole jobs as JSON: every field each time and in one order, so that what is equal is equal byte for byte. */
 #include "base/crypto.h"
+#include "model/incident.h"
 #include "pipeline/carry/carry_record.h"
+#include "store/alerts.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/retention.h"
+#include "store/streams.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
  * Which machine sends a stream, as its batches state it: a row when that changes, in the transaction of their lines. Machines that come
  * and go in turns share the stream, and nobody knows which of its lines are whose.
  */
+#include "base/hash128.h"
 #include "model/stream_name.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/plan.h"

@@ -5,6 +5,7 @@
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/plan.h"
 #include "state/directory.h"
+#include "store/pushes.h"
 
 static struct push_row row_of(
 	const struct ingest *ingest, const struct batch_part *part, const struct stream_state *stream)

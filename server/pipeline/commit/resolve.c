@@ -13,6 +13,9 @@
 #include "state/stream_pack.h"
 #include "state/stream_rebuild.h"
 #include "state/work_times.h"
+#include "store/definitions.h"
+#include "store/jobs.h"
+#include "store/streams.h"
 
 #include <stdio.h>
 

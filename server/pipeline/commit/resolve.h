@@ -5,6 +5,7 @@
 #pragma once
 
 #include "state/directory.h"
+#include "store/streams.h"
 
 struct pipeline;
 

@@ -9,6 +9,7 @@
 #include "state/control.h"
 #include "state/figures.h"
 #include "state/pipeline_state.h"
+#include "store/journal.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
 #include "base/line_time.h"
 #include "base/log.h"
 #include "extract/status_line.h"
+#include "model/incident.h"
 #include "model/stream_name.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/rule_match.h"

@@ -1,8 +1,10 @@
 /* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
 #include "base/clock.h"
+#include "base/hash128.h"
 #include "base/log.h"
 #include "extract/signature.h"
 #include "model/by_hand.h"
+#include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/consume/signs.h"
@@ -11,6 +13,8 @@
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "state/stated.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 

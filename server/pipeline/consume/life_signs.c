@@ -8,6 +8,8 @@
 #include "state/control.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 enum { UNDONE_BYTES = 256 };
 

@@ -9,6 +9,8 @@
 #include "state/directory.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 enum { MESSAGE_MAX_BYTES = 1024 };
 

@@ -8,6 +8,8 @@
 #include "state/directory.h"
 #include "state/pipeline_state.h"
 #include "state/stream_swap.h"
+#include "store/journal.h"
+#include "store/streams.h"
 
 enum {
 	MOST_WAIT_MS = 5 * 60 * 1000,

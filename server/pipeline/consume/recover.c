@@ -7,6 +7,7 @@
 #include "pipeline/consume/consume.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/journal.h"
 
 struct recovery {
 	struct pipeline *pipeline;

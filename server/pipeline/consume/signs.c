@@ -10,6 +10,7 @@
 #include "state/directory.h"
 #include "state/host_lines.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
 
 /* ---- to the writer ---- */
 

@@ -12,7 +12,9 @@
 #include "pipeline/alert/incident_effects.h"
 #include "state/directory.h"
 #include "state/sign_state.h"
+#include "store/alerts.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 
 struct pipeline;
 

@@ -4,12 +4,15 @@
 #include "base/log.h"
 #include "model/by_hand.h"
 #include "model/failure.h"
+#include "model/incident.h"
 #include "pipeline/life/pools.h"
 #include "read/derivation.h"
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
+#include "store/tokens.h"
 
 #include <math.h>
 #include <stdio.h>

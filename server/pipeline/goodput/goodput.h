@@ -11,6 +11,7 @@
 #include "fleet/price.h"
 #include "state/job_view.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
 
 struct pipeline;
 

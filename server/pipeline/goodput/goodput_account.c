@@ -1,5 +1,6 @@
 /* What was derived of a job, split by days (UTC) and priced. */
 #include "pipeline/goodput/goodput.h"
+#include "store/jobs.h"
 
 #include <math.h>
 

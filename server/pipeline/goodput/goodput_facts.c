@@ -18,6 +18,7 @@
 #include "state/stated.h"
 #include "state/work_times.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 
 #include <stdlib.h>
 

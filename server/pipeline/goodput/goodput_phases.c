@@ -7,6 +7,8 @@
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/work_times.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 struct phasing {
 	const struct stretches *work;

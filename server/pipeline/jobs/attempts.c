@@ -2,6 +2,8 @@
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job_record.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/faults.h"
+#include "store/jobs.h"
 
 enum { WAITING_MAX = 100 };
 

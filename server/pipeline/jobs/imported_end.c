@@ -11,6 +11,8 @@
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
 #include "state/work_times.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 

@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "model/by_hand.h"
+#include "model/incident.h"
+#include "model/job_time.h"
 #include "model/json_form.h"
 #include "model/training_job.h"
 #include "pipeline/alert/incident_effects.h"
@@ -20,6 +22,11 @@
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "state/secrets.h"
+#include "store/alerts.h"
+#include "store/backfills.h"
+#include "store/definitions.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/secret.h"
 #include "model/by_hand.h"
+#include "model/job_time.h"
 #include "model/training_job.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
@@ -13,6 +14,7 @@
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "state/secrets.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 

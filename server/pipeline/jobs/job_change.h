@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "store/store.h"

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/iso8601.h"
 #include "base/json_write.h"
+#include "model/job_time.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 

@@ -10,6 +10,8 @@
 #include "state/pipeline_state.h"
 #include "state/secrets.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 struct taking {
 	struct pipeline *pipeline;

@@ -10,7 +10,10 @@
 #include "state/heard.h"
 #include "state/pipeline_state.h"
 #include "state/stated.h"
+#include "store/alerts.h"
 #include "store/goodput.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 
 #include <math.h>
 

@@ -5,6 +5,9 @@
 #include "pipeline/life/pools.h"
 #include "read/search_jobs.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
+#include "store/search.h"
+#include "store/transitions.h"
 
 static bool is_derived(struct span key)
 {

@@ -7,7 +7,10 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "store/jobs.h"
+#include "store/search.h"
 #include "store/store.h"
+#include "store/transitions.h"
 
 struct pipeline;
 

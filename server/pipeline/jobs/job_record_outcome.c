@@ -1,5 +1,7 @@
 /* What came of a job, where its document does not say it itself: final metrics, attempts, where the model is. */
 #include "pipeline/jobs/job_record.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 
 enum { FINAL_METRICS_MAX = 40 };
 

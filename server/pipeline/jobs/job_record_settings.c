@@ -1,5 +1,6 @@
 /* A job's hyperparameters: what its document states, and what its log says of the rest, with the line that said it. */
 #include "pipeline/jobs/job_record.h"
+#include "store/job_facts.h"
 
 static bool is_stated(const struct json *stated, struct span key)
 {

@@ -2,6 +2,8 @@
 #include "pipeline/jobs/job_times.h"
 
 #include "model/by_hand.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 static bool put_stated(const struct json *document, const char *field, struct json_writer *w)
 {

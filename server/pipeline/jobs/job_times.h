@@ -6,6 +6,7 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "store/jobs.h"
 #include "store/store.h"
 
 /* paused_ms: of its goodput. */

@@ -9,6 +9,8 @@
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 

@@ -5,6 +5,9 @@
 #include "state/execute.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 enum { LOOK_MAX = 256 }; /* in one round */
 

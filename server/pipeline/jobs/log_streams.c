@@ -10,6 +10,8 @@
 #include "state/execute.h"
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
+#include "store/streams.h"
 
 #include <stdlib.h>
 

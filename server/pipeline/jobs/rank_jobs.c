@@ -10,6 +10,7 @@
 #include "state/execute.h"
 #include "state/job_view.h"
 #include "state/pipeline_state.h"
+#include "store/job_facts.h"
 
 /* Read again at each flush up to here; beyond, when a quarter has come since, so that a point is read a few times in all. */
 enum { SMALL_POINTS = 20000 };

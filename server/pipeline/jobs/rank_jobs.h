@@ -4,6 +4,7 @@
 #pragma once
 
 #include "state/directory.h"
+#include "store/job_facts.h"
 
 struct pipeline;
 

@@ -9,6 +9,9 @@
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
+#include "store/streams.h"
+#include "store/transitions.h"
 
 #include <stdio.h>
 

@@ -9,6 +9,8 @@
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
 
 enum { REASON_BYTES = 1024 };
 

@@ -8,6 +8,7 @@
 #include "pipeline/life/stall.h"
 #include "state/directory.h"
 #include "state/history_by_hand.h"
+#include "store/jobs.h"
 
 struct pipeline;
 

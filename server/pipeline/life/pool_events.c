@@ -5,6 +5,7 @@
 #include "fleet/pool_shape.h"
 #include "pipeline/life/pools.h"
 #include "state/pipeline_state.h"
+#include "store/pools.h"
 
 enum { EVENTS_A_TICK = 200, EVENT_MAX_BYTES = 64 << 10 };
 

@@ -10,6 +10,9 @@
 #include "state/stated.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"
+#include "store/jobs.h"
+#include "store/pools.h"
+#include "store/transitions.h"
 
 #include <stdlib.h>
 

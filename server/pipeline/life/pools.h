@@ -6,6 +6,8 @@
 #pragma once
 
 #include "base/json_write.h"
+#include "store/jobs.h"
+#include "store/pools.h"
 #include "store/store.h"
 
 struct pipeline;

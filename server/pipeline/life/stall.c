@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "model/stream_name.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
@@ -11,6 +12,8 @@
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 
 void stall_note_commit(struct job_state *job, int64_t now_mono_ms)
 {

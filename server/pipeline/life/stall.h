@@ -6,6 +6,8 @@
 
 #include "pipeline/alert/incident_effects.h"
 #include "state/directory.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
 
 struct pipeline;
 

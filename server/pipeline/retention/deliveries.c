@@ -3,6 +3,7 @@
 #include "pipeline/retention/retention.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/alerts.h"
 
 enum { SLICE_ROWS = 64 };
 

@@ -4,6 +4,7 @@
 #include "pipeline/retention/retention.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/pushes.h"
 
 enum { KEPT_ROWS = 1000000, SLICE_ROWS = 4096, LOOK_MS = 10000 };
 

@@ -6,12 +6,18 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "state/directory.h"
 #include "state/execute.h"
 #include "state/figures.h"
 #include "state/pipeline_state.h"
+#include "store/admin.h"
+#include "store/alerts.h"
+#include "store/jobs.h"
+#include "store/retention.h"
+#include "store/tokens.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,6 +7,10 @@
 #include "state/execute.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"
+#include "store/admin.h"
+#include "store/jobs.h"
+#include "store/retention.h"
+#include "store/tokens.h"
 
 #include <inttypes.h>
 #include <stdio.h>

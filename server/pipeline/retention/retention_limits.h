@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "store/retention.h"
 #include "store/store.h"
 
 struct pipeline;

@@ -2,6 +2,7 @@
 
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/blocks.h"
 #include "store/pack/log_filter.h"
 
 enum { SLICE_BLOCKS = 8, LOOK_AT = 1000 };

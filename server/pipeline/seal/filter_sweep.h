@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/zstd.h"
+#include "store/blocks.h"
 #include "store/store.h"
 
 struct pipeline;

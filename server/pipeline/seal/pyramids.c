@@ -3,6 +3,8 @@
 
 #include "state/execute.h"
 #include "state/pipeline_state.h"
+#include "store/jobs.h"
+#include "store/points.h"
 
 #include <stdlib.h>
 

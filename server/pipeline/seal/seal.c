@@ -14,6 +14,8 @@
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "state/stream_pack.h"
+#include "store/job_facts.h"
+#include "store/streams.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,9 @@
 
 #include "base/zstd.h"
 #include "state/directory.h"
+#include "store/blocks.h"
+#include "store/points.h"
+#include "store/streams.h"
 
 struct pipeline;
 

@@ -3,6 +3,8 @@
 #include "pipeline/seal/seal.h"
 #include "state/directory.h"
 #include "state/pipeline_state.h"
+#include "store/blocks.h"
+#include "store/journal.h"
 #include "store/pack/log_filter.h"
 
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 #include "pipeline/seal/seal.h"
 #include "state/directory.h"
 #include "store/pack/chunk.h"
+#include "store/points.h"
+#include "store/streams.h"
 
 /* Under the stream's lock. */
 bool seal_copy_series(struct seal *seal, struct unit *unit)

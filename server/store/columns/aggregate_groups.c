@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "model/aggregate.h"
+#include "store/aggregate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "store/aggregate.h"
 #include "store/store.h"
 
 struct groups;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "model/point.h"
 #include "store/store.h"
 
 struct statement {

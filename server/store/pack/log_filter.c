@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/pack.h"
 #include "base/regex_literals.h"
+#include "model/aggregate.h"
 
 enum {
 	FORMAT = 1,

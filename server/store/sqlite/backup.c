@@ -1,9 +1,9 @@
 /* Copies of the whole database, and their way back. */
+#include "base/embedded.h"
+#include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
-
-#include "base/embedded.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* What SQLite takes from a file without a look: its header, and that its tables are those of the version it states. */
+#include "base/embedded.h"
+#include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
-
-#include "base/embedded.h"
 
 #include <errno.h>
 #include <fcntl.h>

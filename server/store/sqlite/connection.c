@@ -1,8 +1,8 @@
+#include "base/clock.h"
+#include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
-
-#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
  * Is the database still the file that bears its name, and whole? SQLite goes on writing to a file that was deleted, and nobody
  * would ever read what it acknowledged. Two looks at names a commit; the file itself is read only when somebody else changed it.
  */
+#include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"

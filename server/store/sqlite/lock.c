@@ -1,3 +1,4 @@
+#include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"

@@ -1,8 +1,7 @@
+#include "base/embedded.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
-
-#include "base/embedded.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,7 @@
+#include "base/clock.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
-
-#include "base/clock.h"
 
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
-#include "test.h"
-
 #include "alert/rule.h"
 #include "alert/webhook.h"
+#include "store/alerts.h"
+#include "test.h"
 
 TEST(signature_is_the_specification_s)
 {

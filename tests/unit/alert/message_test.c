@@ -1,8 +1,9 @@
-#include "test.h"
-
 #include "alert/rule.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "model/incident.h"
+#include "store/alerts.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-#include "test.h"
-
 #include "alert/rule.h"
+#include "model/incident.h"
+#include "store/alerts.h"
+#include "test.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
-#include "toy_server.h"
-
 #include "alert/format.h"
 #include "alert/webhook.h"
 #include "base/clock.h"
+#include "store/alerts.h"
+#include "toy_server.h"
 
 /* A database with one incident's message in its outbox, and what the sender said about it. */
 struct outbox {

@@ -3,9 +3,15 @@
  * choose others.
  */
 #include "../store/harness.h"
-
 #include "base/iso8601.h"
+#include "base/zone.h"
+#include "model/aggregate.h"
+#include "model/query.h"
 #include "query/query.h"
+#include "store/aggregate.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/streams.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-#include "chart/chart_picture.h"
 #include "../test.h"
+#include "chart/chart_picture.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-#include "chart/chart_scale.h"
 #include "../test.h"
+#include "chart/chart_scale.h"
 
 #include <float.h>
 #include <math.h>

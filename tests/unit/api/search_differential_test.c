@@ -3,10 +3,15 @@
  * both languages. SM_SEED and SM_QUERIES choose others.
  */
 #include "../store/harness.h"
-
 #include "base/regex.h"
+#include "model/query.h"
 #include "query/expression.h"
 #include "query/query.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/pools.h"
+#include "store/search.h"
+#include "store/transitions.h"
 
 #include <ctype.h>
 #include <math.h>

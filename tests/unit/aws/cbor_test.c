@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "aws/cbor.h"
+#include "test.h"
 
 static enum status read(struct span bytes, struct buf *out, struct error *err)
 {

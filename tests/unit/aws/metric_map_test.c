@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "aws/metric_map.h"
 #include "base/buf.h"
+#include "test.h"
 
 /* "NAMESPACE|NAME|DIM=VALUE|…" */
 static struct metric_identity identity_of(const char *text, struct metric_dimension *dimensions)

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "aws/metric_math.h"
+#include "test.h"
 
 #include <math.h>
 

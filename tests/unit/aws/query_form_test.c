@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "aws/query_form.h"
+#include "test.h"
 
 static enum status read(struct span form, struct buf *out, struct error *err)
 {

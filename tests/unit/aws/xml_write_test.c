@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "aws/xml_write.h"
+#include "test.h"
 
 static const char *const times[] = {"Timestamp", "Timestamps", NULL};
 static const char *const maps[] = {"Map", NULL};

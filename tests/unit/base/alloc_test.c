@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/alloc.h"
+#include "test.h"
 
 TEST(alloc_fails_the_nth_and_only_once)
 {

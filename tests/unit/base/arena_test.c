@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/arena.h"
+#include "test.h"
 
 TEST(arena_blocks_are_aligned_and_apart)
 {

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/buf.h"
+#include "test.h"
 
 TEST(buf_appends)
 {

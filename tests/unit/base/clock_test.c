@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/clock.h"
+#include "test.h"
 
 TEST(clock_goes_forward)
 {

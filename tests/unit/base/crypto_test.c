@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/crypto.h"
+#include "test.h"
 
 static struct span hex_of(const unsigned char bytes[SHA256_BYTES], char out[2 * SHA256_BYTES + 1])
 {

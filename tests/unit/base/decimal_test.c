@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/decimal.h"
+#include "test.h"
 
 #include <float.h>
 

@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "base/inflate.h"
 #include "base/zstd.h"
+#include "test.h"
 
 #include <stdlib.h>
 

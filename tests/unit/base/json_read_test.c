@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/json_read.h"
+#include "test.h"
 
 #include <math.h>
 #include <pthread.h>

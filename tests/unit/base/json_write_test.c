@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/json_write.h"
+#include "test.h"
 
 #include <float.h>
 #include <math.h>

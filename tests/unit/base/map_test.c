@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/map.h"
+#include "test.h"
 
 #include <stdio.h>
 

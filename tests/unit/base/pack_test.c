@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/pack.h"
+#include "test.h"
 
 #include <math.h>
 

@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "base/clock.h"
 #include "base/queue.h"
+#include "test.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "base/regex.h"
 #include "base/regex_literals.h"
+#include "test.h"
 
 #include <stdio.h>
 

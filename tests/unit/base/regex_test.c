@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/regex.h"
+#include "test.h"
 
 static struct regex *compiled(const char *pattern, unsigned flags)
 {

@@ -1,9 +1,8 @@
 /* What shippers pack their bodies in: snappy blocks, protobuf messages; and the hash by which a body is known again. */
-#include "test.h"
-
 #include "base/hash128.h"
 #include "base/protobuf.h"
 #include "base/snappy.h"
+#include "test.h"
 
 TEST(snappy_blocks)
 {

@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "base/iso8601.h"
 #include "base/zone.h"
+#include "test.h"
 
 static int64_t ms_of(const char *text)
 {

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "base/zstd.h"
+#include "test.h"
 
 static void fill(char *bytes, size_t len)
 {

@@ -1,8 +1,7 @@
-#include "test.h"
-
 #include "cli/host/host_figures.h"
 #include "cli/host/host_programs.h"
 #include "cli/host/kernel_log.h"
+#include "test.h"
 
 TEST(host_cpu)
 {

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "cli/sender/point_rows.h"
+#include "test.h"
 
 #include <math.h>
 

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "cli/search/row_diff.h"
+#include "test.h"
 
 TEST(news_are_new_names_and_new_texts)
 {

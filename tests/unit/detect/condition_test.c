@@ -1,6 +1,6 @@
-#include "test.h"
-
 #include "detect/condition.h"
+#include "model/incident.h"
+#include "test.h"
 
 #include <stdio.h>
 

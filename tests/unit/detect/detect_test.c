@@ -1,4 +1,5 @@
 #include "detect/detector.h"
+#include "model/incident.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What a pace is held against: known once there is a history, kept while a drop is open. */
 #include "detect/detector.h"
-
+#include "model/incident.h"
 #include "test.h"
 
 #include <math.h>

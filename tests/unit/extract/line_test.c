@@ -1,7 +1,6 @@
-#include "helper.h"
-
 #include "base/clock.h"
 #include "base/line_time.h"
+#include "helper.h"
 
 TEST(the_value_is_the_named_group_or_the_first)
 {

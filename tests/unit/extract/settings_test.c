@@ -1,7 +1,6 @@
+#include "base/buf.h"
 #include "extract/settings.h"
 #include "test.h"
-
-#include "base/buf.h"
 
 #include <stdio.h>
 

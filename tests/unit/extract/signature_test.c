@@ -1,7 +1,7 @@
-#include "helper.h"
-
 #include "base/regex_literals.h"
 #include "extract/signature.h"
+#include "helper.h"
+#include "model/incident.h"
 
 #include <stdio.h>
 #include <stdlib.h>

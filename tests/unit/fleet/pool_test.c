@@ -1,8 +1,7 @@
+#include "base/alloc.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
 #include "test.h"
-
-#include "base/alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

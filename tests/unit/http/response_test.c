@@ -1,5 +1,5 @@
-#include "http/response.h"
 #include "base/inflate.h"
+#include "http/response.h"
 #include "request_helper.h"
 
 static inline void http_response_done(struct http_response *response)

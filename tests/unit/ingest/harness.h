@@ -1,10 +1,9 @@
 /* Feeds a body in pieces of one size and shows the batch as text. */
 #pragma once
 
-#include "test.h"
-
 #include "base/buf.h"
 #include "ingest/ingest.h"
+#include "test.h"
 
 static const struct ingest_options test_options = {
 	.max_line_bytes = 16,

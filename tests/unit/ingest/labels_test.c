@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "ingest/json_scan.h"
 #include "ingest/labels.h"
+#include "test.h"
 
 static struct label_set set_of(const struct ingest_labels *labels, const char *text)
 {

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "ingest/ingest.h"
+#include "test.h"
 
 TEST(names)
 {

@@ -1,5 +1,4 @@
 #include "harness.h"
-
 #include "ingest/ndjson_scan.h"
 
 TEST(ndjson_fields)

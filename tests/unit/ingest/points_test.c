@@ -1,5 +1,4 @@
 #include "harness.h"
-
 #include "ingest/points_entry.h"
 #include "model/batch_points.h"
 

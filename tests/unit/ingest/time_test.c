@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "base/iso8601.h"
 #include "ingest/ingest.h"
+#include "test.h"
 
 TEST(times_by_magnitude_and_iso)
 {

@@ -1,5 +1,5 @@
-#include "live/filters.h"
 #include "base/clock.h"
+#include "live/filters.h"
 #include "live/lines_event.h"
 #include "test.h"
 

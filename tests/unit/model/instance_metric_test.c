@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "model/instance_metric.h"
+#include "test.h"
 
 TEST(names_of_instance_metrics)
 {

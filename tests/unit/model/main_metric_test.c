@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "model/main_metric.h"
+#include "test.h"
 
 enum { MOST = 8 };
 

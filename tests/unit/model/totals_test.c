@@ -1,6 +1,5 @@
-#include "model/totals.h"
-
 #include "model/batch.h"
+#include "model/totals.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
-#include "toy_server.h"
-
-#include "net/address.h"
 #include "base/clock.h"
+#include "net/address.h"
 #include "net/http_client.h"
+#include "toy_server.h"
 
 #include <stdatomic.h>
 

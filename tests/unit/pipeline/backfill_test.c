@@ -1,8 +1,7 @@
 /* Streams that are born while a back-fill takes its place: whatever the writer's order, no line keeps the older definitions. */
-#include "pipeline/rig.h"
-
 #include "pipeline/backfill/definitions.h"
 #include "pipeline/consume/consume.h"
+#include "pipeline/rig.h"
 #include "state/control.h"
 #include "state/directory.h"
 

@@ -1,8 +1,7 @@
 /* A large batch becomes its block before the writer has it. */
-#include "test.h"
-
 #include "pipeline/commit/batch_pack.h"
 #include "state/pipeline_state.h"
+#include "test.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "state/clock_skew.h"
+#include "test.h"
 
 static const int64_t now_ms = INT64_C(1790000000000);
 

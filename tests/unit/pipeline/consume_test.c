@@ -1,8 +1,7 @@
 /* Extraction when memory is out: all of a slice, or none that a restart does not bring back. */
-#include "pipeline/rig.h"
-
 #include "pipeline/consume/consume.h"
 #include "pipeline/consume/mend.h"
+#include "pipeline/rig.h"
 #include "read/view.h"
 #include "state/control.h"
 #include "state/directory.h"

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "pipeline/goodput/goodput.h"
+#include "test.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
-#include "test.h"
-
 #include "state/exits.h"
 #include "state/history_by_hand.h"
+#include "store/jobs.h"
+#include "store/transitions.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

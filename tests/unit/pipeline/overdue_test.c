@@ -1,7 +1,6 @@
-#include "test.h"
-
 #include "pipeline/alert/emergency.h"
 #include "pipeline/alert/overdue.h"
+#include "test.h"
 
 static int64_t limit_of(const char *document)
 {

@@ -1,4 +1,5 @@
 /* The whole pipeline over a real database: what is read must not depend on when it was sealed, stopped or restarted. */
+#include "model/incident.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/rig.h"
 #include "read/chart.h"
@@ -7,6 +8,9 @@
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/job_view.h"
+#include "store/alerts.h"
+#include "store/blocks.h"
+#include "store/journal.h"
 #include "store/pack/block.h"
 #include "store/pack/journal_record.h"
 

@@ -1,10 +1,11 @@
 /* What is derived from a window of a shape's jobs, after each change of one, against the derivation from all of them. */
-#include "test.h"
-
 #include "base/clock.h"
 #include "fleet/pool.h"
 #include "fleet/pool_shape.h"
 #include "pipeline/life/pools.h"
+#include "store/jobs.h"
+#include "store/pools.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

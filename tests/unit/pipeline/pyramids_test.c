@@ -1,8 +1,9 @@
 /* Pyramids against a slow, obvious fold over all points: any attempts, late points, values, steps and times. */
-#include "test.h"
-
 #include "pipeline/seal/pyramids.h"
 #include "read/pyramid_read.h"
+#include "store/jobs.h"
+#include "store/points.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

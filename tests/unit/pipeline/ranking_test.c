@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "pipeline/jobs/ranking.h"
+#include "test.h"
 
 static double final_of(const double *values, size_t count, double *best)
 {

@@ -7,6 +7,7 @@
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/job_view.h"
+#include "store/jobs.h"
 #include "store/pack/block.h"
 #include "store/pack/journal_record.h"
 

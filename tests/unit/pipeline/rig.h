@@ -4,12 +4,11 @@
  */
 #pragma once
 
-#include "test.h"
-
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/pipeline.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"
+#include "test.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "test.h"
-
 #include "pipeline/alert/watchers.h"
 #include "state/directory.h"
+#include "store/alerts.h"
+#include "test.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
-#include "test.h"
-
+#include "base/zone.h"
+#include "model/aggregate.h"
+#include "model/query.h"
 #include "query/query.h"
+#include "test.h"
 
 #include <math.h>
 

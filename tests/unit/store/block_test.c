@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "store/pack/block.h"
+#include "test.h"
 
 static const struct line hard[] = {
 	{.text = {"plain", 5}, .ts_ms = 1000, .flags = 0},

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "store/pack/chunk.h"
+#include "test.h"
 
 #include <float.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "harness.h"
-
 #include "base/embedded.h"
+#include "harness.h"
+#include "store/admin.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,9 @@
 #include "harness.h"
-
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/faults.h"
+#include "store/jobs.h"
+#include "store/streams.h"
 
 static struct node_fault_row *faults_of(
 	struct harness *h, const char *host, int64_t from_ms, size_t limit, size_t *count)

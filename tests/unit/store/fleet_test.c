@@ -1,6 +1,7 @@
-#include "store/fleet_rows.h"
-
 #include "harness.h"
+#include "store/fleet_rows.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,7 +1,9 @@
-#include "store/goodput.h"
-
 #include "harness.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/faults.h"
+#include "store/goodput.h"
+#include "store/jobs.h"
 
 #include <math.h>
 

@@ -1,12 +1,13 @@
 /* A real database in a folder of its own, for each test. */
 #pragma once
 
-#include "test.h"
-
 #include "store/columns/job_changes.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
+#include "store/jobs.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/streams.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

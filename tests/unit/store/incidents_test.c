@@ -1,4 +1,6 @@
 #include "harness.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 
 #include <float.h>
 

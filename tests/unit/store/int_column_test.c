@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "store/pack/int_column.h"
+#include "test.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,24 @@
 #include "harness.h"
-
+#include "model/incident.h"
+#include "store/alerts.h"
+#include "store/backfills.h"
+#include "store/blocks.h"
 #include "store/columns/case_fold.h"
+#include "store/definitions.h"
 #include "store/faults.h"
 #include "store/fleet_rows.h"
 #include "store/goodput.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
 #include "store/log_streams.h"
+#include "store/points.h"
+#include "store/pushes.h"
+#include "store/retention.h"
+#include "store/search.h"
 #include "store/sessions.h"
 #include "store/stream_hosts.h"
 #include "store/told.h"
+#include "store/transitions.h"
 
 static struct job_row job_row(const char *name)
 {

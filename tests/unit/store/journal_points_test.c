@@ -1,8 +1,7 @@
-#include "test.h"
-
 #include "model/metric.h"
 #include "store/pack/journal_points.h"
 #include "store/pack/journal_record.h"
+#include "test.h"
 
 #include <math.h>
 

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "store/pack/journal_record.h"
+#include "test.h"
 
 static const struct line lines[] = {
 	{.text = {"plain", 5}, .ts_ms = NO_TIME, .flags = 0},

@@ -1,4 +1,7 @@
 #include "harness.h"
+#include "store/blocks.h"
+#include "store/journal.h"
+#include "store/points.h"
 
 TEST(an_empty_journal_says_so)
 {

@@ -1,6 +1,5 @@
-#include "test.h"
-
 #include "store/pack/log_filter.h"
+#include "test.h"
 
 static bool may_hold(struct span filter, const char *text, bool is_regex)
 {

@@ -1,7 +1,9 @@
 /* Machines over all jobs, read from streams, series and incidents. */
 #include "harness.h"
-
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/nodes.h"
+#include "store/streams.h"
 
 static void put_stream(struct harness *h, int64_t job_id, const char *name, const char *host, int64_t last_ms)
 {

@@ -1,14 +1,27 @@
 /* Every verb is called once; then each statement that the connections have prepared must use an index. */
 #include "harness.h"
-
-#include "store/sessions.h"
-#include "store/told.h"
-#include "store/fleet_rows.h"
-#include "store/nodes.h"
-
+#include "model/incident.h"
+#include "store/alerts.h"
+#include "store/blocks.h"
+#include "store/definitions.h"
 #include "store/faults.h"
+#include "store/fleet_rows.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/journal.h"
 #include "store/log_streams.h"
+#include "store/nodes.h"
+#include "store/points.h"
+#include "store/pools.h"
+#include "store/pushes.h"
+#include "store/retention.h"
 #include "store/run.h"
+#include "store/search.h"
+#include "store/sessions.h"
+#include "store/streams.h"
+#include "store/tokens.h"
+#include "store/told.h"
+#include "store/transitions.h"
 
 /* What reads a whole table on purpose: short tables, and counts. */
 static const char *const allowed[] = {

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "store/pushes.h"
 
 static bool is_known(struct harness *h, const struct push_row *row, int64_t since_ms)
 {

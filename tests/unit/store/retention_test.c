@@ -1,5 +1,10 @@
 /* What limits delete: the oldest text first, in slices, with a note of what was there. */
 #include "harness.h"
+#include "store/admin.h"
+#include "store/blocks.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 
 static const int64_t day_ms = 86400000;
 

@@ -1,8 +1,13 @@
 /* What is searched and sorted by though no row of a job states it: pools, runs, silence, classes of failures, labels. */
-#include "harness.h"
-
 #include "base/clock.h"
+#include "harness.h"
+#include "model/query.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/pools.h"
+#include "store/search.h"
 #include "store/sql/search/search_derived.h"
+#include "store/transitions.h"
 
 static const int64_t HOUR_MS = 3600 * 1000;
 

@@ -1,7 +1,10 @@
 /* Columns in memory against what is written meanwhile. Conditions and orders are search_test.c's and the differential test's. */
 #include "harness.h"
-
+#include "model/query.h"
 #include "store/columns/job_changes.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/search.h"
 #include "store/sql/search/search_cache.h"
 
 #include <math.h>

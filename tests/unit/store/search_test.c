@@ -1,4 +1,10 @@
 #include "harness.h"
+#include "model/incident.h"
+#include "model/query.h"
+#include "store/alerts.h"
+#include "store/job_facts.h"
+#include "store/jobs.h"
+#include "store/search.h"
 
 #include <math.h>
 

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "store/jobs.h"
 #include "store/sessions.h"
 
 TEST(a_run_keeps_its_name)

@@ -1,4 +1,6 @@
 #include "harness.h"
+#include "store/job_facts.h"
+#include "store/streams.h"
 
 #include <float.h>
 

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "store/tokens.h"
 
 TEST(tokens_are_put_listed_and_deleted_by_name)
 {

@@ -1,6 +1,7 @@
-#include "harness.h"
-
 #include "base/clock.h"
+#include "harness.h"
+#include "store/journal.h"
+#include "store/tokens.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,4 +1,6 @@
 #include "harness.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 
 static int64_t put_webhook(struct harness *h, const char *url)
 {

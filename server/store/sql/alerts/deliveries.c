@@ -1,4 +1,5 @@
 /* The outbox: rows written with their cause, gone through by the webhook thread. */
+#include "store/alerts.h"
 #include "store/driver/statement.h"
 
 #define DELIVERY_COLUMNS                                                                                               \

@@ -1,4 +1,6 @@
 /* Incidents of one cause, and those that somebody muted. */
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/driver/statement.h"
 
 enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,

@@ -1,3 +1,6 @@
+#include "model/incident.h"
+#include "store/alerts.h"
+#include "store/backfills.h"
 #include "store/carry.h"
 #include "store/driver/statement.h"
 

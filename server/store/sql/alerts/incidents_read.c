@@ -1,4 +1,9 @@
+#include "model/incident.h"
+#include "model/query.h"
+#include "store/alerts.h"
 #include "store/driver/statement.h"
+#include "store/jobs.h"
+#include "store/search.h"
 
 #include <stdio.h>
 

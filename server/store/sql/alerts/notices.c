@@ -1,4 +1,6 @@
 /* What webhooks were told of groups of incidents: rows written with the deliveries themselves. */
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/driver/statement.h"
 
 #define NOTICE_COLUMNS                                                                                                 \

@@ -1,3 +1,4 @@
+#include "store/alerts.h"
 #include "store/driver/statement.h"
 
 static enum status put(struct store_tx *tx, const struct rule_row *row, int64_t id, struct error *err)

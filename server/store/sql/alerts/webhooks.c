@@ -1,3 +1,5 @@
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/driver/statement.h"
 
 #define WEBHOOK_COLUMNS                                                                                                \

@@ -1,3 +1,4 @@
+#include "model/incident.h"
 #include "store/columns/job_changes.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"

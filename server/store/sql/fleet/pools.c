@@ -1,5 +1,6 @@
 #include "store/driver/statement.h"
 #include "store/fleet_rows.h"
+#include "store/pools.h"
 
 #include <stdio.h>
 

@@ -5,6 +5,7 @@
 #include "model/failure.h"
 #include "store/columns/case_fold.h"
 #include "store/driver/statement.h"
+#include "store/job_facts.h"
 
 #define FAILURE_KEY "FailureClass"
 

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "store/job_facts.h"
 #include "store/store.h"
 
 /* Replaces the job's rows by the leaves of the document and the settings out of its log. */

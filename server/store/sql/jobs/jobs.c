@@ -1,8 +1,11 @@
 #include "store/sql/jobs/jobs.h"
 
+#include "store/backfills.h"
 #include "store/columns/case_fold.h"
 #include "store/columns/job_changes.h"
 #include "store/driver/statement.h"
+#include "store/jobs.h"
+#include "store/search.h"
 #include "store/sql/fleet/deleted_jobs.h"
 #include "store/sql/jobs/attributes.h"
 

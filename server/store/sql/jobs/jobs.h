@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "store/jobs.h"
 #include "store/store.h"
 
 /* With the number that the row has. */

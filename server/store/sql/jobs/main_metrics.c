@@ -4,6 +4,7 @@
 #include "model/main_metric.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
+#include "store/job_facts.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "model/metric.h"
+#include "store/job_facts.h"
 #include "store/store.h"
 
 /* For each row the role that it answers for, or ROLE_OTHER; *out is the caller's also after a failure. */

@@ -1,5 +1,6 @@
 #include "store/columns/job_changes.h"
 #include "store/driver/statement.h"
+#include "store/job_facts.h"
 
 enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err)
 {

@@ -1,5 +1,6 @@
 #include "store/columns/job_changes.h"
 #include "store/driver/statement.h"
+#include "store/job_facts.h"
 #include "store/sql/jobs/attributes.h"
 
 static enum status add(struct store_tx *tx, int64_t job_id, const struct setting_row *row, struct error *err)

@@ -1,5 +1,6 @@
 #include "store/columns/job_changes.h"
 #include "store/driver/statement.h"
+#include "store/job_facts.h"
 #include "store/sql/jobs/main_metrics.h"
 
 static enum status put_counts(struct store_tx *tx, int64_t job_id, const struct job_counts *counts, struct error *err)

@@ -1,5 +1,6 @@
 /* Tokens and settings: what the server itself needs to remember. */
 #include "store/driver/statement.h"
+#include "store/tokens.h"
 
 static void bind_token(struct statement *s, const struct token_row *row)
 {

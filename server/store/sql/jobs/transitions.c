@@ -1,7 +1,9 @@
 /* A job's history: its secondary statuses, and the generations of its metric definitions. */
+#include "store/definitions.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
 #include "store/sql/jobs/unbilled.h"
+#include "store/transitions.h"
 
 static enum status insert(
 	struct store_tx *tx, int64_t job_id, int64_t position, const struct transition_row *row, struct error *err)

@@ -1,4 +1,5 @@
 #include "store/driver/statement.h"
+#include "store/views.h"
 
 static enum status count_views(struct store_tx *tx, const struct view_row *row, uint64_t *count, struct error *err)
 {

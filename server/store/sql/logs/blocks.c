@@ -1,3 +1,4 @@
+#include "store/blocks.h"
 #include "store/driver/statement.h"
 #include "store/sql/logs/log_filters.h"
 

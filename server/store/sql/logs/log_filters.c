@@ -1,5 +1,6 @@
 #include "store/sql/logs/log_filters.h"
 
+#include "store/blocks.h"
 #include "store/driver/statement.h"
 
 enum status store_read_block_heads(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,

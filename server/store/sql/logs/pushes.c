@@ -1,4 +1,5 @@
 #include "store/driver/statement.h"
+#include "store/pushes.h"
 
 static void bind_push(struct statement *s, const struct push_row *row)
 {

@@ -1,6 +1,7 @@
 #include "store/carry.h"
 #include "store/driver/statement.h"
 #include "store/stream_hosts.h"
+#include "store/streams.h"
 
 static enum status next_stream_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
 {

@@ -1,3 +1,5 @@
+#include "store/backfills.h"
+#include "store/definitions.h"
 #include "store/driver/statement.h"
 
 enum status store_newest_generation(

@@ -1,5 +1,7 @@
 #include "store/carry.h"
 #include "store/driver/statement.h"
+#include "store/jobs.h"
+#include "store/retention.h"
 #include "store/sql/jobs/jobs.h"
 
 enum status store_read_sources(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,

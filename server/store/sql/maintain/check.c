@@ -2,12 +2,18 @@
  * The check of a database: every row that holds something packed is read, unpacked and compared with what its row, its
  * neighbours and its owner say. Reads are short, so that a server may work beside it.
  */
+#include "store/admin.h"
+#include "store/blocks.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
+#include "store/jobs.h"
+#include "store/journal.h"
 #include "store/pack/block.h"
 #include "store/pack/chunk.h"
 #include "store/pack/journal_record.h"
 #include "store/pack/pyramid.h"
+#include "store/points.h"
+#include "store/retention.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

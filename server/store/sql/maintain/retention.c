@@ -1,4 +1,6 @@
+#include "store/blocks.h"
 #include "store/driver/statement.h"
+#include "store/retention.h"
 #include "store/sql/logs/log_filters.h"
 
 #include <errno.h>

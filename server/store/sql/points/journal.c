@@ -1,4 +1,5 @@
 #include "store/driver/statement.h"
+#include "store/journal.h"
 
 enum status store_append_journal(struct store_tx *tx, uint64_t seq, struct span record, struct error *err)
 {

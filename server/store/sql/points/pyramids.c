@@ -1,4 +1,5 @@
 #include "store/driver/statement.h"
+#include "store/points.h"
 
 enum status store_put_pyramid(struct store_tx *tx, const struct pyramid_row *row, struct error *err)
 {

@@ -1,4 +1,5 @@
 #include "store/driver/statement.h"
+#include "store/streams.h"
 
 static enum status next_series_id(struct store_tx *tx, int64_t job_id, int64_t *id, struct error *err)
 {

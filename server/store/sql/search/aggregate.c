@@ -4,6 +4,10 @@
  */
 #include "base/clock.h"
 #include "base/iso8601.h"
+#include "base/zone.h"
+#include "model/aggregate.h"
+#include "model/query.h"
+#include "store/aggregate.h"
 #include "store/columns/aggregate_groups.h"
 #include "store/sql/fleet/day_shares.h"
 #include "store/sql/search/job_seconds.h"

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "store/sql/jobs/unbilled.h"
 #include "store/driver/statement.h"
+#include "store/sql/jobs/unbilled.h"
 
 /* Somebody set its start or its end right: what is stated is not of these. */
 #define JOB_HAS_TIMES_BY_HAND                                                                                          \

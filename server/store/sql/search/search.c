@@ -3,7 +3,10 @@
  * else by SQL, with the condition of search_compile.c.
  */
 #include "base/clock.h"
+#include "model/query.h"
 #include "store/driver/connection.h"
+#include "store/jobs.h"
+#include "store/search.h"
 #include "store/sql/search/search_compile.h"
 #include "store/sql/search/search_derived.h"
 #include "store/sql/search/search_order.h"

@@ -1,5 +1,6 @@
 #include "store/sql/search/search_compare.h"
 
+#include "model/query.h"
 #include "store/columns/case_fold.h"
 #include "store/sql/search/search_pattern.h"
 

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "model/query.h"
 #include "store/sql/search/search_sql.h"
 
 /* A value to compare: how its text is reached, and how it behaves. */

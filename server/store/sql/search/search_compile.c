@@ -4,6 +4,8 @@
  */
 #include "store/sql/search/search_compile.h"
 
+#include "model/incident.h"
+#include "model/query.h"
 #include "store/driver/connection.h"
 #include "store/sql/search/search_compare.h"
 #include "store/sql/search/search_derived.h"

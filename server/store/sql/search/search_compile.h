@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "model/query.h"
 #include "store/sql/search/search_sql.h"
 
 /* Appends the condition on `jobs AS j`; "1" for no query. */

@@ -1,6 +1,7 @@
 #include "store/sql/search/search_derived.h"
 
 #include "base/clock.h"
+#include "model/query.h"
 #include "store/driver/connection.h"
 #include "store/run.h"
 #include "store/sql/search/search_compare.h"

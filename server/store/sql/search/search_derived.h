@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "model/query.h"
 #include "store/sql/search/search_sql.h"
 
 enum { SEARCH_MAX_RUN_JOBS = 10 * 1000 }; /* of all the runs that one query names */

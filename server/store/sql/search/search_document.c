@@ -2,6 +2,7 @@
 #include "store/sql/search/search_document.h"
 
 #include "base/json_read.h"
+#include "model/query.h"
 #include "store/columns/case_fold.h"
 #include "store/sql/search/search_pattern.h"
 

@@ -1,5 +1,7 @@
 /* How a search is answered, term by term. */
+#include "model/query.h"
 #include "store/driver/connection.h"
+#include "store/search.h"
 #include "store/sql/search/search_compile.h"
 #include "store/sql/search/search_order.h"
 

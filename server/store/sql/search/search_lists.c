@@ -1,6 +1,7 @@
 /* Lists of a job that are tables: a row is an element. */
 #include "store/sql/search/search_lists.h"
 
+#include "model/query.h"
 #include "store/sql/search/search_pattern.h"
 
 enum { TABLE_COLUMNS = 4 };

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "model/query.h"
 #include "store/sql/search/search_compare.h"
 
 /* A property of such a list, SecondaryStatusTransitions.Status. */

@@ -1,4 +1,7 @@
 /* Which of some jobs a query finds, whatever the logs say. */
+#include "model/query.h"
+#include "store/jobs.h"
+#include "store/search.h"
 #include "store/sql/search/search_compile.h"
 
 enum status store_match_jobs(struct store_reader *reader, struct arena *arena, const struct query_node *query,

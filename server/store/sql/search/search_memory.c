@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/regex.h"
+#include "model/query.h"
 #include "store/columns/case_fold.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"

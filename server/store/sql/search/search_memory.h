@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "model/query.h"
 #include "store/sql/search/search_cache.h"
 
 struct search_memory {

@@ -1,6 +1,7 @@
 #include "store/sql/search/search_pattern.h"
 
 #include "base/regex.h"
+#include "model/query.h"
 
 #include <stdarg.h>
 #include <stdio.h>

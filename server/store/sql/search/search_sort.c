@@ -1,4 +1,5 @@
 /* What `sort=` names, and cursors: where a page ended in such an order. */
+#include "model/query.h"
 #include "store/sql/search/job_seconds.h"
 #include "store/sql/search/search_derived.h"
 #include "store/sql/search/search_order.h"

@@ -1,5 +1,6 @@
 #include "store/sql/search/search_source.h"
 
+#include "model/query.h"
 #include "store/columns/job_changes.h"
 #include "store/driver/statement.h"
 #include "store/sql/search/job_seconds.h"

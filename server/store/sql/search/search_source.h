@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "model/metric.h"
 #include "model/query.h"
 #include "store/columns/job_column.h"

@@ -2,8 +2,10 @@
 #include "store/sql/search/search_sql.h"
 
 #include "base/regex.h"
+#include "model/query.h"
 #include "store/columns/bits.h"
 #include "store/driver/connection.h"
+#include "store/search.h"
 #include "store/sql/search/search_document.h"
 #include "store/sql/search/search_pattern.h"
 

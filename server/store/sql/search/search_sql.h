@@ -6,6 +6,7 @@
 
 #include "model/query.h"
 #include "store/driver/statement.h"
+#include "store/search.h"
 
 enum { SEARCH_MAX_SQL_BYTES = 1 << 18 };
 

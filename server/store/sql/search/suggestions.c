@@ -4,6 +4,7 @@
  */
 #include "store/columns/case_fold.h"
 #include "store/driver/statement.h"
+#include "store/suggestions.h"
 
 #include <stdlib.h>
 

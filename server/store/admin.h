@@ -1,0 +1,67 @@
+/* Job: tools around the file: check, backup, restore, migrations, space. Ownership and threads: as store.h. */
+#pragma once
+
+#include "store/store.h"
+
+/* PATH with the suffix, of the file itself where PATH is a symbolic link to it. NULL: out of memory. */
+char *store_beside(const char *path, const char *suffix) __attribute__((warn_unused_result));
+/* A server, or a tool that keeps one out, has the file open, under this or another name. Not beside a connection of this process
+ * to the same file, whose locks it would end. */
+bool store_is_in_use(const char *path, int64_t *pid);
+
+struct store_finding {
+	const char *what; /* "block", "chunk", "journal", "pyramid", "filter", "database" … */
+	struct span job; /* its name; "" where there is none */
+	const char *part; /* "stream", "series", "" */
+	uint64_t part_id;
+	uint64_t at; /* first line, first point, sequence */
+	struct span text; /* what is wrong */
+};
+struct store_check {
+	bool is_quick; /* rows are counted and compared, blocks and chunks are not decoded */
+	bool is_online; /* a server has the database: no read lasts longer than one table takes, and free pages are not looked at */
+	void (*found)(void *context, const struct store_finding *finding);
+	bool (*progress)(void *context, const char *what, uint64_t rows); /* now and then; false ends the check */
+	void *context;
+};
+/* Reads the database at path, which may be in use; *problems: how many were found. An error: it could not go on. */
+enum status store_check(
+	const char *path, const struct store_check *check, uint64_t *problems, struct error *err) MUST_CHECK;
+
+/*
+ * A copy made while the server works, by the writer's own connection, so that what is written meanwhile is in it, too. Writer
+ * thread only, between transactions. The copy appears at its path when it is whole; a file that is there is replaced.
+ */
+struct store_backup;
+enum status store_backup_begin(
+	struct store_backup **out, struct store *store, const char *path, struct error *err) MUST_CHECK;
+/* Copies some pages; *left 0: all are there, in PATH.partial. */
+enum status store_backup_step(
+	struct store_backup *backup, size_t pages, uint64_t *left, uint64_t *total, struct error *err) MUST_CHECK;
+/* Checks the copy (store_check) and puts it in place. */
+enum status store_backup_finish(struct store_backup *backup, struct error *err) MUST_CHECK; /* any thread; not freed */
+void store_backup_free(struct store_backup *backup); /* unfinished: leaves nothing behind */
+/* The same without a server: takes the lock (ERR_CONFLICT: a server has it). */
+enum status store_backup_offline(const char *path, const char *copy_path, struct error *err) MUST_CHECK;
+/* Puts a copy in the place of a database that no server has; the old one is kept as PATH.before-restore when there is one
+ * and `replaces`, else it is a conflict. */
+enum status store_restore(const char *copy_path, const char *path, bool replaces, struct error *err) MUST_CHECK;
+
+struct store_migration {
+	int64_t number;
+	struct span name;
+	struct span about; /* the comment at its head */
+	bool is_pending;
+};
+/* What opening the database with this program would do. path need not exist. */
+enum status store_plan_migrations(const char *path, struct arena *arena, int64_t *version, uint64_t *bytes,
+	struct store_migration **out, size_t *count, struct error *err) MUST_CHECK;
+
+/* Gives at most `pages` free pages back to the file system; *left: how many there still are. */
+enum status store_vacuum(struct store_tx *tx, size_t pages, uint64_t *left, struct error *err) MUST_CHECK;
+/* "NFS", "Lustre" …, where a database is refused; NULL: not a network's. magic as from statfs. */
+const char *network_file_system(unsigned long magic);
+/* What the file system that the database is on has free for us, in bytes. */
+enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
+
+AUTO_TYPE(store_backup)
