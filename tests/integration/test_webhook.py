@@ -164,7 +164,7 @@ def fail_by_log(server, job, at_ms):
 def fail_by_statement(server, job, at_ms):
     server.post("/api/v1/jobs", json={"TrainingJobName": job})
     body = {"SecondaryStatus": "Failed", "FailureReason": "OOM", "time_ms": at_ms}
-    assert server.post(f"/api/v1/jobs/{job}/transitions", json=body).status == 204
+    assert server.post(f"/api/v1/jobs/{job}/transitions", json=body).status in (200, 204)  # 200: it ended already, by another clock
 
 
 def failures(server, job):
